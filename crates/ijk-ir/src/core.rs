@@ -1,0 +1,258 @@
+//! The core IR: a DAG of index statements over arrays.
+//!
+//! A statement means: for every point of its domain, if every index is in bounds, combine `value`
+//! into `out[out_index]`. Extents are symbolic until a program is instantiated with the shapes and
+//! element types of its arguments ([`Instance`]).
+
+use ijk_types::{BinaryOp, DType, Literal, Monoid, Reducer, TypeSet, UnaryOp};
+use serde::{Deserialize, Serialize};
+
+/// Index of an [`Array`] in its [`Program`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ArrayId(pub u32);
+
+/// Index of an [`Axis`] in its statement's domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AxisId(pub u32);
+
+/// Index of a [`ScalarNode`] in its [`ScalarExpr`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ScalarId(pub u32);
+
+/// A half-open range of bytes of [`Program::source`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// A pure function from arrays to arrays.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// The text that spans point into.
+    pub source: String,
+    /// Inputs and what statements define.
+    pub arrays: Vec<Array>,
+    /// The arguments, in order.
+    pub inputs: Vec<ArrayId>,
+    /// The results, in order. An input may be one, and one array may be several.
+    pub outputs: Vec<ArrayId>,
+    /// Each defines one array, from inputs and arrays that earlier ones define.
+    pub statements: Vec<Statement>,
+    /// The names in braces; each means one extent throughout the program.
+    pub extent_names: Vec<String>,
+    /// For each type variable, the element types it may be.
+    pub types: Vec<TypeSet>,
+}
+
+/// What is known of an array before it has a shape.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Array {
+    /// Its rank; `None` where any will do: such an array is an input that is only passed through.
+    pub rank: Option<u32>,
+    /// Its element type.
+    pub dtype: TypeTerm,
+    /// Where it comes from in the source: the operand or expression, for messages.
+    pub span: Span,
+}
+
+/// An element type that may depend on the arguments'.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TypeTerm {
+    /// A variable of [`Program::types`].
+    Var(u32),
+    /// The type of the real part of a variable.
+    RealOf(u32),
+    /// Known.
+    Fixed(DType),
+}
+
+impl TypeTerm {
+    /// The element type when the variables have these.
+    pub fn resolve(self, variables: &[DType]) -> DType {
+        match self {
+            Self::Var(v) => variables[v as usize],
+            Self::RealOf(v) => variables[v as usize].real(),
+            Self::Fixed(t) => t,
+        }
+    }
+}
+
+/// An index statement: defines the array `out`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Statement {
+    /// What it defines.
+    pub out: ArrayId,
+    /// The iteration domain: the product of these axes, in the order of their first appearance in
+    /// the source (operands from left to right, then the output). Where an order of combination is
+    /// stated, it is lexicographic in this order.
+    pub domain: Vec<Axis>,
+    /// Which element of `out` a point updates: one expression for each of its axes.
+    pub out_index: Vec<IndexExpr>,
+    /// What elements hold before any point updates them.
+    pub init: Init,
+    /// How values that fall on one element combine. `None` stores: then `out_index` is injective.
+    pub reduce: Option<Reducer>,
+    /// The value at a point.
+    pub value: ScalarExpr,
+    /// The index expression in the source.
+    pub span: Span,
+}
+
+/// What the elements of an array hold before a statement's points update them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Init {
+    /// 0 (false).
+    Zero,
+    /// The identity of a monoid.
+    Identity(Monoid),
+    /// Another array's elements, of the same shape and type.
+    From(ArrayId),
+}
+
+/// One dimension of an iteration domain, and what determines its extent.
+///
+/// All `dims` and `pins` must agree. With neither, an axis that occurs in an access of the value
+/// ranges as far as every access stays in bounds, and one that occurs in none has extent 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// The letter.
+    pub name: String,
+    /// Axes of arrays that the letter alone indexes.
+    pub dims: Vec<Dim>,
+    /// Extents in braces.
+    pub pins: Vec<Pin>,
+}
+
+/// An axis of an array, indexed by a letter alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dim {
+    /// The array.
+    pub array: ArrayId,
+    /// Which of its axes.
+    pub axis: u32,
+    /// The occurrence of the letter.
+    pub span: Span,
+}
+
+/// An extent in braces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pin {
+    /// `{10}`.
+    Number(u64, Span),
+    /// `{n}`: an index into [`Program::extent_names`].
+    Name(u32, Span),
+}
+
+/// A quasi-affine index: `constant + Σ coefficient · atom`.
+///
+/// Normal form: coefficients are not 0, atoms are distinct, axes come first and ascend.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct IndexExpr {
+    /// The constant.
+    pub constant: i64,
+    /// The terms.
+    pub terms: Vec<(i64, Atom)>,
+}
+
+/// What an index is linear in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Atom {
+    /// An axis of the domain.
+    Axis(AxisId),
+    /// Division by a positive constant, rounding down.
+    FloorDiv(Box<IndexExpr>, i64),
+    /// The remainder of that division.
+    Mod(Box<IndexExpr>, i64),
+}
+
+impl IndexExpr {
+    /// The axis alone.
+    pub fn axis(axis: AxisId) -> Self {
+        Self { constant: 0, terms: vec![(1, Atom::Axis(axis))] }
+    }
+
+    /// A constant.
+    pub fn constant(constant: i64) -> Self {
+        Self { constant, terms: Vec::new() }
+    }
+
+    /// The axis, where the expression is one alone.
+    pub fn as_axis(&self) -> Option<AxisId> {
+        match (&self.terms[..], self.constant) {
+            ([(1, Atom::Axis(axis))], 0) => Some(*axis),
+            _ => None,
+        }
+    }
+
+    /// Whether there is no division or remainder in it.
+    pub fn is_affine(&self) -> bool {
+        self.terms.iter().all(|(_, atom)| matches!(atom, Atom::Axis(_)))
+    }
+
+    /// Its value at a point of the domain, wrapping on overflow.
+    pub fn eval(&self, point: &[i64]) -> i64 {
+        self.terms.iter().fold(self.constant, |sum, (coefficient, atom)| {
+            sum.wrapping_add(coefficient.wrapping_mul(atom.eval(point)))
+        })
+    }
+}
+
+impl Atom {
+    /// Its value at a point of the domain.
+    pub fn eval(&self, point: &[i64]) -> i64 {
+        match self {
+            Self::Axis(axis) => point[axis.0 as usize],
+            Self::FloorDiv(e, divisor) => e.eval(point).div_euclid(*divisor),
+            Self::Mod(e, divisor) => e.eval(point).rem_euclid(*divisor),
+        }
+    }
+}
+
+/// The value of a statement at a point: nodes in post-order, the last is the value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScalarExpr {
+    /// Operands before users.
+    pub nodes: Vec<ScalarNode>,
+}
+
+/// A node of a scalar expression.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ScalarNode {
+    /// An element of an array.
+    Access(Access),
+    /// A number.
+    Const(Literal, TypeTerm),
+    /// The value of an index, as i64.
+    Index(IndexExpr),
+    /// A function of one operand.
+    Unary(UnaryOp, ScalarId),
+    /// A function of two.
+    Binary(BinaryOp, ScalarId, ScalarId),
+    /// The second where the first (a bool) holds, else the third.
+    Select(ScalarId, ScalarId, ScalarId),
+}
+
+/// An element of an array, as an index of the domain's axes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Access {
+    /// The array.
+    pub array: ArrayId,
+    /// One expression for each of its axes.
+    pub index: Vec<IndexExpr>,
+    /// The operand in the source.
+    pub span: Span,
+}
+
+/// A program with the element types and shapes of one application.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Instance {
+    /// For each array, its element type.
+    pub dtypes: Vec<DType>,
+    /// For each array, its shape.
+    pub shapes: Vec<Vec<u64>>,
+    /// For each statement, the extents of its domain's axes.
+    pub extents: Vec<Vec<u64>>,
+}

@@ -1,0 +1,3 @@
+//! The core IR: checking, lowering, verification and dependencies.
+
+pub mod core;

@@ -1,0 +1,225 @@
+//! What a planned program is: kernels over affine accesses to buffers.
+//!
+//! All offsets and strides count elements, not bytes.
+
+use ijk_ir::core::Span;
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
+
+/// Index of a [`Buffer`] in its [`Plan`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BufferId(pub u32);
+
+/// A program planned for the element types, shapes and strides of one application.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Arguments, results and temporaries.
+    pub buffers: Vec<Buffer>,
+    /// Kernels, to run in order.
+    pub steps: Vec<Step>,
+    /// Bytes of the one arena that temporaries share.
+    pub arena: usize,
+}
+
+/// Memory that kernels read and write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buffer {
+    /// Whose it is.
+    pub place: Place,
+    /// Its element type.
+    pub dtype: DType,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// For each axis, how many elements apart two neighbours lie; may be 0 or negative for inputs.
+    pub strides: Vec<isize>,
+}
+
+/// Where a buffer lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The argument of that position.
+    Input(usize),
+    /// The result of that position.
+    Output(usize),
+    /// In the arena, from that byte (a multiple of 64) on, C-contiguous.
+    Temporary(usize),
+}
+
+/// One kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Set every element of a buffer.
+    Fill(BufferId, Scalar),
+    /// `c[…] = reduce over k of map(a[…], b[…])`.
+    Contract(Contraction),
+    /// Anything else: a fused loop nest.
+    Nest(Nest),
+}
+
+/// `c[batch, m, n] = reduce over k of map(a[batch, m, k], b[batch, k, n])`, each of batch, m, n, k
+/// a bundle of any number of axes with any strides. Every element of `c` that the axes reach is
+/// written, never read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contraction {
+    /// Element type of all three.
+    pub dtype: DType,
+    /// What joins an element of `a` (left) and one of `b` (right).
+    pub map: BinaryOp,
+    /// What combines over k.
+    pub reduce: Monoid,
+    /// Left operand.
+    pub a: Base,
+    /// Right operand.
+    pub b: Base,
+    /// Output.
+    pub c: Base,
+    /// The axes, in the order of the domain; extents may be 0 or 1.
+    pub axes: Vec<ContractionAxis>,
+    /// The expression it computes.
+    pub span: Span,
+}
+
+/// The element of a buffer at the origin of a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Elements from the buffer's first (its index 0, 0, …) to the origin.
+    pub offset: isize,
+}
+
+/// An axis of a contraction. Strides of operands that do not depend on it are 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContractionAxis {
+    /// Its letter.
+    pub name: String,
+    /// Which bundle it belongs to.
+    pub role: Role,
+    /// Number of values.
+    pub extent: usize,
+    /// Step in `a`.
+    pub a: isize,
+    /// Step in `b`.
+    pub b: isize,
+    /// Step in `c`.
+    pub c: isize,
+}
+
+/// The bundle of an axis, by the operands that share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// In the output and in both operands.
+    Batch,
+    /// In the output and in `a`, or in the output alone.
+    M,
+    /// In the output and in `b`.
+    N,
+    /// Not in the output.
+    K,
+}
+
+/// A fused loop nest: at every point of a domain evaluate `body`, combine it into the output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nest {
+    /// The domain, in the order in which combination is stated to happen where it is.
+    pub axes: Vec<NestAxis>,
+    /// Arrays read at affine positions.
+    pub loads: Vec<Load>,
+    /// Nodes in post-order; the last is the value.
+    pub body: Vec<Node>,
+    /// Where the value goes.
+    pub store: Store,
+    /// How values that fall on one element combine; `None` stores.
+    pub reduce: Option<Reducer>,
+    /// What the output's elements start from. `Covered`: every element is reached, by points that
+    /// differ in reduced axes only, so a kernel need not initialise and may keep accumulators.
+    pub start: Start,
+    /// Combine in lexicographic order of `axes`, one point after another, with one rounding for
+    /// each operation: the order that small programs promise.
+    pub sequential: bool,
+    /// The expression it computes.
+    pub span: Span,
+}
+
+/// What elements of a nest's output hold before it runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Start {
+    /// Nothing: the nest defines each one (the reducer's identity where reduced axes are empty).
+    Covered,
+    /// Values an earlier step wrote (a fill, or the `From` of a statement), which are kept where no
+    /// point falls and combined with where one does. Distinct points may fall on one element
+    /// along any axes marked [`NestAxis::collides`].
+    Existing,
+}
+
+/// An axis of a nest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NestAxis {
+    /// Its letter.
+    pub name: String,
+    /// Number of values.
+    pub extent: usize,
+    /// Whether the output does not depend on it.
+    pub reduced: bool,
+    /// Whether points that differ in it (among others) may fall on one element of the output
+    /// although it depends on it: `[i+j]`.
+    pub collides: bool,
+}
+
+/// An array read at `offset + Σ stride · axis`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Array and origin.
+    pub base: Base,
+    /// Its element type.
+    pub dtype: DType,
+    /// For each axis of the nest, the step.
+    pub strides: Vec<isize>,
+}
+
+/// Index of a [`Node`] in its nest's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// A node of a nest's body.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// The element of a load (an index into [`Nest::loads`]).
+    Load(u32),
+    /// A number.
+    Const(Scalar),
+    /// `constant + Σ coefficient · axis`, as i64.
+    Index {
+        /// The constant.
+        constant: i64,
+        /// For each axis of the nest, its coefficient.
+        coefficients: Vec<i64>,
+    },
+    /// An element of an array at a computed offset from its base, in elements (in bounds).
+    Gather {
+        /// Array and origin.
+        base: Base,
+        /// Its element type.
+        dtype: DType,
+        /// The offset, an i64.
+        offset: NodeId,
+    },
+    /// A function of one operand.
+    Unary(UnaryOp, NodeId),
+    /// A function of two.
+    Binary(BinaryOp, NodeId, NodeId),
+    /// The second where the first (a bool) holds, else the third.
+    Select(NodeId, NodeId, NodeId),
+}
+
+/// Where a nest's value goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// Array and origin.
+    pub base: Base,
+    /// Its element type.
+    pub dtype: DType,
+    /// For each axis of the nest, the step; 0 where it is reduced.
+    pub strides: Vec<isize>,
+    /// A further computed offset, for divisions and remainders in an output's index.
+    pub offset: Option<NodeId>,
+}

@@ -1,0 +1,246 @@
+//! Surface trees of the language i.
+//!
+//! Component expressions live in one arena in post-order (operands before the expressions that use
+//! them), so a pass over a program is a loop and no program is nested too deep for it.
+
+use crate::{Function, Span};
+
+/// Index of a [`Node`] in its [`Program`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// A whole program: bindings and bare expressions in source order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// Component expressions, operands before users.
+    pub nodes: Vec<Node>,
+    /// The items.
+    pub items: Vec<Item>,
+}
+
+impl Program {
+    /// The node of an id.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// The item that is the program's value: its bare expression; with none, its last binding.
+    pub fn value(&self) -> Option<&Item> {
+        self.items.iter().find(|item| item.name.is_none()).or(self.items.last())
+    }
+}
+
+/// `name: expression` or a bare expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// The binding's name.
+    pub name: Option<Name>,
+    /// Its expression.
+    pub value: NodeId,
+    /// All of it.
+    pub span: Span,
+}
+
+/// A name and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Name {
+    /// The text.
+    pub text: String,
+    /// Where.
+    pub span: Span,
+}
+
+/// A component expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// What it is.
+    pub kind: NodeKind,
+    /// Where; for a group, without its parentheses.
+    pub span: Span,
+}
+
+/// The forms of a component expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeKind {
+    /// An index expression.
+    Index(Box<IndexExpr>),
+    /// The name of a binding.
+    Name(String),
+    /// `I`.
+    Identity,
+    /// `~f`.
+    Swap(NodeId),
+    /// Two components and the combinator between them, as written (compose is not turned round).
+    Combine {
+        /// Which.
+        combinator: Combinator,
+        /// Left operand.
+        left: NodeId,
+        /// Right operand.
+        right: NodeId,
+        /// Where the combinator's symbol stands.
+        symbol: Span,
+    },
+    /// Something that did not parse; a diagnostic says what.
+    Error,
+}
+
+/// Combinators of two components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Combinator {
+    /// `f . g`, `f >> g`.
+    Chain,
+    /// `f << g`.
+    Compose,
+    /// `f & g`.
+    Fanout,
+    /// `f | g`.
+    Pair,
+}
+
+/// An index expression.
+///
+/// | source | `outer` | `body` |
+/// |---|---|---|
+/// | `ij~ji` | none | operand `ij` |
+/// | `+ij~i`, `@tanh ij~ij`, `@argmax ij~i` | `+`, `@tanh`, `@argmax` | operand `ij` |
+/// | `ik*kj~ijk`, `i @lt j~ij`, `@where(i,j,k)~ijk` | none | `*(ik, kj)` … |
+/// | `+(ik*kj)~ij`, `>(@abs(i))~.` | `+`, `>` | `*(ik, kj)`, `@abs(i)` |
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexExpr {
+    /// The function before the operand or the parentheses.
+    pub outer: Option<(Function, Span)>,
+    /// What it applies to.
+    pub body: Body,
+    /// The output's compound index.
+    pub output: Compound,
+    /// All of it.
+    pub span: Span,
+}
+
+/// What stands between an index expression's outer function and its `~`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// One operand.
+    Operand(Operand),
+    /// A function of operands: infix, prefix in parentheses, or called.
+    Apply {
+        /// Which.
+        function: Function,
+        /// Where its symbol or name stands.
+        symbol: Span,
+        /// One to three operands.
+        operands: Vec<Operand>,
+    },
+}
+
+impl Body {
+    /// The operands in source order.
+    pub fn operands(&self) -> &[Operand] {
+        match self {
+            Self::Operand(operand) => std::slice::from_ref(operand),
+            Self::Apply { operands, .. } => operands,
+        }
+    }
+}
+
+/// An operand of an index expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    /// A compound index: the next argument of the component.
+    Index(Compound),
+    /// A number; it is no argument.
+    Number(Number, Span),
+}
+
+impl Operand {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Index(compound) => compound.span,
+            Self::Number(_, span) => *span,
+        }
+    }
+}
+
+/// A numeric literal or constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// Digits without point and exponent, with its sign.
+    Integer(i64),
+    /// With point or exponent; `@inf @nan @pi @e`.
+    Float(f64),
+}
+
+/// A compound index: one position for each axis of an array; none (`.`) for rank 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compound {
+    /// The positions.
+    pub positions: Vec<Position>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// One position of a compound index.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Position {
+    /// A letter.
+    Letter(Letter),
+    /// An expression in brackets.
+    Bracket(Arith, Span),
+}
+
+impl Position {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Letter(letter) => letter.span,
+            Self::Bracket(_, span) => *span,
+        }
+    }
+}
+
+/// One occurrence of a letter, with the braces that may follow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Letter {
+    /// The letter.
+    pub name: char,
+    /// Its extent in braces.
+    pub extent: Option<Extent>,
+    /// Where, braces included.
+    pub span: Span,
+}
+
+/// An extent in braces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// `{10}`.
+    Number(u64, Span),
+    /// `{n}`.
+    Name(Name),
+}
+
+/// Index arithmetic in brackets. Sums and products are flat, so only parentheses nest, and the
+/// parser bounds them. It need not be affine: lowering says where it is not.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arith {
+    /// An integer.
+    Integer(i64, Span),
+    /// A letter.
+    Letter(Letter),
+    /// `a + b - c`, also `-a`: terms with whether each is negated; two or more, or one negated.
+    Sum(Vec<(bool, Arith)>, Span),
+    /// `a * b / c % d`, applied from left to right.
+    Product(Box<Arith>, Vec<(ArithOp, Arith)>, Span),
+}
+
+/// Operators of a product in index arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ArithOp {
+    /// `*`.
+    Mul,
+    /// `/`: floors.
+    Div,
+    /// `%`: the remainder of floored division.
+    Mod,
+}

@@ -1,0 +1,90 @@
+//! What the user is told about a program: a message, where, and how to fix it.
+
+use crate::Span;
+
+/// Whether a program with the diagnostic is wrong or only suspicious.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// The program means something, perhaps not what was intended.
+    Warning,
+    /// The program means nothing.
+    Error,
+}
+
+/// An offer of how to mend what a diagnostic complains of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// The sentence.
+    pub message: String,
+    /// Text that could stand in place of a span, where the fix is that simple.
+    pub replacement: Option<(Span, String)>,
+}
+
+/// An error or a warning about a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// One sentence without a full stop, naming the letters, arguments, axes and numbers concerned.
+    pub message: String,
+    /// The offending place.
+    pub span: Span,
+    /// What to write at the offending place's caret; may be empty.
+    pub label: String,
+    /// Other places concerned, each with what to say of it.
+    pub related: Vec<(Span, String)>,
+    /// Offers.
+    pub hints: Vec<Hint>,
+}
+
+impl Diagnostic {
+    /// An error at `span`.
+    pub fn error(span: Span, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            message: message.into(),
+            span,
+            label: String::new(),
+            related: Vec::new(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// A warning at `span`.
+    pub fn warning(span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(span, message) }
+    }
+
+    /// The same with words at the caret.
+    #[must_use]
+    pub fn with_label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// The same with another place.
+    #[must_use]
+    pub fn with_related(mut self, span: Span, label: impl Into<String>) -> Self {
+        self.related.push((span, label.into()));
+        self
+    }
+
+    /// The same with an offer in words.
+    #[must_use]
+    pub fn with_hint(mut self, message: impl Into<String>) -> Self {
+        self.hints.push(Hint { message: message.into(), replacement: None });
+        self
+    }
+
+    /// The same with an offer of text to put in place of `span`.
+    #[must_use]
+    pub fn with_fix(
+        mut self,
+        message: impl Into<String>,
+        span: Span,
+        text: impl Into<String>,
+    ) -> Self {
+        self.hints.push(Hint { message: message.into(), replacement: Some((span, text.into())) });
+        self
+    }
+}

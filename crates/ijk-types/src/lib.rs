@@ -1,0 +1,19 @@
+//! Element types, scalar operators and functions with their exact semantics, monoids.
+//!
+//! Everything that gives a scalar operation its meaning is here, once: the oracle, the in-line
+//! loops that `i!` writes and the kernels of the engine all agree with [`scalar`].
+
+mod dtype;
+mod literal;
+mod ops;
+
+pub use dtype::{DType, TypeSet};
+pub use literal::{Literal, LiteralError};
+pub use ops::{BinaryOp, Monoid, Reducer, ResultType, UnaryOp};
+
+mod element;
+pub mod scalar;
+
+pub use element::{Element, Inexact, Number, Ordered, OrderedNumber, Real};
+pub use num_complex::{Complex32 as C64, Complex64 as C128};
+pub use scalar::{Scalar, ScalarError};

@@ -1,0 +1,304 @@
+//! Scalar operators and functions: names, element types they accept, types they give; and the
+//! monoids that reduce.
+//!
+//! The exact values they give are in [`crate::scalar`].
+
+use crate::{DType, TypeSet};
+use serde::{Deserialize, Serialize};
+
+/// The element type of an operator's result, relative to its operands'.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ResultType {
+    /// The operands' type.
+    Same,
+    /// The type of the operands' real part.
+    Real,
+    /// One type whatever the operands'.
+    Fixed(DType),
+}
+
+impl ResultType {
+    /// The result type for operands of type `t`.
+    pub const fn of(self, t: DType) -> DType {
+        match self {
+            Self::Same => t,
+            Self::Real => t.real(),
+            Self::Fixed(fixed) => fixed,
+        }
+    }
+}
+
+/// Functions of one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum UnaryOp {
+    /// `-x`: `0 - x`, but `-0.0` for `0.0`.
+    Neg,
+    /// `/x`: `1 / x`.
+    Recip,
+    /// `^x`: e to the power of x.
+    Exp,
+    /// `$x`: natural logarithm.
+    Ln,
+    /// `@sqrt`.
+    Sqrt,
+    /// `@abs`; the modulus of a complex number. Wraps on the least integer.
+    Abs,
+    /// `@sign`: -1, 0 or 1 (`-0.0`, `0.0` and NaN give themselves).
+    Sign,
+    /// `@floor`.
+    Floor,
+    /// `@ceil`.
+    Ceil,
+    /// `@round`: half to even.
+    Round,
+    /// `@sin`.
+    Sin,
+    /// `@cos`.
+    Cos,
+    /// `@tan`.
+    Tan,
+    /// `@tanh`.
+    Tanh,
+    /// `@sinh`.
+    Sinh,
+    /// `@cosh`.
+    Cosh,
+    /// `@erf`: the error function.
+    Erf,
+    /// `@sigmoid`: `1 / (1 + exp(-x))`.
+    Sigmoid,
+    /// `@gelu`: `x * (1 + erf(x / sqrt 2)) / 2`, the exact form.
+    Gelu,
+    /// `@log1p`: `ln(1 + x)`.
+    Log1p,
+    /// `@expm1`: `exp(x) - 1`.
+    Expm1,
+    /// `@not` of a bool.
+    Not,
+    /// `@conj`: complex conjugate; a real number's own value.
+    Conj,
+    /// `@re`: real part.
+    Re,
+    /// `@im`: imaginary part, 0 for a real number.
+    Im,
+    /// `@f32 @f64 @i32 @i64 @bool`: Rust's `as` (to an integer: towards zero, saturating, NaN
+    /// gives 0); to bool: whether it differs from 0 (so NaN gives true); bool gives 0 and 1.
+    Cast(DType),
+}
+
+impl UnaryOp {
+    /// Every function of one operand.
+    pub const ALL: [UnaryOp; 30] = [
+        Self::Neg,
+        Self::Recip,
+        Self::Exp,
+        Self::Ln,
+        Self::Sqrt,
+        Self::Abs,
+        Self::Sign,
+        Self::Floor,
+        Self::Ceil,
+        Self::Round,
+        Self::Sin,
+        Self::Cos,
+        Self::Tan,
+        Self::Tanh,
+        Self::Sinh,
+        Self::Cosh,
+        Self::Erf,
+        Self::Sigmoid,
+        Self::Gelu,
+        Self::Log1p,
+        Self::Expm1,
+        Self::Not,
+        Self::Conj,
+        Self::Re,
+        Self::Im,
+        Self::Cast(DType::F32),
+        Self::Cast(DType::F64),
+        Self::Cast(DType::I32),
+        Self::Cast(DType::I64),
+        Self::Cast(DType::Bool),
+    ];
+
+    /// Element types the operand may have.
+    pub const fn accepts(self) -> TypeSet {
+        match self {
+            Self::Neg | Self::Recip | Self::Abs | Self::Conj | Self::Re | Self::Im => {
+                TypeSet::NUMBER
+            }
+            Self::Exp
+            | Self::Ln
+            | Self::Sqrt
+            | Self::Sin
+            | Self::Cos
+            | Self::Tan
+            | Self::Tanh
+            | Self::Sinh
+            | Self::Cosh => TypeSet::INEXACT,
+            Self::Floor
+            | Self::Ceil
+            | Self::Round
+            | Self::Erf
+            | Self::Sigmoid
+            | Self::Gelu
+            | Self::Log1p
+            | Self::Expm1 => TypeSet::REAL,
+            Self::Sign => TypeSet::ORDERED_NUMBER,
+            Self::Not => TypeSet::BOOL,
+            Self::Cast(_) => TypeSet::ORDERED,
+        }
+    }
+
+    /// Element type of the result.
+    pub const fn result(self) -> ResultType {
+        match self {
+            Self::Abs | Self::Re | Self::Im => ResultType::Real,
+            Self::Cast(t) => ResultType::Fixed(t),
+            _ => ResultType::Same,
+        }
+    }
+}
+
+/// Functions of two operands of one element type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum BinaryOp {
+    /// `+`; or for bool.
+    Add,
+    /// `*`; and for bool.
+    Mul,
+    /// `-`.
+    Sub,
+    /// `/`; floors on integers, where division by zero is an error.
+    Div,
+    /// `>`: the greater; NaN if either is; or for bool.
+    Max,
+    /// `<`: the less; NaN if either is; and for bool.
+    Min,
+    /// `^`: power. A negative power of an integer is an error.
+    Pow,
+    /// `$`: logarithm of the right operand to the base of the left: `ln(right) / ln(left)`.
+    Log,
+    /// `@eq`.
+    Eq,
+    /// `@ne`.
+    Ne,
+    /// `@lt`.
+    Lt,
+    /// `@le`.
+    Le,
+    /// `@gt`.
+    Gt,
+    /// `@ge`.
+    Ge,
+    /// `@and` of bools.
+    And,
+    /// `@or` of bools.
+    Or,
+    /// `@mod`: the remainder of floored division, with the divisor's sign; by zero is an error
+    /// for integers and NaN for floats.
+    Mod,
+    /// `@atan2(y, x)`.
+    Atan2,
+    /// `@hypot`.
+    Hypot,
+}
+
+impl BinaryOp {
+    /// Every function of two operands.
+    pub const ALL: [BinaryOp; 19] = [
+        Self::Add,
+        Self::Mul,
+        Self::Sub,
+        Self::Div,
+        Self::Max,
+        Self::Min,
+        Self::Pow,
+        Self::Log,
+        Self::Eq,
+        Self::Ne,
+        Self::Lt,
+        Self::Le,
+        Self::Gt,
+        Self::Ge,
+        Self::And,
+        Self::Or,
+        Self::Mod,
+        Self::Atan2,
+        Self::Hypot,
+    ];
+
+    /// Element types the operands may have.
+    pub const fn accepts(self) -> TypeSet {
+        match self {
+            Self::Add | Self::Mul | Self::Eq | Self::Ne => TypeSet::ALL,
+            Self::Sub | Self::Div | Self::Pow => TypeSet::NUMBER,
+            Self::Max | Self::Min | Self::Lt | Self::Le | Self::Gt | Self::Ge => TypeSet::ORDERED,
+            Self::Log => TypeSet::INEXACT,
+            Self::And | Self::Or => TypeSet::BOOL,
+            Self::Mod => TypeSet::ORDERED_NUMBER,
+            Self::Atan2 | Self::Hypot => TypeSet::REAL,
+        }
+    }
+
+    /// Element type of the result.
+    pub const fn result(self) -> ResultType {
+        match self {
+            Self::Eq | Self::Ne | Self::Lt | Self::Le | Self::Gt | Self::Ge => {
+                ResultType::Fixed(DType::Bool)
+            }
+            _ => ResultType::Same,
+        }
+    }
+}
+
+/// An associative, commutative operator with an identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Monoid {
+    /// Sum; or for bool. Identity 0.
+    Add,
+    /// Product; and for bool. Identity 1.
+    Mul,
+    /// Maximum, NaN if any is. Identity: -inf, the least integer, false.
+    Max,
+    /// Minimum, NaN if any is. Identity: +inf, the greatest integer, true.
+    Min,
+    /// `@and` of bools.
+    And,
+    /// `@or` of bools.
+    Or,
+}
+
+impl Monoid {
+    /// Every monoid.
+    pub const ALL: [Monoid; 6] = [Self::Add, Self::Mul, Self::Max, Self::Min, Self::And, Self::Or];
+
+    /// The operator as a function of two operands.
+    pub const fn op(self) -> BinaryOp {
+        match self {
+            Self::Add => BinaryOp::Add,
+            Self::Mul => BinaryOp::Mul,
+            Self::Max => BinaryOp::Max,
+            Self::Min => BinaryOp::Min,
+            Self::And => BinaryOp::And,
+            Self::Or => BinaryOp::Or,
+        }
+    }
+
+    /// The monoid whose operator is `op`.
+    pub fn from_op(op: BinaryOp) -> Option<Self> {
+        Self::ALL.into_iter().find(|m| m.op() == op)
+    }
+}
+
+/// What combines the values that fall on one element of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Reducer {
+    /// Combine values by a monoid.
+    Monoid(Monoid),
+    /// Position (i64) of the greatest value along the one reduced axis: the first of equals; the
+    /// first NaN if there is one. An empty axis is an error.
+    ArgMax,
+    /// Position of the least value, likewise.
+    ArgMin,
+}
