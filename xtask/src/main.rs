@@ -1,2 +1,41 @@
-//! Project chores.
-fn main() {}
+//! Project chores: `cargo xtask tidy` checks the architecture.
+
+mod arrows;
+mod sources;
+mod workspace;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some("tidy") => tidy(),
+        _ => {
+            eprintln!(
+                "usage: cargo xtask tidy    check the arrows between crates, and the sources"
+            );
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs every check and prints all that they find.
+fn tidy() -> ExitCode {
+    let workspace = match workspace::Workspace::load() {
+        Ok(workspace) => workspace,
+        Err(problem) => {
+            eprintln!("tidy: {problem}");
+            return ExitCode::from(2);
+        }
+    };
+    let problems: Vec<String> =
+        arrows::check(&workspace).into_iter().chain(sources::check(&workspace)).collect();
+    for problem in &problems {
+        eprintln!("tidy: {problem}");
+    }
+    if problems.is_empty() {
+        println!("tidy: {} crates, no problem", workspace.crates.len());
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
