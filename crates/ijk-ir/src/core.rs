@@ -43,8 +43,10 @@ pub struct Program {
     pub statements: Vec<Statement>,
     /// The names in braces; each means one extent throughout the program.
     pub extent_names: Vec<String>,
-    /// For each type variable, the element types it may be.
+    /// For each type variable, the element types it may be. Each is the type of some input.
     pub types: Vec<TypeSet>,
+    /// Pairs of type variables whose real parts are of one type (`f32` and `c64`, say).
+    pub same_real: Vec<(u32, u32)>,
 }
 
 /// What is known of an array before it has a shape.
