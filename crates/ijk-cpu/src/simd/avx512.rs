@@ -1,0 +1,311 @@
+//! AVX-512 (F, BW, DQ, VL).
+
+use super::{Bits, Float, Kernel, Number, Simd, Vector};
+use std::arch::x86_64::*;
+
+/// The level with 32 registers of 64 bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    /// The level, where the machine has it.
+    pub(super) fn detect() -> Option<Self> {
+        let found = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma");
+        found.then_some(Self(()))
+    }
+
+    /// The level, without looking.
+    ///
+    /// # Safety
+    /// [`detect`](Self::detect) found it before.
+    #[inline(always)]
+    pub(super) unsafe fn assume() -> Self {
+        Self(())
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+#[inline]
+fn vectorize<K: Kernel>(simd: Avx512, kernel: K) -> K::Output {
+    kernel.run(simd)
+}
+
+impl Simd for Avx512 {
+    type F32 = F32x16;
+    type F64 = F64x8;
+    type I32 = I32x16;
+    type I64 = I64x8;
+    type U8 = U8x64;
+    const REGISTERS: usize = 32;
+
+    #[inline(always)]
+    fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
+        // SAFETY: the token proves that the machine has the instructions.
+        unsafe { vectorize(self, kernel) }
+    }
+}
+
+/// Defines a vector type with the operations every vector has.
+macro_rules! vector {
+    ($name:ident, $register:ty, $t:ty, $lanes:literal, $mask:ty, $splat:ident, $load:ident,
+     $store:ident, $maskz_load:ident, $mask_store:ident) => {
+        /// One register.
+        #[derive(Clone, Copy)]
+        #[repr(transparent)]
+        pub(crate) struct $name($register);
+
+        impl Vector for $name {
+            type Element = $t;
+            type Simd = Avx512;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            fn splat(_: Avx512, value: $t) -> Self {
+                // SAFETY: the token proves that the machine has the instruction.
+                Self(unsafe { $splat(value as _) })
+            }
+            #[inline(always)]
+            unsafe fn load(from: *const $t) -> Self {
+                // SAFETY: the caller says that the elements are readable and the level is there.
+                Self(unsafe { $load(from.cast()) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $t) {
+                // SAFETY: the caller says that the elements are writable.
+                unsafe { $store(to.cast(), self.0) }
+            }
+            #[inline(always)]
+            unsafe fn load_partial(from: *const $t, count: usize) -> Self {
+                // SAFETY: as for `load`; lanes that the mask leaves out are not touched.
+                Self(unsafe { $maskz_load(low_bits(count) as $mask, from.cast()) })
+            }
+            #[inline(always)]
+            unsafe fn store_partial(self, to: *mut $t, count: usize) {
+                // SAFETY: as for `store`; lanes that the mask leaves out are not touched.
+                unsafe { $mask_store(to.cast(), low_bits(count) as $mask, self.0) }
+            }
+        }
+    };
+}
+
+/// The mask of the first `count` ≤ 64 lanes.
+#[inline(always)]
+fn low_bits(count: usize) -> u64 {
+    u64::MAX.checked_shr(64 - count as u32).unwrap_or(0)
+}
+
+/// Implements operations that are one instruction each.
+macro_rules! instructions {
+    ($($op:ident = $intrinsic:ident),*) => {
+        $(#[inline(always)]
+        fn $op(self, right: Self) -> Self {
+            // SAFETY: vectors of this type exist only where the machine has the instructions.
+            Self(unsafe { $intrinsic(self.0, right.0) })
+        })*
+    };
+}
+
+vector!(
+    F32x16,
+    __m512,
+    f32,
+    16,
+    u16,
+    _mm512_set1_ps,
+    _mm512_loadu_ps,
+    _mm512_storeu_ps,
+    _mm512_maskz_loadu_ps,
+    _mm512_mask_storeu_ps
+);
+vector!(
+    F64x8,
+    __m512d,
+    f64,
+    8,
+    u8,
+    _mm512_set1_pd,
+    _mm512_loadu_pd,
+    _mm512_storeu_pd,
+    _mm512_maskz_loadu_pd,
+    _mm512_mask_storeu_pd
+);
+vector!(
+    I32x16,
+    __m512i,
+    i32,
+    16,
+    u16,
+    _mm512_set1_epi32,
+    _mm512_loadu_epi32,
+    _mm512_storeu_epi32,
+    _mm512_maskz_loadu_epi32,
+    _mm512_mask_storeu_epi32
+);
+vector!(
+    I64x8,
+    __m512i,
+    i64,
+    8,
+    u8,
+    _mm512_set1_epi64,
+    _mm512_loadu_epi64,
+    _mm512_storeu_epi64,
+    _mm512_maskz_loadu_epi64,
+    _mm512_mask_storeu_epi64
+);
+vector!(
+    U8x64,
+    __m512i,
+    u8,
+    64,
+    u64,
+    _mm512_set1_epi8,
+    _mm512_loadu_epi8,
+    _mm512_storeu_epi8,
+    _mm512_maskz_loadu_epi8,
+    _mm512_mask_storeu_epi8
+);
+
+macro_rules! float {
+    ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
+     $fmadd:ident, $cmp:ident, $mask_max:ident, $mask_min:ident, $permute:ident, $index:expr) => {
+        impl Number for $name {
+            instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
+
+            #[inline(always)]
+            fn mul_add(self, factor: Self, term: Self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $fmadd(self.0, factor.0, term.0) })
+            }
+        }
+
+        impl Float for $name {
+            instructions!(div = $div);
+
+            // The instruction gives its second operand where either is NaN; the mask keeps the
+            // first where that one is.
+            #[inline(always)]
+            fn max_nan(self, right: Self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe {
+                    $mask_max(self.0, $cmp::<_CMP_ORD_Q>(self.0, self.0), self.0, right.0)
+                })
+            }
+            #[inline(always)]
+            fn min_nan(self, right: Self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe {
+                    $mask_min(self.0, $cmp::<_CMP_ORD_Q>(self.0, self.0), self.0, right.0)
+                })
+            }
+            #[inline(always)]
+            fn interleave(self, right: Self) -> (Self, Self) {
+                let n = Self::LANES as i64;
+                let index = |at: i64| at / 2 + at % 2 * n;
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                unsafe {
+                    (
+                        Self($permute(self.0, $index(index, 0), right.0)),
+                        Self($permute(self.0, $index(index, n), right.0)),
+                    )
+                }
+            }
+            #[inline(always)]
+            fn deinterleave(self, right: Self) -> (Self, Self) {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                unsafe {
+                    (
+                        Self($permute(self.0, $index(|at| 2 * at, 0), right.0)),
+                        Self($permute(self.0, $index(|at| 2 * at + 1, 0), right.0)),
+                    )
+                }
+            }
+        }
+    };
+}
+
+/// `f(start), f(start + 1), …` as 16 lanes; a constant after inlining.
+#[inline(always)]
+unsafe fn index32(f: impl Fn(i64) -> i64, start: i64) -> __m512i {
+    let lanes: [i32; 16] = std::array::from_fn(|lane| f(start + lane as i64) as i32);
+    // SAFETY: the array is as wide as the register; the caller has the level.
+    unsafe { _mm512_loadu_epi32(lanes.as_ptr()) }
+}
+
+/// `f(start), f(start + 1), …` as 8 lanes.
+#[inline(always)]
+unsafe fn index64(f: impl Fn(i64) -> i64, start: i64) -> __m512i {
+    let lanes: [i64; 8] = std::array::from_fn(|lane| f(start + lane as i64));
+    // SAFETY: the array is as wide as the register; the caller has the level.
+    unsafe { _mm512_loadu_epi64(lanes.as_ptr()) }
+}
+
+float!(
+    F32x16,
+    _mm512_add_ps,
+    _mm512_sub_ps,
+    _mm512_mul_ps,
+    _mm512_max_ps,
+    _mm512_min_ps,
+    _mm512_div_ps,
+    _mm512_fmadd_ps,
+    _mm512_cmp_ps_mask,
+    _mm512_mask_max_ps,
+    _mm512_mask_min_ps,
+    _mm512_permutex2var_ps,
+    index32
+);
+float!(
+    F64x8,
+    _mm512_add_pd,
+    _mm512_sub_pd,
+    _mm512_mul_pd,
+    _mm512_max_pd,
+    _mm512_min_pd,
+    _mm512_div_pd,
+    _mm512_fmadd_pd,
+    _mm512_cmp_pd_mask,
+    _mm512_mask_max_pd,
+    _mm512_mask_min_pd,
+    _mm512_permutex2var_pd,
+    index64
+);
+
+macro_rules! integer {
+    ($name:ident, $($op:ident = $intrinsic:ident),*) => {
+        impl Number for $name {
+            instructions!($($op = $intrinsic),*);
+
+            #[inline(always)]
+            fn mul_add(self, factor: Self, term: Self) -> Self {
+                self.mul(factor).add(term)
+            }
+        }
+    };
+}
+
+integer!(
+    I32x16,
+    add = _mm512_add_epi32,
+    sub = _mm512_sub_epi32,
+    mul = _mm512_mullo_epi32,
+    max = _mm512_max_epi32,
+    min = _mm512_min_epi32
+);
+integer!(
+    I64x8,
+    add = _mm512_add_epi64,
+    sub = _mm512_sub_epi64,
+    mul = _mm512_mullo_epi64,
+    max = _mm512_max_epi64,
+    min = _mm512_min_epi64
+);
+
+impl Bits for U8x64 {
+    instructions!(and = _mm512_and_si512, or = _mm512_or_si512, xor = _mm512_xor_si512);
+}

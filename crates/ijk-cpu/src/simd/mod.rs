@@ -1,0 +1,102 @@
+//! SIMD levels, chosen at run time and outside the loops.
+//!
+//! A kernel is a value that implements [`Kernel`]; [`Level::run`] compiles its body once for each
+//! level, with that level's instructions enabled, so that plain loops in it vectorise and the
+//! [`Vector`] types of the level turn into single instructions. For both, everything the body
+//! calls must be `#[inline(always)]`.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+mod vector;
+
+pub(crate) use portable::Portable;
+pub(crate) use vector::{Bits, Float, Number, Vector};
+
+/// A set of instructions this machine has. Only such values exist, so a `Level` proves that
+/// its instructions may be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Level(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Kind {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Level {
+    /// The widest level of this machine.
+    pub fn best() -> Self {
+        Self::available().pop().expect("the portable level always exists")
+    }
+
+    /// Every level of this machine, widest last.
+    pub fn available() -> Vec<Self> {
+        let mut levels = vec![Self(Kind::Portable)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            levels.extend(avx2::Avx2::detect().map(|_| Self(Kind::Avx2)));
+            levels.extend(avx512::Avx512::detect().map(|_| Self(Kind::Avx512)));
+        }
+        levels
+    }
+
+    /// `portable`, `avx2` or `avx512`.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Kind::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => "avx512",
+        }
+    }
+
+    /// Runs a kernel compiled for this level.
+    #[inline]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        match self.0 {
+            Kind::Portable => Portable.vectorize(kernel),
+            // SAFETY: a level of that kind exists only where the instructions were detected.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => unsafe { avx2::Avx2::assume() }.vectorize(kernel),
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe { avx512::Avx512::assume() }.vectorize(kernel),
+        }
+    }
+}
+
+/// A computation that is compiled once for each level.
+pub(crate) trait Kernel {
+    /// What it gives.
+    type Output;
+    /// The computation; must be `#[inline(always)]`.
+    fn run<S: Simd>(self, simd: S) -> Self::Output;
+}
+
+/// A level as a type. A value of it proves that the machine has the level's instructions.
+pub(crate) trait Simd: Copy + Send + Sync + 'static {
+    /// Vector of `f32`.
+    type F32: Float<Element = f32, Simd = Self>;
+    /// Vector of `f64`.
+    type F64: Float<Element = f64, Simd = Self>;
+    /// Vector of `i32`.
+    type I32: Number<Element = i32, Simd = Self>;
+    /// Vector of `i64`.
+    type I64: Number<Element = i64, Simd = Self>;
+    /// Vector of bytes, for `bool`.
+    type U8: Bits<Element = u8, Simd = Self>;
+    /// Vector registers the level has.
+    const REGISTERS: usize;
+    /// Runs the kernel with the level's instructions enabled.
+    fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! The level every machine has: arrays of 16 bytes, which compilers turn into the baseline's
+//! vectors (SSE2, NEON).
+
+use super::{Bits, Float, Kernel, Number, Simd, Vector};
+
+/// The level that needs no detection.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable;
+
+impl Simd for Portable {
+    type F32 = Lanes<f32, 4>;
+    type F64 = Lanes<f64, 2>;
+    type I32 = Lanes<i32, 4>;
+    type I64 = Lanes<i64, 2>;
+    type U8 = Lanes<u8, 16>;
+    const REGISTERS: usize = 16;
+
+    #[inline(always)]
+    fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
+        kernel.run(self)
+    }
+}
+
+/// A vector as an array.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+pub(crate) struct Lanes<T, const N: usize>([T; N]);
+
+impl<T: Copy, const N: usize> Lanes<T, N> {
+    #[inline(always)]
+    fn zip(self, right: Self, f: impl Fn(T, T) -> T) -> Self {
+        let mut out = self;
+        for lane in 0..N {
+            out.0[lane] = f(self.0[lane], right.0[lane]);
+        }
+        out
+    }
+}
+
+impl<T: Copy + Default, const N: usize> Vector for Lanes<T, N> {
+    type Element = T;
+    type Simd = Portable;
+    const LANES: usize = N;
+
+    #[inline(always)]
+    fn splat(_: Portable, value: T) -> Self {
+        Self([value; N])
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const T) -> Self {
+        // SAFETY: N elements are readable, says the caller.
+        Self(unsafe { from.cast::<[T; N]>().read_unaligned() })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut T) {
+        // SAFETY: N elements are writable, says the caller.
+        unsafe { to.cast::<[T; N]>().write_unaligned(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_partial(from: *const T, count: usize) -> Self {
+        let mut out = [T::default(); N];
+        // SAFETY: `count` ≤ N elements are readable, says the caller.
+        unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), count) };
+        Self(out)
+    }
+
+    #[inline(always)]
+    unsafe fn store_partial(self, to: *mut T, count: usize) {
+        // SAFETY: `count` ≤ N elements are writable, says the caller.
+        unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), to, count) };
+    }
+}
+
+/// Whether the baseline has fused multiply-add; elsewhere it would be a library call.
+const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+
+macro_rules! float {
+    ($t:ty, $n:literal) => {
+        impl Number for Lanes<$t, $n> {
+            #[inline(always)]
+            fn add(self, right: Self) -> Self {
+                self.zip(right, |a, b| a + b)
+            }
+            #[inline(always)]
+            fn sub(self, right: Self) -> Self {
+                self.zip(right, |a, b| a - b)
+            }
+            #[inline(always)]
+            fn mul(self, right: Self) -> Self {
+                self.zip(right, |a, b| a * b)
+            }
+            #[inline(always)]
+            fn mul_add(self, factor: Self, term: Self) -> Self {
+                let mut out = self;
+                for lane in 0..$n {
+                    out.0[lane] = match FUSED {
+                        true => self.0[lane].mul_add(factor.0[lane], term.0[lane]),
+                        false => self.0[lane] * factor.0[lane] + term.0[lane],
+                    };
+                }
+                out
+            }
+            #[inline(always)]
+            fn max(self, right: Self) -> Self {
+                self.zip(right, |a, b| if a > b { a } else { b })
+            }
+            #[inline(always)]
+            fn min(self, right: Self) -> Self {
+                self.zip(right, |a, b| if a < b { a } else { b })
+            }
+        }
+
+        impl Float for Lanes<$t, $n> {
+            #[inline(always)]
+            fn div(self, right: Self) -> Self {
+                self.zip(right, |a, b| a / b)
+            }
+            #[inline(always)]
+            fn max_nan(self, right: Self) -> Self {
+                self.zip(right, |a, b| if a > b || a.is_nan() { a } else { b })
+            }
+            #[inline(always)]
+            fn min_nan(self, right: Self) -> Self {
+                self.zip(right, |a, b| if a < b || a.is_nan() { a } else { b })
+            }
+            #[inline(always)]
+            fn interleave(self, right: Self) -> (Self, Self) {
+                let at = |n: usize| if n % 2 == 0 { self.0[n / 2] } else { right.0[n / 2] };
+                (Self(std::array::from_fn(at)), Self(std::array::from_fn(|n| at(n + $n))))
+            }
+            #[inline(always)]
+            fn deinterleave(self, right: Self) -> (Self, Self) {
+                let at = |n: usize| if n < $n { self.0[n] } else { right.0[n - $n] };
+                (
+                    Self(std::array::from_fn(|n| at(2 * n))),
+                    Self(std::array::from_fn(|n| at(2 * n + 1))),
+                )
+            }
+        }
+    };
+}
+
+macro_rules! integer {
+    ($t:ty, $n:literal) => {
+        impl Number for Lanes<$t, $n> {
+            #[inline(always)]
+            fn add(self, right: Self) -> Self {
+                self.zip(right, <$t>::wrapping_add)
+            }
+            #[inline(always)]
+            fn sub(self, right: Self) -> Self {
+                self.zip(right, <$t>::wrapping_sub)
+            }
+            #[inline(always)]
+            fn mul(self, right: Self) -> Self {
+                self.zip(right, <$t>::wrapping_mul)
+            }
+            #[inline(always)]
+            fn mul_add(self, factor: Self, term: Self) -> Self {
+                self.mul(factor).add(term)
+            }
+            #[inline(always)]
+            fn max(self, right: Self) -> Self {
+                self.zip(right, |a, b| a.max(b))
+            }
+            #[inline(always)]
+            fn min(self, right: Self) -> Self {
+                self.zip(right, |a, b| a.min(b))
+            }
+        }
+    };
+}
+
+float!(f32, 4);
+float!(f64, 2);
+integer!(i32, 4);
+integer!(i64, 2);
+
+impl Bits for Lanes<u8, 16> {
+    #[inline(always)]
+    fn and(self, right: Self) -> Self {
+        self.zip(right, |a, b| a & b)
+    }
+    #[inline(always)]
+    fn or(self, right: Self) -> Self {
+        self.zip(right, |a, b| a | b)
+    }
+    #[inline(always)]
+    fn xor(self, right: Self) -> Self {
+        self.zip(right, |a, b| a ^ b)
+    }
+}

@@ -1,0 +1,83 @@
+//! What kernels written with explicit vectors ask of a level.
+//!
+//! A vector value can only be made from a [`Simd`] token (or through an `unsafe` load), so it
+//! proves that its instructions may be executed; that is why operations on vectors are safe.
+
+use super::Simd;
+
+/// A fixed number of elements in one register.
+pub(crate) trait Vector: Copy {
+    /// Type of one lane.
+    type Element: Copy;
+    /// The level that has this vector.
+    type Simd: Simd;
+    /// Number of lanes.
+    const LANES: usize;
+
+    /// The same value in each lane.
+    fn splat(simd: Self::Simd, value: Self::Element) -> Self;
+
+    /// Reads [`LANES`](Self::LANES) neighbouring elements.
+    ///
+    /// # Safety
+    /// They are readable, and the machine has the level.
+    unsafe fn load(from: *const Self::Element) -> Self;
+
+    /// Writes [`LANES`](Self::LANES) neighbouring elements.
+    ///
+    /// # Safety
+    /// They are writable.
+    unsafe fn store(self, to: *mut Self::Element);
+
+    /// Reads the first `count` ≤ [`LANES`](Self::LANES) lanes; the others are 0.
+    ///
+    /// # Safety
+    /// Those elements are readable, and the machine has the level.
+    unsafe fn load_partial(from: *const Self::Element, count: usize) -> Self;
+
+    /// Writes the first `count` ≤ [`LANES`](Self::LANES) lanes.
+    ///
+    /// # Safety
+    /// Those elements are writable.
+    unsafe fn store_partial(self, to: *mut Self::Element, count: usize);
+}
+
+/// Arithmetic, wrapping on integers.
+pub(crate) trait Number: Vector {
+    /// Lane-wise sum.
+    fn add(self, right: Self) -> Self;
+    /// Lane-wise difference.
+    fn sub(self, right: Self) -> Self;
+    /// Lane-wise product.
+    fn mul(self, right: Self) -> Self;
+    /// `self * factor + term`, in one rounding where the level has such an instruction.
+    fn mul_add(self, factor: Self, term: Self) -> Self;
+    /// Lane-wise maximum; where a float is NaN, either operand.
+    fn max(self, right: Self) -> Self;
+    /// Lane-wise minimum; where a float is NaN, either operand.
+    fn min(self, right: Self) -> Self;
+}
+
+/// What only floats have.
+pub(crate) trait Float: Number {
+    /// Lane-wise quotient.
+    fn div(self, right: Self) -> Self;
+    /// Lane-wise maximum; NaN where either operand is.
+    fn max_nan(self, right: Self) -> Self;
+    /// Lane-wise minimum; NaN where either operand is.
+    fn min_nan(self, right: Self) -> Self;
+    /// `(a₀, b₀, a₁, b₁, …)` as two vectors.
+    fn interleave(self, right: Self) -> (Self, Self);
+    /// The inverse of [`interleave`](Self::interleave).
+    fn deinterleave(self, right: Self) -> (Self, Self);
+}
+
+/// Bitwise operations.
+pub(crate) trait Bits: Vector {
+    /// Bitwise and.
+    fn and(self, right: Self) -> Self;
+    /// Bitwise or.
+    fn or(self, right: Self) -> Self;
+    /// Bitwise exclusive or.
+    fn xor(self, right: Self) -> Self;
+}

@@ -1,0 +1,121 @@
+//! Worker threads and loops whose result does not depend on how many there are.
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A number of threads, started when first needed. The caller's own counts as one.
+#[derive(Debug)]
+pub struct Workers {
+    threads: usize,
+    /// `None` where threads could not be started: then the caller works alone.
+    pool: OnceLock<Option<ThreadPool>>,
+}
+
+impl Workers {
+    /// That many threads; 0 means as many as the machine offers this process.
+    pub fn new(threads: usize) -> Self {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = if threads == 0 { available() } else { threads };
+        Self { threads: threads.min(MAX_THREADS), pool: OnceLock::new() }
+    }
+
+    /// How many threads work at a time.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Runs `work` on a thread of the pool, so that the loops in it start without delay; on the
+    /// caller's where there is one thread only. Entering costs some 10 µs: do it once for a
+    /// plan, and only for one with enough work.
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match self.pool() {
+            Some(pool) if pool.current_thread_index().is_none() => pool.install(work),
+            _ => work(),
+        }
+    }
+
+    /// Calls `body` with each of `0..tasks`, in any order and in parallel. Which thread runs which
+    /// task is not determined, so each task must write what no other one touches.
+    ///
+    /// # Panics
+    /// If `body` does.
+    pub fn parallel_for(&self, tasks: usize, body: impl Fn(usize) + Sync) {
+        if tasks <= 1 || self.threads == 1 {
+            return (0..tasks).for_each(body);
+        }
+        let next = AtomicUsize::new(0);
+        let claim = || next.fetch_add(1, Ordering::Relaxed);
+        let work = || {
+            let mut task = claim();
+            while task < tasks {
+                body(task);
+                task = claim();
+            }
+        };
+        self.install(|| {
+            let helpers = if self.pool().is_some() { self.threads.min(tasks) - 1 } else { 0 };
+            rayon_scope(helpers, &work)
+        });
+    }
+
+    fn pool(&self) -> Option<&ThreadPool> {
+        let start = || {
+            let builder = ThreadPoolBuilder::new().num_threads(self.threads);
+            builder.thread_name(|n| format!("ijk-{n}")).build().ok()
+        };
+        if self.threads == 1 { None } else { self.pool.get_or_init(start).as_ref() }
+    }
+}
+
+/// More threads than any machine this runs on; keeps a mistyped number from exhausting it.
+const MAX_THREADS: usize = 1024;
+
+/// Runs `work` here and on `helpers` further threads of the current pool.
+fn rayon_scope(helpers: usize, work: &(impl Fn() + Sync)) {
+    if helpers == 0 {
+        return work();
+    }
+    rayon::scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[test]
+    fn every_task_runs_once() {
+        for threads in 1..=4 {
+            let workers = Workers::new(threads);
+            let seen = Mutex::new(vec![0; 1000]);
+            workers.parallel_for(1000, |task| seen.lock().unwrap()[task] += 1);
+            assert!(seen.into_inner().unwrap().iter().all(|&n| n == 1));
+        }
+    }
+
+    #[test]
+    fn loops_nest() {
+        let workers = Workers::new(3);
+        let count = AtomicUsize::new(0);
+        workers.install(|| {
+            workers.parallel_for(7, |_| {
+                workers.parallel_for(11, |_| {
+                    count.fetch_add(1, Ordering::Relaxed);
+                })
+            })
+        });
+        assert_eq!(count.into_inner(), 77);
+    }
+
+    #[test]
+    fn zero_means_some() {
+        assert!(Workers::new(0).threads() >= 1);
+        assert_eq!(Workers::new(usize::MAX).threads(), MAX_THREADS);
+    }
+}
