@@ -3,7 +3,12 @@
 //! One trait for each [`TypeSet`](crate::TypeSet) an operator accepts. Every method gives bit for
 //! bit what [`crate::scalar`] and the engine give.
 
-use crate::{DType, Literal, LiteralError, Monoid, ScalarError};
+mod boolean;
+mod complex;
+mod float;
+mod integer;
+
+use crate::{DType, Literal, LiteralError, Monoid, Scalar, ScalarError};
 
 /// Any element type: `bool i32 i64 f32 f64 Complex32 Complex64` ([`TypeSet::ALL`](crate::TypeSet::ALL)).
 pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static {
@@ -17,19 +22,36 @@ pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 
     /// # Errors
     /// If it has none: [`LiteralError`].
     fn from_literal(literal: Literal) -> Result<Self, LiteralError>;
+    /// The value as a dynamically typed one.
+    fn into_scalar(self) -> Scalar;
+    /// The value of a scalar of this element type; `None` for one of another type.
+    fn from_scalar(scalar: Scalar) -> Option<Self>;
+    /// Whether two values are the same bit for bit (so NaN with itself, and not `0.0` with `-0.0`).
+    fn same_bits(self, other: Self) -> bool;
     /// What a reduction by `monoid` starts from.
+    ///
+    /// # Panics
+    /// If the type does not have the monoid: maximum and minimum of complex numbers, `@and` and
+    /// `@or` of anything but bools.
     fn identity(monoid: Monoid) -> Self;
-    /// `+`.
+    /// `+`; or for bool.
     fn add(self, right: Self) -> Self;
-    /// `*`.
+    /// `*`; and for bool. Of complex numbers `(ac - bd) + (ad + bc)i`, each product and sum rounded.
     fn mul(self, right: Self) -> Self;
 }
 
 /// `bool i32 i64 f32 f64`.
+///
+/// # Maximum and minimum of floating-point numbers
+///
+/// The maximum is `let m = if a > b { a } else { b }; if a != a { a } else { m }`: NaN if either
+/// operand is, and of two equal operands the right one, which only shows in the sign of a zero.
+/// It is a maximum instruction and a blend on a vector unit. It is associative, and but for the
+/// sign of zeros and the payload of NaN commutative; the minimum likewise.
 pub trait Ordered: Element {
-    /// `>`.
+    /// `>`: the greater, NaN if either operand is; or for bool.
     fn max(self, right: Self) -> Self;
-    /// `<`.
+    /// `<`: the less, NaN if either operand is; and for bool.
     fn min(self, right: Self) -> Self;
     /// `@lt`.
     fn lt(self, right: Self) -> bool;
@@ -39,24 +61,47 @@ pub trait Ordered: Element {
     fn beats_max(self, best: Self) -> bool;
     /// Whether `self` takes the place of `best` in `@argmin`.
     fn beats_min(self, best: Self) -> bool;
+    /// `@bool`: whether it differs from 0.
+    fn to_bool(self) -> bool;
+    /// `@i32`: towards zero and saturating from a float (NaN gives 0), wrapping from an integer.
+    fn to_i32(self) -> i32;
+    /// `@i64`: towards zero and saturating from a float (NaN gives 0).
+    fn to_i64(self) -> i64;
+    /// `@f32`: to the nearest.
+    fn to_f32(self) -> f32;
+    /// `@f64`: to the nearest.
+    fn to_f64(self) -> f64;
+    /// The value of this type that a value of another is cast to.
+    fn cast_from<T: Ordered>(value: T) -> Self;
     /// Casts: to any ordered type.
-    fn cast<U: Ordered>(self) -> U;
+    #[inline(always)]
+    fn cast<U: Ordered>(self) -> U {
+        U::cast_from(self)
+    }
 }
 
 /// Every element type but `bool`.
 pub trait Number: Element {
     /// `-`.
     fn sub(self, right: Self) -> Self;
-    /// `/`.
+    /// `/`; rounds down on integers.
     ///
     /// # Errors
     /// Integer division by zero.
     fn div(self, right: Self) -> Result<Self, ScalarError>;
-    /// `^`.
+    /// `^`: wraps on integers; IEEE 754's `pow` on floats; `exp(y ln x)` on complex numbers, by
+    /// repeated multiplication where y is a small integer.
     ///
     /// # Errors
     /// A negative power of an integer.
     fn pow(self, right: Self) -> Result<Self, ScalarError>;
+    /// Unary `/`.
+    ///
+    /// # Errors
+    /// Integer division by zero.
+    fn recip(self) -> Result<Self, ScalarError> {
+        Self::identity(Monoid::Mul).div(self)
+    }
     /// Unary `-`.
     fn neg(self) -> Self;
     /// `@abs`.
@@ -71,9 +116,10 @@ pub trait Number: Element {
 
 /// `i32 i64 f32 f64`.
 pub trait OrderedNumber: Ordered + Number {
-    /// `@sign`.
+    /// `@sign`: -1, 0 or 1; `0.0`, `-0.0` and NaN give themselves.
     fn sign(self) -> Self;
-    /// `@mod`.
+    /// `@mod`: the remainder of floored division, with the sign of the divisor (as Python's `%`;
+    /// NaN for a divisor of `0.0`).
     ///
     /// # Errors
     /// An integer modulo zero.
@@ -126,4 +172,10 @@ pub trait Real: Inexact + OrderedNumber {
     fn atan2(self, x: Self) -> Self;
     /// `@hypot`.
     fn hypot(self, right: Self) -> Self;
+}
+
+/// Panics: the type checker lets no such reduction through.
+#[cold]
+fn no_monoid(monoid: Monoid, t: DType) -> ! {
+    panic!("{t} has no reduction by {monoid:?}")
 }

@@ -12,6 +12,7 @@ pub use literal::{Literal, LiteralError};
 pub use ops::{BinaryOp, Monoid, Reducer, ResultType, UnaryOp};
 
 mod element;
+pub mod math;
 pub mod scalar;
 
 pub use element::{Element, Inexact, Number, Ordered, OrderedNumber, Real};

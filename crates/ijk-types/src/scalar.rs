@@ -1,7 +1,46 @@
 //! The exact meaning of every scalar operation, on dynamically typed values.
 
-use crate::{BinaryOp, C64, C128, DType, Literal, LiteralError, Monoid, UnaryOp};
+mod dispatch;
+mod display;
+
+use crate::{BinaryOp, C64, C128, DType, Element, Literal, LiteralError, Monoid, UnaryOp};
 use thiserror::Error;
+
+/// An expression in which `$T` is the Rust type of the element type `$t`.
+macro_rules! for_type {
+    ($t:expr, $T:ident => $body:expr) => {
+        match $t {
+            DType::Bool => {
+                type $T = bool;
+                $body
+            }
+            DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            DType::C64 => {
+                type $T = C64;
+                $body
+            }
+            DType::C128 => {
+                type $T = C128;
+                $body
+            }
+        }
+    };
+}
 
 /// A value of any element type.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +82,33 @@ impl Scalar {
             Self::C128(_) => DType::C128,
         }
     }
+
+    /// 0, or false.
+    pub fn zero(t: DType) -> Self {
+        for_type!(t, T => T::default().into_scalar())
+    }
+
+    /// The nearest binary64, of a complex number's real part.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Self::Bool(x) => x.into(),
+            Self::I32(x) => x.into(),
+            Self::I64(x) => x as f64,
+            Self::F32(x) => x.into(),
+            Self::F64(x) => x,
+            Self::C64(x) => x.re.into(),
+            Self::C128(x) => x.re,
+        }
+    }
+
+    /// Whether both have the same element type and the same bits (so NaN equals itself, and `0.0`
+    /// does not equal `-0.0`).
+    pub fn same_bits(self, other: Self) -> bool {
+        fn typed<T: Element>(x: Scalar, y: Scalar) -> bool {
+            matches!((T::from_scalar(x), T::from_scalar(y)), (Some(x), Some(y)) if x.same_bits(y))
+        }
+        for_type!(self.dtype(), T => typed::<T>(self, other))
+    }
 }
 
 impl Literal {
@@ -51,8 +117,27 @@ impl Literal {
     /// # Errors
     /// If it has none: a fraction, infinity or NaN for an integer or bool; an integer beyond `i32`;
     /// an integer other than 0 and 1 for bool.
-    pub fn to_scalar(self, _t: DType) -> Result<Scalar, LiteralError> {
-        unimplemented!()
+    ///
+    /// ```
+    /// use ijk_types::{DType, Literal, Scalar};
+    /// assert_eq!(Literal::Integer(2).to_scalar(DType::F32), Ok(Scalar::F32(2.0)));
+    /// assert!(Literal::Float(0.5).to_scalar(DType::I32).is_err());
+    /// ```
+    pub fn to_scalar(self, t: DType) -> Result<Scalar, LiteralError> {
+        fn typed<T: Element>(literal: Literal) -> Result<Scalar, LiteralError> {
+            T::from_literal(literal).map(T::into_scalar)
+        }
+        for_type!(t, T => typed::<T>(self))
+    }
+
+    /// The value as an integer, for messages and conversions to `t`. A whole [`Literal::Float`]
+    /// that fits in `i64`, such as `1e6`, is one.
+    pub(crate) fn to_integer(self, t: DType) -> Result<i64, LiteralError> {
+        match self {
+            Self::Integer(n) => Ok(n),
+            Self::Float(x) if x.fract() == 0.0 && x.abs() < 9.2e18 => Ok(x as i64),
+            Self::Float(x) => Err(LiteralError::Fractional(x, t)),
+        }
     }
 }
 
@@ -60,22 +145,54 @@ impl Literal {
 ///
 /// # Errors
 /// [`ScalarError`].
-pub fn unary(_op: UnaryOp, _x: Scalar) -> Result<Scalar, ScalarError> {
-    unimplemented!()
+///
+/// ```
+/// use ijk_types::{Scalar, UnaryOp, scalar};
+/// assert_eq!(scalar::unary(UnaryOp::Neg, Scalar::I32(2)), Ok(Scalar::I32(-2)));
+/// ```
+pub fn unary(op: UnaryOp, x: Scalar) -> Result<Scalar, ScalarError> {
+    match x {
+        Scalar::Bool(x) => dispatch::unary_bool(op, x),
+        Scalar::I32(x) => dispatch::unary_ordered_number(op, x),
+        Scalar::I64(x) => dispatch::unary_ordered_number(op, x),
+        Scalar::F32(x) => dispatch::unary_real(op, x),
+        Scalar::F64(x) => dispatch::unary_real(op, x),
+        Scalar::C64(x) => dispatch::unary_inexact(op, x),
+        Scalar::C128(x) => dispatch::unary_inexact(op, x),
+    }
 }
 
 /// The value of a function of two operands of one type.
 ///
 /// # Errors
 /// [`ScalarError`].
-pub fn binary(_op: BinaryOp, _left: Scalar, _right: Scalar) -> Result<Scalar, ScalarError> {
-    unimplemented!()
+///
+/// ```
+/// use ijk_types::{BinaryOp, Scalar, scalar};
+/// let quotient = scalar::binary(BinaryOp::Div, Scalar::I32(-7), Scalar::I32(2));
+/// assert_eq!(quotient, Ok(Scalar::I32(-4)));
+/// ```
+pub fn binary(op: BinaryOp, left: Scalar, right: Scalar) -> Result<Scalar, ScalarError> {
+    use Scalar::*;
+    match (left, right) {
+        (Bool(x), Bool(y)) => dispatch::binary_bool(op, x, y),
+        (I32(x), I32(y)) => dispatch::binary_ordered_number(op, x, y),
+        (I64(x), I64(y)) => dispatch::binary_ordered_number(op, x, y),
+        (F32(x), F32(y)) => dispatch::binary_real(op, x, y),
+        (F64(x), F64(y)) => dispatch::binary_real(op, x, y),
+        (C64(x), C64(y)) => dispatch::binary_inexact(op, x, y),
+        (C128(x), C128(y)) => dispatch::binary_inexact(op, x, y),
+        _ => Err(ScalarError::Type(right.dtype())),
+    }
 }
 
 /// What a reduction by `monoid` starts from.
 ///
 /// # Panics
 /// If the monoid's operator does not accept `t`.
-pub fn identity(_monoid: Monoid, _t: DType) -> Scalar {
-    unimplemented!()
+pub fn identity(monoid: Monoid, t: DType) -> Scalar {
+    for_type!(t, T => T::identity(monoid).into_scalar())
 }
+
+#[cfg(test)]
+mod tests;

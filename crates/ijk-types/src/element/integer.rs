@@ -1,0 +1,201 @@
+//! `i32` and `i64`: arithmetic wraps, division rounds down.
+
+use super::{Element, Number, Ordered, OrderedNumber};
+use crate::{DType, Literal, LiteralError, Monoid, Scalar, ScalarError};
+
+macro_rules! integer {
+    ($t:ident, $variant:ident, $to:ident) => {
+        impl Element for $t {
+            const DTYPE: DType = DType::$variant;
+            type Real = $t;
+
+            fn from_literal(literal: Literal) -> Result<Self, LiteralError> {
+                let n = literal.to_integer(Self::DTYPE)?;
+                $t::try_from(n).map_err(|_| LiteralError::OutOfRange(n, Self::DTYPE))
+            }
+            #[inline(always)]
+            fn into_scalar(self) -> Scalar {
+                Scalar::$variant(self)
+            }
+            #[inline(always)]
+            fn from_scalar(scalar: Scalar) -> Option<Self> {
+                if let Scalar::$variant(x) = scalar { Some(x) } else { None }
+            }
+            #[inline(always)]
+            fn same_bits(self, other: Self) -> bool {
+                self == other
+            }
+            #[inline(always)]
+            fn identity(monoid: Monoid) -> Self {
+                match monoid {
+                    Monoid::Add => 0,
+                    Monoid::Mul => 1,
+                    Monoid::Max => $t::MIN,
+                    Monoid::Min => $t::MAX,
+                    Monoid::And | Monoid::Or => super::no_monoid(monoid, Self::DTYPE),
+                }
+            }
+            #[inline(always)]
+            fn add(self, right: Self) -> Self {
+                self.wrapping_add(right)
+            }
+            #[inline(always)]
+            fn mul(self, right: Self) -> Self {
+                self.wrapping_mul(right)
+            }
+        }
+
+        impl Ordered for $t {
+            #[inline(always)]
+            fn max(self, right: Self) -> Self {
+                Ord::max(self, right)
+            }
+            #[inline(always)]
+            fn min(self, right: Self) -> Self {
+                Ord::min(self, right)
+            }
+            #[inline(always)]
+            fn lt(self, right: Self) -> bool {
+                self < right
+            }
+            #[inline(always)]
+            fn le(self, right: Self) -> bool {
+                self <= right
+            }
+            #[inline(always)]
+            fn beats_max(self, best: Self) -> bool {
+                self > best
+            }
+            #[inline(always)]
+            fn beats_min(self, best: Self) -> bool {
+                self < best
+            }
+            #[inline(always)]
+            fn to_bool(self) -> bool {
+                self != 0
+            }
+            #[inline(always)]
+            fn to_i32(self) -> i32 {
+                self as i32
+            }
+            #[inline(always)]
+            fn to_i64(self) -> i64 {
+                self as i64
+            }
+            #[inline(always)]
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            #[inline(always)]
+            fn cast_from<T: Ordered>(value: T) -> Self {
+                value.$to()
+            }
+        }
+
+        impl Number for $t {
+            #[inline(always)]
+            fn sub(self, right: Self) -> Self {
+                self.wrapping_sub(right)
+            }
+            #[inline(always)]
+            fn div(self, right: Self) -> Result<Self, ScalarError> {
+                if right == 0 {
+                    return Err(ScalarError::DivisionByZero);
+                }
+                let quotient = self.wrapping_div(right);
+                let rest = self.wrapping_rem(right);
+                Ok(quotient - $t::from(rest != 0 && (rest < 0) != (right < 0)))
+            }
+            #[inline(always)]
+            fn pow(self, right: Self) -> Result<Self, ScalarError> {
+                if right < 0 {
+                    return Err(ScalarError::NegativePower);
+                }
+                let (mut result, mut square, mut exponent) = (1, self, right);
+                while exponent > 0 {
+                    let factor = if exponent & 1 == 1 { square } else { 1 };
+                    result = $t::wrapping_mul(result, factor);
+                    square = square.wrapping_mul(square);
+                    exponent >>= 1;
+                }
+                Ok(result)
+            }
+            #[inline(always)]
+            fn neg(self) -> Self {
+                self.wrapping_neg()
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                self.wrapping_abs()
+            }
+            #[inline(always)]
+            fn conj(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn re(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn im(self) -> Self {
+                0
+            }
+        }
+
+        impl OrderedNumber for $t {
+            #[inline(always)]
+            fn sign(self) -> Self {
+                self.signum()
+            }
+            #[inline(always)]
+            fn modulo(self, right: Self) -> Result<Self, ScalarError> {
+                if right == 0 {
+                    return Err(ScalarError::DivisionByZero);
+                }
+                let rest = self.wrapping_rem(right);
+                Ok(rest + if rest != 0 && (rest < 0) != (right < 0) { right } else { 0 })
+            }
+        }
+    };
+}
+
+integer!(i32, I32, to_i32);
+integer!(i64, I64, to_i64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn division_rounds_down_and_wraps() {
+        for (a, b, quotient, rest) in
+            [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (6, -3, -2, 0)]
+        {
+            assert_eq!(Number::div(a, b), Ok(quotient));
+            assert_eq!(a.modulo(b), Ok(rest));
+        }
+        assert_eq!(Number::div(i32::MIN, -1), Ok(i32::MIN));
+        assert_eq!(i64::MIN.modulo(-1), Ok(0));
+        assert_eq!(Number::div(1, 0), Err(ScalarError::DivisionByZero));
+        assert_eq!(1.modulo(0), Err(ScalarError::DivisionByZero));
+    }
+
+    #[test]
+    fn powers_wrap() {
+        assert_eq!(Number::pow(3, 4), Ok(81));
+        assert_eq!(Number::pow(0, 0), Ok(1));
+        assert_eq!(Number::pow(2, 32), Ok(0));
+        assert_eq!(Number::pow(-1, i64::MAX), Ok(-1));
+        assert_eq!(Number::pow(2, -1), Err(ScalarError::NegativePower));
+    }
+
+    #[test]
+    fn the_least_integer_wraps() {
+        assert_eq!(Number::abs(i32::MIN), i32::MIN);
+        assert_eq!(Number::neg(i64::MIN), i64::MIN);
+    }
+}
