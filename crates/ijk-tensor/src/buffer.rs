@@ -1,0 +1,116 @@
+//! Owned memory for elements: a `Vec<T>` whose `T` is known at run time.
+
+use crate::element::with_element;
+use crate::{Shape, TensorError};
+use ijk_types::{DType, Element};
+use std::alloc::{self, Layout};
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+
+/// Bytes that first elements are aligned to: a cache line, and the widest vector.
+const ALIGN: usize = 64;
+
+/// The allocation of a `Vec<T>`, `T` the type of `dtype`, of which elements are used from `start`
+/// on.
+///
+/// Because it is one, ndarray can own it without a copy; because it is a little longer than it
+/// need be, the first used element can be aligned to a cache line all the same. The elements before
+/// `start` are initialised.
+pub(crate) struct Buffer {
+    ptr: NonNull<u8>,
+    dtype: DType,
+    capacity: usize,
+    start: usize,
+}
+
+// SAFETY: a buffer owns its elements, whose types are all `Send`.
+unsafe impl Send for Buffer {}
+// SAFETY: shared references to it only read, and element types are all `Sync`.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// Memory for `len` elements, zeroed or not initialised.
+    pub(crate) fn allocate(
+        dtype: DType,
+        len: usize,
+        zeroed: bool,
+        shape: &[usize],
+    ) -> Result<Self, TensorError> {
+        if len == 0 {
+            return Ok(Self { ptr: dangling(dtype), dtype, capacity: 0, start: 0 });
+        }
+        let capacity = len + (ALIGN / dtype.size() - 1);
+        let layout = layout(dtype, capacity)
+            .ok_or_else(|| TensorError::TooLarge(Shape::from_slice(shape)))?;
+        // SAFETY: the layout's size is not 0.
+        let ptr =
+            unsafe { if zeroed { alloc::alloc_zeroed(layout) } else { alloc::alloc(layout) } };
+        let ptr = NonNull::new(ptr).ok_or_else(|| TensorError::OutOfMemory {
+            shape: shape.into(),
+            bytes: layout.size(),
+        })?;
+        let start = ptr.align_offset(ALIGN) / dtype.size();
+        // SAFETY: `start` elements lie before the aligned one, within the padding; all bits 0 is a
+        // value of every element type.
+        unsafe { ptr.write_bytes(0, start * dtype.size()) };
+        Ok(Self { ptr, dtype, capacity, start })
+    }
+
+    /// The elements of a vector from `start` on.
+    pub(crate) fn from_vec<T: Element>(vec: Vec<T>, start: usize) -> Self {
+        let dtype = crate::dtype_of::<T>();
+        assert!(start <= vec.len());
+        let mut vec = ManuallyDrop::new(vec);
+        let capacity = vec.capacity();
+        let ptr = NonNull::new(vec.as_mut_ptr()).expect("a vector's pointer is not null").cast();
+        Self { ptr, dtype, capacity, start }
+    }
+
+    /// The vector, without a copy, and where its used elements start.
+    ///
+    /// # Safety
+    /// `T` is the element type, `len` elements from `start` on are within the allocation and
+    /// initialised.
+    pub(crate) unsafe fn into_vec<T: Element>(self, len: usize) -> (Vec<T>, usize) {
+        debug_assert_eq!(crate::dtype_of::<T>(), self.dtype);
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the allocation is that of a `Vec<T>` of this capacity; elements before `start`
+        // are initialised by construction and those after by the caller's promise.
+        let vec = unsafe {
+            Vec::from_raw_parts(this.ptr.as_ptr().cast(), this.start + len, this.capacity)
+        };
+        (vec, this.start)
+    }
+
+    /// The element type.
+    #[inline]
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Points to the first used element.
+    #[inline]
+    pub(crate) fn as_ptr(&self) -> *mut u8 {
+        // SAFETY: `start` is at most the capacity.
+        unsafe { self.ptr.as_ptr().add(self.start * self.dtype.size()) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Some(layout) = layout(self.dtype, self.capacity).filter(|l| l.size() > 0) {
+            // SAFETY: allocated with this layout, by `allocate` or by a `Vec<T>`.
+            unsafe { alloc::dealloc(self.ptr.as_ptr(), layout) }
+        }
+    }
+}
+
+/// The layout of a `Vec<T>`'s allocation.
+fn layout(dtype: DType, capacity: usize) -> Option<Layout> {
+    with_element!(dtype, T => Layout::array::<T>(capacity)).ok()
+}
+
+/// Where the elements of an empty vector would lie.
+fn dangling(dtype: DType) -> NonNull<u8> {
+    with_element!(dtype, T => NonNull::<T>::dangling().cast())
+}

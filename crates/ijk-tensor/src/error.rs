@@ -1,0 +1,58 @@
+//! Why an array cannot be made or converted.
+
+use crate::Shape;
+use ijk_types::DType;
+use thiserror::Error;
+
+/// Why an array cannot be made or converted.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TensorError {
+    /// More elements or bytes than an address space holds.
+    #[error("an array of shape {} is too large: its size in bytes overflows", shape_text(.0))]
+    TooLarge(Shape),
+    /// The allocator refused.
+    #[error("not enough memory for an array of shape {} ({bytes} bytes)", shape_text(shape))]
+    OutOfMemory {
+        /// The shape asked for.
+        shape: Shape,
+        /// Its size.
+        bytes: usize,
+    },
+    /// Elements of another type than the caller named.
+    #[error("the elements are {found}, not {expected}")]
+    DType {
+        /// What the caller named.
+        expected: DType,
+        /// What the array has.
+        found: DType,
+    },
+    /// Another rank than the caller named.
+    #[error("the array has rank {found}, not {expected}")]
+    Rank {
+        /// What the caller named.
+        expected: usize,
+        /// What the array has.
+        found: usize,
+    },
+    /// A number of elements that the shape does not have.
+    #[error("shape {} has {expected} elements, but {found} are given", shape_text(shape))]
+    Length {
+        /// The shape.
+        shape: Shape,
+        /// How many elements it has.
+        expected: usize,
+        /// How many there are: at least that many, where they come from an iterator.
+        found: usize,
+    },
+}
+
+/// `(2, 3)`, as NumPy writes a shape: `(3,)` and `()` included.
+pub(crate) fn shape_text(shape: &[usize]) -> String {
+    match shape {
+        [only] => format!("({only},)"),
+        _ => {
+            let parts: Vec<_> = shape.iter().map(usize::to_string).collect();
+            format!("({})", parts.join(", "))
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Tensors before their elements are written.
+
+use crate::buffer::Buffer;
+use crate::shape::{c_strides, element_count};
+use crate::{Shape, Tensor, TensorError, TensorViewMut};
+use ijk_types::DType;
+
+/// A tensor whose elements are still to be written: what an engine computes into.
+///
+/// ```
+/// use ijk_tensor::UninitTensor;
+/// use ijk_types::{DType, Scalar};
+///
+/// let mut out = UninitTensor::new(DType::I32, &[2])?;
+/// out.view_mut().set(&[0], Scalar::I32(7));
+/// out.view_mut().set(&[1], Scalar::I32(8));
+/// // SAFETY: both elements are written.
+/// let tensor = unsafe { out.assume_init() };
+/// assert_eq!(tensor.as_slice::<i32>(), Some(&[7, 8][..]));
+/// # Ok::<(), ijk_tensor::TensorError>(())
+/// ```
+pub struct UninitTensor {
+    buffer: Buffer,
+    shape: Shape,
+}
+
+impl UninitTensor {
+    /// Memory for a C-contiguous array, its first element aligned to 64 bytes.
+    ///
+    /// # Errors
+    /// If the size overflows or memory does not suffice.
+    pub fn new(dtype: DType, shape: &[usize]) -> Result<Self, TensorError> {
+        Self::allocate(dtype, shape, false)
+    }
+
+    /// The same, all elements 0 (false). Costs next to nothing for large arrays, whose pages the
+    /// operating system hands out zeroed.
+    pub(crate) fn zeroed(dtype: DType, shape: &[usize]) -> Result<Self, TensorError> {
+        Self::allocate(dtype, shape, true)
+    }
+
+    fn allocate(dtype: DType, shape: &[usize], zeroed: bool) -> Result<Self, TensorError> {
+        let len = element_count(dtype, shape)?;
+        Ok(Self { buffer: Buffer::allocate(dtype, len, zeroed, shape)?, shape: shape.into() })
+    }
+
+    /// The memory.
+    pub fn view_mut(&mut self) -> TensorViewMut<'_> {
+        let strides = c_strides(&self.shape);
+        // SAFETY: the buffer holds as many elements as the shape, aligned for their type, and is
+        // borrowed exclusively.
+        unsafe {
+            TensorViewMut::from_raw_parts(
+                self.buffer.as_ptr(),
+                self.buffer.dtype(),
+                &self.shape,
+                &strides,
+            )
+        }
+    }
+
+    /// The tensor.
+    ///
+    /// # Safety
+    /// Every element has been written.
+    pub unsafe fn assume_init(self) -> Tensor {
+        // SAFETY: the buffer holds as many elements as the shape, initialised as the caller says.
+        unsafe { Tensor::from_buffer(self.buffer, self.shape) }
+    }
+}
