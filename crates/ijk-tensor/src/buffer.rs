@@ -1,7 +1,7 @@
 //! Owned memory for elements: a `Vec<T>` whose `T` is known at run time.
 
+use crate::TensorError;
 use crate::element::with_element;
-use crate::{Shape, TensorError};
 use ijk_types::{DType, Element};
 use std::alloc::{self, Layout};
 use std::mem::ManuallyDrop;
@@ -40,8 +40,7 @@ impl Buffer {
             return Ok(Self { ptr: dangling(dtype), dtype, capacity: 0, start: 0 });
         }
         let capacity = len + (ALIGN / dtype.size() - 1);
-        let layout = layout(dtype, capacity)
-            .ok_or_else(|| TensorError::TooLarge(Shape::from_slice(shape)))?;
+        let layout = layout(dtype, capacity).ok_or_else(|| TensorError::TooLarge(shape.into()))?;
         // SAFETY: the layout's size is not 0.
         let ptr =
             unsafe { if zeroed { alloc::alloc_zeroed(layout) } else { alloc::alloc(layout) } };

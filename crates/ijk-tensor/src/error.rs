@@ -1,6 +1,5 @@
 //! Why an array cannot be made or converted.
 
-use crate::Shape;
 use ijk_types::DType;
 use thiserror::Error;
 
@@ -9,12 +8,12 @@ use thiserror::Error;
 pub enum TensorError {
     /// More elements or bytes than an address space holds.
     #[error("an array of shape {} is too large: its size in bytes overflows", shape_text(.0))]
-    TooLarge(Shape),
+    TooLarge(Box<[usize]>),
     /// The allocator refused.
     #[error("not enough memory for an array of shape {} ({bytes} bytes)", shape_text(shape))]
     OutOfMemory {
         /// The shape asked for.
-        shape: Shape,
+        shape: Box<[usize]>,
         /// Its size.
         bytes: usize,
     },
@@ -38,7 +37,7 @@ pub enum TensorError {
     #[error("shape {} has {expected} elements, but {found} are given", shape_text(shape))]
     Length {
         /// The shape.
-        shape: Shape,
+        shape: Box<[usize]>,
         /// How many elements it has.
         expected: usize,
         /// How many there are: at least that many, where they come from an iterator.

@@ -20,6 +20,7 @@
 mod buffer;
 mod element;
 mod error;
+pub mod file;
 mod interop;
 mod iter;
 mod shape;

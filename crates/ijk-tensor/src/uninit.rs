@@ -59,6 +59,16 @@ impl UninitTensor {
         }
     }
 
+    /// The bytes of the memory.
+    ///
+    /// # Safety
+    /// [`Self::zeroed`] made it, or it has been written since.
+    pub(crate) unsafe fn zeroed_bytes(&mut self) -> &mut [u8] {
+        let len = self.shape.iter().product::<usize>() * self.buffer.dtype().size();
+        // SAFETY: as many bytes are in the buffer, borrowed exclusively and initialised.
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.as_ptr(), len) }
+    }
+
     /// The tensor.
     ///
     /// # Safety

@@ -1,0 +1,128 @@
+//! Element types as NumPy describes them.
+
+use super::Problem;
+use super::literal::Value;
+use ijk_types::DType;
+
+/// How elements are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub dtype: DType,
+    /// Whether bytes of numbers are in the other order than this machine's.
+    pub swapped: bool,
+}
+
+/// NumPy's kind and size of each element type.
+const CODES: [(&str, DType); 7] = [
+    ("b1", DType::Bool),
+    ("i4", DType::I32),
+    ("i8", DType::I64),
+    ("f4", DType::F32),
+    ("f8", DType::F64),
+    ("c8", DType::C64),
+    ("c16", DType::C128),
+];
+
+/// What to convert other types of numbers to.
+const CASTS: [(&str, &str); 10] = [
+    ("i1", "int32"),
+    ("u1", "int32"),
+    ("i2", "int32"),
+    ("u2", "int32"),
+    ("u4", "int64"),
+    ("u8", "int64"),
+    ("f2", "float32"),
+    ("f12", "float64"),
+    ("f16", "float64"),
+    ("c32", "complex128"),
+];
+
+/// What kinds that are not numbers are.
+const KINDS: [(char, &str); 7] = [
+    ('O', "these are Python objects"),
+    ('U', "this is text"),
+    ('S', "this is text"),
+    ('a', "this is text"),
+    ('V', "these are raw bytes or records"),
+    ('M', "these are dates; `.astype('int64')` in NumPy makes them numbers"),
+    ('m', "these are durations; `.astype('int64')` in NumPy makes them numbers"),
+];
+
+/// The description this machine's elements have.
+pub(crate) fn describe(dtype: DType) -> String {
+    let code = CODES.iter().find(|(_, t)| *t == dtype).map_or("", |(code, _)| code);
+    let order = match (dtype, cfg!(target_endian = "big")) {
+        (DType::Bool, _) => '|',
+        (_, true) => '>',
+        (_, false) => '<',
+    };
+    format!("{order}{code}")
+}
+
+/// What the `descr` of a header means.
+pub(crate) fn parse(descr: &Value) -> Result<Stored, Problem> {
+    let Value::Str(text) = descr else {
+        let hint = "; these are records: save one field of them, `array['name']`".into();
+        return Err(Problem::Dtype { descr: "record".into(), hint });
+    };
+    let (order, code) = match text.chars().next() {
+        Some(order @ ('<' | '>' | '=' | '|')) => (order, &text[1..]),
+        _ => ('=', &text[..]),
+    };
+    let foreign = if cfg!(target_endian = "big") { '<' } else { '>' };
+    match CODES.iter().find(|(known, _)| *known == code) {
+        Some(&(_, dtype)) => Ok(Stored { dtype, swapped: order == foreign && dtype.size() > 1 }),
+        None => Err(unsupported(text, code)),
+    }
+}
+
+#[cold]
+fn unsupported(text: &str, code: &str) -> Problem {
+    let cast = CASTS.iter().find(|(known, _)| *known == code);
+    let kind = code.chars().next().and_then(|c| KINDS.iter().find(|(known, _)| *known == c));
+    let hint = match (cast, kind) {
+        (Some((_, to)), _) => {
+            format!("; convert with `np.save(path, np.load(path).astype(np.{to}))`")
+        }
+        (_, Some((_, what))) => format!("; {what}"),
+        _ => String::new(),
+    };
+    Problem::Dtype { descr: format!("{:?}", shorten(text)), hint }
+}
+
+/// At most 40 characters of a text.
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_round_trip() {
+        for dtype in DType::ALL {
+            let descr = Value::Str(describe(dtype));
+            assert_eq!(parse(&descr).unwrap(), Stored { dtype, swapped: false });
+        }
+        let big = parse(&Value::Str(">c16".into())).unwrap();
+        assert_eq!(big, Stored { dtype: DType::C128, swapped: cfg!(target_endian = "little") });
+        assert!(!parse(&Value::Str(">b1".into())).unwrap().swapped);
+    }
+
+    #[test]
+    fn others_are_explained() {
+        let message = |text: &str| parse(&Value::Str(text.into())).unwrap_err().to_string();
+        assert!(message("|u1").contains("np.load(path).astype(np.int32)"));
+        assert!(message("<f2").contains("astype(np.float32)"));
+        assert!(message("|O").contains("Python objects"));
+        assert!(message("<U5").contains("text"));
+        assert!(message("|V8").contains("records"));
+        assert!(message("").contains("type \"\" are not supported"));
+        assert!(message("é").contains("i32, i64, f32, f64"));
+        assert!(parse(&Value::List(vec![])).unwrap_err().to_string().contains("records"));
+    }
+}
