@@ -6,8 +6,17 @@
 pub mod ast;
 mod diagnostic;
 mod function;
+mod lexer;
+mod parser;
+mod printer;
+mod render;
 mod span;
+mod token;
 
 pub use diagnostic::{Diagnostic, Hint, Severity};
 pub use function::Function;
+pub use lexer::lex;
+pub use parser::{MAX_NESTING, MAX_NODES, parse, parse_tokens};
+pub use render::{render, render_line};
 pub use span::Span;
+pub use token::{PUNCTUATION, Token, TokenKind};

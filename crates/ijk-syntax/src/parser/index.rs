@@ -1,0 +1,368 @@
+//! Index expressions.
+
+use super::report::{nearest, shorten};
+use super::{Parsed, Parser, number};
+use crate::ast::{Body, Compound, IndexExpr, NodeId, NodeKind, Operand};
+use crate::{Diagnostic, Function, Span, TokenKind};
+
+/// The function before an operand or parentheses, and what it applies to.
+type Applied = (Option<(Function, Span)>, Body);
+
+impl Parser<'_> {
+    pub(super) fn index(&mut self) -> Parsed<NodeId> {
+        let start = self.peek(0).span;
+        let (outer, body) = if self.at_operand() { self.infix()? } else { self.prefix()? };
+        self.check_index(&body, start);
+        let output = self.output(outer, &body, start)?;
+        let span = self.since(start);
+        self.node(NodeKind::Index(Box::new(IndexExpr { outer, body, output, span })), span)
+    }
+
+    /// `operand` or `operand function operand`.
+    fn infix(&mut self) -> Parsed<Applied> {
+        let left = self.operand()?;
+        let breaks = self.peek(0).after_newline && (self.is(0, '~') || self.is_infix(0));
+        if breaks {
+            self.warn_break("this takes the line before as its left operand");
+        }
+        let body = self.infix_rest(left)?;
+        self.check_no_more(&body, None)?;
+        Ok((None, body))
+    }
+
+    /// What may follow a first operand: a function of two and the other.
+    fn infix_rest(&mut self, left: Operand) -> Parsed<Body> {
+        if !self.is_infix(0) {
+            return Ok(Body::Operand(left));
+        }
+        let (function, symbol) = self.function()?;
+        let right = self.operand()?;
+        self.check_count(function, symbol, 2);
+        Ok(Body::Apply { function, symbol, operands: vec![left, right] })
+    }
+
+    /// `function operand`, `function(…)`.
+    fn prefix(&mut self) -> Parsed<Applied> {
+        let (function, symbol) = self.function()?;
+        if self.is(0, '(') {
+            return self.parenthesised(function, symbol);
+        }
+        let operand = self.operand()?;
+        let body = Body::Operand(operand);
+        self.check_count(function, symbol, 1);
+        self.check_no_more(&body, Some(symbol))?;
+        Ok((Some((function, symbol)), body))
+    }
+
+    /// What a function's parentheses hold: its operands, or one more function of operands.
+    fn parenthesised(&mut self, outer: Function, symbol: Span) -> Parsed<Applied> {
+        let open = self.open()?;
+        let applied = if self.at_operand() {
+            let first = self.operand()?;
+            if self.is(0, ',') {
+                let operands = self.arguments(first)?;
+                self.check_call(outer, symbol, operands.len());
+                (None, Body::Apply { function: outer, symbol, operands })
+            } else {
+                self.check_count(outer, symbol, 1);
+                (Some((outer, symbol)), self.infix_rest(first)?)
+            }
+        } else {
+            self.check_count(outer, symbol, 1);
+            (Some((outer, symbol)), self.inner()?)
+        };
+        self.close(open)?;
+        Ok(applied)
+    }
+
+    /// `function operand` or `function(operand, …)` inside parentheses.
+    fn inner(&mut self) -> Parsed<Body> {
+        let (function, symbol) = self.function()?;
+        let operands = if self.is(0, '(') {
+            let open = self.open()?;
+            let first = self.operand()?;
+            let operands = self.arguments(first)?;
+            self.close(open)?;
+            operands
+        } else {
+            vec![self.operand()?]
+        };
+        self.check_count(function, symbol, operands.len());
+        Ok(Body::Apply { function, symbol, operands })
+    }
+
+    /// The rest of a list of operands.
+    fn arguments(&mut self, first: Operand) -> Parsed<Vec<Operand>> {
+        let mut operands = vec![first];
+        while self.eat(',').is_some() {
+            operands.push(self.operand()?);
+        }
+        Ok(operands)
+    }
+
+    fn open(&mut self) -> Parsed<Span> {
+        let open = self.next().span;
+        match self.eat(')') {
+            Some(close) => self.fail(Diagnostic::error(open.to(close.span), "empty parentheses")),
+            None => Ok(open),
+        }
+    }
+
+    fn close(&mut self, open: Span) -> Parsed<()> {
+        let token = self.peek(0);
+        if self.eat(')').is_some() {
+            return Ok(());
+        }
+        if matches!(token.kind, TokenKind::End | TokenKind::Punct(';')) || self.is_binding(0) {
+            return self.fail(Diagnostic::error(open, "`(` is never closed"));
+        }
+        let error = if self.is_infix(0) || self.is(0, '(') {
+            Diagnostic::error(token.span, "one more function than an index expression can hold")
+                .with_hint(
+                    "`op(a*b)` is one map and one reduction; chain expressions with `.` for more",
+                )
+        } else if self.is(0, '~') {
+            Diagnostic::error(token.span, "the output stands outside the parentheses")
+                .with_hint("`+(ik*kj)~ij`")
+        } else {
+            Diagnostic::error(token.span, format!("expected `)`, found {}", self.describe(token)))
+        };
+        self.fail(error.with_related(open, "opened here"))
+    }
+
+    /// An operator symbol or `@name`.
+    fn function(&mut self) -> Parsed<(Function, Span)> {
+        let token = self.next();
+        if token.kind != TokenKind::Punct('@') {
+            let TokenKind::Punct(c) = token.kind else { return Err(super::Abandon) };
+            let function = Function::from_symbol(c).unwrap_or(Function::Add);
+            return Ok((function, token.span));
+        }
+        let name = self.peek(0);
+        if name.kind != TokenKind::Ident {
+            let message =
+                format!("expected a function's name after `@`, found {}", self.describe(name));
+            return self.fail(Diagnostic::error(token.span, message));
+        }
+        self.next();
+        let span = token.span.to(name.span);
+        if !name.touches_previous {
+            let message = "a function's name touches its `@`";
+            self.error(Diagnostic::error(span, message));
+        }
+        match Function::from_name(self.text(name.span)) {
+            Some(function) => Ok((function, span)),
+            None => {
+                let error = self.no_function(span, self.text(name.span));
+                self.fail(error)
+            }
+        }
+    }
+
+    /// Why a name behind `@` is no function.
+    fn no_function(&self, span: Span, name: &str) -> Diagnostic {
+        let shown = shorten(name);
+        let error = Diagnostic::error(span, format!("there is no function `@{shown}`"));
+        if self.report.is_full() {
+            return error;
+        }
+        if number::constant(name).is_some() {
+            return Diagnostic::error(span, format!("`@{shown}` is a constant, not a function"));
+        }
+        let functions = Function::ALL.iter().filter_map(|f| f.spelling().strip_prefix('@'));
+        let names = functions.chain(number::CONSTANTS.map(|(name, _)| name));
+        match nearest(name, names) {
+            Some(near) => {
+                error.with_fix(format!("did you mean `@{near}`?"), span, format!("@{near}"))
+            }
+            None => error,
+        }
+    }
+
+    /// Reports a number of operands that the function does not take.
+    fn check_count(&mut self, function: Function, symbol: Span, count: usize) {
+        let (least, most) = function.operands();
+        if (least..=most).contains(&count) {
+            return;
+        }
+        let name = function.spelling();
+        let takes = match (least, most) {
+            (1, 1) => "1 operand".to_owned(),
+            (a, b) if a == b => format!("{a} operands"),
+            (a, b) => format!("{a} or {b} operands"),
+        };
+        let error = Diagnostic::error(symbol, format!("`{name}` takes {takes}, not {count}"));
+        self.error(match most {
+            1 => error.with_hint(format!("it stands before its operand: `{name} i~i`")),
+            2 => error.with_hint(format!("it stands between its operands: `i {name} j~ij`")),
+            _ => error.with_hint(format!("its operands stand in parentheses: `{name}(i,i,i)~i`")),
+        });
+    }
+
+    /// Reports a list of operands that `function` can't be called with.
+    fn check_call(&mut self, function: Function, symbol: Span, count: usize) {
+        if function.is_symbol() {
+            let name = function.spelling();
+            let error = Diagnostic::error(symbol, format!("`{name}` is not called with commas"));
+            self.error(error.with_hint(format!("it stands between its operands: `i{name}j~ij`")));
+        } else {
+            self.check_count(function, symbol, count);
+        }
+    }
+
+    /// Fails where a further function follows complete operands.
+    fn check_no_more(&mut self, body: &Body, prefix: Option<Span>) -> Parsed<()> {
+        if !self.is_infix(0) {
+            return Ok(());
+        }
+        let symbol = self.peek(0).span;
+        let error = match (prefix, body) {
+            (Some(prefix), body) => {
+                let start = body.operands()[0].span();
+                let (op, first) = (self.text(prefix), self.text(start));
+                Diagnostic::error(symbol, "a function before the operands and another between them")
+                    .with_related(prefix, "the one before")
+                    .with_hint(format!("to apply `{op}` to the result, write `{op}({first}…)`"))
+            }
+            (None, _) => Diagnostic::error(symbol, "an index expression has at most two operands")
+                .with_hint("chain expressions for more: `i*j~ij . ij*k~ijk`"),
+        };
+        self.fail(error)
+    }
+
+    /// Reports an expression without an index among its operands.
+    fn check_index(&mut self, body: &Body, start: Span) {
+        let operands = body.operands();
+        if !operands.iter().any(|o| matches!(o, Operand::Index(_))) {
+            let span = self.since(start);
+            let message = "at least one operand must be an index";
+            self.error(Diagnostic::error(span, message).with_label("numbers only"));
+        }
+    }
+
+    /// `~` and the output's index.
+    fn output(
+        &mut self,
+        outer: Option<(Function, Span)>,
+        body: &Body,
+        start: Span,
+    ) -> Parsed<Compound> {
+        if self.is_arrow(0) {
+            let span = self.next().span.to(self.next().span);
+            let error = Diagnostic::error(span, "the output follows `~`, not `->`");
+            self.error(error.with_fix("write `~`", span, "~"));
+        } else if self.is(0, '=') {
+            let span = self.next().span;
+            let error = Diagnostic::error(span, "the output follows `~`, not `=`");
+            self.error(error.with_fix("write `~`", span, "~"));
+        } else if self.eat('~').is_none() {
+            let error = self.no_output(outer, body, start);
+            return self.fail(error);
+        }
+        self.output_index()
+    }
+
+    /// The compound index after `~`.
+    fn output_index(&mut self) -> Parsed<Compound> {
+        let token = self.peek(0);
+        match token.kind {
+            TokenKind::Ident if !self.is_binding(0) => self.compound(true),
+            TokenKind::Punct('.' | '[') => self.compound(true),
+            TokenKind::Number | TokenKind::BadNumber => {
+                self.fail(Diagnostic::error(token.span, "the output is an index, not a number"))
+            }
+            _ => {
+                let message = "expected the output's index after `~`";
+                let found = format!("found {}", self.describe(token));
+                let place = self.behind();
+                let place = Span::new(place.start.saturating_sub(1), place.end);
+                self.fail(
+                    Diagnostic::error(place, message)
+                        .with_label(found)
+                        .with_hint("it has one letter for each axis, in order; `.` for rank 0"),
+                )
+            }
+        }
+    }
+
+    /// Why there is no `~` here.
+    fn no_output(&self, outer: Option<(Function, Span)>, body: &Body, start: Span) -> Diagnostic {
+        let token = self.peek(0);
+        let written = self.text(self.since(start));
+        let shown = shorten(written);
+        let close = self.is(0, ')') && self.is(1, '~');
+        if close && outer.is_none() && matches!(body, Body::Apply { .. }) {
+            return Diagnostic::error(token.span, "expected `~` and the output's index before `)`")
+                .with_hint(format!("`{shown}~…` maps; `+({shown})~…` maps, then sums"));
+        }
+        let found = self.describe(token);
+        let error =
+            Diagnostic::error(self.behind_or(token.span), "expected `~` and the output's index")
+                .with_label(format!("found {found}"));
+        let error = match token.kind {
+            TokenKind::Chain => error.with_hint("`>>` is a combinator; the maximum is one `>`"),
+            TokenKind::Compose => error.with_hint("`<<` is a combinator; the minimum is one `<`"),
+            TokenKind::Punct('%') => error.with_hint("the remainder is `@mod`: `i @mod j~ij`"),
+            TokenKind::Punct(',') => {
+                error.with_hint("operands are joined by an operator: `ik*kj~ijk`")
+            }
+            TokenKind::Punct('(') => {
+                error.with_hint("`op(a*b)~out` has its operator before the parentheses")
+            }
+            _ => error,
+        };
+        error.with_hint(format!(
+            "an index expression is `{shown}~out`, with the output's letters for `out`"
+        ))
+    }
+
+    /// The current token, or where it is far off, the place behind the one before.
+    fn behind_or(&self, span: Span) -> Span {
+        if self.peek(0).after_newline { self.behind() } else { span }
+    }
+}
+
+/// Operands.
+impl Parser<'_> {
+    /// Whether an operand stands here.
+    pub(super) fn at_operand(&self) -> bool {
+        match self.kind(0) {
+            TokenKind::Ident => !self.is_binding(0),
+            TokenKind::Number | TokenKind::BadNumber | TokenKind::Punct('.' | '[') => true,
+            _ => self.at_signed() || self.at_constant(0),
+        }
+    }
+
+    fn operand(&mut self) -> Parsed<Operand> {
+        if !self.at_operand() {
+            let error = self.no_operand();
+            return self.fail(error);
+        }
+        match self.kind(0) {
+            TokenKind::Ident | TokenKind::Punct('.' | '[') => {
+                Ok(Operand::Index(self.compound(false)?))
+            }
+            _ => self.number(),
+        }
+    }
+
+    /// Why there is no operand here.
+    fn no_operand(&self) -> Diagnostic {
+        let token = self.peek(0);
+        let found = self.describe(token);
+        let error = Diagnostic::error(token.span, format!("expected an operand, found {found}"));
+        match token.kind {
+            TokenKind::Punct('(') => error.with_hint(
+                "an index expression has no nested parentheses; chain expressions with `.`",
+            ),
+            TokenKind::Punct('-' | '+') => error.with_hint("a sign touches its digits: `i*-1~i`"),
+            TokenKind::Punct('~') => error.with_hint("an index of rank 0 is written `.`"),
+            TokenKind::Chain => error.with_hint("`>>` is a combinator; the maximum is one `>`"),
+            TokenKind::Compose => error.with_hint("`<<` is a combinator; the minimum is one `<`"),
+            TokenKind::Punct('*') if self.peek(0).touches_previous => {
+                error.with_hint("the power is `^`: `i^2~i`")
+            }
+            _ => error.with_hint("an operand is an index, such as `ij`, or a number"),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The abstract tokens the grammar reads, whoever made them.
+
+use crate::Span;
+
+/// A token: what it is, where its text stands in the source, and how it stands to its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Where its text stands.
+    pub span: Span,
+    /// Whether nothing, not even white space, separates it from the token before.
+    pub touches_previous: bool,
+    /// Whether it is the first token of its line.
+    pub after_newline: bool,
+}
+
+/// The kinds of a token. Names and numbers have their text in the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// A letter or `_`, then letters, digits and `_`.
+    Ident,
+    /// `digits [. digits] [exponent]`.
+    Number,
+    /// A number that letters, digits or `_` touch: `2i`, `1_000`, `0x10`.
+    BadNumber,
+    /// One of [`PUNCTUATION`].
+    Punct(char),
+    /// `>>`.
+    Chain,
+    /// `<<`.
+    Compose,
+    /// Characters that mean nothing here.
+    Unknown,
+    /// The end of the source; the parser's own, after the last token.
+    End,
+}
+
+/// The characters that are tokens by themselves.
+pub const PUNCTUATION: &str = "~+-*/><^$@&|.()[]{}:;,=%";
