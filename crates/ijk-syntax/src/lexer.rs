@@ -100,7 +100,7 @@ fn token(rest: &str, first: char) -> (TokenKind, usize) {
         '>' if rest.starts_with(">>") => (TokenKind::Chain, 2),
         '<' if rest.starts_with("<<") => (TokenKind::Compose, 2),
         c if PUNCTUATION.contains(c) => (TokenKind::Punct(c), 1),
-        _ => (TokenKind::Unknown, run(is_unknown)),
+        _ => (TokenKind::Unknown, run(is_unknown).max(first.len_utf8())),
     }
 }
 
