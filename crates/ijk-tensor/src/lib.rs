@@ -18,6 +18,7 @@
 #![allow(unsafe_code)]
 
 mod buffer;
+mod cast;
 mod element;
 mod error;
 pub mod file;

@@ -189,3 +189,15 @@ fn full_repeats_one_value() {
 fn out_of_bounds_panics() {
     Tensor::zeros(DType::F32, &[2, 3]).unwrap().get(&[0, 3]);
 }
+
+#[test]
+fn casts() {
+    let numbers = Tensor::from_vec(vec![0.0f64, -1.5, 3e9, f64::NAN], &[2, 2]).unwrap();
+    let to = |dtype| numbers.cast(dtype).unwrap();
+    assert_eq!(to(DType::I32).as_slice::<i32>(), Some(&[0, -1, i32::MAX, 0][..]));
+    assert_eq!(to(DType::Bool).as_slice::<bool>(), Some(&[false, true, true, true][..]));
+    assert_eq!(to(DType::F32).as_slice::<f32>().unwrap()[2], 3e9);
+    assert_eq!(to(DType::C64).get(&[0, 1]), Scalar::C64(C64::new(-1.5, 0.0)));
+    assert_eq!(to(DType::C128).cast(DType::C64).unwrap().shape(), [2, 2]);
+    assert!(to(DType::C64).cast(DType::F32).is_err());
+}
