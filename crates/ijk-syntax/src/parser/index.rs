@@ -132,12 +132,14 @@ impl Parser<'_> {
 
     /// An operator symbol or `@name`.
     fn function(&mut self) -> Parsed<(Function, Span)> {
-        let token = self.next();
-        if token.kind != TokenKind::Punct('@') {
-            let TokenKind::Punct(c) = token.kind else { return Err(super::Abandon) };
-            let function = Function::from_symbol(c).unwrap_or(Function::Add);
-            return Ok((function, token.span));
+        if let Some(function) = self.symbol(0) {
+            return Ok((function, self.next().span));
         }
+        if !self.is(0, '@') {
+            let error = self.no_operand();
+            return self.fail(error);
+        }
+        let token = self.next();
         let name = self.peek(0);
         if name.kind != TokenKind::Ident {
             let message =
@@ -219,7 +221,7 @@ impl Parser<'_> {
         let error = match (prefix, body) {
             (Some(prefix), body) => {
                 let start = body.operands()[0].span();
-                let (op, first) = (self.text(prefix), self.text(start));
+                let (op, first) = (shorten(self.text(prefix)), shorten(self.text(start)));
                 Diagnostic::error(symbol, "a function before the operands and another between them")
                     .with_related(prefix, "the one before")
                     .with_hint(format!("to apply `{op}` to the result, write `{op}({first}…)`"))
@@ -233,7 +235,8 @@ impl Parser<'_> {
     /// Reports an expression without an index among its operands.
     fn check_index(&mut self, body: &Body, start: Span) {
         let operands = body.operands();
-        if !operands.iter().any(|o| matches!(o, Operand::Index(_))) {
+        let spoiled = self.previous().is_some_and(|t| t.kind == TokenKind::BadNumber);
+        if !spoiled && !operands.iter().any(|o| matches!(o, Operand::Index(_))) {
             let span = self.since(start);
             let message = "at least one operand must be an index";
             self.error(Diagnostic::error(span, message).with_label("numbers only"));
@@ -302,6 +305,9 @@ impl Parser<'_> {
         let error = match token.kind {
             TokenKind::Chain => error.with_hint("`>>` is a combinator; the maximum is one `>`"),
             TokenKind::Compose => error.with_hint("`<<` is a combinator; the minimum is one `<`"),
+            TokenKind::Punct('.') | TokenKind::Number if self.near_number() => {
+                error.with_hint("a number has digits on both sides of its point: `0.5`")
+            }
             TokenKind::Punct('%') => error.with_hint("the remainder is `@mod`: `i @mod j~ij`"),
             TokenKind::Punct(',') => {
                 error.with_hint("operands are joined by an operator: `ik*kj~ijk`")
@@ -314,6 +320,12 @@ impl Parser<'_> {
         error.with_hint(format!(
             "an index expression is `{shown}~out`, with the output's letters for `out`"
         ))
+    }
+
+    /// Whether what stands here may have been meant to go on with the number or `.` before it.
+    fn near_number(&self) -> bool {
+        let point = |t: crate::Token| matches!(t.kind, TokenKind::Number | TokenKind::Punct('.'));
+        self.peek(0).touches_previous && self.previous().is_some_and(point)
     }
 
     /// The current token, or where it is far off, the place behind the one before.

@@ -81,6 +81,10 @@ impl Parser<'_> {
         let fits = token.after_newline || self.is_binding(0);
         let error = |message: String| Diagnostic::error(token.span, message);
         match token.kind {
+            TokenKind::Punct('~') if !fits && self.behind_group() => self.fail(
+                error("`~` follows operands, and parentheses group components".to_owned())
+                    .with_hint("`op(a*b)~out` has its operator before the parentheses"),
+            ),
             TokenKind::Punct('~') if !fits => self.fail(
                 error("an index expression has one output".to_owned())
                     .with_hint("`;` ends an item where `~` is meant to swap inputs"),
@@ -98,6 +102,10 @@ impl Parser<'_> {
                 self.fail(self.stray(error(format!("unexpected {found}"))))
             }
         }
+    }
+
+    fn behind_group(&self) -> bool {
+        self.previous().is_some_and(|t| t.kind == TokenKind::Punct(')'))
     }
 
     /// Adds what a stray token may have been meant for.

@@ -63,13 +63,15 @@ impl Report {
     }
 }
 
-/// Text for a message: its beginning, where it is long.
+/// Text for a message: on one line, and only its beginning where it is long.
 pub(super) fn shorten(text: &str) -> String {
     const MOST: usize = 32;
-    match text.char_indices().nth(MOST) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
+    let (text, dots) = match text.char_indices().nth(MOST) {
+        None => (text, ""),
+        Some((end, _)) => (&text[..end], "…"),
+    };
+    let blank = |c: char| if c.is_control() || c.is_whitespace() { ' ' } else { c };
+    text.chars().map(blank).chain(dots.chars()).collect()
 }
 
 /// The candidate most like `name`, if one is alike.
