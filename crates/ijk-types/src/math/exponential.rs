@@ -1,0 +1,114 @@
+//! Exponentials and what is made of them.
+
+use super::float::Float;
+
+/// A polynomial, lowest coefficient first.
+#[inline(always)]
+pub fn horner<F: Float>(x: F, coefficients: &[F]) -> F {
+    let mut sum = F::ZERO;
+    for (n, &c) in coefficients.iter().rev().enumerate() {
+        sum = if n == 0 { c } else { sum.mul_add(x, c) };
+    }
+    sum
+}
+
+/// The less, and NaN for NaN.
+#[inline(always)]
+pub fn at_most<F: Float>(x: F, bound: F) -> F {
+    if x > bound { bound } else { x }
+}
+
+#[inline(always)]
+pub fn at_least<F: Float>(x: F, bound: F) -> F {
+    if x < bound { bound } else { x }
+}
+
+/// `(left + low) / (a + b)` as an unevaluated sum: the quotient, and its remainder's, which counts
+/// what the sum lost. For a reciprocal instead of a division.
+#[inline(always)]
+pub fn quotient_of_sum<F: Float>(left: F, low: F, a: F, b: F) -> (F, F) {
+    let sum = a + b;
+    let back = sum - a;
+    let lost = (a - (sum - back)) + (b - back);
+    let inverse = F::ONE / sum;
+    let q = left * inverse;
+    let rest = (-q).mul_add(lost, (-q).mul_add(sum, left)) + low;
+    (q, rest * inverse)
+}
+
+/// `(MAGIC + n, r)` with `x = n ln 2 + r`, |r| at most a little above half of ln 2.
+#[inline(always)]
+fn reduce<F: Float>(x: F) -> (F, F) {
+    let k = x.mul_add(F::LOG2_E, F::MAGIC);
+    let n = k - F::MAGIC;
+    (k, n.mul_add(-F::LN_2[1], n.mul_add(-F::LN_2[0], x)))
+}
+
+/// `exp(r) - 1` for a reduced argument.
+#[inline(always)]
+fn expm1_reduced<F: Float>(r: F) -> F {
+    (r * r).mul_add(horner(r, F::EXPM1), r)
+}
+
+/// `exp(x + low) = (1 + p) a b`, with p reduced and a, b powers of two, as (p, a, b).
+#[inline(always)]
+pub fn exp_parts<F: Float>(x: F, low: F) -> (F, F, F) {
+    let (k, r) = reduce(x);
+    let (a, b) = F::power_of_two_pair(k);
+    (expm1_reduced(r + low), a, b)
+}
+
+#[inline(always)]
+pub fn exp<F: Float>(x: F) -> F {
+    let x = at_least(at_most(x, F::EXP_MAX), F::EXP_MIN);
+    let (k, r) = reduce(x);
+    let (a, b) = F::power_of_two_pair(k);
+    expm1_reduced(r).mul_add(a, a) * b
+}
+
+/// Half of `exp(x)`, for `x` not negative.
+#[inline(always)]
+fn half_exp<F: Float>(x: F) -> F {
+    let (k, r) = reduce(at_most(x, F::SINH_MAX));
+    let (a, b) = F::power_of_two_pair(k - F::ONE);
+    expm1_reduced(r).mul_add(a, a) * b
+}
+
+#[inline(always)]
+pub fn expm1<F: Float>(x: F) -> F {
+    let (k, r) = reduce(at_least(at_most(x, F::EXP_MAX), F::EXPM1_MIN));
+    let p = expm1_reduced(r);
+    // 2^n (1 + p) - 1 by halves, so that the greatest results do not overflow on the way.
+    let half = F::power_of_two(k - F::ONE);
+    let scaled = F::TWO * p.mul_add(half, half - F::HALF);
+    (if k == F::MAGIC { p } else { scaled }).copysign(x)
+}
+
+#[inline(always)]
+pub fn tanh<F: Float>(x: F) -> F {
+    let t = expm1(F::TWO * at_most(x.abs(), F::TANH_MAX));
+    let (q, low) = quotient_of_sum(t, F::ZERO, F::TWO, t);
+    (q + low).copysign(x)
+}
+
+#[inline(always)]
+pub fn sigmoid<F: Float>(x: F) -> F {
+    let e = exp(-x.abs());
+    let (q, low) = quotient_of_sum(if x < F::ZERO { e } else { F::ONE }, F::ZERO, F::ONE, e);
+    q + low
+}
+
+#[inline(always)]
+pub fn sinh<F: Float>(x: F) -> F {
+    let z = x * x;
+    let small = (x * z).mul_add(horner(z, F::SINH), x);
+    let half = half_exp(x.abs());
+    let large = (half - F::HALF * F::HALF / half).copysign(x);
+    if x.abs() < F::ONE { small } else { large }
+}
+
+#[inline(always)]
+pub fn cosh<F: Float>(x: F) -> F {
+    let half = half_exp(x.abs());
+    half + F::HALF * F::HALF / half
+}

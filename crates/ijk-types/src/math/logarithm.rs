@@ -1,0 +1,51 @@
+//! Logarithms.
+
+use super::exponential::horner;
+use super::float::Float;
+
+/// `e ln 2 + ln(1 + f)` for f in [√½ - 1, √2 - 1].
+///
+/// With `s = f / (2 + f)`, `ln(1 + f) = 2s + s³ LN(s²)`, written so that f enters exactly.
+#[inline(always)]
+fn ln_reduced<F: Float>(e: F, f: F) -> F {
+    let s = f / (F::TWO + f);
+    let z = s * s;
+    let h = F::HALF * f * f;
+    let low = s.mul_add(z.mul_add(horner(z, F::LN), h), e * F::LN_2[1]);
+    e.mul_add(F::LN_2[0], f - (h - low))
+}
+
+/// A positive number's (e, m, 2^-e), [`Float::split`] for subnormal numbers too.
+#[inline(always)]
+pub fn split_any<F: Float>(x: F) -> (F, F) {
+    let subnormal = x < F::MIN_POSITIVE;
+    let (e, m, _) = F::split(if subnormal { x * F::LIFT.0 } else { x });
+    (if subnormal { e - F::LIFT.1 } else { e }, m)
+}
+
+#[inline(always)]
+pub fn ln<F: Float>(x: F) -> F {
+    let (e, m) = split_any(x);
+    at_ends(x, x, ln_reduced(e, m - F::ONE))
+}
+
+/// The logarithm at infinity, zero and below, where it is not `value`; `unbounded` is the argument
+/// or, for `log1p`, what stays infinite with it.
+#[inline(always)]
+fn at_ends<F: Float>(unbounded: F, x: F, value: F) -> F {
+    let value = if unbounded == F::INFINITY { F::INFINITY } else { value };
+    let value = if x == F::ZERO { -F::INFINITY } else { value };
+    if x >= F::ZERO { value } else { F::NAN }
+}
+
+#[inline(always)]
+pub fn log1p<F: Float>(x: F) -> F {
+    let u = F::ONE + x;
+    // What rounding took away: u + lost = 1 + x exactly.
+    let back = u - F::ONE;
+    let lost = (F::ONE - (u - back)) + (x - back);
+    let (e, m, inverse) = F::split(u);
+    let f = lost.mul_add(inverse, m - F::ONE);
+    let value = at_ends(x, u, ln_reduced(e, f));
+    if x == F::ZERO { x } else { value }
+}
