@@ -1,5 +1,88 @@
 //! From the core IR to a plan: fusion, classification, memory.
 //!
 //! A plan is plain printable data. It knows no threads and no SIMD.
+//!
+//! [`plan`] runs these passes, each in its own file, the result of each verified in debug builds:
+//!
+//! 1. *simplify* folds constants and views, and drops what nobody needs;
+//! 2. *fuse* evaluates elementwise producers where they are used;
+//! 3. *split* turns divisions and remainders of indices into axes of their own;
+//! 4. *products* become contractions of two accesses, in a good order;
+//! 5. *arg* stores positions of extremes that do not cover their output apart;
+//! 6. *emit* gives arrays their memory and statements their kernels.
 
+mod arg;
+mod buffers;
+mod contraction;
+mod cost;
+mod coverage;
+mod display;
+mod emit;
+mod error;
+mod expr;
+mod fuse;
+mod graph;
+mod index;
+mod layout;
+mod memory;
+mod nest;
 pub mod plan;
+mod product;
+mod simplify;
+mod split;
+mod verify;
+
+pub use cost::{Cost, Kernel};
+pub use error::PlanError;
+pub use layout::{Layout, c_strides};
+
+use buffers::Buffers;
+use graph::Graph;
+use ijk_ir::core::{Instance, Program};
+use plan::Plan;
+use verify::verify;
+
+/// A statement of at most this many points is evaluated point by point, in the order of its
+/// domain, with one rounding for each operation.
+pub const SMALL_DOMAIN: u64 = 256;
+
+/// Plans a program for element types and shapes, and the memory layout of its inputs and outputs.
+///
+/// # Errors
+/// [`PlanError`] if arrays are too large, or larger than the memory limit, or the layout does not
+/// fit the program.
+pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<Plan, PlanError> {
+    layout.check(program, instance)?;
+    let mut graph = Graph::new(program, instance)?;
+    verify(&graph, "lower");
+    for (name, pass) in PASSES {
+        pass(&mut graph);
+        verify(&graph, name);
+    }
+    let mut buffers = Buffers::new(&graph, layout)?;
+    let steps = emit::emit(&graph, &mut buffers)?;
+    check_memory(&graph, buffers.arena(), layout)?;
+    Ok(Plan { arena: buffers.arena() as usize, buffers: buffers.all, steps })
+}
+
+type Pass = fn(&mut Graph);
+
+const PASSES: [(&str, Pass); 5] = [
+    ("simplify", simplify::simplify),
+    ("fuse", fuse::fuse),
+    ("split", split::split_axes),
+    ("products", product::order_products),
+    ("arg", arg::cover_arg),
+];
+
+fn check_memory(graph: &Graph, temporaries: u64, layout: &Layout) -> Result<(), PlanError> {
+    let Some(limit) = layout.memory_limit else { return Ok(()) };
+    let results = graph.outputs.iter().try_fold(0u64, |sum, &output| {
+        Ok::<_, PlanError>(sum.saturating_add(buffers::bytes(graph.array(output))?))
+    })?;
+    let needed = results.saturating_add(temporaries);
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(PlanError::MemoryLimit { needed, results, temporaries, limit })
+}

@@ -1,0 +1,119 @@
+//! Which memory each array of the graph has: its own if an argument or result, else a share of
+//! the arena for as long as it is read.
+
+use crate::PlanError;
+use crate::graph::{ArrayInfo, Graph};
+use crate::layout::{Layout, c_strides};
+use crate::memory::Arena;
+use crate::plan::{Buffer, BufferId, Place};
+use ijk_ir::core::ArrayId;
+
+/// Buffers of a plan, by array.
+pub(crate) struct Buffers {
+    pub all: Vec<Buffer>,
+    of_array: Vec<Option<BufferId>>,
+    /// For each statement, arrays that nobody reads after it.
+    last_reads: Vec<Vec<ArrayId>>,
+    arena: Arena,
+}
+
+impl Buffers {
+    /// Buffers of inputs and outputs; temporaries come with [`Self::define`].
+    pub(crate) fn new(graph: &Graph, layout: &Layout) -> Result<Self, PlanError> {
+        let mut buffers = Self {
+            all: Vec::with_capacity(graph.arrays.len()),
+            of_array: vec![None; graph.arrays.len()],
+            last_reads: last_reads(graph),
+            arena: Arena::default(),
+        };
+        for (n, (&array, strides)) in graph.inputs.iter().zip(&layout.inputs).enumerate() {
+            buffers.add(graph, array, Place::Input(n), strides.clone())?;
+        }
+        for (n, (&array, strides)) in graph.outputs.iter().zip(&layout.outputs).enumerate() {
+            buffers.add(graph, array, Place::Output(n), strides.clone())?;
+        }
+        Ok(buffers)
+    }
+
+    /// The buffer of an array; the first, where it is an input or several outputs.
+    pub(crate) fn of(&self, array: ArrayId) -> BufferId {
+        self.of_array[array.0 as usize].unwrap_or(BufferId(u32::MAX))
+    }
+
+    /// Gives the array that a statement defines its memory.
+    pub(crate) fn define(&mut self, graph: &Graph, array: ArrayId) -> Result<(), PlanError> {
+        if self.of_array[array.0 as usize].is_some() {
+            return Ok(());
+        }
+        let info = graph.array(array);
+        let start = self.arena.allocate(bytes(info)?).ok_or_else(|| too_large(info))?;
+        self.add(graph, array, Place::Temporary(start as usize), c_strides(&info.shape))
+    }
+
+    /// Gives back memory of temporaries that nobody reads after the statement at `at`.
+    pub(crate) fn release(&mut self, graph: &Graph, at: usize) {
+        for array in std::mem::take(&mut self.last_reads[at]) {
+            let buffer = &self.all[self.of(array).0 as usize];
+            if let Place::Temporary(start) = buffer.place {
+                let bytes = bytes(graph.array(array)).unwrap_or(0);
+                self.arena.release(start as u64, bytes);
+            }
+        }
+    }
+
+    /// Bytes of the arena.
+    pub(crate) fn arena(&self) -> u64 {
+        self.arena.bytes()
+    }
+
+    fn add(
+        &mut self,
+        graph: &Graph,
+        array: ArrayId,
+        place: Place,
+        strides: Vec<isize>,
+    ) -> Result<(), PlanError> {
+        let info = graph.array(array);
+        bytes(info)?;
+        let shape = info.shape.iter().map(|&n| n as usize).collect();
+        let id = BufferId(self.all.len() as u32);
+        self.all.push(Buffer { place, dtype: info.dtype, shape, strides });
+        self.of_array[array.0 as usize].get_or_insert(id);
+        Ok(())
+    }
+}
+
+/// Bytes of an array in C order.
+///
+/// # Errors
+/// If it is larger than the address space, or would be without its empty axes (strides of such an
+/// array have no value).
+pub(crate) fn bytes(info: &ArrayInfo) -> Result<u64, PlanError> {
+    let size = info.dtype.size() as u64;
+    let nonempty = info.shape.iter().try_fold(size, |n, &extent| n.checked_mul(extent.max(1)));
+    match nonempty {
+        Some(n) if n <= isize::MAX as u64 && info.shape.contains(&0) => Ok(0),
+        Some(n) if n <= isize::MAX as u64 => Ok(n),
+        _ => Err(too_large(info)),
+    }
+}
+
+fn too_large(info: &ArrayInfo) -> PlanError {
+    PlanError::TooLarge { shape: info.shape.clone(), dtype: info.dtype }
+}
+
+/// For each statement, arrays that no later one reads; those that no one reads, where defined.
+fn last_reads(graph: &Graph) -> Vec<Vec<ArrayId>> {
+    let mut seen = vec![false; graph.arrays.len()];
+    let mut last = vec![Vec::new(); graph.statements.len()];
+    for (at, stmt) in graph.statements.iter().enumerate().rev() {
+        let mut read = |array: ArrayId| {
+            if !std::mem::replace(&mut seen[array.0 as usize], true) {
+                last[at].push(array);
+            }
+        };
+        read(stmt.out);
+        stmt.for_each_read(read);
+    }
+    last
+}

@@ -1,0 +1,100 @@
+//! Which statements are contractions, and the roles of their axes.
+
+use crate::SMALL_DOMAIN;
+use crate::buffers::Buffers;
+use crate::coverage;
+use crate::emit::affine;
+use crate::graph::{Graph, Node, Stmt};
+use crate::plan::{Base, Contraction, ContractionAxis, Role};
+use crate::product::{can_contract, worth_contracting};
+use ijk_ir::core::{ArrayId, IndexExpr};
+use ijk_types::{BinaryOp, Monoid, Reducer};
+
+/// The contraction that a statement is, if it is one worth the name.
+pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Contraction> {
+    let Pattern { map, reduce, a, b } = pattern(graph, stmt)?;
+    let place = |array: ArrayId, index: &[IndexExpr]| {
+        let buffer = buffers.of(array);
+        let strides = &buffers.all[buffer.0 as usize].strides;
+        let (offset, steps) = affine(index, strides, stmt.axes.len());
+        (Base { buffer, offset }, steps)
+    };
+    let (a_base, a_steps) = place(a.0, a.1);
+    let (b_base, b_steps) = place(b.0, b.1);
+    let (c_base, c_steps) = place(stmt.out, &stmt.out_index);
+    let (in_a, in_b) = (occurring(stmt, a.1), occurring(stmt, b.1));
+    let kept = stmt.kept_axes();
+    let axes: Vec<ContractionAxis> = (0..stmt.axes.len())
+        .map(|x| ContractionAxis {
+            name: stmt.axes[x].name.clone(),
+            role: role(kept[x], in_a[x], in_b[x]),
+            extent: stmt.axes[x].extent as usize,
+            a: a_steps[x],
+            b: b_steps[x],
+            c: c_steps[x],
+        })
+        .collect();
+    let dtype = graph.array(stmt.out).dtype;
+    let whole =
+        Contraction { dtype, map, reduce, a: a_base, b: b_base, c: c_base, axes, span: stmt.span };
+    let [m, n, k] = [Role::M, Role::N, Role::K].map(|role| whole.extent(role));
+    worth_contracting(m, n, k).then_some(whole)
+}
+
+struct Pattern<'a> {
+    map: BinaryOp,
+    reduce: Monoid,
+    a: (ArrayId, &'a [IndexExpr]),
+    b: (ArrayId, &'a [IndexExpr]),
+}
+
+/// A monoid over an operator of two affine accesses of the output's type, each point with an
+/// element of its own but for reduced axes.
+fn pattern<'a>(graph: &Graph, stmt: &'a Stmt) -> Option<Pattern<'a>> {
+    let Some(Reducer::Monoid(reduce)) = stmt.reduce else { return None };
+    let [Node::Access(a, a_index), Node::Access(b, b_index), Node::Binary(map, 0, 1)] =
+        &stmt.value.nodes[..]
+    else {
+        return None;
+    };
+    let dtype = graph.array(stmt.out).dtype;
+    let affine = |index: &[IndexExpr]| index.iter().all(IndexExpr::is_affine);
+    let fits = stmt.points() > SMALL_DOMAIN
+        && can_contract(*map)
+        && graph.array(*a).dtype == dtype
+        && graph.array(*b).dtype == dtype
+        && [&stmt.out_index[..], a_index, b_index].into_iter().all(affine)
+        && injective(stmt);
+    fits.then_some(Pattern { map: *map, reduce, a: (*a, a_index), b: (*b, b_index) })
+}
+
+/// Whether points that fall on one element differ in axes only that the output does not have.
+fn injective(stmt: &Stmt) -> bool {
+    let determined = coverage::determined(&stmt.out_index, &stmt.extents());
+    stmt.kept_axes().iter().zip(determined).all(|(kept, determined)| determined || !kept)
+}
+
+fn occurring(stmt: &Stmt, index: &[IndexExpr]) -> Vec<bool> {
+    let mut occurs = vec![false; stmt.axes.len()];
+    for e in index {
+        crate::index::for_each_axis(e, &mut |axis| occurs[axis.0 as usize] = true);
+    }
+    occurs
+}
+
+fn role(kept: bool, in_a: bool, in_b: bool) -> Role {
+    match (kept, in_a, in_b) {
+        (false, ..) => Role::K,
+        (true, true, true) => Role::Batch,
+        (true, false, true) => Role::N,
+        (true, _, false) => Role::M,
+    }
+}
+
+impl Contraction {
+    /// How many values the axes of a role have together, saturating.
+    pub fn extent(&self, role: Role) -> u64 {
+        let of = self.axes.iter().filter(|a| a.role == role);
+        of.fold(1, |n: u64, a| n.saturating_mul(a.extent as u64))
+    }
+}

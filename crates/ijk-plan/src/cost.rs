@@ -1,0 +1,267 @@
+//! What a plan does, counted: operations, bytes, kinds of kernels.
+
+use crate::expr::can_fail;
+use crate::plan::{Buffer, Contraction, Nest, Node, Place, Plan, Role, Start, Step};
+use ijk_types::{BinaryOp, DType, Reducer, UnaryOp};
+use std::fmt;
+
+/// What a plan or a step of it costs. Counts saturate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Scalar operations.
+    pub operations: u64,
+    /// Bytes of distinct elements read.
+    pub read: u64,
+    /// Bytes of distinct elements written.
+    pub written: u64,
+}
+
+impl std::ops::Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            operations: self.operations.saturating_add(other.operations),
+            read: self.read.saturating_add(other.read),
+            written: self.written.saturating_add(other.written),
+        }
+    }
+}
+
+/// Which kind of kernel a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kernel {
+    /// Every element set to one value.
+    Fill,
+    /// A contraction by multiplication and addition.
+    Contract,
+    /// A contraction by other operators.
+    ContractSemiring,
+    /// A nest that only moves elements.
+    Copy,
+    /// A nest that computes each element from one point.
+    Map,
+    /// A nest that reduces axes.
+    Reduce,
+    /// A nest that finds positions of extremes.
+    Arg,
+    /// A nest whose points collide on elements that depend on all their axes.
+    Scatter,
+}
+
+impl Kernel {
+    /// Every kind.
+    pub const ALL: [Kernel; 8] = [
+        Self::Fill,
+        Self::Contract,
+        Self::ContractSemiring,
+        Self::Copy,
+        Self::Map,
+        Self::Reduce,
+        Self::Arg,
+        Self::Scatter,
+    ];
+
+    /// A word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fill => "fill",
+            Self::Contract => "contract",
+            Self::ContractSemiring => "contract-semiring",
+            Self::Copy => "copy",
+            Self::Map => "map",
+            Self::Reduce => "reduce",
+            Self::Arg => "arg",
+            Self::Scatter => "scatter",
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Plan {
+    /// What all steps cost together.
+    pub fn cost(&self) -> Cost {
+        self.steps.iter().fold(Cost::default(), |sum, step| sum + step.cost(&self.buffers))
+    }
+
+    /// Bytes of all results.
+    pub fn result_bytes(&self) -> u64 {
+        let results = self.buffers.iter().filter(|b| matches!(b.place, Place::Output(_)));
+        results.fold(0, |sum, b| sum.saturating_add(bytes(b)))
+    }
+
+    /// How many buffers live in the arena.
+    pub fn temporaries(&self) -> usize {
+        self.buffers.iter().filter(|b| matches!(b.place, Place::Temporary(_))).count()
+    }
+
+    /// Whether running it can fail: integers are divided, or raised to a power, by what is only
+    /// known then.
+    pub fn is_fallible(&self) -> bool {
+        self.steps.iter().any(Step::is_fallible)
+    }
+
+    /// What was chosen for each step, as a name that tells apart whatever kernels tell apart:
+    /// `reduce f32 sequential`, `map f64 gather`.
+    pub fn choices(&self) -> impl Iterator<Item = String> {
+        self.steps.iter().map(|step| step.choice(&self.buffers))
+    }
+}
+
+impl Step {
+    /// Which kind of kernel it is.
+    pub fn kernel(&self) -> Kernel {
+        match self {
+            Self::Fill(..) => Kernel::Fill,
+            Self::Contract(c) if c.is_product_sum() => Kernel::Contract,
+            Self::Contract(_) => Kernel::ContractSemiring,
+            Self::Nest(nest) => nest.kernel(),
+        }
+    }
+
+    /// What it costs, given the plan's buffers.
+    pub fn cost(&self, buffers: &[Buffer]) -> Cost {
+        match self {
+            Self::Fill(buffer, _) => {
+                let written = bytes(&buffers[buffer.0 as usize]);
+                Cost { operations: 0, read: 0, written }
+            }
+            Self::Contract(c) => c.cost(),
+            Self::Nest(nest) => nest.cost(buffers),
+        }
+    }
+
+    /// Whether running it can fail.
+    pub fn is_fallible(&self) -> bool {
+        matches!(self, Self::Nest(nest) if nest.is_fallible())
+    }
+
+    fn choice(&self, buffers: &[Buffer]) -> String {
+        let (dtype, flags) = match self {
+            Self::Fill(buffer, _) => (buffers[buffer.0 as usize].dtype, Vec::new()),
+            Self::Contract(c) => (c.dtype, Vec::new()),
+            Self::Nest(nest) => (nest.store.dtype, nest.flags()),
+        };
+        let flags: String = flags.iter().map(|flag| format!(" {flag}")).collect();
+        format!("{} {dtype}{flags}", self.kernel())
+    }
+}
+
+impl Contraction {
+    /// Whether it multiplies and adds.
+    pub fn is_product_sum(&self) -> bool {
+        self.map == BinaryOp::Mul && self.reduce == ijk_types::Monoid::Add
+    }
+
+    fn cost(&self) -> Cost {
+        let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|r| self.extent(r));
+        let product = |xs: &[u64]| xs.iter().fold(1, |p: u64, &x| p.saturating_mul(x));
+        let size = self.dtype.size() as u64;
+        let touched = |step: fn(&crate::plan::ContractionAxis) -> isize| {
+            let axes = self.axes.iter().filter(|a| step(a) != 0);
+            axes.fold(size, |n: u64, a| n.saturating_mul(a.extent as u64))
+        };
+        Cost {
+            operations: product(&[2, batch, m, n, k]),
+            read: touched(|a| a.a).saturating_add(touched(|a| a.b)),
+            written: touched(|a| a.c),
+        }
+    }
+}
+
+impl Nest {
+    fn kernel(&self) -> Kernel {
+        let collides = self.axes.iter().any(|a| a.collides);
+        match self.reduce {
+            Some(Reducer::ArgMax | Reducer::ArgMin) => Kernel::Arg,
+            Some(_) if collides => Kernel::Scatter,
+            Some(_) => Kernel::Reduce,
+            None if matches!(self.body[..], [Node::Load(_)]) => Kernel::Copy,
+            None => Kernel::Map,
+        }
+    }
+
+    /// How many points its domain has, saturating.
+    pub fn points(&self) -> u64 {
+        self.axes.iter().fold(1, |n: u64, a| n.saturating_mul(a.extent as u64))
+    }
+
+    /// The element type of each node of the body.
+    pub fn node_types(&self) -> Vec<DType> {
+        let mut types: Vec<DType> = Vec::with_capacity(self.body.len());
+        for node in &self.body {
+            types.push(match node {
+                Node::Load(load) => self.loads[*load as usize].dtype,
+                Node::Const(value) => value.dtype(),
+                Node::Index { .. } => DType::I64,
+                Node::Gather { dtype, .. } => *dtype,
+                Node::Unary(op, x) => op.result().of(types[x.0 as usize]),
+                Node::Binary(op, x, _) => op.result().of(types[x.0 as usize]),
+                Node::Select(_, x, _) => types[x.0 as usize],
+            });
+        }
+        types
+    }
+
+    /// Whether evaluating the body can fail.
+    pub fn is_fallible(&self) -> bool {
+        let types = self.node_types();
+        self.body.iter().any(|node| match node {
+            Node::Binary(op, x, y) => {
+                let right = match self.body[y.0 as usize] {
+                    Node::Const(value) => Some(value),
+                    _ => None,
+                };
+                can_fail(*op, types[x.0 as usize], right)
+            }
+            Node::Unary(UnaryOp::Recip, x) => types[x.0 as usize].is_integer(),
+            _ => false,
+        })
+    }
+
+    fn flags(&self) -> Vec<&'static str> {
+        let gathers = self.body.iter().any(|n| matches!(n, Node::Gather { .. }));
+        let flags = [
+            (self.sequential, "sequential"),
+            (gathers, "gather"),
+            (self.store.offset.is_some(), "computed-store"),
+            (self.start == Start::Existing, "existing"),
+        ];
+        flags.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect()
+    }
+
+    fn cost(&self, buffers: &[Buffer]) -> Cost {
+        let computes =
+            |n: &&Node| matches!(n, Node::Unary(..) | Node::Binary(..) | Node::Select(..));
+        let each = self.body.iter().filter(computes).count() + usize::from(self.reduce.is_some());
+        let gathers = self.body.iter().filter_map(|node| match node {
+            Node::Gather { base, .. } => Some(bytes(&buffers[base.buffer.0 as usize])),
+            _ => None,
+        });
+        let loads = self.loads.iter().map(|l| self.touched(&l.strides, l.dtype));
+        let written = match self.store.offset {
+            Some(_) => bytes(&buffers[self.store.base.buffer.0 as usize]),
+            None => self.touched(&self.store.strides, self.store.dtype),
+        };
+        Cost {
+            operations: self.points().saturating_mul(each as u64),
+            read: loads.chain(gathers).fold(0, u64::saturating_add),
+            written,
+        }
+    }
+
+    fn touched(&self, strides: &[isize], dtype: DType) -> u64 {
+        let axes = self.axes.iter().zip(strides).filter(|(_, stride)| **stride != 0);
+        axes.fold(dtype.size() as u64, |n, (a, _)| n.saturating_mul(a.extent as u64))
+    }
+}
+
+fn bytes(buffer: &Buffer) -> u64 {
+    let shape = buffer.shape.iter();
+    shape.fold(buffer.dtype.size() as u64, |n, &extent| n.saturating_mul(extent as u64))
+}

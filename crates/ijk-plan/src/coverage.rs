@@ -1,0 +1,136 @@
+//! Which element of an array a point of a domain reaches: coverage and injectivity.
+
+use ijk_ir::core::{Atom, IndexExpr};
+
+/// How to get an axis of a domain back from a position: `⌊position[dim] / divisor⌋ mod extent`,
+/// the remainder only where `modulus` is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Digit {
+    pub dim: usize,
+    pub divisor: i64,
+    pub modulus: Option<i64>,
+}
+
+/// For each axis of the domain its digit (`None` where no position depends on it), if every
+/// element of an array of shape `shape` is reached, by points that differ only in axes without
+/// digit.
+pub(crate) fn digits(
+    places: &[IndexExpr],
+    shape: &[u64],
+    extents: &[u64],
+) -> Option<Vec<Option<Digit>>> {
+    let mut digits = vec![None; extents.len()];
+    for (dim, (place, &extent)) in places.iter().zip(shape).enumerate() {
+        place_digits(place, dim, extent, extents, &mut digits)?;
+    }
+    Some(digits)
+}
+
+/// The digits that one position's axes have, if it is their mixed-radix number.
+fn place_digits(
+    place: &IndexExpr,
+    dim: usize,
+    extent: u64,
+    extents: &[u64],
+    digits: &mut [Option<Digit>],
+) -> Option<()> {
+    let extent = i64::try_from(extent).ok()?;
+    if place.constant != 0 {
+        return None;
+    }
+    let mut weight = 1i64;
+    for (coefficient, axis) in by_weight(place, extents)? {
+        let n = i64::try_from(extents[axis]).ok()?;
+        if coefficient != weight || digits[axis].is_some() {
+            return None;
+        }
+        let next = weight.checked_mul(n)?;
+        let modulus = (next != extent).then_some(n);
+        digits[axis] = Some(Digit { dim, divisor: weight, modulus });
+        weight = next;
+    }
+    (weight == extent).then_some(())
+}
+
+/// Coefficients and axes of more than one value, by ascending coefficient, where all are affine.
+fn by_weight(place: &IndexExpr, extents: &[u64]) -> Option<Vec<(i64, usize)>> {
+    let mut terms = Vec::with_capacity(place.terms.len());
+    for (coefficient, atom) in &place.terms {
+        let Atom::Axis(axis) = atom else { return None };
+        if extents[axis.0 as usize] != 1 {
+            terms.push((*coefficient, axis.0 as usize));
+        }
+    }
+    terms.sort_unstable_by_key(|(coefficient, _)| *coefficient);
+    Some(terms)
+}
+
+/// For each axis, whether points that differ in it reach different positions: it is determined by
+/// the positions, or has one value only.
+pub(crate) fn determined(places: &[IndexExpr], extents: &[u64]) -> Vec<bool> {
+    let mut known: Vec<bool> = extents.iter().map(|&n| n < 2).collect();
+    loop {
+        let before = known.iter().filter(|k| **k).count();
+        for place in places {
+            determine(place, extents, &mut known);
+        }
+        if known.iter().filter(|k| **k).count() == before {
+            return known;
+        }
+    }
+}
+
+/// Marks the unknown axes of a position if each step of one exceeds all smaller ones together.
+fn determine(place: &IndexExpr, extents: &[u64], known: &mut [bool]) {
+    let mut terms = Vec::new();
+    for (coefficient, atom) in &place.terms {
+        match atom {
+            Atom::Axis(axis) if known[axis.0 as usize] => {}
+            Atom::Axis(axis) => terms.push((coefficient.unsigned_abs(), axis.0 as usize)),
+            _ => return,
+        }
+    }
+    terms.sort_unstable();
+    let mut reach = 0u128;
+    for &(step, axis) in &terms {
+        if u128::from(step) <= reach {
+            return;
+        }
+        reach += u128::from(step) * u128::from(extents[axis].saturating_sub(1));
+    }
+    terms.iter().for_each(|&(_, axis)| known[axis] = true);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ijk_ir::core::AxisId;
+
+    fn sum(terms: &[(i64, u32)]) -> IndexExpr {
+        let terms = terms.iter().map(|&(c, a)| (c, Atom::Axis(AxisId(a)))).collect();
+        IndexExpr { constant: 0, terms }
+    }
+
+    #[test]
+    fn a_merge_covers() {
+        let digits = digits(&[sum(&[(4, 0), (1, 1)])], &[20], &[5, 4]).unwrap();
+        assert_eq!(digits[0], Some(Digit { dim: 0, divisor: 4, modulus: None }));
+        assert_eq!(digits[1], Some(Digit { dim: 0, divisor: 1, modulus: Some(4) }));
+    }
+
+    #[test]
+    fn gaps_overlaps_and_diagonals_do_not_cover() {
+        assert_eq!(digits(&[sum(&[(2, 0)])], &[9], &[5]), None);
+        assert_eq!(digits(&[sum(&[(1, 0), (1, 1)])], &[8], &[5, 4]), None);
+        assert_eq!(digits(&[sum(&[(1, 0)]), sum(&[(1, 0)])], &[5, 5], &[5]), None);
+    }
+
+    #[test]
+    fn a_sum_of_two_letters_is_not_injective() {
+        assert_eq!(determined(&[sum(&[(1, 0), (1, 1)])], &[5, 4]), [false, false]);
+        assert_eq!(determined(&[sum(&[(4, 0), (-1, 1)])], &[5, 4]), [true, true]);
+        let both = [sum(&[(1, 0), (1, 1)]), sum(&[(1, 1)])];
+        assert_eq!(determined(&both, &[5, 4]), [true, true]);
+        assert_eq!(determined(&[sum(&[(1, 0), (1, 1)])], &[5, 1]), [true, true]);
+    }
+}

@@ -1,0 +1,150 @@
+//! Statements made into steps: extents, offsets and strides instead of index expressions.
+
+use crate::buffers::Buffers;
+use crate::contraction;
+use crate::coverage;
+use crate::graph::{Graph, Node as Value, Stmt};
+use crate::nest::Emitter;
+use crate::plan::{Base, BufferId, Load, Nest, NestAxis, Node, Start, Step, Store};
+use crate::{PlanError, SMALL_DOMAIN};
+use ijk_ir::core::{Atom, IndexExpr, Init, Span};
+use ijk_types::Reducer;
+
+/// The steps of all statements, and of outputs that are inputs or other outputs.
+pub(crate) fn emit(graph: &Graph, buffers: &mut Buffers) -> Result<Vec<Step>, PlanError> {
+    let mut steps = Vec::with_capacity(graph.statements.len());
+    for (at, stmt) in graph.statements.iter().enumerate() {
+        buffers.define(graph, stmt.out)?;
+        if !graph.array(stmt.out).shape.contains(&0) {
+            emit_statement(graph, buffers, stmt, &mut steps);
+        }
+        buffers.release(graph, at);
+    }
+    for (n, &output) in graph.outputs.iter().enumerate() {
+        let own = BufferId((graph.inputs.len() + n) as u32);
+        let (from, shape) = (buffers.of(output), &graph.array(output).shape);
+        if from != own && !shape.contains(&0) {
+            steps.push(copy(buffers, from, own, Span::default()));
+        }
+    }
+    Ok(steps)
+}
+
+fn emit_statement(graph: &Graph, buffers: &Buffers, stmt: &Stmt, steps: &mut Vec<Step>) {
+    let covered = covers(graph, stmt);
+    if covered
+        && let Some(Value::Const(value)) = stmt.as_leaf()
+        && stmt.reduce.is_none()
+    {
+        steps.push(Step::Fill(buffers.of(stmt.out), *value));
+        return;
+    }
+    if !covered {
+        steps.push(initialise(graph, buffers, stmt));
+    }
+    let step = match contraction::contraction(graph, buffers, stmt) {
+        Some(contraction) => Step::Contract(contraction),
+        None => Step::Nest(nest(graph, buffers, stmt, covered)),
+    };
+    steps.push(step);
+}
+
+/// Whether a statement defines every element, whatever they start from.
+fn covers(graph: &Graph, stmt: &Stmt) -> bool {
+    let own_start = match (stmt.reduce, stmt.init) {
+        (Some(Reducer::Monoid(monoid)), init) => init == Init::Identity(monoid),
+        _ => true,
+    };
+    let shape = &graph.array(stmt.out).shape;
+    own_start && coverage::digits(&stmt.out_index, shape, &stmt.extents()).is_some()
+}
+
+/// What gives elements that no point reaches their value.
+fn initialise(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Step {
+    let out = buffers.of(stmt.out);
+    match stmt.init {
+        Init::From(source) => copy(buffers, buffers.of(source), out, stmt.span),
+        init => Step::Fill(out, graph.initial_value(stmt.out, init, stmt.reduce)),
+    }
+}
+
+/// A nest that copies one buffer to another of the same shape.
+fn copy(buffers: &Buffers, from: BufferId, to: BufferId, span: Span) -> Step {
+    let (source, target) = (&buffers.all[from.0 as usize], &buffers.all[to.0 as usize]);
+    let axis = |(n, &extent): (usize, &usize)| NestAxis {
+        name: format!("i{n}"),
+        extent,
+        reduced: false,
+        collides: false,
+    };
+    let load = Load {
+        base: Base { buffer: from, offset: 0 },
+        dtype: source.dtype,
+        strides: source.strides.clone(),
+    };
+    let store = Store {
+        base: Base { buffer: to, offset: 0 },
+        dtype: target.dtype,
+        strides: target.strides.clone(),
+        offset: None,
+    };
+    Step::Nest(Nest {
+        axes: source.shape.iter().enumerate().map(axis).collect(),
+        loads: vec![load],
+        body: vec![Node::Load(0)],
+        store,
+        reduce: None,
+        start: Start::Covered,
+        sequential: false,
+        span,
+    })
+}
+
+fn nest(graph: &Graph, buffers: &Buffers, stmt: &Stmt, covered: bool) -> Nest {
+    let mut emitter = Emitter::new(graph, buffers, stmt.axes.len());
+    let (store_base, strides, offset) = emitter.place(stmt.out, &stmt.out_index);
+    let body_root = emitter.value(&stmt.value);
+    let (loads, body) = emitter.finish(body_root);
+    Nest {
+        axes: nest_axes(stmt),
+        loads,
+        body,
+        store: Store { base: store_base, dtype: graph.array(stmt.out).dtype, strides, offset },
+        reduce: stmt.reduce,
+        start: if covered { Start::Covered } else { Start::Existing },
+        sequential: stmt.points() <= SMALL_DOMAIN,
+        span: stmt.span,
+    }
+}
+
+fn nest_axes(stmt: &Stmt) -> Vec<NestAxis> {
+    let kept = stmt.kept_axes();
+    let determined = coverage::determined(&stmt.out_index, &stmt.extents());
+    let axis = |a: usize| NestAxis {
+        name: stmt.axes[a].name.clone(),
+        extent: stmt.axes[a].extent as usize,
+        reduced: !kept[a],
+        collides: stmt.reduce.is_some() && kept[a] && !determined[a],
+    };
+    (0..stmt.axes.len()).map(axis).collect()
+}
+
+/// `offset + Σ stride · axis` where an array with these strides is indexed affinely. Within bounds
+/// nothing overflows; elsewhere nothing is read.
+pub(crate) fn affine(
+    index: &[IndexExpr],
+    array_strides: &[isize],
+    axes: usize,
+) -> (isize, Vec<isize>) {
+    let (mut offset, mut strides) = (0isize, vec![0isize; axes]);
+    for (e, &stride) in index.iter().zip(array_strides) {
+        offset = offset.wrapping_add(stride.wrapping_mul(e.constant as isize));
+        for (coefficient, atom) in &e.terms {
+            if let Atom::Axis(axis) = atom {
+                let step = &mut strides[axis.0 as usize];
+                *step = step.wrapping_add(stride.wrapping_mul(*coefficient as isize));
+            }
+        }
+    }
+    (offset, strides)
+}

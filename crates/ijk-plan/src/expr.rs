@@ -1,0 +1,155 @@
+//! Building scalar expressions: equal nodes are shared, constants folded.
+
+use crate::graph::{Expr, Node};
+use ijk_types::{BinaryOp, DType, Scalar, scalar};
+
+/// Collects nodes; finish with [`Builder::finish`].
+#[derive(Default)]
+pub(crate) struct Builder {
+    nodes: Vec<Node>,
+}
+
+impl Builder {
+    /// The position of a node equal to this one.
+    pub(crate) fn push(&mut self, node: Node) -> u32 {
+        let node = match self.fold(&node) {
+            Some(Folded::Value(value)) => Node::Const(value),
+            Some(Folded::Operand(at)) => return at,
+            None => node,
+        };
+        if let Some(at) = self.nodes.iter().position(|other| same(other, &node)) {
+            return at as u32;
+        }
+        self.nodes.push(node);
+        (self.nodes.len() - 1) as u32
+    }
+
+    /// Adds an expression, each leaf replaced by the position that `leaf` gives for it.
+    pub(crate) fn push_expr(
+        &mut self,
+        value: &Expr,
+        mut leaf: impl FnMut(&mut Self, &Node) -> Option<u32>,
+    ) -> Option<u32> {
+        let mut positions: Vec<u32> = Vec::with_capacity(value.nodes.len());
+        for node in &value.nodes {
+            let at = match node {
+                Node::Access(..) | Node::Index(_) => leaf(self, node)?,
+                _ => self.push(node.map_children(|c| positions[c as usize])),
+            };
+            positions.push(at);
+        }
+        positions.last().copied()
+    }
+
+    /// The expression whose value is the node `root`.
+    pub(crate) fn finish(self, root: u32) -> Expr {
+        extract(&self.nodes, root)
+    }
+
+    fn constant(&self, at: u32) -> Option<Scalar> {
+        match self.nodes[at as usize] {
+            Node::Const(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn fold(&self, node: &Node) -> Option<Folded> {
+        match *node {
+            Node::Unary(op, x) => scalar::unary(op, self.constant(x)?).ok().map(Folded::Value),
+            Node::Binary(op, x, y) => self.fold_binary(op, x, y),
+            _ => None,
+        }
+    }
+
+    fn fold_binary(&self, op: BinaryOp, x: u32, y: u32) -> Option<Folded> {
+        match (self.constant(x), self.constant(y)) {
+            (Some(a), Some(b)) => scalar::binary(op, a, b).ok().map(Folded::Value),
+            (Some(a), None) if is_neutral(op, a) => Some(Folded::Operand(y)),
+            (None, Some(b)) if is_neutral(op, b) => Some(Folded::Operand(x)),
+            _ => None,
+        }
+    }
+}
+
+enum Folded {
+    Value(Scalar),
+    Operand(u32),
+}
+
+/// Whether `op` with this operand gives the other one, bit for bit: `0 + -0.0` does not.
+fn is_neutral(op: BinaryOp, value: Scalar) -> bool {
+    match op {
+        BinaryOp::Add => {
+            matches!(value, Scalar::I32(0) | Scalar::I64(0) | Scalar::Bool(false))
+        }
+        BinaryOp::Mul => match value {
+            Scalar::I32(1) | Scalar::I64(1) | Scalar::Bool(true) => true,
+            Scalar::F32(x) => x == 1.0,
+            Scalar::F64(x) => x == 1.0,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The expression of the node `root` among `nodes`, without the nodes it does not need.
+pub(crate) fn extract(nodes: &[Node], root: u32) -> Expr {
+    let mut needed = vec![false; root as usize + 1];
+    needed[root as usize] = true;
+    for at in (0..=root as usize).rev() {
+        if needed[at] {
+            nodes[at].children().for_each(|c| needed[c as usize] = true);
+        }
+    }
+    let mut positions = vec![0; needed.len()];
+    let mut kept = Vec::new();
+    for at in (0..needed.len()).filter(|&at| needed[at]) {
+        positions[at] = kept.len() as u32;
+        kept.push(nodes[at].map_children(|c| positions[c as usize]));
+    }
+    Expr { nodes: kept }
+}
+
+/// Whether two nodes always have the same value, bit for bit.
+fn same(left: &Node, right: &Node) -> bool {
+    match (left, right) {
+        (Node::Access(a, i), Node::Access(b, j)) => a == b && i == j,
+        (Node::Const(a), Node::Const(b)) => same_bits(*a, *b),
+        (Node::Index(a), Node::Index(b)) => a == b,
+        (Node::Unary(p, x), Node::Unary(q, y)) => p == q && x == y,
+        (Node::Binary(p, x0, x1), Node::Binary(q, y0, y1)) => p == q && x0 == y0 && x1 == y1,
+        (Node::Select(x0, x1, x2), Node::Select(y0, y1, y2)) => (x0, x1, x2) == (y0, y1, y2),
+        _ => false,
+    }
+}
+
+fn same_bits(a: Scalar, b: Scalar) -> bool {
+    let bits = |x: f64, y: f64| (x.to_bits(), y.to_bits());
+    match (a, b) {
+        (Scalar::F32(x), Scalar::F32(y)) => x.to_bits() == y.to_bits(),
+        (Scalar::F64(x), Scalar::F64(y)) => x.to_bits() == y.to_bits(),
+        (Scalar::C64(x), Scalar::C64(y)) => {
+            bits(x.re.into(), x.im.into()) == bits(y.re.into(), y.im.into())
+        }
+        (Scalar::C128(x), Scalar::C128(y)) => bits(x.re, x.im) == bits(y.re, y.im),
+        _ => a == b,
+    }
+}
+
+/// Whether evaluating it can fail: integer division, remainder and power, unless by a constant
+/// that allows it.
+pub(crate) fn can_fail(op: BinaryOp, dtype: DType, right: Option<Scalar>) -> bool {
+    if !dtype.is_integer() {
+        return false;
+    }
+    let right = match right {
+        Some(Scalar::I32(x)) => Some(i64::from(x)),
+        Some(Scalar::I64(x)) => Some(x),
+        _ => None,
+    };
+    match op {
+        BinaryOp::Div | BinaryOp::Mod => right.is_none_or(|x| x == 0),
+        BinaryOp::Pow => right.is_none_or(|x| x < 0),
+        _ => false,
+    }
+}

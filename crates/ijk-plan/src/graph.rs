@@ -1,0 +1,353 @@
+//! What passes rewrite: the core IR with extents and element types filled in.
+//!
+//! No statement has an empty domain: one that would is replaced by what its output starts from.
+
+use crate::expr::can_fail;
+use crate::{PlanError, index};
+use ijk_ir::core::{
+    self, Access, ArrayId, AxisId, IndexExpr, Init, Instance, Program, ScalarNode, Span,
+};
+use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp, scalar};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Graph {
+    pub arrays: Vec<ArrayInfo>,
+    pub inputs: Vec<ArrayId>,
+    pub outputs: Vec<ArrayId>,
+    /// Producers before consumers; each array that is no input has one.
+    pub statements: Vec<Stmt>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ArrayInfo {
+    pub dtype: DType,
+    pub shape: Vec<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Stmt {
+    pub out: ArrayId,
+    pub axes: Vec<Axis>,
+    pub out_index: Vec<IndexExpr>,
+    pub init: Init,
+    pub reduce: Option<Reducer>,
+    pub value: Expr,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Axis {
+    pub name: String,
+    pub extent: u64,
+}
+
+/// Nodes in post-order; the last is the value.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Expr {
+    pub nodes: Vec<Node>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    Access(ArrayId, Vec<IndexExpr>),
+    Const(Scalar),
+    Index(IndexExpr),
+    Unary(UnaryOp, u32),
+    Binary(BinaryOp, u32, u32),
+    Select(u32, u32, u32),
+}
+
+impl Graph {
+    pub(crate) fn new(program: &Program, instance: &Instance) -> Result<Self, PlanError> {
+        let arrays = instance
+            .dtypes
+            .iter()
+            .zip(&instance.shapes)
+            .map(|(&dtype, shape)| ArrayInfo { dtype, shape: shape.clone() })
+            .collect();
+        let mut graph = Self {
+            arrays,
+            inputs: program.inputs.clone(),
+            outputs: program.outputs.clone(),
+            statements: Vec::with_capacity(program.statements.len()),
+        };
+        let variables = type_variables(program, instance);
+        for (statement, extents) in program.statements.iter().zip(&instance.extents) {
+            let stmt = graph.statement(statement, extents, &variables)?;
+            graph.statements.push(stmt);
+        }
+        Ok(graph)
+    }
+
+    fn statement(
+        &self,
+        statement: &core::Statement,
+        extents: &[u64],
+        variables: &[DType],
+    ) -> Result<Stmt, PlanError> {
+        if extents.contains(&0) {
+            return Ok(self.initial(statement));
+        }
+        let axes = statement.domain.iter().zip(extents);
+        Ok(Stmt {
+            out: statement.out,
+            axes: axes.map(|(a, &extent)| Axis { name: a.name.clone(), extent }).collect(),
+            out_index: statement.out_index.clone(),
+            init: statement.init,
+            reduce: statement.reduce,
+            value: import(&statement.value, variables)?,
+            span: statement.span,
+        })
+    }
+
+    /// What a statement without points amounts to.
+    fn initial(&self, statement: &core::Statement) -> Stmt {
+        let info = self.array(statement.out);
+        let axes: Vec<_> = (0..info.shape.len()).map(|a| axis_named(a, info.shape[a])).collect();
+        let index: Vec<_> = (0..axes.len() as u32).map(|a| IndexExpr::axis(AxisId(a))).collect();
+        let value = match statement.init {
+            Init::From(source) => Node::Access(source, index.clone()),
+            init => Node::Const(self.initial_value(statement.out, init, statement.reduce)),
+        };
+        Stmt {
+            out: statement.out,
+            axes,
+            out_index: index,
+            init: Init::Zero,
+            reduce: None,
+            value: Expr { nodes: vec![value] },
+            span: statement.span,
+        }
+    }
+
+    /// What elements of an array start from, where that is a number. Positions of a greatest or
+    /// least value start from 0.
+    pub(crate) fn initial_value(
+        &self,
+        out: ArrayId,
+        init: Init,
+        reduce: Option<Reducer>,
+    ) -> Scalar {
+        let dtype = self.array(out).dtype;
+        match (init, reduce) {
+            (Init::Identity(monoid), None | Some(Reducer::Monoid(_))) => {
+                scalar::identity(monoid, dtype)
+            }
+            _ => zero(dtype),
+        }
+    }
+
+    pub(crate) fn array(&self, id: ArrayId) -> &ArrayInfo {
+        &self.arrays[id.0 as usize]
+    }
+
+    /// A new array for a statement that a pass adds.
+    pub(crate) fn new_array(&mut self, dtype: DType, shape: Vec<u64>) -> ArrayId {
+        self.arrays.push(ArrayInfo { dtype, shape });
+        ArrayId((self.arrays.len() - 1) as u32)
+    }
+
+    /// For each array, the position of the statement that defines it.
+    pub(crate) fn definitions(&self) -> Vec<Option<u32>> {
+        let mut definitions = vec![None; self.arrays.len()];
+        for (at, stmt) in self.statements.iter().enumerate() {
+            definitions[stmt.out.0 as usize] = Some(at as u32);
+        }
+        definitions
+    }
+
+    /// For each array, how many accesses read it, outputs and initial values included.
+    pub(crate) fn uses(&self) -> Vec<u32> {
+        let mut uses = vec![0; self.arrays.len()];
+        for output in &self.outputs {
+            uses[output.0 as usize] += 1;
+        }
+        for stmt in &self.statements {
+            stmt.for_each_read(|array| uses[array.0 as usize] += 1);
+        }
+        uses
+    }
+
+    /// Whether evaluating a statement can fail.
+    pub(crate) fn can_fail(&self, stmt: &Stmt) -> bool {
+        let types = self.node_types(&stmt.value);
+        stmt.value.nodes.iter().any(|node| match node {
+            Node::Binary(op, x, y) => {
+                let right = match stmt.value.nodes[*y as usize] {
+                    Node::Const(value) => Some(value),
+                    _ => None,
+                };
+                can_fail(*op, types[*x as usize], right)
+            }
+            Node::Unary(op, x) => *op == UnaryOp::Recip && types[*x as usize].is_integer(),
+            _ => false,
+        })
+    }
+
+    /// The element type of every node.
+    pub(crate) fn node_types(&self, value: &Expr) -> Vec<DType> {
+        let mut types: Vec<DType> = Vec::with_capacity(value.nodes.len());
+        for node in &value.nodes {
+            types.push(match node {
+                Node::Access(array, _) => self.array(*array).dtype,
+                Node::Const(value) => value.dtype(),
+                Node::Index(_) => DType::I64,
+                Node::Unary(op, x) => op.result().of(types[*x as usize]),
+                Node::Binary(op, x, _) => op.result().of(types[*x as usize]),
+                Node::Select(_, x, _) => types[*x as usize],
+            });
+        }
+        types
+    }
+}
+
+impl Stmt {
+    pub(crate) fn extents(&self) -> Vec<u64> {
+        self.axes.iter().map(|a| a.extent).collect()
+    }
+
+    /// How many points the domain has, saturating.
+    pub(crate) fn points(&self) -> u64 {
+        self.axes.iter().fold(1, |n: u64, a| n.saturating_mul(a.extent))
+    }
+
+    /// Calls `f` with every array that an access or the initial value reads.
+    pub(crate) fn for_each_read(&self, mut f: impl FnMut(ArrayId)) {
+        if let Init::From(array) = self.init {
+            f(array);
+        }
+        for node in &self.value.nodes {
+            if let Node::Access(array, _) = node {
+                f(*array);
+            }
+        }
+    }
+
+    /// Which axes the output depends on.
+    pub(crate) fn kept_axes(&self) -> Vec<bool> {
+        let mut kept = vec![false; self.axes.len()];
+        for e in &self.out_index {
+            index::for_each_axis(e, &mut |axis| kept[axis.0 as usize] = true);
+        }
+        kept
+    }
+
+    /// Calls `f` with every index expression: the output's, then those of the value.
+    pub(crate) fn for_each_index(&self, mut f: impl FnMut(&IndexExpr)) {
+        self.out_index.iter().for_each(&mut f);
+        for node in &self.value.nodes {
+            node.indices().iter().for_each(&mut f);
+        }
+    }
+
+    /// Every axis replaced: `a` by `map[a]`, over the new axes. `None` on overflow.
+    pub(crate) fn substitute(&self, map: &[IndexExpr], axes: Vec<Axis>) -> Option<Self> {
+        let extents: Vec<u64> = axes.iter().map(|a| a.extent).collect();
+        let replace = |e: &IndexExpr| index::substitute(e, map, &extents);
+        let out_index = self.out_index.iter().map(replace).collect::<Option<_>>()?;
+        let value = self.value.map_indices(replace)?;
+        let (out, init, reduce, span) = (self.out, self.init, self.reduce, self.span);
+        Some(Self { out, axes, out_index, init, reduce, value, span })
+    }
+
+    /// The bare access or constant that the value is, if it is one.
+    pub(crate) fn as_leaf(&self) -> Option<&Node> {
+        match &self.value.nodes[..] {
+            [leaf @ (Node::Access(..) | Node::Const(_))] => Some(leaf),
+            _ => None,
+        }
+    }
+}
+
+impl Node {
+    /// The nodes it computes with.
+    pub(crate) fn children(&self) -> impl Iterator<Item = u32> + use<> {
+        let children = match *self {
+            Self::Unary(_, x) => [Some(x), None, None],
+            Self::Binary(_, x, y) => [Some(x), Some(y), None],
+            Self::Select(c, x, y) => [Some(c), Some(x), Some(y)],
+            _ => [None; 3],
+        };
+        children.into_iter().flatten()
+    }
+
+    /// The same with every child replaced.
+    pub(crate) fn map_children(&self, mut f: impl FnMut(u32) -> u32) -> Self {
+        match self {
+            Self::Unary(op, x) => Self::Unary(*op, f(*x)),
+            Self::Binary(op, x, y) => Self::Binary(*op, f(*x), f(*y)),
+            Self::Select(c, x, y) => Self::Select(f(*c), f(*x), f(*y)),
+            leaf => leaf.clone(),
+        }
+    }
+
+    /// The index expressions in it.
+    pub(crate) fn indices(&self) -> &[IndexExpr] {
+        match self {
+            Self::Access(_, index) => index,
+            Self::Index(e) => std::slice::from_ref(e),
+            _ => &[],
+        }
+    }
+
+    /// The same with every index expression replaced.
+    pub(crate) fn map_indices(&self, f: impl Fn(&IndexExpr) -> Option<IndexExpr>) -> Option<Self> {
+        Some(match self {
+            Self::Access(array, index) => {
+                Self::Access(*array, index.iter().map(f).collect::<Option<_>>()?)
+            }
+            Self::Index(e) => Self::Index(f(e)?),
+            other => other.clone(),
+        })
+    }
+}
+
+impl Expr {
+    /// The same with every index expression replaced.
+    pub(crate) fn map_indices(&self, f: impl Fn(&IndexExpr) -> Option<IndexExpr>) -> Option<Self> {
+        let nodes = self.nodes.iter().map(|node| node.map_indices(&f)).collect::<Option<_>>()?;
+        Some(Self { nodes })
+    }
+}
+
+/// 0, or false.
+pub(crate) fn zero(dtype: DType) -> Scalar {
+    match dtype {
+        DType::Bool => Scalar::Bool(false),
+        DType::I32 => Scalar::I32(0),
+        DType::I64 => Scalar::I64(0),
+        DType::F32 => Scalar::F32(0.0),
+        DType::F64 => Scalar::F64(0.0),
+        DType::C64 => Scalar::C64(Default::default()),
+        DType::C128 => Scalar::C128(Default::default()),
+    }
+}
+
+fn axis_named(number: usize, extent: u64) -> Axis {
+    Axis { name: format!("i{number}"), extent }
+}
+
+/// The element types that the program's type variables take, as its arrays show.
+fn type_variables(program: &Program, instance: &Instance) -> Vec<DType> {
+    let mut variables = vec![DType::F64; program.types.len()];
+    for (array, &dtype) in program.arrays.iter().zip(&instance.dtypes) {
+        if let core::TypeTerm::Var(v) = array.dtype {
+            variables[v as usize] = dtype;
+        }
+    }
+    variables
+}
+
+fn import(value: &core::ScalarExpr, variables: &[DType]) -> Result<Expr, PlanError> {
+    let node = |node: &ScalarNode| -> Result<Node, PlanError> {
+        Ok(match node {
+            ScalarNode::Access(Access { array, index, .. }) => Node::Access(*array, index.clone()),
+            ScalarNode::Const(literal, t) => Node::Const(literal.to_scalar(t.resolve(variables))?),
+            ScalarNode::Index(e) => Node::Index(e.clone()),
+            ScalarNode::Unary(op, x) => Node::Unary(*op, x.0),
+            ScalarNode::Binary(op, x, y) => Node::Binary(*op, x.0, y.0),
+            ScalarNode::Select(c, x, y) => Node::Select(c.0, x.0, y.0),
+        })
+    };
+    Ok(Expr { nodes: value.nodes.iter().map(node).collect::<Result<_, _>>()? })
+}

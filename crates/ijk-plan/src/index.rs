@@ -1,0 +1,267 @@
+//! Arithmetic on index expressions, simplified by what is known of the extents.
+//!
+//! Every function that could overflow gives `None` instead; a pass then leaves things as they are.
+
+use ijk_ir::core::{Atom, AxisId, IndexExpr};
+
+/// `left + right`.
+pub(crate) fn add(left: &IndexExpr, right: &IndexExpr) -> Option<IndexExpr> {
+    let mut sum = left.clone();
+    accumulate(&mut sum, 1, right)?;
+    Some(sum)
+}
+
+/// `factor · e`.
+pub(crate) fn scale(e: &IndexExpr, factor: i64) -> Option<IndexExpr> {
+    let mut product = IndexExpr::default();
+    accumulate(&mut product, factor, e)?;
+    Some(product)
+}
+
+/// `sum += factor · e`.
+fn accumulate(sum: &mut IndexExpr, factor: i64, e: &IndexExpr) -> Option<()> {
+    sum.constant = sum.constant.checked_add(factor.checked_mul(e.constant)?)?;
+    for (coefficient, atom) in &e.terms {
+        push_term(sum, factor.checked_mul(*coefficient)?, atom)?;
+    }
+    Some(())
+}
+
+/// `sum += coefficient · atom`, keeping the normal form.
+fn push_term(sum: &mut IndexExpr, coefficient: i64, atom: &Atom) -> Option<()> {
+    if coefficient == 0 {
+        return Some(());
+    }
+    match sum.terms.iter().position(|(_, a)| a == atom) {
+        Some(at) => {
+            let merged = sum.terms[at].0.checked_add(coefficient)?;
+            if merged == 0 {
+                sum.terms.remove(at);
+            } else {
+                sum.terms[at].0 = merged;
+            }
+        }
+        None => sum.terms.insert(place_of(sum, atom), (coefficient, atom.clone())),
+    }
+    Some(())
+}
+
+/// Where an atom goes: axes first and ascending.
+fn place_of(sum: &IndexExpr, atom: &Atom) -> usize {
+    let Atom::Axis(axis) = atom else { return sum.terms.len() };
+    sum.terms
+        .iter()
+        .position(|(_, a)| !matches!(a, Atom::Axis(other) if other < axis))
+        .unwrap_or(sum.terms.len())
+}
+
+/// The expression with each axis replaced: axis `a` by `map[a]`, an expression over axes of
+/// `extents`.
+pub(crate) fn substitute(e: &IndexExpr, map: &[IndexExpr], extents: &[u64]) -> Option<IndexExpr> {
+    let mut sum = IndexExpr::constant(e.constant);
+    for (coefficient, atom) in &e.terms {
+        let replaced = match atom {
+            Atom::Axis(axis) => map[axis.0 as usize].clone(),
+            Atom::FloorDiv(inner, d) => floor_div(&substitute(inner, map, extents)?, *d, extents)?,
+            Atom::Mod(inner, d) => modulo(&substitute(inner, map, extents)?, *d, extents)?,
+        };
+        accumulate(&mut sum, *coefficient, &replaced)?;
+    }
+    Some(sum)
+}
+
+/// `⌊e / d⌋` for `d > 0`.
+pub(crate) fn floor_div(e: &IndexExpr, d: i64, extents: &[u64]) -> Option<IndexExpr> {
+    let (mut quotient, rest) = divide_terms(e, d);
+    let (least, greatest) = range(&rest, extents);
+    let (low, high) = (least.div_euclid(d.into()), greatest.div_euclid(d.into()));
+    if low == high {
+        quotient.constant = quotient.constant.checked_add(i64::try_from(low).ok()?)?;
+        return Some(quotient);
+    }
+    let (rest, d) = reduce_fraction(rest, d)?;
+    push_term(&mut quotient, 1, &Atom::FloorDiv(Box::new(rest), d))?;
+    Some(quotient)
+}
+
+/// `e mod d`, the remainder of [`floor_div`].
+pub(crate) fn modulo(e: &IndexExpr, d: i64, extents: &[u64]) -> Option<IndexExpr> {
+    let (_, rest) = divide_terms(e, d);
+    let (least, greatest) = range(&rest, extents);
+    let (low, high) = (least.div_euclid(d.into()), greatest.div_euclid(d.into()));
+    if low == high {
+        let shift = i64::try_from(low).ok()?.checked_mul(d)?;
+        return add(&rest, &IndexExpr::constant(shift.checked_neg()?));
+    }
+    if let [(1, Atom::Mod(inner, m))] = &rest.terms[..]
+        && rest.constant == 0
+        && m % d == 0
+    {
+        return modulo(inner, d, extents);
+    }
+    let factor = common_factor(&rest, d);
+    if factor > 1 && rest.constant % factor == 0 {
+        let inner = modulo(&divide_exactly(rest, factor), d / factor, extents)?;
+        return scale(&inner, factor);
+    }
+    Some(IndexExpr { constant: 0, terms: vec![(1, Atom::Mod(Box::new(rest), d))] })
+}
+
+/// `e = d · quotient + rest`, where the rest has no term or constant that `d` divides.
+fn divide_terms(e: &IndexExpr, d: i64) -> (IndexExpr, IndexExpr) {
+    let mut quotient = IndexExpr::constant(e.constant.div_euclid(d));
+    let mut rest = IndexExpr::constant(e.constant.rem_euclid(d));
+    for (coefficient, atom) in &e.terms {
+        if coefficient % d == 0 {
+            quotient.terms.push((coefficient / d, atom.clone()));
+        } else {
+            rest.terms.push((*coefficient, atom.clone()));
+        }
+    }
+    (quotient, rest)
+}
+
+/// An equal `⌊rest / d⌋` in lower terms: common factors out, nested divisions merged.
+fn reduce_fraction(rest: IndexExpr, d: i64) -> Option<(IndexExpr, i64)> {
+    if let [(1, Atom::FloorDiv(inner, inner_d))] = &rest.terms[..] {
+        let shift = IndexExpr::constant(inner_d.checked_mul(rest.constant)?);
+        return Some((add(inner, &shift)?, inner_d.checked_mul(d)?));
+    }
+    let factor = common_factor(&rest, d);
+    if factor <= 1 {
+        return Some((rest, d));
+    }
+    Some((divide_exactly(rest, factor), d / factor))
+}
+
+/// The greatest common divisor of the coefficients and `d`.
+fn common_factor(e: &IndexExpr, d: i64) -> i64 {
+    e.terms.iter().fold(d, |g, (c, _)| gcd(g, *c))
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i64::try_from(a).unwrap_or(1)
+}
+
+/// Coefficients and constant divided by a factor of all coefficients (the constant rounds down).
+fn divide_exactly(mut e: IndexExpr, factor: i64) -> IndexExpr {
+    e.constant = e.constant.div_euclid(factor);
+    for (coefficient, _) in &mut e.terms {
+        *coefficient /= factor;
+    }
+    e
+}
+
+/// The least and the greatest value over a domain (of at least one point), saturating.
+pub(crate) fn range(e: &IndexExpr, extents: &[u64]) -> (i128, i128) {
+    let constant = i128::from(e.constant);
+    e.terms.iter().fold((constant, constant), |(least, greatest), (coefficient, atom)| {
+        let (low, high) = atom_range(atom, extents);
+        let (x, y) = (times(low, *coefficient), times(high, *coefficient));
+        (least.saturating_add(x.min(y)), greatest.saturating_add(x.max(y)))
+    })
+}
+
+fn times(x: i128, coefficient: i64) -> i128 {
+    x.saturating_mul(coefficient.into())
+}
+
+fn atom_range(atom: &Atom, extents: &[u64]) -> (i128, i128) {
+    match atom {
+        Atom::Axis(axis) => (0, i128::from(extents[axis.0 as usize].max(1)) - 1),
+        Atom::FloorDiv(e, d) => {
+            let (low, high) = range(e, extents);
+            (low.div_euclid((*d).into()), high.div_euclid((*d).into()))
+        }
+        Atom::Mod(e, d) => {
+            let (low, high) = range(e, extents);
+            let d = i128::from(*d);
+            if low.div_euclid(d) == high.div_euclid(d) {
+                (low.rem_euclid(d), high.rem_euclid(d))
+            } else {
+                (0, d - 1)
+            }
+        }
+    }
+}
+
+/// Calls `f` with every axis that occurs.
+pub(crate) fn for_each_axis(e: &IndexExpr, f: &mut impl FnMut(AxisId)) {
+    for (_, atom) in &e.terms {
+        match atom {
+            Atom::Axis(axis) => f(*axis),
+            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => for_each_axis(inner, f),
+        }
+    }
+}
+
+/// How many divisions and remainders there are in it.
+pub(crate) fn divisions(e: &IndexExpr) -> usize {
+    let of = |atom: &Atom| match atom {
+        Atom::Axis(_) => 0,
+        Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => 1 + divisions(inner),
+    };
+    e.terms.iter().map(|(_, atom)| of(atom)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(coefficient: i64, a: u32) -> (i64, Atom) {
+        (coefficient, Atom::Axis(AxisId(a)))
+    }
+
+    fn points(extents: &[u64]) -> Vec<Vec<i64>> {
+        extents.iter().fold(vec![vec![]], |all, &n| {
+            all.iter()
+                .flat_map(|p: &Vec<i64>| {
+                    (0..n as i64).map(move |x| p.iter().copied().chain([x]).collect())
+                })
+                .collect()
+        })
+    }
+
+    #[test]
+    fn division_and_remainder_keep_their_values() {
+        let extents = [4, 3, 6];
+        for (c0, c1, c2, k) in [(8, 2, 1, 0), (6, 2, 1, 5), (-4, 12, 3, -7), (3, 0, 6, 1)] {
+            let terms = [axis(c0, 0), axis(c1, 1), axis(c2, 2)];
+            let terms = terms.into_iter().filter(|t| t.0 != 0).collect();
+            let e = IndexExpr { constant: k, terms };
+            for d in [1, 2, 3, 4, 6, 8, 12] {
+                let q = floor_div(&e, d, &extents).unwrap();
+                let r = modulo(&e, d, &extents).unwrap();
+                let nested = floor_div(&q, 3, &extents).unwrap();
+                let again = modulo(&r, 2, &extents).unwrap();
+                let (low, high) = range(&r, &extents);
+                for p in points(&extents) {
+                    let value = e.eval(&p);
+                    assert_eq!(q.eval(&p), value.div_euclid(d), "{e:?} / {d} at {p:?}");
+                    assert_eq!(r.eval(&p), value.rem_euclid(d), "{e:?} % {d} at {p:?}");
+                    assert_eq!(nested.eval(&p), value.div_euclid(d).div_euclid(3));
+                    assert_eq!(again.eval(&p), value.rem_euclid(d).rem_euclid(2));
+                    assert!((low..=high).contains(&r.eval(&p).into()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn mixed_radix_digits_come_apart() {
+        let e = IndexExpr { constant: 0, terms: vec![axis(4, 0), axis(1, 1)] };
+        assert_eq!(floor_div(&e, 4, &[5, 4]), Some(IndexExpr::axis(AxisId(0))));
+        assert_eq!(modulo(&e, 4, &[5, 4]), Some(IndexExpr::axis(AxisId(1))));
+    }
+
+    #[test]
+    fn overflow_is_none() {
+        let e = IndexExpr { constant: i64::MAX, terms: vec![] };
+        assert_eq!(add(&e, &IndexExpr::constant(1)), None);
+        assert_eq!(scale(&e, 2), None);
+    }
+}

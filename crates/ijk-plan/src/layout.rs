@@ -1,0 +1,55 @@
+//! Where inputs and outputs lie in memory.
+
+use crate::PlanError;
+use ijk_ir::core::{Instance, Program};
+
+/// How inputs and outputs lie in memory, and how much of it a plan may use.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// For each input, its strides in elements.
+    pub inputs: Vec<Vec<isize>>,
+    /// For each output, its strides in elements; no two elements of one may overlap.
+    pub outputs: Vec<Vec<isize>>,
+    /// Most bytes that results and temporaries together may take.
+    pub memory_limit: Option<u64>,
+}
+
+impl Layout {
+    /// Inputs and outputs in C order, no limit.
+    pub fn contiguous(program: &Program, instance: &Instance) -> Self {
+        let of = |ids: &[ijk_ir::core::ArrayId]| {
+            ids.iter().map(|a| c_strides(&instance.shapes[a.0 as usize])).collect()
+        };
+        Self { inputs: of(&program.inputs), outputs: of(&program.outputs), memory_limit: None }
+    }
+
+    pub(crate) fn check(&self, program: &Program, instance: &Instance) -> Result<(), PlanError> {
+        check_ids(&self.inputs, &program.inputs, instance)?;
+        check_ids(&self.outputs, &program.outputs, instance)
+    }
+}
+
+fn check_ids(
+    strides: &[Vec<isize>],
+    arrays: &[ijk_ir::core::ArrayId],
+    instance: &Instance,
+) -> Result<(), PlanError> {
+    expect(arrays.len(), strides.len())?;
+    for (strides, array) in strides.iter().zip(arrays) {
+        expect(instance.shapes[array.0 as usize].len(), strides.len())?;
+    }
+    Ok(())
+}
+
+fn expect(expected: usize, found: usize) -> Result<(), PlanError> {
+    if expected == found { Ok(()) } else { Err(PlanError::Layout { expected, found }) }
+}
+
+/// Strides of an array in C order (wrapping where it is too large to exist).
+pub fn c_strides(shape: &[u64]) -> Vec<isize> {
+    let mut strides = vec![1isize; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis].wrapping_mul(shape[axis].max(1) as isize);
+    }
+    strides
+}

@@ -1,0 +1,319 @@
+//! What each pass does to programs of the language, and that plans compute what programs say.
+
+mod support;
+
+use ijk_plan::plan::{Plan, Role, Start, Step};
+use ijk_plan::{Kernel, Layout, PlanError, plan};
+use ijk_types::{BinaryOp::*, DType, Monoid, Reducer, UnaryOp};
+use support::Builder;
+
+fn kernels(plan: &Plan) -> Vec<Kernel> {
+    plan.steps.iter().map(Step::kernel).collect()
+}
+
+fn product(dtype: DType, n: u64) -> Builder {
+    let mut p = Builder::new(dtype, &[('i', n), ('j', n + 1), ('k', n + 2)]);
+    let (a, b) = (p.input("ik"), p.input("kj"));
+    let m = p.binary(Mul, (a, "ik"), (b, "kj"), "ijk");
+    let out = p.reduce(Monoid::Add, (m, "ijk"), "ij");
+    p.output(out);
+    p
+}
+
+#[test]
+fn a_chained_product_is_one_contraction() {
+    for dtype in DType::ALL {
+        let plan = product(dtype, 8).checked();
+        let [Step::Contract(c)] = &plan.steps[..] else { panic!("{plan}") };
+        let roles: Vec<Role> = c.axes.iter().map(|a| a.role).collect();
+        assert_eq!(roles, [Role::M, Role::N, Role::K]);
+        assert_eq!((plan.arena, plan.temporaries()), (0, 0));
+    }
+}
+
+#[test]
+fn a_small_product_is_one_sequential_nest() {
+    let plan = product(DType::F32, 3).checked();
+    let [Step::Nest(nest)] = &plan.steps[..] else { panic!("{plan}") };
+    assert!(nest.sequential && nest.start == Start::Covered);
+    assert_eq!(nest.axes.iter().map(|a| &a.name[..]).collect::<Vec<_>>(), ["i", "j", "k"]);
+}
+
+#[test]
+fn five_letters_contract_without_temporaries() {
+    let mut p = Builder::new(DType::F32, &[('a', 3), ('b', 4), ('c', 5), ('d', 2), ('e', 6)]);
+    let (x, y) = (p.input("abcd"), p.input("eb"));
+    let m = p.binary(Mul, (x, "abcd"), (y, "eb"), "abcde");
+    let out = p.reduce(Monoid::Add, (m, "abcde"), "aecd");
+    p.output(out);
+    let plan = p.checked();
+    let [Step::Contract(c)] = &plan.steps[..] else { panic!("{plan}") };
+    assert_eq!((c.extent(Role::M), c.extent(Role::N), c.extent(Role::K)), (30, 6, 4));
+    assert_eq!(plan.arena, 0);
+}
+
+#[test]
+fn transposes_fold_into_accesses() {
+    let mut p = Builder::new(DType::F64, &[('i', 8), ('j', 9), ('k', 10)]);
+    let (a, b) = (p.input("ki"), p.input("jk"));
+    let a = p.view((a, "ki"), "ik");
+    let b = p.view((b, "jk"), "kj");
+    let m = p.binary(Mul, (a, "ik"), (b, "kj"), "ijk");
+    let s = p.reduce(Monoid::Add, (m, "ijk"), "ij");
+    p.output(s);
+    assert_eq!(kernels(&p.checked()), [Kernel::Contract]);
+}
+
+#[test]
+fn a_transposed_output_is_a_copy() {
+    let mut p = Builder::new(DType::I32, &[('i', 3), ('j', 4)]);
+    let a = p.input("ij");
+    let t = p.view((a, "ij"), "ji");
+    p.output(t);
+    p.output(a);
+    p.output(t);
+    assert_eq!(kernels(&p.checked()), [Kernel::Copy; 3]);
+}
+
+#[test]
+fn elementwise_chains_fuse() {
+    let mut p = Builder::new(DType::F32, &[('i', 30), ('j', 40)]);
+    let (a, b) = (p.input("ij"), p.input("j"));
+    let x = p.binary(Add, (a, "ij"), (b, "j"), "ij");
+    let x = p.unary(UnaryOp::Tanh, (x, "ij"), "ji");
+    let x = p.with_number(Mul, 2, (x, "ji"), "ij");
+    let x = p.with_number(Max, 0, (x, "ij"), "ij");
+    p.output(x);
+    let plan = p.checked();
+    assert_eq!((kernels(&plan), plan.arena), (vec![Kernel::Map], 0));
+}
+
+#[test]
+fn softmax_keeps_one_temporary_matrix() {
+    let mut p = Builder::new(DType::F64, &[('i', 20), ('j', 30)]);
+    let x = p.input("ij");
+    let m = p.reduce(Monoid::Max, (x, "ij"), "i");
+    let d = p.binary(Sub, (x, "ij"), (m, "i"), "ij");
+    let e = p.unary(UnaryOp::Exp, (d, "ij"), "ij");
+    let s = p.reduce(Monoid::Add, (e, "ij"), "i");
+    let out = p.binary(Div, (e, "ij"), (s, "i"), "ij");
+    p.output(out);
+    let plan = p.checked();
+    use Kernel::{Map, Reduce};
+    assert_eq!(kernels(&plan), [Reduce, Map, Reduce, Map]);
+    assert_eq!(plan.temporaries(), 3);
+}
+
+#[test]
+fn a_prologue_of_fewer_axes_is_evaluated_before() {
+    let mut p = Builder::new(DType::F32, &[('i', 20), ('j', 30), ('k', 10)]);
+    let (a, b) = (p.input("ik"), p.input("kj"));
+    let a = p.unary(UnaryOp::Tanh, (a, "ik"), "ik");
+    let m = p.binary(Mul, (a, "ik"), (b, "kj"), "ijk");
+    let m = p.with_number(Mul, 3, (m, "ijk"), "ijk");
+    let s = p.reduce(Monoid::Add, (m, "ijk"), "ij");
+    p.output(s);
+    let kernels = kernels(&p.checked());
+    assert_eq!(kernels.last(), Some(&Kernel::Contract));
+    assert!(!kernels[..kernels.len() - 1].contains(&Kernel::Reduce), "{kernels:?}");
+}
+
+#[test]
+fn a_product_of_three_is_two_contractions() {
+    let letters = [('i', 12), ('j', 13), ('k', 14), ('l', 15)];
+    let mut p = Builder::new(DType::F64, &letters);
+    let (a, b, c) = (p.input("ij"), p.input("jk"), p.input("kl"));
+    let m = p.binary(Mul, (a, "ij"), (b, "jk"), "ijk");
+    let m = p.binary(Mul, (m, "ijk"), (c, "kl"), "ijkl");
+    let s = p.reduce(Monoid::Add, (m, "ijkl"), "il");
+    p.output(s);
+    let plan = p.checked();
+    // The first product is not fused: each of its elements is used for every l.
+    assert_eq!(kernels(&plan).last(), Some(&Kernel::Contract));
+}
+
+#[test]
+fn private_axes_are_reduced_first() {
+    let letters = [('i', 12), ('j', 13), ('k', 14), ('l', 15)];
+    let mut p = Builder::new(DType::F64, &letters);
+    let (a, b) = (p.input("ikl"), p.input("kj"));
+    let s = p.fused(Monoid::Add, Mul, (a, "ikl"), (b, "kj"), "ij");
+    p.output(s);
+    assert_eq!(kernels(&p.checked()), [Kernel::Reduce, Kernel::Contract]);
+}
+
+#[test]
+fn other_semirings_contract() {
+    let mut p = Builder::new(DType::F32, &[('i', 8), ('j', 9), ('k', 10)]);
+    let (a, b) = (p.input("ik"), p.input("kj"));
+    let s = p.fused(Monoid::Min, Add, (a, "ik"), (b, "kj"), "ji");
+    p.output(s);
+    assert_eq!(kernels(&p.checked()), [Kernel::ContractSemiring]);
+}
+
+#[test]
+fn correlation_along_one_axis_is_a_nest_and_with_channels_a_contraction() {
+    let letters = [('i', 50), ('k', 7), ('c', 3), ('o', 5), ('p', 56)];
+    let mut p = Builder::new(DType::F32, &letters);
+    let (a, b) = (p.input("p"), p.input("k"));
+    let s = p.fused(Monoid::Add, Mul, (a, "[i+k]"), (b, "k"), "i");
+    p.output(s);
+    assert_eq!(kernels(&p.checked()), [Kernel::Reduce]);
+    let mut p = Builder::new(DType::F32, &letters);
+    let (a, b) = (p.input("pc"), p.input("kco"));
+    let s = p.fused(Monoid::Add, Mul, (a, "[i+k]c"), (b, "kco"), "io");
+    p.output(s);
+    let plan = p.checked();
+    assert_eq!((kernels(&plan), plan.arena), (vec![Kernel::Contract], 0));
+}
+
+#[test]
+fn diagonals() {
+    let mut p = Builder::new(DType::I64, &[('i', 5), ('j', 5)]);
+    let a = p.input("ij");
+    let d = p.view((a, "ii"), "i");
+    let e = p.view((d, "i"), "ii");
+    let t = p.reduce(Monoid::Add, (a, "ii"), ".");
+    [d, e, t].into_iter().for_each(|x| p.output(x));
+    let plan = p.checked();
+    assert_eq!(kernels(&plan), [Kernel::Copy, Kernel::Fill, Kernel::Copy, Kernel::Reduce]);
+}
+
+#[test]
+fn splits_and_merges_of_axes_are_strides() {
+    let letters = [('i', 5), ('j', 4), ('p', 20), ('h', 5), ('w', 4)];
+    let mut p = Builder::new(DType::F32, &letters);
+    let a = p.input("ij");
+    let merged = p.view((a, "ij"), "[4*i+j]");
+    let split = p.view((merged, "[4*h+w]"), "wh");
+    let doubled = p.with_number(Mul, 2, (merged, "p"), "p");
+    let pooled = p.reduce(Monoid::Max, (doubled, "p"), "[p/4]");
+    let digits = p.view((merged, "p"), "[p%4][p/4]");
+    [split, pooled, digits].into_iter().for_each(|x| p.output(x));
+    let plan = p.checked();
+    let gathers = plan.choices().filter(|c| c.contains("gather") || c.contains("computed"));
+    assert_eq!((gathers.count(), plan.arena), (0, 0), "{plan}");
+}
+
+#[test]
+fn uneven_divisions_are_computed() {
+    let mut p = Builder::new(DType::F32, &[('p', 23), ('i', 6), ('j', 4)]);
+    let a = p.input("p");
+    let pooled = p.reduce(Monoid::Max, (a, "p"), "[p/4]");
+    let spread = p.statement(&[(pooled, "[p/4]")], |_| {}, "p", None);
+    let digits = p.view((spread, "p"), "[p%4][p/4]");
+    [pooled, spread, digits].into_iter().for_each(|x| p.output(x));
+    let plan = p.checked();
+    assert!(plan.choices().any(|c| c.contains("gather")), "{plan}");
+    assert!(plan.choices().any(|c| c.contains("computed-store existing")), "{plan}");
+}
+
+#[test]
+fn scatters_collide() {
+    let mut p = Builder::new(DType::F64, &[('i', 25), ('j', 24)]);
+    let (a, b) = (p.input("i"), p.input("j"));
+    let s = p.fused(Monoid::Add, Mul, (a, "i"), (b, "j"), "[i+j]");
+    p.output(s);
+    let plan = p.checked();
+    assert_eq!(kernels(&plan), [Kernel::Fill, Kernel::Scatter]);
+}
+
+#[test]
+fn strided_outputs_start_filled() {
+    let mut p = Builder::new(DType::F64, &[('i', 9), ('j', 8), ('k', 7)]);
+    let (a, b) = (p.input("ik"), p.input("kj"));
+    let s = p.fused(Monoid::Add, Mul, (a, "ik"), (b, "kj"), "[2*i]j");
+    p.output(s);
+    assert_eq!(kernels(&p.checked()), [Kernel::Fill, Kernel::Contract]);
+}
+
+#[test]
+fn positions_of_extremes() {
+    let mut p = Builder::new(DType::F64, &[('i', 9), ('j', 80)]);
+    let a = p.input("ij");
+    let plain = p.statement(&[(a, "ij")], |_| {}, "i", Some(Reducer::ArgMax));
+    let spread = p.statement(&[(a, "ij")], |_| {}, "[2*i]", Some(Reducer::ArgMin));
+    [plain, spread].into_iter().for_each(|x| p.output(x));
+    let plan = p.checked();
+    use Kernel::{Arg, Copy, Fill};
+    assert_eq!(kernels(&plan), [Arg, Arg, Fill, Copy]);
+}
+
+#[test]
+fn empty_domains_fill() {
+    let mut p = Builder::new(DType::F64, &[('i', 9), ('k', 0)]);
+    let a = p.input("ik");
+    let m = p.reduce(Monoid::Max, (a, "ik"), "i");
+    let n = p.unary(UnaryOp::Neg, (m, "i"), "i");
+    [n, m, a].into_iter().for_each(|x| p.output(x));
+    assert_eq!(kernels(&p.checked()), [Kernel::Fill; 2]);
+}
+
+#[test]
+fn long_chains_stay_bounded() {
+    let mut p = Builder::new(DType::F64, &[('i', 3)]);
+    let mut x = p.input("i");
+    for _ in 0..1000 {
+        x = p.with_number(Sub, 1, (x, "i"), "i");
+    }
+    p.output(x);
+    let plan = p.checked();
+    let largest = plan.steps.iter().map(|s| match s {
+        Step::Nest(nest) => nest.body.len(),
+        _ => 0,
+    });
+    assert!(largest.max() <= Some(64) && plan.steps.len() < 40);
+    assert_eq!(plan.arena, 128);
+}
+
+#[test]
+fn integer_division_can_fail() {
+    let mut p = Builder::new(DType::I32, &[('i', 3)]);
+    let a = p.input("i");
+    let x = p.statement(
+        &[(a, "i")],
+        |n| {
+            use ijk_ir::core::{ScalarNode, TypeTerm};
+            n.push(ScalarNode::Const(ijk_types::Literal::Integer(2), TypeTerm::Var(0)));
+            n.push(support::binary(Div, 0, 1));
+        },
+        "i",
+        None,
+    );
+    p.output(x);
+    assert!(!p.checked().is_fallible());
+    let y = p.with_number(Div, 6, (a, "i"), "i");
+    p.output(y);
+    assert!(p.plan().is_fallible());
+}
+
+#[test]
+fn memory_limits_are_kept() {
+    let p = product(DType::F32, 8);
+    let mut layout = Layout::contiguous(&p.program, &p.instance);
+    layout.memory_limit = Some(8 * 9 * 4);
+    assert!(plan(&p.program, &p.instance, &layout).is_ok());
+    layout.memory_limit = Some(8 * 9 * 4 - 1);
+    let needed = PlanError::MemoryLimit { needed: 288, results: 288, temporaries: 0, limit: 287 };
+    assert_eq!(plan(&p.program, &p.instance, &layout), Err(needed));
+}
+
+#[test]
+fn arrays_beyond_any_address_are_errors() {
+    let mut p = Builder::new(DType::F32, &[('i', 1)]);
+    let a = p.input_shape(vec![1 << 40, 1 << 40]);
+    p.output(a);
+    let result = plan(&p.program, &p.instance, &Layout::contiguous(&p.program, &p.instance));
+    assert!(matches!(result, Err(PlanError::TooLarge { .. })));
+}
+
+#[test]
+fn planning_a_small_program_is_cheap() {
+    let p = product(DType::F32, 3);
+    let layout = Layout::contiguous(&p.program, &p.instance);
+    let start = std::time::Instant::now();
+    for _ in 0..100 {
+        plan(&p.program, &p.instance, &layout).unwrap();
+    }
+    assert!(start.elapsed().as_millis() < 100, "{:?} for 100 plans", start.elapsed());
+}
