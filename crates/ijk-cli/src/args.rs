@@ -1,0 +1,205 @@
+//! The arguments of every command.
+
+use clap::{Args, Parser, Subcommand};
+use ijk::types::DType;
+use std::path::PathBuf;
+
+/// Index expressions on files of arrays.
+#[derive(Debug, Parser)]
+#[command(name = "ijk", version, about, long_about = LONG, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const LONG: &str = "Index expressions on files of arrays.
+
+Arrays are .npy files, or members of .npz archives (data.npz:member).
+Exit codes: 0 done; 1 the program or the data is wrong; 2 the command line or the machine is.
+
+  ijk eval 'ik*kj~ijk . +ijk~ij' a.npy b.npy -o c.npy";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a program on files
+    Run(Run),
+    /// Evaluate an expression on files, given in the order of its arguments
+    Eval(Eval),
+    /// Check a program without data: print its signature
+    Check(Check),
+    /// Print types, shapes, plan and cost for arguments of given shapes
+    Explain(Explain),
+    /// Print and draw the elements of the arguments that one element of a result depends on
+    Deps(Deps),
+    /// Measure how fast an expression runs on arguments of given shapes
+    Bench(Bench),
+}
+
+/// `ijk run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The program, a .ijk file
+    pub file: PathBuf,
+    /// Argument NAME (0, 1, …) is the array of a .npy file or of a member of an archive
+    #[arg(long, value_name = "NAME=FILE[:MEMBER]")]
+    pub bind: Vec<String>,
+    /// Write result NAME (0, 1, …) to a file; results without one are printed
+    #[arg(long, value_name = "NAME=FILE")]
+    pub out: Vec<String>,
+    /// How to run
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// `ijk eval`.
+#[derive(Debug, Args)]
+pub struct Eval {
+    /// The expression, in i
+    pub expression: String,
+    /// The arguments
+    #[arg(value_name = "FILE[:MEMBER]")]
+    pub inputs: Vec<String>,
+    /// Write the first result to a file, a second -o the second, and so on; without, print them
+    #[arg(short, long = "out", value_name = "FILE")]
+    pub out: Vec<String>,
+    /// How to run
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// How `run` and `eval` run.
+#[derive(Debug, Args)]
+pub struct How {
+    /// Number of threads; results do not depend on it
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
+    /// Convert every argument to this element type
+    #[arg(long, value_name = "TYPE", value_parser = dtype)]
+    pub dtype: Option<DType>,
+    /// Print a JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ijk check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// A .ijk file, or an expression
+    #[arg(value_name = "FILE|EXPR")]
+    pub program: String,
+    /// Print a JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A program with the shapes of its arguments.
+#[derive(Debug, Args)]
+pub struct Applied {
+    /// A .ijk file, or an expression
+    #[arg(value_name = "FILE|EXPR")]
+    pub program: String,
+    /// The shape of the next argument, such as 8x8; `.` or 1 axis of 5: `5`
+    #[arg(long, value_name = "NxM", value_parser = shape)]
+    pub shape: Vec<Extents>,
+    /// Element type of the arguments; several --dtype: of the first, the second, …
+    #[arg(long, value_name = "TYPE", value_parser = dtype)]
+    pub dtype: Vec<DType>,
+    /// Print a JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ijk explain`.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// What to explain
+    #[command(flatten)]
+    pub applied: Applied,
+    /// Number of threads to plan for
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
+}
+
+/// `ijk deps`.
+#[derive(Debug, Args)]
+pub struct Deps {
+    /// Of what
+    #[command(flatten)]
+    pub applied: Applied,
+    /// The element, such as 1,2; `.` for a result of rank 0
+    #[arg(long, value_name = "I,J", value_parser = point)]
+    pub at: Extents,
+    /// Which result
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub output: usize,
+}
+
+/// `ijk bench`.
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// What to measure
+    #[command(flatten)]
+    pub applied: Applied,
+    /// Number of threads
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
+    /// Repetitions, of which the best and the median are told [default: about a second's worth]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub reps: Option<usize>,
+}
+
+/// A shape or a point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extents(pub Vec<usize>);
+
+fn shape(text: &str) -> Result<Extents, String> {
+    extents(text, 'x').ok_or_else(|| "a shape is written 8x8, or . for a single number".into())
+}
+
+fn point(text: &str) -> Result<Extents, String> {
+    extents(text, ',').ok_or_else(|| "a point is written 1,2, or . where there is no index".into())
+}
+
+fn extents(text: &str, separator: char) -> Option<Extents> {
+    match text {
+        "." | "" => Some(Extents(Vec::new())),
+        _ => {
+            text.split(separator).map(|n| n.trim().parse().ok()).collect::<Option<_>>().map(Extents)
+        }
+    }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=4096) => Ok(n),
+        _ => Err("a number from 1 to 4096".into()),
+    }
+}
+
+fn dtype(text: &str) -> Result<DType, String> {
+    DType::from_name(text).ok_or_else(|| {
+        let names: Vec<_> = DType::ALL.iter().map(|t| t.name()).collect();
+        format!("element types are {}", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn shapes_and_points() {
+        assert_eq!(shape("8x16"), Ok(Extents(vec![8, 16])));
+        assert_eq!(shape("."), Ok(Extents(vec![])));
+        assert_eq!(point("1, 2"), Ok(Extents(vec![1, 2])));
+        assert!(shape("8x").is_err() && shape("-1").is_err() && point("a").is_err());
+    }
+}

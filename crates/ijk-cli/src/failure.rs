@@ -1,0 +1,51 @@
+//! What a command ends with when it does not succeed.
+
+use ijk::tensor::TensorError;
+use ijk::tensor::file::{FileError, Problem};
+use std::io;
+
+/// A message for the user, and whose fault it is.
+#[derive(Debug)]
+pub enum Failure {
+    /// The program or the data is wrong: exit code 1.
+    Wrong(String),
+    /// The machine does not go along: exit code 2.
+    Environment(String),
+    /// Nobody reads what is printed: no message, no error.
+    BrokenPipe,
+}
+
+impl Failure {
+    /// The program or the data is wrong.
+    pub fn wrong(message: impl Into<String>) -> Self {
+        Self::Wrong(message.into())
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        let message = error.to_string();
+        match &error.problem {
+            Problem::Io { source, .. } if is_environment(source.kind()) => {
+                Self::Environment(message)
+            }
+            Problem::Tensor(TensorError::OutOfMemory { .. }) => Self::Environment(message),
+            _ => Self::Wrong(message),
+        }
+    }
+}
+
+impl From<TensorError> for Failure {
+    fn from(error: TensorError) -> Self {
+        match error {
+            TensorError::OutOfMemory { .. } => Self::Environment(error.to_string()),
+            _ => Self::Wrong(error.to_string()),
+        }
+    }
+}
+
+/// Whether an error says that the machine fails, not that a path is wrong.
+fn is_environment(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{OutOfMemory, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(kind, StorageFull | QuotaExceeded | OutOfMemory | ReadOnlyFilesystem)
+}

@@ -1,0 +1,154 @@
+//! Arrays in and out of files, as the command line names them.
+
+use crate::failure::Failure;
+use ijk::tensor::file::npz::Archive;
+use ijk::tensor::file::{Staged, npy, npz};
+use ijk::tensor::{Tensor, TensorView};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A file, or a member of an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// The member, where the file is an archive and one is named.
+    pub member: Option<String>,
+}
+
+impl Place {
+    /// From `file.npy`, `file.npz` or `file.npz:member`.
+    pub fn parse(text: &str) -> Self {
+        match text.rfind(".npz:") {
+            Some(at) => {
+                let (path, member) = (&text[..at + 4], &text[at + 5..]);
+                Self { path: path.into(), member: Some(member.into()) }
+            }
+            None => Self { path: text.into(), member: None },
+        }
+    }
+
+    /// Whether it is an archive, by its name.
+    pub fn is_archive(&self) -> bool {
+        self.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"))
+    }
+}
+
+/// Reads an array.
+///
+/// # Errors
+/// If that fails; if an archive has several arrays and none is named.
+pub fn read(place: &Place) -> Result<Tensor, Failure> {
+    if !place.is_archive() {
+        return Ok(npy::read(&place.path)?);
+    }
+    let mut archive = Archive::open(&place.path)?;
+    let names = archive.names();
+    let name = match (&place.member, &names[..]) {
+        (Some(member), _) => member,
+        (None, [only]) => only,
+        (None, names) => return Err(no_member(&place.path, names)),
+    };
+    Ok(archive.read(name)?)
+}
+
+#[cold]
+fn no_member(path: &Path, names: &[String]) -> Failure {
+    let path = path.display();
+    Failure::wrong(match names {
+        [] => format!("{path}: the archive has no arrays"),
+        [first, ..] => format!(
+            "{path}: the archive has {} arrays; name one, such as `{path}:{first}`",
+            names.len()
+        ),
+    })
+}
+
+/// That no two results go to one place.
+///
+/// # Errors
+/// If they do: the message names it.
+pub fn check_distinct(places: &[(usize, Place)]) -> Result<(), Failure> {
+    let mut taken = BTreeMap::new();
+    for (output, place) in places {
+        let member = place.is_archive().then(|| member(*output, place));
+        if let Some(other) = taken.insert((identity(&place.path), member), output) {
+            let path = place.path.display();
+            let message = format!("{path}: results {other} and {output} both go there");
+            return Err(Failure::wrong(message));
+        }
+    }
+    Ok(())
+}
+
+/// One path for all that name one file, which may not exist yet.
+fn identity(path: &Path) -> PathBuf {
+    let directory = path.parent().filter(|d| !d.as_os_str().is_empty());
+    let resolve = || {
+        let directory = directory.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        let file = directory.join(path.file_name()?);
+        Some(file.canonicalize().unwrap_or(file))
+    };
+    resolve().unwrap_or_else(|| path.into())
+}
+
+/// The member of an archive that a result goes to.
+fn member(output: usize, place: &Place) -> String {
+    place.member.clone().unwrap_or_else(|| output.to_string())
+}
+
+/// Writes results to files, all or none: files take their names after the last one is written.
+///
+/// # Errors
+/// If one cannot be written.
+pub fn write_all(results: &[Tensor], places: &[(usize, Place)]) -> Result<(), Failure> {
+    let staged = stage_arrays(results, places)?;
+    staged.into_iter().try_for_each(|file| Ok(file.commit()?))
+}
+
+fn stage_arrays(results: &[Tensor], places: &[(usize, Place)]) -> Result<Vec<Staged>, Failure> {
+    let mut staged = Vec::new();
+    let mut archives: BTreeMap<PathBuf, (&Path, Vec<(String, TensorView<'_>)>)> = BTreeMap::new();
+    for (output, place) in places {
+        let view = results[*output].view();
+        if place.is_archive() {
+            let archive = archives.entry(identity(&place.path));
+            let (_, arrays) = archive.or_insert((&place.path, Vec::new()));
+            arrays.push((member(*output, place), view));
+        } else {
+            staged.push(npy::stage(&place.path, &view)?);
+        }
+    }
+    for (path, arrays) in archives.into_values() {
+        let named: Vec<_> = arrays.iter().map(|(name, view)| (&name[..], view.clone())).collect();
+        staged.push(npz::stage(path, &named, true)?);
+    }
+    Ok(staged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places() {
+        let place = Place::parse("dir/a.npz:weights/x");
+        assert_eq!(place.path, Path::new("dir/a.npz"));
+        assert_eq!(place.member.as_deref(), Some("weights/x"));
+        assert!(Place::parse("A.NPZ").is_archive());
+        assert_eq!(Place::parse("odd:name.npy").member, None);
+    }
+
+    #[test]
+    fn one_place_for_one_result() {
+        let check = |texts: &[&str]| {
+            let places: Vec<_> = texts.iter().map(|t| Place::parse(t)).enumerate().collect();
+            check_distinct(&places).is_ok()
+        };
+        assert!(check(&["a.npy", "b.npy"]));
+        assert!(!check(&["a.npy", "./a.npy"]));
+        assert!(check(&["a.npz", "a.npz"]), "they become members 0 and 1");
+        assert!(check(&["a.npz:x", "a.npz:y"]));
+        assert!(!check(&["a.npz:x", "a.npz:x"]));
+    }
+}
