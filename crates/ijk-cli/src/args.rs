@@ -1,7 +1,7 @@
 //! The arguments of every command.
 
 use clap::{Args, Parser, Subcommand};
-use ijk::types::DType;
+use ijk::DType;
 use std::path::PathBuf;
 
 /// Index expressions on files of arrays.

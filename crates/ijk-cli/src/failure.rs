@@ -1,7 +1,7 @@
 //! What a command ends with when it does not succeed.
 
-use ijk::tensor::TensorError;
-use ijk::tensor::file::{FileError, Problem};
+use ijk::TensorError;
+use ijk::file::{FileError, Problem};
 use std::io;
 
 /// A message for the user, and whose fault it is.

@@ -1,9 +1,9 @@
 //! Arrays in and out of files, as the command line names them.
 
 use crate::failure::Failure;
-use ijk::tensor::file::npz::Archive;
-use ijk::tensor::file::{Staged, npy, npz};
-use ijk::tensor::{Tensor, TensorView};
+use ijk::file::npz::Archive;
+use ijk::file::{Staged, npy, npz};
+use ijk::{Tensor, TensorView};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

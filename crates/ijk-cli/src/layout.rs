@@ -1,8 +1,8 @@
 //! Arrays as text: nested brackets, large ones summarised, the way NumPy prints them.
 
 use crate::numbers;
-use ijk::tensor::TensorView;
-use ijk::types::Scalar;
+use ijk::Scalar;
+use ijk::TensorView;
 
 /// Arrays with more elements are summarised.
 const THRESHOLD: usize = 1000;
@@ -135,7 +135,7 @@ fn write_row(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ijk::tensor::Tensor;
+    use ijk::Tensor;
 
     fn text(count: usize, shape: &[usize]) -> String {
         let tensor = Tensor::from_vec((0..count as i64).collect(), shape).unwrap();

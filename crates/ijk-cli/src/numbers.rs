@@ -1,6 +1,6 @@
 //! Elements as text, aligned the way NumPy prints them.
 
-use ijk::types::Scalar;
+use ijk::Scalar;
 
 /// Digits after the point, at most.
 const PRECISION: usize = 8;
@@ -162,7 +162,7 @@ fn right(texts: Vec<String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ijk::types::{C64, C128};
+    use ijk::num_complex::{Complex32 as C64, Complex64 as C128};
 
     fn f64s(values: &[f64]) -> String {
         align(&values.iter().map(|&x| Scalar::F64(x)).collect::<Vec<_>>()).join(" ")

@@ -1,4 +1,5 @@
 //! The facade.
 
-pub use ijk_tensor as tensor;
-pub use ijk_types as types;
+pub use ijk_tensor::{Tensor, TensorError, TensorView, TensorViewMut, file};
+pub use ijk_types::{DType, Scalar};
+pub use num_complex;
