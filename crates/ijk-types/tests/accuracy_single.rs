@@ -2,6 +2,7 @@
 //! (1 tests all of them) and the neighbours of special points.
 
 use ijk_types::math::single;
+use std::f32::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, PI, SQRT_2};
 
 /// A function, its reference, and the greatest error allowed in ulp.
 type Case = (&'static str, fn(f32) -> f32, fn(f64) -> f64, f64);
@@ -42,13 +43,13 @@ fn arguments() -> impl Iterator<Item = f32> {
         2.0,
         0.5,
         4.0,
-        0.34657359,
-        0.69314718,
-        0.70710678,
-        1.4142135,
-        0.78539816,
-        1.5707964,
-        3.1415927,
+        0.5 * LN_2,
+        LN_2,
+        FRAC_1_SQRT_2,
+        SQRT_2,
+        FRAC_PI_4,
+        FRAC_PI_2,
+        PI,
         10.0,
         14.8,
         88.72284,
@@ -56,7 +57,7 @@ fn arguments() -> impl Iterator<Item = f32> {
         103.97208,
         87.33655,
         1048576.0,
-        1.1754944e-38,
+        f32::MIN_POSITIVE,
         16777216.0,
         f32::MAX,
     ];

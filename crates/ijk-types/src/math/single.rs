@@ -99,7 +99,7 @@ pub fn cos(x: f32) -> f32 {
 /// The tangent of an argument that [is not far](is_far), without branches; anything for others.
 #[inline(always)]
 pub fn tan_near(x: f32) -> f32 {
-    trigonometric::tan(f64::from(x)) as f32
+    trigonometric::tan(x)
 }
 
 /// The tangent of `x` radians. Error at most 2 ulp.

@@ -14,6 +14,22 @@ fn reduce<F: Float>(x: F) -> (F, F) {
     (k, n.mul_add(-F::HALF_PI[2], r))
 }
 
+/// The same with r as an unevaluated sum.
+#[inline(always)]
+fn reduce_double<F: Float>(x: F) -> (F, F, F) {
+    let k = x.mul_add(F::TWO_OVER_PI, F::MAGIC);
+    let n = k - F::MAGIC;
+    let exact = n.mul_add(-F::HALF_PI[0], x);
+    let product = n * -F::HALF_PI[1];
+    let product_low = n.mul_add(-F::HALF_PI[1], -product);
+    let near = exact + product;
+    let back = near - exact;
+    let lost = (exact - (near - back)) + (product - back);
+    let low = n.mul_add(-F::HALF_PI[2], lost + product_low);
+    let r = near + low;
+    (k, r, (near - r) + low)
+}
+
 #[inline(always)]
 fn sin_reduced<F: Float>(r: F) -> F {
     let z = r * r;
@@ -42,12 +58,26 @@ pub fn cos<F: Float>(x: F) -> F {
     F::negate_by_bit_1(value, k + F::ONE)
 }
 
+/// Sine over cosine, each as an unevaluated sum, corrected by the remainder of the division.
 #[inline(always)]
 pub fn tan<F: Float>(x: F) -> F {
-    let (k, r) = reduce(x);
-    let (s, c) = (sin_reduced(r), cos_reduced(r));
+    let (k, r, low) = reduce_double(x);
+    let z = r * r;
+    let cubic = (z * r) * horner(z, F::SIN);
+    let s = r + cubic;
+    let h = F::HALF * z;
+    let c = F::ONE - h;
+    let quartic = (z * z).mul_add(horner(z, F::COS), (F::ONE - c) - h);
+    let cosine = c + quartic;
+    let s_low = low.mul_add(cosine, (r - s) + cubic);
+    let c_low = (-low).mul_add(s, (c - cosine) + quartic);
     let odd = F::bit(k, 0);
-    let value = (if odd { -c } else { s }) / (if odd { s } else { c });
+    let (above, above_low) = if odd { (-cosine, -c_low) } else { (s, s_low) };
+    let (below, below_low) = if odd { (s, s_low) } else { (cosine, c_low) };
+    let inverse = F::ONE / below;
+    let q = above * inverse;
+    let rest = (-q).mul_add(below_low, (-q).mul_add(below, above)) + above_low;
+    let value = rest.mul_add(inverse, q);
     if x == F::ZERO { x } else { value }
 }
 
