@@ -1,0 +1,315 @@
+//! Expansion of a component expression into one program.
+
+use crate::core::{
+    Array, ArrayId, Init, Pin, Program, ScalarNode, Span as CoreSpan, Statement, TypeTerm,
+};
+use crate::infer::{Infer, TypeVar};
+use crate::leaf::Why;
+use crate::sig;
+use crate::terms::Terms;
+use ijk_types::TypeSet;
+use std::collections::HashMap;
+
+/// A component expression, checked.
+#[derive(Clone, Debug)]
+pub enum Component {
+    /// A program: an index expression's, or one composed at run time.
+    Leaf(Leaf),
+    /// `I`.
+    Identity(CoreSpan),
+    /// Another component, by its place.
+    Alias(u32),
+    /// The first two inputs change places.
+    Swap(u32),
+    /// The outputs of the first feed the second.
+    Chain(u32, u32),
+    /// Both take the same first inputs.
+    Fanout(u32, u32),
+    /// Side by side.
+    Pair(u32, u32),
+    /// Something that is wrong.
+    Error,
+}
+
+/// A program to be put into a greater one.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// The program.
+    pub program: Program,
+    /// Whose names its extents are counted in.
+    pub scope: u32,
+    /// How far its source is from the start of the greater one's.
+    pub offset: u32,
+}
+
+/// How many inputs each component takes.
+pub type Arities<'a> = &'a dyn Fn(u32) -> usize;
+
+/// An array while the program is being written.
+struct Draft {
+    rank: Option<u32>,
+    element: TypeVar,
+    span: CoreSpan,
+}
+
+enum Task {
+    Eval(u32, Vec<ArrayId>),
+    Then(u32, Vec<ArrayId>),
+    Beside(u32, Vec<ArrayId>),
+    Join,
+}
+
+/// Writes programs.
+pub struct Expander<'a> {
+    components: &'a [Component],
+    infer: Infer,
+    drafts: Vec<Draft>,
+    statements: Vec<Statement>,
+    names: HashMap<(u32, u32), u32>,
+    extent_names: Vec<String>,
+    name_tables: &'a [&'a [String]],
+}
+
+impl<'a> Expander<'a> {
+    /// For components, and the names that their scopes count extents in.
+    pub fn new(components: &'a [Component], name_tables: &'a [&'a [String]]) -> Self {
+        Self {
+            components,
+            infer: Infer::default(),
+            drafts: Vec::new(),
+            statements: Vec::new(),
+            names: HashMap::new(),
+            extent_names: Vec::new(),
+            name_tables,
+        }
+    }
+
+    /// The program of a component, whose signature has been checked. `arity` gives the number of
+    /// inputs of every component met.
+    pub fn program(mut self, root: u32, source: &str, arity: Arities) -> Program {
+        let inputs: Vec<ArrayId> = (0..arity(root)).map(|_| self.input()).collect();
+        let outputs = self.expand(root, inputs.clone(), arity);
+        self.finish(inputs, outputs, source)
+    }
+
+    fn input(&mut self) -> ArrayId {
+        let element = self.infer.element(TypeSet::ALL, Why::any(ijk_syntax::Span::default()));
+        self.draft(Draft { rank: None, element, span: CoreSpan::default() })
+    }
+
+    fn draft(&mut self, draft: Draft) -> ArrayId {
+        self.drafts.push(draft);
+        ArrayId(self.drafts.len() as u32 - 1)
+    }
+
+    fn expand(&mut self, root: u32, inputs: Vec<ArrayId>, arity: Arities) -> Vec<ArrayId> {
+        let mut tasks = vec![Task::Eval(root, inputs)];
+        let mut results: Vec<Vec<ArrayId>> = Vec::new();
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Eval(id, inputs) => self.eval(id, inputs, arity, &mut tasks, &mut results),
+                Task::Then(id, leftover) => {
+                    let mut inputs = results.pop().unwrap_or_default();
+                    inputs.extend(leftover);
+                    tasks.push(Task::Eval(id, inputs));
+                }
+                Task::Beside(id, inputs) => {
+                    tasks.push(Task::Join);
+                    tasks.push(Task::Eval(id, inputs));
+                }
+                Task::Join => {
+                    let right = results.pop().unwrap_or_default();
+                    results.last_mut().unwrap_or(&mut Vec::new()).extend(right);
+                }
+            }
+        }
+        results.pop().unwrap_or_default()
+    }
+
+    fn eval(
+        &mut self,
+        id: u32,
+        mut inputs: Vec<ArrayId>,
+        arity: Arities,
+        tasks: &mut Vec<Task>,
+        results: &mut Vec<Vec<ArrayId>>,
+    ) {
+        let components = self.components;
+        match &components[id as usize] {
+            Component::Leaf(leaf) => results.push(self.apply(leaf, &inputs)),
+            Component::Identity(span) => {
+                self.pass(&inputs, *span);
+                results.push(inputs);
+            }
+            Component::Error => results.push(Vec::new()),
+            Component::Alias(of) => tasks.push(Task::Eval(*of, inputs)),
+            Component::Swap(of) => {
+                inputs.swap(0, 1);
+                tasks.push(Task::Eval(*of, inputs));
+            }
+            Component::Chain(left, right) => {
+                let leftover = inputs.split_off(arity(*left));
+                tasks.push(Task::Then(*right, leftover));
+                tasks.push(Task::Eval(*left, inputs));
+            }
+            Component::Fanout(left, right) => {
+                let shared = inputs[..arity(*right)].to_vec();
+                inputs.truncate(arity(*left));
+                tasks.push(Task::Beside(*right, shared));
+                tasks.push(Task::Eval(*left, inputs));
+            }
+            Component::Pair(left, right) => {
+                let rest = inputs.split_off(arity(*left));
+                tasks.push(Task::Beside(*right, rest));
+                tasks.push(Task::Eval(*left, inputs));
+            }
+        }
+    }
+
+    /// Notes where inputs that nothing else describes come from.
+    fn pass(&mut self, inputs: &[ArrayId], span: CoreSpan) {
+        for id in inputs {
+            let draft = &mut self.drafts[id.0 as usize];
+            if draft.span == CoreSpan::default() {
+                draft.span = span;
+            }
+        }
+    }
+
+    /// Puts a program's statements in, with its inputs standing for `inputs`.
+    fn apply(&mut self, leaf: &Leaf, inputs: &[ArrayId]) -> Vec<ArrayId> {
+        let whys =
+            leaf.program.types.iter().map(|set| (*set, Why::any(ijk_syntax::Span::default())));
+        let types: Vec<TypeVar> = whys.map(|(set, why)| self.infer.element(set, why)).collect();
+        sig::link_reals(&mut self.infer, &leaf.program, &types);
+        let mut map: Vec<Option<ArrayId>> = vec![None; leaf.program.arrays.len()];
+        for (own, given) in leaf.program.inputs.iter().zip(inputs) {
+            map[own.0 as usize] = Some(*given);
+        }
+        let ids: Vec<ArrayId> = (leaf.program.arrays.iter().zip(map))
+            .map(|(array, given)| self.array(array, given, leaf.offset, &types))
+            .collect();
+        for statement in &leaf.program.statements {
+            let copy = self.statement(statement, leaf, &ids, &types);
+            self.statements.push(copy);
+        }
+        leaf.program.outputs.iter().map(|id| ids[id.0 as usize]).collect()
+    }
+
+    fn array(
+        &mut self,
+        array: &Array,
+        given: Option<ArrayId>,
+        offset: u32,
+        types: &[TypeVar],
+    ) -> ArrayId {
+        let element = sig::element(&mut self.infer, array.dtype, types, None, Default::default());
+        let span = shift(array.span, offset);
+        let Some(id) = given else {
+            return self.draft(Draft { rank: array.rank, element, span });
+        };
+        // Checked before expansion: ranks and types fit.
+        let _ = self.infer.unify_types(self.drafts[id.0 as usize].element, element);
+        let draft = &mut self.drafts[id.0 as usize];
+        if draft.rank.is_none() && array.rank.is_some() {
+            draft.rank = array.rank;
+            draft.span = span;
+        }
+        id
+    }
+
+    fn statement(
+        &mut self,
+        statement: &Statement,
+        leaf: &Leaf,
+        ids: &[ArrayId],
+        types: &[TypeVar],
+    ) -> Statement {
+        let mut copy = statement.clone();
+        let renamed = |id: ArrayId| ids[id.0 as usize];
+        copy.out = renamed(copy.out);
+        copy.span = shift(copy.span, leaf.offset);
+        if let Init::From(id) = &mut copy.init {
+            *id = renamed(*id);
+        }
+        for axis in &mut copy.domain {
+            for dim in &mut axis.dims {
+                dim.array = renamed(dim.array);
+                dim.span = shift(dim.span, leaf.offset);
+            }
+            for pin in &mut axis.pins {
+                *pin = self.pin(*pin, leaf);
+            }
+        }
+        for node in &mut copy.value.nodes {
+            self.node(node, leaf, ids, types);
+        }
+        copy
+    }
+
+    fn node(&mut self, node: &mut ScalarNode, leaf: &Leaf, ids: &[ArrayId], types: &[TypeVar]) {
+        match node {
+            ScalarNode::Access(access) => {
+                access.array = ids[access.array.0 as usize];
+                access.span = shift(access.span, leaf.offset);
+            }
+            ScalarNode::Const(_, term) if !matches!(term, TypeTerm::Fixed(_)) => {
+                let v = sig::element(&mut self.infer, *term, types, None, Default::default());
+                *term = TypeTerm::Var(v.0);
+            }
+            _ => {}
+        }
+    }
+
+    fn pin(&mut self, pin: Pin, leaf: &Leaf) -> Pin {
+        match pin {
+            Pin::Number(n, span) => Pin::Number(n, shift(span, leaf.offset)),
+            Pin::Name(name, span) => {
+                let key = (leaf.scope, name);
+                let next = self.extent_names.len() as u32;
+                let id = *self.names.entry(key).or_insert(next);
+                if id == next {
+                    let text = &self.name_tables[leaf.scope as usize][name as usize];
+                    self.extent_names.push(text.clone());
+                }
+                Pin::Name(id, shift(span, leaf.offset))
+            }
+        }
+    }
+
+    fn finish(mut self, inputs: Vec<ArrayId>, outputs: Vec<ArrayId>, source: &str) -> Program {
+        let elements = inputs.iter().map(|id| self.drafts[id.0 as usize].element);
+        let elements: Vec<TypeVar> = elements.collect();
+        let mut terms = Terms::new(&mut self.infer, elements.into_iter());
+        let arrays = (self.drafts.iter())
+            .map(|draft| Array {
+                rank: draft.rank,
+                dtype: terms.of(&mut self.infer, draft.element),
+                span: draft.span,
+            })
+            .collect();
+        for statement in &mut self.statements {
+            for node in &mut statement.value.nodes {
+                if let ScalarNode::Const(_, term) = node
+                    && let TypeTerm::Var(v) = *term
+                {
+                    *term = terms.of(&mut self.infer, TypeVar(v));
+                }
+            }
+        }
+        Program {
+            source: source.to_string(),
+            arrays,
+            inputs,
+            outputs,
+            statements: self.statements,
+            extent_names: self.extent_names,
+            types: terms.types,
+            same_real: terms.same_real,
+        }
+    }
+}
+
+fn shift(span: CoreSpan, offset: u32) -> CoreSpan {
+    CoreSpan { start: span.start.saturating_add(offset), end: span.end.saturating_add(offset) }
+}

@@ -1,0 +1,140 @@
+//! Output shapes, bounds of accesses and sizes, once a statement's extents are known.
+
+use super::{injective, messages};
+use crate::core::{Access, IndexExpr, Program, ScalarNode, Statement};
+use crate::interval::range_over;
+use ijk_syntax::Diagnostic;
+use ijk_types::{DType, Reducer};
+
+/// A statement whose extents are known.
+pub struct Context<'a> {
+    /// Its program.
+    pub program: &'a Program,
+    /// The statement.
+    pub statement: &'a Statement,
+    /// The extents of its domain.
+    pub extents: &'a [u64],
+    /// The shapes known.
+    pub shapes: &'a [Option<Vec<u64>>],
+    /// The element type it gives.
+    pub dtype: DType,
+}
+
+impl Context<'_> {
+    /// The shape of what the statement defines; `None` after an error.
+    pub fn output_shape(&self, errors: &mut Vec<Diagnostic>) -> Option<Vec<u64>> {
+        let before = errors.len();
+        let empty = self.extents.contains(&0);
+        if !empty {
+            self.check_accesses(errors);
+        }
+        let shape = self.shape(errors)?;
+        if bytes(self.dtype, &shape).is_none() {
+            errors.push(messages::too_large(self.program, self.statement.out, &shape));
+            return None;
+        }
+        if points(self.extents).is_none() {
+            errors.push(messages::domain_too_large(self.statement, self.extents));
+        }
+        match self.statement.reduce {
+            Some(Reducer::ArgMax | Reducer::ArgMin) => self.check_positions(&shape, errors),
+            None if !empty && errors.len() == before => {
+                errors.extend(injective::check(self.program, self.statement, self.extents, &shape));
+            }
+            _ => {}
+        }
+        (errors.len() == before).then_some(shape)
+    }
+
+    fn check_accesses(&self, errors: &mut Vec<Diagnostic>) {
+        for node in &self.statement.value.nodes {
+            if let ScalarNode::Access(access) = node
+                && let Some(shape) = &self.shapes[access.array.0 as usize]
+            {
+                for (axis, (e, extent)) in access.index.iter().zip(shape).enumerate() {
+                    errors.extend(self.check_access(access, axis, e, *extent));
+                }
+            }
+        }
+    }
+
+    fn check_access(
+        &self,
+        access: &Access,
+        axis: usize,
+        e: &IndexExpr,
+        extent: u64,
+    ) -> Option<Diagnostic> {
+        if e.as_axis().is_some_and(|a| self.extents[a.0 as usize] <= extent) {
+            return None;
+        }
+        let range = range_over(e, self.extents);
+        let fits = range.least >= 0 && range.greatest < i128::from(extent);
+        (!fits).then(|| {
+            messages::out_of_bounds(self.program, self.statement, access, axis, range, extent)
+        })
+    }
+
+    fn shape(&self, errors: &mut Vec<Diagnostic>) -> Option<Vec<u64>> {
+        let mut shape = Vec::with_capacity(self.statement.out_index.len());
+        for (axis, e) in self.statement.out_index.iter().enumerate() {
+            shape.push(self.output_extent(axis, e, errors)?);
+        }
+        Some(shape)
+    }
+
+    fn output_extent(
+        &self,
+        axis: usize,
+        e: &IndexExpr,
+        errors: &mut Vec<Diagnostic>,
+    ) -> Option<u64> {
+        if let Some(axis) = e.as_axis() {
+            return Some(self.extents[axis.0 as usize]);
+        }
+        let mut empty = false;
+        e.for_each_axis(&mut |axis| empty |= self.extents[axis.0 as usize] == 0);
+        if empty {
+            return Some(0);
+        }
+        let range = range_over(e, self.extents);
+        if range.least < 0 {
+            errors.push(messages::negative_output(self.statement, axis, range));
+            return None;
+        }
+        match i64::try_from(range.greatest + 1) {
+            Ok(extent) => Some(extent as u64),
+            Err(_) => {
+                errors.push(messages::huge_output(self.statement, axis, range));
+                None
+            }
+        }
+    }
+
+    fn check_positions(&self, shape: &[u64], errors: &mut Vec<Diagnostic>) {
+        if shape.contains(&0) {
+            return;
+        }
+        let mut kept = vec![false; self.extents.len()];
+        for e in &self.statement.out_index {
+            e.for_each_axis(&mut |axis| kept[axis.0 as usize] = true);
+        }
+        let reduced = self.extents.iter().zip(kept).position(|(n, kept)| *n == 0 && !kept);
+        if let Some(axis) = reduced {
+            errors.push(messages::empty_position(self.statement, axis));
+        }
+    }
+}
+
+/// The number of points of a domain, if all memory could hold so many; axes of extent 0 left out.
+pub fn points(extents: &[u64]) -> Option<u64> {
+    let nonzero = extents.iter().filter(|n| **n != 0);
+    let product = nonzero.into_iter().try_fold(1u64, |product, n| product.checked_mul(*n))?;
+    i64::try_from(product).ok().map(|product| product as u64)
+}
+
+/// The bytes of an array, if they fit in `isize`; axes of extent 0 left out, as ndarray does.
+pub fn bytes(dtype: DType, shape: &[u64]) -> Option<u64> {
+    let bytes = points(shape)?.checked_mul(dtype.size() as u64)?;
+    isize::try_from(bytes).ok().map(|bytes| bytes as u64)
+}

@@ -1,0 +1,336 @@
+//! Extents of all letters and shapes of all arrays, from the arguments' shapes.
+//!
+//! Statements are solved in order. One that waits for a name in braces, or for an array of one
+//! that waits, is put aside and looked at again when what it waits for is known.
+
+use super::{bounds, messages};
+use crate::core::{ArrayId, Atom, AxisId, Dim, IndexExpr, Pin, Program, ScalarNode, Statement};
+use crate::interval::{Interval, range_without};
+use ijk_syntax::Diagnostic;
+use ijk_types::DType;
+use std::collections::{HashMap, VecDeque};
+
+/// Stands for an extent that is not known yet; no extent is so large.
+const UNKNOWN: u64 = u64::MAX;
+
+/// Where a letter's extent comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin {
+    /// An axis of an array.
+    Dim(Dim),
+    /// Braces.
+    Pin(Pin),
+}
+
+/// The extent of a name and the letter that fixed it.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedExtent {
+    /// The extent.
+    pub extent: u64,
+    /// The braces of the letter that fixed it.
+    pub place: crate::core::Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Resource {
+    Name(u32),
+    Array(ArrayId),
+}
+
+enum Outcome {
+    Solved,
+    Failed,
+    Waits(Resource),
+}
+
+/// For each array its shape, for each statement the extents of its domain.
+pub type Solved = (Vec<Vec<u64>>, Vec<Vec<u64>>);
+
+/// Finds extents and shapes.
+pub struct Solver<'a> {
+    program: &'a Program,
+    dtypes: &'a [DType],
+    shapes: Vec<Option<Vec<u64>>>,
+    extents: Vec<Vec<u64>>,
+    names: Vec<Option<NamedExtent>>,
+    waiting: HashMap<Resource, Vec<usize>>,
+    ready: VecDeque<usize>,
+    errors: Vec<Diagnostic>,
+}
+
+impl<'a> Solver<'a> {
+    /// For arguments of these shapes, one for each input.
+    pub fn new<'s>(
+        program: &'a Program,
+        dtypes: &'a [DType],
+        arguments: impl Iterator<Item = &'s [u64]>,
+    ) -> Self {
+        let mut shapes = vec![None; program.arrays.len()];
+        for (id, shape) in program.inputs.iter().zip(arguments) {
+            shapes[id.0 as usize] = Some(shape.to_vec());
+        }
+        Self {
+            program,
+            dtypes,
+            shapes,
+            extents: vec![Vec::new(); program.statements.len()],
+            names: vec![None; program.extent_names.len()],
+            waiting: HashMap::new(),
+            ready: VecDeque::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// Everything, or every error.
+    pub fn solve(mut self) -> Result<Solved, Vec<Diagnostic>> {
+        for n in 0..self.program.statements.len() {
+            self.step(n);
+        }
+        while let Some(n) = self.ready.pop_front() {
+            self.step(n);
+        }
+        self.report_unsolved_names();
+        if !self.errors.is_empty() {
+            return Err(self.errors);
+        }
+        let shapes = self.shapes.into_iter().map(Option::unwrap_or_default).collect();
+        Ok((shapes, self.extents))
+    }
+
+    fn step(&mut self, n: usize) {
+        let statement = &self.program.statements[n];
+        let mut extents = std::mem::take(&mut self.extents[n]);
+        match self.statement(statement, &mut extents) {
+            Outcome::Solved => self.wake(Resource::Array(statement.out)),
+            Outcome::Failed => {}
+            Outcome::Waits(resource) => self.waiting.entry(resource).or_default().push(n),
+        }
+        self.extents[n] = extents;
+    }
+
+    fn wake(&mut self, resource: Resource) {
+        if !self.waiting.is_empty()
+            && let Some(statements) = self.waiting.remove(&resource)
+        {
+            self.ready.extend(statements);
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement, extents: &mut Vec<u64>) -> Outcome {
+        extents.clear();
+        let errors = self.errors.len();
+        let mut waits = None;
+        for n in 0..statement.domain.len() {
+            let (extent, missing) = self.letter(statement, n);
+            extents.push(extent);
+            waits = waits.or(missing);
+        }
+        if let Some(resource) = waits {
+            return Outcome::Waits(resource);
+        }
+        if self.errors.len() > errors || !self.infer_brackets(statement, extents) {
+            return Outcome::Failed;
+        }
+        let context = bounds::Context {
+            program: self.program,
+            statement,
+            extents,
+            shapes: &self.shapes,
+            dtype: self.dtypes[statement.out.0 as usize],
+        };
+        match context.output_shape(&mut self.errors) {
+            Some(shape) => {
+                self.shapes[statement.out.0 as usize] = Some(shape);
+                Outcome::Solved
+            }
+            None => Outcome::Failed,
+        }
+    }
+
+    fn shape(&self, id: ArrayId) -> Option<&[u64]> {
+        self.shapes[id.0 as usize].as_deref()
+    }
+
+    /// The extent of a letter by its plain occurrences and braces, and what it waits for. A letter
+    /// that has neither waits for the arrays whose brackets it occurs in.
+    fn letter(&mut self, statement: &Statement, n: usize) -> (u64, Option<Resource>) {
+        let axis = &statement.domain[n];
+        let mut known: Option<(u64, Origin)> = None;
+        let mut missing = None;
+        for dim in &axis.dims {
+            match self.shape(dim.array) {
+                Some(shape) => {
+                    let extent = shape[dim.axis as usize];
+                    self.agree(statement, n, &mut known, extent, Origin::Dim(*dim));
+                }
+                None => missing = Some(Resource::Array(dim.array)),
+            }
+        }
+        for pin in &axis.pins {
+            let extent = match pin {
+                Pin::Number(extent, _) => Some(*extent),
+                Pin::Name(name, _) => self.names[*name as usize].map(|named| named.extent),
+            };
+            if let Some(extent) = extent {
+                self.agree(statement, n, &mut known, extent, Origin::Pin(*pin));
+            }
+        }
+        for pin in &axis.pins {
+            let Pin::Name(name, place) = pin else { continue };
+            match (known, self.names[*name as usize]) {
+                (Some((extent, _)), None) => {
+                    self.names[*name as usize] = Some(NamedExtent { extent, place: *place });
+                    self.wake(Resource::Name(*name));
+                }
+                (None, None) => missing = missing.or(Some(Resource::Name(*name))),
+                _ => {}
+            }
+        }
+        (known.map_or(UNKNOWN, |(extent, _)| extent), missing)
+    }
+
+    fn agree(
+        &mut self,
+        statement: &Statement,
+        n: usize,
+        known: &mut Option<(u64, Origin)>,
+        extent: u64,
+        origin: Origin,
+    ) {
+        match *known {
+            None => *known = Some((extent, origin)),
+            Some((other, _)) if other == extent => {}
+            Some(first) => {
+                let letter = &statement.domain[n].name;
+                let second = (extent, origin);
+                let conflict = messages::Conflict { letter, first, second, names: &self.names };
+                self.errors.push(conflict.diagnostic(self.program));
+            }
+        }
+    }
+
+    /// Extents of letters that occur only inside brackets of operands, in rounds; of letters that
+    /// occur in no operand, 1.
+    fn infer_brackets(&mut self, statement: &Statement, extents: &mut [u64]) -> bool {
+        if !extents.contains(&UNKNOWN) {
+            return true;
+        }
+        let brackets = self.brackets(statement);
+        let mut inner = vec![false; extents.len()];
+        for (e, _) in &brackets {
+            e.for_each_axis(&mut |axis| inner[axis.0 as usize] = true);
+        }
+        for (extent, inner) in extents.iter_mut().zip(&inner) {
+            if *extent == UNKNOWN && !inner {
+                *extent = 1;
+            }
+        }
+        while infer_round(&brackets, extents) {}
+        let undetermined = extents.iter().position(|extent| *extent == UNKNOWN);
+        if let Some(n) = undetermined {
+            self.errors.push(messages::undetermined(statement, n));
+        }
+        undetermined.is_none()
+    }
+
+    /// Indices of the operands with the extents of the axes they index.
+    fn brackets<'s>(&self, statement: &'s Statement) -> Vec<(&'s IndexExpr, u64)> {
+        let accesses = statement.value.nodes.iter().filter_map(|node| match node {
+            ScalarNode::Access(access) => Some(access),
+            _ => None,
+        });
+        let pairs = accesses.filter_map(|a| Some(a.index.iter().zip(self.shape(a.array)?)));
+        pairs.flatten().map(|(e, n)| (e, *n)).collect()
+    }
+
+    fn report_unsolved_names(&mut self) {
+        if !self.errors.is_empty() {
+            return;
+        }
+        let mut names: Vec<u32> = (self.waiting.keys())
+            .filter_map(|resource| match resource {
+                Resource::Name(name) => Some(*name),
+                Resource::Array(_) => None,
+            })
+            .collect();
+        names.sort_unstable();
+        for name in names {
+            self.errors.push(messages::unsolved_name(self.program, name));
+        }
+    }
+}
+
+fn infer_round(brackets: &[(&IndexExpr, u64)], extents: &mut [u64]) -> bool {
+    let mut found: Vec<(AxisId, u64)> = Vec::new();
+    for (e, n) in brackets {
+        if let Some(axis) = only_unknown(e, extents)
+            && let Some(extent) = greatest_extent(e, *n, axis, extents)
+        {
+            found.push((axis, extent));
+        }
+    }
+    let any = !found.is_empty();
+    for (axis, extent) in found {
+        let known = &mut extents[axis.0 as usize];
+        *known = (*known).min(extent);
+    }
+    any
+}
+
+/// The one axis of unknown extent, if it occurs once.
+fn only_unknown(e: &IndexExpr, extents: &[u64]) -> Option<AxisId> {
+    let mut unknown = None;
+    let mut several = false;
+    e.for_each_axis(&mut |axis| {
+        if extents[axis.0 as usize] == UNKNOWN {
+            several |= unknown.replace(axis).is_some();
+        }
+    });
+    unknown.filter(|_| !several)
+}
+
+/// A bound of an expression.
+#[derive(Clone, Copy)]
+enum Bound {
+    AtMost(i128),
+    AtLeast(i128),
+}
+
+/// The greatest extent of `axis` for which `e` keeps within `0..n`, as far as growing the letter
+/// can leave it; `None` where that cannot be told.
+fn greatest_extent(e: &IndexExpr, n: u64, axis: AxisId, extents: &[u64]) -> Option<u64> {
+    let upper = limit(e, Bound::AtMost(i128::from(n) - 1), axis, extents);
+    let limit = upper.or_else(|| limit(e, Bound::AtLeast(0), axis, extents))?;
+    let extent = limit.saturating_add(1).max(0);
+    Some(u64::try_from(extent).unwrap_or(i64::MAX as u64).min(i64::MAX as u64))
+}
+
+/// The greatest value of `axis` that a bound of `e` allows, where it limits it from above.
+fn limit(e: &IndexExpr, bound: Bound, axis: AxisId, extents: &[u64]) -> Option<i128> {
+    let at = e.terms.iter().position(|(_, atom)| atom.mentions(axis))?;
+    let (coefficient, atom) = &e.terms[at];
+    let rest = range_without(e, at, &|a: AxisId| Interval::of_extent(extents[a.0 as usize]));
+    let c = i128::from(*coefficient);
+    let bound = match (bound, c > 0) {
+        (Bound::AtMost(u), true) => Bound::AtMost((u.saturating_sub(rest.greatest)).div_euclid(c)),
+        (Bound::AtMost(u), false) => Bound::AtLeast(div_up(rest.greatest.saturating_sub(u), -c)),
+        (Bound::AtLeast(l), true) => Bound::AtLeast(div_up(l.saturating_sub(rest.least), c)),
+        (Bound::AtLeast(l), false) => Bound::AtMost((rest.least.saturating_sub(l)).div_euclid(-c)),
+    };
+    match (atom, bound) {
+        (Atom::Axis(_), Bound::AtMost(limit)) => Some(limit),
+        (Atom::Axis(_), Bound::AtLeast(_)) | (Atom::Mod(..), _) => None,
+        (Atom::FloorDiv(inner, d), Bound::AtMost(u)) => {
+            let d = i128::from(*d);
+            let u = u.saturating_mul(d).saturating_add(d - 1);
+            limit(inner, Bound::AtMost(u), axis, extents)
+        }
+        (Atom::FloorDiv(inner, d), Bound::AtLeast(l)) => {
+            limit(inner, Bound::AtLeast(l.saturating_mul(i128::from(*d))), axis, extents)
+        }
+    }
+}
+
+fn div_up(a: i128, b: i128) -> i128 {
+    -(-a).div_euclid(b)
+}

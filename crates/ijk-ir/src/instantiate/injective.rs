@@ -1,0 +1,165 @@
+//! Whether the points of a domain fall on distinct elements.
+//!
+//! First by form: a letter alone in a position (with a factor and a constant), and sums of letters
+//! whose factors count like the digits of a number. What is left is tried out on a bitmap.
+
+use super::messages;
+use crate::core::{Atom, AxisId, IndexExpr, Program, Statement};
+use crate::limits::MAX_MARKED_POINTS;
+use ijk_syntax::Diagnostic;
+
+/// An error if two points of the domain fall on one element, or if that cannot be told.
+pub fn check(
+    program: &Program,
+    statement: &Statement,
+    extents: &[u64],
+    shape: &[u64],
+) -> Option<Diagnostic> {
+    let mut told: Vec<bool> = extents.iter().map(|n| *n <= 1).collect();
+    if told.iter().all(|told| *told) {
+        return None;
+    }
+    let forms = forms(&statement.out_index);
+    while forms.iter().any(|form| tell(form, extents, &mut told)) {}
+    if told.iter().all(|told| *told) {
+        return None;
+    }
+    try_out(program, statement, extents, shape)
+}
+
+/// Linear forms that an element's position determines: positions, and what a quotient and a
+/// remainder by one divisor together give.
+fn forms(index: &[IndexExpr]) -> Vec<IndexExpr> {
+    let mut forms: Vec<IndexExpr> = index.to_vec();
+    let lone = |e: &IndexExpr| match &e.terms[..] {
+        [(_, atom)] => Some(atom.clone()),
+        _ => None,
+    };
+    let atoms: Vec<Atom> = index.iter().filter_map(lone).collect();
+    for atom in &atoms {
+        if let Atom::FloorDiv(e, d) = atom
+            && atoms.contains(&Atom::Mod(e.clone(), *d))
+        {
+            forms.push((**e).clone());
+        }
+    }
+    forms
+}
+
+/// Marks the axes that the form tells, given those already told; whether there are any.
+fn tell(form: &IndexExpr, extents: &[u64], told: &mut [bool]) -> bool {
+    let mut open: Vec<(u64, AxisId)> = Vec::new();
+    for (coefficient, atom) in &form.terms {
+        match atom {
+            Atom::Axis(axis) if told[axis.0 as usize] => {}
+            Atom::Axis(axis) => open.push((coefficient.unsigned_abs(), *axis)),
+            other => {
+                let mut all = true;
+                let e = IndexExpr { constant: 0, terms: vec![(1, other.clone())] };
+                e.for_each_axis(&mut |axis| all &= told[axis.0 as usize]);
+                if !all {
+                    return false;
+                }
+            }
+        }
+    }
+    open.sort_unstable();
+    let mut reach: u128 = 0;
+    for (step, axis) in &open {
+        if u128::from(*step) <= reach {
+            return false;
+        }
+        let steps = u128::from(extents[axis.0 as usize].saturating_sub(1));
+        reach = reach.saturating_add(u128::from(*step).saturating_mul(steps));
+    }
+    for (_, axis) in &open {
+        told[axis.0 as usize] = true;
+    }
+    !open.is_empty()
+}
+
+/// Marks the elements that points fall on, as far as the limit allows.
+fn try_out(
+    program: &Program,
+    statement: &Statement,
+    extents: &[u64],
+    shape: &[u64],
+) -> Option<Diagnostic> {
+    let (limited, whole) = limit(extents);
+    match first_meeting(statement, &limited, shape) {
+        Some((a, b)) => Some(messages::stores_meet(program, statement, &a, &b)),
+        None if whole => None,
+        None => Some(messages::stores_untold(program, statement)),
+    }
+}
+
+/// The domain, cut down to what may be tried out; whether that is all of it.
+fn limit(extents: &[u64]) -> (Vec<u64>, bool) {
+    let mut limited = extents.to_vec();
+    let product = |e: &[u64]| e.iter().fold(1u64, |p, n| p.saturating_mul(*n));
+    while product(&limited) > MAX_MARKED_POINTS {
+        if let Some(greatest) = limited.iter_mut().max() {
+            *greatest = greatest.div_ceil(2);
+        }
+    }
+    let whole = limited == extents;
+    (limited, whole)
+}
+
+type Points = (Vec<i64>, Vec<i64>);
+
+/// Two points that fall on one element.
+fn first_meeting(statement: &Statement, extents: &[u64], shape: &[u64]) -> Option<Points> {
+    let mut seen: std::collections::HashMap<u128, u32> = std::collections::HashMap::new();
+    let size = shape.iter().fold(1u128, |p, n| p.saturating_mul(u128::from(*n)));
+    let mut bits = (size <= 8 * u128::from(MAX_MARKED_POINTS))
+        .then(|| vec![0u64; (size as usize).div_ceil(64)]);
+    let mut point = vec![0i64; extents.len()];
+    let mut number = 0u32;
+    loop {
+        let element = element(statement, shape, &point);
+        let again = match &mut bits {
+            Some(bits) => mark(bits, element as usize),
+            None => seen.insert(element, number).is_some(),
+        };
+        if again {
+            return Some((find(statement, extents, shape, element), point));
+        }
+        number = number.wrapping_add(1);
+        if !advance(&mut point, extents) {
+            return None;
+        }
+    }
+}
+
+fn mark(bits: &mut [u64], n: usize) -> bool {
+    let (word, bit) = (n / 64, 1u64 << (n % 64));
+    let before = bits[word] & bit != 0;
+    bits[word] |= bit;
+    before
+}
+
+/// The row-major number of the element a point falls on.
+fn element(statement: &Statement, shape: &[u64], point: &[i64]) -> u128 {
+    let positions = statement.out_index.iter().zip(shape);
+    positions.fold(0, |number, (e, n)| number * u128::from(*n) + e.eval(point) as u128)
+}
+
+/// The first point that falls on an element.
+fn find(statement: &Statement, extents: &[u64], shape: &[u64], wanted: u128) -> Vec<i64> {
+    let mut point = vec![0i64; extents.len()];
+    while element(statement, shape, &point) != wanted && advance(&mut point, extents) {}
+    point
+}
+
+/// The next point in lexicographic order.
+fn advance(point: &mut [i64], extents: &[u64]) -> bool {
+    for (x, n) in point.iter_mut().zip(extents).rev() {
+        *x += 1;
+        if (*x as u64) < *n {
+            return true;
+        }
+        *x = 0;
+    }
+    false
+}

@@ -1,0 +1,326 @@
+//! What is said of arguments that do not fit.
+
+use super::extents::{NamedExtent, Origin};
+use crate::core::{Access, ArrayId, Pin, Program, ScalarNode, Statement, TypeTerm};
+use crate::display::{binary_name, index_text, monoid_name, unary_name};
+use crate::interval::Interval;
+use crate::text::quote;
+use ijk_syntax::{Diagnostic, Span};
+use ijk_types::{DType, Reducer};
+
+/// `argument 2`, or `` the result of `ij*i~ij` `` where the array is no argument.
+fn array_text(program: &Program, id: ArrayId) -> String {
+    match program.inputs.iter().position(|input| *input == id) {
+        Some(n) => format!("argument {}", n + 1),
+        None => {
+            let span = program.arrays[id.0 as usize].span.into();
+            format!("the result of {}", quote(&program.source, span, "an expression"))
+        }
+    }
+}
+
+fn input_span(program: &Program, n: usize) -> Span {
+    program.arrays[program.inputs[n].0 as usize].span.into()
+}
+
+/// The shape as programmers write it.
+fn shape_text(shape: &[u64]) -> String {
+    let extents: Vec<String> = shape.iter().map(u64::to_string).collect();
+    format!("[{}]", extents.join(", "))
+}
+
+#[cold]
+pub fn rank(program: &Program, n: usize, rank: u32, shape: &[u64]) -> Diagnostic {
+    let span = input_span(program, n);
+    let message = format!(
+        "argument {} has rank {} (shape {}), but {} takes rank {rank}",
+        n + 1,
+        shape.len(),
+        shape_text(shape),
+        quote(&program.source, span, "the program")
+    );
+    Diagnostic::error(span, message).with_label(format!("rank {rank}"))
+}
+
+#[cold]
+pub fn too_large(program: &Program, id: ArrayId, shape: &[u64]) -> Diagnostic {
+    let what = array_text(program, id);
+    let message = format!("{what} of shape {} is too large for memory", shape_text(shape));
+    Diagnostic::error(program.arrays[id.0 as usize].span.into(), message)
+}
+
+#[cold]
+pub fn domain_too_large(statement: &Statement, extents: &[u64]) -> Diagnostic {
+    let extents: Vec<String> = (statement.domain.iter().zip(extents))
+        .map(|(axis, n)| format!("`{}` {n}", axis.name))
+        .collect();
+    let message = format!("the domain ({}) has too many points", extents.join(", "));
+    Diagnostic::error(statement.span.into(), message)
+}
+
+#[cold]
+pub fn wrong_type(program: &Program, n: usize, given: DType, wanted: DType) -> Diagnostic {
+    let span = input_span(program, n);
+    let message = format!("argument {} is {given}, but must be {wanted}", n + 1);
+    let diagnostic = Diagnostic::error(span, message).with_label(format!("{wanted}"));
+    match (given, wanted) {
+        (DType::C64 | DType::C128, _) => diagnostic,
+        (_, t) if !t.is_complex() => diagnostic.with_hint(format!("cast it with `@{wanted}`")),
+        _ => diagnostic,
+    }
+}
+
+#[cold]
+pub fn types_differ(program: &Program, a: (usize, DType), b: (usize, DType)) -> Diagnostic {
+    let message = format!(
+        "argument {} is {} but argument {} is {}: i never converts element types",
+        a.0 + 1,
+        a.1,
+        b.0 + 1,
+        b.1
+    );
+    Diagnostic::error(input_span(program, b.0), message)
+        .with_label(format!("{}", b.1))
+        .with_related(input_span(program, a.0), format!("{}", a.1))
+        .with_hint("cast one of them, for example with `@f64`")
+}
+
+#[cold]
+pub fn type_not_accepted(program: &Program, n: usize, t: DType, variable: u32) -> Diagnostic {
+    let set = program.types[variable as usize];
+    let culprit = program.statements.iter().find_map(|s| rejected_by(program, s, variable, t));
+    match culprit {
+        Some((what, span)) => {
+            let message = format!("argument {} is {t}, but {what}", n + 1);
+            Diagnostic::error(span, message).with_related(input_span(program, n), format!("{t}"))
+        }
+        None => {
+            let message = format!("argument {} is {t}, but must be one of {set}", n + 1);
+            Diagnostic::error(input_span(program, n), message)
+        }
+    }
+}
+
+/// The operator or literal of a statement for which a variable's being `t` is impossible.
+fn rejected_by(
+    program: &Program,
+    statement: &Statement,
+    variable: u32,
+    t: DType,
+) -> Option<(String, Span)> {
+    let resolve = |term: TypeTerm| match term {
+        TypeTerm::Var(v) if v == variable => Some(t),
+        TypeTerm::RealOf(v) if v == variable => Some(t.real()),
+        TypeTerm::Fixed(t) => Some(t),
+        _ => None,
+    };
+    let mut types: Vec<Option<DType>> = Vec::new();
+    let mut found = None;
+    for node in &statement.value.nodes {
+        let of = |id: &crate::core::ScalarId| types[id.0 as usize];
+        let (known, rejects) = match node {
+            ScalarNode::Access(access) => {
+                (resolve(program.arrays[access.array.0 as usize].dtype), None)
+            }
+            ScalarNode::Const(literal, term) => {
+                let t = resolve(*term);
+                let fits = t.is_none_or(|t| crate::leaf::literal_types(*literal).contains(t));
+                (
+                    t,
+                    (!fits).then(|| {
+                        format!("a literal of the expression is no value of {t:?}").to_lowercase()
+                    }),
+                )
+            }
+            ScalarNode::Index(_) => (Some(DType::I64), None),
+            ScalarNode::Unary(op, x) => {
+                let bad = of(x).filter(|t| !op.accepts().contains(*t));
+                let text = bad.map(|_| format!("`{}` accepts {}", unary_name(*op), op.accepts()));
+                (of(x).map(|t| op.result().of(t)), text)
+            }
+            ScalarNode::Binary(op, x, y) => {
+                let operand = of(x).or(of(y));
+                let bad = operand.filter(|t| !op.accepts().contains(*t));
+                let text = bad.map(|_| format!("`{}` accepts {}", binary_name(*op), op.accepts()));
+                (operand.map(|t| op.result().of(t)), text)
+            }
+            ScalarNode::Select(_, x, y) => (of(x).or(of(y)), None),
+        };
+        types.push(known);
+        found = found.or(rejects);
+    }
+    let value = types.last().copied().flatten();
+    if let (Some(Reducer::Monoid(monoid)), Some(t)) = (statement.reduce, value)
+        && !monoid.op().accepts().contains(t)
+    {
+        let set = monoid.op().accepts();
+        found = found.or(Some(format!("`{}` accepts {set}", monoid_name(monoid))));
+    }
+    found.map(|text| (text, statement.span.into()))
+}
+
+/// A letter with two extents.
+pub struct Conflict<'a> {
+    /// The letter.
+    pub letter: &'a str,
+    /// An extent and where it comes from.
+    pub first: (u64, Origin),
+    /// Another one.
+    pub second: (u64, Origin),
+    /// What names in braces are.
+    pub names: &'a [Option<NamedExtent>],
+}
+
+impl Conflict<'_> {
+    #[cold]
+    pub fn diagnostic(&self, program: &Program) -> Diagnostic {
+        let (first, second) = (self.first, self.second);
+        let message = format!(
+            "letter `{}` is {} {} but {} {}",
+            self.letter,
+            first.0,
+            place(program, first.1),
+            second.0,
+            place(program, second.1)
+        );
+        let mut diagnostic = Diagnostic::error(span(second.1), message)
+            .with_label(format!("{}", second.0))
+            .with_related(span(first.1), format!("{}", first.0));
+        for origin in [first.1, second.1] {
+            if let Origin::Pin(Pin::Name(name, own)) = origin
+                && let Some(named) = self.names[name as usize]
+                && named.place != own
+            {
+                let label =
+                    format!("`{}` is {} here", program.extent_names[name as usize], named.extent);
+                diagnostic = diagnostic.with_related(named.place.into(), label);
+            }
+        }
+        diagnostic
+    }
+}
+
+fn place(program: &Program, origin: Origin) -> String {
+    match origin {
+        Origin::Dim(dim) => format!("on axis {} of {}", dim.axis, array_text(program, dim.array)),
+        Origin::Pin(Pin::Number(..)) => "in braces".into(),
+        Origin::Pin(Pin::Name(name, _)) => format!("as `{}`", program.extent_names[name as usize]),
+    }
+}
+
+fn span(origin: Origin) -> Span {
+    match origin {
+        Origin::Dim(dim) => dim.span.into(),
+        Origin::Pin(Pin::Number(_, span) | Pin::Name(_, span)) => span.into(),
+    }
+}
+
+#[cold]
+pub fn undetermined(statement: &Statement, axis: usize) -> Diagnostic {
+    let name = &statement.domain[axis].name;
+    let message = format!("the extent of letter `{name}` is not determined");
+    Diagnostic::error(statement.span.into(), message)
+        .with_hint(format!("give its extent in braces: `{name}{{n}}`"))
+}
+
+#[cold]
+pub fn unsolved_name(program: &Program, name: u32) -> Diagnostic {
+    let axes = program.statements.iter().flat_map(|s| &s.domain);
+    let place = axes.flat_map(|axis| &axis.pins).find_map(|pin| match pin {
+        Pin::Name(n, span) if *n == name => Some(*span),
+        _ => None,
+    });
+    undetermined_name(program, name, place.unwrap_or_default().into())
+}
+
+/// An extent name that stands on no letter of known extent.
+#[cold]
+pub fn undetermined_name(program: &Program, name: u32, span: Span) -> Diagnostic {
+    let text = &program.extent_names[name as usize];
+    Diagnostic::error(span, format!("nothing determines the extent `{text}`"))
+        .with_hint("a name in braces takes its extent from a letter that also indexes an argument")
+}
+
+#[cold]
+pub fn out_of_bounds(
+    program: &Program,
+    statement: &Statement,
+    access: &Access,
+    axis: usize,
+    range: Interval,
+    extent: u64,
+) -> Diagnostic {
+    let index = index_text(&access.index[axis], &statement.domain);
+    let message = format!(
+        "index `{index}` ranges from {} to {}, but axis {axis} of {} has extent {extent}",
+        range.least,
+        range.greatest,
+        array_text(program, access.array)
+    );
+    Diagnostic::error(access.span.into(), message).with_label("out of bounds")
+}
+
+#[cold]
+pub fn negative_output(statement: &Statement, axis: usize, range: Interval) -> Diagnostic {
+    let index = index_text(&statement.out_index[axis], &statement.domain);
+    let message = format!(
+        "output index `{index}` on axis {axis} reaches {}: it must not be negative",
+        range.least
+    );
+    Diagnostic::error(statement.span.into(), message)
+}
+
+#[cold]
+pub fn huge_output(statement: &Statement, axis: usize, range: Interval) -> Diagnostic {
+    let index = index_text(&statement.out_index[axis], &statement.domain);
+    let message =
+        format!("output index `{index}` on axis {axis} reaches {}: too large", range.greatest);
+    Diagnostic::error(statement.span.into(), message)
+}
+
+#[cold]
+pub fn empty_position(statement: &Statement, axis: usize) -> Diagnostic {
+    let name = &statement.domain[axis].name;
+    let which = match statement.reduce {
+        Some(Reducer::ArgMin) => "least",
+        _ => "greatest",
+    };
+    let message = format!("letter `{name}` has extent 0: no position is that of the {which} value");
+    Diagnostic::error(statement.span.into(), message)
+}
+
+#[cold]
+pub fn stores_meet(program: &Program, statement: &Statement, a: &[i64], b: &[i64]) -> Diagnostic {
+    let names: Vec<&str> = statement.domain.iter().map(|axis| axis.name.as_str()).collect();
+    let at: Vec<String> = statement.out_index.iter().map(|e| e.eval(b).to_string()).collect();
+    let message = format!(
+        "points ({}) = ({}) and ({}) fall on one output element, ({})",
+        names.join(", "),
+        numbers(a),
+        numbers(b),
+        at.join(", ")
+    );
+    offer_fold(program, statement, Diagnostic::error(statement.span.into(), message))
+}
+
+#[cold]
+pub fn stores_untold(program: &Program, statement: &Statement) -> Diagnostic {
+    let message = "it cannot be told whether points fall on distinct output elements";
+    offer_fold(program, statement, Diagnostic::error(statement.span.into(), message))
+}
+
+fn offer_fold(program: &Program, statement: &Statement, diagnostic: Diagnostic) -> Diagnostic {
+    let text = crate::text::slice(&program.source, statement.span.into());
+    match text.rsplit_once('~') {
+        Some((body, output)) if body.len() <= 80 => {
+            let fix = format!("+({})~{output}", body.trim());
+            diagnostic.with_hint(format!("to sum what meets, write `{fix}`"))
+        }
+        _ => diagnostic.with_hint("to sum what meets, write `+(…)~…`"),
+    }
+}
+
+fn numbers(point: &[i64]) -> String {
+    let texts: Vec<String> = point.iter().map(i64::to_string).collect();
+    texts.join(", ")
+}

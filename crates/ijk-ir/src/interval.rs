@@ -1,0 +1,118 @@
+//! Least and greatest values of index expressions over a domain.
+//!
+//! Exact for affine expressions and for a division or remainder of one; in sums of several atoms
+//! that share letters, a range that contains all values. Arithmetic is in `i128` and saturates,
+//! which no expression within the limits of [`crate::limits`] reaches.
+
+use crate::core::{Atom, AxisId, IndexExpr};
+
+/// A closed range of integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// The least.
+    pub least: i128,
+    /// The greatest.
+    pub greatest: i128,
+}
+
+impl Interval {
+    /// One value.
+    pub const fn point(value: i128) -> Self {
+        Self { least: value, greatest: value }
+    }
+
+    /// The values of a letter; one of extent 0 contributes as if its only value were 0.
+    pub fn of_extent(extent: u64) -> Self {
+        Self { least: 0, greatest: i128::from(extent).max(1) - 1 }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            least: self.least.saturating_add(other.least),
+            greatest: self.greatest.saturating_add(other.greatest),
+        }
+    }
+
+    fn times(self, factor: i64) -> Self {
+        let a = self.least.saturating_mul(i128::from(factor));
+        let b = self.greatest.saturating_mul(i128::from(factor));
+        Self { least: a.min(b), greatest: a.max(b) }
+    }
+
+    fn floor_div(self, divisor: i64) -> Self {
+        let d = i128::from(divisor);
+        Self { least: self.least.div_euclid(d), greatest: self.greatest.div_euclid(d) }
+    }
+
+    fn modulo(self, divisor: i64) -> Self {
+        let d = i128::from(divisor);
+        if self.least.div_euclid(d) == self.greatest.div_euclid(d) {
+            return Self { least: self.least.rem_euclid(d), greatest: self.greatest.rem_euclid(d) };
+        }
+        Self { least: 0, greatest: d - 1 }
+    }
+}
+
+/// The range of `e` when each axis has the range that `axis` gives.
+pub fn range(e: &IndexExpr, axis: &impl Fn(AxisId) -> Interval) -> Interval {
+    range_without(e, usize::MAX, axis)
+}
+
+/// The range of `e` without its term of number `skip`.
+pub fn range_without(e: &IndexExpr, skip: usize, axis: &impl Fn(AxisId) -> Interval) -> Interval {
+    let start = Interval::point(i128::from(e.constant));
+    let terms = e.terms.iter().enumerate().filter(|(n, _)| *n != skip);
+    terms.fold(start, |sum, (_, (coefficient, atom))| {
+        sum.plus(atom_range(atom, axis).times(*coefficient))
+    })
+}
+
+fn atom_range(atom: &Atom, axis: &impl Fn(AxisId) -> Interval) -> Interval {
+    match atom {
+        Atom::Axis(a) => axis(*a),
+        Atom::FloorDiv(e, divisor) => range(e, axis).floor_div(*divisor),
+        Atom::Mod(e, divisor) => range(e, axis).modulo(*divisor),
+    }
+}
+
+/// The range of `e` over a domain of these extents.
+pub fn range_over(e: &IndexExpr, extents: &[u64]) -> Interval {
+    range(e, &|axis: AxisId| Interval::of_extent(extents[axis.0 as usize]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(n: u32) -> IndexExpr {
+        IndexExpr::axis(AxisId(n))
+    }
+
+    #[test]
+    fn ranges_contain_exactly_the_values_of_one_letter() {
+        for extent in 1..9u64 {
+            for (factor, constant, divisor) in [(1, 0, 3), (-2, 5, 4), (3, -7, 2), (2, 6, 8)] {
+                let e =
+                    axis(0).times(factor).unwrap().plus(&IndexExpr::constant(constant)).unwrap();
+                for e in [e.clone(), e.clone().floor_div(divisor)] {
+                    let values: Vec<i64> = (0..extent as i64).map(|x| e.eval(&[x])).collect();
+                    let r = range_over(&e, &[extent]);
+                    assert_eq!(r.least, i128::from(*values.iter().min().unwrap()));
+                    assert_eq!(r.greatest, i128::from(*values.iter().max().unwrap()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_remainder_within_one_period_keeps_its_range() {
+        let e = axis(0).plus(&IndexExpr::constant(4)).unwrap().modulo(4);
+        assert_eq!(range_over(&e, &[3]), Interval { least: 0, greatest: 2 });
+        assert_eq!(range_over(&e, &[5]), Interval { least: 0, greatest: 3 });
+    }
+
+    #[test]
+    fn an_empty_letter_counts_as_zero() {
+        assert_eq!(range_over(&axis(0), &[0]), Interval::point(0));
+    }
+}

@@ -1,0 +1,250 @@
+//! One index expression → a program of one statement.
+
+mod arith;
+mod elements;
+mod extents;
+mod functions;
+mod letters;
+mod output;
+mod value;
+
+pub use elements::{Verb, Why};
+pub use functions::literal_types;
+pub use letters::ExtentNames;
+
+use crate::core::{Access, Array, ArrayId, AxisId, IndexExpr, Program, Statement, TypeTerm};
+use crate::limits::MAX_RANK;
+use crate::sink::Sink;
+use arith::Lowering;
+use elements::{Elements, ValueType};
+use ijk_syntax::ast::{self, Body, Compound, Operand, Position};
+use ijk_syntax::{Diagnostic, Function, Span};
+use ijk_types::{DType, Literal, TypeSet};
+use letters::{Letters, Place};
+
+/// An index expression as a program, and what determines its types.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// Inputs are the index operands; the one output is what its one statement defines. Its
+    /// `source` and `extent_names` are empty: names count in those of the whole text.
+    pub program: Program,
+    /// What narrows the element type of the operands.
+    pub operand_why: Why,
+    /// What gives the result its type.
+    pub result_why: Why,
+}
+
+/// An operand, lowered.
+enum Lowered {
+    Access(Access),
+    Number(Literal, Span),
+}
+
+/// The parts of an expression as it is meant: `@tanh(ij)` is `@tanh ij`.
+struct Shape<'a> {
+    outer: Option<(Function, Span)>,
+    inner: Option<(Function, Span)>,
+    operands: &'a [Operand],
+}
+
+impl<'a> Shape<'a> {
+    fn of(expr: &'a ast::IndexExpr) -> Self {
+        let operands = expr.body.operands();
+        let inner = match &expr.body {
+            Body::Operand(_) => None,
+            Body::Apply { function, symbol, .. } => Some((*function, *symbol)),
+        };
+        match (expr.outer, inner) {
+            (None, Some(function)) if operands.len() == 1 => {
+                Self { outer: Some(function), inner: None, operands }
+            }
+            (outer, inner) => Self { outer, inner, operands },
+        }
+    }
+}
+
+/// Lowers an index expression. Where it returns one, inputs, outputs, ranks and types are usable
+/// for checking the rest of the program even if errors were reported.
+pub fn lower(
+    expr: &ast::IndexExpr,
+    source: &str,
+    names: &mut ExtentNames,
+    sink: &mut Sink,
+) -> Option<Leaf> {
+    let shape = Shape::of(expr);
+    let arity_fits = check_arities(&shape, sink);
+    if !shape.operands.iter().any(|o| matches!(o, Operand::Index(_))) {
+        sink.reported_by_parser();
+        return None;
+    }
+    let mut letters = Letters::new(names);
+    let errors = sink.errors();
+    let (mut arrays, operands) = lower_operands(shape.operands, source, &mut letters, sink);
+    letters.place = Place::Output;
+    let out_index = lower_compound(&expr.output, None, source, &mut letters, sink);
+    if sink.errors() == errors {
+        extents::check(&operands, &letters, sink);
+    }
+    let errors = sink.errors();
+    let kind = if arity_fits { output::kind(expr, &shape, &letters, source, sink) } else { None };
+    let mut elements = Elements::new(source, first_operand_span(shape.operands));
+    let mut builder = value::Builder::new(&mut elements, &operands, &mut arrays, sink);
+    let reduce = kind.flatten();
+    let value_type = match arity_fits && errors == builder.sink.errors() {
+        true => builder.value(&shape, reduce.is_some(), source),
+        false => ValueType::Operand,
+    };
+    let nodes = builder.finish();
+    let value_type = match reduce {
+        Some(reducer) => output::reduced_type(reducer, &shape, value_type, &mut elements, sink),
+        None => value_type,
+    };
+    let (set, operand_why) = elements.finish();
+    let out = ArrayId(arrays.len() as u32);
+    arrays.push(Array {
+        rank: Some(expr.output.positions.len() as u32),
+        dtype: term(value_type),
+        span: expr.span.into(),
+    });
+    let statement = Statement {
+        out,
+        domain: letters.axes,
+        out_index,
+        init: output::init(reduce),
+        reduce,
+        value: nodes,
+        span: expr.span.into(),
+    };
+    let program = Program {
+        inputs: (0..out.0).map(ArrayId).collect(),
+        outputs: vec![out],
+        statements: vec![statement],
+        types: vec![set],
+        arrays,
+        ..Program::default()
+    };
+    let result_why = result_why(value_type, operand_why);
+    Some(Leaf { program, operand_why, result_why })
+}
+
+fn term(value: ValueType) -> TypeTerm {
+    match value {
+        ValueType::Operand => TypeTerm::Var(0),
+        ValueType::Real => TypeTerm::RealOf(0),
+        ValueType::Fixed(t, _) => TypeTerm::Fixed(t),
+    }
+}
+
+fn result_why(value: ValueType, operand: Why) -> Why {
+    match value {
+        ValueType::Fixed(t, span) => Why { span, set: TypeSet::only(t), verb: Verb::Gives },
+        _ => operand,
+    }
+}
+
+fn first_operand_span(operands: &[Operand]) -> Span {
+    operands.first().map_or(Span::default(), Operand::span)
+}
+
+fn check_arities(shape: &Shape, sink: &mut Sink) -> bool {
+    let outer = shape.outer.is_none_or(|(f, _)| check_arity(f, 1, sink));
+    let inner = shape.inner.is_none_or(|(f, span)| {
+        let fits = check_arity(f, shape.operands.len(), sink);
+        fits && check_inner(f, shape.operands.len(), span, sink)
+    });
+    outer && inner
+}
+
+fn check_arity(function: Function, given: usize, sink: &mut Sink) -> bool {
+    let (least, most) = function.operands();
+    let fits = (least..=most).contains(&given);
+    if !fits {
+        sink.reported_by_parser();
+    }
+    fits
+}
+
+fn check_inner(function: Function, given: usize, span: Span, sink: &mut Sink) -> bool {
+    if given != 1 || functions::unary(function).is_some() {
+        return true;
+    }
+    let name = function.spelling();
+    let message = format!("`{name}` reduces, so it stands before the whole expression");
+    sink.push(Diagnostic::error(span, message));
+    false
+}
+
+fn lower_operands(
+    operands: &[Operand],
+    source: &str,
+    letters: &mut Letters,
+    sink: &mut Sink,
+) -> (Vec<Array>, Vec<Lowered>) {
+    let mut arrays = Vec::new();
+    let mut lowered = Vec::with_capacity(operands.len());
+    for operand in operands {
+        lowered.push(match operand {
+            Operand::Number(number, span) => Lowered::Number(literal(*number), *span),
+            Operand::Index(compound) => {
+                let array = ArrayId(arrays.len() as u32);
+                arrays.push(operand_array(compound));
+                let index = lower_compound(compound, Some(array), source, letters, sink);
+                Lowered::Access(Access { array, index, span: compound.span.into() })
+            }
+        });
+    }
+    (arrays, lowered)
+}
+
+fn literal(number: ast::Number) -> Literal {
+    match number {
+        ast::Number::Integer(n) => Literal::Integer(n),
+        ast::Number::Float(x) => Literal::Float(x),
+    }
+}
+
+fn operand_array(compound: &Compound) -> Array {
+    let rank = Some(compound.positions.len() as u32);
+    Array { rank, dtype: TypeTerm::Var(0), span: compound.span.into() }
+}
+
+/// The index expressions of a compound index; of an operand's, which array it indexes.
+fn lower_compound(
+    compound: &Compound,
+    operand: Option<ArrayId>,
+    source: &str,
+    letters: &mut Letters,
+    sink: &mut Sink,
+) -> Vec<IndexExpr> {
+    if compound.positions.len() > MAX_RANK {
+        let rank = compound.positions.len();
+        let message = format!("an index of {rank} positions: arrays have at most {MAX_RANK} axes");
+        sink.push(Diagnostic::error(compound.span, message));
+    }
+    let position = |(n, position): (usize, &Position)| match position {
+        Position::Letter(letter) => {
+            letters.place = match operand {
+                Some(array) => Place::OperandAxis(array, n as u32),
+                None => Place::Output,
+            };
+            IndexExpr::axis(letters.occurrence(letter, sink))
+        }
+        Position::Bracket(arith, span) => {
+            letters.place = operand.map_or(Place::Output, |_| Place::OperandBracket);
+            let mut lowering = Lowering { letters, sink, source };
+            lowering.bracket(arith, *span).unwrap_or_default()
+        }
+    };
+    compound.positions.iter().take(MAX_RANK).enumerate().map(position).collect()
+}
+
+/// Whether a compound index is one letter, and which axis that is.
+fn lone_letter(access: &Access, letters_alone: bool) -> Option<AxisId> {
+    match &access.index[..] {
+        [e] if letters_alone => e.as_axis(),
+        _ => None,
+    }
+}
+
+/// The element type of positions.
+const POSITION: DType = DType::I64;

@@ -1,0 +1,186 @@
+//! Whether an index expression maps or reduces.
+
+use super::arith::{divides, for_each_letter};
+use super::elements::{Elements, ValueType};
+use super::functions::{binary, reducer};
+use super::letters::{Letters, Use};
+use super::{POSITION, Shape};
+use crate::core::Init;
+use crate::sink::Sink;
+use crate::text::slice;
+use ijk_syntax::ast::{self, Operand, Position};
+use ijk_syntax::{Diagnostic, Span};
+use ijk_types::{Reducer, ResultType, TypeSet};
+
+/// What a reduction, or a map, starts from.
+pub fn init(reducer: Option<Reducer>) -> Init {
+    match reducer {
+        Some(Reducer::Monoid(monoid)) => Init::Identity(monoid),
+        _ => Init::Zero,
+    }
+}
+
+/// `Some(None)` maps, `Some(Some(reducer))` reduces; `None` after an error.
+pub fn kind(
+    expr: &ast::IndexExpr,
+    shape: &Shape,
+    letters: &Letters,
+    source: &str,
+    sink: &mut Sink,
+) -> Option<Option<Reducer>> {
+    let dropped: Vec<(&str, Use)> = dropped(letters);
+    let reducer = shape.outer.and_then(|(function, span)| Some((reducer(function)?, span)));
+    match reducer {
+        Some((Reducer::ArgMax | Reducer::ArgMin, span)) => {
+            let fits = check_arg(expr, shape, &dropped, span, sink);
+            fits.then_some(reducer.map(|(r, _)| r))
+        }
+        Some((reducer, _)) if !dropped.is_empty() || folds(expr) => Some(Some(reducer)),
+        Some(_) => Some(None),
+        None if dropped.is_empty() => Some(None),
+        None => {
+            report_dropped(expr, shape, &dropped, source, sink);
+            None
+        }
+    }
+}
+
+fn dropped<'a>(letters: &'a Letters) -> Vec<(&'a str, Use)> {
+    let pairs = letters.axes.iter().zip(&letters.uses);
+    let missing = pairs.filter(|(_, uses)| uses.in_operand && !uses.in_output);
+    missing.map(|(axis, uses)| (axis.name.as_str(), *uses)).collect()
+}
+
+/// Whether points that no letter tells apart may fall on one element: some output bracket holds
+/// two letters, a division or a remainder.
+fn folds(expr: &ast::IndexExpr) -> bool {
+    expr.output.positions.iter().any(|position| match position {
+        Position::Letter(_) => false,
+        Position::Bracket(arith, _) => {
+            let mut letters = Vec::new();
+            for_each_letter(arith, &mut |letter| letters.push(letter.name));
+            letters.sort_unstable();
+            letters.dedup();
+            letters.len() > 1 || divides(arith)
+        }
+    })
+}
+
+fn check_arg(
+    expr: &ast::IndexExpr,
+    shape: &Shape,
+    dropped: &[(&str, Use)],
+    span: Span,
+    sink: &mut Sink,
+) -> bool {
+    let name = shape.outer.map_or("", |(function, _)| function.spelling());
+    if folds(expr) {
+        let message = format!("the output of `{name}` must tell its points apart: plain letters");
+        sink.push(Diagnostic::error(expr.output.span, message));
+        return false;
+    }
+    if dropped.len() == 1 {
+        return true;
+    }
+    let what = match dropped {
+        [] => "none is".to_string(),
+        more => format!("{} are", list(more)),
+    };
+    let message =
+        format!("`{name}` gives positions along exactly one dropped letter; {what} dropped");
+    sink.push(Diagnostic::error(span, message));
+    false
+}
+
+fn list(letters: &[(&str, Use)]) -> String {
+    let quoted: Vec<String> = letters.iter().map(|(name, _)| format!("`{name}`")).collect();
+    match &quoted[..] {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cold]
+fn report_dropped(
+    expr: &ast::IndexExpr,
+    shape: &Shape,
+    dropped: &[(&str, Use)],
+    source: &str,
+    sink: &mut Sink,
+) {
+    let noun = if dropped.len() == 1 { "letter" } else { "letters" };
+    let letters = list(dropped);
+    let body = body_text(shape, source);
+    let output = slice(source, expr.output.span);
+    let offers = offers(shape, &body, output);
+    let why = match (shape.outer, shape.inner) {
+        (Some((function, _)), _) => format!("`{}` does not reduce", function.spelling()),
+        (None, Some(_)) => "which function folds them is not said".to_string(),
+        (None, None) => "nothing says how to fold them".to_string(),
+    };
+    let message = format!("{noun} {letters} dropped from the output: {why}");
+    let mut diagnostic = Diagnostic::error(dropped[0].1.first, message).with_label("dropped");
+    for (name, uses) in &dropped[1..] {
+        diagnostic = diagnostic.with_related(uses.first, format!("`{name}` too"));
+    }
+    for (what, text) in offers {
+        diagnostic = diagnostic.with_fix(format!("{what}: `{text}`"), expr.span, text);
+    }
+    sink.push(diagnostic);
+}
+
+/// The sentences and texts of expressions that might have been meant.
+fn offers(shape: &Shape, body: &str, output: &str) -> Vec<(&'static str, String)> {
+    let fold = |symbol: &str| match (shape.outer, shape.inner) {
+        (Some((outer, _)), None) => {
+            let space = if outer.is_symbol() { "" } else { " " };
+            format!("{symbol}({}{space}{body})~{output}", outer.spelling())
+        }
+        (_, None) => format!("{symbol}{body}~{output}"),
+        _ => format!("{symbol}({body})~{output}"),
+    };
+    let mut offers = Vec::new();
+    match (shape.outer, shape.inner) {
+        (Some((outer, _)), Some(_)) => {
+            let all = format!("{}({body})~ijk", outer.spelling());
+            offers
+                .push(("keep all letters and reduce after it, as in", format!("{all} . +ijk~ij")));
+        }
+        (_, Some((inner, _))) if inner.reduces() && inner.spelling() != "+" => {
+            offers.push(("to sum", fold("+")));
+            offers.push(("to fold by the expression's own operator", fold(inner.spelling())));
+        }
+        _ => offers.push(("to sum", fold("+"))),
+    }
+    offers
+}
+
+fn body_text(shape: &Shape, source: &str) -> String {
+    let texts: Vec<&str> =
+        shape.operands.iter().map(|o: &Operand| slice(source, o.span())).collect();
+    match (shape.inner, &texts[..]) {
+        (None, _) => texts.concat(),
+        (Some((f, _)), [left, right]) if binary(f).is_some() => {
+            let space = if f.is_symbol() { "" } else { " " };
+            format!("{left}{space}{}{space}{right}", f.spelling())
+        }
+        (Some((f, _)), _) => format!("{}({})", f.spelling(), texts.join(",")),
+    }
+}
+
+/// The type of a reduction of values.
+pub fn reduced_type(
+    reducer: Reducer,
+    shape: &Shape,
+    value: ValueType,
+    elements: &mut Elements,
+    sink: &mut Sink,
+) -> ValueType {
+    let span = shape.outer.map_or(Span::default(), |(_, span)| span);
+    let (accepts, result) = match reducer {
+        Reducer::Monoid(monoid) => (monoid.op().accepts(), ResultType::Same),
+        Reducer::ArgMax | Reducer::ArgMin => (TypeSet::ORDERED, ResultType::Fixed(POSITION)),
+    };
+    elements.apply(span, accepts, result, value, sink)
+}

@@ -1,0 +1,106 @@
+//! Signatures of bindings, instantiated anew at each use.
+
+use crate::infer::{Infer, KnownRank, RankVar, TypeVar};
+use crate::leaf::Why;
+use crate::sig::{Port, Sig};
+use crate::signature::{self, Rank, Signature};
+use crate::terms::Terms;
+use ijk_types::TypeSet;
+use std::collections::HashMap;
+
+/// A closed signature: variables count within it.
+#[derive(Clone, Debug, Default)]
+pub struct Scheme {
+    inputs: Vec<(u32, u32)>,
+    outputs: Vec<(u32, u32)>,
+    ranks: Vec<Option<KnownRank>>,
+    types: Vec<(TypeSet, Why, Option<u32>)>,
+    statements: u64,
+    visits: u64,
+}
+
+impl Scheme {
+    /// Closes over what is known of a signature.
+    pub fn close(infer: &mut Infer, sig: &Sig) -> Self {
+        let mut scheme = Self { statements: sig.statements, visits: sig.visits, ..Self::default() };
+        let mut ids = Ids::default();
+        scheme.inputs = sig.inputs.iter().map(|p| scheme.port(infer, &mut ids, *p)).collect();
+        scheme.outputs = sig.outputs.iter().map(|p| scheme.port(infer, &mut ids, *p)).collect();
+        scheme
+    }
+
+    fn port(&mut self, infer: &mut Infer, ids: &mut Ids, port: Port) -> (u32, u32) {
+        let root = infer.rank_root(port.rank);
+        let rank = *ids.ranks.entry(root.0).or_insert_with(|| {
+            self.ranks.push(infer.known_rank(root));
+            self.ranks.len() as u32 - 1
+        });
+        (rank, self.element(infer, ids, port.element))
+    }
+
+    fn element(&mut self, infer: &mut Infer, ids: &mut Ids, v: TypeVar) -> u32 {
+        let root = infer.type_root(v);
+        if let Some(id) = ids.types.get(&root.0) {
+            return *id;
+        }
+        let id = self.types.len() as u32;
+        let (set, why) = infer.types_of(root);
+        self.types.push((set, why, None));
+        ids.types.insert(root.0, id);
+        if let Some(real) = infer.known_real(root) {
+            let real = self.element(infer, ids, real);
+            self.types[id as usize].2 = Some(real);
+        }
+        id
+    }
+
+    /// Inputs, outputs and variables to be looked at in one use.
+    pub fn weight(&self) -> u64 {
+        (self.inputs.len() + self.outputs.len() + self.types.len()) as u64
+    }
+
+    /// A use of it.
+    pub fn instantiate(&self, infer: &mut Infer) -> Sig {
+        let ranks: Vec<RankVar> = self.ranks.iter().map(|known| infer.rank(*known)).collect();
+        let types: Vec<TypeVar> =
+            self.types.iter().map(|(set, why, _)| infer.element(*set, *why)).collect();
+        for (v, (_, _, real)) in types.iter().zip(&self.types) {
+            if let Some(real) = real {
+                let own = infer.real_of(*v);
+                // The sets have been made to agree when they were closed over.
+                let _ = infer.unify_types(types[*real as usize], own);
+            }
+        }
+        let port = |(rank, element): &(u32, u32)| Port {
+            rank: ranks[*rank as usize],
+            element: types[*element as usize],
+        };
+        Sig {
+            inputs: self.inputs.iter().map(port).collect(),
+            outputs: self.outputs.iter().map(port).collect(),
+            statements: self.statements,
+            visits: self.visits,
+        }
+    }
+
+    /// As the user sees it.
+    pub fn signature(&self) -> Signature {
+        let mut infer = Infer::default();
+        let sig = self.instantiate(&mut infer);
+        let inputs: Vec<TypeVar> = sig.inputs.iter().map(|port| port.element).collect();
+        let mut terms = Terms::new(&mut infer, inputs.into_iter());
+        let mut port = |(id, port): (&(u32, u32), &Port)| signature::Port {
+            rank: self.ranks[id.0 as usize].map_or(Rank::Var(id.0), |(rank, _)| Rank::Fixed(rank)),
+            dtype: terms.of(&mut infer, port.element),
+        };
+        let inputs = self.inputs.iter().zip(&sig.inputs).map(&mut port).collect();
+        let outputs = self.outputs.iter().zip(&sig.outputs).map(&mut port).collect();
+        Signature { inputs, outputs, types: terms.types, same_real: terms.same_real }
+    }
+}
+
+#[derive(Default)]
+struct Ids {
+    ranks: HashMap<u32, u32>,
+    types: HashMap<u32, u32>,
+}

@@ -1,0 +1,295 @@
+//! Signatures of components while they are checked, and what combinators do to them.
+
+use crate::core::{Program, TypeTerm};
+use crate::infer::{Infer, RankConflict, RankVar, TypeConflict, TypeVar};
+use crate::leaf::{Verb, Why};
+use crate::limits::{MAX_PORTS, MAX_STATEMENTS, MAX_VISITS};
+use crate::sink::Sink;
+use crate::text::{count, quote, slice};
+use ijk_syntax::{Diagnostic, Span};
+use ijk_types::TypeSet;
+
+/// An input or output.
+#[derive(Clone, Copy, Debug)]
+pub struct Port {
+    /// Its rank.
+    pub rank: RankVar,
+    /// Its element type.
+    pub element: TypeVar,
+}
+
+/// Inputs, outputs and the size of what a component expands to.
+#[derive(Clone, Debug, Default)]
+pub struct Sig {
+    /// What it takes.
+    pub inputs: Vec<Port>,
+    /// What it gives.
+    pub outputs: Vec<Port>,
+    /// How many statements it expands to.
+    pub statements: u64,
+    /// How many components expanding it visits.
+    pub visits: u64,
+}
+
+/// Where a combinator stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// Its symbol.
+    pub symbol: Span,
+    /// What feeds, or the left operand.
+    pub left: Span,
+    /// What is fed, or the right operand.
+    pub right: Span,
+    /// Whether left and right need parentheses elsewhere.
+    pub grouped: [bool; 2],
+}
+
+/// The signature of a lowered program; for an index expression with what determines its types.
+pub fn of_program(infer: &mut Infer, program: &Program, whys: Option<(Why, Why)>) -> Sig {
+    let mut ports = Vec::with_capacity(program.arrays.len());
+    let types: Vec<TypeVar> = (program.types.iter())
+        .map(|set| {
+            let why = whys.map(|(operand, _)| operand);
+            infer.element(*set, why.unwrap_or(Why { set: *set, ..Why::any(Span::default()) }))
+        })
+        .collect();
+    link_reals(infer, program, &types);
+    for array in &program.arrays {
+        let span = array.span.into();
+        let rank = infer.rank(array.rank.map(|rank| (rank, span)));
+        let element = element(infer, array.dtype, &types, whys.map(|w| w.1), span);
+        ports.push(Port { rank, element });
+    }
+    let pick = |ids: &[crate::core::ArrayId]| ids.iter().map(|id| ports[id.0 as usize]).collect();
+    let statements = program.statements.len() as u64;
+    let (inputs, outputs) = (pick(&program.inputs), pick(&program.outputs));
+    Sig { inputs, outputs, statements, visits: 1 }
+}
+
+/// Ties types whose real parts are of one type.
+pub fn link_reals(infer: &mut Infer, program: &Program, types: &[TypeVar]) {
+    for (a, b) in &program.same_real {
+        let (a, b) = (infer.real_of(types[*a as usize]), infer.real_of(types[*b as usize]));
+        // A program's own types never conflict.
+        let _ = infer.unify_types(a, b);
+    }
+}
+
+/// The variable of a type term.
+pub fn element(
+    infer: &mut Infer,
+    term: TypeTerm,
+    types: &[TypeVar],
+    why: Option<Why>,
+    span: Span,
+) -> TypeVar {
+    match term {
+        TypeTerm::Var(v) => types[v as usize],
+        TypeTerm::RealOf(v) => infer.real_of(types[v as usize]),
+        TypeTerm::Fixed(t) => {
+            let set = TypeSet::only(t);
+            let known = Why { span, set, verb: Verb::Gives };
+            infer.element(set, why.filter(|w| w.set == set).unwrap_or(known))
+        }
+    }
+}
+
+impl Sig {
+    /// `I`.
+    pub fn identity(infer: &mut Infer, span: Span) -> Self {
+        let port =
+            Port { rank: infer.rank(None), element: infer.element(TypeSet::ALL, Why::any(span)) };
+        Self { inputs: vec![port], outputs: vec![port], statements: 0, visits: 1 }
+    }
+
+    fn grown(mut self, other_statements: u64, other_visits: u64) -> Self {
+        self.statements = self.statements.saturating_add(other_statements);
+        self.visits = self.visits.saturating_add(other_visits).saturating_add(1);
+        self
+    }
+}
+
+/// Checks combinators.
+pub struct Combine<'a> {
+    /// The variables.
+    pub infer: &'a mut Infer,
+    /// Where errors go.
+    pub sink: &'a mut Sink,
+    /// The program's text.
+    pub source: &'a str,
+}
+
+impl Combine<'_> {
+    /// The outputs of `left` feed the first inputs of `right`. `reverse` tells that the source has
+    /// them in the order a reader of compositions would expect to be the other one.
+    pub fn chain(&mut self, left: Sig, right: Sig, site: Site, written_chain: bool) -> Option<Sig> {
+        let fed = left.outputs.len();
+        if fed > right.inputs.len() {
+            self.report_chain_arity(&left, &right, site, written_chain);
+            return None;
+        }
+        let turned = written_chain && fits(self.infer, &right, &left);
+        let mut ok = true;
+        for n in 0..fed {
+            let what = format!("output {} of the left feeds input {} of the right", n + 1, n + 1);
+            ok &= self.connect(left.outputs[n], right.inputs[n], site, &what, turned);
+        }
+        let mut sig = left.grown(right.statements, right.visits);
+        sig.inputs.extend_from_slice(&right.inputs[fed..]);
+        sig.outputs = right.outputs;
+        self.bounded(sig, site.symbol).filter(|_| ok)
+    }
+
+    /// Both take the same first inputs.
+    pub fn fanout(&mut self, left: Sig, right: Sig, site: Site) -> Option<Sig> {
+        let shared = left.inputs.len().min(right.inputs.len());
+        let mut ok = true;
+        for n in 0..shared {
+            let what = format!("input {} is shared", n + 1);
+            ok &= self.connect(left.inputs[n], right.inputs[n], site, &what, false);
+        }
+        let mut sig = left.grown(right.statements, right.visits);
+        sig.inputs.extend_from_slice(&right.inputs[shared..]);
+        sig.outputs.extend(right.outputs);
+        self.bounded(sig, site.symbol).filter(|_| ok)
+    }
+
+    /// Side by side.
+    pub fn pair(&mut self, left: Sig, right: Sig, site: Site) -> Option<Sig> {
+        let mut sig = left.grown(right.statements, right.visits);
+        sig.inputs.extend(right.inputs);
+        sig.outputs.extend(right.outputs);
+        self.bounded(sig, site.symbol)
+    }
+
+    /// The first two inputs change places.
+    pub fn swap(&mut self, of: Sig, span: Span) -> Option<Sig> {
+        if of.inputs.len() < 2 {
+            let message = "`~` swaps the first two inputs, but this has only one";
+            let hint = "`~` before an expression is the swap; an index expression's own `~` stands before its output";
+            self.sink
+                .push(Diagnostic::error(span, message).with_label("takes 1 input").with_hint(hint));
+            return None;
+        }
+        let mut sig = of.grown(0, 0);
+        sig.inputs.swap(0, 1);
+        Some(sig)
+    }
+
+    fn bounded(&mut self, sig: Sig, symbol: Span) -> Option<Sig> {
+        let ports = sig.inputs.len().max(sig.outputs.len());
+        let message = if ports > MAX_PORTS {
+            let which = if ports == sig.inputs.len() { "inputs" } else { "outputs" };
+            format!("this has {ports} {which}; at most {MAX_PORTS} are allowed")
+        } else if sig.statements > MAX_STATEMENTS {
+            format!("the program expands to more than {MAX_STATEMENTS} index expressions")
+        } else if sig.visits > MAX_VISITS {
+            format!("the program expands to more than {MAX_VISITS} components")
+        } else {
+            return Some(sig);
+        };
+        self.sink.push(Diagnostic::error(symbol, message));
+        None
+    }
+
+    fn connect(&mut self, from: Port, to: Port, site: Site, what: &str, turned: bool) -> bool {
+        if let Err(conflict) = self.infer.unify_ranks(from.rank, to.rank) {
+            self.report_ranks(conflict, site, what, turned);
+            return false;
+        }
+        if let Err(conflict) = self.infer.unify_types(from.element, to.element) {
+            self.report_types(conflict, site, what);
+            return false;
+        }
+        true
+    }
+
+    #[cold]
+    fn report_ranks(&mut self, conflict: RankConflict, site: Site, what: &str, turned: bool) {
+        let RankConflict((left, at), (right, to)) = conflict;
+        let message = format!(
+            "ranks differ: {} has rank {left}, but {} has rank {right} ({what})",
+            quote(self.source, at, "one"),
+            quote(self.source, to, "the other")
+        );
+        let labels = (format!("rank {left}"), format!("rank {right}"));
+        let diagnostic = place(message, site, (at, labels.0), (to, labels.1));
+        let diagnostic = if turned { self.hint_reverse(diagnostic, site) } else { diagnostic };
+        self.sink.push(diagnostic);
+    }
+
+    #[cold]
+    fn report_types(&mut self, conflict: TypeConflict, site: Site, what: &str) {
+        let TypeConflict(left, right) = conflict;
+        let (l, r) = (left.describe(self.source), right.describe(self.source));
+        let message = format!("no element type fits: {l}, but {r} ({what})");
+        let labels = (format!("{}", left.set), format!("{}", right.set));
+        self.sink.push(place(message, site, (left.span, labels.0), (right.span, labels.1)));
+    }
+
+    #[cold]
+    fn report_chain_arity(&mut self, left: &Sig, right: &Sig, site: Site, written_chain: bool) {
+        let (gives, takes) = (left.outputs.len(), right.inputs.len());
+        let (feeds, fed) = if written_chain { ("left", "right") } else { ("right", "left") };
+        let message = format!(
+            "the {feeds} gives {}, but the {fed} takes only {}",
+            count(gives, "output"),
+            count(takes, "input")
+        );
+        let diagnostic = Diagnostic::error(site.symbol, message)
+            .with_related(site.left, format!("gives {gives}"))
+            .with_related(site.right, format!("takes {takes}"));
+        let turned = written_chain && fits(self.infer, right, left);
+        let diagnostic = if turned { self.hint_reverse(diagnostic, site) } else { diagnostic };
+        self.sink.push(diagnostic);
+    }
+
+    fn hint_reverse(&self, diagnostic: Diagnostic, site: Site) -> Diagnostic {
+        let (left, right) = (slice(self.source, site.left), slice(self.source, site.right));
+        let parenthesise = |text: &str, grouped: bool| match grouped {
+            true => format!("({text})"),
+            false => text.to_string(),
+        };
+        let short = |text: &str| !text.is_empty() && text.len() <= 40 && !text.contains('\n');
+        if !short(left) || !short(right) {
+            return diagnostic.with_hint(
+                "`.` chains left to right; did you mean the other order, or `<<` for compose?",
+            );
+        }
+        let left = parenthesise(left, site.grouped[0]);
+        let right = parenthesise(right, site.grouped[1]);
+        let message = format!(
+            "`.` chains left to right; did you mean `{right} . {left}` (or `{left} << {right}`)?"
+        );
+        if site.grouped != [false, false] {
+            return diagnostic.with_hint(message);
+        }
+        diagnostic.with_fix(message, site.left.to(site.right), format!("{right} . {left}"))
+    }
+}
+
+/// Whether chaining would fit, as far as arity and ranks tell; nothing is unified.
+fn fits(infer: &mut Infer, left: &Sig, right: &Sig) -> bool {
+    let mut ranks = left.outputs.iter().zip(&right.inputs).map(|(from, to)| {
+        match (infer.known_rank(from.rank), infer.known_rank(to.rank)) {
+            (Some((a, _)), Some((b, _))) => a == b,
+            _ => true,
+        }
+    });
+    left.outputs.len() <= right.inputs.len() && ranks.all(|same| same)
+}
+
+/// A conflict at the right operand, with the left one and the definitions beside it.
+fn place(message: String, site: Site, left: (Span, String), right: (Span, String)) -> Diagnostic {
+    let within = |inner: Span, outer: Span| outer.start <= inner.start && inner.end <= outer.end;
+    let at = if within(right.0, site.right) { right.0 } else { site.right };
+    let mut diagnostic = Diagnostic::error(at, message).with_label(right.1.clone());
+    let from = if within(left.0, site.left) { left.0 } else { site.left };
+    diagnostic = diagnostic.with_related(from, left.1.clone());
+    for (used, (definition, label)) in [(from, left), (at, right)] {
+        if used != definition {
+            diagnostic = diagnostic.with_related(definition, label);
+        }
+    }
+    diagnostic
+}

@@ -1,0 +1,40 @@
+//! The program's text in messages.
+
+use ijk_syntax::Span;
+
+/// The text a span covers; empty where the span does not fit the source.
+pub fn slice(source: &str, span: Span) -> &str {
+    source.get(span.start as usize..span.end as usize).unwrap_or("")
+}
+
+/// The text a span covers in backquotes, shortened where it is long or has several lines;
+/// `otherwise` where there is none.
+pub fn quote(source: &str, span: Span, otherwise: &str) -> String {
+    let text = slice(source, span);
+    if text.is_empty() {
+        return otherwise.to_string();
+    }
+    let line = text.lines().next().unwrap_or("");
+    if line.len() == text.len() && text.chars().count() <= 40 {
+        return format!("`{text}`");
+    }
+    let start: String = line.chars().take(36).collect();
+    format!("`{}…`", start.trim_end())
+}
+
+/// `1 input`, `2 inputs`.
+pub fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+impl From<Span> for crate::core::Span {
+    fn from(span: Span) -> Self {
+        Self { start: span.start, end: span.end }
+    }
+}
+
+impl From<crate::core::Span> for Span {
+    fn from(span: crate::core::Span) -> Self {
+        Self { start: span.start, end: span.end }
+    }
+}
