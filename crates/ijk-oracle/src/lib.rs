@@ -1,1 +1,19 @@
-//! ijk-oracle
+//! Literal evaluators of the ijk languages, and random programs to compare against them.
+//!
+//! * [`evaluate`] runs surface trees of i by the book: letters, domains, combinators. It shares
+//!   nothing with the lowering, so a wrong lowering cannot agree with itself.
+//! * [`interpret`] runs the core IR by the one sentence that gives it meaning.
+//! * [`random`] makes programs and data for property tests, from a seed.
+//!
+//! Clarity comes before speed everywhere.
+
+mod core;
+mod error;
+pub mod random;
+mod surface;
+mod value;
+
+pub use crate::core::interpret;
+pub use error::EvalError;
+pub use surface::{Bounded, Cell, Evaluation, evaluate, evaluate_bounded};
+pub use value::{Value, same_bits};

@@ -1,0 +1,136 @@
+//! Programs that people write, with random extents: they reach the planner's special cases more
+//! often than chance would.
+
+use super::Rng;
+use super::expression::Array;
+use ijk_types::DType;
+
+/// A program, the axes of its arguments as sums of letters (`i+k-1`), and whether integers and
+/// complex numbers will do.
+struct Idiom {
+    source: &'static str,
+    arguments: &'static [&'static str],
+    types: &'static [DType],
+}
+
+const REAL: &[DType] = &[DType::F32, DType::F64];
+const ORDERED: &[DType] = &[DType::F32, DType::F64, DType::I32, DType::I64];
+const NUMBER: &[DType] = &[DType::F32, DType::F64, DType::I32, DType::I64, DType::C64, DType::C128];
+const ANY: &[DType] =
+    &[DType::F32, DType::F64, DType::I32, DType::I64, DType::C64, DType::C128, DType::Bool];
+
+const IDIOMS: &[Idiom] = &[
+    Idiom { source: "ik*kj~ijk . +ijk~ij", arguments: &["i k", "k j"], types: ANY },
+    Idiom { source: "+(ik*kj)~ij", arguments: &["i k", "k j"], types: ANY },
+    Idiom { source: "+(ki*jk)~ji", arguments: &["k i", "j k"], types: ANY },
+    Idiom { source: "+(bik*bkj)~bij", arguments: &["b i k", "b k j"], types: ANY },
+    Idiom { source: "<(ik+kj)~ij", arguments: &["i k", "k j"], types: ORDERED },
+    Idiom { source: ">(ik*kj)~ij", arguments: &["i k", "k j"], types: ORDERED },
+    Idiom { source: ">(ik<kj)~ij", arguments: &["i k", "k j"], types: ORDERED },
+    Idiom { source: "ik-jk~ijk . ijk^2~ijk . +ijk~ij", arguments: &["i k", "j k"], types: NUMBER },
+    Idiom {
+        source: "ik*kj~ijk . +ijk~ij . ij+j~ij . ij>0~ij",
+        arguments: &["i k", "k j", "j"],
+        types: ORDERED,
+    },
+    Idiom { source: "(+(ik*k)~i) . i*i~i", arguments: &["i k", "k", "i"], types: ANY },
+    Idiom { source: "[i+k]*k~ik . +ik~i", arguments: &["i+k", "k"], types: ANY },
+    Idiom { source: "+([2*i+k]*k)~i", arguments: &["i+i+k", "k"], types: ANY },
+    Idiom {
+        source: "+(b[h+y][w+x]c*yxcd)~bhwd",
+        arguments: &["b h+y w+x c", "y x c d"],
+        types: ANY,
+    },
+    Idiom { source: "(I & +i~.) . i/.~i", arguments: &["i"], types: REAL },
+    Idiom { source: "(I & +ij~i) . ij/i~ij", arguments: &["i j"], types: REAL },
+    Idiom {
+        source: "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij",
+        arguments: &["i j"],
+        types: REAL,
+    },
+    Idiom {
+        source: "softmax: (I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij\n\
+                 +(id*jd)~ij . softmax . +(ij*jd)~id",
+        arguments: &["i d", "j d", "j e"],
+        types: REAL,
+    },
+    Idiom {
+        source: "(I & +ij~i) . ij-i~ij . (I & (ij*ij~ij . +ij~i . @sqrt i~i)) . ij/i~ij",
+        arguments: &["i j"],
+        types: REAL,
+    },
+    Idiom { source: "+ij~i . (I & I) . i*i~i", arguments: &["i j"], types: ANY },
+    Idiom { source: "+ijk~ij . +ij~.", arguments: &["i j k"], types: ANY },
+    Idiom { source: "@argmax ij~i", arguments: &["i j"], types: ORDERED },
+    Idiom { source: "+ii~.", arguments: &["i i"], types: ANY },
+    Idiom { source: "i~ii", arguments: &["i"], types: ANY },
+    Idiom { source: "ij~ji . ij~ji", arguments: &["i j"], types: ANY },
+    Idiom { source: "+(i*j)~[i+j]", arguments: &["i", "j"], types: ANY },
+    Idiom { source: "+i~[i%3]", arguments: &["i"], types: ANY },
+    Idiom { source: "ij~[4*i+j{4}]", arguments: &["i 4"], types: ANY },
+    Idiom { source: "[4*i+j{4}]~ij", arguments: &["4i"], types: ANY },
+    Idiom {
+        source: "ij @lt j~ij . @where(ij,ij,ij)~ij",
+        arguments: &["i j", "j", "i j", "i j"],
+        types: ORDERED,
+    },
+    Idiom { source: "abcd*eb~abcde . +abcde~aecd", arguments: &["a b c d", "e b"], types: ANY },
+    Idiom { source: "+(ik*kj)~ij . +(ik*kj)~ij", arguments: &["i k", "k j", "j l"], types: ANY },
+    Idiom {
+        source: "ik*jk~ijk . +ijk~ij . ij/10~ij . ^ij~ij",
+        arguments: &["i k", "j k"],
+        types: REAL,
+    },
+    Idiom {
+        source: "@tanh ij~ij . @gelu ij~ij . @sigmoid ij~ij",
+        arguments: &["i j"],
+        types: REAL,
+    },
+    Idiom { source: "ij*ij~ij . +ij~j", arguments: &["i j", "i j"], types: ANY },
+    Idiom { source: "-(i-j)~ij . @abs ij~ij . <ij~i", arguments: &["i", "j"], types: ORDERED },
+];
+
+/// A random idiom with the arguments it takes.
+pub(crate) fn idiom(rng: &mut Rng, most_points: usize) -> Option<(&'static str, Vec<Array>)> {
+    let idiom = rng.pick(IDIOMS);
+    let t = *rng.pick(idiom.types);
+    let least = most_points as f64;
+    let side = least.powf(1.0 / 3.0).min(90.0) as usize;
+    let extents: Vec<usize> = (0..26).map(|_| extent(rng, side.max(2))).collect();
+    let product: usize = letters(idiom).iter().map(|&l| extents[l].max(1)).product();
+    let shape =
+        |axes: &&str| axes.split_whitespace().map(|axis| axis_extent(axis, &extents)).collect();
+    let mut arguments: Vec<Array> = idiom.arguments.iter().map(shape).map(|s| (t, s)).collect();
+    if idiom.source.starts_with("ij~[4") {
+        arguments[0].1[1] = 4;
+    }
+    (product <= most_points).then_some((idiom.source, arguments))
+}
+
+fn extent(rng: &mut Rng, side: usize) -> usize {
+    match rng.below(20) {
+        0 => 0,
+        1 | 2 => 1,
+        3..=8 => rng.between(1, side),
+        _ => rng.between(side / 2 + 1, side + side / 2),
+    }
+}
+
+fn letters(idiom: &Idiom) -> Vec<usize> {
+    let letter = |c: char| c.is_ascii_lowercase().then(|| c as usize - 'a' as usize);
+    let mut all: Vec<usize> =
+        idiom.arguments.iter().flat_map(|a| a.chars().filter_map(letter)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// `i+k` is an axis that a window of `k` slides along to give `i`; `4i` is four times `i`.
+fn axis_extent(axis: &str, extents: &[usize]) -> usize {
+    let of = |c: char| extents[c as usize - 'a' as usize];
+    if let Some(rest) = axis.strip_prefix('4') {
+        return rest.chars().next().map_or(4, |c| 4 * of(c));
+    }
+    let terms: Vec<usize> = axis.split('+').filter_map(|t| t.chars().next()).map(of).collect();
+    (terms.iter().sum::<usize>() + 1).saturating_sub(terms.len())
+}

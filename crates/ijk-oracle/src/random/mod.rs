@@ -1,0 +1,62 @@
+//! Random well-formed programs with shapes, layouts and data; and ill-formed ones.
+//!
+//! Everything depends on a seed alone.
+
+mod build;
+mod component;
+mod data;
+mod expression;
+mod idioms;
+mod print;
+mod rng;
+
+pub use data::{Flavour, Input, Layout, Strided};
+pub use print::print;
+pub use rng::Rng;
+
+use crate::Value;
+use expression::Array;
+
+/// A program with arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The program's text.
+    pub source: String,
+    /// Its arguments.
+    pub inputs: Vec<Input>,
+}
+
+impl Case {
+    /// The case of a seed. Nearly all are well-formed; the data may still divide by zero.
+    pub fn random(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        loop {
+            if let Some(case) = Self::attempt(&mut rng) {
+                return case;
+            }
+        }
+    }
+
+    fn attempt(rng: &mut Rng) -> Option<Self> {
+        let most_points = rng.weighted(&[(50, 256), (32, 4000), (17, 30_000), (1, 150_000)]);
+        let (source, arrays) = if rng.chance(0.12) {
+            let (source, arrays) = idioms::idiom(rng, most_points)?;
+            (source.to_owned(), arrays)
+        } else {
+            let (program, arrays) = component::program(rng, most_points)?;
+            (print(&program, Some(rng)), arrays)
+        };
+        let inputs = inputs(rng, &arrays);
+        Some(Self { source, inputs })
+    }
+
+    /// The arguments' elements.
+    pub fn values(&self) -> Vec<Value> {
+        self.inputs.iter().map(|input| input.value.clone()).collect()
+    }
+}
+
+fn inputs(rng: &mut Rng, arrays: &[Array]) -> Vec<Input> {
+    let flavour = Flavour::random(rng);
+    arrays.iter().map(|array| data::input(rng, array, flavour)).collect()
+}

@@ -1,0 +1,262 @@
+//! Surface trees as source text, in any of the spellings that mean the same.
+
+use super::Rng;
+use ijk_syntax::Function;
+use ijk_syntax::ast::{
+    Arith, ArithOp, Body, Combinator, Compound, Extent, IndexExpr, Item, Letter, NodeId, NodeKind,
+    Number, Operand, Position, Program,
+};
+use std::fmt::Write;
+
+/// The source of a program. With a generator, spelled at random; without one, plainly.
+pub fn print(program: &Program, rng: Option<&mut Rng>) -> String {
+    let mut printer = Printer { program, rng, out: String::new() };
+    for (at, item) in program.items.iter().enumerate() {
+        if at > 0 {
+            printer.separate(item);
+        }
+        printer.item(item);
+    }
+    printer.out.push('\n');
+    printer.out
+}
+
+struct Printer<'a> {
+    program: &'a Program,
+    rng: Option<&'a mut Rng>,
+    out: String,
+}
+
+/// How tightly a combinator binds; higher binds tighter.
+fn level(kind: &NodeKind) -> u8 {
+    match kind {
+        NodeKind::Combine { combinator: Combinator::Chain | Combinator::Compose, .. } => 0,
+        NodeKind::Combine { combinator: Combinator::Pair, .. } => 1,
+        NodeKind::Combine { combinator: Combinator::Fanout, .. } => 2,
+        _ => 3,
+    }
+}
+
+impl Printer<'_> {
+    fn chance(&mut self, probability: f64) -> bool {
+        self.rng.as_mut().is_some_and(|rng| rng.chance(probability))
+    }
+
+    fn space(&mut self, probability: f64) {
+        if self.chance(probability) {
+            self.out.push(' ');
+        }
+    }
+
+    /// What stands between two items. An item that starts with a sign could continue the one before.
+    fn separate(&mut self, next: &Item) {
+        let sign = next.name.is_none();
+        if sign || self.chance(0.2) {
+            self.out.push(';');
+        }
+        if self.chance(0.1) {
+            self.out.push_str(" # the next one");
+        }
+        self.out.push('\n');
+    }
+
+    fn item(&mut self, item: &Item) {
+        if let Some(name) = &item.name {
+            self.out.push_str(&name.text);
+            self.space(0.1);
+            self.out.push_str(": ");
+        }
+        self.node(item.value, 0);
+    }
+
+    fn node(&mut self, id: NodeId, least: u8) {
+        let node = self.program.node(id);
+        let parentheses = level(&node.kind) < least || self.chance(0.05);
+        if parentheses {
+            self.out.push('(');
+        }
+        match &node.kind {
+            NodeKind::Index(expr) => self.expression(expr),
+            NodeKind::Name(name) => self.out.push_str(name),
+            NodeKind::Identity => self.out.push('I'),
+            NodeKind::Swap(f) => {
+                self.out.push('~');
+                self.node(*f, 3);
+            }
+            NodeKind::Combine { combinator, left, right, .. } => {
+                self.node(*left, level(&node.kind));
+                self.combinator(*combinator);
+                self.node(*right, level(&node.kind) + 1);
+            }
+            NodeKind::Error => self.out.push('?'),
+        }
+        if parentheses {
+            self.out.push(')');
+        }
+    }
+
+    fn combinator(&mut self, combinator: Combinator) {
+        let symbol = match combinator {
+            Combinator::Chain if self.chance(0.3) => ">>",
+            Combinator::Chain => ".",
+            Combinator::Compose => "<<",
+            Combinator::Fanout => "&",
+            Combinator::Pair => "|",
+        };
+        let before = if self.chance(0.03) { "\n  " } else { " " };
+        write!(self.out, "{before}{symbol} ").expect("a string takes all");
+    }
+
+    fn expression(&mut self, expr: &IndexExpr) {
+        match (&expr.outer, &expr.body) {
+            (None, body) => self.body(body),
+            (Some((function, _)), Body::Operand(operand)) => self.prefix(*function, operand),
+            (Some((function, _)), body) => {
+                self.out.push_str(function.spelling());
+                self.space(0.05);
+                self.out.push('(');
+                self.body(body);
+                self.out.push(')');
+            }
+        }
+        self.space(0.1);
+        self.out.push('~');
+        self.space(0.1);
+        self.compound(&expr.output);
+    }
+
+    /// `+ij`, `@tanh ij`, `@tanh(ij)`.
+    fn prefix(&mut self, function: Function, operand: &Operand) {
+        self.out.push_str(function.spelling());
+        let parentheses = !function.is_symbol() && self.chance(0.3);
+        if parentheses {
+            self.out.push('(');
+        } else if !function.is_symbol() {
+            self.out.push(' ');
+        }
+        self.operand(operand);
+        if parentheses {
+            self.out.push(')');
+        }
+    }
+
+    fn body(&mut self, body: &Body) {
+        let Body::Apply { function, operands, .. } = body else {
+            return self.operand(&body.operands()[0]);
+        };
+        match &operands[..] {
+            [operand] => self.prefix(*function, operand),
+            [left, right] if function.is_symbol() || self.chance(0.6) => {
+                self.infix(*function, left, right);
+            }
+            _ => self.call(*function, operands),
+        }
+    }
+
+    fn infix(&mut self, function: Function, left: &Operand, right: &Operand) {
+        let loose = !function.is_symbol() || self.chance(0.15);
+        let gap = if loose { " " } else { "" };
+        self.operand(left);
+        write!(self.out, "{gap}{}{gap}", function.spelling()).expect("a string takes all");
+        self.operand(right);
+    }
+
+    fn call(&mut self, function: Function, operands: &[Operand]) {
+        self.out.push_str(function.spelling());
+        for (at, operand) in operands.iter().enumerate() {
+            self.out.push(if at == 0 { '(' } else { ',' });
+            self.space(if at == 0 { 0.05 } else { 0.3 });
+            self.operand(operand);
+        }
+        self.out.push(')');
+    }
+
+    fn operand(&mut self, operand: &Operand) {
+        match operand {
+            Operand::Index(compound) => self.compound(compound),
+            Operand::Number(number, _) => self.number(*number),
+        }
+    }
+
+    fn number(&mut self, number: Number) {
+        let text = match number {
+            Number::Integer(n) => n.to_string(),
+            Number::Float(x) if x.is_nan() => "@nan".into(),
+            Number::Float(f64::INFINITY) => "@inf".into(),
+            Number::Float(std::f64::consts::PI) => "@pi".into(),
+            Number::Float(std::f64::consts::E) => "@e".into(),
+            Number::Float(x) => format!("{x:?}"),
+        };
+        self.out.push_str(&text);
+    }
+
+    fn compound(&mut self, compound: &Compound) {
+        if compound.positions.is_empty() {
+            self.out.push('.');
+        }
+        for position in &compound.positions {
+            match position {
+                Position::Letter(letter) => self.letter(letter),
+                Position::Bracket(arith, _) => {
+                    self.out.push('[');
+                    self.arith(arith);
+                    self.out.push(']');
+                }
+            }
+        }
+    }
+
+    fn letter(&mut self, letter: &Letter) {
+        self.out.push(letter.name);
+        match &letter.extent {
+            None => Ok(()),
+            Some(Extent::Number(n, _)) => write!(self.out, "{{{n}}}"),
+            Some(Extent::Name(name)) => write!(self.out, "{{{}}}", name.text),
+        }
+        .expect("a string takes all");
+    }
+
+    fn arith(&mut self, arith: &Arith) {
+        match arith {
+            Arith::Integer(n, _) => write!(self.out, "{n}").expect("a string takes all"),
+            Arith::Letter(letter) => self.letter(letter),
+            Arith::Sum(terms, _) => {
+                for (at, (negated, term)) in terms.iter().enumerate() {
+                    self.sign(at == 0, *negated);
+                    self.part(term, matches!(term, Arith::Sum(..)));
+                }
+            }
+            Arith::Product(first, rest, _) => {
+                self.part(first, matches!(**first, Arith::Sum(..) | Arith::Product(..)));
+                for (op, factor) in rest {
+                    self.out.push(match op {
+                        ArithOp::Mul => '*',
+                        ArithOp::Div => '/',
+                        ArithOp::Mod => '%',
+                    });
+                    self.part(factor, matches!(factor, Arith::Sum(..) | Arith::Product(..)));
+                }
+            }
+        }
+    }
+
+    fn sign(&mut self, first: bool, negated: bool) {
+        self.space(0.05);
+        match (first, negated) {
+            (_, true) => self.out.push('-'),
+            (false, false) => self.out.push('+'),
+            (true, false) => {}
+        }
+        self.space(0.05);
+    }
+
+    fn part(&mut self, arith: &Arith, parentheses: bool) {
+        if parentheses {
+            self.out.push('(');
+        }
+        self.arith(arith);
+        if parentheses {
+            self.out.push(')');
+        }
+    }
+}

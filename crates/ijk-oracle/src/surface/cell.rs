@@ -1,0 +1,214 @@
+//! One element of an array: its value in the promised order, and what any other order may give.
+
+use super::complex::{self, Complex};
+use super::form::Map;
+use super::real::{self, Precision, Real, precision};
+use crate::EvalError;
+use crate::value::{same_bits, zero};
+use ijk_types::{BinaryOp, C128, DType, Monoid, Scalar, UnaryOp, scalar};
+
+/// An element with its error analysis.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell {
+    /// The value in the order that small programs promise, one rounding for each operation.
+    pub value: Scalar,
+    /// The value in the greatest precision: `f32` as `f64`, `c64` as `c128`, others as they are.
+    pub wide: Scalar,
+    /// How far from `wide` (each part of a complex number) an evaluation may be that keeps the
+    /// stated error bounds: 0 where it must be exactly that, infinite where anything may be.
+    pub error: f64,
+}
+
+impl Cell {
+    /// An element that comes out exactly.
+    pub fn exact(value: Scalar) -> Self {
+        Self { value, wide: widen(value), error: 0.0 }
+    }
+
+    /// Whether a result lies within the bound.
+    pub fn admits(&self, result: Scalar) -> bool {
+        if self.error == f64::INFINITY {
+            return result.dtype() == self.value.dtype();
+        }
+        result.dtype() == self.value.dtype() && within(widen(result), self.wide, self.error)
+    }
+
+    fn real(&self) -> Option<Real> {
+        match self.wide {
+            Scalar::F64(value) => Some(Real { value, error: self.error }),
+            _ => None,
+        }
+    }
+
+    fn complex(&self) -> Option<Complex> {
+        match self.wide {
+            Scalar::C128(value) => Some(Complex { value, error: self.error }),
+            _ => None,
+        }
+    }
+
+    fn of_real(value: Scalar, real: Real) -> Self {
+        Self { value, wide: Scalar::F64(real.value), error: real.error }
+    }
+
+    fn of_complex(value: Scalar, complex: Complex) -> Self {
+        Self { value, wide: Scalar::C128(complex.value), error: complex.error }
+    }
+}
+
+fn within(result: Scalar, wide: Scalar, error: f64) -> bool {
+    let close = |x: f64, y: f64| {
+        x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= error && y.is_finite()
+    };
+    match (result, wide) {
+        (Scalar::F64(x), Scalar::F64(y)) => close(x, y),
+        (Scalar::C128(x), Scalar::C128(y)) => close(x.re, y.re) && close(x.im, y.im),
+        (x, y) => same_bits(x, y),
+    }
+}
+
+/// The same number in the greatest precision.
+pub(crate) fn widen(x: Scalar) -> Scalar {
+    match x {
+        Scalar::F32(x) => Scalar::F64(x.into()),
+        Scalar::C64(z) => Scalar::C128(C128::new(z.re.into(), z.im.into())),
+        other => other,
+    }
+}
+
+fn wide_type(t: DType) -> DType {
+    match t {
+        DType::F32 => DType::F64,
+        DType::C64 => DType::C128,
+        other => other,
+    }
+}
+
+/// The value of a map at a point.
+pub(crate) fn apply(
+    map: Map,
+    operands: &[Cell],
+    point: impl Fn(char) -> i64,
+) -> Result<Cell, EvalError> {
+    match map {
+        Map::Copy => Ok(operands[0]),
+        Map::Index(letter) => Ok(Cell::exact(Scalar::I64(point(letter)))),
+        Map::Unary(op) => unary(op, operands[0]),
+        Map::FromIdentity(monoid) => {
+            let identity = scalar::identity(monoid, operands[0].value.dtype());
+            binary(monoid.op(), Cell::exact(identity), operands[0])
+        }
+        Map::Binary(op) => binary(op, operands[0], operands[1]),
+        Map::Where => Ok(choose(operands[0], operands[1], operands[2])),
+    }
+}
+
+/// The element type a map gives.
+pub(crate) fn map_type(map: Map, operands: &[DType]) -> Result<DType, EvalError> {
+    let same = |types: &[DType]| match types.iter().find(|&&t| t != types[0]) {
+        Some(&other) => Err(EvalError::Mixed(types[0], other)),
+        None => Ok(types[0]),
+    };
+    match map {
+        Map::Copy => Ok(operands[0]),
+        Map::Index(_) => Ok(DType::I64),
+        Map::Where if operands[0] != DType::Bool => Err(EvalError::Type(operands[0])),
+        Map::Where => same(&operands[1..]),
+        Map::Unary(op) if op.accepts().contains(operands[0]) => Ok(op.result().of(operands[0])),
+        Map::Binary(op) if op.accepts().contains(same(operands)?) => {
+            Ok(op.result().of(operands[0]))
+        }
+        Map::FromIdentity(monoid) if monoid.op().accepts().contains(operands[0]) => Ok(operands[0]),
+        _ => Err(EvalError::Type(operands[0])),
+    }
+}
+
+fn unary(op: UnaryOp, x: Cell) -> Result<Cell, EvalError> {
+    let value = scalar::unary(op, x.value)?;
+    let p = precision(x.value.dtype());
+    Ok(match (op, p) {
+        (UnaryOp::Cast(to), _) => cast(to, value, x),
+        (_, Some(p)) => match (x.real(), x.complex()) {
+            (Some(real), _) => Cell::of_real(value, real::unary(op, real, &p)),
+            (_, Some(z)) => unary_of_complex(op, value, z, &p),
+            _ => unreachable!("an element with a precision is real or complex"),
+        },
+        (_, None) => Cell { value, wide: scalar::unary(op, x.wide)?, error: x.error },
+    })
+}
+
+fn unary_of_complex(op: UnaryOp, value: Scalar, z: Complex, p: &Precision) -> Cell {
+    if matches!(op, UnaryOp::Abs | UnaryOp::Re | UnaryOp::Im) {
+        Cell::of_real(value, complex::to_real(op, z, p))
+    } else {
+        Cell::of_complex(value, complex::unary(op, z, p))
+    }
+}
+
+fn cast(to: DType, value: Scalar, x: Cell) -> Cell {
+    if x.error == f64::INFINITY {
+        return Cell { value, wide: zero(wide_type(to)), error: f64::INFINITY };
+    }
+    match (x.real(), precision(to)) {
+        (Some(real), Some(p)) if x.error > 0.0 => {
+            Cell::of_real(value, p.round(real.value, real.error, 1.0))
+        }
+        (Some(real), None) if x.error > 0.0 => cast_inexact(to, value, real),
+        _ => Cell::exact(value_of_exact(to, x, value)),
+    }
+}
+
+/// The cast of an element that comes out exactly: of its exact value, which the value in the
+/// promised order may miss.
+fn value_of_exact(to: DType, x: Cell, value: Scalar) -> Scalar {
+    scalar::unary(UnaryOp::Cast(to), x.wide).unwrap_or(value)
+}
+
+fn cast_inexact(to: DType, value: Scalar, real: Real) -> Cell {
+    let at = |x: f64| scalar::unary(UnaryOp::Cast(to), Scalar::F64(x)).unwrap_or(value);
+    let ends = [at(real.value - real.error), at(real.value), at(real.value + real.error)];
+    let straddles = real.value.abs() <= real.error && to == DType::Bool;
+    let settled = ends.iter().all(|&end| same_bits(end, ends[1])) && !straddles;
+    Cell { value, wide: ends[1], error: if settled { 0.0 } else { f64::INFINITY } }
+}
+
+fn binary(op: BinaryOp, x: Cell, y: Cell) -> Result<Cell, EvalError> {
+    let value = scalar::binary(op, x.value, y.value)?;
+    if value.dtype() == DType::Bool {
+        return Ok(compare(op, value, x, y));
+    }
+    let p = precision(x.value.dtype());
+    Ok(match (p, x.real(), y.real(), x.complex(), y.complex()) {
+        (Some(p), Some(a), Some(b), ..) => Cell::of_real(value, real::binary(op, a, b, &p)),
+        (Some(p), _, _, Some(a), Some(b)) => Cell::of_complex(value, complex::binary(op, a, b, &p)),
+        _ => {
+            let error = x.error.max(y.error);
+            // An undetermined integer may stand in for a divisor that was fine.
+            let wide = scalar::binary(op, x.wide, y.wide);
+            Cell { value, wide: if error > 0.0 { value } else { wide? }, error }
+        }
+    })
+}
+
+fn compare(op: BinaryOp, value: Scalar, x: Cell, y: Cell) -> Cell {
+    let settled = match (x.real(), y.real(), x.complex(), y.complex()) {
+        (Some(a), Some(b), ..) => real::comparison_is_settled(a, b),
+        (_, _, Some(a), Some(b)) => complex::comparison_is_settled(a, b),
+        _ => x.error.max(y.error) == 0.0,
+    };
+    let wide = scalar::binary(op, x.wide, y.wide).unwrap_or(value);
+    Cell { value, wide, error: if settled { 0.0 } else { f64::INFINITY } }
+}
+
+fn choose(condition: Cell, yes: Cell, no: Cell) -> Cell {
+    let take = |bool: Scalar| if bool == Scalar::Bool(true) { yes } else { no };
+    let (value, chosen) = (take(condition.value).value, take(condition.wide));
+    let settled = condition.error == 0.0
+        || yes.error == 0.0 && no.error == 0.0 && same_bits(yes.wide, no.wide);
+    Cell { value, wide: chosen.wide, error: if settled { chosen.error } else { f64::INFINITY } }
+}
+
+/// The identity of a monoid as a cell.
+pub(crate) fn identity(monoid: Monoid, t: DType) -> Cell {
+    Cell::exact(scalar::identity(monoid, t))
+}

@@ -1,0 +1,274 @@
+//! Combinators: components as functions on lists of values.
+//!
+//! Applying a program to symbolic values gives the list of its calls, in an order in which each
+//! comes after those it needs. Nothing here recurses: programs may be nested deep.
+
+use super::form::{Form, Leaf};
+use crate::EvalError;
+use ijk_syntax::ast::{Combinator, Node, NodeId, NodeKind, Program};
+use std::collections::HashMap;
+
+/// An array: an argument of the program or the result of a call.
+pub(crate) type Handle = usize;
+
+/// An index expression applied to arrays.
+#[derive(Clone, Debug)]
+pub(crate) struct Call<'a> {
+    pub form: &'a Form,
+    pub arguments: Vec<Handle>,
+    pub result: Handle,
+}
+
+/// A program as calls.
+#[derive(Clone, Debug)]
+pub(crate) struct Calls<'a> {
+    pub inputs: usize,
+    pub calls: Vec<Call<'a>>,
+    pub outputs: Vec<Handle>,
+}
+
+/// How many inputs and outputs a component has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arity {
+    pub inputs: usize,
+    pub outputs: usize,
+}
+
+const MOST_CALLS: usize = 1_000_000;
+const MOST_VALUES: usize = 4096;
+
+/// A program whose names, arities and index expressions are fine.
+pub(crate) struct Checked<'a> {
+    program: &'a Program,
+    forms: HashMap<NodeId, Form>,
+    names: HashMap<&'a str, NodeId>,
+    arities: Vec<Option<Arity>>,
+    /// The components that the search for arities is inside of, or has left.
+    open: Vec<bool>,
+}
+
+impl<'a> Checked<'a> {
+    pub fn of(program: &'a Program) -> Result<Self, EvalError> {
+        let mut checked = Self {
+            program,
+            forms: HashMap::new(),
+            names: HashMap::new(),
+            arities: vec![None; program.nodes.len()],
+            open: vec![false; program.nodes.len()],
+        };
+        checked.bind()?;
+        for item in &program.items {
+            checked.find_arity(item.value)?;
+        }
+        Ok(checked)
+    }
+
+    fn bind(&mut self) -> Result<(), EvalError> {
+        let mut bare = false;
+        for item in &self.program.items {
+            let again = match &item.name {
+                Some(name) => self.names.insert(&name.text, item.value).is_some(),
+                None => std::mem::replace(&mut bare, true),
+            };
+            if again {
+                let name = item.name.as_ref().map_or("the value", |name| &name.text);
+                return Err(EvalError::Duplicate(name.into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn named(&self, name: &str) -> Result<NodeId, EvalError> {
+        self.names.get(name).copied().ok_or_else(|| EvalError::Unbound(name.into()))
+    }
+
+    fn parts(&self, node: &'a Node) -> Result<Vec<NodeId>, EvalError> {
+        Ok(match &node.kind {
+            NodeKind::Index(_) | NodeKind::Identity => vec![],
+            NodeKind::Error => return Err(EvalError::Syntax),
+            NodeKind::Name(name) => vec![self.named(name)?],
+            NodeKind::Swap(f) => vec![*f],
+            NodeKind::Combine { left, right, .. } => vec![*left, *right],
+        })
+    }
+
+    /// Finds the arity of a component and of all it is made of, depth first with an explicit stack.
+    fn find_arity(&mut self, root: NodeId) -> Result<(), EvalError> {
+        let mut stack = vec![(root, false)];
+        while let Some((id, ready)) = stack.pop() {
+            let at = id.0 as usize;
+            if self.arities[at].is_some() {
+                continue;
+            }
+            let parts = self.parts(&self.program.nodes[at])?;
+            if ready {
+                self.arities[at] = Some(self.arity_of(id, &parts)?);
+                continue;
+            }
+            if std::mem::replace(&mut self.open[at], true) {
+                return Err(EvalError::Cycle(format!("{:?}", self.program.nodes[at].kind)));
+            }
+            stack.push((id, true));
+            stack.extend(parts.iter().map(|&part| (part, false)));
+        }
+        Ok(())
+    }
+
+    fn known(&self, id: NodeId) -> Arity {
+        self.arities[id.0 as usize].expect("found before")
+    }
+
+    fn arity_of(&mut self, id: NodeId, parts: &[NodeId]) -> Result<Arity, EvalError> {
+        let arities: Vec<Arity> = parts.iter().map(|&part| self.known(part)).collect();
+        let arity = match &self.program.node(id).kind {
+            NodeKind::Index(expr) => {
+                let form = Form::of(expr)?;
+                let index = |leaf: &&Leaf| matches!(leaf, Leaf::Index(_));
+                let inputs = form.operands.iter().filter(index).count();
+                self.forms.insert(id, form);
+                Arity { inputs, outputs: 1 }
+            }
+            NodeKind::Identity => Arity { inputs: 1, outputs: 1 },
+            NodeKind::Swap(_) if arities[0].inputs < 2 => {
+                return Err(EvalError::Arity {
+                    what: "swap",
+                    found: arities[0].inputs,
+                    expected: 2,
+                });
+            }
+            NodeKind::Combine { combinator, .. } => combine(*combinator, arities[0], arities[1])?,
+            _ => arities[0],
+        };
+        let fits = arity.inputs <= MOST_VALUES && arity.outputs <= MOST_VALUES;
+        if fits { Ok(arity) } else { Err(EvalError::TooLarge) }
+    }
+
+    /// Applies the program's value to symbolic inputs.
+    pub fn calls(&self) -> Result<Calls<'_>, EvalError> {
+        let value = self.program.value().ok_or(EvalError::Empty)?.value;
+        let inputs = self.known(value).inputs;
+        let mut run = Run { checked: self, calls: Vec::new(), inputs, tasks: Vec::new() };
+        let outputs = run.apply(value, (0..inputs).collect())?;
+        Ok(Calls { inputs, calls: run.calls, outputs })
+    }
+}
+
+fn combine(combinator: Combinator, left: Arity, right: Arity) -> Result<Arity, EvalError> {
+    match combinator {
+        Combinator::Chain => chain(left, right),
+        Combinator::Compose => chain(right, left),
+        Combinator::Fanout => Ok(Arity {
+            inputs: left.inputs.max(right.inputs),
+            outputs: left.outputs + right.outputs,
+        }),
+        Combinator::Pair => {
+            Ok(Arity { inputs: left.inputs + right.inputs, outputs: left.outputs + right.outputs })
+        }
+    }
+}
+
+fn chain(first: Arity, second: Arity) -> Result<Arity, EvalError> {
+    match second.inputs.checked_sub(first.outputs) {
+        Some(left_over) => Ok(Arity { inputs: first.inputs + left_over, outputs: second.outputs }),
+        None => {
+            Err(EvalError::Arity { what: "chain", found: first.outputs, expected: second.inputs })
+        }
+    }
+}
+
+/// What remains to be done with the values that the last component gave.
+enum Task {
+    /// Apply the component to them and these further ones.
+    Then(NodeId, Vec<Handle>),
+    /// Keep them, and apply the component to these.
+    Beside(NodeId, Vec<Handle>),
+    /// Put these before them.
+    After(Vec<Handle>),
+}
+
+struct Run<'a> {
+    checked: &'a Checked<'a>,
+    calls: Vec<Call<'a>>,
+    inputs: usize,
+    tasks: Vec<Task>,
+}
+
+impl<'a> Run<'a> {
+    fn apply(&mut self, root: NodeId, arguments: Vec<Handle>) -> Result<Vec<Handle>, EvalError> {
+        let mut budget = 64 * MOST_CALLS;
+        let mut values = self.enter(root, arguments)?;
+        while let Some(task) = self.tasks.pop() {
+            budget = budget.checked_sub(1).ok_or(EvalError::TooLarge)?;
+            values = match task {
+                Task::Then(node, more) => {
+                    values.extend(more);
+                    self.enter(node, values)?
+                }
+                Task::Beside(node, arguments) => {
+                    self.tasks.push(Task::After(values));
+                    self.enter(node, arguments)?
+                }
+                Task::After(mut before) => {
+                    before.extend(values);
+                    before
+                }
+            };
+        }
+        Ok(values)
+    }
+
+    /// Goes down to the first index expression or identity inside a component, noting what is to be
+    /// done after it, and applies that.
+    fn enter(&mut self, mut id: NodeId, mut values: Vec<Handle>) -> Result<Vec<Handle>, EvalError> {
+        loop {
+            match &self.checked.program.node(id).kind {
+                NodeKind::Index(_) => return self.call(id, values),
+                NodeKind::Identity => return Ok(values),
+                NodeKind::Error => return Err(EvalError::Syntax),
+                NodeKind::Name(name) => id = self.checked.named(name)?,
+                NodeKind::Swap(f) => {
+                    values.swap(0, 1);
+                    id = *f;
+                }
+                NodeKind::Combine { combinator, left, right, .. } => {
+                    id = self.split(*combinator, *left, *right, &mut values);
+                }
+            }
+            if self.tasks.len() > 64 * MOST_CALLS {
+                return Err(EvalError::TooLarge);
+            }
+        }
+    }
+
+    /// Leaves in `values` what the component to enter first takes, and notes the other.
+    fn split(
+        &mut self,
+        combinator: Combinator,
+        left: NodeId,
+        right: NodeId,
+        values: &mut Vec<Handle>,
+    ) -> NodeId {
+        let inputs = |id: NodeId| self.checked.known(id).inputs;
+        let (first, task) = match combinator {
+            Combinator::Chain => (left, Task::Then(right, values.split_off(inputs(left)))),
+            Combinator::Compose => (right, Task::Then(left, values.split_off(inputs(right)))),
+            Combinator::Pair => (left, Task::Beside(right, values.split_off(inputs(left)))),
+            Combinator::Fanout => {
+                let for_right = values[..inputs(right)].to_vec();
+                values.truncate(inputs(left));
+                (left, Task::Beside(right, for_right))
+            }
+        };
+        self.tasks.push(task);
+        first
+    }
+
+    fn call(&mut self, id: NodeId, arguments: Vec<Handle>) -> Result<Vec<Handle>, EvalError> {
+        if self.calls.len() >= MOST_CALLS {
+            return Err(EvalError::TooLarge);
+        }
+        let result = self.inputs + self.calls.len();
+        self.calls.push(Call { form: &self.checked.forms[&id], arguments, result });
+        Ok(vec![result])
+    }
+}

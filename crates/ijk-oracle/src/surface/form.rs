@@ -1,0 +1,311 @@
+//! What an index expression says before it has shapes: which letters, which functions, whether it
+//! reduces.
+
+use super::affine::Affine;
+use crate::EvalError;
+use ijk_syntax::Function;
+use ijk_syntax::ast::{Arith, Body, Extent, IndexExpr, Letter, Number, Operand, Position};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, UnaryOp};
+
+/// An index expression, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Form {
+    /// Its letters in the order of their appearance: the domain.
+    pub letters: Vec<char>,
+    /// How many of `letters` stand in an operand.
+    pub operand_letters: usize,
+    /// Letters that stand alone at an axis of an operand: operand, axis, letter.
+    pub plain: Vec<(usize, usize, char)>,
+    /// Extents in braces.
+    pub pins: Vec<(char, Extent)>,
+    /// For each operand its index, or a number.
+    pub operands: Vec<Leaf>,
+    /// The output's index.
+    pub output: Vec<Affine>,
+    /// The function of the operands.
+    pub body: Map,
+    /// The function of the body's value, where it maps.
+    pub outer: Option<Map>,
+    /// What reduces, where something does.
+    pub reduce: Option<Reducer>,
+}
+
+/// An operand.
+#[derive(Clone, Debug)]
+pub(crate) enum Leaf {
+    Index(Vec<Affine>),
+    Number(Number),
+}
+
+/// A function of scalars at one point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Map {
+    /// The operand.
+    Copy,
+    /// The value of that letter.
+    Index(char),
+    Unary(UnaryOp),
+    /// The operator with its identity on the left.
+    FromIdentity(Monoid),
+    Binary(BinaryOp),
+    Where,
+}
+
+impl Form {
+    /// Checks everything that needs no shapes.
+    pub fn of(expr: &IndexExpr) -> Result<Self, EvalError> {
+        let mut form = Self::read(expr)?;
+        let operands = expr.body.operands();
+        if !operands.iter().any(|operand| matches!(operand, Operand::Index(_))) {
+            return Err(EvalError::NoIndex);
+        }
+        form.body = match &expr.body {
+            Body::Operand(_) => Map::Copy,
+            Body::Apply { function, operands, .. } => form.map(*function, operands.len())?,
+        };
+        match expr.outer {
+            None => form.check_dropped()?,
+            Some((function, _)) => form.set_outer(function, &expr.body)?,
+        }
+        Ok(form)
+    }
+
+    fn read(expr: &IndexExpr) -> Result<Self, EvalError> {
+        let mut form = Self {
+            letters: Vec::new(),
+            operand_letters: 0,
+            plain: Vec::new(),
+            pins: Vec::new(),
+            operands: Vec::new(),
+            output: Vec::new(),
+            body: Map::Copy,
+            outer: None,
+            reduce: None,
+        };
+        for (number, operand) in expr.body.operands().iter().enumerate() {
+            let leaf = form.read_operand(number, operand)?;
+            form.operands.push(leaf);
+        }
+        form.operand_letters = form.letters.len();
+        form.output = form.read_positions(&expr.output.positions)?;
+        Ok(form)
+    }
+
+    fn read_operand(&mut self, number: usize, operand: &Operand) -> Result<Leaf, EvalError> {
+        let Operand::Index(compound) = operand else {
+            let Operand::Number(n, _) = operand else { unreachable!() };
+            return Ok(Leaf::Number(*n));
+        };
+        for (axis, position) in compound.positions.iter().enumerate() {
+            if let Position::Letter(letter) = position {
+                self.plain.push((number, axis, letter.name));
+            }
+        }
+        Ok(Leaf::Index(self.read_positions(&compound.positions)?))
+    }
+
+    fn read_positions(&mut self, positions: &[Position]) -> Result<Vec<Affine>, EvalError> {
+        let mut indices = Vec::new();
+        for position in positions {
+            each_letter(position, &mut |letter| self.read_letter(letter));
+            indices.push(Affine::of(position)?);
+        }
+        Ok(indices)
+    }
+
+    fn read_letter(&mut self, letter: &Letter) {
+        if !self.letters.contains(&letter.name) {
+            self.letters.push(letter.name);
+        }
+        if let Some(extent) = &letter.extent {
+            self.pins.push((letter.name, extent.clone()));
+        }
+    }
+
+    /// The map of a function with so many operands.
+    fn map(&self, function: Function, operands: usize) -> Result<Map, EvalError> {
+        if function == Function::Index && operands == 1 {
+            return Ok(Map::Index(self.index_letter()?));
+        }
+        pointwise(function, operands).ok_or(EvalError::Misplaced(function.spelling()))
+    }
+
+    fn index_letter(&self) -> Result<char, EvalError> {
+        match &self.operands[..] {
+            [Leaf::Index(positions)] if positions.len() == 1 => match self.plain[..] {
+                [(_, _, letter)] => Ok(letter),
+                _ => Err(EvalError::Misplaced("@index")),
+            },
+            _ => Err(EvalError::Misplaced("@index")),
+        }
+    }
+
+    fn set_outer(&mut self, function: Function, body: &Body) -> Result<(), EvalError> {
+        if matches!(function, Function::ArgMax | Function::ArgMin) {
+            return self.set_arg(function);
+        }
+        if function == Function::Index && !matches!(body, Body::Operand(_)) {
+            return Err(EvalError::Misplaced("@index"));
+        }
+        let map = self.map(function, 1)?;
+        match map {
+            Map::FromIdentity(monoid) if self.merges() => {
+                self.reduce = Some(Reducer::Monoid(monoid));
+            }
+            Map::Index(_) => {
+                self.body = map;
+                self.check_dropped()?;
+            }
+            _ => {
+                self.outer = Some(map);
+                self.check_dropped()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_arg(&mut self, function: Function) -> Result<(), EvalError> {
+        let odd = |e: &Affine| e.letters().len() > 1 || e.divides();
+        if self.dropped().len() != 1 || self.output.iter().any(odd) {
+            return Err(EvalError::Misplaced(function.spelling()));
+        }
+        let arg = if function == Function::ArgMax { Reducer::ArgMax } else { Reducer::ArgMin };
+        self.reduce = Some(arg);
+        Ok(())
+    }
+
+    /// Letters of operands that are not in the output.
+    pub fn dropped(&self) -> Vec<char> {
+        let kept: Vec<char> = self.output.iter().flat_map(Affine::letters).collect();
+        self.letters[..self.operand_letters].iter().copied().filter(|l| !kept.contains(l)).collect()
+    }
+
+    /// Whether several points may belong to one element of the output, by the look of it.
+    fn merges(&self) -> bool {
+        let merging = |e: &Affine| e.letters().len() > 1 || e.divides();
+        !self.dropped().is_empty() || self.output.iter().any(merging)
+    }
+
+    fn check_dropped(&self) -> Result<(), EvalError> {
+        self.dropped().first().map_or(Ok(()), |&letter| Err(EvalError::Dropped(letter)))
+    }
+
+    /// Indices of operands that are more than a letter: operand, axis, index.
+    pub fn brackets(&self) -> impl Iterator<Item = (usize, usize, &Affine)> {
+        self.indices().filter(|(operand, axis, _)| {
+            !self.plain.iter().any(|(o, a, _)| (o, a) == (operand, axis))
+        })
+    }
+
+    /// Every index of an operand: operand, axis, index.
+    pub fn indices(&self) -> impl Iterator<Item = (usize, usize, &Affine)> {
+        self.operands.iter().enumerate().flat_map(|(operand, leaf)| {
+            let positions: &[Affine] = match leaf {
+                Leaf::Index(positions) => positions,
+                Leaf::Number(_) => &[],
+            };
+            positions.iter().enumerate().map(move |(axis, e)| (operand, axis, e))
+        })
+    }
+}
+
+/// Visits every occurrence of a letter.
+pub(crate) fn each_letter<'a>(position: &'a Position, visit: &mut impl FnMut(&'a Letter)) {
+    match position {
+        Position::Letter(letter) => visit(letter),
+        Position::Bracket(arith, _) => each_letter_of(arith, visit),
+    }
+}
+
+fn each_letter_of<'a>(arith: &'a Arith, visit: &mut impl FnMut(&'a Letter)) {
+    match arith {
+        Arith::Integer(..) => {}
+        Arith::Letter(letter) => visit(letter),
+        Arith::Sum(terms, _) => terms.iter().for_each(|(_, term)| each_letter_of(term, visit)),
+        Arith::Product(first, rest, _) => {
+            each_letter_of(first, visit);
+            rest.iter().for_each(|(_, factor)| each_letter_of(factor, visit));
+        }
+    }
+}
+
+/// The map that a function of so many operands is, but for `@index`.
+pub(crate) fn pointwise(function: Function, operands: usize) -> Option<Map> {
+    use Function as F;
+    let map = match (function, operands) {
+        (F::Add, 1) => Map::FromIdentity(Monoid::Add),
+        (F::Mul, 1) => Map::FromIdentity(Monoid::Mul),
+        (F::Max, 1) => Map::FromIdentity(Monoid::Max),
+        (F::Min, 1) => Map::FromIdentity(Monoid::Min),
+        (F::And, 1) => Map::FromIdentity(Monoid::And),
+        (F::Or, 1) => Map::FromIdentity(Monoid::Or),
+        (F::Where, 3) => Map::Where,
+        (_, 1) => Map::Unary(unary(function)?),
+        (_, 2) => Map::Binary(binary(function)?),
+        _ => return None,
+    };
+    Some(map)
+}
+
+fn unary(function: Function) -> Option<UnaryOp> {
+    use Function as F;
+    Some(match function {
+        F::Sub => UnaryOp::Neg,
+        F::Div => UnaryOp::Recip,
+        F::Pow => UnaryOp::Exp,
+        F::Log => UnaryOp::Ln,
+        F::Sqrt => UnaryOp::Sqrt,
+        F::Abs => UnaryOp::Abs,
+        F::Sign => UnaryOp::Sign,
+        F::Floor => UnaryOp::Floor,
+        F::Ceil => UnaryOp::Ceil,
+        F::Round => UnaryOp::Round,
+        F::Sin => UnaryOp::Sin,
+        F::Cos => UnaryOp::Cos,
+        F::Tan => UnaryOp::Tan,
+        F::Tanh => UnaryOp::Tanh,
+        F::Sinh => UnaryOp::Sinh,
+        F::Cosh => UnaryOp::Cosh,
+        F::Erf => UnaryOp::Erf,
+        F::Sigmoid => UnaryOp::Sigmoid,
+        F::Gelu => UnaryOp::Gelu,
+        F::Log1p => UnaryOp::Log1p,
+        F::Expm1 => UnaryOp::Expm1,
+        F::Not => UnaryOp::Not,
+        F::Conj => UnaryOp::Conj,
+        F::Re => UnaryOp::Re,
+        F::Im => UnaryOp::Im,
+        F::CastF32 => UnaryOp::Cast(DType::F32),
+        F::CastF64 => UnaryOp::Cast(DType::F64),
+        F::CastI32 => UnaryOp::Cast(DType::I32),
+        F::CastI64 => UnaryOp::Cast(DType::I64),
+        F::CastBool => UnaryOp::Cast(DType::Bool),
+        _ => return None,
+    })
+}
+
+fn binary(function: Function) -> Option<BinaryOp> {
+    use Function as F;
+    Some(match function {
+        F::Add => BinaryOp::Add,
+        F::Mul => BinaryOp::Mul,
+        F::Sub => BinaryOp::Sub,
+        F::Div => BinaryOp::Div,
+        F::Max => BinaryOp::Max,
+        F::Min => BinaryOp::Min,
+        F::Pow => BinaryOp::Pow,
+        F::Log => BinaryOp::Log,
+        F::Eq => BinaryOp::Eq,
+        F::Ne => BinaryOp::Ne,
+        F::Lt => BinaryOp::Lt,
+        F::Le => BinaryOp::Le,
+        F::Gt => BinaryOp::Gt,
+        F::Ge => BinaryOp::Ge,
+        F::And => BinaryOp::And,
+        F::Or => BinaryOp::Or,
+        F::Mod => BinaryOp::Mod,
+        F::Atan2 => BinaryOp::Atan2,
+        F::Hypot => BinaryOp::Hypot,
+        _ => return None,
+    })
+}
