@@ -162,6 +162,16 @@ fn whole_powers_of_two_and_ten_are_exact() {
 }
 
 #[test]
+fn second_powers_are_products() {
+    for n in 1..1000 {
+        let x = n as f64 * -0.7310585786300049;
+        assert!(same(double::pow(x, 2.0), x * x) && same(double::pow(x, 1.0), x));
+        let x = x as f32;
+        assert_eq!(single::pow(x, 2.0).to_bits(), (x * x).to_bits());
+    }
+}
+
+#[test]
 fn angles_on_the_axes() {
     for (y, x, angle) in [
         (0.0, 1.0, 0.0),

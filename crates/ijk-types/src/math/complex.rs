@@ -264,3 +264,66 @@ fn integer_power(z: C128, n: i32) -> C128 {
     }
     if n < 0 { div(C128::new(1.0, 0.0), result) } else { result }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> impl Iterator<Item = C128> {
+        let axis = [-3.5, -1.0, -0.3, 0.0, 1e-9, 0.25, 1.0, 2.75];
+        axis.into_iter().flat_map(move |re| axis.map(|im| C128::new(re, im)))
+    }
+
+    fn close(a: C128, b: C128) -> bool {
+        (a - b).norm() <= 4e-15 * b.norm().max(1e-300)
+    }
+
+    #[test]
+    fn functions_agree_with_their_definitions() {
+        let i = C128::new(0.0, 1.0);
+        for z in grid() {
+            assert!(close(exp(z), C128::from_polar(z.re.exp(), z.im)), "exp {z}");
+            assert!(close(exp(ln(z)), z) || z.norm() == 0.0, "ln {z}");
+            assert!(close(sqrt(z) * sqrt(z), z) && sqrt(z).re >= 0.0, "sqrt {z}");
+            let difference = cosh(z) * cosh(z) - sinh(z) * sinh(z);
+            assert!((difference - 1.0).norm() <= 1e-12, "cosh² - sinh² {z}");
+            let sum = sinh(z) + cosh(z) - exp(z);
+            assert!(sum.norm() <= 4e-15 * (sinh(z).norm() + cosh(z).norm()), "sinh + cosh {z}");
+            assert!(close(tanh(z) * cosh(z), sinh(z)), "tanh {z}");
+            let sum = cos(z) + i * sin(z) - exp(i * z);
+            assert!(sum.norm() <= 4e-15 * (sin(z).norm() + cos(z).norm()), "cos + i sin {z}");
+            assert!(close(tan(z) * cos(z), sin(z)), "tan {z}");
+        }
+    }
+
+    #[test]
+    fn whole_powers_are_products_and_others_go_through_the_logarithm() {
+        let z = C128::new(1.5, -2.0);
+        assert_eq!(pow(z, C128::new(3.0, 0.0)), z * z * z);
+        assert!(close(pow(z, C128::new(-2.0, 0.0)) * z * z, C128::new(1.0, 0.0)));
+        assert!(close(pow(z, C128::new(0.5, 0.0)), sqrt(z)));
+        assert!(close(ln(pow(z, C128::new(0.1, 0.2))), ln(z) * C128::new(0.1, 0.2)));
+        let zero = C128::new(0.0, 0.0);
+        assert_eq!(pow(zero, zero), C128::new(1.0, 0.0));
+        assert_eq!(pow(zero, C128::new(0.5, 3.0)), zero);
+    }
+
+    #[test]
+    fn nothing_overflows_needlessly() {
+        let (huge, tiny) = (C128::new(1e308, 1e308), C128::new(3e-310, 4e-310));
+        assert!(close(div(huge, huge), C128::new(1.0, 0.0)));
+        assert!(close(div(tiny, tiny), C128::new(1.0, 0.0)));
+        assert!(close(sqrt(huge) / 1e154, C128::new(1.09868411346781, 0.45508986056222733)));
+        assert!(sqrt(tiny).re > 1.5e-155 && ln(huge).re > 709.0);
+        assert!(exp(C128::new(709.9, 1.5)).re.is_finite());
+        let single = div_single(C64::new(1e38, 1e38), C64::new(1e38, 1e38));
+        assert_eq!(single, C64::new(1.0, 0.0));
+        assert!(div(C128::new(1.0, 0.0), C128::new(0.0, 0.0)).re.is_infinite());
+    }
+
+    #[test]
+    fn logarithms_near_the_unit_circle_keep_their_digits() {
+        let z = C128::new(1.0, 1e-9);
+        assert!((ln(z).re - 5e-19).abs() < 1e-33);
+    }
+}

@@ -5,13 +5,16 @@ use super::float::Float;
 use super::logarithm::{ln, split_any};
 use super::tables;
 
-/// IEEE 754's `pow`, given the magnitude: `|x|` to the power of `y`.
+/// IEEE 754's `pow`, given the magnitude: `|x|` to the power of `y`. The first and second powers
+/// are exactly `x` and `x * x`, so that a compiler may write them so.
 #[inline(always)]
 fn with_sign<F: Float>(x: F, y: F, magnitude: F) -> F {
     let whole = y.trunc() == y;
     let half = F::HALF * y;
     let odd = whole && half.floor() != half;
     let value = if odd { magnitude.copysign(x) } else { magnitude };
+    let value = if y == F::ONE { x } else { value };
+    let value = if y == F::TWO { x * x } else { value };
     let undefined = x < F::ZERO && x > -F::INFINITY && !whole;
     let value = if undefined { F::NAN } else { value };
     let endless = x.abs() == F::ONE && y.abs() == F::INFINITY;

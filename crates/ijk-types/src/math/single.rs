@@ -120,7 +120,8 @@ pub fn hypot(x: f32, y: f32) -> f32 {
     power::hypot_single(x, y)
 }
 
-/// `x` to the power of `y`, with the special cases of IEEE 754's `pow`. Error at most 2 ulp.
+/// `x` to the power of `y`, with the special cases of IEEE 754's `pow`; `pow(x, 2.0)` is
+/// `x * x` and `pow(x, 1.0)` is `x`, bit for bit. Error at most 2 ulp.
 #[inline(always)]
 pub fn pow(x: f32, y: f32) -> f32 {
     power::pow_single(x, y)
