@@ -13,6 +13,9 @@ use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 
 /// What a point of a loop nest costs, relative to one of a contraction.
 const NEST_COST: u64 = 4;
+/// How much cheaper summing early must be where it is not exact: with infinities among the factors
+/// it gives other results, so it has to be worth it.
+const INEXACT_GAIN: u64 = 8;
 /// More factors than this are left to one nest.
 const MOST_FACTORS: usize = 16;
 
@@ -138,7 +141,27 @@ impl Product {
             2 => self.cost(self.factors[0].axes, self.factors[1].axes, self.kept),
             _ => self.points(everything).saturating_mul(NEST_COST),
         };
-        if cost.saturating_add(last) < direct { moves } else { Vec::new() }
+        let gain =
+            if self.dtype.is_integer() || self.dtype == DType::Bool { 1 } else { INEXACT_GAIN };
+        let gain = if self.reduces_early(&moves) { gain } else { 1 };
+        let total = cost.saturating_add(last).saturating_mul(gain);
+        if total < direct { moves } else { Vec::new() }
+    }
+
+    /// Whether any of the moves sums over an axis.
+    fn reduces_early(&self, moves: &[Move]) -> bool {
+        let mut sets: Vec<Axes> = self.factors.iter().map(|f| f.axes).collect();
+        moves.iter().any(|step| {
+            let (at, axes, rest) = match *step {
+                Move::Reduce(at) => (at, sets[at], self.needed(&sets, &[at])),
+                Move::Join(p, q) => {
+                    let rest = self.needed(&sets, &[p, q]);
+                    (p, sets[p] | sets.remove(q), rest)
+                }
+            };
+            sets[at] = axes & rest;
+            axes & !rest != 0
+        })
     }
 
     fn all_axes(&self) -> Axes {
