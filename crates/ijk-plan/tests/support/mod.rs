@@ -162,33 +162,47 @@ impl Builder {
 
     /// The plan, after it was found to compute what the program says, for several layouts.
     pub fn checked(&self) -> Plan {
-        let (strided, inputs) = self.strided();
-        let layout =
-            Layout { inputs: strided, ..Layout::contiguous(&self.program, &self.instance) };
-        let expected = run_program(&self.program, &self.instance, &inputs);
-        for layout in [Layout::contiguous(&self.program, &self.instance), layout] {
-            let plan = plan(&self.program, &self.instance, &layout).unwrap();
-            let got = run_plan(&plan, &inputs);
-            for (n, (e, g)) in expected.iter().zip(&got).enumerate() {
-                close(e, g, &format!("result {n} of\n{plan}\n{plan:#?}"));
-            }
-        }
-        self.plan()
+        checked(&self.program, &self.instance)
     }
+}
 
-    /// Reversed, transposed strides for every input, and its elements in C order.
-    fn strided(&self) -> (Vec<Vec<isize>>, Vec<Vec<Scalar>>) {
-        let (mut all, mut data) = (vec![], vec![]);
-        for (n, input) in self.program.inputs.iter().enumerate() {
-            let shape = &self.instance.shapes[input.0 as usize];
-            let reversed: Vec<u64> = shape.iter().rev().copied().collect();
-            all.push(c_strides(&reversed).into_iter().rev().map(|s| -2 * s).collect());
-            let len = shape.iter().product::<u64>();
-            let value = |x: u64| (x * 7 + 3 * n as u64 + 1) % 11;
-            data.push((0..len).map(|x| from_int(value(x) as i64 - 4, self.dtype)).collect());
+/// The plan of a program in i for arguments of a type and shapes, found to be right.
+pub fn checked_source(source: &str, arguments: &[(DType, &[u64])]) -> Plan {
+    let compiled = ijk_ir::compile_source(source);
+    let Some(program) = compiled.program else { panic!("{source}: {:?}", compiled.diagnostics) };
+    let instance = ijk_ir::instantiate(&program, arguments);
+    let instance = instance.unwrap_or_else(|errors| panic!("{source}: {errors:?}"));
+    checked(&program, &instance)
+}
+
+/// The plan of a program, found to compute what that says, for several layouts.
+pub fn checked(program: &Program, instance: &Instance) -> Plan {
+    let contiguous = Layout::contiguous(program, instance);
+    let (strided, inputs) = strided(program, instance);
+    let expected = run_program(program, instance, &inputs);
+    for layout in [contiguous.clone(), Layout { inputs: strided, ..contiguous.clone() }] {
+        let plan = plan(program, instance, &layout).unwrap();
+        let got = run_plan(&plan, &inputs);
+        for (n, (e, g)) in expected.iter().zip(&got).enumerate() {
+            close(e, g, &format!("result {n} of\n{plan}\n{plan:#?}"));
         }
-        (all, data)
     }
+    plan(program, instance, &contiguous).unwrap()
+}
+
+/// Reversed, transposed strides for every input, and its elements in C order.
+fn strided(program: &Program, instance: &Instance) -> (Vec<Vec<isize>>, Vec<Vec<Scalar>>) {
+    let (mut all, mut data) = (vec![], vec![]);
+    for (n, input) in program.inputs.iter().enumerate() {
+        let shape = &instance.shapes[input.0 as usize];
+        let dtype = instance.dtypes[input.0 as usize];
+        let reversed: Vec<u64> = shape.iter().rev().copied().collect();
+        all.push(c_strides(&reversed).into_iter().rev().map(|s| -2 * s).collect());
+        let len = shape.iter().product::<u64>();
+        let value = |x: u64| (x * 7 + 3 * n as u64 + 1) % 11;
+        data.push((0..len).map(|x| from_int(value(x) as i64 - 4, dtype)).collect());
+    }
+    (all, data)
 }
 
 pub fn binary(op: BinaryOp, x: u32, y: u32) -> ScalarNode {
@@ -322,6 +336,12 @@ pub fn run_program(p: &Program, i: &Instance, inputs: &[Vec<Scalar>]) -> Vec<Vec
     for (id, data) in p.inputs.iter().zip(inputs) {
         arrays[id.0 as usize] = data.clone();
     }
+    let mut variables = vec![DType::F64; p.types.len()];
+    for (array, &dtype) in p.arrays.iter().zip(&i.dtypes) {
+        if let TypeTerm::Var(v) = array.dtype {
+            variables[v as usize] = dtype;
+        }
+    }
     let linear = |id: ArrayId, index: &[IndexExpr], point: &[i64]| {
         let strides = c_strides(&i.shapes[id.0 as usize]);
         index.iter().zip(strides).map(|(e, s)| e.eval(point) as isize * s).sum::<isize>() as usize
@@ -337,7 +357,6 @@ pub fn run_program(p: &Program, i: &Instance, inputs: &[Vec<Scalar>]) -> Vec<Vec
         let mut out: Vec<Cell> = (0..len).map(|_| Cell { value: start, best: None }).collect();
         let kept: Vec<bool> =
             (0..extents.len()).map(|a| s.out_index.iter().any(|e| uses(e, a))).collect();
-        let variable = i.dtypes.first().copied().unwrap_or(DType::F64);
         for_points(extents, |point| {
             let mut values: Vec<Scalar> = vec![];
             for node in &s.value.nodes {
@@ -346,7 +365,7 @@ pub fn run_program(p: &Program, i: &Instance, inputs: &[Vec<Scalar>]) -> Vec<Vec
                     ScalarNode::Access(a) => {
                         arrays[a.array.0 as usize][linear(a.array, &a.index, point)]
                     }
-                    ScalarNode::Const(l, t) => l.to_scalar(t.resolve(&[variable])).unwrap(),
+                    ScalarNode::Const(l, t) => l.to_scalar(t.resolve(&variables)).unwrap(),
                     ScalarNode::Index(e) => Scalar::I64(e.eval(point)),
                     ScalarNode::Unary(op, x) => scalar::unary(*op, v(x)).unwrap(),
                     ScalarNode::Binary(op, x, y) => scalar::binary(*op, v(x), v(y)).unwrap(),
