@@ -220,7 +220,7 @@ impl<'a> Compiler<'a> {
             return (Component::Error, None);
         };
         let whys: Option<(Why, Why)> = Some((operand_why, result_why));
-        let sig = sig::of_program(&mut self.infer, &program, whys);
+        let sig = sig::of_program(&mut self.infer, &program, 0, whys);
         (Component::Leaf(Leaf { program, scope: 0, offset: 0 }), Some(sig))
     }
 

@@ -204,7 +204,7 @@ impl<'a> Expander<'a> {
         types: &[TypeVar],
     ) -> ArrayId {
         let element = sig::element(&mut self.infer, array.dtype, types, None, Default::default());
-        let span = shift(array.span, offset);
+        let span = array.span.shifted(offset);
         let Some(id) = given else {
             return self.draft(Draft { rank: array.rank, element, span });
         };
@@ -228,14 +228,14 @@ impl<'a> Expander<'a> {
         let mut copy = statement.clone();
         let renamed = |id: ArrayId| ids[id.0 as usize];
         copy.out = renamed(copy.out);
-        copy.span = shift(copy.span, leaf.offset);
+        copy.span = copy.span.shifted(leaf.offset);
         if let Init::From(id) = &mut copy.init {
             *id = renamed(*id);
         }
         for axis in &mut copy.domain {
             for dim in &mut axis.dims {
                 dim.array = renamed(dim.array);
-                dim.span = shift(dim.span, leaf.offset);
+                dim.span = dim.span.shifted(leaf.offset);
             }
             for pin in &mut axis.pins {
                 *pin = self.pin(*pin, leaf);
@@ -251,7 +251,7 @@ impl<'a> Expander<'a> {
         match node {
             ScalarNode::Access(access) => {
                 access.array = ids[access.array.0 as usize];
-                access.span = shift(access.span, leaf.offset);
+                access.span = access.span.shifted(leaf.offset);
             }
             ScalarNode::Const(_, term) if !matches!(term, TypeTerm::Fixed(_)) => {
                 let v = sig::element(&mut self.infer, *term, types, None, Default::default());
@@ -263,7 +263,7 @@ impl<'a> Expander<'a> {
 
     fn pin(&mut self, pin: Pin, leaf: &Leaf) -> Pin {
         match pin {
-            Pin::Number(n, span) => Pin::Number(n, shift(span, leaf.offset)),
+            Pin::Number(n, span) => Pin::Number(n, span.shifted(leaf.offset)),
             Pin::Name(name, span) => {
                 let key = (leaf.scope, name);
                 let next = self.extent_names.len() as u32;
@@ -272,7 +272,7 @@ impl<'a> Expander<'a> {
                     let text = &self.name_tables[leaf.scope as usize][name as usize];
                     self.extent_names.push(text.clone());
                 }
-                Pin::Name(id, shift(span, leaf.offset))
+                Pin::Name(id, span.shifted(leaf.offset))
             }
         }
     }
@@ -308,8 +308,4 @@ impl<'a> Expander<'a> {
             same_real: terms.same_real,
         }
     }
-}
-
-fn shift(span: CoreSpan, offset: u32) -> CoreSpan {
-    CoreSpan { start: span.start.saturating_add(offset), end: span.end.saturating_add(offset) }
 }

@@ -2,6 +2,7 @@
 
 mod affine;
 mod compile;
+pub mod compose;
 pub mod core;
 pub mod display;
 mod expand;
@@ -17,7 +18,9 @@ mod signature;
 mod sink;
 mod terms;
 mod text;
+mod verify;
 
 pub use compile::{Compilation, compile, compile_source};
 pub use instantiate::instantiate;
 pub use signature::{Port, Rank, Signature};
+pub use verify::{VerifyError, verify};

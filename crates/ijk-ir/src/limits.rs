@@ -13,7 +13,7 @@ pub const MAX_STATEMENTS: u64 = 1_000_000;
 /// Components visited by expanding a program: names, swaps and identities count too.
 pub const MAX_VISITS: u64 = 8_000_000;
 /// Inputs and outputs that checking a program may look at in all.
-pub const MAX_PORT_VISITS: u64 = 50_000_000;
+pub const MAX_PORT_VISITS: u64 = 5_000_000;
 /// Diagnostics reported about one program.
 pub const MAX_DIAGNOSTICS: usize = 500;
 /// Points of a domain on which a store that is not plainly injective is tried out.

@@ -44,8 +44,14 @@ pub struct Site {
     pub grouped: [bool; 2],
 }
 
-/// The signature of a lowered program; for an index expression with what determines its types.
-pub fn of_program(infer: &mut Infer, program: &Program, whys: Option<(Why, Why)>) -> Sig {
+/// The signature of a lowered program, whose source starts at `offset` of the text that messages
+/// quote; for an index expression with what determines its types.
+pub fn of_program(
+    infer: &mut Infer,
+    program: &Program,
+    offset: u32,
+    whys: Option<(Why, Why)>,
+) -> Sig {
     let mut ports = Vec::with_capacity(program.arrays.len());
     let types: Vec<TypeVar> = (program.types.iter())
         .map(|set| {
@@ -55,7 +61,7 @@ pub fn of_program(infer: &mut Infer, program: &Program, whys: Option<(Why, Why)>
         .collect();
     link_reals(infer, program, &types);
     for array in &program.arrays {
-        let span = array.span.into();
+        let span = array.span.shifted(offset).into();
         let rank = infer.rank(array.rank.map(|rank| (rank, span)));
         let element = element(infer, array.dtype, &types, whys.map(|w| w.1), span);
         ports.push(Port { rank, element });

@@ -8,20 +8,27 @@ use ijk_syntax::{Diagnostic, Severity};
 pub struct Sink {
     diagnostics: Vec<Diagnostic>,
     errors: usize,
-    left_off: bool,
+    warnings: usize,
 }
 
 impl Sink {
     /// Takes one in.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        let is_error = diagnostic.severity == Severity::Error;
-        self.errors += usize::from(is_error);
-        if self.diagnostics.len() < MAX_DIAGNOSTICS {
+        let (count, what) = match diagnostic.severity {
+            Severity::Error => (&mut self.errors, "errors"),
+            Severity::Warning => (&mut self.warnings, "warnings"),
+        };
+        *count += 1;
+        if *count <= MAX_DIAGNOSTICS {
             self.diagnostics.push(diagnostic);
-        } else if !self.left_off {
-            self.left_off = true;
-            let message = format!("only the first {MAX_DIAGNOSTICS} errors are shown");
-            self.diagnostics.push(Diagnostic::warning(diagnostic.span, message));
+        } else if *count == MAX_DIAGNOSTICS + 1 {
+            let message = format!("only the first {MAX_DIAGNOSTICS} {what} are shown");
+            self.diagnostics.push(Diagnostic {
+                hints: Vec::new(),
+                related: Vec::new(),
+                message,
+                ..diagnostic
+            });
         }
     }
 

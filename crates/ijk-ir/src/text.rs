@@ -27,6 +27,13 @@ pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+impl crate::core::Span {
+    /// The same place of a text that has `offset` more bytes before it.
+    pub fn shifted(self, offset: u32) -> Self {
+        Self { start: self.start.saturating_add(offset), end: self.end.saturating_add(offset) }
+    }
+}
+
 impl From<Span> for crate::core::Span {
     fn from(span: Span) -> Self {
         Self { start: span.start, end: span.end }

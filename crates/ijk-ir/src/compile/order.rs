@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 /// Unknown names for which a near one is looked for.
 const MAX_SUGGESTIONS: usize = 20;
 /// Bindings among which a near name is looked for.
-const MAX_CANDIDATES: usize = 20_000;
+const MAX_CANDIDATES: usize = 2_000;
 /// Bytes of a name for which a near one is looked for.
 const MAX_NAME: usize = 64;
 /// Names of a cycle that its message lists.

@@ -4,7 +4,9 @@
 //! that waits, is put aside and looked at again when what it waits for is known.
 
 use super::{bounds, messages};
-use crate::core::{ArrayId, Atom, AxisId, Dim, IndexExpr, Pin, Program, ScalarNode, Statement};
+use crate::core::{
+    ArrayId, Atom, AxisId, Dim, IndexExpr, Init, Pin, Program, ScalarNode, Statement,
+};
 use crate::interval::{Interval, range_without};
 use ijk_syntax::Diagnostic;
 use ijk_types::DType;
@@ -40,7 +42,8 @@ enum Resource {
 enum Outcome {
     Solved,
     Failed,
-    Waits(Resource),
+    /// For any of these.
+    Waits(Vec<Resource>),
 }
 
 /// For each array its shape, for each statement the extents of its domain.
@@ -55,6 +58,7 @@ pub struct Solver<'a> {
     names: Vec<Option<NamedExtent>>,
     waiting: HashMap<Resource, Vec<usize>>,
     ready: VecDeque<usize>,
+    finished: Vec<bool>,
     errors: Vec<Diagnostic>,
 }
 
@@ -77,6 +81,7 @@ impl<'a> Solver<'a> {
             names: vec![None; program.extent_names.len()],
             waiting: HashMap::new(),
             ready: VecDeque::new(),
+            finished: vec![false; program.statements.len()],
             errors: Vec::new(),
         }
     }
@@ -87,10 +92,14 @@ impl<'a> Solver<'a> {
             self.step(n);
         }
         while let Some(n) = self.ready.pop_front() {
-            self.step(n);
+            if !self.finished[n] {
+                self.step(n);
+            }
         }
         self.report_unsolved_names();
         if !self.errors.is_empty() {
+            let mut told = std::collections::HashSet::new();
+            self.errors.retain(|e| told.insert((e.span, e.message.clone())));
             return Err(self.errors);
         }
         let shapes = self.shapes.into_iter().map(Option::unwrap_or_default).collect();
@@ -101,9 +110,16 @@ impl<'a> Solver<'a> {
         let statement = &self.program.statements[n];
         let mut extents = std::mem::take(&mut self.extents[n]);
         match self.statement(statement, &mut extents) {
-            Outcome::Solved => self.wake(Resource::Array(statement.out)),
-            Outcome::Failed => {}
-            Outcome::Waits(resource) => self.waiting.entry(resource).or_default().push(n),
+            Outcome::Solved => {
+                self.finished[n] = true;
+                self.wake(Resource::Array(statement.out));
+            }
+            Outcome::Failed => self.finished[n] = true,
+            Outcome::Waits(resources) => {
+                for resource in resources {
+                    self.waiting.entry(resource).or_default().push(n);
+                }
+            }
         }
         self.extents[n] = extents;
     }
@@ -119,14 +135,13 @@ impl<'a> Solver<'a> {
     fn statement(&mut self, statement: &Statement, extents: &mut Vec<u64>) -> Outcome {
         extents.clear();
         let errors = self.errors.len();
-        let mut waits = None;
+        let mut waits = Vec::new();
         for n in 0..statement.domain.len() {
-            let (extent, missing) = self.letter(statement, n);
-            extents.push(extent);
-            waits = waits.or(missing);
+            extents.push(self.letter(statement, n, &mut waits));
         }
-        if let Some(resource) = waits {
-            return Outcome::Waits(resource);
+        waits.extend(reads(statement).filter(|id| self.shape(*id).is_none()).map(Resource::Array));
+        if !waits.is_empty() {
+            return Outcome::Waits(waits);
         }
         if self.errors.len() > errors || !self.infer_brackets(statement, extents) {
             return Outcome::Failed;
@@ -151,19 +166,17 @@ impl<'a> Solver<'a> {
         self.shapes[id.0 as usize].as_deref()
     }
 
-    /// The extent of a letter by its plain occurrences and braces, and what it waits for. A letter
-    /// that has neither waits for the arrays whose brackets it occurs in.
-    fn letter(&mut self, statement: &Statement, n: usize) -> (u64, Option<Resource>) {
+    /// The extent of a letter by its plain occurrences and braces; adds what it waits for.
+    fn letter(&mut self, statement: &Statement, n: usize, waits: &mut Vec<Resource>) -> u64 {
         let axis = &statement.domain[n];
         let mut known: Option<(u64, Origin)> = None;
-        let mut missing = None;
         for dim in &axis.dims {
             match self.shape(dim.array) {
                 Some(shape) => {
                     let extent = shape[dim.axis as usize];
                     self.agree(statement, n, &mut known, extent, Origin::Dim(*dim));
                 }
-                None => missing = Some(Resource::Array(dim.array)),
+                None => waits.push(Resource::Array(dim.array)),
             }
         }
         for pin in &axis.pins {
@@ -182,11 +195,11 @@ impl<'a> Solver<'a> {
                     self.names[*name as usize] = Some(NamedExtent { extent, place: *place });
                     self.wake(Resource::Name(*name));
                 }
-                (None, None) => missing = missing.or(Some(Resource::Name(*name))),
+                (None, None) => waits.push(Resource::Name(*name)),
                 _ => {}
             }
         }
-        (known.map_or(UNKNOWN, |(extent, _)| extent), missing)
+        known.map_or(UNKNOWN, |(extent, _)| extent)
     }
 
     fn agree(
@@ -258,6 +271,19 @@ impl<'a> Solver<'a> {
             self.errors.push(messages::unsolved_name(self.program, name));
         }
     }
+}
+
+/// The arrays whose elements a statement reads.
+fn reads(statement: &Statement) -> impl Iterator<Item = ArrayId> {
+    let accesses = statement.value.nodes.iter().filter_map(|node| match node {
+        ScalarNode::Access(access) => Some(access.array),
+        _ => None,
+    });
+    let from = match statement.init {
+        Init::From(id) => Some(id),
+        _ => None,
+    };
+    accesses.chain(from)
 }
 
 fn infer_round(brackets: &[(&IndexExpr, u64)], extents: &mut [u64]) -> bool {

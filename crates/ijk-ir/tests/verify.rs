@@ -1,0 +1,103 @@
+//! What the verifier finds in programs that were broken on purpose, and that it passes what
+//! lowering writes.
+
+use ijk_ir::core::{Atom, AxisId, Init, Program, ScalarNode, TypeTerm};
+use ijk_ir::{VerifyError, compile_source, verify};
+use ijk_types::{DType, TypeSet};
+
+fn program(source: &str) -> Program {
+    compile_source(source).program.unwrap_or_else(|| panic!("{source}"))
+}
+
+fn broken(source: &str, spoil: impl Fn(&mut Program)) -> Vec<VerifyError> {
+    let mut program = program(source);
+    spoil(&mut program);
+    verify(&program).unwrap_err()
+}
+
+#[test]
+fn lowered_programs_pass() {
+    for source in [
+        "ik*kj~ijk . +ijk~ij",
+        "(I & +i~.) . i/.~i",
+        "(@abs i~i | I) . i+j~ij",
+        "(@abs i~i | @abs i~i) . i+j~ij . +ij~.",
+        "@where(i,j,0.5)~ij . @argmax ij~i . @f32 i~i . @tanh i~i",
+        "+(@abs i)~. . .+1~.",
+        "i~[i/2][i%2]",
+        "[2*i+k]*k~ik",
+        "@index i~i . i @lt 3~i",
+        "+@abs(i)~i",
+        "*i~ii . +ij~.",
+    ] {
+        let compiled = compile_source(source);
+        if let Some(program) = compiled.program {
+            assert_eq!(verify(&program), Ok(()), "{source}\n{program}");
+        } else {
+            assert_eq!(source, "+@abs(i)~i", "{:?}", compiled.diagnostics);
+        }
+    }
+}
+
+#[test]
+fn each_breakage_is_named() {
+    use VerifyError as E;
+    let found =
+        |errors: Vec<E>, wanted: fn(&E) -> bool| assert!(errors.iter().any(wanted), "{errors:?}");
+    let s = "ik*kj~ijk . +ijk~ij";
+    found(broken(s, |p| p.outputs[0].0 = 99), |e| matches!(e, E::NoArray { .. }));
+    found(broken(s, |p| p.statements.swap(0, 1)), |e| matches!(e, E::Undefined { .. }));
+    found(broken(s, |p| p.statements[1].out = p.statements[0].out), |e| {
+        matches!(e, E::DefinedTwice { .. })
+    });
+    found(broken(s, |p| p.arrays[0].rank = Some(3)), |e| matches!(e, E::Rank { .. }));
+    found(broken(s, |p| p.statements[0].out_index[0].terms[0].0 = 0), |e| {
+        matches!(e, E::Index { .. })
+    });
+    let lost = Atom::Axis(AxisId(9));
+    found(broken(s, |p| p.statements[0].out_index[0].terms[0].1 = lost.clone()), |e| {
+        matches!(e, E::Index { .. })
+    });
+    found(broken(s, |p| p.statements[0].value.nodes.swap(1, 2)), |e| matches!(e, E::Order { .. }));
+    found(broken(s, |p| p.statements[0].value.nodes.clear()), |e| matches!(e, E::Order { .. }));
+    found(broken(s, |p| p.arrays[1].dtype = TypeTerm::Fixed(DType::F32)), |e| {
+        matches!(e, E::Type { .. })
+    });
+    found(broken(s, |p| p.arrays[1].dtype = TypeTerm::Var(7)), |e| {
+        matches!(e, E::NoVariable { .. })
+    });
+    found(broken(s, |p| p.types[0] = TypeSet::NONE), |e| matches!(e, E::Type { .. }));
+    found(broken("-i~i", |p| p.types[0] = TypeSet::ALL), |e| matches!(e, E::Type { .. }));
+    found(broken(s, |p| p.statements[1].reduce = None), |e| matches!(e, E::Collides { .. }));
+    found(broken("@argmax ij~i", |p| p.statements[0].domain.truncate(1)), |e| {
+        matches!(e, E::Positions { .. } | E::Index { .. })
+    });
+    found(broken(s, |p| p.statements[0].init = Init::From(ijk_ir::core::ArrayId(50))), |e| {
+        matches!(e, E::NoArray { .. })
+    });
+    found(
+        broken("i+0.5~i", |p| {
+            p.types[0] = TypeSet::ALL;
+            p.statements[0]
+                .value
+                .nodes
+                .iter()
+                .for_each(|n| assert!(!matches!(n, ScalarNode::Index(_))));
+        }),
+        |e| matches!(e, E::Type { .. }),
+    );
+    found(broken("i{n}j{n}~ij", |p| p.extent_names.clear()), |e| matches!(e, E::NoVariable { .. }));
+}
+
+#[test]
+fn programs_show_as_text() {
+    let text = program("m: ik*kj~ijk; a: +ijk~ij; m.a").to_string();
+    let expected = "\
+program (T[2], T[2]) -> T[2] where T: bool i32 i64 f32 f64 c64 c128
+  for i k j: t2[i, j, k]: T = (in0[i, k] * in1[k, j])
+  for i j k: t3[i, j]: T from identity(+) += t2[i, j, k]
+  return t3";
+    assert_eq!(text, expected);
+    let text = program("i{10}+[2*k-1]~[i/2]k").to_string();
+    assert!(text.contains("for i{10} k: t2[(i/2), k]: T = (in0[i] + in1[2*k - 1])"), "{text}");
+}
