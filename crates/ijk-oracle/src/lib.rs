@@ -9,6 +9,7 @@
 
 mod core;
 mod error;
+pub mod harness;
 pub mod random;
 mod surface;
 mod value;

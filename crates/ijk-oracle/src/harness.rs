@@ -1,0 +1,254 @@
+//! Comparing what the surface evaluator, the core interpreter and an engine make of a case.
+
+use crate::random::{Case, Input};
+use crate::{EvalError, Evaluation, Value, evaluate_bounded, interpret};
+use ijk_ir::core::{Instance, Program};
+use ijk_syntax::ast::{self, NodeKind};
+use ijk_syntax::{Diagnostic, Severity};
+use ijk_types::DType;
+use thiserror::Error;
+
+/// Statements with at most so many points combine in lexicographic order.
+pub const SMALL_DOMAIN: usize = 256;
+
+/// Something that runs lowered programs: gives the results, or says why there are none.
+pub type Engine<'a> = dyn FnMut(&Lowered, &[Input]) -> Result<Vec<Value>, String> + 'a;
+
+/// A program that compiled and fits its arguments.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The program.
+    pub program: Program,
+    /// With the arguments' types and shapes.
+    pub instance: Instance,
+    /// The source.
+    pub source: String,
+}
+
+/// Where evaluations of one case differ.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Disagreement {
+    /// The compiler refuses what has a value.
+    #[error("the compiler refuses it: {0}")]
+    Refused(String),
+    /// The compiler takes what has no value.
+    #[error("the compiler takes it, but it means nothing: {0}")]
+    Taken(EvalError),
+    /// One evaluation fails.
+    #[error("{who} says {found}, where {expected} is right")]
+    Failure {
+        /// Which evaluation.
+        who: &'static str,
+        /// What it says.
+        found: String,
+        /// What the surface evaluator says.
+        expected: String,
+    },
+    /// A result has the wrong type or shape.
+    #[error("{who}: result {result} is {found}, and should be {expected}")]
+    Shape {
+        /// Which evaluation.
+        who: &'static str,
+        /// Which result, from 0.
+        result: usize,
+        /// Its type and shape.
+        found: String,
+        /// What they should be.
+        expected: String,
+    },
+    /// An element is wrong.
+    #[error("{who}: element {at} of result {result} is {found}, and should be {expected}")]
+    Element {
+        /// Which evaluation.
+        who: &'static str,
+        /// Which result, from 0.
+        result: usize,
+        /// Which element, in C order.
+        at: usize,
+        /// What it is.
+        found: String,
+        /// What it should be.
+        expected: String,
+    },
+}
+
+/// How a case ended on which all agree.
+#[derive(Clone, Debug)]
+pub enum Agreement {
+    /// The text has syntax errors.
+    Syntax(Vec<Diagnostic>),
+    /// It means nothing, says the compiler too; with what else it says.
+    IllFormed(EvalError, Vec<Diagnostic>),
+    /// A scalar operation has no value.
+    NoValue(EvalError),
+    /// It has a value.
+    Value(Evaluation, Box<Lowered>),
+}
+
+fn errors(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+    diagnostics.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
+}
+
+fn messages(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().map(|d| &d.message[..]).collect::<Vec<_>>().join("; ")
+}
+
+/// Compares all evaluations of a case.
+///
+/// # Errors
+/// If they disagree.
+pub fn compare(
+    case: &Case,
+    engines: &mut [(&'static str, &mut Engine)],
+) -> Result<Agreement, Disagreement> {
+    let (tree, diagnostics) = ijk_syntax::parse(&case.source);
+    let syntax = errors(&diagnostics);
+    if !syntax.is_empty() {
+        return Ok(Agreement::Syntax(syntax));
+    }
+    let values = case.values();
+    let truth = evaluate_bounded(&tree, &values);
+    let lowered = lower(&tree, case);
+    match (truth, lowered) {
+        (Ok(truth), Ok(lowered)) => {
+            agree_on_values(case, &truth, &lowered, engines)?;
+            Ok(Agreement::Value(truth, Box::new(lowered)))
+        }
+        (Err(error @ EvalError::Scalar(_)), Ok(lowered)) => {
+            agree_on_failure(case, &error, &lowered, engines)?;
+            Ok(Agreement::NoValue(error))
+        }
+        (Err(error), Ok(_)) => Err(Disagreement::Taken(error)),
+        (Err(error), Err(diagnostics)) => Ok(Agreement::IllFormed(error, diagnostics)),
+        // Bindings without use are checked, but have no value to be right or wrong.
+        (Ok(_), Err(diagnostics)) if has_unused(&tree) => Ok(Agreement::Syntax(diagnostics)),
+        (Ok(_), Err(diagnostics)) => Err(Disagreement::Refused(messages(&diagnostics))),
+    }
+}
+
+fn lower(tree: &ast::Program, case: &Case) -> Result<Lowered, Vec<Diagnostic>> {
+    let compiled = ijk_ir::compile(tree, &case.source);
+    let program = compiled.program.ok_or_else(|| errors(&compiled.diagnostics))?;
+    let shapes: Vec<(DType, Vec<u64>)> = case.inputs.iter().map(signature).collect();
+    let arguments: Vec<(DType, &[u64])> = shapes.iter().map(|(t, s)| (*t, &s[..])).collect();
+    let instance = ijk_ir::instantiate(&program, &arguments)?;
+    Ok(Lowered { program, instance, source: case.source.clone() })
+}
+
+fn signature(input: &Input) -> (DType, Vec<u64>) {
+    (input.value.dtype, input.value.shape.iter().map(|&n| n as u64).collect())
+}
+
+fn has_unused(tree: &ast::Program) -> bool {
+    let used = |name: &str| {
+        tree.nodes.iter().any(|node| matches!(&node.kind, NodeKind::Name(other) if other == name))
+    };
+    let value = tree.value().map(|item| item.value);
+    let names = tree.items.iter().filter(|item| Some(item.value) != value);
+    names.filter_map(|item| item.name.as_ref()).any(|name| !used(&name.text))
+}
+
+fn agree_on_failure(
+    case: &Case,
+    error: &EvalError,
+    lowered: &Lowered,
+    engines: &mut [(&'static str, &mut Engine)],
+) -> Result<(), Disagreement> {
+    let expected = error.to_string();
+    let failure = |who, found: &str| {
+        let expected = expected.clone();
+        Err(Disagreement::Failure { who, found: found.into(), expected })
+    };
+    if let Ok(_) | Err(EvalError::Core(_)) = interpreted(lowered, case) {
+        return failure("the interpreter", "there is a value");
+    }
+    for (who, engine) in engines {
+        if engine(lowered, &case.inputs).is_ok() {
+            return failure(who, "there is a value");
+        }
+    }
+    Ok(())
+}
+
+fn interpreted(lowered: &Lowered, case: &Case) -> Result<Vec<Value>, EvalError> {
+    interpret(&lowered.program, &lowered.instance, &case.values())
+}
+
+fn agree_on_values(
+    case: &Case,
+    truth: &Evaluation,
+    lowered: &Lowered,
+    engines: &mut [(&'static str, &mut Engine)],
+) -> Result<(), Disagreement> {
+    let failure =
+        |who, found: String| Disagreement::Failure { who, found, expected: "a value".into() };
+    let literal = interpreted(lowered, case)
+        .map_err(|error| failure("the interpreter", error.to_string()))?;
+    same_results("the interpreter", truth, &literal, Precision::Bits)?;
+    let small = truth.most_points <= SMALL_DOMAIN;
+    let mut first: Option<Vec<Value>> = None;
+    for (who, engine) in engines {
+        let found = engine(lowered, &case.inputs).map_err(|found| failure(who, found))?;
+        let precision = if small { Precision::Bits } else { Precision::Bounds };
+        same_results(who, truth, &found, precision)?;
+        match &first {
+            Some(first) => same_as_first(who, first, &found)?,
+            None => first = Some(found),
+        }
+    }
+    Ok(())
+}
+
+/// How close results must be.
+#[derive(Clone, Copy, PartialEq)]
+enum Precision {
+    /// The value in the promised order, bit for bit.
+    Bits,
+    /// Within the stated error bounds.
+    Bounds,
+}
+
+fn same_results(
+    who: &'static str,
+    truth: &Evaluation,
+    found: &[Value],
+    precision: Precision,
+) -> Result<(), Disagreement> {
+    if truth.outputs.len() != found.len() {
+        let (found, expected) = (found.len().to_string(), truth.outputs.len().to_string());
+        return Err(Disagreement::Failure { who, found, expected });
+    }
+    for (result, (truth, found)) in truth.outputs.iter().zip(found).enumerate() {
+        let describe = |dtype: DType, shape: &[usize]| format!("{dtype}{shape:?}");
+        let expected = describe(truth.dtype, &truth.shape);
+        let described = describe(found.dtype, &found.shape);
+        if expected != described || found.data.len() != truth.cells.len() {
+            return Err(Disagreement::Shape { who, result, found: described, expected });
+        }
+        let right = |at: usize| match precision {
+            Precision::Bits => crate::same_bits(truth.cells[at].value, found.data[at]),
+            Precision::Bounds => truth.cells[at].admits(found.data[at]),
+        };
+        if let Some(at) = (0..found.data.len()).find(|&at| !right(at)) {
+            let expected = match precision {
+                Precision::Bits => format!("{:?}", truth.cells[at].value),
+                Precision::Bounds => format!("{:?}", truth.cells[at]),
+            };
+            let found = format!("{:?}", found.data[at]);
+            return Err(Disagreement::Element { who, result, at, found, expected });
+        }
+    }
+    Ok(())
+}
+
+fn same_as_first(who: &'static str, first: &[Value], found: &[Value]) -> Result<(), Disagreement> {
+    for (result, (first, found)) in first.iter().zip(found).enumerate() {
+        let differs = |&at: &usize| !crate::same_bits(first.data[at], found.data[at]);
+        if let Some(at) = (0..found.data.len()).find(differs) {
+            let expected = format!("{:?} as otherwise", first.data[at]);
+            let found = format!("{:?}", found.data[at]);
+            return Err(Disagreement::Element { who, result, at, found, expected });
+        }
+    }
+    Ok(())
+}
