@@ -155,6 +155,16 @@ fn braces_pin_and_names_mean_one_extent() {
 }
 
 #[test]
+fn a_name_may_wait_for_an_axis_of_an_array_that_waits_for_it() {
+    // `j` is `k`, known before the extent of `m` is.
+    assert_eq!(shape("k~km{n} . +j{n}l~j", &[&[3]]).unwrap(), [3]);
+    assert_eq!(shape("k~km{n} . kl*j~[1+k]lj . +a{n}lj~j", &[&[1], &[3]]).unwrap(), [3]);
+    // The brackets wait for the array they index.
+    let source = "(i~ij{n} . [x][2*y]~xy) | k{n}~k";
+    assert_eq!(shape(source, &[&[5], &[4]]).unwrap(), [5, 2]);
+}
+
+#[test]
 fn a_name_may_be_determined_by_a_later_statement() {
     let source = "(i~ij{n} | I) . ij*j{n}~ij";
     assert_eq!(shape(source, &[&[2], &[5]]).unwrap(), [2, 5]);

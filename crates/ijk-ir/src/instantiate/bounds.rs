@@ -126,6 +126,26 @@ impl Context<'_> {
     }
 }
 
+/// The extent of an output's axis while some letters' extents are `unknown`; `unknown` where it
+/// depends on one, or is an error that is reported later.
+pub fn known_output_extent(e: &IndexExpr, extents: &[u64], unknown: u64) -> u64 {
+    let (mut empty, mut all_known) = (false, true);
+    e.for_each_axis(&mut |axis| {
+        empty |= extents[axis.0 as usize] == 0;
+        all_known &= extents[axis.0 as usize] != unknown;
+    });
+    match (empty, all_known, e.as_axis()) {
+        (true, ..) => 0,
+        (false, true, Some(axis)) => extents[axis.0 as usize],
+        (false, true, None) => {
+            let range = range_over(e, extents);
+            let extent = i64::try_from(range.greatest + 1).ok().filter(|_| range.least >= 0);
+            extent.map_or(unknown, |extent| extent as u64)
+        }
+        (false, false, _) => unknown,
+    }
+}
+
 /// The number of points of a domain, if all memory could hold so many; axes of extent 0 left out.
 pub fn points(extents: &[u64]) -> Option<u64> {
     let nonzero = extents.iter().filter(|n| **n != 0);

@@ -1,7 +1,8 @@
 //! Extents of all letters and shapes of all arrays, from the arguments' shapes.
 //!
-//! Statements are solved in order. One that waits for a name in braces, or for an array of one
-//! that waits, is put aside and looked at again when what it waits for is known.
+//! Statements are solved in order. One that waits for a name in braces, or for an axis of one that
+//! waits, is put aside and looked at again when what it waits for is known. What is known of its
+//! output's axes until then may be what determines the name.
 
 use super::{bounds, messages};
 use crate::core::{
@@ -139,11 +140,16 @@ impl<'a> Solver<'a> {
         for n in 0..statement.domain.len() {
             extents.push(self.letter(statement, n, &mut waits));
         }
-        waits.extend(reads(statement).filter(|id| self.shape(*id).is_none()).map(Resource::Array));
+        if self.errors.len() > errors {
+            return Outcome::Failed;
+        }
+        let unknown = |id: &ArrayId| self.shape(*id).is_none_or(|s| s.contains(&UNKNOWN));
+        waits.extend(reads(statement).filter(unknown).map(Resource::Array));
         if !waits.is_empty() {
+            self.note_known_axes(statement, extents);
             return Outcome::Waits(waits);
         }
-        if self.errors.len() > errors || !self.infer_brackets(statement, extents) {
+        if !self.infer_brackets(statement, extents) {
             return Outcome::Failed;
         }
         let context = bounds::Context {
@@ -166,17 +172,28 @@ impl<'a> Solver<'a> {
         self.shapes[id.0 as usize].as_deref()
     }
 
+    /// Keeps the extents of a waiting statement's output that are known already.
+    fn note_known_axes(&mut self, statement: &Statement, extents: &[u64]) {
+        let extent = |e| bounds::known_output_extent(e, extents, UNKNOWN);
+        let shape: Vec<u64> = statement.out_index.iter().map(extent).collect();
+        let known = &mut self.shapes[statement.out.0 as usize];
+        if known.as_ref() != Some(&shape) {
+            *known = Some(shape);
+            self.wake(Resource::Array(statement.out));
+        }
+    }
+
     /// The extent of a letter by its plain occurrences and braces; adds what it waits for.
     fn letter(&mut self, statement: &Statement, n: usize, waits: &mut Vec<Resource>) -> u64 {
         let axis = &statement.domain[n];
         let mut known: Option<(u64, Origin)> = None;
         for dim in &axis.dims {
             match self.shape(dim.array) {
-                Some(shape) => {
+                Some(shape) if shape[dim.axis as usize] != UNKNOWN => {
                     let extent = shape[dim.axis as usize];
                     self.agree(statement, n, &mut known, extent, Origin::Dim(*dim));
                 }
-                None => waits.push(Resource::Array(dim.array)),
+                _ => waits.push(Resource::Array(dim.array)),
             }
         }
         for pin in &axis.pins {
