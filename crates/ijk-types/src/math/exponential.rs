@@ -5,11 +5,26 @@ use super::float::Float;
 /// A polynomial, lowest coefficient first.
 #[inline(always)]
 pub fn horner<F: Float>(x: F, coefficients: &[F]) -> F {
+    if coefficients.len() >= 12 {
+        return horner_in_two(x, coefficients);
+    }
     let mut sum = F::ZERO;
     for (n, &c) in coefficients.iter().rev().enumerate() {
         sum = if n == 0 { c } else { sum.mul_add(x, c) };
     }
     sum
+}
+
+/// A long polynomial as two interleaved ones in `x²`, which a processor computes side by side.
+#[inline(always)]
+fn horner_in_two<F: Float>(x: F, coefficients: &[F]) -> F {
+    let z = x * x;
+    let mut sums = [F::ZERO; 2];
+    for (n, &c) in coefficients.iter().enumerate().rev() {
+        let sum = &mut sums[n % 2];
+        *sum = if n + 2 >= coefficients.len() { c } else { sum.mul_add(z, c) };
+    }
+    sums[1].mul_add(x, sums[0])
 }
 
 /// The less, and NaN for NaN.
@@ -44,6 +59,14 @@ fn reduce<F: Float>(x: F) -> (F, F) {
     (k, n.mul_add(-F::LN_2[1], n.mul_add(-F::LN_2[0], x)))
 }
 
+/// `exp(x)` by another polynomial for reduced arguments.
+#[inline(always)]
+pub fn exp_by<F: Float>(x: F, polynomial: &[F]) -> F {
+    let (k, r) = reduce(at_least(at_most(x, F::EXP_MAX), F::EXP_MIN));
+    let (a, b) = F::power_of_two_pair(k);
+    (r * r).mul_add(horner(r, polynomial), r).mul_add(a, a) * b
+}
+
 /// `exp(r) - 1` for a reduced argument.
 #[inline(always)]
 fn expm1_reduced<F: Float>(r: F) -> F {
@@ -60,10 +83,7 @@ pub fn exp_parts<F: Float>(x: F, low: F) -> (F, F, F) {
 
 #[inline(always)]
 pub fn exp<F: Float>(x: F) -> F {
-    let x = at_least(at_most(x, F::EXP_MAX), F::EXP_MIN);
-    let (k, r) = reduce(x);
-    let (a, b) = F::power_of_two_pair(k);
-    expm1_reduced(r).mul_add(a, a) * b
+    exp_by(x, F::EXPM1)
 }
 
 /// Half of `exp(x)`, for `x` not negative.

@@ -5,13 +5,13 @@ use super::float::Float;
 
 /// `e ln 2 + ln(1 + f)` for f in [√½ - 1, √2 - 1].
 ///
-/// With `s = f / (2 + f)`, `ln(1 + f) = 2s + s³ LN(s²)`, written so that f enters exactly.
+/// With `s = f / (2 + f)`, `ln(1 + f) = 2s + s³ polynomial(s²)`, written so that f enters exactly.
 #[inline(always)]
-fn ln_reduced<F: Float>(e: F, f: F) -> F {
+fn ln_reduced<F: Float>(e: F, f: F, polynomial: &[F]) -> F {
     let s = f / (F::TWO + f);
     let z = s * s;
     let h = F::HALF * f * f;
-    let low = s.mul_add(z.mul_add(horner(z, F::LN), h), e * F::LN_2[1]);
+    let low = s.mul_add(z.mul_add(horner(z, polynomial), h), e * F::LN_2[1]);
     e.mul_add(F::LN_2[0], f - (h - low))
 }
 
@@ -25,8 +25,14 @@ pub fn split_any<F: Float>(x: F) -> (F, F) {
 
 #[inline(always)]
 pub fn ln<F: Float>(x: F) -> F {
+    ln_by(x, F::LN)
+}
+
+/// `ln(x)` by another polynomial for reduced arguments.
+#[inline(always)]
+pub fn ln_by<F: Float>(x: F, polynomial: &[F]) -> F {
     let (e, m) = split_any(x);
-    at_ends(x, x, ln_reduced(e, m - F::ONE))
+    at_ends(x, x, ln_reduced(e, m - F::ONE, polynomial))
 }
 
 /// The logarithm at infinity, zero and below, where it is not `value`; `unbounded` is the argument
@@ -46,6 +52,6 @@ pub fn log1p<F: Float>(x: F) -> F {
     let lost = (F::ONE - (u - back)) + (x - back);
     let (e, m, inverse) = F::split(u);
     let f = lost.mul_add(inverse, m - F::ONE);
-    let value = at_ends(x, u, ln_reduced(e, f));
+    let value = at_ends(x, u, ln_reduced(e, f, F::LN));
     if x == F::ZERO { x } else { value }
 }

@@ -1,8 +1,8 @@
 //! Powers, remainders and lengths.
 
-use super::exponential::{exp, exp_parts, horner};
+use super::exponential::{exp_by, exp_parts, horner};
 use super::float::Float;
-use super::logarithm::{ln, split_any};
+use super::logarithm::{ln_by, split_any};
 use super::tables;
 
 /// IEEE 754's `pow`, given the magnitude: `|x|` to the power of `y`. The first and second powers
@@ -21,11 +21,26 @@ fn with_sign<F: Float>(x: F, y: F, magnitude: F) -> F {
     if endless || x == F::ONE || y == F::ZERO { F::ONE } else { value }
 }
 
-/// In binary64, whose 29 further bits are ample for the product in the exponent.
+/// The coefficients for `f32` in binary64.
+const fn widen<const N: usize>(narrow: [f32; N]) -> [f64; N] {
+    let mut wide = [0.0; N];
+    let mut n = 0;
+    while n < N {
+        wide[n] = narrow[n] as f64;
+        n += 1;
+    }
+    wide
+}
+
+const LN: [f64; tables::single::LN.len()] = widen(tables::single::LN);
+const EXPM1: [f64; tables::single::EXPM1.len()] = widen(tables::single::EXPM1);
+
+/// In binary64, whose 29 further bits are ample for the product in the exponent, by the polynomials
+/// for `f32`, whose errors are below its last place.
 #[inline(always)]
 pub fn pow_single(x: f32, y: f32) -> f32 {
-    let magnitude = exp(f64::from(y) * ln(f64::from(x.abs()))) as f32;
-    with_sign(x, y, magnitude)
+    let magnitude = exp_by(f64::from(y) * ln_by(f64::from(x.abs()), &LN), &EXPM1);
+    with_sign(x, y, magnitude as f32)
 }
 
 /// The logarithm as a sum of two numbers, to about 66 bits.
