@@ -73,7 +73,10 @@ impl<'a> TensorViewMut<'a> {
     ///
     /// # Errors
     /// If elements are not of type `T`.
-    pub fn into_ndarray_uninit<T: Element>(
+    ///
+    /// # Safety
+    /// What is written is initialised: the memory may be that of an array that is.
+    pub unsafe fn into_ndarray_uninit<T: Element>(
         mut self,
     ) -> Result<ArrayViewMutD<'a, MaybeUninit<T>>, TensorError> {
         expect_dtype::<T>(self.dtype())?;

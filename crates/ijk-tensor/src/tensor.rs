@@ -85,7 +85,8 @@ impl Tensor {
         let mut copy = UninitTensor::new(view.dtype(), view.shape())?;
         with_element!(view.dtype(), T => {
             let elements = view.to_ndarray::<T>()?;
-            elements.assign_to(copy.view_mut().into_ndarray_uninit::<T>()?);
+            // SAFETY: initialised elements are written.
+            elements.assign_to(unsafe { copy.view_mut().into_ndarray_uninit::<T>()? });
         });
         // SAFETY: `assign_to` has written every element.
         Ok(unsafe { copy.assume_init() })

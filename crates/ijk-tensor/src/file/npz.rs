@@ -4,7 +4,7 @@ use super::{FileError, Problem, Staged, npy};
 use crate::{Tensor, TensorView};
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, Write};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
@@ -18,6 +18,8 @@ const MAX_RATIO: u64 = 1040;
 pub struct Archive<R = BufReader<File>> {
     path: PathBuf,
     archive: ZipArchive<R>,
+    /// Bytes of the whole file.
+    length: u64,
 }
 
 impl Archive {
@@ -37,10 +39,12 @@ impl<R: Read + Seek> Archive<R> {
     ///
     /// # Errors
     /// If it is no archive.
-    pub fn new(reader: R, path: impl Into<PathBuf>) -> Result<Self, FileError> {
+    pub fn new(mut reader: R, path: impl Into<PathBuf>) -> Result<Self, FileError> {
         let path = path.into();
+        let length = reader.seek(SeekFrom::End(0)).map_err(Problem::io("read"));
+        let length = length.map_err(|error| error.in_file(&path))?;
         match ZipArchive::new(reader) {
-            Ok(archive) => Ok(Self { path, archive }),
+            Ok(archive) => Ok(Self { path, archive, length }),
             Err(error) => Err(problem(error).in_file(&path)),
         }
     }
@@ -70,7 +74,7 @@ impl<R: Read + Seek> Archive<R> {
 
     fn read_index(&mut self, index: usize) -> Result<Tensor, Problem> {
         let member = self.archive.by_index(index).map_err(problem)?;
-        let (packed, claimed) = (member.compressed_size(), member.size());
+        let (packed, claimed) = (member.compressed_size().min(self.length), member.size());
         if claimed > packed.saturating_mul(MAX_RATIO) {
             return Err(Problem::Inflated { packed, claimed });
         }
