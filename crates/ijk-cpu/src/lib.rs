@@ -2,6 +2,9 @@
 
 #![allow(unsafe_code)]
 
+#[doc(hidden)]
+pub mod bench_api;
+mod contract;
 mod scratch;
 mod simd;
 mod threads;

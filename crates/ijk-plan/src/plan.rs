@@ -78,6 +78,22 @@ pub struct Contraction {
     pub span: Span,
 }
 
+impl Contraction {
+    /// Whether an engine contracts this pair on elements of that type. The others are nests: maps
+    /// that can fail, that change the type, or that have no one vector instruction.
+    pub fn supports(dtype: DType, map: BinaryOp, reduce: Monoid) -> bool {
+        use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
+        let accepted = map.accepts().contains(dtype) && reduce.op().accepts().contains(dtype);
+        let known = match dtype {
+            DType::Bool => map.result().of(dtype) == DType::Bool,
+            DType::I32 | DType::I64 => matches!(map, Add | Sub | Mul | Max | Min),
+            DType::F32 | DType::F64 => matches!(map, Add | Sub | Mul | Div | Max | Min),
+            DType::C64 | DType::C128 => matches!(map, Add | Sub | Mul),
+        };
+        accepted && known
+    }
+}
+
 /// The element of a buffer at the origin of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Base {

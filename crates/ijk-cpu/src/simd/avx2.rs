@@ -13,15 +13,6 @@ impl Avx2 {
         let found = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
         found.then_some(Self(()))
     }
-
-    /// The level, without looking.
-    ///
-    /// # Safety
-    /// [`detect`](Self::detect) found it before.
-    #[inline(always)]
-    pub(super) unsafe fn assume() -> Self {
-        Self(())
-    }
 }
 
 #[target_feature(enable = "avx2,fma")]
@@ -37,6 +28,11 @@ impl Simd for Avx2 {
     type I64 = I64x4;
     type U8 = U8x32;
     const REGISTERS: usize = 16;
+
+    #[inline(always)]
+    unsafe fn assume() -> Self {
+        Self(())
+    }
 
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
@@ -114,7 +110,7 @@ vector!(U8x32, __m256i, u8, 32, _mm256_set1_epi8, _mm256_loadu_si256, _mm256_sto
 
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
-     $fmadd:ident, $cmp:ident, $blend:ident) => {
+     $fmadd:ident, $fnmadd:ident, $cmp:ident, $blend:ident) => {
         impl Number for $name {
             instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
 
@@ -136,6 +132,12 @@ macro_rules! float {
 
         impl Float for $name {
             instructions!(div = $div);
+
+            #[inline(always)]
+            fn neg_mul_add(self, factor: Self, term: Self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $fnmadd(self.0, factor.0, term.0) })
+            }
 
             // The instruction gives its second operand where either is NaN.
             #[inline(always)]
@@ -220,6 +222,7 @@ float!(
     _mm256_min_ps,
     _mm256_div_ps,
     _mm256_fmadd_ps,
+    _mm256_fnmadd_ps,
     _mm256_cmp_ps,
     _mm256_blendv_ps
 );
@@ -232,6 +235,7 @@ float!(
     _mm256_min_pd,
     _mm256_div_pd,
     _mm256_fmadd_pd,
+    _mm256_fnmadd_pd,
     _mm256_cmp_pd,
     _mm256_blendv_pd
 );

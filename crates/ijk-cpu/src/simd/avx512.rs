@@ -18,15 +18,6 @@ impl Avx512 {
             && is_x86_feature_detected!("fma");
         found.then_some(Self(()))
     }
-
-    /// The level, without looking.
-    ///
-    /// # Safety
-    /// [`detect`](Self::detect) found it before.
-    #[inline(always)]
-    pub(super) unsafe fn assume() -> Self {
-        Self(())
-    }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
@@ -42,6 +33,11 @@ impl Simd for Avx512 {
     type I64 = I64x8;
     type U8 = U8x64;
     const REGISTERS: usize = 32;
+
+    #[inline(always)]
+    unsafe fn assume() -> Self {
+        Self(())
+    }
 
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
@@ -173,7 +169,7 @@ vector!(
 
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
-     $fmadd:ident, $cmp:ident, $mask_max:ident, $mask_min:ident, $permute:ident, $index:expr) => {
+     $fmadd:ident, $fnmadd:ident, $cmp:ident, $mask_max:ident, $mask_min:ident, $permute:ident, $index:expr) => {
         impl Number for $name {
             instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
 
@@ -186,6 +182,12 @@ macro_rules! float {
 
         impl Float for $name {
             instructions!(div = $div);
+
+            #[inline(always)]
+            fn neg_mul_add(self, factor: Self, term: Self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $fnmadd(self.0, factor.0, term.0) })
+            }
 
             // The instruction gives its second operand where either is NaN; the mask keeps the
             // first where that one is.
@@ -254,6 +256,7 @@ float!(
     _mm512_min_ps,
     _mm512_div_ps,
     _mm512_fmadd_ps,
+    _mm512_fnmadd_ps,
     _mm512_cmp_ps_mask,
     _mm512_mask_max_ps,
     _mm512_mask_min_ps,
@@ -269,6 +272,7 @@ float!(
     _mm512_min_pd,
     _mm512_div_pd,
     _mm512_fmadd_pd,
+    _mm512_fnmadd_pd,
     _mm512_cmp_pd_mask,
     _mm512_mask_max_pd,
     _mm512_mask_min_pd,

@@ -94,6 +94,11 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     type U8: Bits<Element = u8, Simd = Self>;
     /// Vector registers the level has.
     const REGISTERS: usize;
+    /// The level, without looking.
+    ///
+    /// # Safety
+    /// The machine has it.
+    unsafe fn assume() -> Self;
     /// Runs the kernel with the level's instructions enabled.
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
 }

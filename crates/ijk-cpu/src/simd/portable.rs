@@ -16,6 +16,11 @@ impl Simd for Portable {
     const REGISTERS: usize = 16;
 
     #[inline(always)]
+    unsafe fn assume() -> Self {
+        Self
+    }
+
+    #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         kernel.run(self)
     }
@@ -117,6 +122,10 @@ macro_rules! float {
             #[inline(always)]
             fn div(self, right: Self) -> Self {
                 self.zip(right, |a, b| a / b)
+            }
+            #[inline(always)]
+            fn neg_mul_add(self, factor: Self, term: Self) -> Self {
+                self.zip(self, |a, _| -a).mul_add(factor, term)
             }
             #[inline(always)]
             fn max_nan(self, right: Self) -> Self {

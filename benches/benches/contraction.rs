@@ -1,0 +1,237 @@
+//! Contractions beside their peers, interleaved in one run: `cargo bench --bench contraction`.
+//!
+//! Each line gives the best time of both and the ratio of their rates; 1.00 is as fast.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use ijk_cpu::bench_api::Machine;
+use ijk_plan::plan::{Base, BufferId, Contraction, ContractionAxis, Role};
+use ijk_types::{BinaryOp, DType, Monoid};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+fn main() {
+    for threads in [1, 2] {
+        let machine = Machine::new(threads);
+        println!("{threads} thread(s), {}", machine.level.name());
+        products(&machine, threads);
+        permuted(&machine, threads);
+        semirings(&machine);
+        vectors(&machine);
+    }
+    correlation();
+}
+
+/// The best of several calls of each, in turn.
+fn race(repetitions: usize, mut ours: impl FnMut(), mut theirs: impl FnMut()) -> [Duration; 2] {
+    let mut best = [Duration::MAX; 2];
+    for _ in 0..repetitions {
+        for (who, best) in best.iter_mut().enumerate() {
+            let start = Instant::now();
+            if who == 0 {
+                ours()
+            } else {
+                theirs()
+            }
+            *best = (*best).min(start.elapsed());
+        }
+    }
+    best
+}
+
+fn report(what: &str, operations: f64, [ours, theirs]: [Duration; 2], peer: &str) {
+    let rate = |t: Duration| operations / t.as_secs_f64() / 1e9;
+    println!(
+        "  {what:<34} {:>9.1?} {:>7.1} G/s   {peer} {:>9.1?} {:>7.1} G/s   ratio {:.2}",
+        ours,
+        rate(ours),
+        theirs,
+        rate(theirs),
+        theirs.as_secs_f64() / ours.as_secs_f64()
+    );
+}
+
+fn axis(role: Role, extent: usize, [a, b, c]: [isize; 3]) -> ContractionAxis {
+    ContractionAxis { name: String::new(), role, extent, a, b, c }
+}
+
+fn task(map: BinaryOp, reduce: Monoid, axes: Vec<ContractionAxis>) -> Contraction {
+    let base = |n| Base { buffer: BufferId(n), offset: 0 };
+    let (dtype, span) = (DType::F32, Default::default());
+    Contraction { dtype, map, reduce, a: base(0), b: base(1), c: base(2), axes, span }
+}
+
+/// `ik*kj~ij` of row-major matrices.
+fn matrices(m: usize, n: usize, k: usize) -> Vec<ContractionAxis> {
+    vec![
+        axis(Role::M, m, [k as isize, 0, n as isize]),
+        axis(Role::N, n, [0, 1, 1]),
+        axis(Role::K, k, [1, n as isize, 0]),
+    ]
+}
+
+fn numbers(count: usize) -> Vec<f32> {
+    (0..count).map(|n| (n * 7919 % 1000) as f32 / 1000.0).collect()
+}
+
+fn par(threads: usize) -> Par {
+    if threads == 1 { Par::Seq } else { Par::rayon(threads) }
+}
+
+fn faer_product(c: &mut [f32], a: &[f32], b: &[f32], [m, n, k]: [usize; 3], par: Par) {
+    let a = MatRef::from_row_major_slice(a, m, k);
+    let b = MatRef::from_row_major_slice(b, k, n);
+    matmul(MatMut::from_row_major_slice_mut(c, m, n), Accum::Replace, a, b, 1.0, par);
+}
+
+fn products(machine: &Machine, threads: usize) {
+    for (n, repetitions) in [(64, 2000), (128, 500), (256, 200), (512, 60), (1024, 25), (2048, 6)] {
+        let (a, b) = (numbers(n * n), numbers(n * n));
+        let (mut c, mut d) = (vec![0.0; n * n], vec![0.0; n * n]);
+        let task = task(BinaryOp::Mul, Monoid::Add, matrices(n, n, n));
+        let times = race(
+            repetitions,
+            || machine.contract(&task, &a, &b, black_box(&mut c)),
+            || faer_product(black_box(&mut d), &a, &b, [n; 3], par(threads)),
+        );
+        assert!(c.iter().zip(&d).all(|(x, y)| (x - y).abs() <= 1e-3 * y.abs().max(1.0)));
+        report(&format!("ik*kj {n}³"), 2.0 * (n as f64).powi(3), times, "faer");
+    }
+}
+
+/// `abcd*eb~abcde . +abcde~aecd` beside moving b first, multiplying, and moving e back.
+fn permuted(machine: &Machine, threads: usize) {
+    let n = 48;
+    let i = n as isize;
+    let axes = vec![
+        axis(Role::M, n, [i * i * i, 0, i * i * i]),
+        axis(Role::M, n, [i, 0, i]),
+        axis(Role::M, n, [1, 0, 1]),
+        axis(Role::N, n, [0, i, i * i]),
+        axis(Role::K, n, [i * i, 1, 0]),
+    ];
+    let task = task(BinaryOp::Mul, Monoid::Add, axes);
+    let (a, b) = (numbers(n * n * n * n), numbers(n * n));
+    let (mut c, mut d) = (vec![0.0; a.len()], vec![0.0; a.len()]);
+    let (mut moved, mut product) = (vec![0.0; a.len()], vec![0.0; a.len()]);
+    let times = race(
+        20,
+        || machine.contract(&task, &a, &b, black_box(&mut c)),
+        || {
+            swap_first(&a, &mut moved, n);
+            faer_product(&mut product, &b, &moved, [n, n * n * n, n], par(threads));
+            swap_first(&product, black_box(&mut d), n);
+        },
+    );
+    assert!(c.iter().zip(&d).all(|(x, y)| (x - y).abs() <= 1e-3 * y.abs().max(1.0)));
+    report("abcd*eb . +abcde~aecd, 48", 2.0 * (n as f64).powi(5), times, "permute + faer");
+}
+
+/// `abcd~bacd`, and back.
+fn swap_first(from: &[f32], to: &mut [f32], n: usize) {
+    for a in 0..n {
+        for b in 0..n {
+            let rows = n * n;
+            to[(b * n + a) * rows..][..rows].copy_from_slice(&from[(a * n + b) * rows..][..rows]);
+        }
+    }
+}
+
+/// Other semirings beside our own matrix product.
+fn semirings(machine: &Machine) {
+    let n = 512;
+    let (a, mut b) = (numbers(n * n), numbers(n * n));
+    let (mut c, mut d) = (vec![0.0; n * n], vec![0.0; n * n]);
+    let product = task(BinaryOp::Mul, Monoid::Add, matrices(n, n, n));
+    let cases = [
+        ("<(ik+kj) 512³", BinaryOp::Add, Monoid::Min),
+        (">(ik*kj) 512³", BinaryOp::Mul, Monoid::Max),
+        ("+(ik-kj) 512³", BinaryOp::Sub, Monoid::Add),
+    ];
+    for (name, map, reduce) in cases {
+        let task = task(map, reduce, matrices(n, n, n));
+        let times = race(
+            40,
+            || machine.contract(&task, &a, &b, black_box(&mut c)),
+            || machine.contract(&product, &a, &b, black_box(&mut d)),
+        );
+        report(name, 2.0 * (n as f64).powi(3), times, "product");
+    }
+    b[n + 1] = f32::NAN;
+    let task = task(BinaryOp::Add, Monoid::Min, matrices(n, n, n));
+    let times = race(
+        40,
+        || machine.contract(&task, &a, &b, black_box(&mut c)),
+        || machine.contract(&product, &a, &b, black_box(&mut d)),
+    );
+    report("<(ik+kj) 512³ with a NaN", 2.0 * (n as f64).powi(3), times, "product");
+}
+
+/// Matrix by vector, either order of memory.
+fn vectors(machine: &Machine) {
+    let n = 4096;
+    let (a, x) = (numbers(n * n), numbers(n));
+    let (mut y, mut z) = (vec![0.0; n], vec![0.0; n]);
+    let i = n as isize;
+    for (name, [row, column]) in [("ik*k 4096²", [i, 1]), ("ki*k 4096²", [1, i])] {
+        let axes = vec![axis(Role::M, n, [row, 0, 1]), axis(Role::K, n, [column, 1, 0])];
+        let task = task(BinaryOp::Mul, Monoid::Add, axes);
+        let times = race(
+            20,
+            || machine.contract(&task, &a, &x, black_box(&mut y)),
+            || match row {
+                1 => axpys(&a, &x, black_box(&mut z)),
+                _ => dots(&a, &x, black_box(&mut z)),
+            },
+        );
+        report(name, 2.0 * (n as f64).powi(2), times, "plain loop");
+    }
+    let (a, b) = (numbers(10_000_000), numbers(10_000_000));
+    let long = task(BinaryOp::Mul, Monoid::Add, vec![axis(Role::K, a.len(), [1, 1, 0])]);
+    let mut sum = [0.0];
+    let times = race(
+        20,
+        || machine.contract(&long, &a, &b, black_box(&mut sum)),
+        || {
+            black_box(a.iter().zip(&b).map(|(x, y)| x * y).sum::<f32>());
+        },
+    );
+    report("i*i 10⁷", 2e7, times, "plain loop");
+}
+
+fn dots(a: &[f32], x: &[f32], y: &mut [f32]) {
+    for (y, row) in y.iter_mut().zip(a.chunks(x.len())) {
+        *y = row.iter().zip(x).map(|(a, x)| a * x).sum();
+    }
+}
+
+fn axpys(a: &[f32], x: &[f32], y: &mut [f32]) {
+    y.fill(0.0);
+    for (x, row) in x.iter().zip(a.chunks(y.len())) {
+        y.iter_mut().zip(row).for_each(|(y, a)| *y += a * x);
+    }
+}
+
+/// `[i+k]*k~ik . +ik~i` beside the two loops one would write.
+fn correlation() {
+    let (m, k) = (10_000_000, 64);
+    let (a, x) = (numbers(m + k - 1), numbers(k));
+    let (mut y, mut z) = (vec![0.0; m], vec![0.0; m]);
+    let axes = vec![axis(Role::M, m, [1, 0, 1]), axis(Role::K, k, [1, 1, 0])];
+    let task = task(BinaryOp::Mul, Monoid::Add, axes);
+    for threads in [1, 2] {
+        let machine = Machine::new(threads);
+        let times = race(
+            5,
+            || machine.contract(&task, &a, &x, black_box(&mut y)),
+            || {
+                for (i, z) in z.iter_mut().enumerate() {
+                    *z = a[i..i + k].iter().zip(&x).map(|(a, x)| a * x).sum();
+                }
+                black_box(&mut z);
+            },
+        );
+        let name = format!("[i+k]*k 10⁷×64, {threads} thread(s)");
+        report(&name, 2.0 * m as f64 * k as f64, times, "plain loop (1 thread)");
+    }
+}

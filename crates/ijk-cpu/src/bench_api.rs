@@ -1,0 +1,68 @@
+//! Kernels called without a plan, for benchmarks. Not part of the interface.
+
+use crate::contract::{Context, contract};
+use crate::{Level, ScratchPool, Workers};
+use ijk_plan::plan::{Contraction, ContractionAxis};
+use ijk_tensor::dtype_of;
+use ijk_types::Element;
+
+/// What contractions run on.
+#[derive(Debug)]
+pub struct Machine {
+    /// Instructions.
+    pub level: Level,
+    workers: Workers,
+    scratch: ScratchPool,
+}
+
+impl Machine {
+    /// That many threads, at the widest level.
+    pub fn new(threads: usize) -> Self {
+        let workers = Workers::new(threads);
+        Self { level: Level::best(), workers, scratch: ScratchPool::new() }
+    }
+
+    /// Executes a contraction whose origins are the slices' starts plus the bases' offsets.
+    ///
+    /// # Panics
+    /// If an axis leads out of a slice, the type is another one, or the pair is not supported.
+    pub fn contract<T: Element>(&self, task: &Contraction, a: &[T], b: &[T], c: &mut [T]) {
+        assert_eq!(task.dtype, dtype_of::<T>());
+        let a = origin(a, task.a.offset, &task.axes, |x| x.a);
+        let b = origin(b, task.b.offset, &task.axes, |x| x.b);
+        let c = origin(c, task.c.offset, &task.axes, |x| x.c).cast_mut();
+        let workers = Some(&self.workers);
+        let context = Context { level: self.level, workers, scratch: &self.scratch };
+        let origins = Origins { a: a.cast(), b: b.cast(), c: c.cast() };
+        self.workers.install(move || {
+            let Origins { a, b, c } = { origins };
+            // SAFETY: `origin` checked that every point is within its slice; `c` is borrowed
+            // alone. Benchmarks give it strides that keep its elements apart.
+            unsafe { contract(task, a, b, c, &context) }
+        });
+    }
+}
+
+struct Origins {
+    a: *const u8,
+    b: *const u8,
+    c: *mut u8,
+}
+
+// SAFETY: they point into slices that are borrowed until the contraction ends.
+unsafe impl Send for Origins {}
+
+/// The element at the origin of the axes.
+fn origin<T>(
+    elements: &[T],
+    offset: isize,
+    axes: &[ContractionAxis],
+    stride: fn(&ContractionAxis) -> isize,
+) -> *const T {
+    let far = |a: &ContractionAxis| stride(a) * (a.extent as isize - 1).max(0);
+    let least: isize = axes.iter().map(far).filter(|&x| x < 0).sum();
+    let most: isize = axes.iter().map(far).filter(|&x| x > 0).sum();
+    let empty = axes.iter().any(|a| a.extent == 0);
+    assert!(empty || offset + least >= 0 && offset + most < elements.len() as isize);
+    elements.as_ptr().wrapping_offset(offset)
+}

@@ -1,0 +1,267 @@
+//! Which microkernels compute a pair of map and reduction on an element type.
+
+use super::lane::{self, Complex, Join, Lane, MulAdd, Op, Pair, Real, Seldom};
+use super::panel::{Flags, Prepare, Split};
+use super::rows::RowSet;
+use super::tile::TileSet;
+use crate::simd::{Bits, Float, Kernel, Level, Number, Simd};
+use ijk_types::{BinaryOp, DType, Monoid};
+
+/// The microkernels of a pair, and what they ask of packing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Algebra {
+    /// Bytes of an element.
+    pub(crate) size: usize,
+    /// Elements in a group of rows.
+    pub(crate) lanes: usize,
+    /// What a reduction starts from: the first `size` bytes.
+    pub(crate) identity: Identity,
+    /// Right for every value.
+    pub(crate) tiles: TileSet,
+    /// Right, and faster, where [`nan_free`](Self::nan_free) says so.
+    pub(crate) fast: TileSet,
+    /// Whether two panels with these flags may use `fast`.
+    pub(crate) nan_free: fn(Flags, Flags) -> bool,
+    /// Whether `nan_free` looks at its arguments.
+    pub(crate) guarded: bool,
+    /// Dot products.
+    pub(crate) rows: RowSet,
+    /// What becomes of the left operand's elements before the microkernels see them.
+    pub(crate) left: Prepare,
+    /// What becomes of the right operand's.
+    pub(crate) right: Prepare,
+    /// How panels of rows are split into parts.
+    pub(crate) split: Split,
+    /// Whether left and right may be exchanged (once prepared).
+    pub(crate) commutative: bool,
+}
+
+/// An element of any type, aligned for all.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub(crate) struct Identity(pub(crate) [u8; 16]);
+
+impl Algebra {
+    /// The microkernels of a level for a pair; `None` where there are none
+    /// (see [`ijk_plan::plan::Contraction::supports`]).
+    pub(crate) fn find(
+        level: Level,
+        dtype: DType,
+        map: BinaryOp,
+        reduce: Monoid,
+    ) -> Option<Algebra> {
+        level.run(Find { dtype, map, reduce })
+    }
+
+    /// Exchanges left and right.
+    pub(crate) fn swap(&mut self) {
+        std::mem::swap(&mut self.left, &mut self.right);
+    }
+}
+
+struct Find {
+    dtype: DType,
+    map: BinaryOp,
+    reduce: Monoid,
+}
+
+impl Kernel for Find {
+    type Output = Option<Algebra>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> Option<Algebra> {
+        let Self { dtype, map, reduce } = self;
+        match dtype {
+            DType::Bool => bits::<S::U8>(map, reduce),
+            DType::I32 => integer::<S::I32>(map, reduce, [0, 1, i32::MIN, i32::MAX]),
+            DType::I64 => integer::<S::I64>(map, reduce, [0, 1, i64::MIN, i64::MAX]),
+            DType::F32 => float::<S::F32>(map, reduce, [0., 1., f32::NEG_INFINITY, f32::INFINITY]),
+            DType::F64 => float::<S::F64>(map, reduce, [0., 1., f64::NEG_INFINITY, f64::INFINITY]),
+            DType::C64 => complex::<S::F32>(map, reduce, [0., 1.]),
+            DType::C128 => complex::<S::F64>(map, reduce, [0., 1.]),
+        }
+    }
+}
+
+/// An algebra of one set of microkernels that is right for every value.
+fn plain<L: Lane, P: Pair<L>>(identity: L::Element) -> Algebra {
+    let tiles = TileSet::of::<L, P>();
+    Algebra {
+        size: size_of::<L::Element>(),
+        lanes: L::LANES,
+        identity: bytes(identity),
+        tiles,
+        fast: tiles,
+        nan_free: |_, _| true,
+        guarded: false,
+        rows: RowSet::of::<L, P>(),
+        left: Prepare::Keep,
+        right: Prepare::Keep,
+        split: Split::None,
+        commutative: true,
+    }
+}
+
+/// The bytes of an element.
+fn bytes<T: Copy>(value: T) -> Identity {
+    let mut out = Identity([0; 16]);
+    assert!(size_of::<T>() <= 16);
+    // SAFETY: the value has no padding and is no larger than the array.
+    unsafe {
+        let from = (&raw const value).cast::<u8>();
+        std::ptr::copy_nonoverlapping(from, out.0.as_mut_ptr(), size_of::<T>());
+    }
+    out
+}
+
+/// `bool`: every map is an operation on bits, after a negation of one side.
+fn bits<V: Bits<Element = u8>>(map: BinaryOp, reduce: Monoid) -> Option<Algebra> {
+    use Prepare::{Flip, Keep};
+    use lane::{And, Or, Xor};
+    let any = matches!(reduce, Monoid::Add | Monoid::Max | Monoid::Or);
+    macro_rules! with {
+        ($map:ident, $left:ident, $right:ident) => {{
+            let algebra = match any {
+                true => plain::<Real<V>, Join<$map, Or, Or>>(0),
+                false => plain::<Real<V>, Join<$map, And, And>>(1),
+            };
+            Some(Algebra { left: $left, right: $right, ..algebra })
+        }};
+    }
+    match map {
+        BinaryOp::Mul | BinaryOp::Min | BinaryOp::And => with!(And, Keep, Keep),
+        BinaryOp::Add | BinaryOp::Max | BinaryOp::Or => with!(Or, Keep, Keep),
+        BinaryOp::Ne => with!(Xor, Keep, Keep),
+        BinaryOp::Eq => with!(Xor, Flip, Keep),
+        BinaryOp::Lt => with!(And, Flip, Keep),
+        BinaryOp::Le => with!(Or, Flip, Keep),
+        BinaryOp::Gt => with!(And, Keep, Flip),
+        BinaryOp::Ge => with!(Or, Keep, Flip),
+        _ => None,
+    }
+}
+
+/// Chooses among identities `[0, 1, least, greatest]`.
+fn identity<T: Copy>(reduce: Monoid, values: [T; 4]) -> T {
+    match reduce {
+        Monoid::Add | Monoid::Or => values[0],
+        Monoid::Mul | Monoid::And => values[1],
+        Monoid::Max => values[2],
+        Monoid::Min => values[3],
+    }
+}
+
+fn integer<V: Number>(
+    map: BinaryOp,
+    reduce: Monoid,
+    identities: [V::Element; 4],
+) -> Option<Algebra> {
+    use lane::{Add, Max, Min, Mul};
+    let start = identity(reduce, identities);
+    let right = if map == BinaryOp::Sub { Prepare::Negate } else { Prepare::Keep };
+    macro_rules! with {
+        ($map:ident) => {
+            match reduce {
+                Monoid::Add => plain::<Real<V>, Seldom<$map, Add>>(start),
+                Monoid::Mul => plain::<Real<V>, Seldom<$map, Mul>>(start),
+                Monoid::Max => plain::<Real<V>, Join<$map, Max, Max>>(start),
+                Monoid::Min => plain::<Real<V>, Join<$map, Min, Min>>(start),
+                Monoid::And | Monoid::Or => return None,
+            }
+        };
+    }
+    let algebra = match (map, reduce) {
+        (BinaryOp::Mul, Monoid::Add) => plain::<Real<V>, Join<Mul, Add, Add>>(start),
+        (BinaryOp::Add | BinaryOp::Sub, _) => with!(Add),
+        (BinaryOp::Mul, _) => with!(Mul),
+        (BinaryOp::Max, _) => with!(Max),
+        (BinaryOp::Min, _) => with!(Min),
+        _ => return None,
+    };
+    Some(Algebra { right, ..algebra })
+}
+
+fn float<V: Float>(map: BinaryOp, reduce: Monoid, identities: [V::Element; 4]) -> Option<Algebra> {
+    use lane::{Add, Div, Max, MaxNan, Min, MinNan, Mul};
+    let start = identity(reduce, identities);
+    macro_rules! seldom {
+        ($map:ident) => {
+            match reduce {
+                Monoid::Add => plain::<Real<V>, Seldom<$map, Add>>(start),
+                Monoid::Mul => plain::<Real<V>, Seldom<$map, Mul>>(start),
+                Monoid::Max => plain::<Real<V>, Seldom<$map, MaxNan>>(start),
+                Monoid::Min => plain::<Real<V>, Seldom<$map, MinNan>>(start),
+                Monoid::And | Monoid::Or => return None,
+            }
+        };
+    }
+    let algebra = match (map, reduce) {
+        (BinaryOp::Mul, Monoid::Add) => plain::<Real<V>, MulAdd>(start),
+        (BinaryOp::Add | BinaryOp::Sub, Monoid::Max) => guarded::<V, Add, MaxNan, Add, Max>(start),
+        (BinaryOp::Add | BinaryOp::Sub, Monoid::Min) => guarded::<V, Add, MinNan, Add, Min>(start),
+        (BinaryOp::Mul, Monoid::Max) => guarded::<V, Mul, MaxNan, Mul, Max>(start),
+        (BinaryOp::Mul, Monoid::Min) => guarded::<V, Mul, MinNan, Mul, Min>(start),
+        (BinaryOp::Max, Monoid::Min) => guarded::<V, MaxNan, MinNan, Max, Min>(start),
+        (BinaryOp::Min, Monoid::Max) => guarded::<V, MinNan, MaxNan, Min, Max>(start),
+        (BinaryOp::Add | BinaryOp::Sub, _) => seldom!(Add),
+        (BinaryOp::Mul, _) => seldom!(Mul),
+        (BinaryOp::Max, _) => seldom!(MaxNan),
+        (BinaryOp::Min, _) => seldom!(MinNan),
+        (BinaryOp::Div, _) => seldom!(Div),
+        _ => return None,
+    };
+    Some(Algebra {
+        nan_free: nan_free(map),
+        right: if map == BinaryOp::Sub { Prepare::Negate } else { Prepare::Keep },
+        commutative: map != BinaryOp::Div,
+        ..algebra
+    })
+}
+
+/// Microkernels of `CM` and `CR`, which keep NaN, and of `FM` and `FR`, which need not.
+fn guarded<V: Float, CM, CR, FM, FR>(start: V::Element) -> Algebra
+where
+    CM: Op<Real<V>>,
+    CR: Op<Real<V>>,
+    FM: Op<Real<V>>,
+    FR: Op<Real<V>>,
+{
+    let fast = TileSet::of::<Real<V>, Join<FM, FR, CR>>();
+    Algebra { fast, guarded: true, ..plain::<Real<V>, Join<CM, CR, CR>>(start) }
+}
+
+/// Whether a map gives no NaN on panels of those flags.
+fn nan_free(map: BinaryOp) -> fn(Flags, Flags) -> bool {
+    match map {
+        BinaryOp::Max | BinaryOp::Min => |x, y| !x.union(y).contains(Flags::NAN),
+        BinaryOp::Add | BinaryOp::Sub => |x, y| {
+            let all = x.union(y);
+            let opposed = all.contains(Flags::POSITIVE) && all.contains(Flags::NEGATIVE);
+            !all.contains(Flags::NAN) && !opposed
+        },
+        BinaryOp::Mul => |x, y| x.union(y) == Flags::NONE,
+        _ => |_, _| false,
+    }
+}
+
+fn complex<V: Float>(
+    map: BinaryOp,
+    reduce: Monoid,
+    [zero, one]: [V::Element; 2],
+) -> Option<Algebra> {
+    use lane::{Add, Mul};
+    type C<V> = Complex<V>;
+    let algebra = match (map, reduce) {
+        (BinaryOp::Mul, Monoid::Add) => plain::<C<V>, MulAdd>([zero, zero]),
+        (BinaryOp::Mul, Monoid::Mul) => plain::<C<V>, Seldom<Mul, Mul>>([one, zero]),
+        (BinaryOp::Add | BinaryOp::Sub, Monoid::Add) => {
+            plain::<C<V>, Seldom<Add, Add>>([zero, zero])
+        }
+        (BinaryOp::Add | BinaryOp::Sub, Monoid::Mul) => {
+            plain::<C<V>, Seldom<Add, Mul>>([one, zero])
+        }
+        _ => return None,
+    };
+    let right = if map == BinaryOp::Sub { Prepare::Negate } else { Prepare::Keep };
+    Some(Algebra { right, split: Split::of(algebra.size), ..algebra })
+}

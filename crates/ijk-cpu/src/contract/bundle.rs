@@ -1,0 +1,184 @@
+//! Bundles of axes, and the offsets of their points.
+
+/// A tensor of a contraction, as an index into strides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(crate) enum Operand {
+    /// The operand whose elements fill vector lanes.
+    Left = 0,
+    /// The operand whose elements are broadcast to all lanes.
+    Right = 1,
+    /// The output.
+    Out = 2,
+}
+
+/// One axis: its extent and its strides in [`Operand`] order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Axis {
+    /// Number of values.
+    pub(crate) extent: usize,
+    /// Elements between neighbours in each tensor.
+    pub(crate) strides: [isize; 3],
+}
+
+/// Axes that play one role, outermost first; their points are numbered lexicographically.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bundle {
+    axes: Vec<Axis>,
+}
+
+impl Bundle {
+    /// A bundle of those axes. Axes of one value are dropped, and axes that lie one within
+    /// another in all three tensors become one.
+    pub(crate) fn new(axes: impl IntoIterator<Item = Axis>) -> Self {
+        let mut axes: Vec<Axis> = axes.into_iter().filter(|a| a.extent != 1).collect();
+        while let Some((outer, inner)) = mergeable(&axes) {
+            axes[inner].extent = axes[inner].extent.saturating_mul(axes[outer].extent);
+            axes.remove(outer);
+        }
+        Self { axes }
+    }
+
+    /// Number of points.
+    pub(crate) fn len(&self) -> usize {
+        match self.axes.iter().any(|a| a.extent == 0) {
+            true => 0,
+            false => self.axes.iter().fold(1, |n, a| n.saturating_mul(a.extent)),
+        }
+    }
+
+    /// Makes the axis with the least stride in `operand` the innermost, and so on outwards.
+    pub(crate) fn follow(&mut self, operand: Operand) {
+        let stride = |a: &Axis| a.strides[operand as usize].unsigned_abs();
+        // Axes along which the operand does not move say nothing about its order.
+        self.axes.sort_by_key(|a| match stride(a) {
+            0 => (0, 0),
+            n => (1, usize::MAX - n),
+        });
+    }
+
+    /// How many neighbouring points are neighbours in the memory of `operand`: the extent of an
+    /// innermost axis of stride 1, else 1.
+    pub(crate) fn run(&self, operand: Operand) -> usize {
+        match self.axes.last() {
+            Some(a) if a.strides[operand as usize] == 1 => a.extent,
+            _ => 1,
+        }
+    }
+
+    /// Whether some axis has stride 1 in `operand`.
+    pub(crate) fn touches_unit(&self, operand: Operand) -> bool {
+        self.axes.iter().any(|a| a.strides[operand as usize] == 1)
+    }
+
+    /// The same points with `operand` laid out densely in their order, `step` elements apart.
+    pub(crate) fn dense(&self, operand: Operand, step: usize) -> Self {
+        let mut dense = self.clone();
+        let mut stride = step;
+        for axis in dense.axes.iter_mut().rev() {
+            axis.strides[operand as usize] = stride as isize;
+            stride = stride.saturating_mul(axis.extent);
+        }
+        dense
+    }
+
+    /// Exchanges the roles of left and right.
+    pub(crate) fn swap(&mut self) {
+        self.axes.iter_mut().for_each(|a| a.strides.swap(0, 1));
+    }
+
+    /// Whether the points `start..start + len` are neighbours in the memory of `operand`.
+    pub(crate) fn is_run(&self, operand: Operand, start: usize, len: usize) -> bool {
+        let run = self.run(operand);
+        len <= 1 || start % run + len <= run
+    }
+
+    /// Writes the offsets of the points from `start` on.
+    pub(crate) fn offsets(&self, operand: Operand, start: usize, out: &mut [isize]) {
+        let Some((inner, outer)) = self.axes.split_last() else {
+            return out.fill(0);
+        };
+        let stride = inner.strides[operand as usize];
+        let (mut row, mut first) = (start / inner.extent.max(1), start % inner.extent.max(1));
+        let mut rest = out;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at_mut(rest.len().min(inner.extent - first));
+            let base = offset(outer, operand, row) + first as isize * stride;
+            (now.iter_mut().zip(0..)).for_each(|(o, n)| *o = base + n * stride);
+            (rest, row, first) = (later, row + 1, 0);
+        }
+    }
+
+    /// The offset of one point.
+    pub(crate) fn offset(&self, operand: Operand, point: usize) -> isize {
+        offset(&self.axes, operand, point)
+    }
+}
+
+fn offset(axes: &[Axis], operand: Operand, mut point: usize) -> isize {
+    let mut sum = 0;
+    for axis in axes.iter().rev() {
+        sum += (point % axis.extent) as isize * axis.strides[operand as usize];
+        point /= axis.extent;
+    }
+    sum
+}
+
+/// Positions of an outer and an inner axis that are one axis of the inner's strides.
+fn mergeable(axes: &[Axis]) -> Option<(usize, usize)> {
+    let pairs = (0..axes.len()).flat_map(|o| (0..axes.len()).map(move |i| (o, i)));
+    pairs.into_iter().find(|&(outer, inner)| outer != inner && nests(axes[outer], axes[inner]))
+}
+
+fn nests(outer: Axis, inner: Axis) -> bool {
+    let extent = isize::try_from(inner.extent).unwrap_or(isize::MAX);
+    (0..3).all(|t| inner.strides[t].checked_mul(extent) == Some(outer.strides[t]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(extent: usize, stride: isize) -> Axis {
+        Axis { extent, strides: [stride; 3] }
+    }
+
+    fn all(bundle: &Bundle) -> Vec<isize> {
+        let mut out = vec![0; bundle.len()];
+        bundle.offsets(Operand::Left, 0, &mut out);
+        out
+    }
+
+    #[test]
+    fn nested_axes_merge() {
+        let bundle = Bundle::new([axis(3, 20), axis(1, 7), axis(4, 5), axis(5, 1)]);
+        assert_eq!(bundle.axes, [axis(60, 1)]);
+        assert_eq!(all(&bundle), (0..60).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn offsets_start_anywhere() {
+        let bundle = Bundle::new([axis(3, 100), axis(4, -7), axis(5, 0)]);
+        let expected = all(&bundle);
+        assert_eq!(expected.len(), 60);
+        for start in 0..60 {
+            let mut out = vec![0; 60 - start];
+            bundle.offsets(Operand::Left, start, &mut out);
+            assert_eq!(out, expected[start..]);
+            assert_eq!(bundle.offset(Operand::Left, start), expected[start]);
+        }
+    }
+
+    #[test]
+    fn a_bundle_of_no_axes_is_one_point() {
+        assert_eq!(all(&Bundle::new([])), [0]);
+        assert_eq!(Bundle::new([axis(0, 1), axis(9, 3)]).len(), 0);
+    }
+
+    #[test]
+    fn runs_end_with_their_axis() {
+        let bundle = Bundle::new([axis(3, 100), axis(4, 1)]);
+        assert!(bundle.is_run(Operand::Left, 4, 4));
+        assert!(!bundle.is_run(Operand::Left, 3, 2));
+    }
+}

@@ -1,0 +1,278 @@
+//! What fills one accumulator of a microkernel: a vector of numbers, or two of complex parts.
+
+use crate::simd::{Bits, Float, Number, Simd, Vector};
+
+/// A group of elements that a microkernel treats as one value.
+pub(crate) trait Lane: Copy {
+    /// An element as it lies in a tensor.
+    type Element: Copy;
+    /// The level.
+    type Simd: Simd;
+    /// Elements in the group.
+    const LANES: usize;
+    /// Registers it takes.
+    const REGISTERS: usize;
+
+    /// The same element in each lane.
+    fn splat(simd: Self::Simd, value: Self::Element) -> Self;
+
+    /// Reads a group of a packed panel.
+    ///
+    /// # Safety
+    /// As for [`Vector::load`].
+    unsafe fn load(packed: *const Self::Element) -> Self;
+
+    /// Reads neighbouring elements of a tensor.
+    ///
+    /// # Safety
+    /// As for [`Vector::load`].
+    unsafe fn read(from: *const Self::Element) -> Self;
+
+    /// Writes neighbouring elements of a tensor.
+    ///
+    /// # Safety
+    /// As for [`Vector::store`].
+    unsafe fn write(self, to: *mut Self::Element);
+
+    /// Reads the first `count` ≤ [`LANES`](Self::LANES) neighbouring elements of a tensor.
+    ///
+    /// # Safety
+    /// As for [`Vector::load_partial`].
+    unsafe fn read_partial(from: *const Self::Element, count: usize) -> Self;
+
+    /// Writes the first `count` ≤ [`LANES`](Self::LANES) neighbouring elements of a tensor.
+    ///
+    /// # Safety
+    /// As for [`Vector::store_partial`].
+    unsafe fn write_partial(self, to: *mut Self::Element, count: usize);
+}
+
+/// One vector.
+#[derive(Clone, Copy)]
+pub(crate) struct Real<V>(pub(crate) V);
+
+impl<V: Vector> Lane for Real<V> {
+    type Element = V::Element;
+    type Simd = V::Simd;
+    const LANES: usize = V::LANES;
+    const REGISTERS: usize = 1;
+
+    #[inline(always)]
+    fn splat(simd: V::Simd, value: V::Element) -> Self {
+        Self(V::splat(simd, value))
+    }
+    #[inline(always)]
+    unsafe fn load(packed: *const V::Element) -> Self {
+        // SAFETY: the caller's promise is the same.
+        Self(unsafe { V::load(packed) })
+    }
+    #[inline(always)]
+    unsafe fn read(from: *const V::Element) -> Self {
+        // SAFETY: the caller's promise is the same.
+        Self(unsafe { V::load(from) })
+    }
+    #[inline(always)]
+    unsafe fn write(self, to: *mut V::Element) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.0.store(to) }
+    }
+    #[inline(always)]
+    unsafe fn read_partial(from: *const V::Element, count: usize) -> Self {
+        // SAFETY: the caller's promise is the same.
+        Self(unsafe { V::load_partial(from, count) })
+    }
+    #[inline(always)]
+    unsafe fn write_partial(self, to: *mut V::Element, count: usize) {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.0.store_partial(to, count) }
+    }
+}
+
+/// A vector of real parts and one of imaginary parts. Packed, the former lie before the latter.
+#[derive(Clone, Copy)]
+pub(crate) struct Complex<V> {
+    re: V,
+    im: V,
+}
+
+impl<V: Float> Lane for Complex<V> {
+    type Element = [V::Element; 2];
+    type Simd = V::Simd;
+    const LANES: usize = V::LANES;
+    const REGISTERS: usize = 2;
+
+    #[inline(always)]
+    fn splat(simd: V::Simd, [re, im]: [V::Element; 2]) -> Self {
+        Self { re: V::splat(simd, re), im: V::splat(simd, im) }
+    }
+    #[inline(always)]
+    unsafe fn load(packed: *const [V::Element; 2]) -> Self {
+        let parts = packed.cast::<V::Element>();
+        // SAFETY: LANES elements are two vectors of parts.
+        unsafe { Self { re: V::load(parts), im: V::load(parts.add(V::LANES)) } }
+    }
+    #[inline(always)]
+    unsafe fn read(from: *const [V::Element; 2]) -> Self {
+        // SAFETY: as for `load`.
+        let Self { re, im } = unsafe { Self::load(from) };
+        let (re, im) = re.deinterleave(im);
+        Self { re, im }
+    }
+    #[inline(always)]
+    unsafe fn write(self, to: *mut [V::Element; 2]) {
+        let (low, high) = self.re.interleave(self.im);
+        let parts = to.cast::<V::Element>();
+        // SAFETY: LANES elements are two vectors of parts.
+        unsafe {
+            low.store(parts);
+            high.store(parts.add(V::LANES));
+        }
+    }
+    #[inline(always)]
+    unsafe fn read_partial(from: *const [V::Element; 2], count: usize) -> Self {
+        let (parts, (low, high)) = (from.cast::<V::Element>(), halves::<V>(count));
+        // SAFETY: `count` elements are `low + high` parts; where `high` is not 0, `low` is LANES.
+        let (re, im) = unsafe {
+            (V::load_partial(parts, low), V::load_partial(parts.wrapping_add(low), high))
+        };
+        let (re, im) = re.deinterleave(im);
+        Self { re, im }
+    }
+    #[inline(always)]
+    unsafe fn write_partial(self, to: *mut [V::Element; 2], count: usize) {
+        let (parts, (low, high)) = (to.cast::<V::Element>(), halves::<V>(count));
+        let (first, second) = self.re.interleave(self.im);
+        // SAFETY: `count` elements are `low + high` parts; where `high` is not 0, `low` is LANES.
+        unsafe {
+            first.store_partial(parts, low);
+            second.store_partial(parts.wrapping_add(low), high);
+        }
+    }
+}
+
+/// How many of `2 * count` parts fall in the first and in the second of two vectors.
+#[inline(always)]
+fn halves<V: Vector>(count: usize) -> (usize, usize) {
+    let parts = 2 * count;
+    (parts.min(V::LANES), parts.saturating_sub(V::LANES))
+}
+
+/// A function of two groups, element by element.
+pub(crate) trait Op<L: Lane> {
+    /// The function.
+    fn apply(left: L, right: L) -> L;
+}
+
+/// Declares operators and implements them for vectors of numbers.
+macro_rules! operators {
+    ($($name:ident: $bound:ident = $method:ident, $doc:literal;)*) => {
+        $(#[doc = $doc]
+        pub(crate) struct $name;
+
+        impl<V: $bound> Op<Real<V>> for $name {
+            #[inline(always)]
+            fn apply(left: Real<V>, right: Real<V>) -> Real<V> {
+                Real(left.0.$method(right.0))
+            }
+        })*
+    };
+}
+
+operators! {
+    Add: Number = add, "Sum.";
+    Mul: Number = mul, "Product.";
+    Max: Number = max, "Maximum, where no operand is NaN.";
+    Min: Number = min, "Minimum, where no operand is NaN.";
+    MaxNan: Float = max_nan, "Maximum that keeps NaN.";
+    MinNan: Float = min_nan, "Minimum that keeps NaN.";
+    Div: Float = div, "Quotient.";
+    And: Bits = and, "Bitwise and.";
+    Or: Bits = or, "Bitwise or.";
+    Xor: Bits = xor, "Bitwise exclusive or.";
+}
+
+impl<V: Float> Op<Complex<V>> for Add {
+    #[inline(always)]
+    fn apply(x: Complex<V>, y: Complex<V>) -> Complex<V> {
+        Complex { re: x.re.add(y.re), im: x.im.add(y.im) }
+    }
+}
+
+impl<V: Float> Op<Complex<V>> for Mul {
+    #[inline(always)]
+    fn apply(x: Complex<V>, y: Complex<V>) -> Complex<V> {
+        Complex { re: x.re.mul(y.re).sub(x.im.mul(y.im)), im: x.re.mul(y.im).add(x.im.mul(y.re)) }
+    }
+}
+
+/// What a microkernel does at each k, and how it combines blocks of k.
+pub(crate) trait Pair<L: Lane> {
+    /// `reduce(x, y)`; keeps NaN even where `step` need not.
+    type Combine: Op<L>;
+    /// How many microkernels it is worth.
+    const CLASS: Class;
+    /// `reduce(sum, map(left, right))`.
+    fn step(sum: L, left: L, right: L) -> L;
+}
+
+/// How many microkernels a pair is worth: each costs time to compile and room in the binary.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Sums of products: every shape.
+    Rich,
+    /// Other semirings that programs use: full panels, and narrow ones.
+    Common,
+    /// What is left: one small shape.
+    Rare,
+}
+
+/// Any map `M`, any reduction `R`, and the reduction `C` that combines blocks.
+pub(crate) struct Join<M, R, C>(M, R, C);
+
+impl<L: Lane, M: Op<L>, R: Op<L>, C: Op<L>> Pair<L> for Join<M, R, C> {
+    type Combine = C;
+    const CLASS: Class = Class::Common;
+
+    #[inline(always)]
+    fn step(sum: L, left: L, right: L) -> L {
+        R::apply(sum, M::apply(left, right))
+    }
+}
+
+/// The same for pairs of [`Class::Rare`].
+pub(crate) struct Seldom<M, R>(M, R);
+
+impl<L: Lane, M: Op<L>, R: Op<L>> Pair<L> for Seldom<M, R> {
+    type Combine = R;
+    const CLASS: Class = Class::Rare;
+
+    #[inline(always)]
+    fn step(sum: L, left: L, right: L) -> L {
+        R::apply(sum, M::apply(left, right))
+    }
+}
+
+/// Multiply and add, fused where the level can.
+pub(crate) struct MulAdd;
+
+impl<V: Float> Pair<Real<V>> for MulAdd {
+    type Combine = Add;
+    const CLASS: Class = Class::Rich;
+
+    #[inline(always)]
+    fn step(sum: Real<V>, left: Real<V>, right: Real<V>) -> Real<V> {
+        Real(left.0.mul_add(right.0, sum.0))
+    }
+}
+
+impl<V: Float> Pair<Complex<V>> for MulAdd {
+    type Combine = Add;
+    const CLASS: Class = Class::Rich;
+
+    #[inline(always)]
+    fn step(sum: Complex<V>, left: Complex<V>, right: Complex<V>) -> Complex<V> {
+        let re = left.re.mul_add(right.re, sum.re);
+        let im = left.re.mul_add(right.im, sum.im);
+        Complex { re: left.im.neg_mul_add(right.im, re), im: left.im.mul_add(right.re, im) }
+    }
+}

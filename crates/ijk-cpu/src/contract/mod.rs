@@ -1,0 +1,248 @@
+//! Contraction: `c = reduce over k of map(a, b)` for any bundles of axes with any strides.
+//!
+//! Packing goes straight from the tensors through offsets of the bundles' points, so a transposed,
+//! broadcast or convolution-like operand costs no copy of its own. Three ways through:
+//!
+//! * [`gemm`]: blocked loops around microkernels that keep a tile of the output in registers;
+//!   where there are few columns, rows are read where they lie instead of packed.
+//! * [`dot`]: few columns and contiguous k, with k in the lanes.
+//! * Few outputs and long k: k is cut into fixed parts whose results combine as a tree.
+//!
+//! # Order of combination
+//!
+//! It is a function of extents, strides, element type and level alone, not of the number of
+//! threads: k is cut at multiples of [`KC`] (evened out) and at [`PART`], never by thread; within a
+//! block one step follows another, or lanes combine in a fixed tree. So an element of a sum of K
+//! products is off by at most `(KC + K/KC) · eps · Σ|ab|`.
+
+mod algebra;
+mod bundle;
+mod dot;
+mod gemm;
+mod lane;
+mod pack;
+mod panel;
+mod problem;
+mod rows;
+mod tile;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{Level, ScratchPool, Workers};
+use algebra::Algebra;
+use bundle::{Bundle, Operand};
+use ijk_plan::plan::Contraction;
+use pack::Word;
+use problem::{Problem, Tensors};
+use std::ops::Range;
+
+/// Steps of k in a block.
+pub(crate) const KC: usize = 256;
+
+/// Steps of k in a part, where few outputs share a long k.
+const PART: usize = 64 * KC;
+
+/// Most elements of the output of a batch for which k is cut into parts.
+const FEW_OUTPUTS: usize = 4096;
+
+/// Most parts.
+const PARTS: usize = 256;
+
+/// Shorter work stays on the caller's thread, since waking others costs some 10 µs.
+const PARALLEL_NANOSECONDS: f64 = 100_000.0;
+
+/// What a contraction runs on.
+pub(crate) struct Context<'a> {
+    /// Instructions.
+    pub(crate) level: Level,
+    /// Threads; `None` for the caller's alone.
+    pub(crate) workers: Option<&'a Workers>,
+    /// Memory for panels.
+    pub(crate) scratch: &'a ScratchPool,
+}
+
+impl Context<'_> {
+    /// Threads that work at a time.
+    fn threads(&self) -> usize {
+        self.workers.map_or(1, Workers::threads)
+    }
+
+    /// [`Workers::parallel_for`], or a plain loop.
+    fn parallel_for(&self, tasks: usize, body: impl Fn(usize) + Sync) {
+        match self.workers {
+            Some(workers) => workers.parallel_for(tasks, body),
+            None => (0..tasks).for_each(body),
+        }
+    }
+
+    /// The same without threads.
+    fn alone(&self) -> Context<'_> {
+        Context { workers: None, ..*self }
+    }
+}
+
+/// Executes a contraction; `a`, `b` and `c` point to the elements at its origin.
+///
+/// # Panics
+/// If [`Contraction::supports`] does not hold.
+///
+/// # Safety
+/// From there, `a` and `b` may be read and `c` written at every point of the axes, in elements of
+/// the task's type; different points of the output's axes are different elements of `c`, which
+/// nobody else uses meanwhile.
+pub(crate) unsafe fn contract(
+    task: &Contraction,
+    a: *const u8,
+    b: *const u8,
+    c: *mut u8,
+    context: &Context,
+) {
+    let algebra = Algebra::find(context.level, task.dtype, task.map, task.reduce);
+    let algebra = algebra.expect("plans contract only what Contraction::supports");
+    let problem = Problem::new(task, algebra, Tensors { left: a, right: b, out: c });
+    let alone = context.alone();
+    let context = if nanoseconds(&problem) < PARALLEL_NANOSECONDS { &alone } else { context };
+    // SAFETY: the words have the size of an element; the rest is the caller's promise.
+    unsafe {
+        match problem.algebra.size {
+            1 => batches::<u8>(&problem, context),
+            4 => batches::<u32>(&problem, context),
+            8 => batches::<u64>(&problem, context),
+            _ => batches::<[u64; 2]>(&problem, context),
+        }
+    }
+}
+
+/// About how long a problem takes on one thread, from operations and from bytes.
+fn nanoseconds(problem: &Problem) -> f64 {
+    let [batch, m, n, k] =
+        [&problem.batch, &problem.m, &problem.n, &problem.k].map(|b| b.len() as f64);
+    let elements = batch * (m * k + k * n + m * n);
+    let operations = problem.points() / problem.algebra.lanes as f64;
+    (operations / 1.5).max(elements * problem.algebra.size as f64 / 10.0)
+}
+
+/// All batches: side by side where they are many or small, else one after another.
+///
+/// # Safety
+/// As for [`contract`].
+unsafe fn batches<W: Word>(problem: &Problem, context: &Context) {
+    let count = problem.batch.len();
+    if count == 0 || problem.outputs() == 0 {
+        return;
+    }
+    let small = nanoseconds(problem) < PARALLEL_NANOSECONDS * count as f64;
+    let many = count >= 4 * context.threads();
+    // SAFETY: the caller's promise; batches differ in elements of the output.
+    let each = |n: usize, context: &Context| unsafe { batch::<W>(problem, n, context) };
+    if count == 1 || !(small || many) {
+        (0..count).for_each(|n| each(n, context));
+    } else {
+        let tasks = count.min(64 * context.threads());
+        context.parallel_for(tasks, |task| {
+            let alone = context.alone();
+            (task * count / tasks..(task + 1) * count / tasks).for_each(|n| each(n, &alone));
+        });
+    }
+}
+
+/// One batch.
+///
+/// # Safety
+/// As for [`contract`].
+unsafe fn batch<W: Word>(problem: &Problem, n: usize, context: &Context) {
+    let offset = |operand| problem.batch.offset(operand, n);
+    let Tensors { left, right, out } = problem.tensors;
+    // SAFETY: the batch is within the tensors.
+    let tensors = unsafe {
+        Tensors {
+            left: left.cast::<W>().offset(offset(Operand::Left)).cast(),
+            right: right.cast::<W>().offset(offset(Operand::Right)).cast(),
+            out: out.cast::<W>().offset(offset(Operand::Out)).cast(),
+        }
+    };
+    let k = problem.k.len();
+    // SAFETY: the caller's promise.
+    unsafe {
+        if problem.outputs() <= FEW_OUTPUTS && k >= 2 * PART {
+            in_parts::<W>(problem, tensors, k, context);
+        } else {
+            steps::<W>(problem, tensors, 0..k, context);
+        }
+    }
+}
+
+/// Some steps of k, by the way that suits.
+///
+/// # Safety
+/// As for [`contract`].
+unsafe fn steps<W: Word>(problem: &Problem, tensors: Tensors, ks: Range<usize>, context: &Context) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match dot::suits(problem) {
+            true => dot::dot::<W>(problem, tensors, ks, context),
+            false => gemm::gemm::<W>(problem, tensors, ks, context),
+        }
+    }
+}
+
+/// Cuts k into parts, computes them side by side, and combines them as a tree.
+///
+/// # Safety
+/// As for [`contract`].
+unsafe fn in_parts<W: Word>(problem: &Problem, tensors: Tensors, k: usize, context: &Context) {
+    let length = k.div_ceil(PARTS).next_multiple_of(PART);
+    let (parts, outputs) = (k.div_ceil(length), problem.outputs());
+    let scratch = context.scratch.take(parts * outputs * size_of::<W>());
+    let dense = densely(problem);
+    let sums = Tensors { out: scratch.as_ptr(), ..tensors };
+    context.parallel_for(parts, |part| {
+        let ks = part * length..((part + 1) * length).min(k);
+        // SAFETY: each part has its own place in the scratch memory.
+        unsafe {
+            let out = { sums }.out.cast::<W>().add(part * outputs).cast();
+            steps::<W>(&dense, Tensors { out, ..sums }, ks, &context.alone());
+        }
+    });
+    let at = |part: usize| sums.out.cast::<W>().wrapping_add(part * outputs);
+    let mut distance = 1;
+    while distance < parts {
+        for part in (0..parts - distance).step_by(2 * distance) {
+            // SAFETY: all parts are computed.
+            unsafe {
+                let (x, y) = (at(part), at(part + distance).cast_const());
+                (problem.algebra.rows.combine)(x.cast(), y.cast(), outputs);
+            }
+        }
+        distance *= 2;
+    }
+    // SAFETY: the first part holds the result.
+    unsafe { undensely::<W>(problem, tensors, at(0)) };
+}
+
+/// The problem with an output of columns of contiguous rows.
+fn densely(problem: &Problem) -> Problem {
+    let mut dense = problem.clone();
+    dense.m = problem.m.dense(Operand::Out, 1);
+    dense.n = problem.n.dense(Operand::Out, problem.m.len());
+    dense
+}
+
+/// Writes columns of contiguous rows to the output.
+///
+/// # Safety
+/// As for [`contract`]; `from` holds one batch of the output.
+unsafe fn undensely<W: Word>(problem: &Problem, tensors: Tensors, from: *const W) {
+    let offsets = |bundle: &Bundle| {
+        let mut out = vec![0; bundle.len()];
+        bundle.offsets(Operand::Out, 0, &mut out);
+        out
+    };
+    let (rows, columns) = (offsets(&problem.m), offsets(&problem.n));
+    let all = columns.iter().flat_map(|c| rows.iter().map(move |r| r + c));
+    for (n, offset) in all.enumerate() {
+        // SAFETY: the output has this element.
+        unsafe { tensors.out.cast::<W>().offset(offset).write(from.add(n).read()) };
+    }
+}

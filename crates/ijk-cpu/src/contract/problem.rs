@@ -1,0 +1,113 @@
+//! A contraction made canonical: which operand fills the lanes, axes merged and ordered.
+
+use super::algebra::Algebra;
+use super::bundle::{Axis, Bundle, Operand};
+use ijk_plan::plan::{Contraction, Role};
+use ijk_types::DType;
+
+/// `out[batch, m, n] = reduce over k of map(left[batch, m, k], right[batch, k, n])`, where m runs
+/// along vector lanes.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    /// Element type.
+    pub(crate) dtype: DType,
+    /// The microkernels.
+    pub(crate) algebra: Algebra,
+    /// Axes of all three tensors.
+    pub(crate) batch: Bundle,
+    /// Axes of left and out.
+    pub(crate) m: Bundle,
+    /// Axes of right and out.
+    pub(crate) n: Bundle,
+    /// Axes of left and right.
+    pub(crate) k: Bundle,
+    /// Left, right and out at the origin; left and right may be b and a.
+    pub(crate) tensors: Tensors,
+}
+
+/// Pointers to the elements at the origin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tensors {
+    /// The operand that fills lanes.
+    pub(crate) left: *const u8,
+    /// The operand that is broadcast.
+    pub(crate) right: *const u8,
+    /// The output.
+    pub(crate) out: *mut u8,
+}
+
+// SAFETY: only pointers; `contract`'s caller answers for what is behind them, and tasks write to
+// disjoint elements.
+unsafe impl Send for Tensors {}
+// SAFETY: as above.
+unsafe impl Sync for Tensors {}
+
+impl Problem {
+    /// The canonical form of a contraction.
+    pub(crate) fn new(task: &Contraction, algebra: Algebra, tensors: Tensors) -> Self {
+        let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|r| bundle(task, r));
+        let mut problem = Self { dtype: task.dtype, algebra, batch, m, n, k, tensors };
+        if problem.algebra.commutative && problem.cost_swapped() < problem.cost() {
+            problem.swap();
+        }
+        problem.order();
+        problem
+    }
+
+    /// Elements of the output, times steps.
+    pub(crate) fn points(&self) -> f64 {
+        [&self.batch, &self.m, &self.n, &self.k].iter().map(|b| b.len() as f64).product()
+    }
+
+    /// Elements of the output of one batch.
+    pub(crate) fn outputs(&self) -> usize {
+        self.m.len().saturating_mul(self.n.len())
+    }
+
+    /// Exchanges left and right.
+    fn swap(&mut self) {
+        std::mem::swap(&mut self.m, &mut self.n);
+        let bundles = [&mut self.batch, &mut self.m, &mut self.n, &mut self.k];
+        bundles.into_iter().for_each(Bundle::swap);
+        self.algebra.swap();
+        let Tensors { left, right, .. } = self.tensors;
+        (self.tensors.left, self.tensors.right) = (right, left);
+    }
+
+    /// What the present choice of lanes costs, relative to the other one: wasted lanes, and
+    /// lanes that are not neighbours in the output.
+    fn cost(&self) -> f64 {
+        cost(&self.m, &self.n, self.algebra.lanes)
+    }
+
+    fn cost_swapped(&self) -> f64 {
+        cost(&self.n, &self.m, self.algebra.lanes)
+    }
+
+    /// Orders the axes of each bundle by the memory they should follow: rows the output where
+    /// its neighbours fill vectors, else the operand; steps the larger operand.
+    fn order(&mut self) {
+        let along = |b: &Bundle| {
+            let mut by_out = b.clone();
+            by_out.follow(Operand::Out);
+            by_out.run(Operand::Out) >= self.algebra.lanes
+        };
+        let rows = if along(&self.m) { Operand::Out } else { Operand::Left };
+        self.m.follow(rows);
+        self.n.follow(Operand::Right);
+        self.batch.follow(Operand::Out);
+        let larger = if self.m.len() >= self.n.len() { Operand::Left } else { Operand::Right };
+        self.k.follow(larger);
+    }
+}
+
+fn bundle(task: &Contraction, role: Role) -> Bundle {
+    let axes = task.axes.iter().filter(|a| a.role == role);
+    Bundle::new(axes.map(|a| Axis { extent: a.extent, strides: [a.a, a.b, a.c] }))
+}
+
+fn cost(rows: &Bundle, columns: &Bundle, lanes: usize) -> f64 {
+    let padded = rows.len().div_ceil(lanes) as f64 * lanes as f64;
+    let scattered = if rows.touches_unit(Operand::Out) { 1.0 } else { 1.25 };
+    padded * columns.len() as f64 * scattered
+}

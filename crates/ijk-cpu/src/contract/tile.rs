@@ -1,0 +1,214 @@
+//! Microkernels: a tile of the output, kept in registers while k runs.
+
+use super::lane::{Class, Lane, Op, Pair};
+use crate::simd::{Kernel, Simd};
+
+/// What a microkernel computes, for elements whose type it knows: `width` columns of `rows` rows.
+pub(crate) struct Tile {
+    /// Number of steps.
+    pub(crate) k: usize,
+    /// Packed: the panel, whose groups of rows follow each other `left_step` elements apart.
+    /// Direct: the first row in the tensor, to which `left_offsets` leads from step to step.
+    pub(crate) left: *const u8,
+    /// Elements from one step of a packed panel to the next.
+    pub(crate) left_step: usize,
+    /// For each step, how many elements further a direct tile reads.
+    pub(crate) left_offsets: *const isize,
+    /// The packed panel of columns.
+    pub(crate) right: *const u8,
+    /// Elements from one of its steps to the next.
+    pub(crate) right_step: usize,
+    /// The output's element at the first row and column 0 of `columns`; rows are neighbours.
+    pub(crate) out: *mut u8,
+    /// For each column, how many elements further it is written.
+    pub(crate) columns: *const isize,
+    /// Number of columns written, at most the microkernel's.
+    pub(crate) width: usize,
+    /// Number of rows written, at most the microkernel's.
+    pub(crate) rows: usize,
+    /// Whether to combine with what the output holds, else replace it.
+    pub(crate) accumulate: bool,
+    /// What the sums start from.
+    pub(crate) identity: *const u8,
+}
+
+/// A compiled microkernel.
+///
+/// # Safety
+/// The machine has its level; the tile's pointers are readable and writable as its fields say.
+pub(crate) type TileFn = unsafe fn(&Tile);
+
+/// A microkernel and its size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    /// Groups of rows.
+    pub(crate) groups: usize,
+    /// Columns.
+    pub(crate) columns: usize,
+    /// The code.
+    pub(crate) run: TileFn,
+}
+
+/// The microkernels of one pair of map and reduction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TileSet {
+    /// Those that read packed panels; the first has the size that panels are packed for.
+    pub(crate) packed: &'static [Entry],
+    /// Those that read rows of the left tensor where they lie.
+    pub(crate) direct: &'static [Entry],
+}
+
+impl TileSet {
+    /// The set for one kind of group and one pair.
+    pub(crate) const fn of<L: Lane, P: Pair<L>>() -> Self {
+        Self { packed: Table::<L, P>::PACKED, direct: Table::<L, P>::DIRECT }
+    }
+}
+
+/// The smallest microkernel of that many groups and columns or more; the first where none is.
+pub(crate) fn smallest(entries: &[Entry], groups: usize, columns: usize) -> Entry {
+    let fits = |e: &&Entry| e.groups >= groups && e.columns >= columns;
+    let best = entries.iter().filter(fits).min_by_key(|e| (e.columns, e.groups));
+    *best.unwrap_or(&entries[0])
+}
+
+struct Table<L, P>(L, P);
+
+macro_rules! entries {
+    ($direct:literal: $($groups:literal x $columns:literal),*) => {
+        &[$(Entry {
+            groups: $groups,
+            columns: $columns,
+            run: run::<L, P, $groups, $columns, $direct>,
+        }),*]
+    };
+}
+
+/// Sizes fill the registers but for the few that steps need; more rows than columns, since a
+/// load serves all of a group. Every width of a direct microkernel is one of a packed one.
+impl<L: Lane, P: Pair<L>> Table<L, P> {
+    const PACKED: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
+        (_, Class::Rare) => entries!(false: 1 x 4),
+        (32.., Class::Rich) => entries!(false: 2 x 12, 2 x 8, 2 x 6, 2 x 4, 2 x 2, 2 x 1,
+            1 x 12, 1 x 4, 1 x 1),
+        (32.., Class::Common) => entries!(false: 2 x 12, 2 x 2),
+        (16.., Class::Rich) => entries!(false: 2 x 6, 2 x 4, 2 x 2, 2 x 1, 1 x 6, 1 x 2),
+        (16.., Class::Common) => entries!(false: 2 x 6, 2 x 1),
+        (_, Class::Rich) => entries!(false: 1 x 4, 1 x 2, 1 x 1),
+        (_, Class::Common) => entries!(false: 1 x 4),
+    };
+
+    const DIRECT: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
+        (32.., Class::Rich) => entries!(true: 2 x 12, 1 x 12, 3 x 8, 1 x 8, 4 x 6, 1 x 6, 6 x 4,
+            1 x 4, 8 x 2, 2 x 2, 1 x 2, 8 x 1, 2 x 1, 1 x 1),
+        (16.., Class::Rich) => entries!(true: 2 x 6, 1 x 6, 3 x 4, 1 x 4, 4 x 2, 1 x 2,
+            8 x 1, 2 x 1, 1 x 1),
+        (_, Class::Rich) => entries!(true: 2 x 2, 1 x 2, 4 x 1, 1 x 1),
+        _ => &[],
+    };
+}
+
+/// One microkernel, with the instructions of its level.
+///
+/// # Safety
+/// As for [`TileFn`].
+unsafe fn run<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool>(
+    tile: &Tile,
+) {
+    // SAFETY: the caller says that the machine has the level.
+    let simd = unsafe { L::Simd::assume() };
+    simd.vectorize(Microkernel::<L, P, M, N, DIRECT>(tile, std::marker::PhantomData));
+}
+
+struct Microkernel<'a, L, P, const M: usize, const N: usize, const DIRECT: bool>(
+    &'a Tile,
+    std::marker::PhantomData<(L, P)>,
+);
+
+impl<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool> Kernel
+    for Microkernel<'_, L, P, M, N, DIRECT>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        // SAFETY: `run` above is the one place that makes microkernels, and its caller promised
+        // what these ask.
+        unsafe {
+            let sums = accumulate::<L, P, M, N, DIRECT>(L::Simd::assume(), self.0);
+            finish::<L, P, M, N>(self.0, &sums);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool>(
+    simd: L::Simd,
+    tile: &Tile,
+) -> [[L; M]; N] {
+    let start = tile.left.cast::<L::Element>();
+    let (mut left, mut right) = (start, tile.right.cast::<L::Element>());
+    // SAFETY: the identity is readable; step k < tile.k has its rows and columns behind `left`
+    // and `right`, as the fields of a tile say.
+    unsafe {
+        let identity = L::splat(simd, tile.identity.cast::<L::Element>().read_unaligned());
+        let mut sums = [[identity; M]; N];
+        let mut rows = [identity; M];
+        for k in 0..tile.k {
+            if DIRECT {
+                left = start.offset(*tile.left_offsets.add(k));
+            }
+            for m in 0..M {
+                let from = left.add(m * L::LANES);
+                rows[m] = if DIRECT { L::read(from) } else { L::load(from) };
+            }
+            for n in 0..N {
+                let column = L::splat(simd, *right.add(n));
+                for m in 0..M {
+                    sums[n][m] = P::step(sums[n][m], rows[m], column);
+                }
+            }
+            if !DIRECT {
+                left = left.add(tile.left_step);
+            }
+            right = right.add(tile.right_step);
+        }
+        sums
+    }
+}
+
+/// Writes a tile's sums.
+#[inline(always)]
+unsafe fn finish<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
+    tile: &Tile,
+    sums: &[[L; M]; N],
+) {
+    for n in 0..N {
+        if n < tile.width {
+            // SAFETY: columns below `width` have an offset, rows below `rows` are neighbours there.
+            unsafe {
+                let out = tile.out.cast::<L::Element>().offset(*tile.columns.add(n));
+                for m in 0..M {
+                    let count = tile.rows.saturating_sub(m * L::LANES).min(L::LANES);
+                    put::<L, P>(sums[n][m], out.wrapping_add(m * L::LANES), count, tile.accumulate);
+                }
+            }
+        }
+    }
+}
+
+/// Writes `count` elements of a group.
+#[inline(always)]
+unsafe fn put<L: Lane, P: Pair<L>>(sum: L, out: *mut L::Element, count: usize, accumulate: bool) {
+    // SAFETY: `count` elements are writable, and readable where they accumulate.
+    unsafe {
+        match (count == L::LANES, accumulate) {
+            (true, true) => P::Combine::apply(L::read(out), sum).write(out),
+            (true, false) => sum.write(out),
+            (false, true) => {
+                P::Combine::apply(L::read_partial(out, count), sum).write_partial(out, count)
+            }
+            (false, false) => sum.write_partial(out, count),
+        }
+    }
+}
