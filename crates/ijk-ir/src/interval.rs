@@ -1,7 +1,8 @@
 //! Least and greatest values of index expressions over a domain.
 //!
-//! Exact for affine expressions and for a division or remainder of one; in sums of several atoms
-//! that share letters, a range that contains all values. Arithmetic is in `i128` and saturates,
+//! Exact for affine expressions and for divisions of one. A remainder is exact where its operand
+//! stays within one period, else the whole of `0..divisor`; sums of several atoms that share
+//! letters have a range that contains all values. Arithmetic is in `i128` and saturates,
 //! which no expression within the limits of [`crate::limits`] reaches.
 
 use crate::core::{Atom, AxisId, IndexExpr};
@@ -51,6 +52,11 @@ impl Interval {
         }
         Self { least: 0, greatest: d - 1 }
     }
+}
+
+/// The quotient by a positive divisor, rounded up.
+pub fn div_up(a: i128, divisor: i128) -> i128 {
+    a.div_euclid(divisor) + i128::from(a.rem_euclid(divisor) != 0)
 }
 
 /// The range of `e` when each axis has the range that `axis` gives.

@@ -4,6 +4,7 @@ mod affine;
 mod compile;
 pub mod compose;
 pub mod core;
+mod deps;
 pub mod display;
 mod expand;
 mod infer;
@@ -21,6 +22,7 @@ mod text;
 mod verify;
 
 pub use compile::{Compilation, compile, compile_source};
+pub use deps::{Piece, PointSet, Range, dependencies, reaches};
 pub use instantiate::instantiate;
 pub use signature::{Port, Rank, Signature};
 pub use verify::{VerifyError, verify};

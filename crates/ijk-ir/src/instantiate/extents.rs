@@ -8,7 +8,7 @@ use super::{bounds, messages};
 use crate::core::{
     ArrayId, Atom, AxisId, Dim, IndexExpr, Init, Pin, Program, ScalarNode, Statement,
 };
-use crate::interval::{Interval, range_without};
+use crate::interval::{Interval, div_up, range_without};
 use ijk_syntax::Diagnostic;
 use ijk_types::DType;
 use std::collections::{HashMap, VecDeque};
@@ -372,8 +372,4 @@ fn limit(e: &IndexExpr, bound: Bound, axis: AxisId, extents: &[u64]) -> Option<i
             limit(inner, Bound::AtLeast(l.saturating_mul(i128::from(*d))), axis, extents)
         }
     }
-}
-
-fn div_up(a: i128, b: i128) -> i128 {
-    -(-a).div_euclid(b)
 }

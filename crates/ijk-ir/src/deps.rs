@@ -1,0 +1,150 @@
+//! Which elements depend on which (language.md 1.5), by recursion over statements.
+
+mod points;
+mod solve;
+
+pub use points::{Piece, PointSet, Range};
+
+use crate::core::{ArrayId, IndexExpr, Init, Instance, Program, ScalarNode, Statement};
+use solve::{System, Variable};
+
+/// Pieces of one array beyond which its set is widened to the smallest box around it.
+const MAX_PIECES: usize = 2048;
+
+/// For each input, the elements that an output's element at `point` is computed from.
+///
+/// A point that the output does not have depends on nothing.
+///
+/// ```
+/// use ijk_ir::{compile_source, dependencies, instantiate};
+/// use ijk_types::DType;
+/// let program = compile_source("ik*kj~ijk . +ijk~ij").program.unwrap();
+/// let arguments: [(DType, &[u64]); 2] = [(DType::F32, &[3, 4]), (DType::F32, &[4, 5])];
+/// let instance = instantiate(&program, &arguments).unwrap();
+/// let sets = dependencies(&program, &instance, 0, &[1, 2]);
+/// assert_eq!(sets[0].to_string(), "{(1, k) : k in 0..4}");
+/// assert_eq!(sets[1].to_string(), "{(k, 2) : k in 0..4}");
+/// assert!(sets[0].is_exact() && sets[0].contains(&[1, 3]));
+/// ```
+///
+/// # Panics
+/// If there is no such output.
+pub fn dependencies(
+    program: &Program,
+    instance: &Instance,
+    output: usize,
+    point: &[u64],
+) -> Vec<PointSet> {
+    let mut sets = empty_sets(instance);
+    start(&mut sets, instance, program.outputs[output], point);
+    for (n, statement) in program.statements.iter().enumerate().rev() {
+        let set = std::mem::take(&mut sets[statement.out.0 as usize]);
+        if set.is_empty() {
+            continue;
+        }
+        let step = Step { statement, extents: &instance.extents[n], instance };
+        for (array, index) in reads(statement) {
+            step.carry(&set, &statement.out_index, index, &mut sets[array.0 as usize]);
+        }
+        if let Init::From(array) = statement.init {
+            sets[array.0 as usize].extend(set.clone());
+            sets[array.0 as usize].settle(&instance.shapes[array.0 as usize], MAX_PIECES);
+        }
+    }
+    program.inputs.iter().map(|id| sets[id.0 as usize].clone()).collect()
+}
+
+/// For each output, the elements that are computed from an input's element at `point`.
+///
+/// # Panics
+/// If there is no such input.
+pub fn reaches(
+    program: &Program,
+    instance: &Instance,
+    input: usize,
+    point: &[u64],
+) -> Vec<PointSet> {
+    let mut sets = empty_sets(instance);
+    start(&mut sets, instance, program.inputs[input], point);
+    for (n, statement) in program.statements.iter().enumerate() {
+        let step = Step { statement, extents: &instance.extents[n], instance };
+        let out = statement.out.0 as usize;
+        let mut reached = PointSet::empty(instance.shapes[out].len());
+        for (array, index) in reads(statement) {
+            step.carry(&sets[array.0 as usize], index, &statement.out_index, &mut reached);
+        }
+        if let Init::From(array) = statement.init {
+            reached.extend(sets[array.0 as usize].clone());
+            reached.settle(&instance.shapes[out], MAX_PIECES);
+        }
+        sets[out] = reached;
+    }
+    program.outputs.iter().map(|id| sets[id.0 as usize].clone()).collect()
+}
+
+fn empty_sets(instance: &Instance) -> Vec<PointSet> {
+    instance.shapes.iter().map(|shape| PointSet::empty(shape.len())).collect()
+}
+
+fn start(sets: &mut [PointSet], instance: &Instance, id: ArrayId, point: &[u64]) {
+    let shape = &instance.shapes[id.0 as usize];
+    let inside = shape.len() == point.len() && shape.iter().zip(point).all(|(n, x)| x < n);
+    if inside {
+        sets[id.0 as usize] = PointSet::of_point(point);
+    }
+}
+
+/// The distinct elements a statement reads at a point.
+fn reads(statement: &Statement) -> Vec<(ArrayId, &[IndexExpr])> {
+    let mut reads: Vec<(ArrayId, &[IndexExpr])> = Vec::new();
+    for node in &statement.value.nodes {
+        if let ScalarNode::Access(access) = node {
+            let read = (access.array, &access.index[..]);
+            if !reads.contains(&read) {
+                reads.push(read);
+            }
+        }
+    }
+    reads
+}
+
+/// A statement with its extents.
+struct Step<'a> {
+    statement: &'a Statement,
+    extents: &'a [u64],
+    instance: &'a Instance,
+}
+
+impl Step<'_> {
+    /// Adds the values of `to` at the points of the domain where `from` is in the set.
+    fn carry(&self, set: &PointSet, from: &[IndexExpr], to: &[IndexExpr], into: &mut PointSet) {
+        if set.is_empty() || self.extents.contains(&0) {
+            return;
+        }
+        for piece in set.pieces() {
+            let (pieces, exact) = solve::image(self.system(piece, from, to), MAX_PIECES);
+            into.add(pieces, exact);
+        }
+        into.widen_if(!set.is_exact());
+        let shape = match std::ptr::eq(to, &self.statement.out_index[..]) {
+            true => Some(&self.instance.shapes[self.statement.out.0 as usize]),
+            false => reads(self.statement)
+                .iter()
+                .find(|(_, index)| std::ptr::eq(*index, to))
+                .map(|(id, _)| &self.instance.shapes[id.0 as usize]),
+        };
+        if let Some(shape) = shape {
+            into.settle(shape, MAX_PIECES);
+        }
+    }
+
+    /// `from(x) = piece(t)`, with the image `to(x)`: the axes come first, then the parameters.
+    fn system(&self, piece: &Piece, from: &[IndexExpr], to: &[IndexExpr]) -> System {
+        let axes = self.statement.domain.iter().zip(self.extents);
+        let mut variables: Vec<Variable> =
+            axes.map(|(axis, n)| Variable::new(&axis.name, 0, *n as i64)).collect();
+        let first = variables.len() as u32;
+        variables.extend(piece.ranges.iter().map(|r| Variable::new(&r.name, r.start, r.end)));
+        System::new(variables, from, &piece.index, first, to)
+    }
+}
