@@ -19,6 +19,7 @@
 
 mod buffer;
 mod cast;
+mod copy;
 mod element;
 mod error;
 pub mod file;

@@ -83,12 +83,8 @@ impl Tensor {
     /// A copy of a view.
     pub(crate) fn copy_of(view: &TensorView<'_>) -> Result<Self, TensorError> {
         let mut copy = UninitTensor::new(view.dtype(), view.shape())?;
-        with_element!(view.dtype(), T => {
-            let elements = view.to_ndarray::<T>()?;
-            // SAFETY: initialised elements are written.
-            elements.assign_to(unsafe { copy.view_mut().into_ndarray_uninit::<T>()? });
-        });
-        // SAFETY: `assign_to` has written every element.
+        with_element!(view.dtype(), T => crate::copy::copy::<T>(view, &mut copy.view_mut()));
+        // SAFETY: every element is written.
         Ok(unsafe { copy.assume_init() })
     }
 

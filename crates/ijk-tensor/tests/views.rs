@@ -201,3 +201,15 @@ fn casts() {
     assert_eq!(to(DType::C128).cast(DType::C64).unwrap().shape(), [2, 2]);
     assert!(to(DType::C64).cast(DType::F32).is_err());
 }
+
+#[test]
+fn large_copies_of_any_layout() {
+    let array = Array::from_iter(0..70 * 45 * 3).into_shape_with_order((70, 45, 3)).unwrap();
+    for axes in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let view = array.view().permuted_axes(axes);
+        for view in [view, view.slice(s![..;-1, 1..;2, ..]), view.slice(s![1..2, .., ..;-3])] {
+            let copy = TensorView::from_array(&view).to_tensor().unwrap();
+            assert_eq!(copy.into_array::<i32, _>().unwrap(), view);
+        }
+    }
+}

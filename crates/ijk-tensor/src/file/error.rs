@@ -58,6 +58,9 @@ pub enum Problem {
         /// What.
         message: String,
     },
+    /// More axes than the format is used for.
+    #[error("{0} axes: a .npy file holds arrays of at most 64")]
+    Rank(usize),
     /// Elements of a type that programs do not have.
     #[error(
         "elements of type {descr} are not supported; bool, i32, i64, f32, f64, c64, c128 are{hint}"

@@ -20,6 +20,12 @@ const ALIGN: usize = 64;
 /// Longer headers are refused. NumPy itself warns beyond 10,000 bytes.
 const MAX_LENGTH: u64 = 1 << 20;
 
+/// Most axes of an array, as in NumPy.
+const MAX_RANK: usize = 64;
+
+/// Bytes before the dictionary in version 1.0.
+const PREFIX: usize = 10;
+
 /// What a header says.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Header {
@@ -71,6 +77,9 @@ impl Header {
             found.map(|(_, value)| value).ok_or_else(|| bad(offset, format!("no entry '{name}'")))
         };
         let shape = extents(entry("shape")?).map_err(|message| bad(offset, message))?;
+        if shape.len() > MAX_RANK {
+            return Err(Problem::Rank(shape.len()));
+        }
         let Value::Bool(fortran) = *entry("fortran_order")? else {
             return Err(bad(offset, "'fortran_order' is neither True nor False".into()));
         };
@@ -80,24 +89,20 @@ impl Header {
         Ok(Self { stored, fortran, shape, data_length, data_offset })
     }
 
-    /// The bytes before the data of a C-contiguous array.
-    pub(crate) fn encode(dtype: DType, shape: &[usize]) -> Vec<u8> {
+    /// The bytes before the data of a C-contiguous array. With so few axes, version 1.0 will do.
+    pub(crate) fn encode(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Problem> {
+        if shape.len() > MAX_RANK {
+            return Err(Problem::Rank(shape.len()));
+        }
         let shape = crate::error::shape_text(shape);
         let descr = dtype::describe(dtype);
-        let mut text =
-            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
-        // With up to this many bytes, length and padding included, it fits version 1.0.
-        let wide = text.len() + ALIGN + 10 > usize::from(u16::MAX);
-        let prefix = if wide { 12 } else { 10 };
-        let padded = (prefix + text.len() + 1).next_multiple_of(ALIGN);
-        text.extend(std::iter::repeat_n(' ', padded - prefix - text.len() - 1));
-        text.push('\n');
+        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+        let length = (PREFIX + text.len() + 1).next_multiple_of(ALIGN) - PREFIX;
         let mut bytes = MAGIC.to_vec();
-        bytes.extend([if wide { 2 } else { 1 }, 0]);
-        let length = (text.len() as u32).to_le_bytes();
-        bytes.extend(&length[..prefix - 8]);
-        bytes.extend(text.into_bytes());
-        bytes
+        bytes.extend([1, 0]);
+        bytes.extend((length as u16).to_le_bytes());
+        bytes.extend(format!("{text:<0$}\n", length - 1).into_bytes());
+        Ok(bytes)
     }
 }
 
@@ -165,11 +170,10 @@ mod tests {
 
     #[test]
     fn round_trip() {
-        let long = vec![1; 70_000];
-        for shape in [&[][..], &[3], &[2, 0, 5], &long] {
-            let bytes = Header::encode(DType::F32, shape);
+        let huge = [vec![0], vec![isize::MAX as usize / 4], vec![1; 62]].concat();
+        for shape in [&[][..], &[3], &[2, 0, 5], &huge] {
+            let bytes = Header::encode(DType::F32, shape).unwrap();
             assert_eq!(bytes.len() % ALIGN, 0);
-            assert_eq!(bytes[6], if shape.len() > 100 { 2 } else { 1 });
             let header = Header::read(&mut &bytes[..]).unwrap();
             assert_eq!(&header.shape[..], shape);
             assert_eq!(header.data_offset as usize, bytes.len());
@@ -178,8 +182,16 @@ mod tests {
     }
 
     #[test]
+    fn too_many_axes() {
+        assert!(matches!(Header::encode(DType::F32, &[1; 65]), Err(Problem::Rank(65))));
+        let shape = "1, ".repeat(300);
+        let text = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({shape})}}");
+        assert!(matches!(Header::parse(&text, 10, 0), Err(Problem::Rank(300))));
+    }
+
+    #[test]
     fn like_numpy() {
-        let bytes = Header::encode(DType::F64, &[2, 3]);
+        let bytes = Header::encode(DType::F64, &[2, 3]).unwrap();
         let text =
             b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }";
         assert_eq!(&bytes[..text.len()], text);

@@ -71,7 +71,7 @@ pub fn decode(mut reader: impl Read, length: Option<u64>) -> Result<Tensor, Prob
 /// If the writer fails, or memory does not suffice to bring the array in C order.
 pub fn encode(mut writer: impl Write, array: &TensorView<'_>) -> Result<(), Problem> {
     let mut write = |bytes: &[u8]| writer.write_all(bytes).map_err(Problem::io("write"));
-    write(&Header::encode(array.dtype(), array.shape()))?;
+    write(&Header::encode(array.dtype(), array.shape())?)?;
     if array.is_c_contiguous() {
         write(bytes_of(array))
     } else {
