@@ -33,6 +33,12 @@ impl ScratchPool {
         Scratch { block: Some(block), pool: self }
     }
 
+    /// The same, or `None` if the allocator refuses.
+    pub(crate) fn try_take(&self, bytes: usize) -> Option<Scratch<'_>> {
+        let block = self.reuse(bytes).or_else(|| Block::try_new(bytes))?;
+        Some(Scratch { block: Some(block), pool: self })
+    }
+
     /// The smallest free block that is large enough.
     fn reuse(&self, bytes: usize) -> Option<Block> {
         let mut free = self.free.lock().unwrap_or_else(|e| e.into_inner());
@@ -84,16 +90,28 @@ struct Block {
 unsafe impl Send for Block {}
 
 impl Block {
-    /// Sizes are rounded up, so that a slightly larger request finds the block again.
+    /// That many bytes at least.
     fn new(bytes: usize) -> Self {
-        let granule = if bytes >= HUGE { HUGE } else { 4096 };
-        let size = bytes.max(1).checked_next_multiple_of(granule).unwrap_or(usize::MAX);
-        let alignment = if bytes >= HUGE { HUGE } else { ALIGNMENT };
-        let layout = Layout::from_size_align(size, alignment)
-            .unwrap_or_else(|_| panic!("{size} bytes of scratch memory cannot be had"));
+        Self::try_new(bytes).unwrap_or_else(|| match Self::layout(bytes) {
+            Some(layout) => handle_alloc_error(layout),
+            None => panic!("{bytes} bytes of scratch memory cannot be had"),
+        })
+    }
+
+    /// The same, or `None` if the allocator refuses.
+    fn try_new(bytes: usize) -> Option<Self> {
+        let layout = Self::layout(bytes)?;
         // SAFETY: the size is at least 1.
-        let start = NonNull::new(unsafe { alloc(layout) });
-        Self { start: start.unwrap_or_else(|| handle_alloc_error(layout)), layout }
+        let start = NonNull::new(unsafe { alloc(layout) })?;
+        Some(Self { start, layout })
+    }
+
+    /// Sizes are rounded up, so that a slightly larger request finds the block again.
+    fn layout(bytes: usize) -> Option<Layout> {
+        let granule = if bytes >= HUGE { HUGE } else { 4096 };
+        let size = bytes.max(1).checked_next_multiple_of(granule)?;
+        let alignment = if bytes >= HUGE { HUGE } else { ALIGNMENT };
+        Layout::from_size_align(size, alignment).ok()
     }
 }
 

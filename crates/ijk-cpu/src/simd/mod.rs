@@ -20,11 +20,15 @@ pub(crate) use vector::{Bits, Float, Number, Vector};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(Kind);
 
+/// Which set of instructions a [`Level`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Kind {
+pub(crate) enum Kind {
+    /// What every machine of the architecture has.
     Portable,
+    /// `avx2` and `fma`.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// `avx512f`, `bw`, `dq`, `vl`, and those of [`Avx2`](Self::Avx2).
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
@@ -55,6 +59,11 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => "avx512",
         }
+    }
+
+    /// Which set of instructions this is, for tables of functions compiled for each.
+    pub(crate) fn kind(self) -> Kind {
+        self.0
     }
 
     /// Runs a kernel compiled for this level.

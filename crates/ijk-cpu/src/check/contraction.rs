@@ -1,0 +1,71 @@
+//! Checks of one contraction.
+
+use super::layout::layout_of;
+use super::{Affine, Layout, separable};
+use crate::error::Fault;
+use ijk_plan::plan::{Base, Contraction, ContractionAxis, Place, Role};
+
+/// Checks a contraction against the buffers of its plan: accesses stay inside, axes have the roles
+/// they say, distinct outputs are distinct elements, and the output is none of the operands. Gives
+/// whether every element of the output's buffer is written.
+pub(crate) fn check_contraction(task: &Contraction, layouts: &[Layout]) -> Result<bool, Fault> {
+    let extents: Vec<usize> = task.axes.iter().map(|a| a.extent).collect();
+    let points = extents.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent.max(1)));
+    points.filter(|&n| isize::try_from(n).is_ok()).ok_or(Fault::TooLarge)?;
+    check_operand(task, layouts, task.a, &extents, |a| a.a)?;
+    check_operand(task, layouts, task.b, &extents, |a| a.b)?;
+    let out = layout_of(layouts, task.c)?;
+    if matches!(out.place, Place::Input(_)) {
+        return Err(Fault::WritesArgument);
+    }
+    let outputs: Vec<usize> =
+        task.axes.iter().map(|a| if a.role == Role::K { 1 } else { a.extent }).collect();
+    check_operand(task, layouts, task.c, &outputs, |a| a.c)?;
+    check_types(task)?;
+    if !task.axes.iter().all(keeps_role) {
+        return Err(Fault::Bounds);
+    }
+    let strides: Vec<isize> = task.axes.iter().map(|a| a.c).collect();
+    let distinct =
+        separable(&outputs, &strides).len() == outputs.iter().filter(|&&n| n > 1).count();
+    let shares = |base| layout_of(layouts, base).map(|layout| layout.overlaps(out));
+    if !distinct || shares(task.a)? || shares(task.b)? {
+        return Err(Fault::Overlap);
+    }
+    Ok(outputs.iter().product::<usize>() == out.len)
+}
+
+/// One operand stays among the elements of its buffer.
+fn check_operand(
+    task: &Contraction,
+    layouts: &[Layout],
+    base: Base,
+    extents: &[usize],
+    step: fn(&ContractionAxis) -> isize,
+) -> Result<(), Fault> {
+    let layout = layout_of(layouts, base)?;
+    let strides: Vec<isize> = task.axes.iter().map(step).collect();
+    if layout.dtype != task.dtype {
+        return Err(Fault::Types);
+    }
+    let inside = layout.holds(Affine { offset: base.offset, extents, strides: &strides });
+    if inside { Ok(()) } else { Err(Fault::Bounds) }
+}
+
+/// The map and the monoid take the elements, and the map gives such.
+fn check_types(task: &Contraction) -> Result<(), Fault> {
+    let t = task.dtype;
+    let maps = task.map.accepts().contains(t) && task.map.result().of(t) == t;
+    if maps && task.reduce.op().accepts().contains(t) { Ok(()) } else { Err(Fault::Types) }
+}
+
+/// An operand without an axis has no step along it.
+fn keeps_role(axis: &ContractionAxis) -> bool {
+    axis.extent <= 1
+        || match axis.role {
+            Role::Batch => true,
+            Role::M => axis.b == 0,
+            Role::N => axis.a == 0,
+            Role::K => axis.c == 0,
+        }
+}

@@ -1,0 +1,191 @@
+//! Which elements of memory an array has, and whether affine accesses stay among them.
+
+/// The set of offsets `{ Σ stride · index }` of an array's elements, as a mixed-radix system.
+///
+/// Sorted from the greatest step down, each digit's step is greater than the span of all smaller
+/// ones, so that every offset has one decomposition at most. Axes whose elements interleave without
+/// gaps (C order, windows, broadcasts) are one digit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Footprint {
+    /// The least offset.
+    least: i128,
+    /// Greatest step first.
+    digits: Vec<Digit>,
+}
+
+/// `step · 0, step · 1, …, step · last`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Digit {
+    step: i128,
+    last: i128,
+}
+
+/// An affine map of a box: `offset + Σ stride · index`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Affine<'a> {
+    /// Offset of the origin.
+    pub offset: isize,
+    /// Extents of the box.
+    pub extents: &'a [usize],
+    /// Strides along them.
+    pub strides: &'a [isize],
+}
+
+impl Footprint {
+    /// The elements of an array; `None` if its elements interleave in a way this form cannot hold.
+    ///
+    /// The array has no axis of extent 0.
+    pub fn new(shape: &[usize], strides: &[isize]) -> Option<Self> {
+        let mut least = 0;
+        let mut axes = Vec::new();
+        for (&extent, &stride) in shape.iter().zip(strides) {
+            let last = extent as i128 - 1;
+            least += (stride as i128 * last).min(0);
+            if stride != 0 && last > 0 {
+                axes.push(Digit { step: (stride as i128).abs(), last });
+            }
+        }
+        axes.sort_by_key(|axis| axis.step);
+        let mut digits: Vec<Digit> = Vec::new();
+        let mut span = 0;
+        for axis in axes {
+            match digits.last_mut() {
+                Some(top) if top.absorbs(axis) => top.last += axis.step / top.step * axis.last,
+                _ if axis.step <= span => return None,
+                _ => digits.push(axis),
+            }
+            span += axis.step * axis.last;
+        }
+        digits.reverse();
+        Some(Self { least, digits })
+    }
+
+    /// Whether every point of a box falls on an element. A box without points does.
+    pub fn holds(&self, access: Affine<'_>) -> bool {
+        if access.extents.contains(&0) {
+            return true;
+        }
+        let Some(origin) = self.decompose(access.offset as i128) else { return false };
+        let (mut low, mut high) = (origin.clone(), origin.clone());
+        for (&extent, &stride) in access.extents.iter().zip(access.strides) {
+            if extent == 1 {
+                continue;
+            }
+            let Some(next) = self.decompose(access.offset as i128 + stride as i128) else {
+                return false;
+            };
+            for d in 0..origin.len() {
+                let reach = (next[d] - origin[d]) * (extent as i128 - 1);
+                low[d] += reach.min(0);
+                high[d] += reach.max(0);
+            }
+        }
+        let within = |d: usize| low[d] >= 0 && high[d] <= self.digits[d].last;
+        (0..origin.len()).all(within)
+    }
+
+    /// Whether one offset falls on an element.
+    pub fn contains(&self, offset: i64) -> bool {
+        self.decompose(offset as i128).is_some()
+    }
+
+    /// The least and greatest offset, where every offset between is an element.
+    pub fn dense(&self) -> Option<(i64, i64)> {
+        let last = match self.digits[..] {
+            [] => 0,
+            [Digit { step: 1, last }] => last,
+            _ => return None,
+        };
+        Some((i64::try_from(self.least).ok()?, i64::try_from(self.least + last).ok()?))
+    }
+
+    /// The digits of an offset, if it is an element's.
+    fn decompose(&self, offset: i128) -> Option<Vec<i128>> {
+        let mut rest = offset - self.least;
+        let mut index = Vec::with_capacity(self.digits.len());
+        for digit in &self.digits {
+            let i = rest.div_euclid(digit.step);
+            if i < 0 || i > digit.last {
+                return None;
+            }
+            index.push(i);
+            rest -= i * digit.step;
+        }
+        (rest == 0).then_some(index)
+    }
+}
+
+impl Digit {
+    /// Whether the offsets of both together are those of one digit with the same step.
+    fn absorbs(self, axis: Digit) -> bool {
+        axis.step % self.step == 0 && axis.step / self.step <= self.last + 1
+    }
+}
+
+/// How many of the axes, taken from the greatest stride down, certainly tell elements apart: two
+/// points that differ in one of them never fall on one element. Gives their positions.
+pub(crate) fn separable(extents: &[usize], strides: &[isize]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..extents.len()).filter(|&a| extents[a] > 1).collect();
+    order.sort_by_key(|&a| strides[a].unsigned_abs());
+    let mut span = 0u128;
+    let mut safe = Vec::new();
+    for a in order {
+        let stride = strides[a].unsigned_abs() as u128;
+        if stride <= span {
+            safe.clear();
+        } else {
+            safe.push(a);
+        }
+        span = span.saturating_add(stride.saturating_mul(extents[a] as u128 - 1));
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(f: &Footprint, offset: isize, extents: &[usize], strides: &[isize]) -> bool {
+        f.holds(Affine { offset, extents, strides })
+    }
+
+    #[test]
+    fn dense_arrays_hold_what_stays_within() {
+        let f = Footprint::new(&[3, 4], &[4, 1]).unwrap();
+        assert_eq!(f.dense(), Some((0, 11)));
+        assert!(holds(&f, 0, &[4, 3], &[1, 4]));
+        assert!(holds(&f, 0, &[3], &[5]), "the diagonal");
+        assert!(!holds(&f, 1, &[4, 3], &[1, 4]));
+        assert!(holds(&f, 100, &[0], &[1]), "no points");
+    }
+
+    #[test]
+    fn gaps_are_no_elements() {
+        let f = Footprint::new(&[5, 3], &[10, 2]).unwrap();
+        assert_eq!(f.dense(), None);
+        assert!(holds(&f, 0, &[3, 5], &[2, 10]));
+        assert!(holds(&f, 4, &[3], &[8]), "anti-diagonal");
+        assert!(!holds(&f, 0, &[4], &[2]));
+        assert!(!holds(&f, 0, &[2], &[1]));
+        assert!(f.contains(24) && !f.contains(25) && !f.contains(8));
+    }
+
+    #[test]
+    fn reversed_broadcast_and_windows() {
+        let reversed = Footprint::new(&[4], &[-1]).unwrap();
+        assert_eq!(reversed.dense(), Some((-3, 0)));
+        let broadcast = Footprint::new(&[4, 3], &[0, 2]).unwrap();
+        assert!(holds(&broadcast, 0, &[3], &[2]) && !holds(&broadcast, 0, &[4], &[2]));
+        let windows = Footprint::new(&[5, 3], &[1, 1]).unwrap();
+        assert_eq!(windows.dense(), Some((0, 6)));
+        assert_eq!(Footprint::new(&[2, 3], &[3, 2]), None);
+    }
+
+    #[test]
+    fn separable_axes() {
+        assert_eq!(separable(&[3, 4], &[4, 1]), [1, 0]);
+        assert_eq!(separable(&[3, 4], &[1, 1]), [0usize; 0]);
+        assert_eq!(separable(&[7, 3, 4], &[6, 1, -1]), [0]);
+        assert_eq!(separable(&[7, 3], &[0, 1]), [1], "a stride of 0 tells nothing apart");
+    }
+}

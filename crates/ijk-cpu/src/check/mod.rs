@@ -1,0 +1,14 @@
+//! Checks that a plan is sound: that whatever its steps access are elements of its buffers.
+//!
+//! The kernels trust what was found here once, when a plan is compiled, and test nothing per
+//! element but computed offsets.
+
+mod contraction;
+mod footprint;
+mod layout;
+mod nest;
+
+pub(crate) use contraction::check_contraction;
+pub(crate) use footprint::{Affine, Footprint, separable};
+pub(crate) use layout::{Layout, layouts};
+pub(crate) use nest::{CheckedNest, check_nest};

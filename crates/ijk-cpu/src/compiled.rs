@@ -1,0 +1,259 @@
+//! A plan made ready to run: checked against its buffers, each step a program.
+
+use crate::check::{CheckedNest, Layout, check_contraction, check_nest, layouts};
+use crate::error::{Fault, PlanError};
+use crate::nest::{self, TileNest};
+use crate::simd::Level;
+use ijk_plan::plan::{
+    Base, BufferId, Contraction, Load, Nest, NestAxis, Node, NodeId, Place, Plan, Role, Start,
+    Step, Store,
+};
+use ijk_types::{Monoid, Reducer, Scalar};
+
+/// A plan that an [`Engine`](crate::Engine) has checked and compiled; made by
+/// [`Engine::compile`](crate::Engine::compile), run by [`Engine::execute`](crate::Engine::execute).
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// Arguments: the buffers of each position may be several, or none.
+    pub(crate) inputs: usize,
+    /// Results.
+    pub(crate) outputs: usize,
+    /// Its buffers.
+    pub(crate) buffers: Vec<Layout>,
+    /// Bytes of the arena.
+    pub(crate) arena: usize,
+    /// What to run, in order.
+    pub(crate) steps: Vec<Program>,
+}
+
+/// A step made ready to run.
+#[derive(Clone, Debug)]
+pub(crate) enum Program {
+    /// A fused loop nest, or a fill.
+    Nest(TileNest),
+    /// A contraction, for a level.
+    Contract(Contraction, Level),
+}
+
+/// Checks and compiles a plan.
+pub(crate) fn compile(plan: &Plan, level: Level) -> Result<Compiled, PlanError> {
+    let buffers = layouts(plan)?;
+    let initialised = buffers.iter().map(|b| matches!(b.place, Place::Input(_))).collect();
+    let mut compiler = Compiler { buffers: &buffers, level, steps: Vec::new(), initialised };
+    for (step, each) in plan.steps.iter().enumerate() {
+        compiler.step(each).map_err(|fault| PlanError::Step { step, fault })?;
+    }
+    let last = plan.steps.len();
+    compiler.initialise_results().map_err(|fault| PlanError::Step { step: last, fault })?;
+    let steps = compiler.steps;
+    let count = |position: fn(&Place) -> Option<usize>| {
+        plan.buffers.iter().filter_map(|b| position(&b.place)).max().map_or(0, |n| n + 1)
+    };
+    let inputs = count(|p| if let Place::Input(n) = p { Some(*n) } else { None });
+    let outputs = count(|p| if let Place::Output(n) = p { Some(*n) } else { None });
+    Ok(Compiled { inputs, outputs, buffers, arena: plan.arena, steps })
+}
+
+/// Compiles steps in order, and sees to it that nothing is read before it was written.
+struct Compiler<'a> {
+    buffers: &'a [Layout],
+    level: Level,
+    steps: Vec<Program>,
+    /// For each buffer, whether all its elements hold values.
+    initialised: Vec<bool>,
+}
+
+impl Compiler<'_> {
+    fn step(&mut self, step: &Step) -> Result<(), Fault> {
+        match step {
+            Step::Fill(buffer, value) => self.fill(*buffer, *value),
+            Step::Nest(nest) => self.nest(nest),
+            Step::Contract(contraction) => self.contract(contraction),
+        }
+    }
+
+    /// Sets every element.
+    fn fill(&mut self, buffer: BufferId, value: Scalar) -> Result<(), Fault> {
+        let layout = self.buffers.get(buffer.0 as usize).ok_or(Fault::Reference)?;
+        let nest = constant_nest(buffer, layout, value);
+        let checked = check_nest(&nest, self.buffers)?;
+        if layout.len > 0 {
+            self.push_nest(&nest, &checked)?;
+        }
+        self.wrote(buffer);
+        Ok(())
+    }
+
+    fn nest(&mut self, nest: &Nest) -> Result<(), Fault> {
+        let checked = check_nest(nest, self.buffers)?;
+        let out = nest.store.base.buffer;
+        for load in &nest.loads {
+            self.ready(load.base.buffer)?;
+        }
+        for node in &nest.body {
+            if let Node::Gather { base, .. } = node {
+                self.ready(base.buffer)?;
+            }
+        }
+        let identity = starts_from(nest, &checked).filter(|_| nest.start == Start::Covered);
+        match identity {
+            Some(identity) if combines_in_place(nest) => self.fill(out, identity)?,
+            _ if checked.covers => {}
+            _ if checked.in_place => self.require(out)?,
+            _ => self.ready(out)?,
+        }
+        let empty = |reduced: bool| {
+            nest.axes.iter().any(|axis| axis.reduced == reduced && axis.extent == 0)
+        };
+        if empty(false) {
+            return Ok(());
+        }
+        if !empty(true) {
+            self.push_nest(nest, &checked)?;
+        } else if let Some(identity) = identity {
+            let nest = without_reduced(nest, identity);
+            let checked = check_nest(&nest, self.buffers)?;
+            self.push_nest(&nest, &checked)?;
+        }
+        self.wrote(out);
+        Ok(())
+    }
+
+    fn contract(&mut self, task: &Contraction) -> Result<(), Fault> {
+        let covers = check_contraction(task, self.buffers)?;
+        self.ready(task.a.buffer)?;
+        self.ready(task.b.buffer)?;
+        if !covers {
+            self.ready(task.c.buffer)?;
+        }
+        let empty = task.axes.iter().any(|axis| axis.extent == 0);
+        if empty || !Contraction::supports(task.dtype, task.map, task.reduce) {
+            return self.nest(&contraction_nest(task));
+        }
+        self.steps.push(Program::Contract(task.clone(), self.level));
+        self.wrote(task.c.buffer);
+        Ok(())
+    }
+
+    fn push_nest(&mut self, nest: &Nest, checked: &CheckedNest) -> Result<(), Fault> {
+        let program = nest::compile(nest, checked, self.buffers, self.level)?;
+        self.steps.push(Program::Nest(program));
+        Ok(())
+    }
+
+    /// Makes sure that all elements of a buffer hold values: zeros, where nothing wrote them. A
+    /// sound plan never needs that; where it cannot be proved it costs a fill.
+    fn ready(&mut self, buffer: BufferId) -> Result<(), Fault> {
+        let n = buffer.0 as usize;
+        let layout = self.buffers.get(n).ok_or(Fault::Reference)?;
+        if self.initialised[n] || layout.len == 0 {
+            return Ok(());
+        }
+        let zero = ijk_types::scalar::identity(Monoid::Add, layout.dtype);
+        self.fill(buffer, zero)
+    }
+
+    /// Refuses to fill a buffer that holds what the step is about to read.
+    fn require(&self, buffer: BufferId) -> Result<(), Fault> {
+        if self.initialised[buffer.0 as usize] { Ok(()) } else { Err(Fault::Overlap) }
+    }
+
+    /// Every element of a buffer holds a value now; what shared its memory is lost.
+    fn wrote(&mut self, buffer: BufferId) {
+        let n = buffer.0 as usize;
+        for (other, layout) in self.buffers.iter().enumerate() {
+            let input = matches!(layout.place, Place::Input(_));
+            if !input && other != n && layout.overlaps(&self.buffers[n]) {
+                self.initialised[other] = false;
+            }
+        }
+        self.initialised[n] = true;
+    }
+
+    /// Results that no step wrote hold zeros.
+    fn initialise_results(&mut self) -> Result<(), Fault> {
+        for (n, layout) in self.buffers.iter().enumerate() {
+            if matches!(layout.place, Place::Output(_)) {
+                self.ready(BufferId(n as u32))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The identity of a nest's monoid.
+fn starts_from(nest: &Nest, checked: &CheckedNest) -> Option<Scalar> {
+    match (nest.reduce, checked.types.last()) {
+        (Some(Reducer::Monoid(monoid)), Some(&t)) => Some(ijk_types::scalar::identity(monoid, t)),
+        _ => None,
+    }
+}
+
+/// Whether a nest combines values into its output one by one, which must then hold the identity.
+fn combines_in_place(nest: &Nest) -> bool {
+    nest.sequential || nest.store.offset.is_some()
+}
+
+/// A nest that stores one value everywhere in a buffer.
+fn constant_nest(buffer: BufferId, layout: &Layout, value: Scalar) -> Nest {
+    let axis =
+        |&extent: &usize| NestAxis { name: String::new(), extent, reduced: false, collides: false };
+    let base = Base { buffer, offset: 0 };
+    Nest {
+        axes: layout.shape.iter().map(axis).collect(),
+        loads: Vec::new(),
+        body: vec![Node::Const(value)],
+        store: Store { base, dtype: layout.dtype, strides: layout.strides.clone(), offset: None },
+        reduce: None,
+        start: Start::Covered,
+        sequential: false,
+        span: Default::default(),
+    }
+}
+
+/// The nest that stores a value wherever another one does.
+fn without_reduced(nest: &Nest, value: Scalar) -> Nest {
+    let kept = || nest.axes.iter().zip(&nest.store.strides).filter(|(axis, _)| !axis.reduced);
+    Nest {
+        axes: kept().map(|(axis, _)| axis.clone()).collect(),
+        loads: Vec::new(),
+        body: vec![Node::Const(value)],
+        store: Store {
+            strides: kept().map(|(_, &stride)| stride).collect(),
+            offset: None,
+            ..nest.store.clone()
+        },
+        reduce: None,
+        ..nest.clone()
+    }
+}
+
+/// A contraction as a nest.
+fn contraction_nest(task: &Contraction) -> Nest {
+    let axis = |a: &ijk_plan::plan::ContractionAxis| NestAxis {
+        name: a.name.clone(),
+        extent: a.extent,
+        reduced: a.role == Role::K,
+        collides: false,
+    };
+    let load = |base, step: fn(&ijk_plan::plan::ContractionAxis) -> isize| Load {
+        base,
+        dtype: task.dtype,
+        strides: task.axes.iter().map(step).collect(),
+    };
+    Nest {
+        axes: task.axes.iter().map(axis).collect(),
+        loads: vec![load(task.a, |a| a.a), load(task.b, |a| a.b)],
+        body: vec![Node::Load(0), Node::Load(1), Node::Binary(task.map, NodeId(0), NodeId(1))],
+        store: Store {
+            base: task.c,
+            dtype: task.dtype,
+            strides: task.axes.iter().map(|a| a.c).collect(),
+            offset: None,
+        },
+        reduce: Some(Reducer::Monoid(task.reduce)),
+        start: Start::Covered,
+        sequential: false,
+        span: task.span,
+    }
+}

@@ -1,0 +1,187 @@
+//! Kernels that copy boxes of two axes, rows and columns.
+
+use crate::nest::leveled;
+use crate::simd::Level;
+use ijk_types::DType;
+
+/// Copies `extents` = rows, columns; strides are in bytes.
+///
+/// # Safety
+/// Both sides are elements of the kernel's size for every row and column, initialised in `src`;
+/// nobody else accesses those of `dst`, and no element is on both sides. Each field of [`Planes`]
+/// states a condition on strides. The processor has the SIMD level the kernel was chosen for.
+pub(super) type Plane = unsafe fn(
+    extents: [usize; 2],
+    dst: *mut u8,
+    dst_strides: [isize; 2],
+    src: *const u8,
+    src_strides: [isize; 2],
+);
+
+/// The kernels of an element size.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planes {
+    /// Columns are contiguous on both sides.
+    pub rows: Plane,
+    /// Columns are contiguous in `dst`, and the same element in `src`.
+    pub splat: Plane,
+    /// Columns are contiguous in `dst`, rows in `src`.
+    pub transpose: Plane,
+    /// Any strides.
+    pub strided: Plane,
+}
+
+/// A row or an element at a place of a plane: the only pointer arithmetic of these kernels. Wraps,
+/// so that a pointer past the plane may be made, if not followed.
+#[inline(always)]
+fn at<W>(ptr: *const u8, strides: [isize; 2], row: usize, column: usize) -> *const W {
+    let step = |n: usize, stride: isize| (n as isize).wrapping_mul(stride);
+    ptr.wrapping_offset(step(row, strides[0]).wrapping_add(step(column, strides[1]))).cast()
+}
+
+/// # Safety
+/// That of [`Plane`], with the condition of [`Planes::rows`].
+#[inline(always)]
+unsafe fn rows<W: Copy>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    dst_strides: [isize; 2],
+    src: *const u8,
+    src_strides: [isize; 2],
+) {
+    for r in 0..rows {
+        // SAFETY: row `r`; its columns are contiguous on both sides, which do not overlap.
+        unsafe {
+            let to = at::<W>(dst, dst_strides, r, 0).cast_mut();
+            std::ptr::copy_nonoverlapping(at::<W>(src, src_strides, r, 0), to, columns);
+        }
+    }
+}
+
+/// # Safety
+/// That of [`Plane`], with the condition of [`Planes::splat`].
+#[inline(always)]
+unsafe fn splat<W: Copy>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    dst_strides: [isize; 2],
+    src: *const u8,
+    src_strides: [isize; 2],
+) {
+    if columns == 0 {
+        return;
+    }
+    for r in 0..rows {
+        // SAFETY: row `r`; its columns are contiguous in `dst`, and the same element in `src`.
+        unsafe {
+            let to = at::<W>(dst, dst_strides, r, 0).cast_mut();
+            let value = at::<W>(src, src_strides, r, 0).read();
+            (0..columns).for_each(|c| to.add(c).write(value));
+        }
+    }
+}
+
+/// # Safety
+/// That of [`Plane`].
+#[inline(always)]
+unsafe fn strided<W: Copy>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    dst_strides: [isize; 2],
+    src: *const u8,
+    src_strides: [isize; 2],
+) {
+    for r in 0..rows {
+        for c in 0..columns {
+            // SAFETY: row `r`, column `c`.
+            unsafe {
+                let value = at::<W>(src, src_strides, r, c).read();
+                at::<W>(dst, dst_strides, r, c).cast_mut().write(value);
+            }
+        }
+    }
+}
+
+/// Side of the blocks that are transposed at a time.
+const SIDE: usize = 8;
+
+/// # Safety
+/// That of [`Plane`], with the condition of [`Planes::transpose`].
+#[inline(always)]
+unsafe fn transpose<W: Copy>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    dst_strides: [isize; 2],
+    src: *const u8,
+    src_strides: [isize; 2],
+) {
+    let (whole_rows, whole_columns) = (rows - rows % SIDE, columns - columns % SIDE);
+    for r in (0..whole_rows).step_by(SIDE) {
+        for c in (0..whole_columns).step_by(SIDE) {
+            // SAFETY: a block within the plane.
+            unsafe {
+                let to = at::<u8>(dst, dst_strides, r, c).cast_mut();
+                let from = at::<u8>(src, src_strides, r, c);
+                block::<W>(to, dst_strides[0], from, src_strides[1]);
+            }
+        }
+    }
+    // SAFETY: the strips that the blocks leave, within the plane.
+    unsafe {
+        let (to, from) = (
+            at::<u8>(dst, dst_strides, 0, whole_columns),
+            at::<u8>(src, src_strides, 0, whole_columns),
+        );
+        let strip = [whole_rows, columns - whole_columns];
+        strided::<W>(strip, to.cast_mut(), dst_strides, from, src_strides);
+        let (to, from) =
+            (at::<u8>(dst, dst_strides, whole_rows, 0), at::<u8>(src, src_strides, whole_rows, 0));
+        let strip = [rows - whole_rows, columns];
+        strided::<W>(strip, to.cast_mut(), dst_strides, from, src_strides);
+    }
+}
+
+/// Transposes a block through registers.
+///
+/// # Safety
+/// `SIDE` rows of `SIDE` contiguous elements each, `dst` at `dst_stride` bytes from each other, the
+/// columns of `src` at `src_stride`.
+#[inline(always)]
+unsafe fn block<W: Copy>(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+    // SAFETY: the caller's promise, for each row and column of the block.
+    unsafe {
+        let columns: [[W; SIDE]; SIDE] =
+            std::array::from_fn(|c| src.offset(c as isize * src_stride).cast::<[W; SIDE]>().read());
+        for (r, row) in (0..SIDE).map(|r| (r, columns.map(|column| column[r]))) {
+            dst.offset(r as isize * dst_stride).cast::<[W; SIDE]>().write(row);
+        }
+    }
+}
+
+macro_rules! leveled_planes {
+    ($($name:ident: $body:ident),*) => {$(
+        leveled!($name, $body, [W: Copy], [W],
+            (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
+    )*};
+}
+leveled_planes!(splat_at: splat, strided_at: strided, transpose_at: transpose);
+
+fn kernels<W: Copy>(level: Level) -> Planes {
+    Planes {
+        rows: rows::<W>,
+        splat: splat_at::<W>(level),
+        transpose: transpose_at::<W>(level),
+        strided: strided_at::<W>(level),
+    }
+}
+
+/// The kernels for elements of a type: by size, and no stricter alignment than the type's.
+pub(super) fn planes(t: DType, level: Level) -> Planes {
+    match (t.size(), t.is_complex()) {
+        (1, _) => kernels::<u8>(level),
+        (4, _) => kernels::<u32>(level),
+        (8, false) => kernels::<u64>(level),
+        (8, true) => kernels::<[u32; 2]>(level),
+        _ => kernels::<[u64; 2]>(level),
+    }
+}

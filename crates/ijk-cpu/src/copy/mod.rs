@@ -1,0 +1,157 @@
+//! Copies between strided boxes of any rank.
+
+mod kernel;
+
+use crate::simd::Level;
+use ijk_types::DType;
+use kernel::{Planes, planes};
+
+/// Copies boxes of elements of one size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copier {
+    planes: Planes,
+    size: isize,
+}
+
+/// One side of a copy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side<'a, P> {
+    /// The element at the origin.
+    pub ptr: P,
+    /// For each axis, bytes of a step.
+    pub strides: &'a [isize],
+}
+
+impl Copier {
+    /// Copies elements of a type.
+    pub fn new(t: DType, level: Level) -> Self {
+        Self { planes: planes(t, level), size: t.size() as isize }
+    }
+
+    /// Copies a box; the last axis is the innermost loop.
+    ///
+    /// # Safety
+    /// Both sides are elements of the copier's type for every index within `extents`, initialised
+    /// in `src`; nobody else accesses those of `dst`, and no element is on both sides.
+    pub unsafe fn copy(&self, extents: &[usize], dst: Side<'_, *mut u8>, src: Side<'_, *const u8>) {
+        // SAFETY (all arms): sub-boxes of the box that the caller vouches for.
+        match extents {
+            // SAFETY: as above.
+            [] => unsafe { self.plane([1, 1], dst.ptr, [0, 0], src.ptr, [0, 0]) },
+            // SAFETY: as above.
+            &[columns] => unsafe {
+                let (d, s) = (dst.strides[0], src.strides[0]);
+                self.plane([1, columns], dst.ptr, [0, d], src.ptr, [0, s]);
+            },
+            // SAFETY: as above.
+            &[rows, columns] => unsafe {
+                let (d, s) = (dst.strides, src.strides);
+                self.plane([rows, columns], dst.ptr, [d[0], d[1]], src.ptr, [s[0], s[1]]);
+            },
+            [n, rest @ ..] => {
+                for i in 0..*n as isize {
+                    // SAFETY: as above, index `i` of the first axis.
+                    unsafe {
+                        let to = dst.ptr.offset(i * dst.strides[0]);
+                        let from = src.ptr.offset(i * src.strides[0]);
+                        let dst = Side { ptr: to, strides: &dst.strides[1..] };
+                        self.copy(rest, dst, Side { ptr: from, strides: &src.strides[1..] });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Copies a box of two axes.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy).
+    unsafe fn plane(
+        &self,
+        extents: [usize; 2],
+        dst: *mut u8,
+        dst_strides: [isize; 2],
+        src: *const u8,
+        src_strides: [isize; 2],
+    ) {
+        let (size, [_, columns]) = (self.size, extents);
+        let dense = dst_strides[1] == size || columns == 1;
+        let kernel = match src_strides {
+            [_, s] if dense && (s == size || columns == 1) => self.planes.rows,
+            [_, 0] if dense => self.planes.splat,
+            [r, _] if dense && r == size => self.planes.transpose,
+            _ => self.planes.strided,
+        };
+        // SAFETY: the caller's promise; each kernel's condition on strides was tested.
+        unsafe { kernel(extents, dst, dst_strides, src, src_strides) }
+    }
+}
+
+/// The strides in bytes of a dense box of elements of `size` bytes.
+pub(crate) fn dense_strides(extents: &[usize], size: usize, strides: &mut [isize]) {
+    let mut step = size as isize;
+    for (stride, &extent) in strides.iter_mut().zip(extents).rev() {
+        *stride = step;
+        step *= extent as isize;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Copies `src[i, j, k]` at strides into a dense box and compares element by element.
+    fn check<T: Copy + PartialEq + std::fmt::Debug>(
+        t: DType,
+        level: Level,
+        extents: [usize; 3],
+        order: [usize; 3],
+        make: fn(usize) -> T,
+    ) {
+        let size = size_of::<T>();
+        let (mut dense, ordered) = ([0; 3], order.map(|a| extents[a]));
+        dense_strides(&ordered, size, &mut dense);
+        let mut strides = [0; 3];
+        order.iter().zip(dense).for_each(|(&a, s)| strides[a] = s);
+        let n: usize = extents.iter().product();
+        let src: Vec<T> = (0..n).map(make).collect();
+        let mut dst: Vec<T> = (0..n).map(|_| make(0)).collect();
+        let mut to = [0; 3];
+        dense_strides(&extents, size, &mut to);
+        // SAFETY: both vectors have the box's elements at those strides.
+        unsafe {
+            let to = Side { ptr: dst.as_mut_ptr().cast::<u8>(), strides: &to };
+            let from = Side { ptr: src.as_ptr().cast::<u8>(), strides: &strides };
+            Copier::new(t, level).copy(&extents, to, from);
+        }
+        let mut at = dst.iter();
+        for i in 0..extents[0] {
+            for j in 0..extents[1] {
+                for k in 0..extents[2] {
+                    let [x, y, z] = strides.map(|s| s as usize / size);
+                    assert_eq!(*at.next().unwrap(), src[i * x + j * y + k * z]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_orders_sizes_and_levels() {
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        for level in Level::available() {
+            for order in orders {
+                for extents in [[3, 37, 50], [1, 64, 33], [2, 1, 5], [5, 16, 16]] {
+                    check(DType::Bool, level, extents, order, |n| n as u8);
+                    check(DType::F32, level, extents, order, |n| n as f32);
+                    check(DType::F64, level, extents, order, |n| n as f64);
+                    check(DType::C64, level, extents, order, |n| {
+                        ijk_types::C64::new(n as f32, 1.0)
+                    });
+                    check(DType::C128, level, extents, order, |n| {
+                        ijk_types::C128::new(n as f64, 1.0)
+                    });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The engine: compiles plans, and runs them on arrays.
+
+use crate::check::Layout;
+use crate::compiled::{Compiled, Program, compile};
+use crate::contract::{Context, contract};
+use crate::error::{PlanError, RunError, Side};
+use crate::nest::{Launch, fault};
+use crate::scratch::ScratchPool;
+use crate::simd::Level;
+use crate::threads::Workers;
+use ijk_plan::plan::{Base, Place, Plan};
+use ijk_tensor::{TensorView, TensorViewMut};
+use ijk_types::DType;
+use smallvec::SmallVec;
+
+/// Runs plans. Owns its threads, which start when first needed, and the memory it reuses between
+/// runs; any number of threads may use one engine at a time.
+///
+/// Results are the same, bit for bit, for any number of threads.
+#[derive(Debug)]
+pub struct Engine {
+    level: Level,
+    workers: Workers,
+    scratch: ScratchPool,
+}
+
+/// Settings of an [`Engine`].
+#[derive(Clone, Debug, Default)]
+pub struct EngineBuilder {
+    threads: usize,
+    level: Option<Level>,
+}
+
+impl EngineBuilder {
+    /// How many threads work at a time, the caller's included; 0, as is the default, means as many
+    /// as the machine offers this process.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Which instructions to use; by default the widest the machine has.
+    pub fn level(mut self, level: Level) -> Self {
+        self.level = Some(level);
+        self
+    }
+
+    /// The engine.
+    pub fn build(self) -> Engine {
+        Engine {
+            level: self.level.unwrap_or_else(Level::best),
+            workers: Workers::new(self.threads),
+            scratch: ScratchPool::new(),
+        }
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        EngineBuilder::default().build()
+    }
+}
+
+impl Engine {
+    /// An engine with other settings than [`Engine::default`].
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
+
+    /// How many threads work at a time.
+    pub fn threads(&self) -> usize {
+        self.workers.threads()
+    }
+
+    /// Which instructions are used.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Checks a plan and makes it ready to run any number of times.
+    ///
+    /// # Errors
+    /// If the plan contradicts itself, or reaches beyond its buffers: [`PlanError`].
+    pub fn compile(&self, plan: &Plan) -> Result<Compiled, PlanError> {
+        compile(plan, self.level)
+    }
+
+    /// Compiles and runs a plan.
+    ///
+    /// `inputs` and `outputs` are the buffers of [`Place::Input`] and [`Place::Output`], by
+    /// position. Afterwards every element of the outputs is initialised.
+    ///
+    /// # Errors
+    /// [`RunError`]; the outputs may then be partly written, or not at all.
+    pub fn run(
+        &self,
+        plan: &Plan,
+        inputs: &[TensorView<'_>],
+        outputs: &mut [TensorViewMut<'_>],
+    ) -> Result<(), RunError> {
+        self.execute(&self.compile(plan)?, inputs, outputs)
+    }
+
+    /// Runs a compiled plan, as [`Engine::run`] does, without checking the plan again.
+    ///
+    /// # Errors
+    /// [`RunError`]; the outputs may then be partly written, or not at all.
+    pub fn execute(
+        &self,
+        compiled: &Compiled,
+        inputs: &[TensorView<'_>],
+        outputs: &mut [TensorViewMut<'_>],
+    ) -> Result<(), RunError> {
+        check_count(Side::Argument, compiled.inputs, inputs.len())?;
+        check_count(Side::Result, compiled.outputs, outputs.len())?;
+        let arena = match compiled.arena {
+            0 => None,
+            bytes => Some(self.scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?),
+        };
+        let arena = arena.as_ref().map_or(std::ptr::null_mut(), |memory| memory.as_ptr());
+        let mut bases: SmallVec<[*mut u8; 16]> = SmallVec::new();
+        for layout in &compiled.buffers {
+            bases.push(base(layout, inputs, outputs, arena)?);
+        }
+        // The level of a plan compiled by another engine is one that the machine has, too.
+        // SAFETY: the views have the elements that the plan was checked against, for as long as
+        // they are borrowed; temporaries lie in the arena, which is ours alone; compilation made
+        // sure that what is read was written before.
+        let faults = unsafe { self.steps(compiled, &bases) }?;
+        match faults {
+            0 => Ok(()),
+            bits if bits & fault::OFFSET != 0 => Err(RunError::OutOfBounds),
+            bits if bits & fault::DIVISION != 0 => Err(RunError::DivisionByZero),
+            _ => Err(RunError::NegativePower),
+        }
+    }
+
+    /// Runs all steps, up to the first that meets a fault.
+    ///
+    /// # Safety
+    /// `bases` are the first elements of the buffers that the plan was checked against.
+    unsafe fn steps(&self, compiled: &Compiled, bases: &[*mut u8]) -> Result<u32, RunError> {
+        for step in &compiled.steps {
+            let faults = match step {
+                Program::Nest(nest) => {
+                    let (workers, scratch) = (&self.workers, &self.scratch);
+                    // SAFETY: the caller's promise; the steps before wrote what this one reads.
+                    unsafe { Launch { nest, bases, workers, scratch }.run() }?
+                }
+                Program::Contract(task, level) => {
+                    let at = |base: Base| {
+                        let size = task.dtype.size() as isize;
+                        bases[base.buffer.0 as usize].wrapping_offset(base.offset * size)
+                    };
+                    let (workers, scratch) = (Some(&self.workers), &self.scratch);
+                    let context = Context { level: *level, workers, scratch };
+                    let (a, b, c) = (at(task.a), at(task.b), at(task.c));
+                    // SAFETY: as above; accesses and the output's distinctness were checked.
+                    unsafe { contract(task, a, b, c, &context) };
+                    0
+                }
+            };
+            if faults != 0 {
+                return Ok(faults);
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// The number of arrays is the plan's.
+fn check_count(side: Side, expected: usize, found: usize) -> Result<(), RunError> {
+    if expected == found { Ok(()) } else { Err(RunError::Count { side, expected, found }) }
+}
+
+/// The first element of a buffer, whose view is like the plan's.
+fn base(
+    layout: &Layout,
+    inputs: &[TensorView<'_>],
+    outputs: &mut [TensorViewMut<'_>],
+    arena: *mut u8,
+) -> Result<*mut u8, RunError> {
+    match layout.place {
+        Place::Input(position) => {
+            let view = &inputs[position];
+            let found = (view.dtype(), view.shape(), view.strides());
+            check_view(layout, Side::Argument, position, found)?;
+            Ok(view.as_ptr().cast_mut())
+        }
+        Place::Output(position) => {
+            let view = &mut outputs[position];
+            let found = (view.dtype(), view.shape(), view.strides());
+            check_view(layout, Side::Result, position, found)?;
+            Ok(view.as_mut_ptr())
+        }
+        Place::Temporary(at) => Ok(arena.wrapping_add(at)),
+    }
+}
+
+/// A view has the type, shape and strides of the plan's buffer.
+fn check_view(
+    layout: &Layout,
+    side: Side,
+    position: usize,
+    (dtype, shape, strides): (DType, &[usize], &[isize]),
+) -> Result<(), RunError> {
+    if dtype != layout.dtype {
+        return Err(RunError::DType { side, position, expected: layout.dtype, found: dtype });
+    }
+    let same_strides = || {
+        let axes = shape.iter().zip(strides).zip(&layout.strides);
+        layout.len == 0 || axes.into_iter().all(|((&n, s), expected)| n == 1 || s == expected)
+    };
+    if shape != layout.shape || !same_strides() {
+        return Err(RunError::Layout { side, position });
+    }
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! The shape of a nest's loops: which axes merge, which are inside a tile, and in which order.
+//!
+//! Everything here is a function of extents and strides, so that the order in which values combine
+//! depends on nothing else.
+
+use smallvec::SmallVec;
+
+/// A nest's axis with its step in every operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Axis {
+    /// Number of values, at least 2.
+    pub extent: usize,
+    /// Whether the output does not depend on it.
+    pub reduced: bool,
+    /// Step in the output, in elements; 0 if reduced.
+    pub store: isize,
+    /// Step in each load.
+    pub loads: Vec<isize>,
+    /// Coefficient in each index node.
+    pub indices: Vec<i64>,
+    /// Whether elements of the output that differ in it are certainly different ones.
+    pub separable: bool,
+}
+
+/// What decides the shape besides the axes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wishes {
+    /// Elements a tile has at most.
+    pub tile: usize,
+    /// Whether the axes must stay in their order, none merged: values combine one by one.
+    pub ordered: bool,
+    /// Whether values combine into elements that exist: those of one tile must be distinct.
+    pub distinct: bool,
+    /// Whether elements are moved only, so that a tile need not fit the first cache.
+    pub moves: bool,
+}
+
+/// An axis as a loop over blocks of `tile` points.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Loop {
+    /// The axis.
+    pub axis: Axis,
+    /// Points in a tile.
+    pub tile: usize,
+}
+
+/// The shape of a nest's loops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Geometry {
+    /// The axes.
+    pub loops: Vec<Loop>,
+    /// Loops over blocks of the output, outermost first; the separable ones come first.
+    pub kept: Vec<usize>,
+    /// Loops over blocks of what is reduced, outermost first.
+    pub reduced: Vec<usize>,
+    /// The axes inside of a tile, outermost first.
+    pub inner: Vec<usize>,
+    /// In a tile that has both, whether the reduced axes are the inner ones.
+    pub along: bool,
+}
+
+impl Geometry {
+    /// Plans the loops over axes (none of extent 0 or 1).
+    pub fn new(axes: Vec<Axis>, wishes: Wishes) -> Self {
+        let axes = if wishes.ordered { axes } else { merge(axes) };
+        let tiles =
+            if wishes.ordered { ordered_tiles(&axes, wishes) } else { tiles(&axes, wishes) };
+        let along = tiles.last().is_some_and(|&(a, _)| axes[a].reduced);
+        let mut inner: Vec<usize> = tiles.iter().map(|&(a, _)| a).collect();
+        if !wishes.ordered {
+            inner.sort_by_key(|&a| axes[a].reduced == along);
+        }
+        let mut loops: Vec<Loop> = axes.into_iter().map(|axis| Loop { axis, tile: 1 }).collect();
+        for (a, tile) in tiles {
+            loops[a].tile = tile;
+        }
+        let (mut kept, mut reduced) = (Vec::new(), Vec::new());
+        for (a, each) in loops.iter().enumerate() {
+            if each.axis.reduced { reduced.push(a) } else { kept.push(a) }
+        }
+        if !wishes.ordered {
+            kept.sort_by_key(|&a| {
+                let axis = &loops[a].axis;
+                (!axis.separable, std::cmp::Reverse(axis.store.unsigned_abs()))
+            });
+            reduced.sort_by_key(|&a| std::cmp::Reverse(load_span(&loops[a].axis)));
+        }
+        Self { loops, kept, reduced, inner, along }
+    }
+}
+
+/// The greatest step in a load: how far apart in memory neighbours are.
+fn load_span(axis: &Axis) -> usize {
+    axis.loads.iter().map(|s| s.unsigned_abs()).max().unwrap_or(0)
+}
+
+/// Joins axes that are one axis in every operand.
+fn merge(mut axes: Vec<Axis>) -> Vec<Axis> {
+    let mut outer = 0;
+    while outer < axes.len() {
+        let joins = |inner: usize| inner != outer && joins(&axes[outer], &axes[inner]);
+        match (0..axes.len()).find(|&inner| joins(inner)) {
+            Some(inner) => {
+                axes[inner].extent *= axes[outer].extent;
+                axes[inner].separable &= axes[outer].separable;
+                axes.remove(outer);
+                outer = 0;
+            }
+            None => outer += 1,
+        }
+    }
+    axes
+}
+
+/// Whether `outer` continues where `inner` ends, in every operand.
+fn joins(outer: &Axis, inner: &Axis) -> bool {
+    let n = inner.extent as i128;
+    let continues = |o: i128, i: i128| o == i * n;
+    outer.reduced == inner.reduced
+        && continues(outer.store as i128, inner.store as i128)
+        && outer.loads.iter().zip(&inner.loads).all(|(&o, &i)| continues(o as i128, i as i128))
+        && outer.indices.iter().zip(&inner.indices).all(|(&o, &i)| continues(o.into(), i.into()))
+}
+
+/// The innermost axes in their order, as many as fit; only the outermost of them is cut.
+fn ordered_tiles(axes: &[Axis], wishes: Wishes) -> Vec<(usize, usize)> {
+    let mut tiles = Vec::new();
+    let mut room = wishes.tile;
+    for (a, axis) in axes.iter().enumerate().rev() {
+        tiles.push((a, axis.extent.min(room)));
+        room /= axis.extent;
+        if room < 2 {
+            break;
+        }
+    }
+    tiles.reverse();
+    tiles
+}
+
+/// Sides of a tile whose rows are not contiguous where its columns are.
+const BLOCK: usize = 32;
+
+/// The axes of a tile with their extents in it, innermost last.
+fn tiles(axes: &[Axis], wishes: Wishes) -> Vec<(usize, usize)> {
+    let Some(vector) = vector_axis(axes) else { return Vec::new() };
+    let mut chosen: SmallVec<[(usize, usize); 4]> = SmallVec::new();
+    let mut room = wishes.tile;
+    let crossing =
+        crossing_axis(axes, vector).filter(|&a| may_join(axes, &[(vector, 0)], a, wishes));
+    match crossing {
+        Some(_) if wishes.moves => room = 4 * BLOCK,
+        Some(a) => room = (room / BLOCK.min(axes[a].extent)).max(BLOCK),
+        None => {}
+    }
+    let side = axes[vector].extent.min(room);
+    chosen.push((vector, side));
+    room = if crossing.is_some() && wishes.moves { 4 * BLOCK } else { wishes.tile / side };
+    if let Some(a) = crossing {
+        let side = axes[a].extent.min(room);
+        chosen.push((a, side));
+        room /= side;
+    }
+    let cut = chosen.iter().any(|&(a, side)| side < axes[a].extent);
+    while room > 1 && !cut {
+        let free = |a: &usize| chosen.iter().all(|&(c, _)| c != *a);
+        let fits = |a: &usize| may_join(axes, &chosen, *a, wishes);
+        let next =
+            (0..axes.len()).filter(free).filter(fits).min_by_key(|&a| nearness(&axes[a], axes));
+        let Some(a) = next else { break };
+        let side = axes[a].extent.min(room);
+        chosen.push((a, side));
+        if side < axes[a].extent {
+            break;
+        }
+        room /= side;
+    }
+    chosen.into_iter().rev().collect()
+}
+
+/// Sorts axes by how close neighbours are in memory: in the output, or in what a reduction reads.
+fn nearness(axis: &Axis, axes: &[Axis]) -> usize {
+    let reduces = axes.iter().any(|a| a.reduced);
+    if reduces { load_span(axis) } else { axis.store.unsigned_abs() }
+}
+
+/// The innermost axis: contiguous in the output, or in the operands of a reduction.
+fn vector_axis(axes: &[Axis]) -> Option<usize> {
+    let reduces = axes.iter().any(|a| a.reduced);
+    let score = |a: usize| {
+        let axis = &axes[a];
+        let dense = axis.loads.iter().filter(|s| s.unsigned_abs() == 1).count();
+        let stored = usize::from(axis.store.unsigned_abs() == 1);
+        let weight =
+            if reduces { 2 * dense + stored } else { dense + 2 * axis.loads.len().max(1) * stored };
+        let short = axis.extent < SHORT && axes.iter().any(|b| b.extent >= 4 * SHORT);
+        let distance = if reduces { load_span(axis) } else { axis.store.unsigned_abs() };
+        (!(short && reduces), weight, std::cmp::Reverse(distance), a)
+    };
+    (0..axes.len()).max_by_key(|&a| score(a))
+}
+
+/// Axes shorter than this are not worth a vector loop of their own in a reduction.
+const SHORT: usize = 16;
+
+/// An axis that is contiguous in a load in which the vector axis is not.
+fn crossing_axis(axes: &[Axis], vector: usize) -> Option<usize> {
+    let crosses = |a: usize, load: usize| {
+        let (other, here) = (axes[a].loads[load], axes[vector].loads[load]);
+        other.unsigned_abs() == 1 && here.unsigned_abs() > 1
+    };
+    let loads = 0..axes[vector].loads.len();
+    (0..axes.len()).find(|&a| a != vector && loads.clone().any(|load| crosses(a, load)))
+}
+
+/// Whether an axis may join a tile: elements it combines into must be distinct, if that is wished.
+fn may_join(axes: &[Axis], chosen: &[(usize, usize)], a: usize, wishes: Wishes) -> bool {
+    if !wishes.distinct || axes[a].reduced {
+        return true;
+    }
+    let tile = || chosen.iter().map(|&(c, _)| c).chain([a]).filter(|&c| !axes[c].reduced);
+    let extents: Vec<usize> = tile().map(|c| axes[c].extent).collect();
+    let strides: Vec<isize> = tile().map(|c| axes[c].store).collect();
+    crate::check::separable(&extents, &strides).len() == extents.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(extent: usize, reduced: bool, store: isize, loads: &[isize]) -> Axis {
+        Axis { extent, reduced, store, loads: loads.into(), indices: vec![], separable: !reduced }
+    }
+
+    const WISHES: Wishes = Wishes { tile: 1024, ordered: false, distinct: false, moves: false };
+
+    #[test]
+    fn contiguous_axes_merge() {
+        let axes = vec![axis(4096, false, 4096, &[4096]), axis(4096, false, 1, &[1])];
+        let g = Geometry::new(axes, WISHES);
+        assert_eq!(g.loops.len(), 1);
+        assert_eq!((g.loops[0].axis.extent, g.loops[0].tile), (1 << 24, 1024));
+    }
+
+    #[test]
+    fn transposed_loads_get_square_tiles() {
+        let axes = vec![axis(4096, false, 4096, &[4096, 1]), axis(4096, false, 1, &[1, 4096])];
+        let g = Geometry::new(axes, WISHES);
+        assert_eq!(g.inner, [0, 1]);
+        assert_eq!((g.loops[0].tile, g.loops[1].tile), (32, 32));
+    }
+
+    #[test]
+    fn row_sums_reduce_along_and_column_sums_down() {
+        let rows = vec![axis(4096, false, 1, &[4096]), axis(4096, true, 0, &[1])];
+        let g = Geometry::new(rows, WISHES);
+        assert!(g.along && g.loops[1].tile == 1024 && g.loops[0].tile == 1);
+        let columns = vec![axis(4096, true, 0, &[4096]), axis(4096, false, 1, &[1])];
+        let g = Geometry::new(columns, WISHES);
+        assert!(!g.along && g.loops[1].tile == 1024 && g.loops[0].tile == 1);
+    }
+
+    #[test]
+    fn colliding_axes_do_not_share_a_tile() {
+        let axes = vec![axis(10, false, 1, &[1, 0]), axis(10, false, 1, &[0, 1])];
+        let g = Geometry::new(axes, Wishes { distinct: true, ..WISHES });
+        assert_eq!(g.inner.len(), 1);
+    }
+}

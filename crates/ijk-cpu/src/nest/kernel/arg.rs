@@ -1,0 +1,190 @@
+//! Positions of greatest and least values.
+
+use super::leveled;
+use crate::simd::Level;
+use ijk_types::{DType, Ordered, Reducer};
+
+/// Joins rows of values into the best so far and their positions.
+///
+/// `best` and `at` have one element for each output; `at` is negative where there is none yet. The
+/// positions of consecutive values of an output are `position`, `position + 1`, ….
+///
+/// # Safety
+/// As each field of [`ArgKernels`] says, for elements of the kernels' type; `best` and `at` overlap
+/// nothing else; the processor has the SIMD level the kernels were chosen for.
+pub(crate) type ArgFold =
+    unsafe fn(rows: usize, n: usize, best: *mut u8, at: *mut i64, values: *const u8, position: i64);
+
+/// Joins two partial results, the left's positions before the right's.
+///
+/// # Safety
+/// All four have `n` elements; the first two overlap nothing else.
+pub(crate) type ArgJoin =
+    unsafe fn(n: usize, best: *mut u8, at: *mut i64, right: *const u8, right_at: *const i64);
+
+/// The kernels of `@argmax` or `@argmin` on one type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ArgKernels {
+    /// Output `k < n` takes `values[r][k]` for `r < rows`.
+    pub down: ArgFold,
+    /// Output `r < rows` takes `values[r][k]` for `k < n`.
+    pub along: ArgFold,
+    /// Joins partial results of two ranges of positions.
+    pub join: ArgJoin,
+}
+
+/// Which of two values is preferred.
+pub(crate) trait Preference {
+    /// The values.
+    type T: Ordered;
+    /// Whether `x` takes the place of `best`, found before it.
+    fn beats(x: Self::T, best: Self::T) -> bool;
+    /// The preferred value of two.
+    fn pick(x: Self::T, y: Self::T) -> Self::T;
+}
+
+struct Greatest<T>(std::marker::PhantomData<T>);
+struct Least<T>(std::marker::PhantomData<T>);
+
+impl<T: Ordered> Preference for Greatest<T> {
+    type T = T;
+    #[inline(always)]
+    fn beats(x: T, best: T) -> bool {
+        x.beats_max(best)
+    }
+    #[inline(always)]
+    fn pick(x: T, y: T) -> T {
+        x.max(y)
+    }
+}
+
+impl<T: Ordered> Preference for Least<T> {
+    type T = T;
+    #[inline(always)]
+    fn beats(x: T, best: T) -> bool {
+        x.beats_min(best)
+    }
+    #[inline(always)]
+    fn pick(x: T, y: T) -> T {
+        x.min(y)
+    }
+}
+
+/// # Safety
+/// That of [`ArgFold`], for [`ArgKernels::down`].
+#[inline(always)]
+unsafe fn down<P: Preference>(
+    rows: usize,
+    n: usize,
+    best: *mut u8,
+    at: *mut i64,
+    values: *const u8,
+    position: i64,
+) {
+    let (best, values) = (best.cast::<P::T>(), values.cast::<P::T>());
+    for r in 0..rows {
+        for k in 0..n {
+            // SAFETY: row `r` of `rows`, output `k` of `n`.
+            unsafe {
+                let x = values.add(r * n + k).read();
+                let (old, old_at) = (best.add(k).read(), at.add(k).read());
+                let better = (old_at < 0) | P::beats(x, old);
+                best.add(k).write(if better { x } else { old });
+                at.add(k).write(if better { position + r as i64 } else { old_at });
+            }
+        }
+    }
+}
+
+/// # Safety
+/// That of [`ArgFold`], for [`ArgKernels::along`].
+#[inline(always)]
+unsafe fn along<P: Preference>(
+    rows: usize,
+    n: usize,
+    best: *mut u8,
+    at: *mut i64,
+    values: *const u8,
+    position: i64,
+) {
+    let (best, values) = (best.cast::<P::T>(), values.cast::<P::T>());
+    for r in 0..rows {
+        // SAFETY: row `r` of `rows`, each of `n` values; output `r`.
+        unsafe {
+            let row = std::slice::from_raw_parts(values.add(r * n), n);
+            let Some(found) = first_best::<P>(row) else { continue };
+            if at.add(r).read() < 0 || P::beats(row[found], best.add(r).read()) {
+                best.add(r).write(row[found]);
+                at.add(r).write(position + found as i64);
+            }
+        }
+    }
+}
+
+/// The position of the preferred value: the first of equals.
+#[inline(always)]
+fn first_best<P: Preference>(row: &[P::T]) -> Option<usize> {
+    const L: usize = 32;
+    let &first = row.first()?;
+    let (strips, tail) = row.as_chunks::<L>();
+    let mut lanes = [first; L];
+    for strip in strips {
+        for l in 0..L {
+            lanes[l] = P::pick(lanes[l], strip[l]);
+        }
+    }
+    let best = lanes.iter().chain(tail).fold(first, |x, &y| P::pick(x, y));
+    // Nothing beats the best, and it beats everything but its equals.
+    let is_best = |x: P::T| !P::beats(best, x);
+    let any = |strip: &[P::T; L]| strip.iter().fold(false, |any, &x| any | is_best(x));
+    let skipped = strips.iter().position(any).unwrap_or(strips.len()) * L;
+    row[skipped..].iter().position(|&x| is_best(x)).map(|i| skipped + i)
+}
+
+/// # Safety
+/// That of [`ArgJoin`].
+unsafe fn join<P: Preference>(
+    n: usize,
+    best: *mut u8,
+    at: *mut i64,
+    right: *const u8,
+    right_at: *const i64,
+) {
+    for k in 0..n {
+        // SAFETY: `k < n`.
+        unsafe {
+            let (mine, theirs) = (best.cast::<P::T>().add(k), right.cast::<P::T>().add(k).read());
+            let position = right_at.add(k).read();
+            if position >= 0 && (at.add(k).read() < 0 || P::beats(theirs, mine.read())) {
+                mine.write(theirs);
+                at.add(k).write(position);
+            }
+        }
+    }
+}
+
+leveled!(down_at, down, [P: Preference], [P],
+    (rows: usize, n: usize, best: *mut u8, at: *mut i64, values: *const u8, position: i64) -> ());
+leveled!(along_at, along, [P: Preference], [P],
+    (rows: usize, n: usize, best: *mut u8, at: *mut i64, values: *const u8, position: i64) -> ());
+
+fn kernels<P: Preference>(level: Level) -> Option<ArgKernels> {
+    Some(ArgKernels { down: down_at::<P>(level), along: along_at::<P>(level), join: join::<P> })
+}
+
+/// The kernels of a positional reducer on a type; `None` if it does not accept the type.
+pub(crate) fn arg(reducer: Reducer, t: DType, level: Level) -> Option<ArgKernels> {
+    macro_rules! of {
+        ($p:ident, $($variant:ident: $T:ty),*) => {
+            match t {
+                $(DType::$variant => kernels::<$p<$T>>(level),)*
+                _ => None,
+            }
+        };
+    }
+    match reducer {
+        Reducer::ArgMax => of!(Greatest, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
+        Reducer::ArgMin => of!(Least, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
+        Reducer::Monoid(_) => None,
+    }
+}

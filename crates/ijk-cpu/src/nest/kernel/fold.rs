@@ -1,0 +1,198 @@
+//! Reductions of tiles by a monoid.
+//!
+//! The order is fixed by extents alone. Rows are folded in [`LANES`]-byte strips of lanes, lane `l`
+//! taking elements `l`, `l + L`, `l + 2L`, …; the lanes are then joined by halving.
+
+use super::leveled;
+use super::op::{Add, Max, Min, Mul, Op2};
+use crate::simd::Level;
+use ijk_types::{C64, C128, DType, Monoid};
+
+/// Folds rows of values into accumulators.
+///
+/// # Safety
+/// As each field says, for elements of the kernels' type; accumulators overlap no values; the
+/// processor has the SIMD level the kernels were chosen for.
+pub(crate) type Fold = unsafe fn(rows: usize, n: usize, acc: *mut u8, values: *const u8);
+
+/// Combines values into elements anywhere.
+///
+/// # Safety
+/// For each `i < n`, `out` plus `offsets[i]` elements is an element nobody else accesses.
+pub(crate) type CombineAt =
+    unsafe fn(n: usize, out: *mut u8, offsets: *const i64, values: *const u8);
+
+/// The kernels of one monoid and element type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FoldKernels {
+    /// `acc[k] = acc[k] op values[r][k]` for `r < rows` in turn, `k < n`.
+    pub down: Fold,
+    /// `acc[r] = acc[r] op fold of values[r][0..n]` for `r < rows`, with `n > 0`.
+    pub along: Fold,
+    /// `out[offsets[i]] = out[offsets[i]] op values[i]` for `i < n` in turn.
+    pub at: CombineAt,
+    /// Whether rounding depends on the order.
+    pub rounds: bool,
+}
+
+/// Bytes of the lanes that a row is folded in.
+const LANES: usize = 256;
+
+/// A combination written for a fixed number of lanes.
+///
+/// # Safety
+/// That of [`Fold`]: `acc` has `n` elements, `values` `rows * n`.
+#[inline(always)]
+unsafe fn down<O: Op2<Out = <O as Op2>::In>>(
+    rows: usize,
+    n: usize,
+    acc: *mut u8,
+    values: *const u8,
+) {
+    let (acc, values) = (acc.cast::<O::In>(), values.cast::<O::In>());
+    for r in 0..rows {
+        // SAFETY: row `r` of `rows`.
+        let row = unsafe { values.add(r * n) };
+        for k in 0..n {
+            // SAFETY: `k < n`, the length of the accumulators and of a row.
+            unsafe { acc.add(k).write(O::apply(acc.add(k).read(), row.add(k).read())) };
+        }
+    }
+}
+
+/// # Safety
+/// That of [`Fold`]: `acc` has `rows` elements, `values` `rows * n`, `n > 0`.
+#[inline(always)]
+unsafe fn along<O: Op2<Out = <O as Op2>::In>>(
+    rows: usize,
+    n: usize,
+    acc: *mut u8,
+    values: *const u8,
+) {
+    let (acc, values) = (acc.cast::<O::In>(), values.cast::<O::In>());
+    for r in 0..rows {
+        // SAFETY: row `r` of `rows`; each has `n` elements.
+        unsafe {
+            let folded = row::<O>(n, values.add(r * n));
+            acc.add(r).write(O::apply(acc.add(r).read(), folded));
+        }
+    }
+}
+
+/// The fold of one row.
+///
+/// # Safety
+/// `values` has `n > 0` elements.
+#[inline(always)]
+unsafe fn row<O: Op2<Out = <O as Op2>::In>>(n: usize, values: *const O::In) -> O::In {
+    match size_of::<O::In>() {
+        // SAFETY: the caller's promise.
+        1 => unsafe { lanes::<O, { LANES }>(n, values) },
+        // SAFETY: as above.
+        4 => unsafe { lanes::<O, { LANES / 4 }>(n, values) },
+        // SAFETY: as above.
+        8 => unsafe { lanes::<O, { LANES / 8 }>(n, values) },
+        // SAFETY: as above.
+        _ => unsafe { lanes::<O, { LANES / 16 }>(n, values) },
+    }
+}
+
+/// The fold of one row in `L` lanes.
+///
+/// # Safety
+/// `values` has `n > 0` elements.
+#[inline(always)]
+unsafe fn lanes<O: Op2<Out = <O as Op2>::In>, const L: usize>(
+    n: usize,
+    values: *const O::In,
+) -> O::In {
+    // SAFETY: the caller promises `n` elements.
+    let values = unsafe { std::slice::from_raw_parts(values, n) };
+    let mut acc = [values[0]; L];
+    let width = n.min(L);
+    if n < L {
+        acc[..n].copy_from_slice(values);
+    } else {
+        let (strips, tail) = values.as_chunks::<L>();
+        acc = strips[0];
+        for strip in &strips[1..] {
+            for l in 0..L {
+                acc[l] = O::apply(acc[l], strip[l]);
+            }
+        }
+        for (lane, &x) in acc.iter_mut().zip(tail) {
+            *lane = O::apply(*lane, x);
+        }
+    }
+    halve::<O>(&mut acc[..width])
+}
+
+/// Joins lanes by halving: the upper half into the lower, and again.
+#[inline(always)]
+fn halve<O: Op2<Out = <O as Op2>::In>>(lanes: &mut [O::In]) -> O::In {
+    let mut width = lanes.len();
+    while width > 1 {
+        let half = width.next_power_of_two() / 2;
+        let (low, high) = lanes[..width].split_at_mut(half);
+        for (x, &y) in low.iter_mut().zip(&*high) {
+            *x = O::apply(*x, y);
+        }
+        width = half;
+    }
+    lanes[0]
+}
+
+/// # Safety
+/// That of [`CombineAt`].
+#[inline(always)]
+unsafe fn combine_at<O: Op2<Out = <O as Op2>::In>>(
+    n: usize,
+    out: *mut u8,
+    offsets: *const i64,
+    values: *const u8,
+) {
+    for i in 0..n {
+        // SAFETY: `i < n`, and the offset is an element's.
+        unsafe {
+            let at = out.cast::<O::In>().offset(offsets.add(i).read() as isize);
+            at.write(O::apply(at.read(), values.cast::<O::In>().add(i).read()));
+        }
+    }
+}
+
+leveled!(down_at, down, [O: Op2<Out = <O as Op2>::In>], [O],
+    (rows: usize, n: usize, acc: *mut u8, values: *const u8) -> ());
+leveled!(along_at, along, [O: Op2<Out = <O as Op2>::In>], [O],
+    (rows: usize, n: usize, acc: *mut u8, values: *const u8) -> ());
+
+/// The kernels of an operator.
+fn kernels<O: Op2<Out = <O as Op2>::In>>(level: Level, rounds: bool) -> Option<FoldKernels> {
+    let at: CombineAt = combine_at::<O>;
+    Some(FoldKernels { down: down_at::<O>(level), along: along_at::<O>(level), at, rounds })
+}
+
+/// The kernels of a monoid on a type; `None` if the type does not have it.
+pub(crate) fn fold(monoid: Monoid, t: DType, level: Level) -> Option<FoldKernels> {
+    macro_rules! of {
+        ($op:ident, $rounds:expr, $($variant:ident: $T:ty),*) => {
+            match t {
+                $(DType::$variant => kernels::<$op<$T>>(level, $rounds),)*
+                #[allow(unreachable_patterns)]
+                _ => None,
+            }
+        };
+    }
+    let rounds = !(t.is_integer() || t == DType::Bool);
+    match monoid {
+        Monoid::Add => {
+            of!(Add, rounds, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64, C64: C64, C128: C128)
+        }
+        Monoid::Mul => {
+            of!(Mul, rounds, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64, C64: C64, C128: C128)
+        }
+        Monoid::Max => of!(Max, false, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
+        Monoid::Min => of!(Min, false, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
+        Monoid::And => of!(Mul, false, Bool: bool),
+        Monoid::Or => of!(Add, false, Bool: bool),
+    }
+}

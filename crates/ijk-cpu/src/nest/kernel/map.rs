@@ -1,0 +1,93 @@
+//! Elementwise kernels.
+
+use super::leveled;
+use super::op::{Op1, Op2};
+use crate::simd::Level;
+
+/// An elementwise kernel: `dst[i] = f(a[i], b[i], c[i])` for `i < n`; gives the faults it met.
+///
+/// # Safety
+/// `dst` and the operands the kernel has point to `n` elements (one, where an operand is a splat)
+/// of the kernel's element types, initialised and aligned; `dst` overlaps no operand. The
+/// processor has the SIMD level that the kernel was chosen for.
+pub(crate) type Kernel =
+    unsafe fn(n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32;
+
+/// # Safety
+/// That of [`Kernel`].
+#[inline(always)]
+unsafe fn map1<O: Op1>(n: usize, dst: *mut u8, a: *const u8, _b: *const u8, _c: *const u8) -> u32 {
+    let (dst, a) = (dst.cast::<O::Out>(), a.cast::<O::In>());
+    let mut faults = 0;
+    for i in 0..n {
+        // SAFETY: `i < n`; the caller promises `n` elements each.
+        unsafe {
+            let x = a.add(i).read();
+            faults |= O::fault(x);
+            dst.add(i).write(O::apply(x));
+        }
+    }
+    faults
+}
+
+/// # Safety
+/// That of [`Kernel`]; `A` and `B` say which operands are splats.
+#[inline(always)]
+unsafe fn map2<O: Op2, const A: bool, const B: bool>(
+    n: usize,
+    dst: *mut u8,
+    a: *const u8,
+    b: *const u8,
+    _c: *const u8,
+) -> u32 {
+    let (dst, a, b) = (dst.cast::<O::Out>(), a.cast::<O::In>(), b.cast::<O::In>());
+    let mut faults = 0;
+    if n == 0 {
+        return 0;
+    }
+    // SAFETY: there is one element at least. Read before the loop, since the compiler cannot know
+    // that `dst` does not overlap them.
+    let (a0, b0) = unsafe { (a.read(), b.read()) };
+    for i in 0..n {
+        // SAFETY: `i < n`; the caller promises `n` elements each, or one of a splat.
+        unsafe {
+            let x = if A { a0 } else { a.add(i).read() };
+            let y = if B { b0 } else { b.add(i).read() };
+            faults |= O::fault(x, y);
+            dst.add(i).write(O::apply(x, y));
+        }
+    }
+    faults
+}
+
+leveled!(
+    /// The loop of a function of one operand.
+    kernel1, map1, [O: Op1], [O],
+    (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32
+);
+
+leveled!(
+    /// The loop of a function of two operands; `A` and `B` say which of them are splats.
+    kernel2, map2, [O: Op2, const A: bool, const B: bool], [O, A, B],
+    (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32
+);
+
+/// The kernel of a function of one operand.
+pub(super) fn one<O: Op1>(level: Level) -> Option<Kernel> {
+    Some(kernel1::<O>(level))
+}
+
+/// The kernel of a cheap function of two operands, of which one may be a splat.
+pub(super) fn light<O: Op2>(level: Level, a_splat: bool, b_splat: bool) -> Option<Kernel> {
+    match (a_splat, b_splat) {
+        (false, false) => Some(kernel2::<O, false, false>(level)),
+        (true, false) => Some(kernel2::<O, true, false>(level)),
+        (false, true) => Some(kernel2::<O, false, true>(level)),
+        (true, true) => None,
+    }
+}
+
+/// The kernel of a function of two operands that is too dear for the cost of a splat to matter.
+pub(super) fn heavy<O: Op2>(level: Level, a_splat: bool, b_splat: bool) -> Option<Kernel> {
+    (!a_splat && !b_splat).then(|| kernel2::<O, false, false>(level))
+}

@@ -1,0 +1,62 @@
+//! Kernels over tiles: monomorphic loops that the tile program calls through function pointers.
+//!
+//! Every kernel exists once for each SIMD level: the same loop, compiled with other target
+//! features. Which one runs is chosen when a nest is compiled, never inside a loop.
+
+mod arg;
+mod fold;
+mod map;
+mod moves;
+mod op;
+mod table;
+
+pub(crate) use arg::{ArgKernels, arg};
+pub(crate) use fold::{FoldKernels, fold};
+pub(crate) use map::Kernel;
+pub(crate) use moves::{MoveKernels, in_range, iota, moves};
+pub(crate) use table::{binary, takes_splat, unary};
+
+/// What went wrong in a kernel, as bits.
+pub(crate) mod fault {
+    /// Integer division or remainder by zero.
+    pub const DIVISION: u32 = 1;
+    /// An integer to a negative power.
+    pub const POWER: u32 = 2;
+    /// A computed offset that is no element's.
+    pub const OFFSET: u32 = 4;
+}
+
+/// Defines one `unsafe fn` for each SIMD level around an `#[inline(always)]` body, and a function
+/// that picks one.
+macro_rules! leveled {
+    ($(#[$doc:meta])* $name:ident, $body:ident, [$($generics:tt)*], [$($use:tt)*],
+     ($($arg:ident: $t:ty),*) -> $out:ty) => {
+        $(#[$doc])*
+        pub(crate) fn $name<$($generics)*>(level: crate::simd::Level) -> unsafe fn($($t),*) -> $out {
+            unsafe fn portable<$($generics)*>($($arg: $t),*) -> $out {
+                // SAFETY: the caller keeps the contract of the body.
+                unsafe { $body::<$($use)*>($($arg),*) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn avx2<$($generics)*>($($arg: $t),*) -> $out {
+                // SAFETY: the caller keeps the contract of the body.
+                unsafe { $body::<$($use)*>($($arg),*) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+            unsafe fn avx512<$($generics)*>($($arg: $t),*) -> $out {
+                // SAFETY: the caller keeps the contract of the body.
+                unsafe { $body::<$($use)*>($($arg),*) }
+            }
+            match level.kind() {
+                crate::simd::Kind::Portable => portable::<$($use)*>,
+                #[cfg(target_arch = "x86_64")]
+                crate::simd::Kind::Avx2 => avx2::<$($use)*>,
+                #[cfg(target_arch = "x86_64")]
+                crate::simd::Kind::Avx512 => avx512::<$($use)*>,
+            }
+        }
+    };
+}
+pub(crate) use leveled;

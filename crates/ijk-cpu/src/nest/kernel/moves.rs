@@ -1,0 +1,162 @@
+//! Kernels that move elements of a size without looking at them, and make indices.
+
+use super::{fault, leveled, map::Kernel};
+use crate::simd::Level;
+
+/// Elements move as these: of the same size, and no stricter alignment than any element's.
+pub(crate) trait Word: Copy {}
+impl Word for u8 {}
+impl Word for u32 {}
+impl Word for u64 {}
+/// `Complex32`.
+impl Word for [u32; 2] {}
+/// `Complex64`.
+impl Word for [u64; 2] {}
+
+/// Writes to, or reads from, elements at computed offsets.
+///
+/// # Safety
+/// For each `i < n`, `array` plus `offsets[i]` elements is an element, which nobody else accesses
+/// if it is written; `tile` has `n` elements and does not overlap the array.
+pub(crate) type Scatter = unsafe fn(n: usize, array: *mut u8, offsets: *const i64, tile: *const u8);
+
+/// The kernels of one element size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MoveKernels {
+    /// Bytes of an element.
+    pub size: usize,
+    /// `dst[i] = a[0]`.
+    pub splat: Kernel,
+    /// `dst[i] = a[i]`.
+    pub copy: Kernel,
+    /// `dst[i] = if a[i] { b[i] } else { c[i] }`, with `a` of bools.
+    pub select: Kernel,
+    /// `dst[i] = b[a[i]]`, with `a` of checked i64 offsets.
+    pub gather: Kernel,
+    /// `array[offsets[i]] = tile[i]` in turn.
+    pub scatter: Scatter,
+}
+
+/// # Safety
+/// That of [`Kernel`], with `a` a splat.
+#[inline(always)]
+unsafe fn splat<W: Word>(n: usize, dst: *mut u8, a: *const u8, _: *const u8, _: *const u8) -> u32 {
+    // SAFETY: a splat has one element, `dst` has `n`.
+    unsafe {
+        let value = a.cast::<W>().read();
+        (0..n).for_each(|i| dst.cast::<W>().add(i).write(value));
+    }
+    0
+}
+
+/// # Safety
+/// That of [`Kernel`].
+#[inline(always)]
+unsafe fn copy<W: Word>(n: usize, dst: *mut u8, a: *const u8, _: *const u8, _: *const u8) -> u32 {
+    // SAFETY: both have `n` elements and do not overlap.
+    unsafe { std::ptr::copy_nonoverlapping(a.cast::<W>(), dst.cast::<W>(), n) };
+    0
+}
+
+/// # Safety
+/// That of [`Kernel`], with `a` of bools.
+#[inline(always)]
+unsafe fn select<W: Word>(n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32 {
+    for i in 0..n {
+        // SAFETY: `i < n`; all have `n` elements.
+        unsafe {
+            let (yes, no) = (b.cast::<W>().add(i).read(), c.cast::<W>().add(i).read());
+            let choice = if a.cast::<bool>().add(i).read() { yes } else { no };
+            dst.cast::<W>().add(i).write(choice);
+        }
+    }
+    0
+}
+
+/// # Safety
+/// `dst` and `a` have `n` elements; `b` plus each offset in `a` is an element.
+#[inline(always)]
+unsafe fn gather<W: Word>(n: usize, dst: *mut u8, a: *const u8, b: *const u8, _: *const u8) -> u32 {
+    for i in 0..n {
+        // SAFETY: `i < n`, and the offset is an element's.
+        unsafe {
+            let offset = a.cast::<i64>().add(i).read() as isize;
+            dst.cast::<W>().add(i).write(b.cast::<W>().offset(offset).read());
+        }
+    }
+    0
+}
+
+/// # Safety
+/// That of [`Scatter`].
+unsafe fn scatter<W: Word>(n: usize, array: *mut u8, offsets: *const i64, tile: *const u8) {
+    for i in 0..n {
+        // SAFETY: `i < n`, and the offset is an element's.
+        unsafe {
+            let at = array.cast::<W>().offset(offsets.add(i).read() as isize);
+            at.write(tile.cast::<W>().add(i).read());
+        }
+    }
+}
+
+macro_rules! leveled_moves {
+    ($($name:ident: $body:ident),*) => {$(
+        leveled!($name, $body, [W: Word], [W],
+            (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32);
+    )*};
+}
+leveled_moves!(splat_at: splat, select_at: select, gather_at: gather);
+
+fn kernels<W: Word>(level: Level) -> MoveKernels {
+    MoveKernels {
+        size: size_of::<W>(),
+        splat: splat_at::<W>(level),
+        copy: copy::<W>,
+        select: select_at::<W>(level),
+        gather: gather_at::<W>(level),
+        scatter: scatter::<W>,
+    }
+}
+
+/// The kernels for elements of a type.
+pub(crate) fn moves(t: ijk_types::DType, level: Level) -> MoveKernels {
+    match (t.size(), t.is_complex()) {
+        (1, _) => kernels::<u8>(level),
+        (4, _) => kernels::<u32>(level),
+        (8, false) => kernels::<u64>(level),
+        (8, true) => kernels::<[u32; 2]>(level),
+        _ => kernels::<[u64; 2]>(level),
+    }
+}
+
+/// # Safety
+/// `dst` has `n` elements, nobody else accesses them.
+#[inline(always)]
+unsafe fn iota_row(n: usize, dst: *mut i64, start: i64, step: i64) {
+    for i in 0..n {
+        // SAFETY: `i < n`.
+        unsafe { dst.add(i).write(start.wrapping_add(step.wrapping_mul(i as i64))) };
+    }
+}
+
+/// # Safety
+/// `offsets` has `n` elements.
+#[inline(always)]
+unsafe fn range_check(n: usize, offsets: *const i64, least: i64, greatest: i64) -> u32 {
+    let mut outside = false;
+    for i in 0..n {
+        // SAFETY: `i < n`.
+        let offset = unsafe { offsets.add(i).read() };
+        outside |= (offset < least) | (offset > greatest);
+    }
+    if outside { fault::OFFSET } else { 0 }
+}
+
+leveled!(
+    /// Writes `start + step · i`, wrapping.
+    iota, iota_row, [], [], (n: usize, dst: *mut i64, start: i64, step: i64) -> ()
+);
+leveled!(
+    /// Whether all offsets lie between two, as a fault.
+    in_range, range_check, [], [], (n: usize, offsets: *const i64, least: i64, greatest: i64) -> u32
+);

@@ -1,0 +1,188 @@
+//! Scalar operators as types, so that kernels are generic over them.
+
+use super::fault;
+use ijk_types::{Element, Inexact, Number, Ordered, OrderedNumber, Real, ScalarError};
+use std::marker::PhantomData;
+
+/// A function of one operand.
+pub(crate) trait Op1 {
+    /// Its operand.
+    type In: Copy;
+    /// Its result.
+    type Out: Copy;
+    /// Its value; any where there is a fault.
+    fn apply(a: Self::In) -> Self::Out;
+    /// What is wrong with this operand.
+    #[inline(always)]
+    fn fault(_a: Self::In) -> u32 {
+        0
+    }
+}
+
+/// A function of two operands of one type.
+pub(crate) trait Op2 {
+    /// Its operands.
+    type In: Copy;
+    /// Its result.
+    type Out: Copy;
+    /// Its value; any where there is a fault.
+    fn apply(a: Self::In, b: Self::In) -> Self::Out;
+    /// What is wrong with these operands.
+    #[inline(always)]
+    fn fault(_a: Self::In, _b: Self::In) -> u32 {
+        0
+    }
+}
+
+macro_rules! ops1 {
+    ($($name:ident: $bound:ident, $out:ty, $a:ident => $value:expr;)*) => {$(
+        pub(super) struct $name<T>(PhantomData<T>);
+        impl<T: $bound> Op1 for $name<T> {
+            type In = T;
+            type Out = $out;
+            #[inline(always)]
+            fn apply($a: T) -> $out {
+                $value
+            }
+        }
+    )*};
+}
+
+ops1! {
+    Neg: Number, T, a => a.neg();
+    Recip: Inexact, T, a => total(T::identity(ijk_types::Monoid::Mul).div(a));
+    Exp: Inexact, T, a => a.exp();
+    Ln: Inexact, T, a => a.ln();
+    Sqrt: Inexact, T, a => a.sqrt();
+    Abs: Number, T::Real, a => a.abs();
+    Sign: OrderedNumber, T, a => a.sign();
+    Floor: Real, T, a => a.floor();
+    Ceil: Real, T, a => a.ceil();
+    Round: Real, T, a => a.round();
+    Sin: Inexact, T, a => a.sin();
+    Cos: Inexact, T, a => a.cos();
+    Tan: Inexact, T, a => a.tan();
+    Tanh: Inexact, T, a => a.tanh();
+    Sinh: Inexact, T, a => a.sinh();
+    Cosh: Inexact, T, a => a.cosh();
+    Erf: Real, T, a => a.erf();
+    Sigmoid: Real, T, a => a.sigmoid();
+    Gelu: Real, T, a => a.gelu();
+    Log1p: Real, T, a => a.log1p();
+    Expm1: Real, T, a => a.expm1();
+    Conj: Number, T, a => a.conj();
+    Re: Number, T::Real, a => a.re();
+    Im: Number, T::Real, a => a.im();
+}
+
+macro_rules! ops2 {
+    ($($name:ident: $bound:ident, $out:ty, $a:ident $b:ident => $value:expr;)*) => {$(
+        pub(super) struct $name<T>(PhantomData<T>);
+        impl<T: $bound> Op2 for $name<T> {
+            type In = T;
+            type Out = $out;
+            #[inline(always)]
+            fn apply($a: T, $b: T) -> $out {
+                $value
+            }
+        }
+    )*};
+}
+
+ops2! {
+    Add: Element, T, a b => a.add(b);
+    Mul: Element, T, a b => a.mul(b);
+    Sub: Number, T, a b => a.sub(b);
+    Div: Inexact, T, a b => total(a.div(b));
+    Max: Ordered, T, a b => a.max(b);
+    Min: Ordered, T, a b => a.min(b);
+    Pow: Inexact, T, a b => total(a.pow(b));
+    Log: Inexact, T, a b => a.log(b);
+    Eq: Element, bool, a b => a == b;
+    Ne: Element, bool, a b => a != b;
+    Lt: Ordered, bool, a b => a.lt(b);
+    Le: Ordered, bool, a b => a.le(b);
+    Mod: Real, T, a b => total(a.modulo(b));
+    Atan2: Real, T, a b => a.atan2(b);
+    Hypot: Real, T, a b => a.hypot(b);
+}
+
+/// `1 / x` of integers.
+pub(super) struct IntRecip<T>(PhantomData<T>);
+
+impl<T: OrderedNumber> Op1 for IntRecip<T> {
+    type In = T;
+    type Out = T;
+    #[inline(always)]
+    fn apply(a: T) -> T {
+        total(T::identity(ijk_types::Monoid::Mul).div(a))
+    }
+    #[inline(always)]
+    fn fault(a: T) -> u32 {
+        T::identity(ijk_types::Monoid::Mul).div(a).map_or_else(fault_of, |_| 0)
+    }
+}
+
+/// Operators of integers that have no value for some operands.
+macro_rules! partial_ops2 {
+    ($($name:ident: $method:ident;)*) => {$(
+        pub(super) struct $name<T>(PhantomData<T>);
+        impl<T: OrderedNumber> Op2 for $name<T> {
+            type In = T;
+            type Out = T;
+            #[inline(always)]
+            fn apply(a: T, b: T) -> T {
+                total(a.$method(b))
+            }
+            #[inline(always)]
+            fn fault(a: T, b: T) -> u32 {
+                a.$method(b).map_or_else(fault_of, |_| 0)
+            }
+        }
+    )*};
+}
+
+partial_ops2! {
+    IntDiv: div;
+    IntPow: pow;
+    IntMod: modulo;
+}
+
+/// The value of an operator that may have none; then the default, and a fault is reported.
+#[inline(always)]
+fn total<T: Default>(value: Result<T, ScalarError>) -> T {
+    value.unwrap_or_default()
+}
+
+/// The fault bit of an error.
+#[inline(always)]
+fn fault_of(error: ScalarError) -> u32 {
+    match error {
+        ScalarError::NegativePower => fault::POWER,
+        _ => fault::DIVISION,
+    }
+}
+
+/// `@not`.
+pub(super) struct Not;
+
+impl Op1 for Not {
+    type In = bool;
+    type Out = bool;
+    #[inline(always)]
+    fn apply(a: bool) -> bool {
+        !a
+    }
+}
+
+/// A cast.
+pub(super) struct Cast<T, U>(PhantomData<(T, U)>);
+
+impl<T: Ordered, U: Ordered> Op1 for Cast<T, U> {
+    type In = T;
+    type Out = U;
+    #[inline(always)]
+    fn apply(a: T) -> U {
+        a.cast()
+    }
+}

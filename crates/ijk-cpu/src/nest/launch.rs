@@ -1,0 +1,180 @@
+//! Divides the blocks of a nest among threads.
+//!
+//! Which blocks there are, and how their results join, is settled before: threads only decide who
+//! does what, so results are the same for any number of them.
+
+use super::TileNest;
+use super::program::{ReduceSpec, Sink};
+use super::run::Worker;
+use crate::error::RunError;
+use crate::scratch::ScratchPool;
+use crate::threads::Workers;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Work below this many nanoseconds stays on the caller's thread: waking another costs some 10 µs.
+const WORTH_THREADS: f64 = 60_000.0;
+
+/// Ranges of blocks for each thread, so that a slow one does not keep the others waiting.
+const TASKS_PER_THREAD: usize = 4;
+
+/// A nest with what it runs on.
+#[derive(Clone, Copy)]
+pub(crate) struct Launch<'a> {
+    /// The program.
+    pub nest: &'a TileNest,
+    /// The first element of each buffer.
+    pub bases: &'a [*mut u8],
+    /// Threads.
+    pub workers: &'a Workers,
+    /// Where scratch memory comes from.
+    pub scratch: &'a ScratchPool,
+}
+
+// SAFETY: the pointers are followed by workers only, which `Launch::run` gives disjoint blocks.
+unsafe impl Sync for Launch<'_> {}
+// SAFETY: as above.
+unsafe impl Send for Launch<'_> {}
+
+impl Launch<'_> {
+    /// Runs the nest; gives the faults met.
+    ///
+    /// # Safety
+    /// `bases` are the buffers that the nest was checked against: all elements of theirs that it
+    /// reads are initialised, and nobody else accesses the output.
+    pub unsafe fn run(&self) -> Result<u32, RunError> {
+        // SAFETY: the caller's promises.
+        unsafe {
+            match &self.nest.sink {
+                Sink::Reduce(spec) if spec.chunks > 1 => self.run_chunks(spec),
+                _ => self.run_blocks(),
+            }
+        }
+    }
+
+    /// Calls `body` with each task, in parallel if there is enough to do.
+    fn each(&self, tasks: usize, body: impl Fn(usize) + Sync) {
+        if self.nest.cost < WORTH_THREADS {
+            (0..tasks).for_each(body);
+        } else {
+            self.workers.parallel_for(tasks, body);
+        }
+    }
+
+    /// A worker at work, with scratch memory of its own.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); `work` goes to blocks that no other worker is at.
+    unsafe fn work(&self, faults: &AtomicU32, work: impl FnOnce(&mut Worker<'_>)) {
+        let memory = self.scratch.try_take(self.nest.scratch);
+        let Some(memory) = memory else {
+            faults.fetch_or(OUT_OF_MEMORY, Ordering::Relaxed);
+            return;
+        };
+        // SAFETY: the caller's promises; the memory is this worker's alone.
+        let mut worker = unsafe { Worker::new(self.nest, self.bases, memory.as_ptr()) };
+        work(&mut worker);
+        if worker.faults != 0 {
+            faults.fetch_or(worker.faults, Ordering::Relaxed);
+        }
+    }
+
+    /// Blocks of outputs, one after another.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run).
+    unsafe fn run_blocks(&self) -> Result<u32, RunError> {
+        let kept = &self.nest.geometry.kept;
+        let count = |loops: &[usize]| loops.iter().map(|&a| self.nest.blocks[a]).product::<usize>();
+        let divisible = count(&kept[..self.nest.parallel]);
+        let rest = count(&kept[self.nest.parallel..]);
+        let tasks = divisible.min(self.workers.threads() * TASKS_PER_THREAD);
+        let tasks = if self.nest.cost < WORTH_THREADS { 1 } else { tasks };
+        let faults = AtomicU32::new(0);
+        self.each(tasks, |task| {
+            // Wide, since the product of two sizes may not fit.
+            let cut = |task: usize| (divisible as u128 * task as u128 / tasks as u128) as usize;
+            let range = cut(task) * rest..cut(task + 1) * rest;
+            // SAFETY: the caller's promises; blocks of different tasks differ in a loop that
+            // tells elements of the output apart.
+            unsafe { self.work(&faults, |worker| worker.run(range)) };
+        });
+        self.settle(faults)
+    }
+
+    /// Chunks of a reduction to few outputs, then their results pairwise.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run).
+    unsafe fn run_chunks(&self, spec: &ReduceSpec) -> Result<u32, RunError> {
+        let kept: usize = self.nest.geometry.kept.iter().map(|&a| self.nest.blocks[a]).product();
+        let bytes = kept * spec.chunks * spec.stride;
+        let memory = self.scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?;
+        let results = Results { start: memory.as_ptr(), stride: spec.stride };
+        let faults = AtomicU32::new(0);
+        self.each(kept * spec.chunks, |task| {
+            let (block, chunk) = (task / spec.chunks, task % spec.chunks);
+            // SAFETY: the caller's promises; each task has its own result.
+            unsafe {
+                self.work(&faults, |worker| worker.run_chunk(block, chunk, results.of(task)));
+            }
+        });
+        if faults.load(Ordering::Relaxed) != 0 {
+            return self.settle(faults);
+        }
+        for block in 0..kept {
+            let first = block * spec.chunks;
+            // SAFETY: all chunks are done; their results are this thread's.
+            unsafe {
+                results.join(spec, first);
+                self.work(&faults, |worker| worker.finish_block(block, results.of(first)));
+            }
+        }
+        self.settle(faults)
+    }
+
+    /// The faults as a result.
+    fn settle(&self, faults: AtomicU32) -> Result<u32, RunError> {
+        match faults.into_inner() {
+            faults if faults & OUT_OF_MEMORY != 0 => Err(RunError::OutOfMemory(self.nest.scratch)),
+            faults => Ok(faults),
+        }
+    }
+}
+
+/// A worker had no scratch memory.
+const OUT_OF_MEMORY: u32 = 1 << 31;
+
+/// The results of chunks, side by side.
+#[derive(Clone, Copy)]
+struct Results {
+    start: *mut u8,
+    stride: usize,
+}
+
+// SAFETY: each task follows the pointer to its own result only.
+unsafe impl Sync for Results {}
+
+impl Results {
+    /// The result of a task.
+    fn of(&self, task: usize) -> *mut u8 {
+        self.start.wrapping_add(task * self.stride)
+    }
+
+    /// Joins the results of all chunks of one block, pairwise, into the first.
+    ///
+    /// # Safety
+    /// They exist, from `first` on, and nobody else accesses them.
+    unsafe fn join(&self, spec: &ReduceSpec, first: usize) {
+        let mut step = 1;
+        while step < spec.chunks {
+            for left in (0..spec.chunks - step).step_by(2 * step) {
+                // SAFETY: the caller's promise. Results of a cut block hold fewer outputs than
+                // `spec.outputs`; joining the rest joins what was never computed, as was agreed.
+                unsafe {
+                    spec.join(spec.outputs, self.of(first + left), self.of(first + left + step))
+                };
+            }
+            step *= 2;
+        }
+    }
+}

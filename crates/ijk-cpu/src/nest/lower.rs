@@ -1,0 +1,337 @@
+//! From a checked nest to a tile program.
+
+use super::body::Body;
+use super::geometry::{Axis, Geometry, Wishes};
+use super::kernel::{FoldKernels, arg, fold, moves};
+use super::program::*;
+use crate::check::{CheckedNest, Layout};
+use crate::copy::Copier;
+use crate::error::Fault;
+use crate::simd::Level;
+use ijk_plan::plan::{Base, Nest, Node, Start};
+use ijk_types::{DType, Reducer};
+
+/// A nest on its way to a program.
+pub(super) struct Lowering<'a> {
+    pub nest: &'a Nest,
+    pub checked: &'a CheckedNest,
+    pub layouts: &'a [Layout],
+    pub level: Level,
+}
+
+/// Elements of a tile, for elements of at most 4 bytes; half for larger ones.
+const TILE: usize = 1024;
+
+/// Elements that a copy moves at a time.
+const MOVED: usize = 1 << 16;
+
+/// Values that are added one after another, before partial sums are.
+const RUN: usize = 256;
+
+/// Folded rows that are added one after another.
+const ROW_RUN: usize = 16;
+
+/// Points of a chunk of a reduction with few outputs, at least; and chunks at most.
+const CHUNK: usize = 1 << 17;
+const CHUNKS: usize = 256;
+
+/// Blocks of outputs from which on a reduction is not divided into chunks.
+const MANY_BLOCKS: usize = 16;
+
+impl Lowering<'_> {
+    /// The program. The domain is not empty.
+    pub fn lower(&self) -> Result<TileNest, Fault> {
+        let ordered = self.is_ordered();
+        let geometry = Geometry::new(self.axes(ordered), self.wishes(ordered));
+        let blocks: Vec<usize> =
+            geometry.loops.iter().map(|l| l.axis.extent.div_ceil(l.tile)).collect();
+        let out = place(self, &geometry, self.nest.store.base, |axis| axis.store);
+        let mut body = Body::new(self, &geometry);
+        let (value, sink) = self.sink(&mut body, &geometry, &out, &blocks, ordered)?;
+        let mut finished = body.finish(value, &sink)?;
+        let sink = with_accumulators(sink, &mut finished.scratch);
+        let separable = |a: &&usize| geometry.loops[**a].axis.separable;
+        let parallel = geometry.kept.iter().take_while(separable).count();
+        Ok(TileNest {
+            cost: finished.nanoseconds * self.checked.extents.iter().product::<usize>() as f64,
+            parallel: if ordered { 0 } else { parallel },
+            loads: finished.loads,
+            constants: finished.constants,
+            registers: finished.registers,
+            instructions: finished.instructions,
+            slots: finished.slots,
+            scratch: finished.scratch,
+            size: self.nest.store.dtype.size(),
+            geometry,
+            blocks,
+            value,
+            out,
+            sink,
+        })
+    }
+
+    /// The type of the value.
+    fn value_type(&self) -> DType {
+        *self.checked.types.last().expect("a checked body is not empty")
+    }
+
+    /// Whether values combine one by one, in the order of the domain. Integers need not: no order
+    /// shows.
+    fn is_ordered(&self) -> bool {
+        let t = self.value_type();
+        let shows = t.is_float() || t.is_complex();
+        let combines = matches!(self.nest.reduce, Some(Reducer::Monoid(_)));
+        self.nest.store.offset.is_some() || (self.nest.sequential && combines && shows)
+    }
+
+    /// The axes with more than one value.
+    fn axes(&self, ordered: bool) -> Vec<Axis> {
+        let nest = self.nest;
+        let axis = |a: usize| Axis {
+            extent: self.checked.extents[a],
+            reduced: nest.axes[a].reduced && !ordered,
+            store: if nest.axes[a].reduced { 0 } else { nest.store.strides[a] },
+            loads: nest.loads.iter().map(|l| l.strides[a]).collect(),
+            indices: nest.body.iter().filter_map(|n| coefficient(n, a)).collect(),
+            separable: self.checked.separable.contains(&a),
+        };
+        (0..nest.axes.len()).filter(|&a| self.checked.extents[a] > 1).map(axis).collect()
+    }
+
+    fn wishes(&self, ordered: bool) -> Wishes {
+        let moves = self.moved().is_some() && !ordered;
+        let largest = self.checked.types.iter().map(|t| t.size()).max().unwrap_or(1);
+        let tile = match self.nest.body.len() {
+            _ if moves => MOVED,
+            0..=2 => 4 * TILE,
+            _ => TILE,
+        };
+        let tile = if largest > 4 && !moves { tile / 2 } else { tile };
+        let distinct = self.nest.reduce.is_some() && self.nest.start == Start::Existing;
+        Wishes { tile, ordered, distinct, moves }
+    }
+
+    /// The load that the nest merely moves, if it does.
+    fn moved(&self) -> Option<usize> {
+        match (self.nest.body.last(), self.nest.reduce) {
+            (Some(&Node::Load(n)), None) => Some(n as usize),
+            _ => None,
+        }
+    }
+
+    /// What becomes of the value, and the slot it is in.
+    fn sink(
+        &self,
+        body: &mut Body<'_>,
+        geometry: &Geometry,
+        out: &Place,
+        blocks: &[usize],
+        ordered: bool,
+    ) -> Result<(Slot, Sink), Fault> {
+        let t = self.value_type();
+        let copier = Copier::new(self.nest.store.dtype, self.level);
+        if ordered {
+            return self.scatter(body);
+        }
+        if let Some(load) = self.moved() {
+            body.move_only(load);
+            return Ok((OUT, Sink::Store { copier, moved: true }));
+        }
+        let value = body.value()?;
+        let Some(reducer) = self.nest.reduce else {
+            let direct = is_dense(geometry, &out.inner, t.size()) && !self.checked.in_place;
+            return match direct {
+                true => Ok((body.redirect(value), Sink::Direct)),
+                false => Ok((value, Sink::Store { copier, moved: false })),
+            };
+        };
+        if let (Reducer::Monoid(monoid), Start::Existing, []) =
+            (reducer, self.nest.start, &geometry.reduced[..])
+        {
+            let fold = fold(monoid, t, self.level).ok_or(Fault::Types)?;
+            return Ok((value, Sink::Combine { copier, fold, size: t.size(), register: 0 }));
+        }
+        Ok((value, Sink::Reduce(self.reduce(reducer, geometry, out, blocks)?)))
+    }
+
+    /// Values go to their elements one by one.
+    fn scatter(&self, body: &mut Body<'_>) -> Result<(Slot, Sink), Fault> {
+        let t = self.value_type();
+        let value = body.value()?;
+        let offsets = body.store_offsets()?;
+        let fold = match self.nest.reduce {
+            Some(Reducer::Monoid(monoid)) => Some(fold(monoid, t, self.level).ok_or(Fault::Types)?),
+            Some(_) => return Err(Fault::Position),
+            None => None,
+        };
+        let range = self.nest.store.offset.map(|_| self.offset_check(self.nest.store.base));
+        Ok((value, Sink::Scatter { offsets, range, fold, moves: moves(t, self.level) }))
+    }
+
+    /// Which offsets, relative to a base, are elements.
+    pub fn offset_check(&self, base: Base) -> OffsetCheck {
+        let footprint = self.layouts[base.buffer.0 as usize].footprint.as_ref();
+        let origin = base.offset as i64;
+        let range = |least, greatest| {
+            let check = super::kernel::in_range(self.level);
+            OffsetCheck::Range { least, greatest, check }
+        };
+        let Some(footprint) = footprint else { return range(1, 0) };
+        let shifted = footprint.dense().and_then(|(least, greatest)| {
+            Some((least.checked_sub(origin)?, greatest.checked_sub(origin)?))
+        });
+        match shifted {
+            Some((least, greatest)) => range(least, greatest),
+            None => OffsetCheck::Sparse(footprint.clone(), origin),
+        }
+    }
+
+    /// How tiles are reduced.
+    fn reduce(
+        &self,
+        reducer: Reducer,
+        geometry: &Geometry,
+        out: &Place,
+        blocks: &[usize],
+    ) -> Result<ReduceSpec, Fault> {
+        let t = self.value_type();
+        let (kernels, start, rounds) = self.reduce_kernels(reducer, t)?;
+        let outputs = tile_points(geometry, false);
+        let (chunk, chunks) = chunks(geometry, blocks);
+        let rows = if geometry.along { 1 } else { tile_points(geometry, true) };
+        let capacity = match rounds {
+            false => usize::MAX,
+            true if geometry.along => ROW_RUN,
+            true => RUN,
+        };
+        let positions = if reducer_is_position(reducer) { size_of::<i64>() } else { 0 };
+        let kept = |axis: &usize| !geometry.loops[*axis].axis.reduced;
+        let existing = match self.nest.start {
+            Start::Existing => match kernels {
+                ReduceKernels::Fold(fold) => Some(fold),
+                ReduceKernels::Arg(_) => return Err(Fault::Position),
+            },
+            Start::Covered => None,
+        };
+        Ok(ReduceSpec {
+            reducer: kernels,
+            start,
+            splat: moves(t, self.level).splat,
+            outputs,
+            accumulators: 0,
+            stride: aligned(outputs * t.size()) + aligned(outputs * positions),
+            levels: 2
+                + (chunk.saturating_mul(rows) / capacity).checked_ilog2().unwrap_or(0) as usize
+                + 1,
+            capacity,
+            chunk,
+            chunks,
+            copier: Copier::new(self.nest.store.dtype, self.level),
+            existing,
+            size: t.size(),
+            out: geometry.inner.iter().filter(|a| kept(a)).map(|&a| out.strides[a]).collect(),
+        })
+    }
+
+    /// The kernels of a reducer, what accumulators start from, and whether order shows in rounding.
+    fn reduce_kernels(
+        &self,
+        reducer: Reducer,
+        t: DType,
+    ) -> Result<(ReduceKernels, [u64; 2], bool), Fault> {
+        match reducer {
+            Reducer::Monoid(monoid) => {
+                let fold: FoldKernels = fold(monoid, t, self.level).ok_or(Fault::Types)?;
+                let identity = super::scalar_bits(ijk_types::scalar::identity(monoid, t));
+                Ok((ReduceKernels::Fold(fold), identity, fold.rounds))
+            }
+            position => {
+                let kernels = arg(position, t, self.level).ok_or(Fault::Types)?;
+                Ok((ReduceKernels::Arg(kernels), [0, 0], false))
+            }
+        }
+    }
+}
+
+/// Whether a reducer gives positions.
+fn reducer_is_position(reducer: Reducer) -> bool {
+    !matches!(reducer, Reducer::Monoid(_))
+}
+
+/// The coefficient of an axis in an index node.
+fn coefficient(node: &Node, axis: usize) -> Option<i64> {
+    match node {
+        Node::Index { coefficients, .. } => Some(coefficients[axis]),
+        _ => None,
+    }
+}
+
+/// An access in bytes, from its step along each axis.
+pub(super) fn place(
+    lowering: &Lowering<'_>,
+    geometry: &Geometry,
+    base: Base,
+    step: impl Fn(&Axis) -> isize,
+) -> Place {
+    let buffer = base.buffer.0 as usize;
+    let size = lowering.layouts[buffer].dtype.size() as isize;
+    let strides: Vec<isize> = geometry.loops.iter().map(|l| step(&l.axis) * size).collect();
+    let inner = geometry.inner.iter().map(|&a| strides[a]).collect();
+    Place { buffer, offset: base.offset * size, strides, inner }
+}
+
+/// Whether the elements of every tile, cut ones too, lie as a dense box of that element size.
+pub(super) fn is_dense(geometry: &Geometry, inner: &[isize], size: usize) -> bool {
+    let mut step = size as isize;
+    for (position, (&a, &stride)) in geometry.inner.iter().zip(inner).enumerate().rev() {
+        let each = &geometry.loops[a];
+        let whole = position == 0 || each.tile == each.axis.extent;
+        if stride != step || !whole {
+            return false;
+        }
+        step *= each.tile as isize;
+    }
+    true
+}
+
+/// Points of a whole tile along the kept, or the reduced axes.
+fn tile_points(geometry: &Geometry, reduced: bool) -> usize {
+    let of = |l: &&super::geometry::Loop| l.axis.reduced == reduced;
+    geometry.loops.iter().filter(of).map(|l| l.tile).product()
+}
+
+/// How many blocks of the reduced loops make a chunk, and how many chunks there are: more than one
+/// only where there is much to reduce to few outputs.
+fn chunks(geometry: &Geometry, blocks: &[usize]) -> (usize, usize) {
+    let kept: usize = geometry.kept.iter().map(|&a| blocks[a]).product();
+    let reduced: usize = geometry.reduced.iter().map(|&a| blocks[a]).product();
+    let tile: usize = geometry.loops.iter().map(|l| l.tile).product();
+    let points = tile.saturating_mul(kept).saturating_mul(reduced);
+    if kept >= MANY_BLOCKS || points < 2 * CHUNK {
+        return (reduced, 1);
+    }
+    let chunk = (CHUNK / tile).max(1).max(reduced.div_ceil(CHUNKS));
+    (chunk, reduced.div_ceil(chunk).max(1))
+}
+
+/// Rounds a number of bytes up to cache lines.
+pub(super) fn aligned(bytes: usize) -> usize {
+    bytes.next_multiple_of(64)
+}
+
+/// Finds room for accumulators in scratch memory.
+fn with_accumulators(mut sink: Sink, scratch: &mut usize) -> Sink {
+    match &mut sink {
+        Sink::Reduce(spec) => {
+            spec.accumulators = *scratch;
+            // One more: what a level carries, or a row's fold.
+            *scratch += (spec.levels + 1) * spec.stride;
+        }
+        Sink::Combine { register, size, .. } => {
+            *register = *scratch;
+            *scratch += aligned(4 * TILE * *size);
+        }
+        _ => {}
+    }
+    sink
+}

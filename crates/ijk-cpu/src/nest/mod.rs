@@ -1,0 +1,60 @@
+//! Fused loop nests, run tile by tile.
+//!
+//! A [`Nest`](ijk_plan::plan::Nest) is compiled to a register program: every instruction is one
+//! SIMD kernel over a tile of some hundred elements that stay in the first cache.
+//!
+//! * [`geometry`] merges axes and chooses which are inside a tile,
+//! * [`body`] makes instructions of the nodes, [`lower`] chooses what becomes of the value,
+//! * [`run`] runs tiles, [`reduce`] joins partial results, [`launch`] divides blocks among threads.
+
+mod body;
+mod geometry;
+mod kernel;
+mod launch;
+mod lower;
+mod program;
+mod reduce;
+mod run;
+
+pub(crate) use kernel::{fault, leveled};
+pub(crate) use launch::Launch;
+pub(crate) use program::TileNest;
+
+use crate::check::{CheckedNest, Layout};
+use crate::error::Fault;
+use crate::simd::Level;
+use ijk_plan::plan::Nest;
+use ijk_types::Scalar;
+
+/// Compiles a nest that was checked, with a domain that is not empty.
+pub(crate) fn compile(
+    nest: &Nest,
+    checked: &CheckedNest,
+    layouts: &[Layout],
+    level: Level,
+) -> Result<TileNest, Fault> {
+    lower::Lowering { nest, checked, layouts, level }.lower()
+}
+
+/// The bytes of a scalar as they lie in memory.
+fn scalar_bits(scalar: Scalar) -> [u64; 2] {
+    let mut bytes = [0u8; 16];
+    let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
+    match scalar {
+        Scalar::Bool(x) => put(0, &[u8::from(x)]),
+        Scalar::I32(x) => put(0, &x.to_ne_bytes()),
+        Scalar::I64(x) => put(0, &x.to_ne_bytes()),
+        Scalar::F32(x) => put(0, &x.to_ne_bytes()),
+        Scalar::F64(x) => put(0, &x.to_ne_bytes()),
+        Scalar::C64(x) => {
+            put(0, &x.re.to_ne_bytes());
+            put(4, &x.im.to_ne_bytes());
+        }
+        Scalar::C128(x) => {
+            put(0, &x.re.to_ne_bytes());
+            put(8, &x.im.to_ne_bytes());
+        }
+    }
+    let half = |n: usize| std::array::from_fn(|i| bytes[8 * n + i]);
+    [u64::from_ne_bytes(half(0)), u64::from_ne_bytes(half(1))]
+}

@@ -1,0 +1,179 @@
+//! What a nest is compiled to: a register program over tiles, and what becomes of its value.
+
+use super::geometry::Geometry;
+use super::kernel::{ArgKernels, FoldKernels, Kernel, MoveKernels};
+use crate::check::Footprint;
+use crate::copy::Copier;
+
+/// Index of a pointer in the table that instructions take their operands from.
+pub(super) type Slot = u16;
+
+/// A compiled nest.
+#[derive(Clone, Debug)]
+pub(crate) struct TileNest {
+    /// Its loops.
+    pub(super) geometry: Geometry,
+    /// For each loop, how many blocks it has.
+    pub(super) blocks: Vec<usize>,
+    /// Arrays read.
+    pub(super) loads: Vec<LoadSpec>,
+    /// Constants, 16 bytes each, and the slots that point to them.
+    pub(super) constants: Vec<(Slot, [u64; 2])>,
+    /// Registers: slots that point into scratch memory, at that many bytes from its start.
+    pub(super) registers: Vec<(Slot, usize)>,
+    /// The program of one tile.
+    pub(super) instructions: Vec<Instruction>,
+    /// Number of slots.
+    pub(super) slots: usize,
+    /// Scratch bytes of a worker.
+    pub(super) scratch: usize,
+    /// The value.
+    pub(super) value: Slot,
+    /// Where it goes.
+    pub(super) out: Place,
+    /// Bytes of an element of the output.
+    pub(super) size: usize,
+    /// What becomes of it.
+    pub(super) sink: Sink,
+    /// Estimated work of a whole run, in nanoseconds on one thread.
+    pub(super) cost: f64,
+    /// Number of kept loops, from the first, that may be divided among threads.
+    pub(super) parallel: usize,
+}
+
+/// The origin of an access and its steps, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The buffer.
+    pub(super) buffer: usize,
+    /// Bytes from its first element to the origin.
+    pub(super) offset: isize,
+    /// For each loop, bytes of a step.
+    pub(super) strides: Vec<isize>,
+    /// For each axis of a tile, bytes of a step.
+    pub(super) inner: Vec<isize>,
+}
+
+/// An array read.
+#[derive(Clone, Debug)]
+pub(super) struct LoadSpec {
+    /// Where.
+    pub(super) place: Place,
+    /// The slot instructions find it at.
+    pub(super) slot: Slot,
+    /// How its elements come there.
+    pub(super) mode: LoadMode,
+    /// Bytes of an element.
+    pub(super) size: usize,
+}
+
+/// How the elements of a load come to instructions.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LoadMode {
+    /// They lie in memory as a tile does, or are one: the slot points there.
+    Direct,
+    /// They are copied to a register.
+    Pack(Copier),
+}
+
+/// An instruction of a tile's program.
+#[derive(Clone, Debug)]
+pub(super) enum Instruction {
+    /// A kernel over the tile, or over one element where operands and result are splats.
+    Map { kernel: Kernel, dst: Slot, sources: [Slot; 3], splat: bool },
+    /// The values of an affine index.
+    Index { dst: Slot, constant: i64, steps: Vec<i64>, inner: Vec<i64>, iota: Iota, splat: bool },
+    /// Elements at computed offsets.
+    Gather {
+        dst: Slot,
+        offsets: Slot,
+        array: Place,
+        moves: MoveKernels,
+        range: OffsetCheck,
+        splat: bool,
+    },
+}
+
+/// Writes `start + step · i`.
+pub(super) type Iota = unsafe fn(n: usize, dst: *mut i64, start: i64, step: i64);
+
+/// Which computed offsets are elements.
+#[derive(Clone, Debug)]
+pub(super) enum OffsetCheck {
+    /// Those between two.
+    Range {
+        /// Inclusive, relative to the access's origin.
+        least: i64,
+        /// Inclusive.
+        greatest: i64,
+        /// The loop that checks.
+        check: unsafe fn(usize, *const i64, i64, i64) -> u32,
+    },
+    /// Those a footprint has, after adding the origin's offset.
+    Sparse(Footprint, i64),
+}
+
+/// What becomes of a tile's value.
+#[derive(Clone, Debug)]
+pub(super) enum Sink {
+    /// The last instruction writes it into the output.
+    Direct,
+    /// It is copied, from the one load in place if `moved`, else from its slot.
+    Store { copier: Copier, moved: bool },
+    /// It is combined with the output's elements, distinct ones within a tile.
+    Combine { copier: Copier, fold: FoldKernels, size: usize, register: usize },
+    /// It goes to computed elements, one by one in order.
+    Scatter {
+        offsets: Slot,
+        range: Option<OffsetCheck>,
+        fold: Option<FoldKernels>,
+        moves: MoveKernels,
+    },
+    /// It is reduced.
+    Reduce(ReduceSpec),
+}
+
+/// How the tiles of one block of outputs are reduced.
+#[derive(Clone, Debug)]
+pub(super) struct ReduceSpec {
+    /// What combines values.
+    pub(super) reducer: ReduceKernels,
+    /// The identity, or the best of nothing.
+    pub(super) start: [u64; 2],
+    /// Fills accumulators.
+    pub(super) splat: Kernel,
+    /// Outputs of a block at most.
+    pub(super) outputs: usize,
+    /// Where accumulators begin in scratch memory, at `stride` bytes from each other.
+    pub(super) accumulators: usize,
+    /// Bytes of an accumulator.
+    pub(super) stride: usize,
+    /// How many there are: levels of the binary counter.
+    pub(super) levels: usize,
+    /// How many values (rows of a tile, or whole folded rows) the first level takes.
+    pub(super) capacity: usize,
+    /// Blocks of the reduced loops that make one chunk, reduced on its own.
+    pub(super) chunk: usize,
+    /// Number of chunks.
+    pub(super) chunks: usize,
+    /// Copies results to the output.
+    pub(super) copier: Copier,
+    /// Combines them with the output's elements instead.
+    pub(super) existing: Option<FoldKernels>,
+    /// Bytes of a value.
+    pub(super) size: usize,
+    /// For each kept axis of a tile, bytes of a step in the output.
+    pub(super) out: Vec<isize>,
+}
+
+/// The slot of the output.
+pub(super) const OUT: Slot = 0;
+
+/// What combines values.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ReduceKernels {
+    /// A monoid.
+    Fold(FoldKernels),
+    /// A position; the accumulators hold the best values, and after them positions.
+    Arg(ArgKernels),
+}

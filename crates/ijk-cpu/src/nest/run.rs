@@ -1,0 +1,438 @@
+//! Runs a tile program: loops over blocks, and for each tile its loads, instructions and sink.
+
+use super::kernel::fault;
+use super::program::*;
+use crate::copy::{Side, dense_strides};
+use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
+
+/// Sizes or strides, one for each loop or axis of a tile.
+pub(super) type Axes<T> = SmallVec<[T; 8]>;
+
+/// One thread at work on a nest.
+pub(super) struct Worker<'a> {
+    nest: &'a TileNest,
+    /// The first element of each buffer.
+    bases: &'a [*mut u8],
+    /// This worker's scratch memory.
+    scratch: *mut u8,
+    /// What slots point to.
+    slots: SmallVec<[*mut u8; 24]>,
+    /// For each loop, the block it is at.
+    block: Axes<usize>,
+    /// For each axis of a tile, how many points the present tile has.
+    extents: Axes<usize>,
+    /// Points of the present tile.
+    points: usize,
+    /// What went wrong so far.
+    pub faults: u32,
+}
+
+impl<'a> Worker<'a> {
+    /// A worker at the first block.
+    ///
+    /// # Safety
+    /// Until the worker is dropped: `bases` are the buffers that the nest was checked against;
+    /// `scratch` has the nest's scratch bytes, aligned to 64, for this worker alone.
+    pub unsafe fn new(nest: &'a TileNest, bases: &'a [*mut u8], scratch: *mut u8) -> Self {
+        let mut slots: SmallVec<[*mut u8; 24]> = smallvec![std::ptr::null_mut(); nest.slots];
+        for (slot, constant) in &nest.constants {
+            slots[*slot as usize] = constant.as_ptr().cast_mut().cast();
+        }
+        for &(slot, at) in &nest.registers {
+            slots[slot as usize] = scratch.wrapping_add(at);
+        }
+        let loops = nest.blocks.len();
+        Self {
+            nest,
+            bases,
+            scratch,
+            slots,
+            block: smallvec![0; loops],
+            extents: smallvec![0; nest.geometry.inner.len()],
+            points: 1,
+            faults: 0,
+        }
+    }
+
+    /// Goes to a block of the given loops, counted in the order of their nesting.
+    fn seek(&mut self, loops: &[usize], mut position: usize) {
+        for &a in loops.iter().rev() {
+            let blocks = self.nest.blocks[a];
+            self.block[a] = position % blocks;
+            position /= blocks;
+        }
+    }
+
+    /// Goes to the next block of the given loops.
+    fn advance(&mut self, loops: &[usize]) {
+        for &a in loops.iter().rev() {
+            self.block[a] += 1;
+            if self.block[a] < self.nest.blocks[a] {
+                return;
+            }
+            self.block[a] = 0;
+        }
+    }
+
+    /// Runs blocks of the kept loops, each with all its reduced blocks.
+    ///
+    /// # Safety
+    /// That of [`new`](Self::new); no other thread works on these blocks, or on others that reach
+    /// elements of the output in common with them.
+    pub unsafe fn run(&mut self, kept: Range<usize>) {
+        let loops = &self.nest.geometry.kept;
+        self.seek(loops, kept.start);
+        for _ in kept {
+            // SAFETY: the worker stands at a block within the loops, which is the caller's alone.
+            unsafe {
+                match &self.nest.sink {
+                    Sink::Reduce(spec) => {
+                        self.reduce_range(spec, 0..spec.chunk, self.accumulators(spec));
+                        self.finish(spec, self.accumulators(spec));
+                    }
+                    _ => self.map_tile(),
+                }
+            }
+            if self.faults & fault::OFFSET != 0 {
+                return;
+            }
+            self.advance(loops);
+        }
+    }
+
+    /// Runs one chunk of the reduced blocks of one block of outputs, into `result`.
+    ///
+    /// # Safety
+    /// That of [`new`](Self::new); `result` has [`ReduceSpec::stride`] bytes of this worker's own.
+    pub unsafe fn run_chunk(&mut self, kept: usize, chunk: usize, result: *mut u8) {
+        let Sink::Reduce(spec) = &self.nest.sink else { return };
+        self.seek(&self.nest.geometry.kept, kept);
+        let blocks: usize =
+            self.nest.geometry.reduced.iter().map(|&a| self.nest.blocks[a]).product();
+        let start = chunk * spec.chunk;
+        // SAFETY: the caller's promises; the chunk's blocks exist.
+        unsafe { self.reduce_range(spec, start..blocks.min(start + spec.chunk), result) };
+    }
+
+    /// Writes the results of one block of outputs.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); `result` holds the block's reduced values.
+    pub unsafe fn finish_block(&mut self, kept: usize, result: *mut u8) {
+        let Sink::Reduce(spec) = &self.nest.sink else { return };
+        self.seek(&self.nest.geometry.kept, kept);
+        self.measure();
+        // SAFETY: the caller's promises.
+        unsafe { self.finish(spec, result) };
+    }
+
+    /// Where this worker's accumulators begin.
+    fn accumulators(&self, spec: &ReduceSpec) -> *mut u8 {
+        self.scratch.wrapping_add(spec.accumulators)
+    }
+
+    /// Measures the present tile.
+    fn measure(&mut self) {
+        self.points = 1;
+        for (extent, &a) in self.extents.iter_mut().zip(&self.nest.geometry.inner) {
+            let each = &self.nest.geometry.loops[a];
+            *extent = each.tile.min(each.axis.extent - self.block[a] * each.tile);
+            self.points *= *extent;
+        }
+    }
+
+    /// The address of an access at the origin of the present tile: the only pointer arithmetic on
+    /// buffers.
+    fn address(&self, place: &Place) -> *mut u8 {
+        let mut offset = place.offset;
+        for (a, &stride) in place.strides.iter().enumerate() {
+            let origin = self.block[a] * self.nest.geometry.loops[a].tile;
+            offset = offset.wrapping_add((origin as isize).wrapping_mul(stride));
+        }
+        // The check of the nest against its buffers makes sure that this stays within them.
+        self.bases[place.buffer].wrapping_offset(offset)
+    }
+
+    /// Computes the present tile's value and does with it what the sink says.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run).
+    unsafe fn map_tile(&mut self) {
+        self.measure();
+        let out = self.address(&self.nest.out);
+        // SAFETY: the caller's promises, handed on.
+        unsafe {
+            match &self.nest.sink {
+                Sink::Direct => {
+                    self.slots[OUT as usize] = out;
+                    self.compute();
+                }
+                Sink::Store { copier, moved: true } => {
+                    let load = &self.nest.loads[0].place;
+                    let from = Side { ptr: self.address(load).cast_const(), strides: &load.inner };
+                    let to = Side { ptr: out, strides: &self.nest.out.inner };
+                    copier.copy(&self.extents, to, from);
+                }
+                Sink::Store { copier, moved: false } => {
+                    self.compute();
+                    let size = self.nest.size;
+                    let dense = self.dense(size);
+                    let value = self.slots[self.nest.value as usize].cast_const();
+                    let to = Side { ptr: out, strides: &self.nest.out.inner };
+                    copier.copy(&self.extents, to, Side { ptr: value, strides: &dense });
+                }
+                Sink::Combine { copier, fold, size, register } => {
+                    self.compute();
+                    let value = self.slots[self.nest.value as usize];
+                    let register = self.scratch.wrapping_add(*register);
+                    let (extents, strides) = (&self.extents, &self.nest.out.inner);
+                    combine(copier, fold, *size, extents, out, strides, register, value);
+                }
+                Sink::Scatter { offsets, range, fold, moves } => {
+                    self.compute();
+                    let offsets = self.slots[*offsets as usize].cast_const().cast::<i64>();
+                    let value = self.slots[self.nest.value as usize].cast_const();
+                    let base =
+                        self.bases[self.nest.out.buffer].wrapping_offset(self.nest.out.offset);
+                    let bad = range.as_ref().map_or(0, |r| check_offsets(r, self.points, offsets));
+                    self.faults |= bad;
+                    match fold {
+                        _ if self.faults & fault::OFFSET != 0 => {}
+                        Some(fold) => (fold.at)(self.points, base, offsets, value),
+                        None => (moves.scatter)(self.points, base, offsets, value),
+                    }
+                }
+                Sink::Reduce(_) => {}
+            }
+        }
+    }
+
+    /// The strides of a register with elements of `size` bytes.
+    fn dense(&self, size: usize) -> Axes<isize> {
+        let mut strides = smallvec![0; self.extents.len()];
+        dense_strides(&self.extents, size, &mut strides);
+        strides
+    }
+
+    /// Loads operands and runs the instructions.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); the present tile is measured.
+    unsafe fn compute(&mut self) {
+        let nest = self.nest;
+        for load in &nest.loads {
+            let from = self.address(&load.place);
+            match &load.mode {
+                LoadMode::Direct => self.slots[load.slot as usize] = from,
+                LoadMode::Pack(copier) => {
+                    let dense = self.dense(load.size);
+                    let to = Side { ptr: self.slots[load.slot as usize], strides: &dense };
+                    let from = Side { ptr: from.cast_const(), strides: &load.place.inner };
+                    // SAFETY: the load's elements were checked to exist for the whole domain;
+                    // the register has room for a tile and overlaps nothing in use.
+                    unsafe { copier.copy(&self.extents, to, from) };
+                }
+            }
+        }
+        for instruction in &nest.instructions {
+            // SAFETY: operands were computed before, by the order of instructions.
+            unsafe { self.step(instruction) };
+        }
+    }
+
+    /// Runs one instruction.
+    ///
+    /// # Safety
+    /// Its operands are computed, for the present tile.
+    #[inline]
+    unsafe fn step(&mut self, instruction: &Instruction) {
+        match instruction {
+            &Instruction::Map { kernel, dst, sources: [a, b, c], splat } => {
+                let n = if splat { 1 } else { self.points };
+                let slot = |s: Slot| self.slots[s as usize];
+                // SAFETY: lowering chose the kernel for the slots' types and made registers large
+                // enough; `dst` is never a slot in use, and overlaps the output only if nothing
+                // that is read does.
+                self.faults |= unsafe { kernel(n, slot(dst), slot(a), slot(b), slot(c)) };
+            }
+            Instruction::Index { dst, constant, steps, inner, iota, splat } => {
+                let origin = steps.iter().enumerate().fold(*constant, |sum, (a, &step)| {
+                    let at = self.block[a] * self.nest.geometry.loops[a].tile;
+                    sum.wrapping_add(step.wrapping_mul(at as i64))
+                });
+                let dst = self.slots[*dst as usize].cast::<i64>();
+                let extents = if *splat { &[][..] } else { &self.extents[..] };
+                // SAFETY: the register has one i64 for each point, or one for a splat.
+                unsafe { indices(*iota, extents, inner, dst, origin) };
+            }
+            Instruction::Gather { dst, offsets, array, moves, range, splat } => {
+                let n = if *splat { 1 } else { self.points };
+                let array = self.bases[array.buffer].wrapping_offset(array.offset);
+                let offsets = self.slots[*offsets as usize].cast_const();
+                let dst = self.slots[*dst as usize];
+                // SAFETY: the offsets are computed, and used only if each is an element's. The
+                // register is filled in any case, since later instructions read it.
+                unsafe {
+                    let bad = check_offsets(range, n, offsets.cast());
+                    self.faults |= bad;
+                    match bad {
+                        0 => drop((moves.gather)(n, dst, offsets, array, array)),
+                        _ => dst.write_bytes(0, n * moves.size),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reduces a range of the reduced blocks into `result`.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); `result` has [`ReduceSpec::stride`] bytes of this worker's own
+    /// and may be the first accumulator.
+    unsafe fn reduce_range(&mut self, spec: &ReduceSpec, range: Range<usize>, result: *mut u8) {
+        let loops = &self.nest.geometry.reduced;
+        self.seek(loops, range.start);
+        self.measure();
+        let base = self.accumulators(spec);
+        let outputs = self.outputs();
+        // SAFETY: the accumulators are in this worker's scratch memory.
+        let mut sums = unsafe { super::reduce::Accumulators::new(spec, outputs, base) };
+        for position in range {
+            self.measure();
+            let rows = self.points / outputs.max(1);
+            // SAFETY: the worker stands at a block within the loops; the value has `rows` values
+            // for each output, in the order that the geometry says.
+            unsafe {
+                self.compute();
+                let value = self.slots[self.nest.value as usize];
+                sums.take(rows, value, self.nest.geometry.along, self.position(spec, position));
+            }
+            if self.faults & fault::OFFSET != 0 {
+                break;
+            }
+            self.advance(loops);
+        }
+        // SAFETY: as above.
+        unsafe { sums.total(result) };
+    }
+
+    /// The first position of the present tile along the one reduced axis.
+    fn position(&self, spec: &ReduceSpec, block: usize) -> i64 {
+        match (&spec.reducer, &self.nest.geometry.reduced[..]) {
+            (ReduceKernels::Arg(_), &[a]) => (block * self.nest.geometry.loops[a].tile) as i64,
+            _ => 0,
+        }
+    }
+
+    /// Outputs of the present tile.
+    fn outputs(&self) -> usize {
+        self.kept_extents().iter().product()
+    }
+
+    /// The extents of the present tile's kept axes.
+    fn kept_extents(&self) -> Axes<usize> {
+        let inner = self.nest.geometry.inner.iter().zip(&self.extents);
+        let kept = inner.filter(|(a, _)| !self.nest.geometry.loops[**a].axis.reduced);
+        kept.map(|(_, &extent)| extent).collect()
+    }
+
+    /// Writes reduced values to the output.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); `result` holds the present block's reduced values.
+    unsafe fn finish(&mut self, spec: &ReduceSpec, result: *mut u8) {
+        if self.faults & fault::OFFSET != 0 {
+            return;
+        }
+        let extents = self.kept_extents();
+        let out = self.address(&self.nest.out);
+        // SAFETY: the block's elements of the output are this worker's; `result` holds their
+        // values, and the last accumulator is free.
+        unsafe {
+            let (values, size) = spec.values(result);
+            if let Some(fold) = &spec.existing {
+                let register = self.accumulators(spec).wrapping_add(spec.levels * spec.stride);
+                combine(&spec.copier, fold, size, &extents, out, &spec.out, register, values);
+                return;
+            }
+            let mut dense: Axes<isize> = smallvec![0; extents.len()];
+            dense_strides(&extents, size, &mut dense);
+            let from = Side { ptr: values.cast_const(), strides: &dense };
+            spec.copier.copy(&extents, Side { ptr: out, strides: &spec.out }, from);
+        }
+    }
+}
+
+/// Combines values with the elements of the output, through a register.
+///
+/// # Safety
+/// `out` has distinct elements at the strides, nobody else's; `register` and `values` have one
+/// element of `size` bytes for each.
+#[allow(clippy::too_many_arguments)]
+unsafe fn combine(
+    copier: &crate::copy::Copier,
+    fold: &super::kernel::FoldKernels,
+    size: usize,
+    extents: &[usize],
+    out: *mut u8,
+    strides: &[isize],
+    register: *mut u8,
+    values: *const u8,
+) {
+    let mut dense: Axes<isize> = smallvec![0; extents.len()];
+    dense_strides(extents, size, &mut dense);
+    let n = extents.iter().product();
+    // SAFETY: the caller's promises.
+    unsafe {
+        if dense[..] == *strides {
+            return (fold.down)(1, n, out, values);
+        }
+        let from = Side { ptr: out.cast_const(), strides };
+        copier.copy(extents, Side { ptr: register, strides: &dense }, from);
+        (fold.down)(1, n, register, values);
+        let from = Side { ptr: register.cast_const(), strides: &dense };
+        copier.copy(extents, Side { ptr: out, strides }, from);
+    }
+}
+
+/// Writes the values of an affine index over a tile.
+///
+/// # Safety
+/// `dst` has one element for each point.
+unsafe fn indices(iota: Iota, extents: &[usize], steps: &[i64], dst: *mut i64, start: i64) {
+    // SAFETY (all arms): sub-boxes of the tile.
+    match extents {
+        // SAFETY: as above.
+        [] => unsafe { iota(1, dst, start, 0) },
+        // SAFETY: as above.
+        &[n] => unsafe { iota(n, dst, start, steps[0]) },
+        [n, rest @ ..] => {
+            let size: usize = rest.iter().product();
+            for i in 0..*n {
+                let start = start.wrapping_add(steps[0].wrapping_mul(i as i64));
+                // SAFETY: as above; row `i` begins `i * size` elements in.
+                unsafe { indices(iota, rest, &steps[1..], dst.add(i * size), start) };
+            }
+        }
+    }
+}
+
+/// Whether all offsets are elements, as a fault.
+///
+/// # Safety
+/// `offsets` has `n` elements.
+unsafe fn check_offsets(range: &OffsetCheck, n: usize, offsets: *const i64) -> u32 {
+    match range {
+        // SAFETY: the caller's promise.
+        OffsetCheck::Range { least, greatest, check } => unsafe {
+            check(n, offsets, *least, *greatest)
+        },
+        OffsetCheck::Sparse(footprint, origin) => {
+            // SAFETY: the caller's promise.
+            let offsets = unsafe { std::slice::from_raw_parts(offsets, n) };
+            let inside = |&o: &i64| origin.checked_add(o).is_some_and(|o| footprint.contains(o));
+            if offsets.iter().all(inside) { 0 } else { fault::OFFSET }
+        }
+    }
+}
