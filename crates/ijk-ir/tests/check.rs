@@ -159,6 +159,9 @@ fn a_name_may_wait_for_an_axis_of_an_array_that_waits_for_it() {
     // `j` is `k`, known before the extent of `m` is.
     assert_eq!(shape("k~km{n} . +j{n}l~j", &[&[3]]).unwrap(), [3]);
     assert_eq!(shape("k~km{n} . kl*j~[1+k]lj . +a{n}lj~j", &[&[1], &[3]]).unwrap(), [3]);
+    // `k` waits for the name that `m` determines.
+    let source = "(.*jj~m{n}j | h~hi) . k{n}e*em{n}~kem";
+    assert_eq!(shape(source, &[&[], &[2, 2], &[2]]).unwrap(), [1, 2, 1]);
     // The brackets wait for the array they index.
     let source = "(i~ij{n} . [x][2*y]~xy) | k{n}~k";
     assert_eq!(shape(source, &[&[5], &[4]]).unwrap(), [5, 2]);

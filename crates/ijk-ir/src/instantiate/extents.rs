@@ -134,11 +134,11 @@ impl<'a> Solver<'a> {
     }
 
     fn statement(&mut self, statement: &Statement, extents: &mut Vec<u64>) -> Outcome {
-        extents.clear();
         let errors = self.errors.len();
-        let mut waits = Vec::new();
-        for n in 0..statement.domain.len() {
-            extents.push(self.letter(statement, n, &mut waits));
+        let mut waits = self.letters(statement, extents);
+        // A letter may have waited for a name that a later one of the same statement determines.
+        while waits.iter().any(|resource| self.is_known_name(*resource)) {
+            waits = self.letters(statement, extents);
         }
         if self.errors.len() > errors {
             return Outcome::Failed;
@@ -166,6 +166,20 @@ impl<'a> Solver<'a> {
             }
             None => Outcome::Failed,
         }
+    }
+
+    /// The extents of the domain as far as they are known, and what the others wait for.
+    fn letters(&mut self, statement: &Statement, extents: &mut Vec<u64>) -> Vec<Resource> {
+        let mut waits = Vec::new();
+        extents.clear();
+        for n in 0..statement.domain.len() {
+            extents.push(self.letter(statement, n, &mut waits));
+        }
+        waits
+    }
+
+    fn is_known_name(&self, resource: Resource) -> bool {
+        matches!(resource, Resource::Name(name) if self.names[name as usize].is_some())
     }
 
     fn shape(&self, id: ArrayId) -> Option<&[u64]> {
@@ -279,8 +293,8 @@ impl<'a> Solver<'a> {
         }
         let mut names: Vec<u32> = (self.waiting.keys())
             .filter_map(|resource| match resource {
-                Resource::Name(name) => Some(*name),
-                Resource::Array(_) => None,
+                Resource::Name(name) if self.names[*name as usize].is_none() => Some(*name),
+                _ => None,
             })
             .collect();
         names.sort_unstable();

@@ -91,8 +91,13 @@ impl<'a> Drafter<'a> {
         names.extend(self.wanted.clone());
         let Signature { dtype, shape, domain } =
             first_signature(&form, &inputs, &mut names).ok()?;
-        let points = |extents: &[usize]| extents.iter().try_fold(1usize, |n, &e| n.checked_mul(e));
-        if points(&domain)? > self.scope.most_points || points(&shape)? > self.scope.most_points {
+        let most = self.scope.most_points;
+        let fits = |extents: &[usize]| {
+            let product = extents.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
+            product.is_some_and(|points| points <= most)
+        };
+        // An empty domain may have large arguments all the same.
+        if !fits(&domain) || !fits(&shape) || inputs.iter().any(|(_, shape)| !fits(shape)) {
             return None;
         }
         self.scope.names = self.names;

@@ -177,8 +177,9 @@ fn product(value: Scalar, cells: &[Cell], p: &Precision) -> Cell {
         total.error.max(p.unit * total.value.abs())
     };
     let special = cells.iter().any(|c| !finite(&c)) && cells.iter().all(|c| c.error == 0.0);
+    let plain = || cells.iter().map(|c| parts(c.wide)[0]).product();
     match swing.stays_normal(p) {
-        true if special => rebuild(value, [total.value, 0.0], 0.0),
+        true if special => rebuild(value, [plain(), 0.0], 0.0),
         true => rebuild(value, [total.value, 0.0], 2.0 * error),
         false => anything(value),
     }

@@ -322,7 +322,9 @@ fn combine(cell: &mut Cell, reduce: Option<Reducer>, value: Scalar, position: i6
         }
         Some(arg) => {
             let op = if arg == Reducer::ArgMax { BinaryOp::Gt } else { BinaryOp::Lt };
-            let beats = |best| scalar::binary(op, value, best) == Ok(Scalar::Bool(true));
+            let holds = |op, x, y| scalar::binary(op, x, y) == Ok(Scalar::Bool(true));
+            let is_nan = |x| holds(BinaryOp::Ne, x, x);
+            let beats = |best| !is_nan(best) && (is_nan(value) || holds(op, value, best));
             if cell.best.is_none_or(beats) {
                 cell.best = Some(value);
                 cell.value = Scalar::I64(position);
