@@ -14,6 +14,9 @@ pub(crate) struct Graph {
     pub arrays: Vec<ArrayInfo>,
     pub inputs: Vec<ArrayId>,
     pub outputs: Vec<ArrayId>,
+    /// Arrays that no output needs, but whose elements may fail to have a value: a program fails
+    /// where any part of it does.
+    pub fallible: Vec<ArrayId>,
     /// Producers before consumers; each array that is no input has one.
     pub statements: Vec<Stmt>,
 }
@@ -69,6 +72,7 @@ impl Graph {
             arrays,
             inputs: program.inputs.clone(),
             outputs: program.outputs.clone(),
+            fallible: Vec::new(),
             statements: Vec::with_capacity(program.statements.len()),
         };
         let variables = type_variables(program, instance);

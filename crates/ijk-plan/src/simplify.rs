@@ -15,7 +15,15 @@ pub(crate) fn simplify(graph: &mut Graph) {
         let folded = fold_views(graph, &definitions, at);
         graph.statements[at] = folded;
     }
+    graph.fallible = unneeded_fallible(graph);
     drop_dead(graph);
+}
+
+/// Arrays that no output needs, of statements that can fail.
+fn unneeded_fallible(graph: &Graph) -> Vec<ArrayId> {
+    let needed = needed(graph);
+    let dead = graph.statements.iter().filter(|stmt| !needed[stmt.out.0 as usize]);
+    dead.filter(|stmt| graph.can_fail(stmt)).map(|stmt| stmt.out).collect()
 }
 
 /// The statement with constants folded and views that it reads replaced by what they read.
@@ -99,16 +107,22 @@ fn push_producer(
     builder.push_expr(&value, |builder, leaf| Some(builder.push(leaf.clone())))
 }
 
-/// Drops statements whose arrays nobody needs.
-pub(crate) fn drop_dead(graph: &mut Graph) {
+/// For each array, whether an output or a statement that may fail needs it.
+fn needed(graph: &Graph) -> Vec<bool> {
     let mut needed = vec![false; graph.arrays.len()];
-    for output in &graph.outputs {
-        needed[output.0 as usize] = true;
+    for root in graph.outputs.iter().chain(&graph.fallible) {
+        needed[root.0 as usize] = true;
     }
     for stmt in graph.statements.iter().rev() {
         if needed[stmt.out.0 as usize] {
             stmt.for_each_read(|array| needed[array.0 as usize] = true);
         }
     }
+    needed
+}
+
+/// Drops statements whose arrays nobody needs.
+pub(crate) fn drop_dead(graph: &mut Graph) {
+    let needed = needed(graph);
     graph.statements.retain(|stmt| needed[stmt.out.0 as usize]);
 }
