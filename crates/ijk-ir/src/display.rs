@@ -83,6 +83,17 @@ pub fn binary_name(op: BinaryOp) -> String {
     function.spelling().to_string()
 }
 
+/// A number as programs write it.
+pub fn literal_text(literal: Literal) -> String {
+    match literal {
+        Literal::Integer(n) => n.to_string(),
+        Literal::Float(x) if x.is_nan() => "@nan".into(),
+        Literal::Float(x) if x == f64::INFINITY => "@inf".into(),
+        Literal::Float(x) if x == f64::NEG_INFINITY => "-@inf".into(),
+        Literal::Float(x) => format!("{x:?}"),
+    }
+}
+
 /// How programs spell a monoid.
 pub fn monoid_name(monoid: Monoid) -> String {
     binary_name(monoid.op())
@@ -182,8 +193,7 @@ fn value_text(statement: &Statement, names: &[String]) -> String {
         let operand = |id: &ScalarId| texts.get(id.0 as usize).map_or("?", String::as_str);
         let text = match node {
             ScalarNode::Access(access) => access_text(access, &statement.domain, names),
-            ScalarNode::Const(Literal::Integer(n), _) => n.to_string(),
-            ScalarNode::Const(Literal::Float(x), _) => format!("{x:?}"),
+            ScalarNode::Const(literal, _) => literal_text(*literal),
             ScalarNode::Index(e) => format!("index({})", index_text(e, &statement.domain)),
             ScalarNode::Unary(op, x) => format!("{}({})", unary_name(*op), operand(x)),
             ScalarNode::Binary(op, x, y) => {

@@ -137,7 +137,9 @@ impl Combine<'_> {
         let turned = written_chain && fits(self.infer, &right, &left);
         let mut ok = true;
         for n in 0..fed {
-            let what = format!("output {} of the left feeds input {} of the right", n + 1, n + 1);
+            let (feeds, fed) = sides(written_chain);
+            let what =
+                format!("output {} of the {feeds} feeds input {} of the {fed}", n + 1, n + 1);
             ok &= self.connect(left.outputs[n], right.inputs[n], site, &what, turned);
         }
         let mut sig = left.grown(right.statements, right.visits);
@@ -236,7 +238,7 @@ impl Combine<'_> {
     #[cold]
     fn report_chain_arity(&mut self, left: &Sig, right: &Sig, site: Site, written_chain: bool) {
         let (gives, takes) = (left.outputs.len(), right.inputs.len());
-        let (feeds, fed) = if written_chain { ("left", "right") } else { ("right", "left") };
+        let (feeds, fed) = sides(written_chain);
         let message = format!(
             "the {feeds} gives {}, but the {fed} takes only {}",
             count(gives, "output"),
@@ -272,6 +274,11 @@ impl Combine<'_> {
         }
         diagnostic.with_fix(message, site.left.to(site.right), format!("{right} . {left}"))
     }
+}
+
+/// The sides of a chain that feeds and of what is fed, as written.
+fn sides(written_chain: bool) -> (&'static str, &'static str) {
+    if written_chain { ("left", "right") } else { ("right", "left") }
 }
 
 /// Whether chaining would fit, as far as arity and ranks tell; nothing is unified.

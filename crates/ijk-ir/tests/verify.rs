@@ -101,3 +101,66 @@ program (T[2], T[2]) -> T[2] where T: bool i32 i64 f32 f64 c64 c128
     let text = program("i{10}+[2*k-1]~[i/2]k").to_string();
     assert!(text.contains("for i{10} k: t2[(i/2), k]: T = (in0[i] + in1[2*k - 1])"), "{text}");
 }
+
+struct Random(u64);
+
+impl Random {
+    fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        choices[((self.0 >> 33) % choices.len() as u64) as usize]
+    }
+}
+
+/// Whatever pieces of programs are strung together: no panic; what is lowered passes the verifier;
+/// whatever the arguments, there is an instance or an error.
+#[test]
+fn random_pieces_are_answered() {
+    let mut random = Random(1);
+    let operands = [
+        "i", "ij", "ji", "ii", ".", "[i+j]", "[2*i-1]j", "i{3}", "j{n}", "[i/2]", "2", "0.5", "-1",
+        "@inf",
+    ];
+    let outers = [
+        "", "", "+", "*", "-", "/", ">", "<", "^", "$", "@abs ", "@argmax ", "@not ", "@index ",
+        "@f32 ", "@and ",
+    ];
+    let infix = ["+", "*", "-", "/", ">", "^", "$", " @lt ", " @and ", " @mod ", " @hypot "];
+    let outputs = ["i", "ij", "ji", ".", "[i+j]", "[i%2]", "ik{n}", "ii", "[3*i+j]", "[i-1]"];
+    let (mut lowered, mut fitted) = (0, 0);
+    for _ in 0..20_000 {
+        let mut parts: Vec<String> = Vec::new();
+        for _ in 0..random.pick(&["1", "2", "3"]).parse().unwrap() {
+            let a = random.pick(&operands);
+            let out = random.pick(&outputs);
+            let outer = random.pick(&outers);
+            parts.push(match random.pick(&["unary", "binary", "fused", "where", "I"]) {
+                "unary" => format!("{outer}{a}~{out}"),
+                "binary" => format!("{a}{}{}~{out}", random.pick(&infix), random.pick(&operands)),
+                "fused" => format!(
+                    "{}({a}{}{})~{out}",
+                    outer.trim(),
+                    random.pick(&infix),
+                    random.pick(&operands)
+                ),
+                "where" => format!(
+                    "@where({a},{},{})~{out}",
+                    random.pick(&operands),
+                    random.pick(&operands)
+                ),
+                _ => "I".into(),
+            });
+        }
+        let source = parts.join(random.pick(&[" . ", " & ", " | ", " << "]));
+        let Some(program) = compile_source(&source).program else { continue };
+        lowered += 1;
+        assert_eq!(verify(&program), Ok(()), "{source}\n{program}");
+        for (t, n) in [(DType::F32, 3u64), (DType::Bool, 0), (DType::I64, 2), (DType::C64, 1)] {
+            let shapes: Vec<Vec<u64>> = (program.inputs.iter())
+                .map(|id| vec![n; program.arrays[id.0 as usize].rank.unwrap_or(1) as usize])
+                .collect();
+            let arguments: Vec<(DType, &[u64])> = shapes.iter().map(|s| (t, &s[..])).collect();
+            fitted += usize::from(ijk_ir::instantiate(&program, &arguments).is_ok());
+        }
+    }
+    assert!(lowered > 1000 && fitted > 500, "{lowered} {fitted}");
+}

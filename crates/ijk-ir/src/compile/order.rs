@@ -204,7 +204,8 @@ fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<
     if name.len() > MAX_NAME {
         return None;
     }
-    let allowed = (name.chars().count() / 3).max(1);
+    let letters = name.chars().count();
+    let allowed = (letters / 3).max(1).min(letters.saturating_sub(1));
     let close =
         candidates.filter(|c| c.len().abs_diff(name.len()) <= 4 * allowed && c.len() <= MAX_NAME);
     let scored = close.map(|c| (edits(name, c), c)).filter(|(n, _)| *n <= allowed);
@@ -239,6 +240,6 @@ mod tests {
         assert_eq!(nearest("matmull", ["matmul", "softmax"].into_iter()), Some("matmul"));
         assert_eq!(nearest("mm", ["m", "a"].into_iter()), Some("m"));
         assert_eq!(nearest("ab", ["ba"].into_iter()), Some("ba"));
-        assert_eq!(nearest("x", ["softmax"].into_iter()), None);
+        assert_eq!(nearest("x", ["softmax", "a"].into_iter()), None);
     }
 }

@@ -1,12 +1,12 @@
 //! What is said of arguments that do not fit.
 
 use super::extents::{NamedExtent, Origin};
-use crate::core::{Access, ArrayId, Pin, Program, ScalarNode, Statement, TypeTerm};
-use crate::display::{binary_name, index_text, monoid_name, unary_name};
+use crate::core::{Access, ArrayId, Pin, Program, ScalarId, ScalarNode, Statement, TypeTerm};
+use crate::display::{binary_name, index_text, literal_text, monoid_name, unary_name};
 use crate::interval::Interval;
 use crate::text::quote;
 use ijk_syntax::{Diagnostic, Span};
-use ijk_types::{DType, Reducer};
+use ijk_types::{BinaryOp, DType, Literal, Reducer};
 
 /// `argument 2`, or `` the result of `ij*i~ij` `` where the array is no argument.
 fn array_text(program: &Program, id: ArrayId) -> String {
@@ -79,10 +79,13 @@ pub fn types_differ(program: &Program, a: (usize, DType), b: (usize, DType)) -> 
         b.0 + 1,
         b.1
     );
-    Diagnostic::error(input_span(program, b.0), message)
+    let diagnostic = Diagnostic::error(input_span(program, b.0), message)
         .with_label(format!("{}", b.1))
-        .with_related(input_span(program, a.0), format!("{}", a.1))
-        .with_hint("cast one of them, for example with `@f64`")
+        .with_related(input_span(program, a.0), format!("{}", a.1));
+    match a.1.is_complex() || b.1.is_complex() {
+        true => diagnostic,
+        false => diagnostic.with_hint(format!("cast one of them, for example with `@{}`", a.1)),
+    }
 }
 
 #[cold]
@@ -115,48 +118,57 @@ fn rejected_by(
         _ => None,
     };
     let mut types: Vec<Option<DType>> = Vec::new();
-    let mut found = None;
-    for node in &statement.value.nodes {
-        let of = |id: &crate::core::ScalarId| types[id.0 as usize];
-        let (known, rejects) = match node {
-            ScalarNode::Access(access) => {
-                (resolve(program.arrays[access.array.0 as usize].dtype), None)
-            }
-            ScalarNode::Const(literal, term) => {
-                let t = resolve(*term);
-                let fits = t.is_none_or(|t| crate::leaf::literal_types(*literal).contains(t));
-                (
-                    t,
-                    (!fits).then(|| {
-                        format!("a literal of the expression is no value of {t:?}").to_lowercase()
-                    }),
-                )
-            }
-            ScalarNode::Index(_) => (Some(DType::I64), None),
-            ScalarNode::Unary(op, x) => {
-                let bad = of(x).filter(|t| !op.accepts().contains(*t));
-                let text = bad.map(|_| format!("`{}` accepts {}", unary_name(*op), op.accepts()));
-                (of(x).map(|t| op.result().of(t)), text)
-            }
-            ScalarNode::Binary(op, x, y) => {
-                let operand = of(x).or(of(y));
-                let bad = operand.filter(|t| !op.accepts().contains(*t));
-                let text = bad.map(|_| format!("`{}` accepts {}", binary_name(*op), op.accepts()));
-                (operand.map(|t| op.result().of(t)), text)
-            }
-            ScalarNode::Select(_, x, y) => (of(x).or(of(y)), None),
+    for (n, node) in statement.value.nodes.iter().enumerate() {
+        let of = |id: &ScalarId| types[id.0 as usize];
+        let known = match node {
+            ScalarNode::Access(access) => resolve(program.arrays[access.array.0 as usize].dtype),
+            ScalarNode::Const(_, term) => resolve(*term),
+            ScalarNode::Index(_) => Some(DType::I64),
+            ScalarNode::Unary(op, x) => of(x).map(|t| op.result().of(t)),
+            ScalarNode::Binary(op, x, y) => of(x).or(of(y)).map(|t| op.result().of(t)),
+            ScalarNode::Select(_, x, y) => of(x).or(of(y)),
         };
+        if let Some(what) = rejection(&statement.value.nodes, n, &types, known) {
+            return Some((what, statement.span.into()));
+        }
         types.push(known);
-        found = found.or(rejects);
     }
-    let value = types.last().copied().flatten();
-    if let (Some(Reducer::Monoid(monoid)), Some(t)) = (statement.reduce, value)
-        && !monoid.op().accepts().contains(t)
-    {
-        let set = monoid.op().accepts();
-        found = found.or(Some(format!("`{}` accepts {set}", monoid_name(monoid))));
+    let Some(Reducer::Monoid(monoid)) = statement.reduce else { return None };
+    let set = monoid.op().accepts();
+    let value = types.last().copied().flatten()?;
+    let what = format!("`{}` accepts {set}", monoid_name(monoid));
+    (!set.contains(value)).then(|| (what, statement.span.into()))
+}
+
+/// Why a node cannot have operands of these types.
+fn rejection(
+    nodes: &[ScalarNode],
+    n: usize,
+    types: &[Option<DType>],
+    own: Option<DType>,
+) -> Option<String> {
+    let of = |id: &ScalarId| types[id.0 as usize];
+    match &nodes[n] {
+        ScalarNode::Const(literal, _) => {
+            let t = own.filter(|t| !crate::leaf::literal_types(*literal).contains(*t))?;
+            Some(format!("`{}` is no value of {t}", literal_text(*literal)))
+        }
+        ScalarNode::Unary(op, x) => {
+            of(x).filter(|t| !op.accepts().contains(*t))?;
+            Some(format!("`{}` accepts {}", unary_name(*op), op.accepts()))
+        }
+        ScalarNode::Binary(op, x, y) => {
+            let t = of(x).or(of(y))?;
+            if !op.accepts().contains(t) {
+                return Some(format!("`{}` accepts {}", binary_name(*op), op.accepts()));
+            }
+            let power = &nodes[y.0 as usize];
+            let negative = matches!(power, ScalarNode::Const(Literal::Integer(..0), _));
+            let rejected = *op == BinaryOp::Pow && t.is_integer() && negative;
+            rejected.then(|| "a negative power of an integer is no integer".to_string())
+        }
+        _ => None,
     }
-    found.map(|text| (text, statement.span.into()))
 }
 
 /// A letter with two extents.

@@ -39,7 +39,7 @@ pub fn kind(
         Some(_) => Some(None),
         None if dropped.is_empty() => Some(None),
         None => {
-            report_dropped(expr, shape, &dropped, source, sink);
+            report_dropped(expr, shape, letters, source, sink);
             None
         }
     }
@@ -105,21 +105,22 @@ fn list(letters: &[(&str, Use)]) -> String {
 fn report_dropped(
     expr: &ast::IndexExpr,
     shape: &Shape,
-    dropped: &[(&str, Use)],
+    letters: &Letters,
     source: &str,
     sink: &mut Sink,
 ) {
-    let noun = if dropped.len() == 1 { "letter" } else { "letters" };
-    let letters = list(dropped);
+    let dropped = &dropped(letters)[..];
+    let (is, them) = if dropped.len() == 1 { ("is", "it") } else { ("are", "them") };
     let body = body_text(shape, source);
     let output = slice(source, expr.output.span);
-    let offers = offers(shape, &body, output);
+    let used = letters.axes.iter().zip(&letters.uses).filter(|(_, uses)| uses.in_operand);
+    let all: String = used.map(|(axis, _)| axis.name.as_str()).collect();
+    let offers = offers(shape, &body, &all, output);
     let why = match (shape.outer, shape.inner) {
         (Some((function, _)), _) => format!("`{}` does not reduce", function.spelling()),
-        (None, Some(_)) => "which function folds them is not said".to_string(),
-        (None, None) => "nothing says how to fold them".to_string(),
+        (None, _) => format!("nothing says how to fold {them}"),
     };
-    let message = format!("{noun} {letters} dropped from the output: {why}");
+    let message = format!("{} {is} dropped from the output, but {why}", list(dropped));
     let mut diagnostic = Diagnostic::error(dropped[0].1.first, message).with_label("dropped");
     for (name, uses) in &dropped[1..] {
         diagnostic = diagnostic.with_related(uses.first, format!("`{name}` too"));
@@ -131,7 +132,7 @@ fn report_dropped(
 }
 
 /// The sentences and texts of expressions that might have been meant.
-fn offers(shape: &Shape, body: &str, output: &str) -> Vec<(&'static str, String)> {
+fn offers(shape: &Shape, body: &str, all: &str, output: &str) -> Vec<(&'static str, String)> {
     let fold = |symbol: &str| match (shape.outer, shape.inner) {
         (Some((outer, _)), None) => {
             let space = if outer.is_symbol() { "" } else { " " };
@@ -143,9 +144,8 @@ fn offers(shape: &Shape, body: &str, output: &str) -> Vec<(&'static str, String)
     let mut offers = Vec::new();
     match (shape.outer, shape.inner) {
         (Some((outer, _)), Some(_)) => {
-            let all = format!("{}({body})~ijk", outer.spelling());
-            offers
-                .push(("keep all letters and reduce after it, as in", format!("{all} . +ijk~ij")));
+            let map = format!("{}({body})~{all}", outer.spelling());
+            offers.push(("to sum afterwards", format!("{map} . +{all}~{output}")));
         }
         (_, Some((inner, _))) if inner.reduces() && inner.spelling() != "+" => {
             offers.push(("to sum", fold("+")));
