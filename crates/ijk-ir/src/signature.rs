@@ -82,6 +82,13 @@ pub fn term_text(term: TypeTerm) -> String {
     }
 }
 
+/// As signatures write it: `T`, `real(T)`, `i64`.
+impl fmt::Display for TypeTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&term_text(*self))
+    }
+}
+
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ranks = self.rank_names();
