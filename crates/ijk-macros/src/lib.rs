@@ -1,1 +1,40 @@
-//! Macros.
+//! The `i!` family of procedural macros: programs checked and lowered at compile time.
+//!
+//! A macro's input becomes abstract tokens ([`tokens`]), which the one grammar parses; `ijk-ir`
+//! checks and lowers the tree; what is wrong becomes compile errors on the tokens concerned
+//! ([`complain`]). The lowered program is embedded as bytes, planned and run by `ijk` at run time;
+//! for small domains the macro writes loops in line ([`small`]).
+
+mod complain;
+mod expand;
+mod input;
+mod names;
+mod ops;
+mod small;
+mod tokens;
+mod types;
+
+use expand::Form;
+use proc_macro::TokenStream;
+
+/// A program in i as a function of references to ndarray's arrays and views, which gives owned
+/// arrays, several as a tuple. It panics where extents do not fit, with the program quoted.
+///
+/// Documented at its re-export in `ijk`.
+#[proc_macro]
+pub fn i(input: TokenStream) -> TokenStream {
+    expand::expand(input.into(), Form::Panics).into()
+}
+
+/// Like [`i!`](macro@i), but the function gives a `Result` with `ijk::Error`.
+#[proc_macro]
+pub fn try_i(input: TokenStream) -> TokenStream {
+    expand::expand(input.into(), Form::Tries).into()
+}
+
+/// Like [`i!`](macro@i), but the function writes its results into further arguments, mutable
+/// references to arrays of the results' shapes, which come last.
+#[proc_macro]
+pub fn into_i(input: TokenStream) -> TokenStream {
+    expand::expand(input.into(), Form::Writes).into()
+}

@@ -1,0 +1,200 @@
+//! From a macro's input to a function.
+
+use crate::complain::{complain, error};
+use crate::input::{Input, Item, Source, place, string};
+use crate::names;
+use crate::small::{self, Small};
+use crate::tokens::Tokens;
+use crate::types::Types;
+use ijk_ir::core::Program;
+use ijk_syntax::{Diagnostic, Severity};
+use proc_macro2::{Literal, Span, TokenStream};
+use quote::quote;
+use std::path::Path;
+
+/// Which of the macros it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `i!`.
+    Panics,
+    /// `try_i!`.
+    Tries,
+    /// `into_i!`.
+    Writes,
+}
+
+/// A checked program, and statements that report warnings or have the compiler watch a file.
+struct Checked {
+    program: Program,
+    extra: TokenStream,
+}
+
+/// The macro's output: an expression, or an item.
+pub fn expand(input: TokenStream, form: Form) -> TokenStream {
+    let Input { item, program } = Input::new(input);
+    let checked = match program {
+        Source::Tokens(tokens) => check_tokens(tokens),
+        Source::File(path) => check_file(&path),
+    };
+    match (checked, item) {
+        (Ok(checked), Some(item)) => declare(&checked, &item, form),
+        (Ok(checked), None) => function_value(&checked, form),
+        (Err(errors), Some(_)) => errors,
+        (Err(errors), None) => quote!({ #errors }),
+    }
+}
+
+fn check_tokens(stream: TokenStream) -> Result<Checked, TokenStream> {
+    let tokens = Tokens::new(stream);
+    let (tree, mut diagnostics) = ijk_syntax::parse_tokens(&tokens.source, &tokens.tokens);
+    let mut program = None;
+    if !has_errors(&diagnostics) {
+        let compiled = ijk_ir::compile(&tree, &tokens.source);
+        diagnostics.extend(compiled.diagnostics);
+        program = compiled.program;
+    }
+    let call_site = (Span::call_site(), Span::call_site());
+    let report =
+        |d: &Diagnostic| complain(d, &tokens.source, tokens.rust(d.span).unwrap_or(call_site));
+    let wrong = has_errors(&diagnostics);
+    let reported = diagnostics.iter().filter(|d| !wrong || d.severity == Severity::Error);
+    let extra: TokenStream = reported.map(report).map(|code| quote!(#code;)).collect();
+    match program.filter(|_| !wrong) {
+        Some(program) => Ok(Checked { program, extra }),
+        None => Err(extra),
+    }
+}
+
+fn check_file(path: &Literal) -> Result<Checked, TokenStream> {
+    let fail = |text: String| {
+        let error = error(&text, place(path));
+        quote!(#error;)
+    };
+    let name =
+        string(path).ok_or_else(|| fail("the path must be a string without escapes".into()))?;
+    let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let full = Path::new(&root).join(&name);
+    let source = std::fs::read_to_string(&full).map_err(|e| {
+        fail(format!("{name} can't be read: {e} (paths start from the crate's root)"))
+    })?;
+    let compiled = ijk_ir::compile_source(&source);
+    match compiled.program {
+        Some(program) => {
+            let full = full.to_string_lossy().into_owned();
+            let extra = quote!(
+                const _: &::core::primitive::str = ::core::include_str!(#full);
+            );
+            Ok(Checked { program, extra })
+        }
+        None => Err(fail(ijk_syntax::render(&source, &name, &compiled.diagnostics, false))),
+    }
+}
+
+fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|d| d.severity == Severity::Error)
+}
+
+/// A block whose value is the function.
+fn function_value(checked: &Checked, form: Form) -> TokenStream {
+    let extra = &checked.extra;
+    let name = quote!(ijk_function);
+    let function = function(&checked.program, &name, form);
+    let lints = lints();
+    quote!({ #extra #lints #function #name })
+}
+
+/// The function as an item.
+fn declare(checked: &Checked, item: &Item, form: Form) -> TokenStream {
+    let (extra, name) = (&checked.extra, &item.name);
+    let (attributes, visibility, lints) = (&item.attributes, &item.visibility, lints());
+    let function = function(&checked.program, &quote!(#name), form);
+    quote!(#extra #attributes #lints #visibility #function)
+}
+
+/// The function's code is nobody's to lint; a panic is its caller's.
+fn lints() -> TokenStream {
+    quote! {
+        #[allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
+        #[track_caller]
+    }
+}
+
+fn function(program: &Program, name: &TokenStream, form: Form) -> TokenStream {
+    let types = Types::new(program);
+    let small = Small::new(program, &types, form);
+    let (generics, conditions) = (types.generics(), types.conditions(small.real()));
+    let (parameters, result) = (parameters(&types, form), result(&types, form));
+    let recipe = recipe(program);
+    let (loops, engine) = (small.code(), engine(&types, form));
+    quote! {
+        fn #name #generics (#parameters) #result #conditions {
+            static RECIPE: ::ijk::__private::Recipe = ::ijk::__private::Recipe::new(#recipe);
+            #loops
+            #engine
+        }
+    }
+}
+
+fn recipe(program: &Program) -> Literal {
+    // Encoding fails only where memory runs out.
+    Literal::byte_string(&postcard::to_allocvec(program).unwrap_or_default())
+}
+
+fn parameters(types: &Types, form: Form) -> TokenStream {
+    let signature = types.signature();
+    let inputs = signature.inputs.iter().enumerate().map(|(n, port)| {
+        let (name, array) = (names::argument(n), types.array("ArrayRef", port));
+        quote!(#name: &#array)
+    });
+    let outputs = signature.outputs.iter().enumerate().map(|(n, port)| {
+        let (name, array) = (names::place(n), types.array("ArrayRef", port));
+        quote!(#name: &mut #array)
+    });
+    let written = outputs.filter(|_| form == Form::Writes);
+    let all = inputs.chain(written);
+    quote!(#(#all),*)
+}
+
+fn result(types: &Types, form: Form) -> TokenStream {
+    let arrays = types.signature().outputs.iter().map(|port| types.array("Array", port));
+    let arrays = small::tuple(arrays.collect());
+    match form {
+        Form::Panics => quote!(-> #arrays),
+        Form::Tries => quote!(-> ::core::result::Result<#arrays, ::ijk::Error>),
+        Form::Writes => TokenStream::new(),
+    }
+}
+
+/// The call to the engine.
+fn engine(types: &Types, form: Form) -> TokenStream {
+    let signature = types.signature();
+    let arguments = (0..signature.inputs.len()).map(names::argument);
+    let inputs = quote!(&[#(::ijk::__private::TensorView::from_array(#arguments)),*]);
+    if form == Form::Writes {
+        let places = (0..signature.outputs.len()).map(names::place);
+        let outputs = quote!(&mut [#(::ijk::__private::TensorViewMut::from_array(#places)),*]);
+        return quote! {
+            if let ::core::result::Result::Err(error) = RECIPE.call(#inputs, #outputs) {
+                ::ijk::__private::fail(error)
+            }
+        };
+    }
+    let takes = signature.outputs.iter().map(|_| quote!(::ijk::__private::take(&mut results)?));
+    let takes = small::tuple(takes.collect());
+    let value = match form {
+        Form::Tries => quote!(computed),
+        _ => quote! {
+            match computed {
+                ::core::result::Result::Ok(arrays) => arrays,
+                ::core::result::Result::Err(error) => ::ijk::__private::fail(error),
+            }
+        },
+    };
+    quote! {
+        let computed = (|| {
+            let mut results = RECIPE.apply(#inputs)?.into_iter();
+            ::core::result::Result::Ok::<_, ::ijk::Error>(#takes)
+        })();
+        #value
+    }
+}

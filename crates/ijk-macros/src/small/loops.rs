@@ -1,0 +1,439 @@
+//! Writing the loops.
+
+use super::fuse::Plan;
+use super::shape::{kept, reduced, sources};
+use super::{SMALL_DOMAIN, tuple};
+use crate::expand::Form;
+use crate::names;
+use crate::ops::{self, Code};
+use crate::types::{MOST_AXES, Types};
+use ijk_ir::core::{Access, ArrayId, AxisId, Init, Pin, ScalarId, ScalarNode, Statement};
+use ijk_types::{Monoid, Reducer};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use std::collections::BTreeMap;
+
+/// Writes the code for small domains.
+pub struct Writer<'p> {
+    plan: &'p Plan<'p>,
+    types: &'p Types<'p>,
+    form: Form,
+    /// Values and constants named so far.
+    values: usize,
+    /// Code before a statement's loops.
+    constants: TokenStream,
+}
+
+impl<'p> Writer<'p> {
+    /// For a planned program.
+    pub fn new(plan: &'p Plan<'p>, types: &'p Types<'p>, form: Form) -> Self {
+        Self { plan, types, form, values: 0, constants: TokenStream::new() }
+    }
+
+    /// A block that returns from the function, or is left for what follows.
+    pub fn code(mut self) -> TokenStream {
+        let checks = self.checks();
+        let inputs: TokenStream = self.accessed().map(|(n, id)| self.input(n, id)).collect();
+        let written: Vec<_> = self.plan.written().collect();
+        let loops: TokenStream = written.iter().map(|(n, s)| self.statement(*n, s)).collect();
+        let result = self.result();
+        quote!('ijk_small: { #checks #inputs #loops #result })
+    }
+
+    /// The inputs that statements access, with their positions.
+    fn accessed(&self) -> impl Iterator<Item = (usize, ArrayId)> + use<'p> {
+        let program = self.plan.program;
+        let accessed = |id: &ArrayId| {
+            let nodes = program.statements.iter().flat_map(|s| &s.value.nodes);
+            nodes.into_iter().any(|n| matches!(n, ScalarNode::Access(a) if a.array == *id))
+        };
+        program.inputs.iter().copied().enumerate().filter(move |(_, id)| accessed(id))
+    }
+
+    fn element(&self, array: ArrayId) -> TokenStream {
+        self.types.term(self.plan.program.arrays[array.0 as usize].dtype)
+    }
+}
+
+/// Extents and sizes.
+impl Writer<'_> {
+    /// Leaves the block unless types, ranks, extents and sizes are as the loops have them.
+    fn checks(&self) -> TokenStream {
+        let types = self.types.loose().map(|(of, set)| {
+            let set = set.iter().map(ops::dtype);
+            let dtype = quote!(<#of as ::ijk::__private::Element>::DTYPE);
+            leave_if(&quote!(!::core::matches!(#dtype, #(#set)|*)))
+        });
+        let mut checks: TokenStream = types.collect();
+        checks.extend(self.ranks());
+        let mut named = BTreeMap::new();
+        for (n, statement) in self.plan.program.statements.iter().enumerate() {
+            checks.extend(self.extents(n, statement, &mut named));
+            let domain = (0..statement.domain.len() as u32).map(|a| names::extent(n, AxisId(a)));
+            checks.extend(leave_if_large(domain));
+            if kept(statement).len() < statement.out_index.len() {
+                checks.extend(leave_if_large(shape(n, statement).into_iter()));
+            }
+        }
+        checks.extend(self.places());
+        checks
+    }
+
+    /// Ranks that the dimension types do not tell.
+    fn ranks(&self) -> TokenStream {
+        let program = self.plan.program;
+        let checks = program.inputs.iter().enumerate().filter_map(|(n, id)| {
+            let rank =
+                program.arrays[id.0 as usize].rank.filter(|rank| *rank > MOST_AXES)? as usize;
+            let argument = names::argument(n);
+            Some(leave_if(&quote!(#argument.ndim() != #rank)))
+        });
+        checks.collect()
+    }
+
+    fn extents(
+        &self,
+        n: usize,
+        statement: &Statement,
+        named: &mut BTreeMap<u32, Ident>,
+    ) -> TokenStream {
+        let mut code = TokenStream::new();
+        for (axis, of) in statement.domain.iter().enumerate() {
+            let extent = names::extent(n, AxisId(axis as u32));
+            let mut sources = sources(self.plan.program, statement, axis).into_iter();
+            let first = sources.next().unwrap_or(quote!(1));
+            code.extend(quote!(let #extent: ::core::primitive::usize = #first;));
+            code.extend(sources.map(|other| leave_if(&quote!(#extent != #other))));
+            for pin in &of.pins {
+                let Pin::Name(name, _) = pin else { continue };
+                let first = named.entry(*name).or_insert_with(|| extent.clone());
+                code.extend(leave_if(&quote!(#extent != #first)));
+            }
+        }
+        code
+    }
+
+    /// Whether the places for results have their shapes.
+    fn places(&self) -> TokenStream {
+        let outputs = self.plan.program.outputs.iter().enumerate();
+        let checks = outputs.filter(|_| self.form == Form::Writes).map(|(n, id)| {
+            let (place, shape) = (names::place(n), self.output_shape(*id));
+            leave_if(&quote!(*#place.shape() != [#(#shape),*]))
+        });
+        checks.collect()
+    }
+
+    fn output_shape(&self, array: ArrayId) -> Vec<Ident> {
+        let statements = self.plan.program.statements.iter().enumerate();
+        let definer = statements.into_iter().find(|(_, s)| s.out == array);
+        definer.map_or(Vec::new(), |(n, s)| shape(n, s))
+    }
+}
+
+/// The extents of a statement's result.
+fn shape(n: usize, statement: &Statement) -> Vec<Ident> {
+    let axes = statement.out_index.iter().filter_map(|e| e.as_axis());
+    axes.map(|axis| names::extent(n, axis)).collect()
+}
+
+fn leave_if(condition: &TokenStream) -> TokenStream {
+    quote!(if #condition { break 'ijk_small; })
+}
+
+fn leave_if_large(extents: impl Iterator<Item = Ident>) -> TokenStream {
+    let size = product(extents);
+    leave_if(&quote!(#size > #SMALL_DOMAIN))
+}
+
+/// The product of extents; large where it overflows, but for a factor of 0 after the overflow.
+fn product(mut extents: impl Iterator<Item = Ident>) -> TokenStream {
+    match extents.next() {
+        None => quote!(1usize),
+        Some(first) => quote!(#first #(.saturating_mul(#extents))*),
+    }
+}
+
+/// Arrays.
+impl Writer<'_> {
+    /// An input's elements in C order: its own, or a copy.
+    fn input(&self, position: usize, array: ArrayId) -> TokenStream {
+        let (argument, element) = (names::argument(position), self.element(array));
+        let (memory, elements) = (names::memory(array), names::elements(array));
+        quote! {
+            let mut #memory;
+            let #elements: &[#element] = match #argument.as_slice() {
+                ::core::option::Option::Some(elements) => elements,
+                ::core::option::Option::None => {
+                    if #argument.len() > #SMALL_DOMAIN {
+                        break 'ijk_small;
+                    }
+                    #memory = [<#element as ::core::default::Default>::default(); #SMALL_DOMAIN];
+                    for (to, from) in #memory.iter_mut().zip(#argument.iter()) {
+                        *to = *from;
+                    }
+                    &#memory
+                }
+            };
+        }
+    }
+
+    /// Whether an array's memory is handed out.
+    fn is_result(&self, array: ArrayId) -> bool {
+        self.form != Form::Writes && self.plan.program.outputs.contains(&array)
+    }
+
+    /// A statement's loops, into memory of its own.
+    fn statement(&mut self, n: usize, statement: &Statement) -> TokenStream {
+        let element = self.element(statement.out);
+        let (memory, elements) = (names::memory(statement.out), names::elements(statement.out));
+        let size = product(shape(n, statement).into_iter());
+        let covered = kept(statement).len() == statement.out_index.len();
+        let heap = self.is_result(statement.out);
+        let start = match statement.init {
+            Init::Identity(monoid) => ops::identity(monoid, &element),
+            _ => quote!(<#element as ::core::default::Default>::default()),
+        };
+        let create = match (heap, covered) {
+            (true, true) => quote!(::std::vec::Vec::<#element>::with_capacity(#size)),
+            (true, false) => quote!(::std::vec![#start; #size]),
+            (false, _) => quote!([#start; #SMALL_DOMAIN]),
+        };
+        let (body, value) = self.element_value(n, statement, &element);
+        let store = match (heap, covered) {
+            (true, true) => quote!(#memory.push(#value);),
+            (false, true) => quote!(#memory[at] = #value; at += 1;),
+            (_, false) => {
+                let offset = offset(n, statement.out_index.iter().filter_map(|e| e.as_axis()));
+                quote!(#memory[#offset] = #value;)
+            }
+        };
+        let nest = nest(n, &kept(statement), quote!(#body #store));
+        let constants = std::mem::take(&mut self.constants);
+        quote! {
+            #constants
+            let mut #memory = #create;
+            let mut at = 0usize;
+            #nest
+            let #elements: &[#element] = &#memory;
+        }
+    }
+
+    fn result(&self) -> TokenStream {
+        let outputs = &self.plan.program.outputs;
+        if self.form == Form::Writes {
+            let writes = outputs.iter().enumerate().map(|(n, id)| {
+                let (place, elements) = (names::place(n), names::elements(*id));
+                quote!(for (to, from) in #place.iter_mut().zip(#elements) { *to = *from; })
+            });
+            return quote!(#(#writes)* return;);
+        }
+        let arrays = outputs.iter().enumerate().map(|(n, id)| {
+            let again = outputs[n + 1..].contains(id);
+            self.array(*id, again)
+        });
+        let arrays = tuple(arrays.collect());
+        match self.form {
+            Form::Tries => quote!(return ::core::result::Result::Ok(#arrays);),
+            _ => quote!(return #arrays;),
+        }
+    }
+
+    /// The memory of a result as an array.
+    fn array(&self, id: ArrayId, again: bool) -> TokenStream {
+        let (memory, shape) = (names::memory(id), self.output_shape(id));
+        let memory = if again { quote!(#memory.clone()) } else { quote!(#memory) };
+        let dimension = match shape.len() as u32 {
+            rank if rank <= MOST_AXES => {
+                let name = format_ident!("Ix{rank}");
+                quote!(::ijk::ndarray::#name(#(#shape),*))
+            }
+            _ => quote!(::ijk::ndarray::IxDyn(&[#(#shape),*])),
+        };
+        quote! {
+            match ::ijk::ndarray::Array::from_shape_vec(#dimension, #memory) {
+                ::core::result::Result::Ok(array) => array,
+                ::core::result::Result::Err(_) => break 'ijk_small,
+            }
+        }
+    }
+}
+
+/// Loops over axes, the first outermost.
+fn nest(n: usize, axes: &[AxisId], body: TokenStream) -> TokenStream {
+    axes.iter().rev().fold(body, |body, &axis| {
+        let (index, extent) = (names::index(axis), names::extent(n, axis));
+        quote!(for #index in 0..#extent { #body })
+    })
+}
+
+/// The offset of an element in C order, by the axes of its index.
+fn offset(n: usize, axes: impl Iterator<Item = AxisId>) -> TokenStream {
+    let terms: Vec<_> = axes.map(|axis| (names::index(axis), names::extent(n, axis))).collect();
+    horner(terms.iter().map(|(x, n)| (quote!(#x), n.clone())))
+}
+
+fn horner(terms: impl Iterator<Item = (TokenStream, Ident)>) -> TokenStream {
+    terms.fold(TokenStream::new(), |sum, (index, extent)| {
+        if sum.is_empty() { index } else { quote!((#sum) * #extent + #index) }
+    })
+}
+
+/// Values.
+impl Writer<'_> {
+    /// Code for the value of an element of a statement's result, and the value.
+    fn element_value(
+        &mut self,
+        n: usize,
+        statement: &Statement,
+        element: &TokenStream,
+    ) -> (TokenStream, TokenStream) {
+        let indices: Vec<_> = (0..statement.domain.len() as u32)
+            .map(|axis| names::index(AxisId(axis)))
+            .map(|index| quote!(#index))
+            .collect();
+        let mut body = TokenStream::new();
+        let value = self.value(n, &indices, &mut body);
+        match statement.reduce {
+            None => (body, quote!(#value)),
+            Some(Reducer::Monoid(monoid)) => {
+                reduction(n, statement, monoid, element, &body, &value)
+            }
+            Some(Reducer::ArgMax) => position(n, statement, "beats_max", &body, &value),
+            Some(Reducer::ArgMin) => position(n, statement, "beats_min", &body, &value),
+        }
+    }
+
+    /// Writes a statement's value at a point, given its indices.
+    fn value(&mut self, n: usize, indices: &[TokenStream], body: &mut TokenStream) -> Ident {
+        let plan = self.plan;
+        let statement = &plan.program.statements[n];
+        let mut values: Vec<Ident> = Vec::new();
+        for node in &statement.value.nodes {
+            let value = self.node(n, node, indices, &values, body);
+            values.push(value);
+        }
+        values.pop().unwrap_or_else(|| format_ident!("ijk_no_value"))
+    }
+
+    fn node(
+        &mut self,
+        n: usize,
+        node: &ScalarNode,
+        indices: &[TokenStream],
+        values: &[Ident],
+        body: &mut TokenStream,
+    ) -> Ident {
+        let value = |id: &ScalarId| &values[id.0 as usize];
+        let code = match node {
+            ScalarNode::Access(access) => return self.access(n, access, indices, body),
+            ScalarNode::Const(literal, term) => {
+                let literal = ops::literal(*literal, &self.types.term(*term));
+                let name = self.fresh();
+                self.constants.extend(bind(&name, Code { code: literal, fallible: true }));
+                return name;
+            }
+            ScalarNode::Index(e) => {
+                let axis = e.as_axis().map_or(0, |axis| axis.0 as usize);
+                let index = &indices[axis];
+                Code { code: quote!((#index) as ::core::primitive::i64), fallible: false }
+            }
+            ScalarNode::Unary(op, x) => ops::unary(*op, value(x)),
+            ScalarNode::Binary(op, x, y) => ops::binary(*op, value(x), value(y)),
+            ScalarNode::Select(c, x, y) => {
+                let (c, x, y) = (value(c), value(x), value(y));
+                Code { code: quote!(if #c { #x } else { #y }), fallible: false }
+            }
+        };
+        let name = self.fresh();
+        body.extend(bind(&name, code));
+        name
+    }
+
+    /// An element of an array, or the value of the statement that is evaluated here.
+    fn access(
+        &mut self,
+        n: usize,
+        access: &Access,
+        indices: &[TokenStream],
+        body: &mut TokenStream,
+    ) -> Ident {
+        let axes: Vec<_> = access.index.iter().filter_map(|e| e.as_axis()).collect();
+        if let Some(fused) = self.plan.fused(access.array) {
+            let statement = &self.plan.program.statements[fused];
+            let mut inner = vec![quote!(0usize); statement.domain.len()];
+            for (position, axis) in statement.out_index.iter().zip(&axes) {
+                if let Some(own) = position.as_axis() {
+                    inner[own.0 as usize] = indices[axis.0 as usize].clone();
+                }
+            }
+            return self.value(fused, &inner, body);
+        }
+        let terms = axes.iter().map(|a| (indices[a.0 as usize].clone(), names::extent(n, *a)));
+        let offset = if axes.is_empty() { quote!(0) } else { horner(terms) };
+        let (name, elements) = (self.fresh(), names::elements(access.array));
+        body.extend(quote!(let #name = #elements[#offset];));
+        name
+    }
+
+    fn fresh(&mut self) -> Ident {
+        self.values += 1;
+        format_ident!("ijk_v{}", self.values)
+    }
+}
+
+fn bind(name: &Ident, Code { code, fallible }: Code) -> TokenStream {
+    match fallible {
+        false => quote!(let #name = #code;),
+        true => quote! {
+            let #name = match #code {
+                ::core::result::Result::Ok(value) => value,
+                ::core::result::Result::Err(_) => break 'ijk_small,
+            };
+        },
+    }
+}
+
+/// Combines values over the reduced axes.
+fn reduction(
+    n: usize,
+    statement: &Statement,
+    monoid: Monoid,
+    element: &TokenStream,
+    body: &TokenStream,
+    value: &Ident,
+) -> (TokenStream, TokenStream) {
+    let (total, start) = (format_ident!("ijk_total"), ops::identity(monoid, element));
+    let combine = ops::binary(monoid.op(), &total, value).code;
+    let nest = nest(n, &reduced(statement), quote!(#body #total = #combine;));
+    (quote!(let mut #total = #start; #nest), quote!(#total))
+}
+
+/// Finds the position of the best value along the one reduced axis.
+fn position(
+    n: usize,
+    statement: &Statement,
+    beats: &str,
+    body: &TokenStream,
+    value: &Ident,
+) -> (TokenStream, TokenStream) {
+    let Some(&axis) = reduced(statement).first() else {
+        return (TokenStream::new(), quote!(0));
+    };
+    let (index, extent, beats) =
+        (names::index(axis), names::extent(n, axis), format_ident!("{beats}"));
+    let code = quote! {
+        if #extent == 0 {
+            break 'ijk_small;
+        }
+        let mut ijk_best = ::core::default::Default::default();
+        let mut ijk_at: ::core::primitive::i64 = 0;
+        for #index in 0..#extent {
+            #body
+            if #index == 0 || ::ijk::__private::Ordered::#beats(#value, ijk_best) {
+                ijk_best = #value;
+                ijk_at = #index as ::core::primitive::i64;
+            }
+        }
+    };
+    (code, quote!(ijk_at))
+}
