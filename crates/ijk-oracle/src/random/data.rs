@@ -57,6 +57,13 @@ impl Layout {
         layout
     }
 
+    /// A random layout for a result: no two elements are one.
+    pub fn random_apart(rng: &mut Rng, rank: usize) -> Self {
+        let mut layout = Self::random(rng, rank);
+        layout.steps.iter_mut().filter(|step| **step == 0).for_each(|step| *step = 1);
+        layout
+    }
+
     /// Lays elements out.
     pub fn lay_out(&self, value: &Value) -> Strided {
         let rank = value.shape.len();
@@ -70,10 +77,10 @@ impl Layout {
             }
             size *= room;
         }
-        let mut strided = Strided { memory: Vec::new(), offset, strides };
-        let empty = value.data.is_empty();
-        strided.offset = if empty { 0 } else { offset };
-        strided.memory = vec![odd(value.dtype); if empty { 0 } else { size }];
+        if value.data.is_empty() {
+            return Strided { memory: Vec::new(), offset: 0, strides: vec![0; rank] };
+        }
+        let mut strided = Strided { memory: vec![odd(value.dtype); size], offset, strides };
         strided.fill(value);
         strided
     }

@@ -7,10 +7,12 @@ mod component;
 mod data;
 mod expression;
 mod idioms;
+mod memory;
 mod print;
 mod rng;
 
 pub use data::{Flavour, Input, Layout, Strided};
+pub use memory::{Placed, View, ViewMut};
 pub use print::print;
 pub use rng::Rng;
 

@@ -231,7 +231,11 @@ fn product(value: f64, x: Real, y: Real, p: &Precision) -> Real {
     // A product of tiny numbers may lose more than the residual can show.
     let vanishing = value.abs() < 1e-280 && x.value != 0.0 && y.value != 0.0;
     let residual = if vanishing { 1.0 } else { x.value.mul_add(y.value, -value) };
-    p.basic(value, error, residual)
+    match p.basic(value, error, residual) {
+        // Fused with an addition a product need not overflow.
+        product if product.value.is_infinite() => ANYTHING,
+        product => product,
+    }
 }
 
 fn quotient(value: f64, x: Real, y: Real, p: &Precision) -> Real {

@@ -1,0 +1,169 @@
+//! Arguments and results in memory of any layout, as views that an engine takes.
+
+use super::{Input, Layout};
+use crate::Value;
+use ijk_tensor::{TensorView, TensorViewMut};
+use ijk_types::{C64, C128, DType, Element, Scalar};
+use ndarray::{ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder};
+
+/// An array with the memory it lies in.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    memory: Memory,
+    shape: Vec<usize>,
+    /// Places between neighbours, without sign.
+    steps: Vec<usize>,
+    /// Axes that run backwards.
+    reversed: Vec<usize>,
+}
+
+macro_rules! by_type {
+    ($($variant:ident $element:ty;)*) => {
+        #[derive(Clone, Debug)]
+        enum Memory { $($variant(Vec<$element>),)* }
+
+        /// A view of a [`Placed`] array.
+        #[derive(Debug)]
+        #[allow(missing_docs)]
+        pub enum View<'a> { $($variant(ArrayViewD<'a, $element>),)* }
+
+        /// A mutable view of a [`Placed`] array.
+        #[derive(Debug)]
+        #[allow(missing_docs)]
+        pub enum ViewMut<'a> { $($variant(ArrayViewMutD<'a, $element>),)* }
+
+        impl Memory {
+            fn of(dtype: DType, elements: &[Scalar]) -> Self {
+                match dtype { $(DType::$variant => Self::$variant(typed(elements)),)* }
+            }
+
+            fn scalars(&self) -> Vec<Scalar> {
+                match self { $(Self::$variant(x) => x.iter().map(|x| x.into_scalar()).collect(),)* }
+            }
+
+            fn dtype(&self) -> DType {
+                match self { $(Self::$variant(_) => DType::$variant,)* }
+            }
+        }
+
+        impl Placed {
+            /// A view of the array.
+            pub fn view(&self) -> View<'_> {
+                match &self.memory { $(Memory::$variant(x) => View::$variant(self.view_of(x)),)* }
+            }
+
+            /// A mutable view of the array, of which no two elements are one.
+            pub fn view_mut(&mut self) -> ViewMut<'_> {
+                let Self { memory, shape, steps, reversed } = self;
+                match memory {
+                    $(Memory::$variant(x) => ViewMut::$variant(view_mut(x, shape, steps, reversed)),)*
+                }
+            }
+        }
+
+        impl View<'_> {
+            /// What the engine takes.
+            pub fn tensor(&self) -> TensorView<'_> {
+                match self { $(Self::$variant(view) => TensorView::from_array(view),)* }
+            }
+        }
+
+        impl ViewMut<'_> {
+            /// What the engine takes.
+            pub fn tensor(&mut self) -> TensorViewMut<'_> {
+                match self { $(Self::$variant(view) => TensorViewMut::from_array(view),)* }
+            }
+        }
+    };
+}
+
+by_type! {
+    Bool bool;
+    I32 i32;
+    I64 i64;
+    F32 f32;
+    F64 f64;
+    C64 C64;
+    C128 C128;
+}
+
+fn typed<T: Element>(elements: &[Scalar]) -> Vec<T> {
+    elements.iter().map(|&x| T::from_scalar(x).expect("of the array's type")).collect()
+}
+
+fn view_mut<'a, T>(
+    memory: &'a mut [T],
+    shape: &[usize],
+    steps: &[usize],
+    reversed: &[usize],
+) -> ArrayViewMutD<'a, T> {
+    let shape = IxDyn(shape).strides(IxDyn(steps));
+    let mut view = ArrayViewMutD::from_shape(shape, memory).expect("elements apart");
+    reversed.iter().for_each(|&axis| view.invert_axis(Axis(axis)));
+    view
+}
+
+impl Placed {
+    /// An argument where its layout puts it.
+    pub fn input(input: &Input) -> Self {
+        Self::value(&input.value, &input.layout)
+    }
+
+    /// An array where a layout puts it, with foreign elements between its own.
+    pub fn value(value: &Value, layout: &Layout) -> Self {
+        let strided = layout.lay_out(value);
+        let strides = strided.strides.iter();
+        Self {
+            memory: Memory::of(value.dtype, &strided.memory),
+            shape: value.shape.clone(),
+            steps: strides.clone().map(|s| s.unsigned_abs()).collect(),
+            reversed: strides.enumerate().filter(|(_, s)| **s < 0).map(|(axis, _)| axis).collect(),
+        }
+    }
+
+    /// The elements.
+    pub fn to_value(&self) -> Value {
+        let dtype = self.memory.dtype();
+        let data = self.view().tensor().iter_scalars().collect();
+        Value { dtype, shape: self.shape.clone(), data }
+    }
+
+    /// All memory, foreign elements included.
+    pub fn all_memory(&self) -> Vec<Scalar> {
+        self.memory.scalars()
+    }
+
+    fn view_of<'a, T>(&self, memory: &'a [T]) -> ArrayViewD<'a, T> {
+        let shape = IxDyn(&self.shape).strides(IxDyn(&self.steps));
+        let mut view = ArrayViewD::from_shape(shape, memory).expect("elements in bounds");
+        self.reversed.iter().for_each(|&axis| view.invert_axis(Axis(axis)));
+        view
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Case, Rng};
+
+    #[test]
+    fn placed_arrays_keep_their_elements() {
+        for seed in 0..100 {
+            for input in Case::random(seed).inputs {
+                assert!(Placed::input(&input).to_value().same(&input.value));
+            }
+        }
+    }
+
+    #[test]
+    fn results_can_be_written_in_place() {
+        let mut rng = Rng::new(1);
+        for _ in 0..100 {
+            let shape = vec![rng.below(4), rng.below(4), rng.below(4)];
+            let value = Value::full(DType::I32, &shape, Scalar::I32(1));
+            let mut placed = Placed::value(&value, &Layout::random_apart(&mut rng, 3));
+            placed.view_mut().tensor();
+            assert!(placed.to_value().same(&value));
+        }
+    }
+}
