@@ -40,14 +40,12 @@ fn run(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value
 
 #[test]
 fn the_engine_keeps_the_meaning() {
-    let number = |name: &str, or: u64| std::env::var(name).map_or(or, |n| n.parse().expect("a number"));
+    let number =
+        |name: &str, or: u64| std::env::var(name).map_or(or, |n| n.parse().expect("a number"));
     let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 500));
     let engines = [1, 2, 3].map(|threads| Engine::builder().threads(threads).build());
     let mut failures = 0;
     for seed in first..first + count {
-        if std::env::var("V").is_ok() {
-            eprintln!("{seed}");
-        }
         let case = Case::random(seed);
         let [mut one, mut two, mut three] =
             engines.each_ref().map(|engine| |l: &Lowered, i: &[Input]| run(engine, l, i));

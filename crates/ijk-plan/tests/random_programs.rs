@@ -36,9 +36,6 @@ fn plans_keep_the_meaning() {
     let points = |case: &Case| case.values().iter().map(|v| v.data.len()).max().unwrap_or(0);
     let first = std::env::var("IJK_SEED").map_or(0, |n| n.parse().expect("a number"));
     for seed in first..first + count {
-        if std::env::var("V").is_ok() {
-            eprintln!("{seed}");
-        }
         let case = Case::random(seed);
         if points(&case) > 4000 {
             continue;
