@@ -20,6 +20,7 @@ mod contract;
 mod copy;
 mod engine;
 mod error;
+mod fresh;
 mod nest;
 mod scratch;
 mod simd;

@@ -6,7 +6,7 @@ use crate::coverage;
 use crate::emit::affine;
 use crate::graph::{Graph, Node, Stmt};
 use crate::plan::{Base, Contraction, ContractionAxis, Role};
-use crate::product::{can_contract, worth_contracting};
+use crate::product::worth_contracting;
 use ijk_ir::core::{ArrayId, IndexExpr};
 use ijk_types::{BinaryOp, Monoid, Reducer};
 
@@ -60,7 +60,7 @@ fn pattern<'a>(graph: &Graph, stmt: &'a Stmt) -> Option<Pattern<'a>> {
     let dtype = graph.array(stmt.out).dtype;
     let affine = |index: &[IndexExpr]| index.iter().all(IndexExpr::is_affine);
     let fits = stmt.points() > SMALL_DOMAIN
-        && can_contract(*map)
+        && Contraction::supports(dtype, *map, reduce)
         && graph.array(*a).dtype == dtype
         && graph.array(*b).dtype == dtype
         && [&stmt.out_index[..], a_index, b_index].into_iter().all(affine)

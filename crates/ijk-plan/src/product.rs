@@ -8,6 +8,7 @@ use crate::SMALL_DOMAIN;
 use crate::expr::{Builder, extract};
 use crate::graph::{Expr, Graph, Node, Stmt};
 use crate::index;
+use crate::plan::Contraction;
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init, Span};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 
@@ -70,7 +71,7 @@ impl Product {
         if stmt.points() <= SMALL_DOMAIN
             || stmt.axes.len() > Axes::BITS as usize
             || types[x as usize] != dtype
-            || !can_contract(op)
+            || !Contraction::supports(dtype, op, monoid)
             || graph.can_fail(stmt)
         {
             return None;
@@ -329,12 +330,6 @@ impl Factor {
 /// Whether a contraction's extents make it worth more than a loop nest.
 pub(crate) fn worth_contracting(m: u64, n: u64, k: u64) -> bool {
     m > 1 && n > 1 && k > 1 && m.saturating_mul(n).saturating_mul(k) > 64
-}
-
-/// Whether contractions multiply by this operator.
-pub(crate) fn can_contract(op: BinaryOp) -> bool {
-    use BinaryOp::{Add, And, Max, Min, Mul, Or, Sub};
-    matches!(op, Add | Mul | Sub | Max | Min | And | Or)
 }
 
 /// Whether `op` is associative and distributes over the monoid, up to rounding.

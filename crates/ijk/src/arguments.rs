@@ -1,0 +1,81 @@
+//! What a component is applied to.
+
+use ijk_tensor::TensorView;
+use smallvec::SmallVec;
+
+/// Views of the arguments of one application.
+pub type Views<'a> = SmallVec<[TensorView<'a>; 4]>;
+
+/// What a component can be applied to: a tuple of anything that is an array, such as references to
+/// ndarray's arrays and views, or a slice of [`TensorView`]s.
+///
+/// ```
+/// use ijk::ndarray::array;
+/// let add = ijk::i("ij+j~ij")?;
+/// let sum = add.apply((&array![[1.0, 2.0], [3.0, 4.0]], &array![10.0, 20.0]))?;
+/// assert_eq!(sum[0].view().to_ndarray::<f64>()?, array![[11.0, 22.0], [13.0, 24.0]].into_dyn());
+/// # Ok::<(), ijk::Error>(())
+/// ```
+pub trait Arguments<'a> {
+    /// The views, in order.
+    fn views(self) -> Views<'a>;
+}
+
+impl<'a> Arguments<'a> for &[TensorView<'a>] {
+    fn views(self) -> Views<'a> {
+        self.iter().cloned().collect()
+    }
+}
+
+impl<'a> Arguments<'a> for &Vec<TensorView<'a>> {
+    fn views(self) -> Views<'a> {
+        self.iter().cloned().collect()
+    }
+}
+
+impl<'a, const N: usize> Arguments<'a> for &[TensorView<'a>; N] {
+    fn views(self) -> Views<'a> {
+        self.iter().cloned().collect()
+    }
+}
+
+impl<'a, T: Into<TensorView<'a>>, const N: usize> Arguments<'a> for [T; N] {
+    fn views(self) -> Views<'a> {
+        self.into_iter().map(Into::into).collect()
+    }
+}
+
+impl<'a, T: Into<TensorView<'a>>> Arguments<'a> for Vec<T> {
+    fn views(self) -> Views<'a> {
+        self.into_iter().map(Into::into).collect()
+    }
+}
+
+impl<'a> Arguments<'a> for () {
+    fn views(self) -> Views<'a> {
+        Views::new()
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident)+) => {
+        impl<'a, $($name: Into<TensorView<'a>>),+> Arguments<'a> for ($($name,)+) {
+            #[allow(non_snake_case)]
+            fn views(self) -> Views<'a> {
+                let ($($name,)+) = self;
+                let mut views = Views::new();
+                $(views.push($name.into());)+
+                views
+            }
+        }
+    };
+}
+
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+tuples!(A B C D E F G);
+tuples!(A B C D E F G H);

@@ -1,0 +1,147 @@
+//! Plans of one program that were made before, by what they were made for.
+
+use crate::prepared::Prepared;
+use ijk_tensor::{TensorView, TensorViewMut};
+use smallvec::SmallVec;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Threads that look at once rarely meet in one shard.
+const SHARDS: usize = 4;
+/// Plans kept by a shard,
+const MOST_PLANS: usize = 32;
+/// and steps they have together, but for the newest plan.
+const MOST_STEPS: usize = 1 << 16;
+
+/// Plans by element types, shapes and strides, the least recently used ones forgotten.
+#[derive(Default)]
+pub(crate) struct PlanCache {
+    shards: [Mutex<Vec<Entry>>; SHARDS],
+}
+
+struct Entry {
+    key: Key,
+    value: Arc<Prepared>,
+}
+
+/// What a plan is made for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Key {
+    hash: u64,
+    words: SmallVec<[u64; 24]>,
+}
+
+impl Key {
+    /// For arguments, and outputs where their layout is the caller's.
+    pub(crate) fn new(
+        context: u64,
+        inputs: &[TensorView<'_>],
+        outputs: Option<&[TensorViewMut<'_>]>,
+    ) -> Self {
+        let mut words = SmallVec::new();
+        words.push(context);
+        for input in inputs {
+            push_array(&mut words, input.dtype() as u64, input.shape(), input.strides());
+        }
+        for output in outputs.into_iter().flatten() {
+            push_array(&mut words, 16 + output.dtype() as u64, output.shape(), output.strides());
+        }
+        let hash = words.iter().fold(0, |hash, &word| mix(hash, word));
+        Self { hash, words }
+    }
+}
+
+fn push_array(words: &mut SmallVec<[u64; 24]>, tag: u64, shape: &[usize], strides: &[isize]) {
+    words.push(tag | (shape.len() as u64) << 8);
+    words.extend(shape.iter().map(|&n| n as u64));
+    words.extend(strides.iter().map(|&n| n as u64));
+}
+
+/// One round of a multiplicative hash.
+fn mix(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash.rotate_left(23) ^ word) * 0x9e37_79b9_7f4a_7c15;
+    (product as u64) ^ (product >> 64) as u64
+}
+
+impl PlanCache {
+    /// The plan that was made for the same.
+    pub(crate) fn get(&self, key: &Key) -> Option<Arc<Prepared>> {
+        let mut shard = self.shard(key);
+        let at = shard.iter().position(|entry| entry.key == *key)?;
+        if at > 0 {
+            shard[..=at].rotate_right(1);
+        }
+        Some(Arc::clone(&shard[0].value))
+    }
+
+    /// Keeps a plan.
+    pub(crate) fn insert(&self, key: Key, value: Arc<Prepared>) {
+        let mut shard = self.shard(&key);
+        shard.retain(|entry| entry.key != key);
+        shard.insert(0, Entry { key, value });
+        shard.truncate(MOST_PLANS);
+        let mut steps = 0usize;
+        let kept = shard.iter().take_while(|entry| {
+            steps += entry.value.plan().steps.len();
+            steps <= MOST_STEPS
+        });
+        let kept = kept.count().max(1);
+        shard.truncate(kept);
+    }
+
+    fn shard(&self, key: &Key) -> std::sync::MutexGuard<'_, Vec<Entry>> {
+        let shard = &self.shards[(key.hash >> 32) as usize % SHARDS];
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many plans are kept.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        let count = |shard: &Mutex<Vec<Entry>>| shard.lock().map_or(0, |entries| entries.len());
+        self.shards.iter().map(count).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Component, Engine};
+
+    fn key(n: usize) -> Key {
+        let zeros = vec![0.0f64; n];
+        let view = TensorView::from_slice(&zeros, &[n]).unwrap();
+        Key::new(1, &[view], None)
+    }
+
+    #[test]
+    fn keys_tell_layouts_apart() {
+        let zeros = [0.0f32; 6];
+        let view = |shape: &[usize]| TensorView::from_slice(&zeros, shape).unwrap();
+        let keys = [
+            Key::new(0, &[view(&[6])], None),
+            Key::new(1, &[view(&[6])], None),
+            Key::new(0, &[view(&[2, 3])], None),
+            Key::new(0, &[view(&[3, 2])], None),
+            Key::new(0, &[view(&[6]), view(&[6])], None),
+            Key::new(0, &[view(&[6])], Some(&[])),
+        ];
+        for (n, k) in keys.iter().enumerate().take(5) {
+            assert_eq!(keys.iter().take(5).position(|other| other == k), Some(n));
+        }
+    }
+
+    #[test]
+    fn the_cache_is_bounded_and_remembers() {
+        let component = Component::parse("+i~.").unwrap();
+        let cache = PlanCache::default();
+        let engine = Engine::default();
+        let zeros = [0.0f32; 1];
+        let view = TensorView::from_slice(&zeros, &[1]).unwrap();
+        let value = engine.prepare(&component, &[view], None).unwrap();
+        for n in 0..1000 {
+            cache.insert(key(n), Arc::clone(&value));
+            assert!(cache.get(&key(n)).is_some());
+        }
+        assert!(cache.len() <= SHARDS * MOST_PLANS && cache.len() >= MOST_PLANS);
+        assert!(cache.get(&key(0)).is_none());
+    }
+}

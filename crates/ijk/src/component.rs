@@ -1,0 +1,268 @@
+//! Programs as values: applied, composed, asked about.
+
+use crate::cache::PlanCache;
+use crate::error::has_errors;
+use crate::prepared::{extents, instantiate};
+use crate::{Arguments, Engine, Error};
+use ijk_ir::Signature;
+use ijk_ir::core::Program;
+use ijk_syntax::Diagnostic;
+use ijk_tensor::{Tensor, TensorError, TensorViewMut};
+use ijk_types::{DType, Element};
+use ndarray::{Array, Dimension};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// A program: a pure function from arrays to arrays. Cheap to clone; clones share their plans.
+///
+/// [`i()`](crate::i()) makes one of text. Components are composed by methods, or by operators, which
+/// give a `Result`, too:
+///
+/// ```
+/// let multiply = ijk::i("ik*kj~ijk")?;
+/// let sum = ijk::i("+ijk~ij")?;
+/// let product = multiply.chain(&sum)?;
+/// let same = (&multiply >> &sum)?;
+/// assert_eq!(product.to_string(), same.to_string());
+/// assert_eq!(product.shapes(&[&[2, 3], &[3, 4]])?, [[2, 4]]);
+/// # Ok::<(), ijk::Error>(())
+/// ```
+///
+/// | method | operator | i |
+/// |---|---|---|
+/// | [`f.chain(&g)`](Self::chain) | `f >> g` | `f . g` |
+/// | [`f.compose(&g)`](Self::compose) | `f << g` | `f << g` |
+/// | [`f.fanout(&g)`](Self::fanout) | `f & g` | `f & g` |
+/// | [`f.pair(&g)`](Self::pair) | `f \| g` | `f \| g` |
+/// | [`f.swap()`](Self::swap) | `!f` | `~f` |
+#[derive(Clone)]
+pub struct Component {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    program: Program,
+    signature: Signature,
+    warnings: Vec<Diagnostic>,
+    plans: PlanCache,
+}
+
+impl Component {
+    /// A component of a program that has been checked.
+    pub(crate) fn from_program(program: Program, warnings: Vec<Diagnostic>) -> Self {
+        let signature = Signature::of(&program);
+        let plans = PlanCache::default();
+        Self { inner: Arc::new(Inner { program, signature, warnings, plans }) }
+    }
+
+    /// The value of a program in i: see [`i()`](crate::i()).
+    ///
+    /// # Errors
+    /// [`Error::Program`] with everything that is wrong.
+    pub fn parse(source: &str) -> Result<Self, Error> {
+        let compiled = ijk_ir::compile_source(source);
+        match compiled.program {
+            Some(program) if !has_errors(&compiled.diagnostics) => {
+                Ok(Self::from_program(program, compiled.diagnostics))
+            }
+            _ => Err(Error::program(source, compiled.diagnostics)),
+        }
+    }
+
+    /// `I`, of any rank and element type.
+    ///
+    /// ```
+    /// let identity = ijk::Component::identity();
+    /// assert_eq!(identity.apply((&ijk::ndarray::array![1, 2],))?[0].shape(), [2]);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn identity() -> &'static Self {
+        static IDENTITY: OnceLock<Component> = OnceLock::new();
+        IDENTITY.get_or_init(|| Self::from_program(ijk_ir::compose::identity(), Vec::new()))
+    }
+
+    /// Applies the program to arguments, on the [global engine](Engine::global).
+    ///
+    /// Arguments are a tuple of references to arrays, or a slice of [`TensorView`](crate::TensorView)s.
+    ///
+    /// # Errors
+    /// [`Error::Program`] where arguments do not fit: number, element types, ranks, extents.
+    /// [`Error::Plan`] where results would be too large. [`Error::Run`] on integer division by
+    /// zero, and where memory runs out.
+    ///
+    /// ```
+    /// use ijk::ndarray::array;
+    /// let normalise = ijk::i("(I & +i~.) . i/.~i")?;
+    /// let parts = normalise.apply((&array![1.0, 3.0],))?;
+    /// assert_eq!(parts[0].as_slice::<f64>(), Some(&[0.25, 0.75][..]));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn apply<'a>(&self, arguments: impl Arguments<'a>) -> Result<Vec<Tensor>, Error> {
+        Engine::global().apply(self, arguments)
+    }
+
+    /// Applies a program of one result to arguments, and gives it as an array of ndarray's, without
+    /// a copy.
+    ///
+    /// # Errors
+    /// As for [`apply`](Self::apply); [`Error::Tensor`] if the result has another element type or
+    /// rank, [`Error::OutputCount`] if there are more results than one.
+    ///
+    /// ```
+    /// use ijk::ndarray::{Array2, array};
+    /// let product = ijk::i("ik*kj~ijk . +ijk~ij")?;
+    /// let c: Array2<f32> = product.apply_one((&array![[1f32, 2.0]], &array![[3f32], [4.0]]))?;
+    /// assert_eq!(c, array![[11.0]]);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn apply_one<'a, T: Element, D: Dimension>(
+        &self,
+        arguments: impl Arguments<'a>,
+    ) -> Result<Array<T, D>, Error> {
+        if self.program().outputs.len() != 1 {
+            return Err(Error::OutputCount { expected: self.program().outputs.len(), found: 1 });
+        }
+        let mut results = self.apply(arguments)?;
+        let wrong = TensorError::Rank { expected: D::NDIM.unwrap_or(0), found: 0 };
+        Ok(results.pop().ok_or(wrong)?.into_array()?)
+    }
+
+    /// Applies the program to arguments and writes the results to `outputs`, of any layout.
+    ///
+    /// When anything fails the outputs are as they were.
+    ///
+    /// # Errors
+    /// As for [`apply`](Self::apply); [`Error::OutputCount`] and [`Error::Output`] where the
+    /// outputs are others than the results.
+    ///
+    /// ```
+    /// use ijk::{TensorViewMut, ndarray::{Array2, array}};
+    /// let transpose = ijk::i("ij~ji")?;
+    /// let mut out = Array2::<i32>::zeros((2, 1));
+    /// transpose.apply_into((&array![[1, 2]],), &mut [TensorViewMut::from_array(&mut out)])?;
+    /// assert_eq!(out, array![[1], [2]]);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn apply_into<'a>(
+        &self,
+        arguments: impl Arguments<'a>,
+        outputs: &mut [TensorViewMut<'_>],
+    ) -> Result<(), Error> {
+        Engine::global().apply_into(self, arguments, outputs)
+    }
+
+    /// The shapes of the results for arguments of these shapes.
+    ///
+    /// # Errors
+    /// [`Error::Program`] where the arguments' number, ranks or extents do not fit.
+    ///
+    /// ```
+    /// let correlate = ijk::i("[i+k]*k~ik . +ik~i")?;
+    /// assert_eq!(correlate.shapes(&[&[10], &[3]])?, [[8]]);
+    /// assert!(correlate.shapes(&[&[10, 1], &[3]]).is_err());
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn shapes(&self, arguments: &[&[usize]]) -> Result<Vec<Vec<usize>>, Error> {
+        let types = self.some_types();
+        let f64s = std::iter::repeat(DType::F64);
+        let typed: Vec<_> = types.into_iter().chain(f64s).zip(arguments.iter().copied()).collect();
+        Ok(self.results(&typed)?.into_iter().map(|(_, shape)| shape).collect())
+    }
+
+    /// Element types and shapes of the results for arguments of these.
+    ///
+    /// # Errors
+    /// [`Error::Program`] where the arguments do not fit.
+    ///
+    /// ```
+    /// use ijk::DType;
+    /// let largest = ijk::i("@argmax ij~i")?;
+    /// assert_eq!(largest.results(&[(DType::F32, &[3, 4])])?, [(DType::I64, vec![3])]);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn results(
+        &self,
+        arguments: &[(DType, &[usize])],
+    ) -> Result<Vec<(DType, Vec<usize>)>, Error> {
+        let program = self.program();
+        let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
+        let instance = instantiate(program, &arguments)?;
+        let result = |id: &ijk_ir::core::ArrayId| {
+            let shape = instance.shapes[id.0 as usize].iter().map(|&n| n as usize);
+            (instance.dtypes[id.0 as usize], shape.collect())
+        };
+        Ok(program.outputs.iter().map(result).collect())
+    }
+
+    /// An element type for each argument that the program takes.
+    fn some_types(&self) -> Vec<DType> {
+        const PREFERRED: [DType; 7] =
+            [DType::F64, DType::C128, DType::I64, DType::Bool, DType::F32, DType::C64, DType::I32];
+        let program = self.program();
+        let choose = |set: &ijk_types::TypeSet| {
+            PREFERRED.into_iter().find(|&t| set.contains(t)).unwrap_or(DType::F64)
+        };
+        let variables: Vec<DType> = program.types.iter().map(choose).collect();
+        let inputs = program.inputs.iter();
+        inputs.map(|id| program.arrays[id.0 as usize].dtype.resolve(&variables)).collect()
+    }
+
+    /// Ranks and element types of arguments and results.
+    ///
+    /// ```
+    /// let trace = ijk::i("+ii~.")?;
+    /// assert!(trace.signature().to_string().starts_with("(T[2]) -> T[0]"));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn signature(&self) -> &Signature {
+        &self.inner.signature
+    }
+
+    /// How many arguments the program takes.
+    pub fn arity(&self) -> usize {
+        self.program().inputs.len()
+    }
+
+    /// The text the program was made of.
+    pub fn source(&self) -> &str {
+        &self.program().source
+    }
+
+    /// What is suspicious in the program, though it means something.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.inner.warnings
+    }
+
+    /// The program, lowered.
+    pub fn program(&self) -> &Program {
+        &self.inner.program
+    }
+
+    pub(crate) fn plans(&self) -> &PlanCache {
+        &self.inner.plans
+    }
+}
+
+impl std::str::FromStr for Component {
+    type Err = Error;
+
+    fn from_str(source: &str) -> Result<Self, Error> {
+        Self::parse(source)
+    }
+}
+
+/// The signature.
+impl fmt::Display for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.signature.fmt(f)
+    }
+}
+
+impl fmt::Debug for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Component")
+            .field("source", &self.source())
+            .field("signature", &self.inner.signature.to_string())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,165 @@
+//! What runs programs: threads and memory.
+
+use crate::cache::Key;
+use crate::component::Component;
+use crate::prepared::Prepared;
+use crate::{Arguments, Error};
+use ijk_tensor::{Tensor, TensorView, TensorViewMut};
+use std::sync::{Arc, OnceLock};
+
+/// Threads, memory they reuse, and a limit to it. Any number of threads may use one at a time.
+///
+/// Results are the same, bit for bit, for any number of threads.
+///
+/// ```
+/// use ijk::ndarray::array;
+/// let engine = ijk::Engine::builder().threads(1).memory_limit(1000).build();
+/// let outer = ijk::i("i*j~ij")?;
+/// let products = engine.apply(&outer, (&array![1, 2], &array![3, 4]))?;
+/// assert_eq!(products[0].shape(), [2, 2]);
+///
+/// let long = ijk::ndarray::Array1::<f64>::zeros(20);
+/// let error = engine.apply(&outer, (&long, &long)).unwrap_err();
+/// assert!(error.to_string().contains("needs 3200 bytes"));
+/// # Ok::<(), ijk::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Engine {
+    cpu: ijk_cpu::Engine,
+    memory_limit: Option<u64>,
+    /// What plans depend on besides the program and its arguments, as one number.
+    context: u64,
+}
+
+/// Settings of an [`Engine`].
+#[derive(Clone, Debug, Default)]
+pub struct EngineBuilder {
+    cpu: ijk_cpu::EngineBuilder,
+    memory_limit: Option<u64>,
+}
+
+impl EngineBuilder {
+    /// How many threads work at a time, the caller's included; 0, as is the default, means as many
+    /// as the machine offers this process.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.cpu = self.cpu.threads(threads);
+        self
+    }
+
+    /// Most bytes that the results and temporaries of one application may take together; what
+    /// would need more is an error before anything is allocated. No limit by default.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit = Some(bytes);
+        self
+    }
+
+    /// The engine.
+    pub fn build(self) -> Engine {
+        let cpu = self.cpu.build();
+        let levels = ijk_cpu::Level::available();
+        let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
+        let limit = self.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
+        let context = limit.wrapping_mul(64).wrapping_add(level as u64);
+        Engine { cpu, memory_limit: self.memory_limit, context }
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        EngineBuilder::default().build()
+    }
+}
+
+impl Engine {
+    /// An engine with other settings than [`Engine::default`].
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
+
+    /// The engine that [`Component::apply`] and `i!` use: all threads, no limit; made when first
+    /// asked for.
+    pub fn global() -> &'static Self {
+        static GLOBAL: OnceLock<Engine> = OnceLock::new();
+        GLOBAL.get_or_init(Self::default)
+    }
+
+    /// How many threads work at a time.
+    pub fn threads(&self) -> usize {
+        self.cpu.threads()
+    }
+
+    /// Which instructions are used: `avx512`, say.
+    pub fn simd(&self) -> &'static str {
+        self.cpu.level().name()
+    }
+
+    /// Most bytes that results and temporaries of one application may take.
+    pub fn memory_limit(&self) -> Option<u64> {
+        self.memory_limit
+    }
+
+    /// Applies a component to arguments, as [`Component::apply`] does.
+    ///
+    /// # Errors
+    /// As for [`Component::apply`].
+    pub fn apply<'a>(
+        &self,
+        component: &Component,
+        arguments: impl Arguments<'a>,
+    ) -> Result<Vec<Tensor>, Error> {
+        let inputs = arguments.views();
+        let prepared = self.prepare(component, &inputs, None)?;
+        Ok(self.cpu.execute_new(prepared.compiled(), &inputs)?)
+    }
+
+    /// Applies a component to arguments and writes the results where the caller says, as
+    /// [`Component::apply_into`] does.
+    ///
+    /// # Errors
+    /// As for [`Component::apply_into`].
+    pub fn apply_into<'a>(
+        &self,
+        component: &Component,
+        arguments: impl Arguments<'a>,
+        outputs: &mut [TensorViewMut<'_>],
+    ) -> Result<(), Error> {
+        let inputs = arguments.views();
+        let prepared = self.prepare(component, &inputs, Some(outputs))?;
+        if !prepared.is_fallible() {
+            return Ok(self.cpu.execute(prepared.compiled(), &inputs, outputs)?);
+        }
+        let apart = self.prepare(component, &inputs, None)?;
+        let results = self.cpu.execute_new(apart.compiled(), &inputs)?;
+        for (result, output) in results.iter().zip(outputs) {
+            self.copy(&result.view(), output)?;
+        }
+        Ok(())
+    }
+
+    fn copy(&self, from: &TensorView<'_>, to: &mut TensorViewMut<'_>) -> Result<(), Error> {
+        let identity = Component::identity();
+        let from = std::slice::from_ref(from);
+        let to = std::slice::from_mut(to);
+        let prepared = self.prepare(identity, from, Some(to))?;
+        Ok(self.cpu.execute(prepared.compiled(), from, to)?)
+    }
+
+    /// The plan for these arguments: an earlier one, or a new one.
+    pub(crate) fn prepare(
+        &self,
+        component: &Component,
+        inputs: &[TensorView<'_>],
+        outputs: Option<&[TensorViewMut<'_>]>,
+    ) -> Result<Arc<Prepared>, Error> {
+        let key = Key::new(self.context, inputs, outputs);
+        if let Some(prepared) = component.plans().get(&key) {
+            return Ok(prepared);
+        }
+        let (program, limit) = (component.program(), self.memory_limit);
+        let prepared = Arc::new(Prepared::new(program, &self.cpu, limit, inputs, outputs)?);
+        component.plans().insert(key, Arc::clone(&prepared));
+        Ok(prepared)
+    }
+}

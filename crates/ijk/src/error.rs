@@ -1,0 +1,125 @@
+//! What can go wrong, and how it is told.
+
+use ijk_cpu::RunError;
+use ijk_plan::PlanError;
+use ijk_syntax::{Diagnostic, Severity};
+use ijk_tensor::TensorError;
+use ijk_types::DType;
+use std::fmt;
+use thiserror::Error;
+
+/// Why a program was not understood, or not applied.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program is wrong, or does not fit its arguments: their number, types, ranks or extents.
+    #[error(transparent)]
+    Program(Box<Report>),
+    /// The results or temporaries are too large.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A computation failed: integer division by zero, no memory left.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// An array could not be made or converted.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// Another number of outputs than the program has results.
+    #[error("the program has {expected} results, but {found} outputs are given")]
+    OutputCount {
+        /// Results of the program.
+        expected: usize,
+        /// Outputs given.
+        found: usize,
+    },
+    /// An output of another type or shape than the result.
+    #[error(
+        "output {position} is {found_dtype} of shape {found:?}, \
+         but the result is {expected_dtype} of shape {expected:?}"
+    )]
+    Output {
+        /// Which output, counted from 1.
+        position: usize,
+        /// The result's element type.
+        expected_dtype: DType,
+        /// The result's shape.
+        expected: Vec<usize>,
+        /// The output's element type.
+        found_dtype: DType,
+        /// The output's shape.
+        found: Vec<usize>,
+    },
+    /// An argument or result that the program does not have.
+    #[error("there is no {side} {position}: the program has {count}, counted from 0")]
+    Position {
+        /// `argument` or `result`.
+        side: &'static str,
+        /// Which was asked for.
+        position: usize,
+        /// How many there are.
+        count: usize,
+    },
+}
+
+/// Diagnostics, with the program they speak of. Displays each with its source line and a caret.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    source: String,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Report {
+    pub(crate) fn new(source: impl Into<String>, diagnostics: Vec<Diagnostic>) -> Self {
+        Self { source: source.into(), diagnostics }
+    }
+
+    /// The program.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// What there is to say of it.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// The text for people; `origin` is what the program is called (a file's name), `color` adds
+    /// ANSI escapes.
+    pub fn render(&self, origin: &str, color: bool) -> String {
+        ijk_syntax::render(&self.source, origin, &self.diagnostics, color)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.render("program", false).trim_end())
+    }
+}
+
+impl std::error::Error for Report {}
+
+impl Error {
+    pub(crate) fn program(source: impl Into<String>, diagnostics: Vec<Diagnostic>) -> Self {
+        Self::Program(Box::new(Report::new(source, diagnostics)))
+    }
+
+    /// What there is to say of the program, where that is wrong.
+    ///
+    /// ```
+    /// let error = ijk::i("ij~i").unwrap_err();
+    /// let diagnostics = error.diagnostics();
+    /// assert_eq!(diagnostics.len(), 1);
+    /// assert!(diagnostics[0].message.contains("`j`"));
+    /// ```
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        match self {
+            Self::Program(report) => report.diagnostics(),
+            _ => &[],
+        }
+    }
+}
+
+/// Whether any of them is an error.
+pub(crate) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|d| d.severity == Severity::Error)
+}

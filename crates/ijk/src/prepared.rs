@@ -1,0 +1,96 @@
+//! A program made ready for certain element types, shapes and strides.
+
+use crate::Error;
+use ijk_cpu::Compiled;
+use ijk_ir::core::{Instance, Program};
+use ijk_plan::Layout;
+use ijk_plan::plan::Plan;
+use ijk_tensor::{TensorView, TensorViewMut};
+use ijk_types::DType;
+
+/// A plan, and what the engine made of it.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    plan: Plan,
+    compiled: Compiled,
+    fallible: bool,
+}
+
+impl Prepared {
+    /// Plans and compiles a program for arguments; results in C order unless outputs are given.
+    pub(crate) fn new(
+        program: &Program,
+        engine: &ijk_cpu::Engine,
+        memory_limit: Option<u64>,
+        inputs: &[TensorView<'_>],
+        outputs: Option<&[TensorViewMut<'_>]>,
+    ) -> Result<Self, Error> {
+        let arguments: Vec<_> = inputs.iter().map(|i| (i.dtype(), extents(i.shape()))).collect();
+        let instance = instantiate(program, &arguments)?;
+        if let Some(outputs) = outputs {
+            check_outputs(program, &instance, outputs)?;
+        }
+        let mut layout = Layout::contiguous(program, &instance);
+        layout.memory_limit = memory_limit;
+        layout.inputs = inputs.iter().map(|i| i.strides().to_vec()).collect();
+        if let Some(outputs) = outputs {
+            layout.outputs = outputs.iter().map(|o| o.strides().to_vec()).collect();
+        }
+        let plan = ijk_plan::plan(program, &instance, &layout)?;
+        let compiled = engine.compile(&plan).map_err(ijk_cpu::RunError::from)?;
+        let fallible = plan.is_fallible();
+        Ok(Self { plan, compiled, fallible })
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub(crate) fn compiled(&self) -> &Compiled {
+        &self.compiled
+    }
+
+    /// Whether running it can fail after it has begun to write.
+    pub(crate) fn is_fallible(&self) -> bool {
+        self.fallible
+    }
+}
+
+pub(crate) fn extents(shape: &[usize]) -> Vec<u64> {
+    shape.iter().map(|&n| n as u64).collect()
+}
+
+/// Element types and extents of everything in a program, given its arguments'.
+pub(crate) fn instantiate(
+    program: &Program,
+    arguments: &[(DType, Vec<u64>)],
+) -> Result<Instance, Error> {
+    let arguments: Vec<_> = arguments.iter().map(|(dtype, shape)| (*dtype, &shape[..])).collect();
+    ijk_ir::instantiate(program, &arguments).map_err(|d| Error::program(&program.source, d))
+}
+
+fn check_outputs(
+    program: &Program,
+    instance: &Instance,
+    outputs: &[TensorViewMut<'_>],
+) -> Result<(), Error> {
+    let expected = program.outputs.len();
+    if expected != outputs.len() {
+        return Err(Error::OutputCount { expected, found: outputs.len() });
+    }
+    for (n, (output, id)) in outputs.iter().zip(&program.outputs).enumerate() {
+        let shape: Vec<usize> =
+            instance.shapes[id.0 as usize].iter().map(|&n| n as usize).collect();
+        let dtype = instance.dtypes[id.0 as usize];
+        if output.dtype() != dtype || output.shape() != shape {
+            return Err(Error::Output {
+                position: n + 1,
+                expected_dtype: dtype,
+                expected: shape,
+                found_dtype: output.dtype(),
+                found: output.shape().to_vec(),
+            });
+        }
+    }
+    Ok(())
+}

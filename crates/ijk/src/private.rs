@@ -1,0 +1,77 @@
+//! What `i!` writes calls to. No part of the public interface.
+
+use crate::{Component, Engine, Error};
+pub use ijk_tensor::{Tensor, TensorView, TensorViewMut};
+pub use ijk_types::{
+    DType, Element, Inexact, Literal, Monoid, Number, Ordered, OrderedNumber, Real,
+};
+pub use ndarray;
+use ndarray::{Array, Dimension};
+use std::sync::OnceLock;
+
+/// A program that was checked and lowered at compile time.
+#[derive(Debug)]
+pub struct Recipe {
+    /// A [`Program`](ijk_ir::core::Program), encoded by postcard.
+    bytes: &'static [u8],
+    component: OnceLock<Component>,
+}
+
+impl Recipe {
+    /// Of a program encoded by postcard.
+    pub const fn new(bytes: &'static [u8]) -> Self {
+        Self { bytes, component: OnceLock::new() }
+    }
+
+    /// The program, decoded at the first call.
+    ///
+    /// # Panics
+    /// If the bytes are none that this version's macros wrote.
+    pub fn component(&self) -> &Component {
+        self.component.get_or_init(|| {
+            let program = postcard::from_bytes(self.bytes).expect("a recipe of this version");
+            Component::from_program(program, Vec::new())
+        })
+    }
+
+    /// The results of the program.
+    ///
+    /// # Errors
+    /// As for [`Component::apply`].
+    pub fn apply(&self, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>, Error> {
+        Engine::global().apply(self.component(), inputs)
+    }
+
+    /// The results of the program, written to `outputs`.
+    ///
+    /// # Errors
+    /// As for [`Component::apply_into`].
+    pub fn call(
+        &self,
+        inputs: &[TensorView<'_>],
+        outputs: &mut [TensorViewMut<'_>],
+    ) -> Result<(), Error> {
+        Engine::global().apply_into(self.component(), inputs, outputs)
+    }
+}
+
+/// The next of several results, as an array.
+///
+/// # Errors
+/// If it has another rank or element type.
+pub fn take<T: Element, D: Dimension>(
+    results: &mut std::vec::IntoIter<Tensor>,
+) -> Result<Array<T, D>, Error> {
+    let missing = Error::OutputCount { expected: 0, found: 1 };
+    Ok(results.next().ok_or(missing)?.into_array()?)
+}
+
+/// Panics with an error's text, as `i!` does.
+///
+/// # Panics
+/// Always.
+#[cold]
+#[track_caller]
+pub fn fail(error: Error) -> ! {
+    panic!("{error}")
+}

@@ -1,0 +1,193 @@
+//! Components at run time: applied, composed, refused.
+
+use ijk::ndarray::{Array1, Array2, Array3, array, s};
+use ijk::{Component, DType, Engine, Error, Tensor, TensorView, TensorViewMut, i};
+
+fn floats(tensor: &Tensor) -> Vec<f64> {
+    tensor.as_slice::<f64>().unwrap().to_vec()
+}
+
+#[test]
+fn any_layout_goes() {
+    let product = i("+(ik*kj)~ij").unwrap();
+    let a = Array2::from_shape_fn((6, 8), |(x, y)| (x * 8 + y) as f64);
+    let b = Array2::from_shape_fn((4, 10), |(x, y)| (x + 3 * y) as f64);
+    let expected = a.slice(s![..;2, ..;-2]).dot(&b.slice(s![.., 1..;3]));
+    let (left, right) = (a.slice(s![..;2, ..;-2]), b.slice(s![.., 1..;3]));
+    let c: Array2<f64> = product.apply_one((&left, &right)).unwrap();
+    assert_eq!(c, expected);
+    let transposed: Array2<f64> = product.apply_one((&right.t(), &left.t())).unwrap();
+    assert_eq!(transposed, expected.t());
+}
+
+#[test]
+fn larger_products_agree() {
+    let product = i("ik*kj~ijk . +ijk~ij").unwrap();
+    let a = Array2::from_shape_fn((37, 41), |(x, y)| ((x * 5 + y * 3) % 7) as f32);
+    let b = Array2::from_shape_fn((41, 43), |(x, y)| ((x * 2 + y) % 5) as f32);
+    let c: Array2<f32> = product.apply_one((&a, &b)).unwrap();
+    assert_eq!(c, a.dot(&b));
+}
+
+#[test]
+fn broadcast_views_are_arguments() {
+    let row = array![1.0, 2.0, 3.0];
+    let wide = row.broadcast((2, 3)).unwrap();
+    let sums = i("+ij~i").unwrap().apply((&wide,)).unwrap();
+    assert_eq!(floats(&sums[0]), [6.0, 6.0]);
+}
+
+#[test]
+fn operators_compose() {
+    let (m, a) = (i("ik*kj~ijk").unwrap(), i("+ijk~ij").unwrap());
+    let chained = (&m >> &a).unwrap();
+    let composed = (&a << &m).unwrap();
+    let x = array![[1.0, 2.0], [3.0, 4.0]];
+    let twice = chained.apply((&x, &x)).unwrap();
+    assert_eq!(floats(&twice[0]), [7.0, 10.0, 15.0, 22.0]);
+    assert_eq!(floats(&composed.apply((&x, &x)).unwrap()[0]), floats(&twice[0]));
+    let identity = Component::identity();
+    let normalise = ((identity & i("+i~.").unwrap()) >> i("i/.~i").unwrap()).unwrap();
+    assert_eq!(floats(&normalise.apply((&array![1.0, 3.0],)).unwrap()[0]), [0.25, 0.75]);
+    let both = (i("+i~.").unwrap() | i("-i~i").unwrap()).unwrap();
+    assert_eq!(both.arity(), 2);
+    let swapped = (!i("i-i~i").unwrap()).unwrap();
+    assert_eq!(floats(&swapped.apply((&array![1.0], &array![3.0])).unwrap()[0]), [2.0]);
+    let whole = (&m >> &a >> i("ij+j~ij").unwrap()).unwrap();
+    assert_eq!(whole.arity(), 3);
+}
+
+#[test]
+fn what_does_not_fit_is_told() {
+    let error = (i("+i~.").unwrap() >> i("+ij~i").unwrap()).unwrap_err();
+    assert!(matches!(error, Error::Program(_)), "{error}");
+    assert!(!i("+i~.").unwrap().swap().unwrap_err().diagnostics().is_empty());
+    let product = i("+(ik*kj)~ij").unwrap();
+    let (a, b) = (Array2::<f32>::zeros((2, 3)), Array2::<f32>::zeros((4, 2)));
+    let error = product.apply((&a, &b)).unwrap_err().to_string();
+    assert!(error.contains("letter `k` is 3 on axis 1 of argument 1 but 4 on axis 0"), "{error}");
+    assert!(product.apply((&a,)).unwrap_err().to_string().contains("argument"));
+    let doubles = Array2::<f64>::zeros((3, 2));
+    let error = product.apply((&a, &doubles)).unwrap_err().to_string();
+    assert!(error.contains("f32") && error.contains("f64"), "{error}");
+}
+
+#[test]
+fn outputs_may_lie_anywhere() {
+    let product = i("+(ik*kj)~ij").unwrap();
+    let (a, b) = (array![[1, 2], [3, 4]], array![[1, 0], [0, 1]]);
+    let mut out = Array2::<i32>::zeros((4, 4));
+    let mut part = out.slice_mut(s![..;2, ..;-2]);
+    product.apply_into((&a, &b), &mut [TensorViewMut::from_array(&mut part)]).unwrap();
+    assert_eq!(part, a);
+    let mut wrong = Array2::<i32>::zeros((2, 3));
+    let error = product.apply_into((&a, &b), &mut [TensorViewMut::from_array(&mut wrong)]);
+    assert!(matches!(error, Err(Error::Output { position: 1, .. })));
+    let error = product.apply_into((&a, &b), &mut []);
+    assert!(matches!(error, Err(Error::OutputCount { expected: 1, found: 0 })));
+}
+
+#[test]
+fn outputs_are_untouched_when_anything_fails() {
+    let divide = i("i/i~i").unwrap();
+    let mut out = array![7, 7, 7];
+    let (x, zero) = (array![6, 6, 6], array![1, 2, 0]);
+    let views = &mut [TensorViewMut::from_array(&mut out)];
+    let error = divide.apply_into((&x, &zero), views).unwrap_err();
+    assert!(error.to_string().contains("division by zero"), "{error}");
+    assert_eq!(out, array![7, 7, 7]);
+    let views = &mut [TensorViewMut::from_array(&mut out)];
+    divide.apply_into((&x, &array![1, 2, 3]), views).unwrap();
+    assert_eq!(out, array![6, 3, 2]);
+}
+
+#[test]
+fn several_results() {
+    let both = i("(I & +ij~i) & ij~ji").unwrap();
+    let x = array![[1.0, 2.0], [3.0, 4.0]];
+    let results = both.apply((&x,)).unwrap();
+    assert_eq!(results.len(), 3);
+    assert_eq!(floats(&results[0]), [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(floats(&results[1]), [3.0, 7.0]);
+    assert_eq!(floats(&results[2]), [1.0, 3.0, 2.0, 4.0]);
+    let one: Result<Array1<f64>, _> = both.apply_one((&x,));
+    assert!(matches!(one, Err(Error::OutputCount { .. })));
+}
+
+#[test]
+fn arguments_as_views() {
+    let x = Tensor::from_vec(vec![1i64, 2, 3], &[3]).unwrap();
+    let views: Vec<TensorView<'_>> = vec![x.view(), x.view()];
+    let add = i("i+i~i").unwrap();
+    for results in [add.apply(&views), add.apply(&views[..]), add.apply([&x, &x])] {
+        assert_eq!(results.unwrap()[0].as_slice::<i64>(), Some(&[2, 4, 6][..]));
+    }
+}
+
+#[test]
+fn empty_arrays() {
+    let product = i("+(ik*kj)~ij").unwrap();
+    let c: Array2<f32> =
+        product.apply_one((&Array2::<f32>::zeros((2, 0)), &Array2::<f32>::zeros((0, 3)))).unwrap();
+    assert_eq!(c, Array2::<f32>::zeros((2, 3)));
+    let none = product.apply((&Array2::<f32>::zeros((0, 5)), &Array2::<f32>::zeros((5, 3))));
+    assert_eq!(none.unwrap()[0].shape(), [0, 3]);
+}
+
+#[test]
+fn overlapping_windows_are_arguments() {
+    let x = Array1::from_iter((0..10).map(f64::from));
+    let windows = x.windows(3);
+    assert_eq!(windows.into_iter().count(), 8);
+    let cube = Array3::<f64>::ones((2, 3, 4));
+    let sum = i("+ijk~.").unwrap().apply((&cube.slice(s![.., ..;-1, ..;3]),)).unwrap();
+    assert_eq!(floats(&sum[0]), [12.0]);
+}
+
+#[test]
+fn shapes_and_types_without_data() {
+    let where_ = i("@where(i,i,i)~i").unwrap();
+    assert_eq!(where_.shapes(&[&[3], &[3], &[3]]).unwrap(), [[3]]);
+    let modulus = i("@abs ij~ij").unwrap();
+    let result = modulus.results(&[(DType::C64, &[2, 2])]).unwrap();
+    assert_eq!(result, [(DType::F32, vec![2, 2])]);
+}
+
+#[test]
+fn limits_are_told_before_anything_is_allocated() {
+    let engine = Engine::builder().threads(1).memory_limit(1 << 20).build();
+    let outer = i("i*j~ij").unwrap();
+    let x = Array1::<f64>::zeros(100_000);
+    let error = engine.apply(&outer, (&x, &x)).unwrap_err();
+    assert!(error.to_string().contains("80000000000 bytes"), "{error}");
+    assert!(engine.apply(&outer, (&array![1.0], &array![2.0])).is_ok());
+    let sum = i("+(i*j)~.").unwrap();
+    let tenth = x.slice(s![..100]);
+    assert_eq!(floats(&engine.apply(&sum, (&tenth, &tenth)).unwrap()[0]), [0.0]);
+}
+
+#[test]
+fn an_explanation_shows_the_plan() {
+    let product = i("ik*kj~ijk . +ijk~ij").unwrap();
+    let arguments: [(DType, &[usize]); 2] = [(DType::F32, &[64, 32]), (DType::F32, &[32, 16])];
+    let text = product.explain(&arguments).unwrap().to_string();
+    for part in ["contract", "M(i=64) N(j=16) K(k=32)", "65536", "f32 [64, 16]"] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+#[test]
+fn components_are_shared_between_threads() {
+    let product = i("+(ik*kj)~ij").unwrap();
+    let a = Array2::<f32>::ones((20, 20));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    let c: Array2<f32> = product.apply_one((&a, &a)).unwrap();
+                    assert_eq!(c[(3, 4)], 20.0);
+                }
+            });
+        }
+    });
+}
