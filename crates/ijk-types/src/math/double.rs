@@ -1,63 +1,66 @@
-//! Functions of `f64`. Each states the greatest error seen in `tests/accuracy.rs`.
+//! Functions of `f64`.
+//!
+//! Each states the greatest error seen, in units of the last place, at 100,000 arguments of all
+//! exponents (`tests/accuracy_double.rs`). None exceeds 2.
 
 use super::float::Float;
 use super::{error, exponential, logarithm, power, trigonometric};
 
-/// `e` to the power of `x`. Error at most 2 ulp.
+/// `e` to the power of `x`. Greatest error seen: 0.94 ulp.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
     exponential::exp(x)
 }
 
-/// `exp(x) - 1`, exact to the last places near 0. Error at most 2 ulp.
+/// `exp(x) - 1`, exact to the last places near 0. Greatest error seen: 1.75 ulp.
 #[inline(always)]
 pub fn expm1(x: f64) -> f64 {
     exponential::expm1(x)
 }
 
-/// The natural logarithm: NaN below 0, -inf at both zeros. Error at most 2 ulp.
+/// The natural logarithm: NaN below 0, -inf at both zeros. Greatest error seen: 0.76 ulp.
 #[inline(always)]
 pub fn ln(x: f64) -> f64 {
     logarithm::ln(x)
 }
 
-/// `ln(1 + x)`, exact to the last places near 0. Error at most 2 ulp.
+/// `ln(1 + x)`, exact to the last places near 0. Greatest error seen: 1.31 ulp.
 #[inline(always)]
 pub fn log1p(x: f64) -> f64 {
     logarithm::log1p(x)
 }
 
-/// Hyperbolic tangent. Error at most 2 ulp.
+/// Hyperbolic tangent. Greatest error seen: 1.83 ulp.
 #[inline(always)]
 pub fn tanh(x: f64) -> f64 {
     exponential::tanh(x)
 }
 
-/// Hyperbolic sine. Error at most 2 ulp.
+/// Hyperbolic sine. Greatest error seen: 1.51 ulp.
 #[inline(always)]
 pub fn sinh(x: f64) -> f64 {
     exponential::sinh(x)
 }
 
-/// Hyperbolic cosine. Error at most 2 ulp.
+/// Hyperbolic cosine. Greatest error seen: 1.31 ulp.
 #[inline(always)]
 pub fn cosh(x: f64) -> f64 {
     exponential::cosh(x)
 }
 
-/// `1 / (1 + exp(-x))`. Error at most 2 ulp.
+/// `1 / (1 + exp(-x))`. Greatest error seen: 1.37 ulp.
 #[inline(always)]
 pub fn sigmoid(x: f64) -> f64 {
     exponential::sigmoid(x)
 }
 
-/// The error function. Error at most 2 ulp.
+/// The error function. Greatest error seen: 0.97 ulp.
 #[inline(always)]
 pub fn erf(x: f64) -> f64 {
     error::erf(x)
 }
 
-/// `x (1 + erf(x / √2)) / 2`; the limit -0 at -inf. Error at most 2 ulp.
+/// `x (1 + erf(x / √2)) / 2`; the limit -0 at -inf. Greatest error seen: 1.43 ulp.
 #[inline(always)]
 pub fn gelu(x: f64) -> f64 {
     error::gelu(x)
@@ -78,7 +81,7 @@ pub fn sin_near(x: f64) -> f64 {
     trigonometric::sin(x)
 }
 
-/// The sine of `x` radians. Error at most 2 ulp.
+/// The sine of `x` radians. Greatest error seen: 1.37 ulp.
 #[inline]
 pub fn sin(x: f64) -> f64 {
     if is_far(x) { libm::sin(x) } else { sin_near(x) }
@@ -90,7 +93,7 @@ pub fn cos_near(x: f64) -> f64 {
     trigonometric::cos(x)
 }
 
-/// The cosine of `x` radians. Error at most 2 ulp.
+/// The cosine of `x` radians. Greatest error seen: 1.39 ulp.
 #[inline]
 pub fn cos(x: f64) -> f64 {
     if is_far(x) { libm::cos(x) } else { cos_near(x) }
@@ -102,26 +105,26 @@ pub fn tan_near(x: f64) -> f64 {
     trigonometric::tan(x)
 }
 
-/// The tangent of `x` radians. Error at most 2 ulp.
+/// The tangent of `x` radians. Greatest error seen: 0.79 ulp.
 #[inline]
 pub fn tan(x: f64) -> f64 {
     if is_far(x) { libm::tan(x) } else { tan_near(x) }
 }
 
-/// The angle of the point `(x, y)`, in [-π, π]. Error at most 2 ulp.
+/// The angle of the point `(x, y)`, in [-π, π]. Greatest error seen: 1.39 ulp.
 #[inline(always)]
 pub fn atan2(y: f64, x: f64) -> f64 {
     trigonometric::atan2(y, x)
 }
 
-/// `√(x² + y²)`, infinite if either is. Error at most 2 ulp.
+/// `√(x² + y²)`, infinite if either is. Greatest error seen: 1.13 ulp.
 #[inline(always)]
 pub fn hypot(x: f64, y: f64) -> f64 {
     power::hypot_double(x, y)
 }
 
 /// `x` to the power of `y`, with the special cases of IEEE 754's `pow`; `pow(x, 2.0)` is
-/// `x * x` and `pow(x, 1.0)` is `x`, bit for bit. Error at most 2 ulp.
+/// `x * x` and `pow(x, 1.0)` is `x`, bit for bit. Greatest error seen: 1.11 ulp.
 #[inline(always)]
 pub fn pow(x: f64, y: f64) -> f64 {
     power::pow_double(x, y)

@@ -24,7 +24,7 @@ pub fn erf<F: Float>(x: F) -> F {
     let small = x.mul_add(horner(x * x, F::ERF), x);
     let y = at_most(x.abs(), F::ERF_MAX);
     let (high, low) = square(y);
-    let (p, a, b) = exp_parts(-high, -low);
+    let (p, _, a, b) = exp_parts(-high, -low);
     let (tail, _) = scaled_tail(F::ONE, y * F::SQRT_2);
     let large = (F::ONE - p.mul_add(tail, tail) * a * b).copysign(x);
     if x.abs() < F::ONE { small } else { large }
@@ -36,9 +36,9 @@ pub fn erf<F: Float>(x: F) -> F {
 pub fn gelu<F: Float>(x: F) -> F {
     let y = at_most(x.abs(), F::GELU_MAX);
     let (high, low) = square(y);
-    let (p, a, b) = exp_parts(-(F::HALF * high), -(F::HALF * low));
+    let (p, p_low, a, b) = exp_parts(-(F::HALF * high), -(F::HALF * low));
     let (tail, tail_low) = scaled_tail(F::HALF * y, y);
-    let below = (tail + p.mul_add(tail, tail_low)) * a * b;
+    let below = (tail + p.mul_add(tail, p_low.mul_add(tail, tail_low))) * a * b;
     let large = if x < F::ZERO { -below } else { x - below };
     let small = x * x.mul_add(horner(high, F::NORMAL), F::HALF);
     if y < F::GELU_SMALL { small } else { large }

@@ -73,12 +73,16 @@ fn expm1_reduced<F: Float>(r: F) -> F {
     (r * r).mul_add(horner(r, F::EXPM1), r)
 }
 
-/// `exp(x + low) = (1 + p) a b`, with p reduced and a, b powers of two, as (p, a, b).
+/// `exp(x + low) = (1 + p + p_low) a b`, with p reduced and a, b powers of two, as (p, p_low, a, b).
 #[inline(always)]
-pub fn exp_parts<F: Float>(x: F, low: F) -> (F, F, F) {
-    let (k, r) = reduce(x);
+pub fn exp_parts<F: Float>(x: F, low: F) -> (F, F, F, F) {
+    let (k, high) = reduce(x);
     let (a, b) = F::power_of_two_pair(k);
-    (expm1_reduced(r + low), a, b)
+    let r = high + low;
+    let curve = horner(r, F::EXPM1);
+    let p = (r * r).mul_add(curve, r);
+    let p_low = (r * r).mul_add(curve, r - p) + ((high - r) + low);
+    (p, p_low, a, b)
 }
 
 #[inline(always)]

@@ -91,7 +91,7 @@ pub fn pow_double(x: f64, y: f64) -> f64 {
     let inside = (-746.0..=710.0).contains(&product);
     let bounded = if product > 710.0 { 710.0 } else { product };
     let bounded = if product < -746.0 { -746.0 } else { bounded };
-    let (p, first, second) = exp_parts(bounded, if inside { product_low } else { 0.0 });
+    let (p, _, first, second) = exp_parts(bounded, if inside { product_low } else { 0.0 });
     with_sign(x, y, p.mul_add(first, first) * second)
 }
 
