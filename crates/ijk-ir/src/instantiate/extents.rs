@@ -301,6 +301,11 @@ impl<'a> Solver<'a> {
         for name in names {
             self.errors.push(messages::unsolved_name(self.program, name));
         }
+        if let Some(n) = self.finished.iter().position(|finished| !finished)
+            && self.errors.is_empty()
+        {
+            self.errors.push(messages::unsolved(&self.program.statements[n]));
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Whether the points of a domain fall on distinct elements.
 //!
 //! First by form: a letter alone in a position (with a factor and a constant), and sums of letters
-//! whose factors count like the digits of a number. What is left is tried out on a bitmap.
+//! whose factors count like the digits of a number. Then two letters are looked for that can make
+//! up for each other. What is left is tried out on a bitmap.
 
 use super::messages;
 use crate::core::{Atom, AxisId, IndexExpr, Program, Statement};
@@ -24,7 +25,66 @@ pub fn check(
     if told.iter().all(|told| *told) {
         return None;
     }
+    if let Some((a, b)) = making_up(statement, extents) {
+        return Some(messages::stores_meet(program, statement, &a, &b));
+    }
     try_out(program, statement, extents, shape)
+}
+
+/// Two points that differ in at most two letters and fall on one element, where all is affine.
+fn making_up(statement: &Statement, extents: &[u64]) -> Option<Points> {
+    let index = &statement.out_index;
+    if !index.iter().all(IndexExpr::is_affine) {
+        return None;
+    }
+    let factors = |axis: usize| -> Vec<i128> {
+        let axis = AxisId(axis as u32);
+        let is_own = |(_, atom): &&(i64, Atom)| *atom == Atom::Axis(axis);
+        let factor = |e: &IndexExpr| e.terms.iter().find(is_own).map_or(0, |(c, _)| (*c).into());
+        index.iter().map(factor).collect()
+    };
+    let open: Vec<usize> = (0..extents.len()).filter(|a| extents[*a] > 1).collect();
+    let all: Vec<Vec<i128>> = open.iter().map(|a| factors(*a)).collect();
+    for (n, first) in all.iter().enumerate() {
+        if first.iter().all(|c| *c == 0) {
+            return Some(two_points(extents, &[(open[n], 1)]));
+        }
+        for (m, second) in all.iter().enumerate().skip(n + 1) {
+            if let Some((x, y)) = exchange(first, second)
+                && x.unsigned_abs() < u128::from(extents[open[n]])
+                && y.unsigned_abs() < u128::from(extents[open[m]])
+            {
+                return Some(two_points(extents, &[(open[n], x), (open[m], y)]));
+            }
+        }
+    }
+    None
+}
+
+/// The least steps of two letters, by their factors in each position, that change none.
+fn exchange(first: &[i128], second: &[i128]) -> Option<(i128, i128)> {
+    let (a, b) = first.iter().zip(second).find(|(a, b)| **a != 0 || **b != 0)?;
+    let divisor = gcd(*a, *b);
+    let (x, y) = (b / divisor, -a / divisor);
+    let unchanged = first.iter().zip(second).all(|(a, b)| {
+        let (Some(p), Some(q)) = (a.checked_mul(x), b.checked_mul(y)) else { return false };
+        p.checked_add(q) == Some(0)
+    });
+    unchanged.then_some((x, y))
+}
+
+fn gcd(a: i128, b: i128) -> i128 {
+    if b == 0 { a.abs() } else { gcd(b, a % b) }
+}
+
+/// Points that differ by these steps, near the origin; the lexicographically less one first.
+fn two_points(extents: &[u64], steps: &[(usize, i128)]) -> Points {
+    let mut points = (vec![0i64; extents.len()], vec![0i64; extents.len()]);
+    for (axis, step) in steps {
+        points.0[*axis] = (-step).max(0) as i64;
+        points.1[*axis] = (*step).max(0) as i64;
+    }
+    if points.0 <= points.1 { points } else { (points.1, points.0) }
 }
 
 /// Linear forms that an element's position determines: positions, and what a quotient and a
@@ -85,7 +145,7 @@ fn try_out(
     extents: &[u64],
     shape: &[u64],
 ) -> Option<Diagnostic> {
-    let (limited, whole) = limit(extents);
+    let (limited, whole) = limit(extents, max_points(shape));
     match first_meeting(statement, &limited, shape) {
         Some((a, b)) => Some(messages::stores_meet(program, statement, &a, &b)),
         None if whole => None,
@@ -94,10 +154,10 @@ fn try_out(
 }
 
 /// The domain, cut down to what may be tried out; whether that is all of it.
-fn limit(extents: &[u64]) -> (Vec<u64>, bool) {
+fn limit(extents: &[u64], max_points: u64) -> (Vec<u64>, bool) {
     let mut limited = extents.to_vec();
     let product = |e: &[u64]| e.iter().fold(1u64, |p, n| p.saturating_mul(*n));
-    while product(&limited) > MAX_MARKED_POINTS {
+    while product(&limited) > max_points {
         if let Some(greatest) = limited.iter_mut().max() {
             *greatest = greatest.div_ceil(2);
         }
@@ -106,14 +166,25 @@ fn limit(extents: &[u64]) -> (Vec<u64>, bool) {
     (limited, whole)
 }
 
+/// How many elements a bitmap is kept for; beyond, elements are kept in a set.
+const MAX_BITS: u128 = 8 * MAX_MARKED_POINTS as u128;
+
+fn size(shape: &[u64]) -> u128 {
+    shape.iter().fold(1u128, |p, n| p.saturating_mul(u128::from(*n)))
+}
+
+/// How many points may be tried out: fewer where a set is needed, which is slower.
+fn max_points(shape: &[u64]) -> u64 {
+    if size(shape) <= MAX_BITS { MAX_MARKED_POINTS } else { MAX_MARKED_POINTS / 32 }
+}
+
 type Points = (Vec<i64>, Vec<i64>);
 
 /// Two points that fall on one element.
 fn first_meeting(statement: &Statement, extents: &[u64], shape: &[u64]) -> Option<Points> {
     let mut seen: std::collections::HashMap<u128, u32> = std::collections::HashMap::new();
-    let size = shape.iter().fold(1u128, |p, n| p.saturating_mul(u128::from(*n)));
-    let mut bits = (size <= 8 * u128::from(MAX_MARKED_POINTS))
-        .then(|| vec![0u64; (size as usize).div_ceil(64)]);
+    let size = size(shape);
+    let mut bits = (size <= MAX_BITS).then(|| vec![0u64; (size as usize).div_ceil(64)]);
     let mut point = vec![0i64; extents.len()];
     let mut number = 0u32;
     loop {

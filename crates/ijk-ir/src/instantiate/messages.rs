@@ -236,6 +236,12 @@ pub fn undetermined(statement: &Statement, axis: usize) -> Diagnostic {
 }
 
 #[cold]
+pub fn unsolved(statement: &Statement) -> Diagnostic {
+    let message = "the extents of this expression's letters are not determined";
+    Diagnostic::error(statement.span.into(), message)
+}
+
+#[cold]
 pub fn unsolved_name(program: &Program, name: u32) -> Diagnostic {
     let axes = program.statements.iter().flat_map(|s| &s.domain);
     let place = axes.flat_map(|axis| &axis.pins).find_map(|pin| match pin {

@@ -12,7 +12,9 @@ pub use elements::{Verb, Why};
 pub use functions::literal_types;
 pub use letters::ExtentNames;
 
-use crate::core::{Access, Array, ArrayId, AxisId, IndexExpr, Program, Statement, TypeTerm};
+use crate::core::{
+    Access, Array, ArrayId, AxisId, IndexExpr, Program, ScalarExpr, Statement, TypeTerm,
+};
 use crate::limits::MAX_RANK;
 use crate::sink::Sink;
 use arith::Lowering;
@@ -78,53 +80,60 @@ pub fn lower(
         return None;
     }
     let mut letters = Letters::new(names);
+    let (mut arrays, operands, out_index) = lower_indices(expr, &shape, source, &mut letters, sink);
     let errors = sink.errors();
-    let (mut arrays, operands) = lower_operands(shape.operands, source, &mut letters, sink);
-    letters.place = Place::Output;
-    let out_index = lower_compound(&expr.output, None, source, &mut letters, sink);
-    if sink.errors() == errors {
-        extents::check(&operands, &letters, sink);
-    }
-    let errors = sink.errors();
-    let kind = if arity_fits { output::kind(expr, &shape, &letters, source, sink) } else { None };
-    let mut elements = Elements::new(source, first_operand_span(shape.operands));
-    let mut builder = value::Builder::new(&mut elements, &operands, &mut arrays, sink);
-    let reduce = kind.flatten();
-    let value_type = match arity_fits && errors == builder.sink.errors() {
-        true => builder.value(&shape, reduce.is_some(), source),
-        false => ValueType::Operand,
+    let reduce = match arity_fits {
+        true => output::kind(expr, &shape, &letters, source, sink).flatten(),
+        false => None,
     };
-    let nodes = builder.finish();
-    let value_type = match reduce {
-        Some(reducer) => output::reduced_type(reducer, &shape, value_type, &mut elements, sink),
-        None => value_type,
+    let mut elements = Elements::new(source, first_operand_span(shape.operands));
+    let (value, value_type) = match arity_fits && errors == sink.errors() {
+        true => {
+            let mut builder = value::Builder::new(&mut elements, &operands, &mut arrays, sink);
+            let value_type = builder.value(&shape, reduce.is_some(), source);
+            let nodes = builder.finish();
+            (nodes, output::reduced_type(reduce, &shape, value_type, &mut elements, sink))
+        }
+        false => (ScalarExpr::default(), ValueType::Operand),
     };
     let (set, operand_why) = elements.finish();
     let out = ArrayId(arrays.len() as u32);
-    arrays.push(Array {
-        rank: Some(expr.output.positions.len() as u32),
-        dtype: term(value_type),
-        span: expr.span.into(),
-    });
-    let statement = Statement {
-        out,
-        domain: letters.axes,
-        out_index,
-        init: output::init(reduce),
-        reduce,
-        value: nodes,
-        span: expr.span.into(),
-    };
-    let program = Program {
-        inputs: (0..out.0).map(ArrayId).collect(),
-        outputs: vec![out],
+    let span = expr.span.into();
+    let rank = Some(expr.output.positions.len() as u32);
+    arrays.push(Array { rank, dtype: term(value_type), span });
+    let init = output::init(reduce);
+    let statement = Statement { out, domain: letters.axes, out_index, init, reduce, value, span };
+    let result_why = result_why(value_type, operand_why);
+    Some(Leaf { program: program(arrays, statement, set), operand_why, result_why })
+}
+
+/// The program of one statement, all of whose other arrays are inputs.
+fn program(arrays: Vec<Array>, statement: Statement, set: TypeSet) -> Program {
+    Program {
+        inputs: (0..statement.out.0).map(ArrayId).collect(),
+        outputs: vec![statement.out],
         statements: vec![statement],
         types: vec![set],
         arrays,
         ..Program::default()
-    };
-    let result_why = result_why(value_type, operand_why);
-    Some(Leaf { program, operand_why, result_why })
+    }
+}
+
+/// The arrays of the operands, the operands, and the output's index.
+fn lower_indices(
+    expr: &ast::IndexExpr,
+    shape: &Shape,
+    source: &str,
+    letters: &mut Letters,
+    sink: &mut Sink,
+) -> (Vec<Array>, Vec<Lowered>, Vec<IndexExpr>) {
+    let errors = sink.errors();
+    let (arrays, operands) = lower_operands(shape.operands, source, letters, sink);
+    let out_index = lower_compound(&expr.output, None, source, letters, sink);
+    if sink.errors() == errors {
+        extents::check(&operands, letters, sink);
+    }
+    (arrays, operands, out_index)
 }
 
 fn term(value: ValueType) -> TypeTerm {

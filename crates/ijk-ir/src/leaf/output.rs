@@ -169,9 +169,9 @@ fn body_text(shape: &Shape, source: &str) -> String {
     }
 }
 
-/// The type of a reduction of values.
+/// The type of the result where values are of a type.
 pub fn reduced_type(
-    reducer: Reducer,
+    reducer: Option<Reducer>,
     shape: &Shape,
     value: ValueType,
     elements: &mut Elements,
@@ -179,8 +179,9 @@ pub fn reduced_type(
 ) -> ValueType {
     let span = shape.outer.map_or(Span::default(), |(_, span)| span);
     let (accepts, result) = match reducer {
-        Reducer::Monoid(monoid) => (monoid.op().accepts(), ResultType::Same),
-        Reducer::ArgMax | Reducer::ArgMin => (TypeSet::ORDERED, ResultType::Fixed(POSITION)),
+        None => return value,
+        Some(Reducer::Monoid(monoid)) => (monoid.op().accepts(), ResultType::Same),
+        Some(Reducer::ArgMax | Reducer::ArgMin) => (TypeSet::ORDERED, ResultType::Fixed(POSITION)),
     };
     elements.apply(span, accepts, result, value, sink)
 }
