@@ -164,3 +164,77 @@ fn random_pieces_are_answered() {
     }
     assert!(lowered > 1000 && fitted > 500, "{lowered} {fitted}");
 }
+
+/// Characters at random, most of which parse to something in part.
+#[test]
+fn random_characters_are_answered() {
+    let mut random = Random(5);
+    let pieces = [
+        "i",
+        "j",
+        "k",
+        "n",
+        "I",
+        "a",
+        "b",
+        ":",
+        ";",
+        "\n",
+        "~",
+        "~",
+        "+",
+        "*",
+        "-",
+        "/",
+        ">",
+        "<",
+        "%",
+        "^",
+        "$",
+        "@abs",
+        "@where",
+        "@argmax",
+        "@index",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ".",
+        " . ",
+        " & ",
+        " | ",
+        "2",
+        "0",
+        "9223372036854775807",
+        "-1",
+        "0.5",
+        "1e400",
+        "é",
+        "∀",
+        "\u{0}",
+        "a: i~i\n",
+        "+(ik*kj)~ij",
+    ];
+    for _ in 0..20_000 {
+        let length = random.pick(&["3", "6", "12", "24"]).parse().unwrap();
+        let source: String = (0..length).map(|_| random.pick(&pieces)).collect();
+        let compiled = compile_source(&source);
+        assert_eq!(compiled.program.is_none(), compiled.has_errors(), "{source:?} {compiled:?}");
+        for d in &compiled.diagnostics {
+            let spans = d.related.iter().map(|(span, _)| *span).chain([d.span]);
+            spans.for_each(|s| assert!(source.get(s.start as usize..s.end as usize).is_some()));
+        }
+        let Some(program) = compiled.program else { continue };
+        assert_eq!(verify(&program), Ok(()), "{source:?}");
+        let shape = [3u64; 8];
+        let arguments: Vec<(DType, &[u64])> = (program.inputs.iter())
+            .map(|id| {
+                (DType::F64, &shape[..program.arrays[id.0 as usize].rank.unwrap_or(2) as usize])
+            })
+            .collect();
+        let _ = ijk_ir::instantiate(&program, &arguments);
+    }
+}

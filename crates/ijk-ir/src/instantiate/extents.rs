@@ -392,3 +392,49 @@ fn limit(e: &IndexExpr, bound: Bound, axis: AxisId, extents: &[u64]) -> Option<i
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interval::range_over;
+
+    fn axis(n: u32) -> IndexExpr {
+        IndexExpr::axis(AxisId(n))
+    }
+
+    /// The greatest extent by trying: the first value at which a bound fails ends it.
+    fn by_trying(e: &IndexExpr, n: u64, other: u64, grows: bool) -> u64 {
+        let fits = |x: u64| {
+            let at =
+                e.substitute(&|a| if a.0 == 0 { IndexExpr::constant(x as i64) } else { axis(1) });
+            let range = range_over(&at.unwrap(), &[1, other]);
+            if grows { range.greatest < i128::from(n) } else { range.least >= 0 }
+        };
+        (0..500).find(|x| !fits(*x)).unwrap()
+    }
+
+    #[test]
+    fn inferred_extents_are_the_greatest_that_fit() {
+        for (a, b, c) in [(1, 1, 0), (2, 1, -3), (3, -2, 4), (-1, 1, 9), (-2, -1, 30), (5, 0, 2)] {
+            let inner = axis(0).times(a).unwrap().plus(&axis(1).times(b).unwrap()).unwrap();
+            let inner = inner.plus(&IndexExpr::constant(c)).unwrap();
+            let divided = inner.clone().floor_div(3);
+            let shifted = divided.clone().plus(&axis(1)).unwrap();
+            for e in [inner, divided, shifted] {
+                for (n, other) in [(0, 1), (1, 1), (7, 1), (7, 3), (20, 2), (5, 0)] {
+                    let found = greatest_extent(&e, n, AxisId(0), &[UNKNOWN, other]);
+                    let wanted = by_trying(&e, n, other, a > 0);
+                    assert_eq!(found, Some(wanted), "{e:?} n {n} other {other}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn huge_factors_do_not_overflow() {
+        let e = axis(0).times(i64::MAX).unwrap().plus(&IndexExpr::constant(i64::MIN)).unwrap();
+        assert_eq!(greatest_extent(&e, u64::MAX >> 1, AxisId(0), &[UNKNOWN]), Some(3));
+        let e = axis(0).times(i64::MIN).unwrap().floor_div(i64::MAX);
+        assert_eq!(greatest_extent(&e, 4, AxisId(0), &[UNKNOWN]), Some(1));
+    }
+}

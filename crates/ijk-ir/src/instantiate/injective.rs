@@ -234,3 +234,61 @@ fn advance(point: &mut [i64], extents: &[u64]) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile_source;
+    use std::collections::HashSet;
+
+    fn meets(statement: &Statement, extents: &[u64]) -> bool {
+        let mut seen = HashSet::new();
+        let mut point = vec![0; extents.len()];
+        loop {
+            let at: Vec<i64> = statement.out_index.iter().map(|e| e.eval(&point)).collect();
+            if !seen.insert(at) {
+                return true;
+            }
+            if !advance(&mut point, extents) {
+                return false;
+            }
+        }
+    }
+
+    #[test]
+    fn agrees_with_trying_every_point() {
+        let outputs = [
+            "ijk",
+            "[i+j]k",
+            "[2*i+j]k",
+            "[2*i+j][k+j]",
+            "[i+3*j+6*k]",
+            "[i/2][i%2]jk",
+            "[i/2]jk",
+            "[i%3]jk",
+            "[i+j][j+k][i+k]",
+            "[2*i+3*j]k",
+            "[(i+2*j)/4][(i+2*j)%4]k",
+            "[6*i+4*j]k",
+            "[i+j][i+2*j]k",
+            "[3-i]jk",
+            "[i/2+j]k",
+            "i[j+(k+i)%2]",
+            "ij[k/2][k%2]",
+        ];
+        let mut wrong = 0;
+        for output in outputs {
+            let program = compile_source(&format!("i{{4}}*jk~{output}")).program;
+            let program = program.unwrap_or_else(|| panic!("{output}"));
+            let statement = &program.statements[0];
+            for n in 0..64u64 {
+                let extents = [n % 4 + 1, n / 4 % 4 + 1, n / 16 + 1];
+                let shape = [40; 4][..statement.out_index.len()].to_vec();
+                let found = check(&program, statement, &extents, &shape).is_some();
+                assert_eq!(found, meets(statement, &extents), "{output} {extents:?}");
+                wrong += usize::from(found);
+            }
+        }
+        assert!(wrong > 100);
+    }
+}
