@@ -1,4 +1,30 @@
 //! The core IR: checking, lowering, verification and dependencies.
+//!
+//! | step | entry | what it does |
+//! |---|---|---|
+//! | check and lower | [`compile()`], [`compile_source`] | a surface tree → [`core::Program`], with diagnostics |
+//! | combine | [`compose`] | the language's combinators on programs, at run time |
+//! | apply | [`instantiate()`] | a program and its arguments' types and shapes → [`core::Instance`] |
+//! | inspect | [`Signature`], `Display` of [`core::Program`], [`dependencies`], [`reaches`] | |
+//! | distrust | [`verify()`] | what every pass must leave true |
+//!
+//! An index expression becomes a program of one statement. Combinators are checked on signatures,
+//! in which ranks and element types are unified (a binding's signature is found once and used anew
+//! at each mention), and then expanded into one list of statements with an explicit stack. So a
+//! program's depth costs no stack, and what it expands to is known before it is expanded
+//! ([`limits`]).
+//!
+//! ```
+//! use ijk_ir::{compile_source, instantiate};
+//! use ijk_types::DType;
+//!
+//! let program = compile_source("(I & +i~.) . i/.~i").program.unwrap();
+//! let instance = instantiate(&program, &[(DType::F64, &[5])]).unwrap();
+//! assert_eq!(instance.shapes[program.outputs[0].0 as usize], [5]);
+//!
+//! let wrong = compile_source("ik*kj~ij");
+//! assert_eq!(wrong.diagnostics[0].message, "`k` is dropped from the output, but nothing says how to fold it");
+//! ```
 
 mod affine;
 mod compile;
