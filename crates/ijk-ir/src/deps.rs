@@ -122,7 +122,8 @@ impl Step<'_> {
             return;
         }
         for piece in set.pieces() {
-            let (pieces, exact) = solve::image(self.system(piece, from, to), MAX_PIECES);
+            let room = (2 * MAX_PIECES).saturating_sub(into.pieces().len()).max(4);
+            let (pieces, exact) = solve::image(self.system(piece, from, to), room);
             into.add(pieces, exact);
         }
         into.widen_if(!set.is_exact());

@@ -115,6 +115,9 @@ impl Sig {
     }
 }
 
+/// Says which ports meet.
+type What<'a> = &'a dyn Fn() -> String;
+
 /// Checks combinators.
 pub struct Combine<'a> {
     /// The variables.
@@ -153,7 +156,7 @@ impl Combine<'_> {
         let shared = left.inputs.len().min(right.inputs.len());
         let mut ok = true;
         for n in 0..shared {
-            let what = format!("input {} is shared", n + 1);
+            let what = || format!("input {} is shared", n + 1);
             ok &= self.connect(left.inputs[n], right.inputs[n], site, &what, false);
         }
         let mut sig = left.grown(right.statements, right.visits);
@@ -200,13 +203,13 @@ impl Combine<'_> {
         None
     }
 
-    fn connect(&mut self, from: Port, to: Port, site: Site, what: &str, turned: bool) -> bool {
+    fn connect(&mut self, from: Port, to: Port, site: Site, what: What, turned: bool) -> bool {
         if let Err(conflict) = self.infer.unify_ranks(from.rank, to.rank) {
-            self.report_ranks(conflict, site, what, turned);
+            self.report_ranks(conflict, site, &what(), turned);
             return false;
         }
         if let Err(conflict) = self.infer.unify_types(from.element, to.element) {
-            self.report_types(conflict, site, what);
+            self.report_types(conflict, site, &what());
             return false;
         }
         true
