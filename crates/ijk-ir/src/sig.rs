@@ -141,8 +141,8 @@ impl Combine<'_> {
         let mut ok = true;
         for n in 0..fed {
             let (feeds, fed) = sides(written_chain);
-            let what =
-                format!("output {} of the {feeds} feeds input {} of the {fed}", n + 1, n + 1);
+            let port = n + 1;
+            let what = || format!("output {port} of the {feeds} feeds input {port} of the {fed}");
             ok &= self.connect(left.outputs[n], right.inputs[n], site, &what, turned);
         }
         let mut sig = left.grown(right.statements, right.visits);
