@@ -56,7 +56,8 @@ pub struct Run {
 /// `ijk eval`.
 #[derive(Debug, Args)]
 pub struct Eval {
-    /// The expression, in i
+    /// The expression, in i; after `--` where it starts like an option
+    #[arg(allow_hyphen_values = true)]
     pub expression: String,
     /// The arguments
     #[arg(value_name = "FILE[:MEMBER]")]
@@ -87,7 +88,7 @@ pub struct How {
 #[derive(Debug, Args)]
 pub struct Check {
     /// A .ijk file, or an expression
-    #[arg(value_name = "FILE|EXPR")]
+    #[arg(value_name = "FILE|EXPR", allow_hyphen_values = true)]
     pub program: String,
     /// Print a JSON object instead of text
     #[arg(long)]
@@ -98,7 +99,7 @@ pub struct Check {
 #[derive(Debug, Args)]
 pub struct Applied {
     /// A .ijk file, or an expression
-    #[arg(value_name = "FILE|EXPR")]
+    #[arg(value_name = "FILE|EXPR", allow_hyphen_values = true)]
     pub program: String,
     /// The shape of the next argument, such as 8x8; `.` or 1 axis of 5: `5`
     #[arg(long, value_name = "NxM", value_parser = shape)]

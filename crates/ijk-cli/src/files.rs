@@ -97,6 +97,9 @@ fn member(output: usize, place: &Place) -> String {
     place.member.clone().unwrap_or_else(|| output.to_string())
 }
 
+/// An archive to be written: its path, and its arrays with their names.
+type Archived<'a> = (&'a Path, Vec<(String, TensorView<'a>)>);
+
 /// Writes results to files, all or none: files take their names after the last one is written.
 ///
 /// # Errors
@@ -108,7 +111,7 @@ pub fn write_all(results: &[Tensor], places: &[(usize, Place)]) -> Result<(), Fa
 
 fn stage_arrays(results: &[Tensor], places: &[(usize, Place)]) -> Result<Vec<Staged>, Failure> {
     let mut staged = Vec::new();
-    let mut archives: BTreeMap<PathBuf, (&Path, Vec<(String, TensorView<'_>)>)> = BTreeMap::new();
+    let mut archives: BTreeMap<PathBuf, Archived<'_>> = BTreeMap::new();
     for (output, place) in places {
         let view = results[*output].view();
         if place.is_archive() {

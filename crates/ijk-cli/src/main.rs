@@ -1,10 +1,41 @@
 //! The command line of ijk.
 
+mod applied;
 mod args;
+mod commands;
 mod failure;
 mod files;
+mod json;
 mod layout;
+mod names;
 mod numbers;
 mod output;
+mod source;
 
-fn main() {}
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let done = match &Cli::parse().command {
+        Command::Run(args) => commands::run(args),
+        Command::Eval(args) => commands::eval(args),
+        Command::Check(args) => commands::check(args),
+        Command::Explain(args) => commands::explain(args),
+        Command::Deps(args) => commands::deps(args),
+        Command::Bench(args) => commands::bench(args),
+    };
+    match done {
+        Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Failure::Wrong(message)) => end(&message, 1),
+        Err(Failure::Environment(message)) => end(&message, 2),
+    }
+}
+
+/// Says what is wrong; rendered diagnostics already start with the word.
+fn end(message: &str, code: u8) -> ExitCode {
+    let rendered = message.contains('\n');
+    output::complain(&if rendered { message.into() } else { format!("error: {message}") });
+    ExitCode::from(code)
+}

@@ -21,8 +21,13 @@ pub fn plain(x: Scalar) -> String {
         Scalar::Bool(false) => "False".into(),
         Scalar::I32(x) => x.to_string(),
         Scalar::I64(x) => x.to_string(),
-        other => align(&[other]).swap_remove(0),
+        other => with_digit(align(&[other]).swap_remove(0)),
     }
+}
+
+/// `4.` as `4.0`, as a number alone is written.
+fn with_digit(text: String) -> String {
+    if text.ends_with('.') { text + "0" } else { text }
 }
 
 /// A real number: its value, and its shortest digits, which differ between `f32` and `f64`.

@@ -1,0 +1,54 @@
+//! A program with the types and shapes of its arguments, as `explain`, `deps` and `bench` take it.
+
+use crate::args::Applied;
+use crate::failure::Failure;
+use crate::source::Source;
+use ijk::{Component, DType};
+
+/// A program, checked, and what it is to be applied to.
+pub struct Application {
+    /// For messages.
+    pub source: Source,
+    /// The program.
+    pub component: Component,
+    /// Element types and shapes of the arguments.
+    pub arguments: Vec<(DType, Vec<usize>)>,
+}
+
+impl Application {
+    /// From the command line.
+    ///
+    /// # Errors
+    /// If the program is wrong, or shapes or types are given for another number of arguments.
+    pub fn new(args: &Applied) -> Result<Self, Failure> {
+        let source = Source::either(&args.program)?;
+        let component = source.compile()?;
+        let (arity, shapes, types) = (component.arity(), args.shape.len(), args.dtype.len());
+        if arity != shapes {
+            let arguments = if arity == 1 { "argument" } else { "arguments" };
+            let times = if shapes == 1 { "time" } else { "times" };
+            let message = format!(
+                "the program has {arity} {arguments}, but --shape is given {shapes} {times}"
+            );
+            return Err(Failure::wrong(message));
+        }
+        if types > arity.max(1) {
+            let message = format!("--dtype is given {types} times for {arity} arguments");
+            return Err(Failure::wrong(message));
+        }
+        let shapes: Vec<_> = args.shape.iter().map(|shape| shape.0.clone()).collect();
+        let types = match &args.dtype[..] {
+            [] => component.some_types(),
+            [first @ .., last] => {
+                first.iter().copied().chain(std::iter::repeat(*last)).take(arity).collect()
+            }
+        };
+        let arguments = types.into_iter().zip(shapes).collect();
+        Ok(Self { source, component, arguments })
+    }
+
+    /// Element types and shapes, borrowed.
+    pub fn borrowed(&self) -> Vec<(DType, &[usize])> {
+        self.arguments.iter().map(|(dtype, shape)| (*dtype, &shape[..])).collect()
+    }
+}

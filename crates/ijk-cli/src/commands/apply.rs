@@ -1,0 +1,132 @@
+//! `ijk run` and `ijk eval`: programs on files.
+
+use crate::args::{Eval, How, Run};
+use crate::failure::Failure;
+use crate::files::{self, Place};
+use crate::source::Source;
+use crate::{json, layout, names, output};
+use ijk::{Component, Engine, Tensor, TensorView};
+use serde_json::json;
+use std::path::Path;
+use std::time::Instant;
+
+/// Runs the program of a file.
+///
+/// # Errors
+/// If anything is wrong with the program, its arguments or where its results are to go.
+pub fn run(args: &Run) -> Result<(), Failure> {
+    let source = Source::file(&args.file)?;
+    let component = source.compile()?;
+    let inputs = names::inputs(&args.bind, component.arity())?;
+    let outputs = names::outputs(&args.out, component.signature().outputs.len())?;
+    apply(&source, &component, &inputs, &outputs, &args.how)
+}
+
+/// Evaluates an expression.
+///
+/// # Errors
+/// As for [`run`].
+pub fn eval(args: &Eval) -> Result<(), Failure> {
+    let source = Source::expression(&args.expression);
+    let component = source.compile()?;
+    let (arity, results) = (component.arity(), component.signature().outputs.len());
+    check_count("arguments", arity, "files", args.inputs.len(), arity == args.inputs.len())?;
+    check_count("results", results, "-o", args.out.len(), results >= args.out.len())?;
+    let inputs: Vec<_> = args.inputs.iter().map(|text| Place::parse(text)).collect();
+    let outputs: Vec<_> = args.out.iter().map(|text| Place::parse(text)).enumerate().collect();
+    apply(&source, &component, &inputs, &outputs, &args.how)
+}
+
+fn check_count(
+    what: &str,
+    expected: usize,
+    given: &str,
+    found: usize,
+    fits: bool,
+) -> Result<(), Failure> {
+    if fits {
+        return Ok(());
+    }
+    let what = if expected == 1 { what.trim_end_matches('s') } else { what };
+    let given = if found == 1 { given.trim_end_matches('s') } else { given };
+    let message = format!("the expression has {expected} {what}, but {found} {given} are given");
+    Err(Failure::wrong(message.replace(
+        &format!("{found} {given} are"),
+        &match found {
+            0 => format!("no {given} are"),
+            1 => format!("1 {given} is"),
+            n => format!("{n} {given} are"),
+        },
+    )))
+}
+
+fn apply(
+    source: &Source,
+    component: &Component,
+    inputs: &[Place],
+    outputs: &[(usize, Place)],
+    how: &How,
+) -> Result<(), Failure> {
+    files::check_distinct(outputs)?;
+    let arguments = inputs.iter().map(|place| load(place, how)).collect::<Result<Vec<_>, _>>()?;
+    let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();
+    let engine = Engine::builder().threads(how.threads.unwrap_or(0)).build();
+    let start = Instant::now();
+    let results = engine.apply(component, &views).map_err(|error| source.failure(error))?;
+    let seconds = start.elapsed().as_secs_f64();
+    files::write_all(&results, outputs)?;
+    output::print(&match how.json {
+        true => as_json(&results, outputs, seconds, engine.threads()),
+        false => as_text(&results, outputs, seconds),
+    })
+}
+
+/// Reads an argument, with the element type asked for.
+fn load(place: &Place, how: &How) -> Result<Tensor, Failure> {
+    let tensor = files::read(place)?;
+    match how.dtype {
+        Some(dtype) if dtype != tensor.dtype() => tensor.cast(dtype).map_err(|error| {
+            Failure::wrong(format!("{}: cannot convert: {error}", place.path.display()))
+        }),
+        _ => Ok(tensor),
+    }
+}
+
+/// Where a result was written.
+fn written(outputs: &[(usize, Place)], n: usize) -> Option<&Path> {
+    outputs.iter().find(|(output, _)| *output == n).map(|(_, place)| &*place.path)
+}
+
+fn as_text(results: &[Tensor], outputs: &[(usize, Place)], seconds: f64) -> String {
+    let mut text = String::new();
+    for (n, result) in results.iter().enumerate() {
+        let head = if results.len() > 1 { format!("{n}: ") } else { String::new() };
+        let line = match written(outputs, n) {
+            Some(path) => {
+                let (shape, time) = (layout::shape(result.shape()), output::seconds(seconds));
+                format!("{head}{} {shape} in {time} -> {}\n", result.dtype(), path.display())
+            }
+            None if result.rank() < 2 => format!("{head}{}\n", layout::array(&result.view())),
+            None => format!("{}{}\n", head.replace(": ", ":\n"), layout::array(&result.view())),
+        };
+        text.push_str(&line);
+    }
+    text
+}
+
+fn as_json(results: &[Tensor], outputs: &[(usize, Place)], seconds: f64, threads: usize) -> String {
+    let results = results.iter().enumerate().map(|(n, result)| {
+        let mut object = json!({
+            "name": n.to_string(),
+            "dtype": result.dtype().name(),
+            "shape": result.shape(),
+        });
+        match written(outputs, n) {
+            Some(path) => object["file"] = json!(path.to_string_lossy()),
+            None => object["data"] = result.view().iter_scalars().map(json::scalar).collect(),
+        }
+        object
+    });
+    let results: Vec<_> = results.collect();
+    json::text(&json!({ "results": results, "seconds": seconds, "threads": threads }))
+}

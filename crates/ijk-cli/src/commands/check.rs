@@ -1,0 +1,66 @@
+//! `ijk check`: is a program right, and what does it take and give?
+
+use crate::args::Check;
+use crate::failure::Failure;
+use crate::source::Source;
+use crate::{json, output};
+use ijk::{Port, Rank, Signature};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Checks a program and prints its signature.
+///
+/// # Errors
+/// If the program is wrong.
+pub fn check(args: &Check) -> Result<(), Failure> {
+    let source = Source::either(&args.program)?;
+    let component = source.compile()?;
+    let signature = component.signature();
+    output::print(&if args.json { as_json(signature) } else { as_text(signature) })
+}
+
+fn as_text(signature: &Signature) -> String {
+    let mut text = String::new();
+    for (what, ports) in [("argument", &signature.inputs), ("result", &signature.outputs)] {
+        for (n, port) in ports.iter().enumerate() {
+            let _ = writeln!(text, "{what} {n}: {}, {}", rank(port), ijk::term_text(port.dtype));
+        }
+    }
+    for (n, set) in signature.types.iter().enumerate() {
+        let _ = writeln!(text, "{}: one of {set}", Signature::type_name(n as u32));
+    }
+    for &(a, b) in &signature.same_real {
+        let (a, b) = (Signature::type_name(a), Signature::type_name(b));
+        let _ = writeln!(text, "{a} and {b}: of one precision");
+    }
+    text
+}
+
+fn rank(port: &Port) -> String {
+    match port.rank {
+        Rank::Fixed(rank) => format!("rank {rank}"),
+        Rank::Var(_) => "any rank".into(),
+    }
+}
+
+fn as_json(signature: &Signature) -> String {
+    let ports = |ports: &[Port]| -> Value {
+        let port = |port: &Port| {
+            let rank = match port.rank {
+                Rank::Fixed(rank) => Some(rank),
+                Rank::Var(_) => None,
+            };
+            json!({ "rank": rank, "dtype": ijk::term_text(port.dtype) })
+        };
+        ports.iter().map(port).collect()
+    };
+    let types = signature.types.iter().enumerate().map(|(n, set)| {
+        let names: Vec<_> = set.iter().map(|t| t.name()).collect();
+        (Signature::type_name(n as u32), json!(names))
+    });
+    json::text(&json!({
+        "arguments": ports(&signature.inputs),
+        "results": ports(&signature.outputs),
+        "types": types.collect::<serde_json::Map<_, _>>(),
+    }))
+}

@@ -1,0 +1,29 @@
+//! `ijk explain`: what would happen, and at what cost.
+
+use crate::applied::Application;
+use crate::args::Explain;
+use crate::failure::Failure;
+use crate::{json, output};
+use serde_json::json;
+
+/// Prints types, domains, plan and cost.
+///
+/// # Errors
+/// If the program is wrong or does not fit the shapes.
+pub fn explain(args: &Explain) -> Result<(), Failure> {
+    let application = Application::new(&args.applied)?;
+    let arguments = application.borrowed();
+    let explanation = application
+        .component
+        .explain(&arguments)
+        .map_err(|error| application.source.failure(error))?;
+    if !args.applied.json {
+        return output::print(&format!("{}\n", explanation.to_string().trim_end()));
+    }
+    let cost = explanation.cost();
+    output::print(&json::text(&json!({
+        "signature": application.component.signature().to_string(),
+        "operations": cost.operations,
+        "text": explanation.to_string(),
+    })))
+}

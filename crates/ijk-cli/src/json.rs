@@ -1,0 +1,54 @@
+//! What `--json` prints.
+
+use ijk::Scalar;
+use serde_json::{Value, json};
+
+/// A JSON value on one line.
+pub fn text(value: &Value) -> String {
+    format!("{value}\n")
+}
+
+/// An element: complex numbers are pairs; infinities and NaN, which JSON has no numbers for, are
+/// the strings `inf`, `-inf`, `nan`.
+pub fn scalar(x: Scalar) -> Value {
+    match x {
+        Scalar::Bool(x) => json!(x),
+        Scalar::I32(x) => json!(x),
+        Scalar::I64(x) => json!(x),
+        Scalar::F32(x) => real(x.into(), &format!("{x:e}")),
+        Scalar::F64(x) => real(x, &format!("{x:e}")),
+        Scalar::C64(x) => json!([scalar(Scalar::F32(x.re)), scalar(Scalar::F32(x.im))]),
+        Scalar::C128(x) => json!([scalar(Scalar::F64(x.re)), scalar(Scalar::F64(x.im))]),
+    }
+}
+
+/// A number by its shortest digits, which for an `f32` are fewer than its value has as an `f64`.
+fn real(value: f64, shortest: &str) -> Value {
+    match (value.is_nan(), value.is_infinite(), value > 0.0) {
+        (true, ..) => json!("nan"),
+        (_, true, true) => json!("inf"),
+        (_, true, false) => json!("-inf"),
+        _ => json!(shortest.parse::<f64>().unwrap_or(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ijk::num_complex::Complex64;
+
+    #[test]
+    fn scalars() {
+        let values = [
+            (Scalar::F32(0.1), "0.1"),
+            (Scalar::F64(f64::NEG_INFINITY), "\"-inf\""),
+            (Scalar::F64(f64::NAN), "\"nan\""),
+            (Scalar::I64(i64::MIN), "-9223372036854775808"),
+            (Scalar::Bool(true), "true"),
+            (Scalar::C128(Complex64::new(1.0, -2.5)), "[1.0,-2.5]"),
+        ];
+        for (value, text) in values {
+            assert_eq!(scalar(value).to_string(), text);
+        }
+    }
+}

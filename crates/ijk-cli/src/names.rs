@@ -1,0 +1,92 @@
+//! `NAME=FILE` options: arguments and results by position.
+
+use crate::failure::Failure;
+use crate::files::Place;
+
+/// The places of arguments, from `--bind NAME=FILE`: one for each.
+///
+/// # Errors
+/// If a name is not that of an argument, or an argument has none or two.
+pub fn inputs(binds: &[String], arity: usize) -> Result<Vec<Place>, Failure> {
+    let mut places = vec![None; arity];
+    for (position, place) in positions(binds, "--bind", "argument", arity)? {
+        if places[position].replace(place).is_some() {
+            return Err(Failure::wrong(format!("argument {position} is bound twice")));
+        }
+    }
+    let missing = |position| {
+        Failure::wrong(format!(
+            "argument {position} of the program is not bound: add --bind {position}=FILE"
+        ))
+    };
+    places.into_iter().enumerate().map(|(n, place)| place.ok_or_else(|| missing(n))).collect()
+}
+
+/// The places of results, from `--out NAME=FILE`, each with the result's number.
+///
+/// # Errors
+/// If a name is not that of a result.
+pub fn outputs(outs: &[String], count: usize) -> Result<Vec<(usize, Place)>, Failure> {
+    positions(outs, "--out", "result", count)
+}
+
+fn positions(
+    options: &[String],
+    flag: &str,
+    what: &str,
+    count: usize,
+) -> Result<Vec<(usize, Place)>, Failure> {
+    options
+        .iter()
+        .map(|option| {
+            let (name, file) = option.split_once('=').ok_or_else(|| {
+                Failure::wrong(format!("{flag} {option}: expected NAME=FILE, such as 0={option}"))
+            })?;
+            if file.is_empty() {
+                return Err(Failure::wrong(format!("{flag} {option}: no file after `=`")));
+            }
+            match name.parse() {
+                Ok(position) if position < count => Ok((position, Place::parse(file))),
+                _ => Err(unknown(flag, option, name, what, count)),
+            }
+        })
+        .collect()
+}
+
+#[cold]
+fn unknown(flag: &str, option: &str, name: &str, what: &str, count: usize) -> Failure {
+    let known: Vec<_> = (0..count.min(8)).map(|n| n.to_string()).collect();
+    let more = if count > known.len() { ", …" } else { "" };
+    let known = match count {
+        0 => format!("the program has no {what}s"),
+        1 => format!("the one {what} is named 0"),
+        _ => format!("its {what}s are named {}{more}", known.join(", ")),
+    };
+    Failure::wrong(format!("{flag} {option}: the program has no {what} `{name}`; {known}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(result: Result<impl std::fmt::Debug, Failure>) -> String {
+        match result.unwrap_err() {
+            Failure::Wrong(message) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn by_position() {
+        let places = inputs(&["1=b.npy".into(), "0=a.npy".into()], 2).unwrap();
+        assert_eq!(places, [Place::parse("a.npy"), Place::parse("b.npy")]);
+        assert_eq!(outputs(&["0=a=b.npy".into()], 1).unwrap()[0].1, Place::parse("a=b.npy"));
+        assert!(message(inputs(&[], 1)).contains("add --bind 0=FILE"));
+        assert!(message(inputs(&["0=a".into(), "0=b".into()], 1)).contains("bound twice"));
+        assert!(message(inputs(&["a.npy".into()], 1)).contains("such as 0=a.npy"));
+        assert!(message(inputs(&["0=".into()], 1)).contains("no file after"));
+        assert!(message(inputs(&["2=a".into()], 2)).ends_with("`2`; its arguments are named 0, 1"));
+        assert!(message(outputs(&["x=a".into()], 1)).ends_with("`x`; the one result is named 0"));
+        assert!(message(outputs(&["0=a".into()], 0)).ends_with("the program has no results"));
+    }
+}

@@ -1,0 +1,83 @@
+//! Programs, from files or from the command line.
+
+use crate::failure::Failure;
+use crate::output;
+use ijk::{Component, Error};
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+/// A program's text.
+#[derive(Debug)]
+pub struct Source {
+    /// The text.
+    text: String,
+    /// What messages call it.
+    origin: String,
+}
+
+impl Source {
+    /// The program of a file.
+    ///
+    /// # Errors
+    /// If it cannot be read as text.
+    pub fn file(path: &Path) -> Result<Self, Failure> {
+        let origin = path.display().to_string();
+        let wrong = |why: &str| Failure::Wrong(format!("{origin}: {why}"));
+        if path.is_dir() {
+            return Err(wrong("is a directory, not a file"));
+        }
+        let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => wrong("no such file"),
+            io::ErrorKind::InvalidData => wrong("is not text in UTF-8"),
+            _ => wrong(&error.to_string()),
+        })?;
+        Ok(Self { text, origin })
+    }
+
+    /// An expression of the command line.
+    pub fn expression(text: &str) -> Self {
+        Self { text: text.into(), origin: "expression".into() }
+    }
+
+    /// A file's program if the text ends in `.ijk` or names a file, else an expression.
+    ///
+    /// # Errors
+    /// As for [`Source::file`].
+    pub fn either(text: &str) -> Result<Self, Failure> {
+        let path = Path::new(text);
+        if path.extension().is_some_and(|e| e == "ijk") || path.is_file() {
+            return Self::file(path);
+        }
+        Ok(Self::expression(text))
+    }
+
+    /// The program, checked. Tells its warnings.
+    ///
+    /// # Errors
+    /// If it is wrong.
+    pub fn compile(&self) -> Result<Component, Failure> {
+        let component = ijk::i(&self.text).map_err(|error| self.failure(error))?;
+        let warnings = component.warnings();
+        if !warnings.is_empty() {
+            output::complain(&ijk::render(&self.text, &self.origin, warnings, colors()));
+        }
+        Ok(component)
+    }
+
+    /// What to say of an error in this program or its application.
+    pub fn failure(&self, error: Error) -> Failure {
+        match error {
+            Error::Program(report) => Failure::Wrong(report.render(&self.origin, colors())),
+            Error::Tensor(error) => error.into(),
+            Error::Threads(_) => Failure::Environment(error.to_string()),
+            Error::Run(ijk::RunError::Tensor(error)) => error.into(),
+            other => Failure::Wrong(other.to_string()),
+        }
+    }
+}
+
+/// Whether messages may have colours.
+fn colors() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+}

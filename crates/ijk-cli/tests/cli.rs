@@ -1,0 +1,259 @@
+//! The commands from outside: what they print, where they write, how they fail.
+
+use ijk::file::{npy, npz};
+use ijk::{Tensor, TensorView};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A directory with some arrays and programs, where commands run.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self(tempfile::tempdir().unwrap());
+        desk.save("a.npy", vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0], &[2, 3]);
+        desk.save("b.npy", vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0], &[3, 2]);
+        desk.save("v.npy", vec![1.0, 3.0], &[2]);
+        fs::write(desk.path("mm.ijk"), "mm: m.a\nm: ik*kj~ijk\na: +ijk~ij\nmm\n").unwrap();
+        fs::write(desk.path("two.ijk"), "I & +i~.").unwrap();
+        desk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn save<T: ijk::Element>(&self, name: &str, elements: Vec<T>, shape: &[usize]) {
+        let view = TensorView::from_slice(&elements, shape).unwrap();
+        npy::write(self.path(name), &view).unwrap();
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ijk"));
+        command.args(args).current_dir(self.0.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// What a command that succeeds prints.
+    fn prints(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.prints(args)).unwrap()
+    }
+
+    /// That a command fails with code 1, says that, and leaves the directory as it was.
+    fn refuses(&self, args: &[&str], said: &[&str]) {
+        let before = self.files();
+        let output = self.run(args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {errors}");
+        assert!(output.stdout.is_empty());
+        said.iter().for_each(|said| assert!(errors.contains(said), "{args:?}: {errors}"));
+        assert_eq!(self.files(), before);
+    }
+
+    fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let entries = fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().path());
+        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        let mut files: Vec<_> =
+            entries.map(|path| (name(&path), fs::read(&path).unwrap_or_default())).collect();
+        files.sort();
+        files
+    }
+}
+
+const PRODUCT: &str = "ik*kj~ijk . +ijk~ij";
+
+fn product() -> Tensor {
+    Tensor::from_vec(vec![10.0, 13.0, 28.0, 40.0], &[2, 2]).unwrap()
+}
+
+#[test]
+fn eval_prints() {
+    let desk = Desk::new();
+    assert_eq!(desk.prints(&["eval", PRODUCT, "a.npy", "b.npy"]), "[[10. 13.]\n [28. 40.]]\n");
+    assert_eq!(desk.prints(&["eval", "+i~.", "v.npy"]), "4.0\n");
+    assert_eq!(desk.prints(&["eval", "i>2~i", "v.npy", "--dtype", "i32"]), "[2 3]\n");
+    assert_eq!(desk.prints(&["eval", "I & +i~.", "v.npy"]), "0: [1. 3.]\n1: 4.0\n");
+}
+
+#[test]
+fn eval_writes() {
+    let desk = Desk::new();
+    let said = desk.prints(&["eval", PRODUCT, "a.npy", "b.npy", "-o", "c.npy"]);
+    assert!(said.starts_with("f64 (2, 2) in ") && said.ends_with(" -> c.npy\n"), "{said}");
+    assert_eq!(npy::read(desk.path("c.npy")).unwrap(), product());
+    desk.prints(&["eval", "I & +i~.", "v.npy", "-o", "x.npy", "-o", "y.npz"]);
+    assert_eq!(npy::read(desk.path("x.npy")).unwrap(), npy::read(desk.path("v.npy")).unwrap());
+    assert_eq!(npz::read(desk.path("y.npz")).unwrap()[0].0, "1");
+    desk.prints(&["eval", "-i~i", "v.npy", "-o", "v.npy"]);
+    assert_eq!(npy::read(desk.path("v.npy")).unwrap().as_slice(), Some(&[-1.0, -3.0][..]));
+}
+
+#[test]
+fn members_of_archives() {
+    let desk = Desk::new();
+    let two = "I & +i~.";
+    desk.prints(&["eval", two, "v.npy", "-o", "z.npz:all", "-o", "z.npz:sum"]);
+    assert_eq!(desk.prints(&["eval", "i~i", "z.npz:all"]), "[1. 3.]\n");
+    desk.refuses(&["eval", "i~i", "z.npz"], &["z.npz: the archive has 2 arrays", "`z.npz:all`"]);
+    desk.refuses(&["eval", "i~i", "z.npz:none"], &["has no array `none`; it has `all`, `sum`"]);
+    desk.refuses(&["eval", two, "v.npy", "-o", "q.npz:x", "-o", "q.npz:x"], &["both go there"]);
+}
+
+#[test]
+fn run_binds_by_position() {
+    let desk = Desk::new();
+    let bound = ["run", "mm.ijk", "--bind", "1=b.npy", "--bind", "0=a.npy"];
+    assert_eq!(desk.prints(&bound), "[[10. 13.]\n [28. 40.]]\n");
+    desk.prints(&[&bound[..], &["--out", "0=c.npy", "--threads", "1"]].concat());
+    assert_eq!(npy::read(desk.path("c.npy")).unwrap(), product());
+    let said = desk.prints(&["run", "two.ijk", "--bind", "0=v.npy", "--out", "1=s.npy"]);
+    assert!(said.starts_with("0: [1. 3.]\n1: f64 () in "), "{said}");
+}
+
+#[test]
+fn json() {
+    let desk = Desk::new();
+    let value = desk.json(&["eval", PRODUCT, "a.npy", "b.npy", "--json"]);
+    let result = &value["results"][0];
+    assert_eq!(result["data"], serde_json::json!([10.0, 13.0, 28.0, 40.0]));
+    assert_eq!((&result["dtype"], &result["shape"]), (&"f64".into(), &serde_json::json!([2, 2])));
+    assert!(value["seconds"].as_f64().is_some());
+    let value = desk.json(&["check", "mm.ijk", "--json"]);
+    assert_eq!(value["arguments"][1]["rank"], 2);
+    let shapes = ["--shape", "8x4", "--shape", "4x2"];
+    let value = desk.json(&[&["explain", PRODUCT, "--json"][..], &shapes].concat());
+    assert_eq!(value["operations"], 2 * 8 * 4 * 2);
+    let value = desk.json(&[&["bench", PRODUCT, "--json", "--reps", "2"][..], &shapes].concat());
+    assert_eq!(value["repetitions"], 2);
+}
+
+#[test]
+fn check_prints_the_signature() {
+    let desk = Desk::new();
+    let said = desk.prints(&["check", "mm.ijk"]);
+    assert!(said.starts_with("argument 0: rank 2, T\nargument 1: rank 2, T\nresult 0: rank 2, T"));
+    assert!(desk.prints(&["check", "@argmax ij~i"]).contains("result 0: rank 1, i64"));
+    assert!(desk.prints(&["check", "I"]).contains("argument 0: any rank, T"));
+}
+
+#[test]
+fn explain_prints_the_plan() {
+    let desk = Desk::new();
+    let shapes = ["--shape", "64x64", "--shape", "64x64"];
+    let said = desk.prints(&[&["explain", "mm.ijk", "--dtype", "f32"][..], &shapes].concat());
+    for part in ["contract", "f32", "524288 operations"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let one = ["explain", "mm.ijk", "--shape", "8x4"];
+    desk.refuses(&one, &["2 arguments, but --shape is given 1 time"]);
+    let clash = ["explain", PRODUCT, "--shape", "8x4", "--shape", "5x2"];
+    let said = "letter `k` is 4 on axis 1 of argument 1 but 5 on axis 0 of argument 2";
+    desk.refuses(&clash, &[said]);
+}
+
+#[test]
+fn bench_prints_rates() {
+    let desk = Desk::new();
+    let shapes = ["--shape", "3x2", "--shape", "3x2", "--dtype", "i32", "--reps", "3"];
+    let said = desk.prints(&[&["bench", "ij/ij~ij"][..], &shapes].concat());
+    assert!(said.starts_with("i32 (3, 2), i32 (3, 2); threads:"), "{said}");
+    assert!(said.contains("best ") && said.contains("operations/s"), "{said}");
+}
+
+#[test]
+fn programs_that_are_wrong() {
+    let desk = Desk::new();
+    desk.refuses(&["eval", "ij~i", "a.npy"], &["letter `j`", "^", "+ij~i"]);
+    desk.refuses(&["eval", "@nope i~i", "v.npy"], &["@nope", " --> expression:1:1"]);
+    fs::write(desk.path("bad.ijk"), "m: ij~ji\nm . q\n").unwrap();
+    desk.refuses(&["check", "bad.ijk"], &["bad.ijk:2:5", "`q`"]);
+    fs::write(desk.path("latin.ijk"), b"\xe9~\xe9").unwrap();
+    desk.refuses(&["check", "latin.ijk"], &["latin.ijk: is not text in UTF-8"]);
+    desk.refuses(&["check", "absent.ijk"], &["absent.ijk: no such file"]);
+    fs::create_dir(desk.path("dir.ijk")).unwrap();
+    desk.refuses(&["run", "dir.ijk"], &["dir.ijk: is a directory"]);
+}
+
+#[test]
+fn arguments_that_do_not_fit() {
+    let desk = Desk::new();
+    desk.save("f.npy", vec![1f32; 6], &[3, 2]);
+    let types = "argument 1 is f64 but argument 2 is f32";
+    desk.refuses(&["eval", PRODUCT, "a.npy", "f.npy"], &[types]);
+    desk.refuses(&["eval", PRODUCT, "a.npy", "a.npy"], &["letter `k` is 3 on axis 1"]);
+    desk.refuses(&["eval", PRODUCT, "a.npy", "v.npy"], &["rank"]);
+    desk.refuses(&["eval", PRODUCT, "a.npy"], &["has 2 arguments, but 1 file is given"]);
+    desk.refuses(&["eval", "i~i"], &["has 1 argument, but no files are given"]);
+    desk.refuses(&["eval", "i~i", "v.npy", "-o", "x", "-o", "y"], &["1 result, but 2 -o are"]);
+    desk.refuses(&["run", "mm.ijk", "--bind", "0=a.npy"], &["argument 1", "--bind 1=FILE"]);
+    desk.refuses(&["run", "mm.ijk", "--bind", "x=a.npy"], &["no argument `x`", "named 0, 1"]);
+    desk.save("n.npy", vec![1, 0], &[2]);
+    desk.refuses(&["eval", "1/i~i", "n.npy", "-o", "q.npy"], &["division by zero"]);
+}
+
+#[test]
+fn files_that_are_wrong() {
+    let desk = Desk::new();
+    let eval = |file: &str, said: &[&str]| desk.refuses(&["eval", "i~i", file], said);
+    eval("none.npy", &["none.npy: cannot read: no such file"]);
+    fs::create_dir(desk.path("dir.npy")).unwrap();
+    eval("dir.npy", &["dir.npy: is a directory"]);
+    fs::write(desk.path("text.npy"), "1,2,3").unwrap();
+    eval("text.npy", &["text.npy: not a .npy file", "byte 0"]);
+    let mut bytes = fs::read(desk.path("v.npy")).unwrap();
+    fs::write(desk.path("cut.npy"), &bytes[..bytes.len() - 3]).unwrap();
+    eval("cut.npy", &["cut.npy: truncated: 16 bytes of data", "13 follow", "byte 141"]);
+    let at = bytes.windows(3).position(|w| w == b"<f8").unwrap();
+    bytes[at..at + 3].copy_from_slice(b"|u1");
+    fs::write(desk.path("u1.npy"), bytes).unwrap();
+    eval("u1.npy", &["\"|u1\" are not supported", "astype(np.int32)"]);
+    fs::write(desk.path("bad.npz"), "zip?").unwrap();
+    eval("bad.npz", &["bad.npz: not a readable .npz archive"]);
+}
+
+#[test]
+fn outputs_are_all_or_none() {
+    let desk = Desk::new();
+    let two = ["eval", "I & +i~.", "v.npy", "-o", "x.npy", "-o"];
+    let into = |file: &'static str| [&two[..], &[file]].concat();
+    desk.refuses(&into("x.npy"), &["x.npy: results 0 and 1 both go there"]);
+    desk.refuses(&into("./x.npy"), &["both go there"]);
+    desk.refuses(&into("none/y.npy"), &["none/y.npy: cannot write: no such file or directory"]);
+    fs::create_dir(desk.path("dir")).unwrap();
+    desk.refuses(&into("dir"), &["dir: is a directory"]);
+}
+
+#[test]
+fn the_command_line_itself() {
+    let desk = Desk::new();
+    for args in [&["frob"][..], &[], &["eval"], &["eval", "i~i", "--dtype", "u8"]] {
+        assert_eq!(desk.run(args).status.code(), Some(2), "{args:?}");
+    }
+    assert!(desk.prints(&["--help"]).contains("Exit codes"));
+    assert!(desk.prints(&["--version"]).starts_with("ijk "));
+}
+
+#[test]
+fn nobody_reads_the_output() {
+    let desk = Desk::new();
+    desk.save("big.npy", vec![1.0; 200_000], &[200_000]);
+    let mut command = desk.command(&["eval", "i~i", "big.npy", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
