@@ -132,9 +132,12 @@ pub struct Deps {
     /// The element, such as 1,2; `.` for a result of rank 0
     #[arg(long, value_name = "I,J", value_parser = point)]
     pub at: Extents,
-    /// Which result
+    /// Which result the element is of
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub output: usize,
+    /// The element is of this argument: print which elements of the results it reaches
+    #[arg(long, value_name = "N", conflicts_with = "output")]
+    pub input: Option<usize>,
 }
 
 /// `ijk bench`.

@@ -175,6 +175,28 @@ fn bench_prints_rates() {
 }
 
 #[test]
+fn deps_draws_sets() {
+    let desk = Desk::new();
+    let product = ["deps", PRODUCT, "--shape", "2x3", "--shape", "3x4", "--at"];
+    let at = |point: &'static str| [&product[..], &[point]].concat();
+    let expected = "result 0 at (1, 2) depends on\n\
+                    argument 0: {(1, k) : k in 0..3}, 3 of 6 elements\n  . . .\n  # # #\n\
+                    argument 1: {(k, 2) : k in 0..3}, 3 of 12 elements\n\
+                    \x20 . . # .\n  . . # .\n  . . # .\n";
+    assert_eq!(desk.prints(&at("1,2")), expected);
+    let value = desk.json(&[&at("0,0")[..], &["--json"]].concat());
+    assert_eq!(value["arguments"][1]["points"], serde_json::json!([[0, 0], [1, 0], [2, 0]]));
+    let reached = desk.prints(&[&at("1,0")[..], &["--input", "0"]].concat());
+    assert!(reached.starts_with("argument 0 at (1, 0) reaches\nresult 0: "), "{reached}");
+    assert!(reached.ends_with("4 of 8 elements\n  . . . .\n  # # # #\n"), "{reached}");
+    desk.refuses(&at("1,4"), &["--at is 4 on axis 1, where result 0 has extent 4"]);
+    desk.refuses(&at("1"), &["result 0 has rank 2 (shape (2, 4)), but --at has 1 indices"]);
+    desk.refuses(&[&at("0,0")[..], &["--output", "1"]].concat(), &["there is no result 1"]);
+    let sum = desk.prints(&["deps", "+i~.", "--shape", "3", "--at", "."]);
+    assert!(sum.ends_with("  # # #\n"), "{sum}");
+}
+
+#[test]
 fn programs_that_are_wrong() {
     let desk = Desk::new();
     desk.refuses(&["eval", "ij~i", "a.npy"], &["letter `j`", "^", "+ij~i"]);

@@ -1,6 +1,127 @@
-//! `ijk deps`: what an element of a result depends on.
-use crate::{args::Deps, failure::Failure};
-/// x
-pub fn deps(_args: &Deps) -> Result<(), Failure> {
-    Err(Failure::wrong("x"))
+//! `ijk deps`: what an element of a result depends on, or what one of an argument reaches.
+
+use super::draw;
+use crate::applied::Application;
+use crate::args::Deps;
+use crate::failure::Failure;
+use crate::{json, layout, output};
+use ijk::PointSet;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Points are listed up to this number of them.
+const LISTED: u64 = 4096;
+
+/// Prints and draws sets of elements.
+///
+/// # Errors
+/// If the program is wrong or does not fit the shapes, or there is no such element.
+pub fn deps(args: &Deps) -> Result<(), Failure> {
+    let application = Application::new(&args.applied)?;
+    let arguments = application.borrowed();
+    let fail = |error| application.source.failure(error);
+    let results = application.component.results(&arguments).map_err(fail)?;
+    let shapes = |arrays: &[(_, Vec<usize>)]| -> Vec<_> {
+        arrays.iter().map(|(_, shape)| shape.clone()).collect()
+    };
+    let results = Side { name: "result", shapes: shapes(&results) };
+    let inputs = Side { name: "argument", shapes: shapes(&application.arguments) };
+    let (at, component) = (&args.at.0, &application.component);
+    let relation = match args.input {
+        Some(input) => {
+            inputs.check(input, at)?;
+            let sets = component.reaches(&arguments, input, at).map_err(fail)?;
+            Relation { of: inputs, number: input, at, verb: "reaches", to: results, sets }
+        }
+        None => {
+            results.check(args.output, at)?;
+            let sets = component.dependencies(&arguments, args.output, at).map_err(fail)?;
+            Relation { of: results, number: args.output, at, verb: "depends on", to: inputs, sets }
+        }
+    };
+    output::print(&if args.applied.json { relation.as_json() } else { relation.as_text() })
+}
+
+/// Arguments or results.
+struct Side {
+    name: &'static str,
+    shapes: Vec<Vec<usize>>,
+}
+
+impl Side {
+    /// That there is such an array, with such an element.
+    fn check(&self, number: usize, at: &[usize]) -> Result<(), Failure> {
+        let name = self.name;
+        let Some(shape) = self.shapes.get(number) else {
+            let count = self.shapes.len();
+            let message = format!("there is no {name} {number}: the program has {count}");
+            return Err(Failure::wrong(message));
+        };
+        if shape.len() != at.len() {
+            let (rank, given) = (shape.len(), at.len());
+            return Err(Failure::wrong(format!(
+                "{name} {number} has rank {rank} (shape {}), but --at has {given} indices",
+                layout::shape(shape)
+            )));
+        }
+        match at.iter().zip(shape).position(|(index, extent)| index >= extent) {
+            None => Ok(()),
+            Some(axis) => Err(Failure::wrong(format!(
+                "--at is {} on axis {axis}, where {name} {number} has extent {}",
+                at[axis], shape[axis]
+            ))),
+        }
+    }
+}
+
+/// An element, and the sets of others it is related to.
+struct Relation<'a> {
+    of: Side,
+    number: usize,
+    at: &'a [usize],
+    verb: &'static str,
+    to: Side,
+    sets: Vec<PointSet>,
+}
+
+impl Relation<'_> {
+    fn as_text(&self) -> String {
+        let (name, number, verb) = (self.of.name, self.number, self.verb);
+        let mut text = format!("{name} {number} at {} {verb}\n", layout::shape(self.at));
+        for (n, (set, shape)) in self.sets.iter().zip(&self.to.shapes).enumerate() {
+            let (name, count) = (self.to.name, counted(set, shape));
+            let _ = writeln!(text, "{name} {n}: {set}, {count}");
+            if draw::is_small(shape) {
+                let wide = |index: &[usize]| index.iter().map(|&x| x as u64).collect::<Vec<_>>();
+                text += &draw::grid(shape, |index| set.contains(&wide(index)));
+            }
+        }
+        text
+    }
+
+    fn as_json(&self) -> String {
+        let set = |set: &PointSet| -> Value {
+            json!({
+                "set": set.to_string(),
+                "exact": set.is_exact(),
+                "points": set.points(LISTED),
+            })
+        };
+        json::text(&json!({
+            self.of.name: self.number,
+            "at": self.at,
+            format!("{}s", self.to.name): self.sets.iter().map(set).collect::<Value>(),
+        }))
+    }
+}
+
+/// `4 of 12 elements`.
+fn counted(set: &PointSet, shape: &[usize]) -> String {
+    let all = shape.iter().fold(1u64, |n, &extent| n.saturating_mul(extent as u64));
+    let count = match set.points(LISTED) {
+        Some(points) => points.len().to_string(),
+        None => format!("at most {}", set.count_upper_bound().min(all)),
+    };
+    let inexact = if set.is_exact() { "" } else { " (a superset)" };
+    format!("{count} of {all} elements{inexact}")
 }
