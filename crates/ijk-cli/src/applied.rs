@@ -3,7 +3,7 @@
 use crate::args::Applied;
 use crate::failure::Failure;
 use crate::source::Source;
-use ijk::{Component, DType};
+use ijk::{Component, DType, Signature};
 
 /// A program, checked, and what it is to be applied to.
 pub struct Application {
@@ -38,7 +38,7 @@ impl Application {
         }
         let shapes: Vec<_> = args.shape.iter().map(|shape| shape.0.clone()).collect();
         let types = match &args.dtype[..] {
-            [] => component.some_types(),
+            [] => default_types(component.signature()),
             [first @ .., last] => {
                 first.iter().copied().chain(std::iter::repeat(*last)).take(arity).collect()
             }
@@ -51,4 +51,15 @@ impl Application {
     pub fn borrowed(&self) -> Vec<(DType, &[usize])> {
         self.arguments.iter().map(|(dtype, shape)| (*dtype, &shape[..])).collect()
     }
+}
+
+/// An element type for each argument that the program takes: double precision where it may be.
+fn default_types(signature: &Signature) -> Vec<DType> {
+    use DType::{Bool, C64, C128, F32, F64, I32, I64};
+    let choose = |types: &ijk::TypeSet| {
+        [F64, C128, I64, Bool, F32, C64, I32].into_iter().find(|&t| types.contains(t))
+    };
+    let variables: Vec<_> =
+        signature.types.iter().map(|types| choose(types).unwrap_or(F64)).collect();
+    signature.inputs.iter().map(|port| port.dtype.resolve(&variables)).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output;
-use ijk::{Component, Error};
+use ijk::{Component, Error, RunError};
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -71,7 +71,7 @@ impl Source {
             Error::Program(report) => Failure::Wrong(report.render(&self.origin, colors())),
             Error::Tensor(error) => error.into(),
             Error::Threads(_) => Failure::Environment(error.to_string()),
-            Error::Run(ijk::RunError::Tensor(error)) => error.into(),
+            Error::Run(RunError::OutOfMemory(_)) => Failure::Environment(error.to_string()),
             other => Failure::Wrong(other.to_string()),
         }
     }

@@ -39,7 +39,8 @@ pub fn bench(args: &Bench) -> Result<(), Failure> {
         engine.apply_into(&application.component, &views, &mut outputs)
     });
     let times = times.map_err(fail)?;
-    let measured = Measured { times, operations: cost.operations, bytes: cost.read + cost.written };
+    let bytes = cost.read.saturating_add(cost.written);
+    let measured = Measured { times, operations: cost.operations, bytes };
     output::print(&match args.applied.json {
         true => measured.as_json(engine.threads()),
         false => {

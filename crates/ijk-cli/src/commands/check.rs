@@ -23,7 +23,7 @@ fn as_text(signature: &Signature) -> String {
     let mut text = String::new();
     for (what, ports) in [("argument", &signature.inputs), ("result", &signature.outputs)] {
         for (n, port) in ports.iter().enumerate() {
-            let _ = writeln!(text, "{what} {n}: {}, {}", rank(port), ijk::term_text(port.dtype));
+            let _ = writeln!(text, "{what} {n}: {}, {}", rank(port), port.dtype);
         }
     }
     for (n, set) in signature.types.iter().enumerate() {
@@ -50,7 +50,7 @@ fn as_json(signature: &Signature) -> String {
                 Rank::Fixed(rank) => Some(rank),
                 Rank::Var(_) => None,
             };
-            json!({ "rank": rank, "dtype": ijk::term_text(port.dtype) })
+            json!({ "rank": rank, "dtype": port.dtype.to_string() })
         };
         ports.iter().map(port).collect()
     };
