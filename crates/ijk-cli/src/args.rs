@@ -101,7 +101,7 @@ pub struct Applied {
     /// A .ijk file, or an expression
     #[arg(value_name = "FILE|EXPR", allow_hyphen_values = true)]
     pub program: String,
-    /// The shape of the next argument, such as 8x8; `.` or 1 axis of 5: `5`
+    /// The shape of the next argument, such as 8x8 or 5; `.` for a single number
     #[arg(long, value_name = "NxM", value_parser = shape)]
     pub shape: Vec<Extents>,
     /// Element type of the arguments; several --dtype: of the first, the second, …

@@ -153,6 +153,7 @@ impl Problem {
 fn name(path: &Path, member: Option<&str>) -> String {
     match member {
         Some(member) => format!("{}:{member}", path.display()),
+        None if path.as_os_str().is_empty() => "\"\"".into(),
         None => path.display().to_string(),
     }
 }

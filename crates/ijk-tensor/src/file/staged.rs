@@ -95,7 +95,7 @@ fn resolve(path: &Path) -> Result<PathBuf, Problem> {
 fn beside(target: &Path, old: Option<fs::Permissions>) -> Result<NamedTempFile, Problem> {
     let directory = target.parent().filter(|d| !d.as_os_str().is_empty());
     if target.file_name().is_none() {
-        return Err(Problem::Directory);
+        return Err(Problem::io("write")(io::ErrorKind::NotFound.into()));
     }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".ijk-").suffix(".tmp");
