@@ -38,7 +38,7 @@ pub use ijk_cpu::RunError;
 pub use ijk_ir::{Piece, PointSet, Port, Range, Rank, Signature};
 pub use ijk_macros::{i, into_i, try_i};
 pub use ijk_plan as plan;
-pub use ijk_syntax::{Diagnostic, Hint, Severity, Span};
+pub use ijk_syntax::{Diagnostic, Hint, Severity, Span, render};
 pub use ijk_tensor::{Tensor, TensorError, TensorView, TensorViewMut, file};
 pub use ijk_types::{
     DType, Element, Inexact, Number, Ordered, OrderedNumber, Real, Scalar, TypeSet,
