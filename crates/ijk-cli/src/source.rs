@@ -70,7 +70,6 @@ impl Source {
         match error {
             Error::Program(report) => Failure::Wrong(report.render(&self.origin, colors())),
             Error::Tensor(error) => error.into(),
-            Error::Threads(_) => Failure::Environment(error.to_string()),
             Error::Run(RunError::OutOfMemory(_)) => Failure::Environment(error.to_string()),
             other => Failure::Wrong(other.to_string()),
         }

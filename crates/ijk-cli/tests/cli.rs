@@ -199,7 +199,7 @@ fn deps_draws_sets() {
 #[test]
 fn programs_that_are_wrong() {
     let desk = Desk::new();
-    desk.refuses(&["eval", "ij~i", "a.npy"], &["letter `j`", "^", "+ij~i"]);
+    desk.refuses(&["eval", "ij~i", "a.npy"], &["`j`", "^", "+ij~i"]);
     desk.refuses(&["eval", "@nope i~i", "v.npy"], &["@nope", " --> expression:1:1"]);
     fs::write(desk.path("bad.ijk"), "m: ij~ji\nm . q\n").unwrap();
     desk.refuses(&["check", "bad.ijk"], &["bad.ijk:2:5", "`q`"]);
