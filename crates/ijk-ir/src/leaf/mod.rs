@@ -80,12 +80,16 @@ pub fn lower(
         return None;
     }
     let mut letters = Letters::new(names);
+    let before = sink.errors();
     let (mut arrays, operands, out_index) = lower_indices(expr, &shape, source, &mut letters, sink);
     let errors = sink.errors();
     let reduce = match arity_fits {
         true => output::kind(expr, &shape, &letters, source, sink).flatten(),
         false => None,
     };
+    if arity_fits && before == sink.errors() {
+        output::check_kept(reduce, &out_index, &letters, sink);
+    }
     let mut elements = Elements::new(source, first_operand_span(shape.operands));
     let (value, value_type) = match arity_fits && errors == sink.errors() {
         true => {

@@ -5,7 +5,7 @@ use super::elements::{Elements, ValueType};
 use super::functions::{binary, reducer};
 use super::letters::{Letters, Use};
 use super::{POSITION, Shape};
-use crate::core::Init;
+use crate::core::{AxisId, IndexExpr, Init};
 use crate::sink::Sink;
 use crate::text::slice;
 use ijk_syntax::ast::{self, Operand, Position};
@@ -90,6 +90,25 @@ fn check_arg(
         format!("`{name}` gives positions along exactly one dropped letter; {what} dropped");
     sink.push(Diagnostic::error(span, message));
     false
+}
+
+/// Reports letters that stand in the output of a map but cancel out of its index.
+pub fn check_kept(
+    reduce: Option<Reducer>,
+    out_index: &[IndexExpr],
+    letters: &Letters,
+    sink: &mut Sink,
+) {
+    if matches!(reduce, Some(Reducer::Monoid(_))) {
+        return;
+    }
+    for (n, (axis, uses)) in letters.axes.iter().zip(&letters.uses).enumerate() {
+        let mentioned = || out_index.iter().any(|e| e.mentions(AxisId(n as u32)));
+        if uses.in_output && !mentioned() {
+            let message = format!("letter `{}` cancels out of the output's index", axis.name);
+            sink.push(Diagnostic::error(uses.first, message));
+        }
+    }
 }
 
 fn list(letters: &[(&str, Use)]) -> String {
