@@ -66,3 +66,12 @@ pub use num_complex;
 pub fn i(source: &str) -> Result<Component, Error> {
     Component::parse(source)
 }
+
+/// The Rust of the book and the README, as tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../book/src/afternoon.md")]
+    mod afternoon {}
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+}
