@@ -114,7 +114,7 @@ fn declare(checked: &Checked, item: &Item, form: Form) -> TokenStream {
 /// The function's code is nobody's to lint; a panic is its caller's.
 fn lints() -> TokenStream {
     quote! {
-        #[allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
+        #[allow(unused, clippy::all)]
         #[track_caller]
     }
 }

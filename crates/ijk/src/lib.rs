@@ -36,7 +36,6 @@ pub use explain::Explanation;
 
 pub use ijk_cpu::RunError;
 pub use ijk_ir::{Piece, PointSet, Port, Range, Rank, Signature};
-pub use ijk_macros::{i, into_i, try_i};
 pub use ijk_plan as plan;
 pub use ijk_syntax::{Diagnostic, Hint, Severity, Span, render};
 pub use ijk_tensor::{Tensor, TensorError, TensorView, TensorViewMut, file};
@@ -45,6 +44,76 @@ pub use ijk_types::{
 };
 pub use ndarray;
 pub use num_complex;
+
+/// A program in i, checked and lowered at compile time: a function of references to ndarray's
+/// arrays and views that gives owned arrays, several as a tuple.
+///
+/// ```
+/// use ijk::i;
+/// use ijk::ndarray::array;
+///
+/// let mm = i!(
+///     m: ik*kj~ijk
+///     a: +ijk~ij
+///     m.a
+/// );
+/// let (x, y) = (array![[1.0, 2.0], [3.0, 4.0]], array![[0.0, 1.0], [1.0, 0.0]]);
+/// assert_eq!(mm(&x, &y), array![[2.0, 1.0], [4.0, 3.0]]);
+/// assert_eq!(mm(&x.t(), &y.view()), array![[3.0, 1.0], [4.0, 2.0]]);
+///
+/// let (total, greatest) = i!(+i~. & >i~.)(&array![1, 5, 2]);
+/// assert_eq!((total[()], greatest[()]), (8, 5));
+/// ```
+///
+/// What is wrong with a program is a compile error on the tokens concerned; ranks and element types
+/// are in the function's signature, so arguments of other ranks do not compile. One `let` is one
+/// element type; a generic function is declared as an item, with a doc comment if you like, and
+/// `file "…"` embeds a file, whose path starts from the crate's root:
+///
+/// ```
+/// ijk::i!(
+///     /// The product of two matrices.
+///     pub fn product: +(ik*kj)~ij
+/// );
+/// let (x, y) = (ijk::ndarray::array![[2]], ijk::ndarray::array![[3]]);
+/// assert_eq!(product(&x, &y)[[0, 0]], 6);
+/// assert_eq!(product(&x.mapv(f64::from), &y.mapv(f64::from))[[0, 0]], 6.0);
+/// ```
+///
+/// Statements whose domains have at most 256 points run as loops in line, which sum in the order
+/// in which the engine does.
+///
+/// # Panics
+/// The function panics where extents do not fit, with the program quoted, and on integer division
+/// by zero; [`try_i!`] gives a `Result` instead.
+#[doc(inline)]
+pub use ijk_macros::i;
+
+/// Like [`i!`](macro@i), but the function gives a `Result`.
+///
+/// ```
+/// use ijk::ndarray::array;
+/// let mm = ijk::try_i!(ik*kj~ijk . +ijk~ij);
+/// let error = mm(&array![[1.0, 2.0, 3.0]], &array![[1.0], [2.0]]).unwrap_err();
+/// assert!(error.to_string().contains("letter `k` is 3 on axis 1 of argument 1"));
+/// # assert!(mm(&array![[1.0, 2.0]], &array![[1.0], [2.0]]).is_ok());
+/// ```
+#[doc(inline)]
+pub use ijk_macros::try_i;
+
+/// Like [`i!`](macro@i), but the function writes its results into further arguments: mutable
+/// references to arrays or views of the results' shapes, after the others. Where one has another
+/// shape, the function panics and writes nothing.
+///
+/// ```
+/// use ijk::ndarray::{Array2, array, s};
+/// let transpose = ijk::into_i!(ij~ji);
+/// let mut out = Array2::zeros((2, 4));
+/// transpose(&array![[1, 2], [3, 4]], &mut out.slice_mut(s![.., 1..3]));
+/// assert_eq!(out, array![[0, 1, 3, 0], [0, 2, 4, 0]]);
+/// ```
+#[doc(inline)]
+pub use ijk_macros::into_i;
 
 /// A program in i, as a component.
 ///
