@@ -7,6 +7,7 @@ mod failure;
 mod files;
 mod json;
 mod layout;
+mod memory;
 mod names;
 mod numbers;
 mod output;

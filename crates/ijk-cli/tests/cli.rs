@@ -270,6 +270,18 @@ fn the_command_line_itself() {
 }
 
 #[test]
+fn more_than_there_is_of_memory() {
+    let desk = Desk::new();
+    let huge = "i~ij{99999999999}";
+    for args in [["eval", huge, "v.npy"], ["bench", huge, "--shape=2"]] {
+        let output = desk.run(&args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains("not enough memory"), "{errors}");
+    }
+}
+
+#[test]
 fn nobody_reads_the_output() {
     let desk = Desk::new();
     desk.save("big.npy", vec![1.0; 200_000], &[200_000]);

@@ -4,7 +4,7 @@ use crate::args::{Eval, How, Run};
 use crate::failure::Failure;
 use crate::files::{self, Place};
 use crate::source::Source;
-use crate::{json, layout, names, output};
+use crate::{json, layout, memory, names, output};
 use ijk::{Component, Engine, Tensor, TensorView};
 use serde_json::json;
 use std::path::Path;
@@ -71,6 +71,8 @@ fn apply(
     let arguments = inputs.iter().map(|place| load(place, how)).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();
     let engine = Engine::builder().threads(how.threads.unwrap_or(0)).build();
+    let typed: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
+    memory::check(&engine, component, &typed, |error| source.failure(error))?;
     let start = Instant::now();
     let results = engine.apply(component, &views).map_err(|error| source.failure(error))?;
     let seconds = start.elapsed().as_secs_f64();

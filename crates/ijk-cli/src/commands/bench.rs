@@ -3,7 +3,7 @@
 use crate::applied::Application;
 use crate::args::Bench;
 use crate::failure::Failure;
-use crate::{json, layout, output};
+use crate::{json, layout, memory, output};
 use ijk::{DType, Engine, Error, Tensor, TensorError, TensorView, TensorViewMut};
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -26,6 +26,12 @@ pub fn bench(args: &Bench) -> Result<(), Failure> {
     let arguments = application.borrowed();
     let cost = engine.explain(&application.component, &arguments).map_err(fail)?.cost();
     let results = application.component.results(&arguments).map_err(fail)?;
+    memory::check(&engine, &application.component, &arguments, fail)?;
+    // The numbers are made as f64 and then converted.
+    let made = arguments.iter().map(|(dtype, shape)| {
+        memory::bytes(*dtype, shape).saturating_add(memory::bytes(DType::F64, shape))
+    });
+    memory::fits(made.fold(0, u64::saturating_add))?;
     let inputs: Result<Vec<_>, _> =
         arguments.iter().map(|(dtype, shape)| sample(*dtype, shape)).collect();
     let inputs = inputs?;
