@@ -22,6 +22,9 @@ pub struct Compiled {
     pub(crate) buffers: Vec<Layout>,
     /// Bytes of the arena.
     pub(crate) arena: usize,
+    /// Whether several steps are worth dividing among threads, so that it pays to enter the pool
+    /// once for all.
+    pub(crate) enters_pool: bool,
     /// What to run, in order.
     pub(crate) steps: Vec<Program>,
 }
@@ -34,6 +37,22 @@ pub(crate) enum Program {
     /// A contraction, for a level.
     Contract(Contraction, Level),
 }
+
+impl Program {
+    /// Whether a step is worth dividing among threads, by itself.
+    fn is_large(&self) -> bool {
+        match self {
+            Self::Nest(nest) => nest.is_large(),
+            Self::Contract(task, _) => {
+                let points: f64 = task.axes.iter().map(|axis| axis.extent as f64).product();
+                points > LARGE_CONTRACTION
+            }
+        }
+    }
+}
+
+/// Points from which on a contraction takes some 100 µs.
+const LARGE_CONTRACTION: f64 = 4e6;
 
 /// Checks and compiles a plan.
 pub(crate) fn compile(plan: &Plan, level: Level) -> Result<Compiled, PlanError> {
@@ -51,7 +70,8 @@ pub(crate) fn compile(plan: &Plan, level: Level) -> Result<Compiled, PlanError> 
     };
     let inputs = count(|p| if let Place::Input(n) = p { Some(*n) } else { None });
     let outputs = count(|p| if let Place::Output(n) = p { Some(*n) } else { None });
-    Ok(Compiled { inputs, outputs, buffers, arena: plan.arena, steps })
+    let enters_pool = steps.iter().filter(|step| step.is_large()).count() > 1;
+    Ok(Compiled { enters_pool, inputs, outputs, buffers, arena: plan.arena, steps })
 }
 
 /// Compiles steps in order, and sees to it that nothing is read before it was written.

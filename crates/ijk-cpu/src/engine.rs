@@ -123,10 +123,16 @@ impl Engine {
             bases.push(base(layout, inputs, outputs, arena)?);
         }
         // The level of a plan compiled by another engine is one that the machine has, too.
+        let run = Run { engine: self, compiled, bases: &bases };
         // SAFETY: the views have the elements that the plan was checked against, for as long as
         // they are borrowed; temporaries lie in the arena, which is ours alone; compilation made
         // sure that what is read was written before.
-        let faults = unsafe { self.steps(compiled, &bases) }?;
+        let faults = unsafe {
+            match compiled.enters_pool {
+                true => self.workers.install(|| run.steps()),
+                false => run.steps(),
+            }
+        }?;
         match faults {
             0 => Ok(()),
             bits if bits & fault::OFFSET != 0 => Err(RunError::OutOfBounds),
@@ -134,16 +140,32 @@ impl Engine {
             _ => Err(RunError::NegativePower),
         }
     }
+}
 
+/// A compiled plan with the arrays it runs on.
+struct Run<'a> {
+    engine: &'a Engine,
+    compiled: &'a Compiled,
+    /// The first element of each buffer.
+    bases: &'a [*mut u8],
+}
+
+// SAFETY: one thread at a time follows the pointers, but for what a step divides among workers.
+unsafe impl Send for Run<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Run<'_> {}
+
+impl Run<'_> {
     /// Runs all steps, up to the first that meets a fault.
     ///
     /// # Safety
     /// `bases` are the first elements of the buffers that the plan was checked against.
-    unsafe fn steps(&self, compiled: &Compiled, bases: &[*mut u8]) -> Result<u32, RunError> {
+    unsafe fn steps(&self) -> Result<u32, RunError> {
+        let Self { engine, compiled, bases } = self;
+        let (workers, scratch) = (&engine.workers, &engine.scratch);
         for step in &compiled.steps {
             let faults = match step {
                 Program::Nest(nest) => {
-                    let (workers, scratch) = (&self.workers, &self.scratch);
                     // SAFETY: the caller's promise; the steps before wrote what this one reads.
                     unsafe { Launch { nest, bases, workers, scratch }.run() }?
                 }
@@ -152,7 +174,7 @@ impl Engine {
                         let size = task.dtype.size() as isize;
                         bases[base.buffer.0 as usize].wrapping_offset(base.offset * size)
                     };
-                    let (workers, scratch) = (Some(&self.workers), &self.scratch);
+                    let workers = Some(workers);
                     let context = Context { level: *level, workers, scratch };
                     let (a, b, c) = (at(task.a), at(task.b), at(task.c));
                     // SAFETY: as above; accesses and the output's distinctness were checked.

@@ -17,6 +17,13 @@ const WORTH_THREADS: f64 = 60_000.0;
 /// Ranges of blocks for each thread, so that a slow one does not keep the others waiting.
 const TASKS_PER_THREAD: usize = 4;
 
+impl TileNest {
+    /// Whether it is worth dividing among threads.
+    pub fn is_large(&self) -> bool {
+        self.cost >= WORTH_THREADS
+    }
+}
+
 /// A nest with what it runs on.
 #[derive(Clone, Copy)]
 pub(crate) struct Launch<'a> {
@@ -53,7 +60,7 @@ impl Launch<'_> {
 
     /// Calls `body` with each task, in parallel if there is enough to do.
     fn each(&self, tasks: usize, body: impl Fn(usize) + Sync) {
-        if self.nest.cost < WORTH_THREADS {
+        if !self.nest.is_large() {
             (0..tasks).for_each(body);
         } else {
             self.workers.parallel_for(tasks, body);
@@ -88,7 +95,7 @@ impl Launch<'_> {
         let divisible = count(&kept[..self.nest.parallel]);
         let rest = count(&kept[self.nest.parallel..]);
         let tasks = divisible.min(self.workers.threads() * TASKS_PER_THREAD);
-        let tasks = if self.nest.cost < WORTH_THREADS { 1 } else { tasks };
+        let tasks = if !self.nest.is_large() { 1 } else { tasks };
         let faults = AtomicU32::new(0);
         self.each(tasks, |task| {
             // Wide, since the product of two sizes may not fit.

@@ -1,0 +1,381 @@
+//! Plans that are refused, plans of several steps, and reductions large enough for chunks.
+
+#![allow(unsafe_code)]
+
+mod common;
+
+use common::array::Array;
+use common::random::Random;
+use ijk_cpu::{Engine, Fault, Level, PlanError, RunError};
+use ijk_plan::plan::{
+    Base, Buffer, BufferId, Contraction, ContractionAxis, Load, Nest, NestAxis, Node, NodeId,
+    Place, Plan, Role, Start, Step, Store,
+};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
+
+fn buffer(place: Place, dtype: DType, shape: &[usize]) -> Buffer {
+    let strides = (0..shape.len()).map(|a| shape[a + 1..].iter().product::<usize>() as isize);
+    Buffer { place, dtype, shape: shape.to_vec(), strides: strides.collect() }
+}
+
+fn base(buffer: u32) -> Base {
+    Base { buffer: BufferId(buffer), offset: 0 }
+}
+
+fn axis(extent: usize, reduced: bool) -> NestAxis {
+    NestAxis { name: String::new(), extent, reduced, collides: false }
+}
+
+fn load(buffer: u32, dtype: DType, strides: &[isize]) -> Load {
+    Load { base: base(buffer), dtype, strides: strides.to_vec() }
+}
+
+/// A nest that stores.
+fn map(extents: &[usize], loads: Vec<Load>, body: Vec<Node>, out: (u32, DType, &[isize])) -> Nest {
+    Nest {
+        axes: extents.iter().map(|&n| axis(n, false)).collect(),
+        loads,
+        body,
+        store: Store { base: base(out.0), dtype: out.1, strides: out.2.to_vec(), offset: None },
+        reduce: None,
+        start: Start::Covered,
+        sequential: false,
+        span: Default::default(),
+    }
+}
+
+/// `out = -in`, ten numbers; what the refused plans are made from.
+fn negate() -> Plan {
+    let body = vec![Node::Load(0), Node::Unary(UnaryOp::Neg, NodeId(0))];
+    let nest = map(&[10], vec![load(0, DType::F32, &[1])], body, (1, DType::F32, &[1]));
+    Plan {
+        buffers: vec![
+            buffer(Place::Input(0), DType::F32, &[10]),
+            buffer(Place::Output(0), DType::F32, &[10]),
+        ],
+        steps: vec![Step::Nest(nest)],
+        arena: 0,
+    }
+}
+
+fn run(plan: &Plan, engine: &Engine, inputs: &[Array]) -> Result<Array, RunError> {
+    let out = plan.buffers.iter().find(|b| b.place == Place::Output(0)).unwrap();
+    let mut found = Array::zeros(out.dtype, &out.shape, &out.strides);
+    let views: Vec<_> = inputs.iter().map(Array::view).collect();
+    engine.run(plan, &views, &mut [found.view_mut()])?;
+    Ok(found)
+}
+
+fn refused(change: impl FnOnce(&mut Plan, &mut Nest)) -> Fault {
+    let mut plan = negate();
+    let Step::Nest(mut nest) = plan.steps.remove(0) else { unreachable!() };
+    change(&mut plan, &mut nest);
+    plan.steps.push(Step::Nest(nest));
+    match Engine::default().compile(&plan).expect_err("the plan is unsound") {
+        PlanError::Step { fault, .. } | PlanError::Buffer { fault, .. } => fault,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn unsound_plans_are_refused() {
+    assert_eq!(refused(|_, n| n.loads[0].strides = vec![2]), Fault::Bounds);
+    assert_eq!(refused(|_, n| n.loads[0].base.offset = -1), Fault::Bounds);
+    assert_eq!(refused(|_, n| n.loads[0].strides = vec![isize::MAX]), Fault::Bounds);
+    assert_eq!(refused(|_, n| n.store.strides = vec![2]), Fault::Bounds);
+    assert_eq!(refused(|_, n| n.axes[0].extent = 11), Fault::Bounds);
+    assert_eq!(refused(|_, n| n.axes[0].extent = usize::MAX), Fault::TooLarge);
+    assert_eq!(refused(|_, n| n.loads[0].strides = vec![]), Fault::Rank);
+    assert_eq!(refused(|_, n| n.store.strides = vec![]), Fault::Rank);
+    assert_eq!(refused(|_, n| n.loads[0].dtype = DType::I32), Fault::Types);
+    assert_eq!(refused(|_, n| n.store.dtype = DType::F64), Fault::Types);
+    assert_eq!(refused(|_, n| n.body[1] = Node::Unary(UnaryOp::Not, NodeId(0))), Fault::Types);
+    assert_eq!(refused(|_, n| n.body[1] = Node::Unary(UnaryOp::Neg, NodeId(1))), Fault::Reference);
+    assert_eq!(refused(|_, n| n.body[0] = Node::Load(1)), Fault::Reference);
+    assert_eq!(refused(|_, n| n.body.clear()), Fault::Reference);
+    assert_eq!(refused(|_, n| n.store.base.buffer = BufferId(7)), Fault::Reference);
+    assert_eq!(refused(|_, n| n.store.base.buffer = BufferId(0)), Fault::WritesArgument);
+    assert_eq!(refused(|_, n| n.loads[0].base.offset = 1), Fault::Bounds);
+    assert_eq!(refused(|_, n| n.reduce = Some(Reducer::ArgMax)), Fault::Types);
+    assert_eq!(refused(|p, _| p.buffers[0].place = Place::Output(0)), Fault::SharedResult);
+    assert_eq!(refused(|p, _| p.buffers[0].place = Place::Temporary(0)), Fault::Arena);
+    assert_eq!(refused(|p, _| p.buffers[0].shape = vec![usize::MAX]), Fault::TooLarge);
+    assert_eq!(refused(|p, _| p.buffers[0].strides = vec![]), Fault::Rank);
+    // The output read at other places than the ones written.
+    let backwards = |_: &mut Plan, n: &mut Nest| {
+        n.loads[0] =
+            Load { base: Base { buffer: BufferId(1), offset: 9 }, ..load(1, DType::F32, &[-1]) };
+    };
+    assert_eq!(refused(backwards), Fault::Overlap);
+}
+
+#[test]
+fn gaps_between_elements_are_never_read() {
+    let mut plan = negate();
+    plan.buffers[0].strides = vec![3];
+    assert!(Engine::default().compile(&plan).is_err());
+    let Step::Nest(nest) = &mut plan.steps[0] else { unreachable!() };
+    nest.loads[0].strides = vec![3];
+    assert!(Engine::default().compile(&plan).is_ok());
+}
+
+#[test]
+fn views_must_be_the_plans() {
+    let (engine, plan) = (Engine::default(), negate());
+    let good = Array::zeros(DType::F32, &[10], &[1]);
+    assert!(run(&plan, &engine, &[good.clone()]).is_ok());
+    assert!(matches!(run(&plan, &engine, &[]), Err(RunError::Count { found: 0, .. })));
+    let wrong = Array::zeros(DType::F64, &[10], &[1]);
+    assert!(matches!(run(&plan, &engine, &[wrong]), Err(RunError::DType { .. })));
+    for wrong in [Array::zeros(DType::F32, &[9], &[1]), Array::zeros(DType::F32, &[10], &[2])] {
+        assert!(matches!(run(&plan, &engine, &[wrong]), Err(RunError::Layout { .. })));
+    }
+}
+
+#[test]
+fn faults_are_errors() {
+    let engine = Engine::default();
+    let buffers = vec![
+        buffer(Place::Input(0), DType::I64, &[10]),
+        buffer(Place::Output(0), DType::I64, &[10]),
+    ];
+    let with = |body: Vec<Node>| {
+        let nest = map(&[10], vec![load(0, DType::I64, &[1])], body, (1, DType::I64, &[1]));
+        Plan { buffers: buffers.clone(), steps: vec![Step::Nest(nest)], arena: 0 }
+    };
+    let zeros = [Array::zeros(DType::I64, &[10], &[1])];
+    let op = |op| {
+        vec![Node::Load(0), Node::Const(Scalar::I64(-1)), Node::Binary(op, NodeId(1), NodeId(0))]
+    };
+    assert_eq!(
+        run(&with(op(BinaryOp::Div)), &engine, &zeros).err(),
+        Some(RunError::DivisionByZero)
+    );
+    assert_eq!(
+        run(&with(op(BinaryOp::Mod)), &engine, &zeros).err(),
+        Some(RunError::DivisionByZero)
+    );
+    let power = vec![
+        Node::Load(0),
+        Node::Const(Scalar::I64(-1)),
+        Node::Binary(BinaryOp::Pow, NodeId(0), NodeId(1)),
+    ];
+    assert_eq!(run(&with(power), &engine, &zeros).err(), Some(RunError::NegativePower));
+    for outside in [-1, 10, i64::MIN, i64::MAX] {
+        let gather = Node::Gather { base: base(0), dtype: DType::I64, offset: NodeId(0) };
+        let body = vec![Node::Const(Scalar::I64(outside)), gather];
+        assert_eq!(run(&with(body), &engine, &zeros).err(), Some(RunError::OutOfBounds));
+        let mut plan = with(vec![Node::Const(Scalar::I64(outside)), Node::Load(0)]);
+        let Step::Nest(nest) = &mut plan.steps[0] else { unreachable!() };
+        nest.store.offset = Some(NodeId(0));
+        assert_eq!(run(&plan, &engine, &zeros).err(), Some(RunError::OutOfBounds));
+    }
+}
+
+#[test]
+fn what_nothing_wrote_is_zero() {
+    let engine = Engine::default();
+    let mut plan = negate();
+    plan.steps.clear();
+    let input = [Array::zeros(DType::F32, &[10], &[1])];
+    let found = run(&plan, &engine, &input).unwrap();
+    assert!((0..10).all(|i| found.at(i) == Scalar::F32(0.0)));
+    // A temporary that is read before it is written.
+    let mut plan = negate();
+    plan.arena = 64;
+    plan.buffers.push(buffer(Place::Temporary(0), DType::F32, &[10]));
+    let Step::Nest(nest) = &mut plan.steps[0] else { unreachable!() };
+    nest.loads[0].base.buffer = BufferId(2);
+    let found = run(&plan, &engine, &input).unwrap();
+    assert!((0..10).all(|i| found.at(i) == Scalar::F32(-0.0)));
+}
+
+#[test]
+fn temporaries_are_reused_in_place() {
+    let mut plan = negate();
+    plan.arena = 64;
+    plan.buffers.push(buffer(Place::Temporary(0), DType::F32, &[10]));
+    plan.buffers.push(buffer(Place::Temporary(0), DType::I32, &[10]));
+    let (f, i) = (DType::F32, DType::I32);
+    let one = |body, from, t, out| Step::Nest(map(&[10], vec![load(from, t, &[1])], body, out));
+    let negated = || vec![Node::Load(0), Node::Unary(UnaryOp::Neg, NodeId(0))];
+    let cast = |to| vec![Node::Load(0), Node::Unary(UnaryOp::Cast(to), NodeId(0))];
+    plan.steps = vec![
+        one(negated(), 0, f, (2, f, &[1])),
+        one(cast(i), 2, f, (3, i, &[1])),
+        one(cast(f), 3, i, (1, f, &[1])),
+    ];
+    let mut input = Array::zeros(f, &[10], &[1]);
+    (0..10).for_each(|n| input.set(n, Scalar::F32(n as f32 + 0.5)));
+    let found = run(&plan, &Engine::default(), &[input]).unwrap();
+    assert!((1..10).all(|n| found.at(n) == Scalar::F32(-(n as f32))));
+}
+
+/// Engines of all levels with 1, 2 and 3 threads.
+fn engines() -> Vec<Engine> {
+    let build = |level| move |threads| Engine::builder().level(level).threads(threads).build();
+    Level::available().into_iter().flat_map(|level| (1..=3).map(build(level))).collect()
+}
+
+/// A reduction of a matrix to a row, a column or a number.
+fn reduction(shape: [usize; 2], reduced: [bool; 2], t: DType, reducer: Reducer) -> Plan {
+    let kept: Vec<usize> = (0..2).filter(|&a| !reduced[a]).collect();
+    let out_type = if matches!(reducer, Reducer::Monoid(_)) { t } else { DType::I64 };
+    let out_shape: Vec<usize> = kept.iter().map(|&a| shape[a]).collect();
+    let steps = |a: usize| isize::from(!reduced[a]);
+    let mut nest = map(
+        &shape,
+        vec![load(0, t, &[shape[1] as isize, 1])],
+        vec![Node::Load(0)],
+        (1, out_type, &[steps(0), steps(1)]),
+    );
+    nest.axes.iter_mut().zip(reduced).for_each(|(axis, reduced)| axis.reduced = reduced);
+    nest.reduce = Some(reducer);
+    Plan {
+        buffers: vec![
+            buffer(Place::Input(0), t, &shape),
+            buffer(Place::Output(0), out_type, &out_shape),
+        ],
+        steps: vec![Step::Nest(nest)],
+        arena: 0,
+    }
+}
+
+#[test]
+fn large_sums_are_accurate_whatever_the_threads() {
+    let engines = engines();
+    let mut random = Random::new(1);
+    for shape in [[3, 400_000], [400_000, 3], [1000, 1100], [1 << 20, 1]] {
+        let input = Array::random(DType::F32, &shape, &[shape[1] as isize, 1], &mut random);
+        let at = |i: usize, j: usize| match input.at((i * shape[1] + j) as isize) {
+            Scalar::F32(x) if x.is_finite() && x.abs() < 1e3 => x,
+            _ => 0.0,
+        };
+        let mut input = input.clone();
+        (0..shape[0]).for_each(|i| {
+            (0..shape[1])
+                .for_each(|j| input.set((i * shape[1] + j) as isize, Scalar::F32(at(i, j))))
+        });
+        for reduced in [[true, true], [false, true], [true, false]] {
+            let plan = reduction(shape, reduced, DType::F32, Reducer::Monoid(Monoid::Add));
+            let results: Vec<Array> =
+                engines.iter().map(|e| run(&plan, e, &[input.clone()]).unwrap()).collect();
+            for same_level in results.chunks(3) {
+                assert!(same_level.iter().all(|r| r.bytes() == same_level[0].bytes()));
+            }
+            let n: usize = (0..2).filter(|&a| reduced[a]).map(|a| shape[a]).product();
+            for (o, offset) in results[0].offsets().into_iter().enumerate().step_by(97) {
+                let (mut sum, mut magnitude) = (0.0, 0.0);
+                for i in if reduced[0] { 0..shape[0] } else { o..o + 1 } {
+                    for j in if reduced[1] { 0..shape[1] } else { o..o + 1 } {
+                        sum += f64::from(at(i, j));
+                        magnitude += f64::from(at(i, j)).abs();
+                    }
+                }
+                let bound = (512.0 + (n as f64).log2()) * f64::from(f32::EPSILON) * magnitude;
+                for result in &results {
+                    let Scalar::F32(found) = result.at(offset) else { unreachable!() };
+                    assert!((f64::from(found) - sum).abs() <= bound, "{found} for {sum}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn positions_in_long_axes() {
+    let n = 1 << 20;
+    let plan = |reducer| reduction([1, n], [false, true], DType::F32, reducer);
+    let mut input = Array::zeros(DType::F32, &[1, n], &[n as isize, 1]);
+    for at in [700_001, 700_002, 900_000] {
+        input.set(at, Scalar::F32(2.0));
+    }
+    input.set(123_456, Scalar::F32(-1.0));
+    for engine in engines() {
+        let found = |input: &Array, r| run(&plan(r), &engine, &[input.clone()]).unwrap().at(0);
+        assert_eq!(found(&input, Reducer::ArgMax), Scalar::I64(700_001));
+        assert_eq!(found(&input, Reducer::ArgMin), Scalar::I64(123_456));
+        let mut with_nan = input.clone();
+        with_nan.set(800_000, Scalar::F32(f32::NAN));
+        with_nan.set(800_001, Scalar::F32(f32::NAN));
+        assert_eq!(found(&with_nan, Reducer::ArgMax), Scalar::I64(800_000));
+        assert_eq!(found(&with_nan, Reducer::ArgMin), Scalar::I64(800_000));
+    }
+}
+
+#[test]
+fn empty_axes() {
+    let engine = Engine::default();
+    let input = [Array::zeros(DType::F32, &[4, 0], &[0, 1])];
+    let sum = reduction([4, 0], [false, true], DType::F32, Reducer::Monoid(Monoid::Mul));
+    let found = run(&sum, &engine, &input).unwrap();
+    assert!((0..4).all(|i| found.at(i) == Scalar::F32(1.0)));
+    let position = reduction([4, 0], [false, true], DType::F32, Reducer::ArgMax);
+    assert!(matches!(
+        run(&position, &engine, &input),
+        Err(RunError::Plan(PlanError::Step { fault: Fault::Position, .. }))
+    ));
+}
+
+#[test]
+fn contractions_run_as_kernels_or_as_nests() {
+    for (t, map) in
+        [(DType::F64, BinaryOp::Mul), (DType::F64, BinaryOp::Atan2), (DType::I32, BinaryOp::Mul)]
+    {
+        for k in [0, 1, 7] {
+            let role = |name: &str, role, extent, a, b, c| ContractionAxis {
+                name: name.into(),
+                role,
+                extent,
+                a,
+                b,
+                c,
+            };
+            let task = Contraction {
+                dtype: t,
+                map,
+                reduce: Monoid::Add,
+                a: base(0),
+                b: base(1),
+                c: base(2),
+                axes: vec![
+                    role("i", Role::M, 5, k as isize, 0, 6),
+                    role("k", Role::K, k, 1, 6, 0),
+                    role("j", Role::N, 6, 0, 1, 1),
+                ],
+                span: Default::default(),
+            };
+            let plan = Plan {
+                buffers: vec![
+                    buffer(Place::Input(0), t, &[5, k]),
+                    buffer(Place::Input(1), t, &[k, 6]),
+                    buffer(Place::Output(0), t, &[5, 6]),
+                ],
+                steps: vec![Step::Contract(task)],
+                arena: 0,
+            };
+            let mut random = Random::new(3);
+            let mut small = |shape: [usize; 2]| {
+                let mut array = Array::zeros(t, &shape, &[shape[1] as isize, 1]);
+                for offset in array.offsets() {
+                    let x = random.below(9) as i32 - 4;
+                    let value =
+                        if t == DType::I32 { Scalar::I32(x) } else { Scalar::F64(x.into()) };
+                    array.set(offset, value);
+                }
+                array
+            };
+            let (a, b) = (small([5, k]), small([k, 6]));
+            let found = run(&plan, &Engine::default(), &[a.clone(), b.clone()]).unwrap();
+            for (i, j) in (0..5).flat_map(|i| (0..6).map(move |j| (i, j))) {
+                let mut sum = ijk_types::scalar::identity(Monoid::Add, t);
+                for k0 in 0..k as isize {
+                    let (x, y) = (a.at(i * k as isize + k0), b.at(k0 * 6 + j));
+                    let product = ijk_types::scalar::binary(map, x, y).unwrap();
+                    sum = ijk_types::scalar::binary(BinaryOp::Add, sum, product).unwrap();
+                }
+                assert!(common::array::distance(sum, found.at(i * 6 + j)) < 1e-12);
+            }
+        }
+    }
+}
