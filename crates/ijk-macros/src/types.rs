@@ -107,10 +107,8 @@ impl<'p> Types<'p> {
     /// The conditions on the generics; `real` says what real parts of variables must be able to.
     pub fn conditions(&self, real: &BTreeMap<u32, TypeSet>) -> TokenStream {
         let same = self.program.same_real.iter().map(|&(a, b)| {
-            let (left, right) = (self.term(TypeTerm::RealOf(a)), self.term(TypeTerm::RealOf(b)));
-            let left_type = self.term(TypeTerm::Var(a));
-            let _ = left;
-            quote!(#left_type: ::ijk::__private::Element<Real = #right>)
+            let (one, part) = (self.term(TypeTerm::Var(a)), self.term(TypeTerm::RealOf(b)));
+            quote!(#one: ::ijk::__private::Element<Real = #part>)
         });
         let real = real.iter().filter(|(v, _)| self.single(TypeTerm::Var(**v)).is_none());
         let real = real.map(|(&v, &set)| {

@@ -77,6 +77,17 @@ fn every_element_type() {
     assert_eq!(modulus, array![5.0]);
 }
 
+/// Types that are one in every application, though Rust does not know.
+#[test]
+fn real_parts_of_types() {
+    let z = array![Complex32::new(3.0, 4.0)];
+    let sum = i!((@abs i~i | @abs i~i) . i+i~i);
+    assert_eq!(sum(&z, &array![1f32]), array![6f32]);
+    assert_eq!(i!(@re i~i . i @lt i~i)(&z, &array![4f32]), array![true]);
+    assert_eq!(i!(@abs i~i . @abs i~i)(&z), array![5f32]);
+    assert_eq!(i!(@abs i~i . >i~.)(&z)[()], 5f32);
+}
+
 #[test]
 fn one_function_for_several_types() {
     fn square<T: ijk::Number>(x: &Array1<T>) -> Array1<T> {

@@ -1,27 +1,26 @@
-//! Writing the loops.
+//! Writing the loops: extents, arrays, statements.
 
 use super::fuse::Plan;
-use super::shape::{kept, reduced, sources};
+use super::shape::{kept, sources};
 use super::{SMALL_DOMAIN, tuple};
 use crate::expand::Form;
 use crate::names;
-use crate::ops::{self, Code};
+use crate::ops;
 use crate::types::{MOST_AXES, Types};
-use ijk_ir::core::{Access, ArrayId, AxisId, Init, Pin, ScalarId, ScalarNode, Statement};
-use ijk_types::{Monoid, Reducer};
+use ijk_ir::core::{ArrayId, AxisId, Init, Pin, ScalarNode, Statement};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeMap;
 
 /// Writes the code for small domains.
 pub struct Writer<'p> {
-    plan: &'p Plan<'p>,
-    types: &'p Types<'p>,
+    pub(super) plan: &'p Plan<'p>,
+    pub(super) types: &'p Types<'p>,
     form: Form,
     /// Values and constants named so far.
-    values: usize,
+    pub(super) values: usize,
     /// Code before a statement's loops.
-    constants: TokenStream,
+    pub(super) constants: TokenStream,
 }
 
 impl<'p> Writer<'p> {
@@ -259,7 +258,7 @@ impl Writer<'_> {
 }
 
 /// Loops over axes, the first outermost.
-fn nest(n: usize, axes: &[AxisId], body: TokenStream) -> TokenStream {
+pub(super) fn nest(n: usize, axes: &[AxisId], body: TokenStream) -> TokenStream {
     axes.iter().rev().fold(body, |body, &axis| {
         let (index, extent) = (names::index(axis), names::extent(n, axis));
         quote!(for #index in 0..#extent { #body })
@@ -272,168 +271,8 @@ fn offset(n: usize, axes: impl Iterator<Item = AxisId>) -> TokenStream {
     horner(terms.iter().map(|(x, n)| (quote!(#x), n.clone())))
 }
 
-fn horner(terms: impl Iterator<Item = (TokenStream, Ident)>) -> TokenStream {
+pub(super) fn horner(terms: impl Iterator<Item = (TokenStream, Ident)>) -> TokenStream {
     terms.fold(TokenStream::new(), |sum, (index, extent)| {
         if sum.is_empty() { index } else { quote!((#sum) * #extent + #index) }
     })
-}
-
-/// Values.
-impl Writer<'_> {
-    /// Code for the value of an element of a statement's result, and the value.
-    fn element_value(
-        &mut self,
-        n: usize,
-        statement: &Statement,
-        element: &TokenStream,
-    ) -> (TokenStream, TokenStream) {
-        let indices: Vec<_> = (0..statement.domain.len() as u32)
-            .map(|axis| names::index(AxisId(axis)))
-            .map(|index| quote!(#index))
-            .collect();
-        let mut body = TokenStream::new();
-        let value = self.value(n, &indices, &mut body);
-        match statement.reduce {
-            None => (body, quote!(#value)),
-            Some(Reducer::Monoid(monoid)) => {
-                reduction(n, statement, monoid, element, &body, &value)
-            }
-            Some(Reducer::ArgMax) => position(n, statement, "beats_max", &body, &value),
-            Some(Reducer::ArgMin) => position(n, statement, "beats_min", &body, &value),
-        }
-    }
-
-    /// Writes a statement's value at a point, given its indices.
-    fn value(&mut self, n: usize, indices: &[TokenStream], body: &mut TokenStream) -> Ident {
-        let plan = self.plan;
-        let statement = &plan.program.statements[n];
-        let mut values: Vec<Ident> = Vec::new();
-        for node in &statement.value.nodes {
-            let value = self.node(n, node, indices, &values, body);
-            values.push(value);
-        }
-        values.pop().unwrap_or_else(|| format_ident!("ijk_no_value"))
-    }
-
-    fn node(
-        &mut self,
-        n: usize,
-        node: &ScalarNode,
-        indices: &[TokenStream],
-        values: &[Ident],
-        body: &mut TokenStream,
-    ) -> Ident {
-        let value = |id: &ScalarId| &values[id.0 as usize];
-        let code = match node {
-            ScalarNode::Access(access) => return self.access(n, access, indices, body),
-            ScalarNode::Const(literal, term) => {
-                let literal = ops::literal(*literal, &self.types.term(*term));
-                let name = self.fresh();
-                self.constants.extend(bind(&name, Code { code: literal, fallible: true }));
-                return name;
-            }
-            ScalarNode::Index(e) => {
-                let axis = e.as_axis().map_or(0, |axis| axis.0 as usize);
-                let index = &indices[axis];
-                Code { code: quote!((#index) as ::core::primitive::i64), fallible: false }
-            }
-            ScalarNode::Unary(op, x) => ops::unary(*op, value(x)),
-            ScalarNode::Binary(op, x, y) => ops::binary(*op, value(x), value(y)),
-            ScalarNode::Select(c, x, y) => {
-                let (c, x, y) = (value(c), value(x), value(y));
-                Code { code: quote!(if #c { #x } else { #y }), fallible: false }
-            }
-        };
-        let name = self.fresh();
-        body.extend(bind(&name, code));
-        name
-    }
-
-    /// An element of an array, or the value of the statement that is evaluated here.
-    fn access(
-        &mut self,
-        n: usize,
-        access: &Access,
-        indices: &[TokenStream],
-        body: &mut TokenStream,
-    ) -> Ident {
-        let axes: Vec<_> = access.index.iter().filter_map(|e| e.as_axis()).collect();
-        if let Some(fused) = self.plan.fused(access.array) {
-            let statement = &self.plan.program.statements[fused];
-            let mut inner = vec![quote!(0usize); statement.domain.len()];
-            for (position, axis) in statement.out_index.iter().zip(&axes) {
-                if let Some(own) = position.as_axis() {
-                    inner[own.0 as usize] = indices[axis.0 as usize].clone();
-                }
-            }
-            return self.value(fused, &inner, body);
-        }
-        let terms = axes.iter().map(|a| (indices[a.0 as usize].clone(), names::extent(n, *a)));
-        let offset = if axes.is_empty() { quote!(0) } else { horner(terms) };
-        let (name, elements) = (self.fresh(), names::elements(access.array));
-        body.extend(quote!(let #name = #elements[#offset];));
-        name
-    }
-
-    fn fresh(&mut self) -> Ident {
-        self.values += 1;
-        format_ident!("ijk_v{}", self.values)
-    }
-}
-
-fn bind(name: &Ident, Code { code, fallible }: Code) -> TokenStream {
-    match fallible {
-        false => quote!(let #name = #code;),
-        true => quote! {
-            let #name = match #code {
-                ::core::result::Result::Ok(value) => value,
-                ::core::result::Result::Err(_) => break 'ijk_small,
-            };
-        },
-    }
-}
-
-/// Combines values over the reduced axes.
-fn reduction(
-    n: usize,
-    statement: &Statement,
-    monoid: Monoid,
-    element: &TokenStream,
-    body: &TokenStream,
-    value: &Ident,
-) -> (TokenStream, TokenStream) {
-    let (total, start) = (format_ident!("ijk_total"), ops::identity(monoid, element));
-    let combine = ops::binary(monoid.op(), &total, value).code;
-    let nest = nest(n, &reduced(statement), quote!(#body #total = #combine;));
-    (quote!(let mut #total = #start; #nest), quote!(#total))
-}
-
-/// Finds the position of the best value along the one reduced axis.
-fn position(
-    n: usize,
-    statement: &Statement,
-    beats: &str,
-    body: &TokenStream,
-    value: &Ident,
-) -> (TokenStream, TokenStream) {
-    let Some(&axis) = reduced(statement).first() else {
-        return (TokenStream::new(), quote!(0));
-    };
-    let (index, extent, beats) =
-        (names::index(axis), names::extent(n, axis), format_ident!("{beats}"));
-    let code = quote! {
-        if #extent == 0 {
-            break 'ijk_small;
-        }
-        let mut ijk_best = ::core::default::Default::default();
-        let mut ijk_at: ::core::primitive::i64 = 0;
-        for #index in 0..#extent {
-            #body
-            if #index == 0 || ::ijk::__private::Ordered::#beats(#value, ijk_best) {
-                ijk_best = #value;
-                ijk_at = #index as ::core::primitive::i64;
-            }
-        }
-    };
-    (code, quote!(ijk_at))
 }

@@ -12,6 +12,7 @@ mod fuse;
 mod loops;
 mod real;
 mod shape;
+mod values;
 
 use crate::expand::Form;
 use crate::types::Types;

@@ -4,18 +4,18 @@ use ijk_ir::core::{Program, ScalarNode, Statement, TypeTerm};
 use ijk_types::{BinaryOp, DType, Reducer, ResultType, TypeSet, UnaryOp};
 use std::collections::BTreeMap;
 
-/// For each variable, the types its real part may have; `None` where Rust's types are too weak: the
-/// real part of a real part is not known to be of the same type.
+/// For each variable, the types its real part may have; `None` where Rust's types are too weak, such
+/// as for the real part of a real part, which it does not know to be of the same type.
 pub fn requirements(program: &Program) -> Option<BTreeMap<u32, TypeSet>> {
     let mut requirements = Requirements::default();
     program.statements.iter().all(|s| requirements.statement(program, s));
-    (!requirements.nested).then_some(requirements.real)
+    (!requirements.unknown).then_some(requirements.real)
 }
 
 #[derive(Default)]
 struct Requirements {
     real: BTreeMap<u32, TypeSet>,
-    nested: bool,
+    unknown: bool,
 }
 
 impl Requirements {
@@ -24,6 +24,10 @@ impl Requirements {
         for node in &statement.value.nodes {
             let term = self.node(program, node, &terms);
             terms.push(term);
+        }
+        let positions = matches!(statement.reduce, Some(Reducer::ArgMax | Reducer::ArgMin));
+        if let (Some(&value), false) = (terms.last(), positions) {
+            self.same(value, program.arrays[statement.out.0 as usize].dtype);
         }
         if let (Some(&value), Some(reduce)) = (terms.last(), statement.reduce) {
             self.require(
@@ -34,7 +38,7 @@ impl Requirements {
                 },
             );
         }
-        !self.nested
+        !self.unknown
     }
 
     fn node(&mut self, program: &Program, node: &ScalarNode, terms: &[TypeTerm]) -> TypeTerm {
@@ -43,8 +47,14 @@ impl Requirements {
             ScalarNode::Const(_, term) => *term,
             ScalarNode::Index(_) => TypeTerm::Fixed(DType::I64),
             ScalarNode::Unary(op, x) => self.unary(*op, terms[x.0 as usize]),
-            ScalarNode::Binary(op, x, _) => self.binary(*op, terms[x.0 as usize]),
-            ScalarNode::Select(_, x, _) => terms[x.0 as usize],
+            ScalarNode::Binary(op, x, y) => {
+                self.same(terms[x.0 as usize], terms[y.0 as usize]);
+                self.binary(*op, terms[x.0 as usize])
+            }
+            ScalarNode::Select(_, x, y) => {
+                self.same(terms[x.0 as usize], terms[y.0 as usize]);
+                terms[x.0 as usize]
+            }
         }
     }
 
@@ -65,10 +75,15 @@ impl Requirements {
             (ResultType::Real, TypeTerm::Fixed(dtype)) => TypeTerm::Fixed(dtype.real()),
             (ResultType::Real, TypeTerm::Var(v)) => TypeTerm::RealOf(v),
             (ResultType::Real, TypeTerm::RealOf(_)) => {
-                self.nested = true;
+                self.unknown = true;
                 operand
             }
         }
+    }
+
+    /// Two terms may be one type in every application without Rust knowing.
+    fn same(&mut self, left: TypeTerm, right: TypeTerm) {
+        self.unknown |= left != right;
     }
 
     fn require(&mut self, term: TypeTerm, accepts: TypeSet) {
