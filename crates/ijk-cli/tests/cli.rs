@@ -137,6 +137,7 @@ fn json() {
     let shapes = ["--shape", "8x4", "--shape", "4x2"];
     let value = desk.json(&[&["explain", PRODUCT, "--json"][..], &shapes].concat());
     assert_eq!(value["operations"], 2 * 8 * 4 * 2);
+    assert_eq!((&value["bytes_read"], &value["bytes_written"]), (&320.into(), &128.into()));
     let value = desk.json(&[&["bench", PRODUCT, "--json", "--reps", "2"][..], &shapes].concat());
     assert_eq!(value["repetitions"], 2);
 }

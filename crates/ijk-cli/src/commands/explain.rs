@@ -24,6 +24,9 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
     output::print(&json::text(&json!({
         "signature": application.component.signature().to_string(),
         "operations": cost.operations,
+        "bytes_read": cost.read,
+        "bytes_written": cost.written,
+        "bytes_of_temporaries": explanation.plan().arena,
         "text": explanation.to_string(),
     })))
 }
