@@ -1,0 +1,5 @@
+use ijk::i;
+
+fn main() {
+    let _ = i!(file "no/such/file.ijk");
+}

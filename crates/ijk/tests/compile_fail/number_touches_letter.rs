@@ -1,0 +1,5 @@
+use ijk::i;
+
+fn main() {
+    let _ = i!(2i*j~ij);
+}
