@@ -12,7 +12,7 @@ use ijk_types::{BinaryOp, Monoid, Reducer};
 
 /// The contraction that a statement is, if it is one worth the name.
 pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Contraction> {
-    let Pattern { map, reduce, a, b } = pattern(graph, stmt)?;
+    let Pattern { map, reduce, a, b } = pattern(graph, stmt)?.oriented(stmt);
     let place = |array: ArrayId, index: &[IndexExpr]| {
         let buffer = buffers.of(array);
         let strides = &buffers.all[buffer.0 as usize].strides;
@@ -37,8 +37,8 @@ pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Opti
     let dtype = graph.array(stmt.out).dtype;
     let whole =
         Contraction { dtype, map, reduce, a: a_base, b: b_base, c: c_base, axes, span: stmt.span };
-    let [m, n, k] = [Role::M, Role::N, Role::K].map(|role| whole.extent(role));
-    worth_contracting(m, n, k).then_some(whole)
+    let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| whole.extent(role));
+    worth_contracting(batch, m, n, k).then_some(whole)
 }
 
 struct Pattern<'a> {
@@ -46,6 +46,26 @@ struct Pattern<'a> {
     reduce: Monoid,
     a: (ArrayId, &'a [IndexExpr]),
     b: (ArrayId, &'a [IndexExpr]),
+}
+
+impl Pattern<'_> {
+    /// The same with the operand of sums of letters on the right: where the other one is a vector,
+    /// the kernels then read it where it lies instead of packing its overlapping windows.
+    fn oriented(self, stmt: &Stmt) -> Self {
+        let windows = |index: &[IndexExpr]| index.iter().any(|e| e.terms.len() > 1);
+        let kept = stmt.kept_axes();
+        let in_b = occurring(stmt, self.b.1);
+        let vector = (0..stmt.axes.len()).all(|axis| !(kept[axis] && in_b[axis]));
+        if windows(self.a.1) && vector && is_commutative(self.map) {
+            return Self { a: self.b, b: self.a, ..self };
+        }
+        self
+    }
+}
+
+fn is_commutative(map: BinaryOp) -> bool {
+    use BinaryOp::{Add, And, Max, Min, Mul, Or};
+    matches!(map, Add | Mul | Max | Min | And | Or)
 }
 
 /// A monoid over an operator of two affine accesses of the output's type, each point with an

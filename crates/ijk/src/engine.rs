@@ -3,7 +3,8 @@
 use crate::cache::Key;
 use crate::component::Component;
 use crate::prepared::Prepared;
-use crate::{Arguments, Error};
+use crate::{Arguments, Error, Views};
+use ijk_cpu::{Fault, PlanError, RunError};
 use ijk_tensor::{Tensor, TensorView, TensorViewMut};
 use std::sync::{Arc, OnceLock};
 
@@ -110,8 +111,16 @@ impl Engine {
         arguments: impl Arguments<'a>,
     ) -> Result<Vec<Tensor>, Error> {
         let inputs = arguments.views();
-        let prepared = self.prepare(component, &inputs, None)?;
-        Ok(self.cpu.execute_new(prepared.compiled(), &inputs)?)
+        regular(&inputs, |inputs| self.apply_views(component, inputs))
+    }
+
+    fn apply_views(
+        &self,
+        component: &Component,
+        inputs: &[TensorView<'_>],
+    ) -> Result<Vec<Tensor>, Error> {
+        let prepared = self.prepare(component, inputs, None)?;
+        Ok(self.cpu.execute_new(prepared.compiled(), inputs)?)
     }
 
     /// Applies a component to arguments and writes the results where the caller says, as
@@ -126,12 +135,20 @@ impl Engine {
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), Error> {
         let inputs = arguments.views();
-        let prepared = self.prepare(component, &inputs, Some(outputs))?;
+        regular(&inputs, |inputs| self.apply_views_into(component, inputs, outputs))
+    }
+
+    fn apply_views_into(
+        &self,
+        component: &Component,
+        inputs: &[TensorView<'_>],
+        outputs: &mut [TensorViewMut<'_>],
+    ) -> Result<(), Error> {
+        let prepared = self.prepare(component, inputs, Some(outputs))?;
         if !prepared.is_fallible() {
-            return Ok(self.cpu.execute(prepared.compiled(), &inputs, outputs)?);
+            return Ok(self.cpu.execute(prepared.compiled(), inputs, outputs)?);
         }
-        let apart = self.prepare(component, &inputs, None)?;
-        let results = self.cpu.execute_new(apart.compiled(), &inputs)?;
+        let results = self.apply_views(component, inputs)?;
         for (result, output) in results.iter().zip(outputs) {
             self.copy(&result.view(), output)?;
         }
@@ -162,4 +179,21 @@ impl Engine {
         component.plans().insert(key, Arc::clone(&prepared));
         Ok(prepared)
     }
+}
+
+/// Runs `apply` on views; again on copies where elements of one interleave as no plan allows
+/// (strides 2 and 3, say), which only hand-made strides do.
+fn regular<R>(
+    inputs: &[TensorView<'_>],
+    mut apply: impl FnMut(&[TensorView<'_>]) -> Result<R, Error>,
+) -> Result<R, Error> {
+    let result = apply(inputs);
+    let Err(Error::Run(RunError::Plan(PlanError::Buffer { fault: Fault::Interleaved, .. }))) =
+        &result
+    else {
+        return result;
+    };
+    let copies = inputs.iter().map(TensorView::to_tensor).collect::<Result<Vec<_>, _>>()?;
+    let views: Views<'_> = copies.iter().map(Tensor::view).collect();
+    apply(&views)
 }

@@ -2,17 +2,28 @@
 //! indices.
 //!
 //! ```
-//! use ijk::ndarray::{Array2, array};
+//! use ijk::{i, ndarray::array};
 //!
-//! let product = ijk::i("ik*kj~ijk . +ijk~ij")?;
 //! let (a, b) = (array![[1.0, 2.0], [3.0, 4.0]], array![[0.0, 1.0], [1.0, 0.0]]);
-//! let c: Array2<f64> = product.apply_one((&a, &b))?;
-//! assert_eq!(c, array![[2.0, 1.0], [4.0, 3.0]]);
+//!
+//! // Checked at compile time: a function of references to ndarray's arrays.
+//! let product = i!(ik*kj~ijk . +ijk~ij);
+//! assert_eq!(product(&a, &b), array![[2.0, 1.0], [4.0, 3.0]]);
+//!
+//! // The same as text at run time: a component of any element type and layout.
+//! let product = i("ik*kj~ijk . +ijk~ij")?;
+//! let results = product.apply((&a, &b))?;
+//! assert_eq!(results[0].as_slice::<f64>(), Some(&[2.0, 1.0, 4.0, 3.0][..]));
 //! # Ok::<(), ijk::Error>(())
 //! ```
 //!
-//! [`i()`] takes programs as text at run time and gives a [`Component`]; the macro `i!` takes them
-//! at compile time and gives a function of ndarray's types.
+//! * [`i!`], [`try_i!`] and [`into_i!`] take programs at compile time and give functions.
+//! * [`i()`] takes programs at run time and gives a [`Component`]: composed by methods and
+//!   operators, applied to [`Arguments`] on an [`Engine`], asked for
+//!   [shapes](Component::shapes), its [plan](Component::explain) and its
+//!   [dependencies](Component::dependencies).
+//! * A [`TensorView`] borrows an array of any element type and layout, a [`Tensor`] owns one;
+//!   ndarray's arrays convert to and from both without a copy.
 
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -1,6 +1,6 @@
 //! Components at run time: applied, composed, refused.
 
-use ijk::ndarray::{Array1, Array2, Array3, array, s};
+use ijk::ndarray::{Array1, Array2, Array3, ShapeBuilder, array, s};
 use ijk::{Component, DType, Engine, Error, Tensor, TensorView, TensorViewMut, i};
 
 fn floats(tensor: &Tensor) -> Vec<f64> {
@@ -27,6 +27,26 @@ fn larger_products_agree() {
     let b = Array2::from_shape_fn((41, 43), |(x, y)| ((x * 2 + y) % 5) as f32);
     let c: Array2<f32> = product.apply_one((&a, &b)).unwrap();
     assert_eq!(c, a.dot(&b));
+}
+
+#[test]
+fn long_correlations_agree() {
+    let correlate = i("[i+k]*k~ik . +ik~i").unwrap();
+    let x = Array1::from_shape_fn(5000, |n| ((n * 7) % 13) as f32);
+    let w = Array1::from_shape_fn(64, |n| ((n * 3) % 5) as f32);
+    let sums: Array1<f32> = correlate.apply_one((&x, &w)).unwrap();
+    let expected = x.windows(64).into_iter().map(|window| window.dot(&w));
+    assert_eq!(sums, Array1::from_iter(expected));
+}
+
+#[test]
+fn products_with_vectors_agree() {
+    let a = Array2::from_shape_fn((70, 90), |(x, y)| ((x * 5 + y * 3) % 7) as f64);
+    let v = Array1::from_shape_fn(90, |x| (x % 4) as f64);
+    let right: Array1<f64> = i("+(ij*j)~i").unwrap().apply_one((&a, &v)).unwrap();
+    assert_eq!(right, a.dot(&v));
+    let left: Array1<f64> = i("+(j*ji)~i").unwrap().apply_one((&v, &a.t())).unwrap();
+    assert_eq!(left, a.dot(&v));
 }
 
 #[test]
@@ -135,13 +155,19 @@ fn empty_arrays() {
 }
 
 #[test]
-fn overlapping_windows_are_arguments() {
-    let x = Array1::from_iter((0..10).map(f64::from));
-    let windows = x.windows(3);
-    assert_eq!(windows.into_iter().count(), 8);
+fn views_of_many_steps_are_arguments() {
     let cube = Array3::<f64>::ones((2, 3, 4));
     let sum = i("+ijk~.").unwrap().apply((&cube.slice(s![.., ..;-1, ..;3]),)).unwrap();
     assert_eq!(floats(&sum[0]), [12.0]);
+}
+
+#[test]
+fn irregular_strides_are_copied() {
+    let x: Vec<f64> = (0..6).map(f64::from).collect();
+    let view = ijk::ndarray::ArrayView2::from_shape((2, 2).strides((2, 3)), &x);
+    let Ok(view) = view else { return };
+    let rows = i("+ij~i").unwrap().apply((&view,)).unwrap();
+    assert_eq!(floats(&rows[0]), [3.0, 7.0]);
 }
 
 #[test]
