@@ -33,7 +33,7 @@ pub struct Compiled {
 #[derive(Clone, Debug)]
 pub(crate) enum Program {
     /// A fused loop nest, or a fill.
-    Nest(TileNest),
+    Nest(Box<TileNest>),
     /// A contraction, for a level.
     Contract(Contraction, Level),
 }
@@ -157,7 +157,7 @@ impl Compiler<'_> {
 
     fn push_nest(&mut self, nest: &Nest, checked: &CheckedNest) -> Result<(), Fault> {
         let program = nest::compile(nest, checked, self.buffers, self.level)?;
-        self.steps.push(Program::Nest(program));
+        self.steps.push(Program::Nest(Box::new(program)));
         Ok(())
     }
 

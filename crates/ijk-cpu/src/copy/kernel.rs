@@ -1,5 +1,6 @@
 //! Kernels that copy boxes of two axes, rows and columns.
 
+use super::block::{Block, Plain};
 use crate::nest::leveled;
 use crate::simd::Level;
 use ijk_types::DType;
@@ -102,60 +103,35 @@ unsafe fn strided<W: Copy>(
     }
 }
 
-/// Side of the blocks that are transposed at a time.
-const SIDE: usize = 8;
-
 /// # Safety
-/// That of [`Plane`], with the condition of [`Planes::transpose`].
+/// That of [`Plane`], with the condition of [`Planes::transpose`]; for [`Block::transpose`], the
+/// processor has the block's instructions.
 #[inline(always)]
-unsafe fn transpose<W: Copy>(
+unsafe fn transpose<B: Block>(
     [rows, columns]: [usize; 2],
     dst: *mut u8,
     dst_strides: [isize; 2],
     src: *const u8,
     src_strides: [isize; 2],
 ) {
-    let (whole_rows, whole_columns) = (rows - rows % SIDE, columns - columns % SIDE);
-    for r in (0..whole_rows).step_by(SIDE) {
-        for c in (0..whole_columns).step_by(SIDE) {
+    let (whole_rows, whole_columns) = (rows - rows % B::SIDE, columns - columns % B::SIDE);
+    // Down the columns of `src`, which are read line by line.
+    for c in (0..whole_columns).step_by(B::SIDE) {
+        for r in (0..whole_rows).step_by(B::SIDE) {
+            let to = at::<u8>(dst, dst_strides, r, c).cast_mut();
+            let from = at::<u8>(src, src_strides, r, c);
             // SAFETY: a block within the plane.
-            unsafe {
-                let to = at::<u8>(dst, dst_strides, r, c).cast_mut();
-                let from = at::<u8>(src, src_strides, r, c);
-                block::<W>(to, dst_strides[0], from, src_strides[1]);
-            }
+            unsafe { B::transpose(to, dst_strides[0], from, src_strides[1]) };
         }
     }
-    // SAFETY: the strips that the blocks leave, within the plane.
-    unsafe {
-        let (to, from) = (
-            at::<u8>(dst, dst_strides, 0, whole_columns),
-            at::<u8>(src, src_strides, 0, whole_columns),
-        );
-        let strip = [whole_rows, columns - whole_columns];
-        strided::<W>(strip, to.cast_mut(), dst_strides, from, src_strides);
-        let (to, from) =
-            (at::<u8>(dst, dst_strides, whole_rows, 0), at::<u8>(src, src_strides, whole_rows, 0));
-        let strip = [rows - whole_rows, columns];
-        strided::<W>(strip, to.cast_mut(), dst_strides, from, src_strides);
-    }
-}
-
-/// Transposes a block through registers.
-///
-/// # Safety
-/// `SIDE` rows of `SIDE` contiguous elements each, `dst` at `dst_stride` bytes from each other, the
-/// columns of `src` at `src_stride`.
-#[inline(always)]
-unsafe fn block<W: Copy>(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
-    // SAFETY: the caller's promise, for each row and column of the block.
-    unsafe {
-        let columns: [[W; SIDE]; SIDE] =
-            std::array::from_fn(|c| src.offset(c as isize * src_stride).cast::<[W; SIDE]>().read());
-        for (r, row) in (0..SIDE).map(|r| (r, columns.map(|column| column[r]))) {
-            dst.offset(r as isize * dst_stride).cast::<[W; SIDE]>().write(row);
-        }
-    }
+    let strip = |extents, row, column| {
+        let to = at::<u8>(dst, dst_strides, row, column).cast_mut();
+        let from = at::<u8>(src, src_strides, row, column);
+        // SAFETY: a strip that the blocks leave, within the plane.
+        unsafe { strided::<B::Word>(extents, to, dst_strides, from, src_strides) };
+    };
+    strip([whole_rows, columns - whole_columns], 0, whole_columns);
+    strip([rows - whole_rows, columns], whole_rows, 0);
 }
 
 macro_rules! leveled_planes {
@@ -164,13 +140,29 @@ macro_rules! leveled_planes {
             (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
     )*};
 }
-leveled_planes!(splat_at: splat, strided_at: strided, transpose_at: transpose);
+leveled_planes!(splat_at: splat, strided_at: strided);
+
+leveled!(transpose_at, transpose, [B: Block], [B],
+    (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
+
+/// The transposition of elements of a size.
+fn transpose_for<W: Copy>(level: Level) -> Plane {
+    #[cfg(target_arch = "x86_64")]
+    if level.kind() != crate::simd::Kind::Portable {
+        match size_of::<W>() {
+            4 => return transpose_at::<super::block::Registers4>(level),
+            8 => return transpose_at::<super::block::Registers8>(level),
+            _ => {}
+        }
+    }
+    transpose_at::<Plain<W>>(level)
+}
 
 fn kernels<W: Copy>(level: Level) -> Planes {
     Planes {
         rows: rows::<W>,
         splat: splat_at::<W>(level),
-        transpose: transpose_at::<W>(level),
+        transpose: transpose_for::<W>(level),
         strided: strided_at::<W>(level),
     }
 }

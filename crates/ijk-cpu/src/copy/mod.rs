@@ -1,5 +1,6 @@
 //! Copies between strided boxes of any rank.
 
+mod block;
 mod kernel;
 
 use crate::simd::Level;
