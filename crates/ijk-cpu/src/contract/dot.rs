@@ -1,15 +1,16 @@
 //! Few columns and contiguous k: each row is a dot product, with k in the lanes.
 
-use super::Context;
-use super::bundle::Operand;
+use super::bundle::{Bundle, Operand};
 use super::pack::Word;
 use super::panel::{self, Prepare};
 use super::problem::{Problem, Tensors};
 use super::rows::Rows;
+use super::{Context, KC};
 use std::ops::Range;
 
-/// Steps that are summed in lanes before they are combined with the others.
-const STEPS: usize = 4096;
+/// Steps that are summed in lanes before they are combined with the others: with four lanes or
+/// more, no chain is longer than KC.
+const STEPS: usize = 4 * KC;
 
 /// Rows of a task.
 const ROWS: usize = 64;
@@ -20,7 +21,9 @@ const COLUMNS: usize = 3;
 /// Whether a problem is of this kind.
 pub(crate) fn suits(problem: &Problem) -> bool {
     let algebra = &problem.algebra;
-    problem.k.run(Operand::Left) >= 2 * algebra.lanes
+    let long = |bundle: &Bundle| bundle.run(Operand::Left) >= 2 * algebra.lanes;
+    long(&problem.k)
+        && !long(&problem.m)
         && problem.n.len() <= COLUMNS
         && algebra.left == Prepare::Keep
         && algebra.rows.dots.is_some()

@@ -31,6 +31,9 @@ const RIGHT_BYTES: usize = 4 << 20;
 /// Fewest bytes worth a task of their own when packing.
 const PACK_BYTES: usize = 64 << 10;
 
+/// Bytes of left that are read where they lie even for many columns.
+const NEAR_BYTES: usize = 32 << 10;
+
 /// Rows of a task where left is read where it lies.
 const DIRECT_ROWS: usize = 8192;
 
@@ -46,6 +49,8 @@ struct Shape {
     columns: usize,
     /// Whether left is read where it lies.
     direct: bool,
+    /// Whether it is too large to stay near, so that later rows are worth fetching ahead.
+    far: bool,
 }
 
 impl Shape {
@@ -55,12 +60,15 @@ impl Shape {
         let rows = full.groups * algebra.lanes;
         let widest = algebra.tiles.direct.iter().map(|e| e.columns).max().unwrap_or(0);
         let long = problem.m.run(Operand::Left) >= 2 * algebra.lanes;
-        let direct = n <= widest && long && algebra.left == panel::Prepare::Keep;
+        let left_len = problem.m.len().saturating_mul(problem.k.len());
+        let left_bytes = left_len.saturating_mul(algebra.size);
+        let once = n <= widest || widest > 0 && left_bytes <= NEAR_BYTES;
+        let direct = once && long && algebra.left == panel::Prepare::Keep;
         let columns = match direct {
-            true => smallest(algebra.tiles.direct, 1, n).columns,
+            true => smallest(algebra.tiles.direct, 1, n.min(widest)).columns,
             false => smallest(algebra.tiles.packed, full.groups, n.min(full.columns)).columns,
         };
-        Self { rows, columns, direct }
+        Self { rows, columns, direct, far: direct && left_bytes > LEFT_BYTES }
     }
 }
 
@@ -282,7 +290,8 @@ impl<W: Word> Block<'_, W> {
                 // SAFETY: both panels are packed.
                 unsafe {
                     let left = left.add(panel * len).cast();
-                    self.tile(self.entry(column, flags, count), start, count, left, column);
+                    let entry = self.entry(column, flags, count);
+                    self.tile(entry, start, count, left, column);
                 }
             }
         }
@@ -332,39 +341,70 @@ impl<W: Word> Block<'_, W> {
         }
     }
 
-    /// Computes some rows from left where it lies, for the one right panel.
+    /// Computes some rows from left where it lies, run by run.
     ///
     /// # Safety
     /// As for [`all_rows`](Self::all_rows).
     unsafe fn direct_rows(&self, rows: Range<usize>) {
-        let algebra = &self.problem.algebra;
-        let mut entries: Vec<Entry> = algebra.tiles.direct.to_vec();
-        entries.retain(|e| e.columns == self.shape.columns);
-        entries.sort_by_key(|e| std::cmp::Reverse(e.groups));
-        let run = self.problem.m.run(Operand::Left);
-        let len = self.steps.len() * self.shape.rows;
-        let tail = self.context.scratch.take(len * size_of::<W>());
-        let tail = tail.as_ptr().cast::<W>();
+        let m = &self.problem.m;
+        let run = m.run(Operand::Left);
         let mut start = rows.start;
         while start < rows.end {
-            let left = (run - start % run).min(rows.end - start);
-            let entry = entries.iter().find(|e| e.groups * algebra.lanes <= left);
-            let count = entry.map_or(left.min(self.shape.rows), |e| e.groups * algebra.lanes);
-            // SAFETY: `count` rows lie within one run of left; the scratch holds a panel.
+            let end = (start + run - start % run).min(rows.end);
+            // SAFETY: the rows are in the tensor.
             unsafe {
-                match entry {
-                    Some(&entry) => {
-                        let first = self.problem.m.offset(Operand::Left, start);
-                        let first = self.tensors.left.cast::<W>().offset(first);
-                        self.tile(entry, start, count, first.cast(), 0);
-                    }
-                    None => {
-                        let flags = self.pack_left(start, count, tail);
-                        self.tile(self.entry(0, flags, count), start, count, tail.cast(), 0);
-                    }
+                let first = m.offset(Operand::Left, start);
+                let first = self.tensors.left.cast::<W>().offset(first);
+                self.direct_run(start..end, first);
+            }
+            start = end;
+        }
+    }
+
+    /// Computes neighbouring rows, the first of which is `left`.
+    ///
+    /// # Safety
+    /// As for [`all_rows`](Self::all_rows).
+    unsafe fn direct_run(&self, rows: Range<usize>, left: *const W) {
+        let algebra = &self.problem.algebra;
+        let of_width = |e: &&Entry| e.columns == self.shape.columns;
+        let mut start = rows.start;
+        while start < rows.end {
+            let groups = (rows.end - start) / algebra.lanes;
+            let entries = algebra.tiles.direct.iter().filter(of_width);
+            let entry = entries.filter(|e| e.groups <= groups).max_by_key(|e| e.groups);
+            let Some(&entry) = entry else { break };
+            let count = entry.groups * algebra.lanes;
+            for column in 0..self.right_flags.len() {
+                // SAFETY: `count` rows remain.
+                unsafe {
+                    let left = left.add(start - rows.start);
+                    self.tile(entry, start, count, left.cast(), column);
                 }
             }
             start += count;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.direct_tail(start..rows.end) };
+    }
+
+    /// Fewer rows than a group: packed.
+    ///
+    /// # Safety
+    /// As for [`all_rows`](Self::all_rows).
+    unsafe fn direct_tail(&self, rows: Range<usize>) {
+        if rows.is_empty() {
+            return;
+        }
+        let panel = self.context.scratch.take(self.steps.len() * self.shape.rows * size_of::<W>());
+        let panel = panel.as_ptr().cast::<W>();
+        // SAFETY: the scratch holds a panel.
+        unsafe {
+            let flags = self.pack_left(rows.start, rows.len(), panel);
+            for column in 0..self.right_flags.len() {
+                let entry = self.entry(column, flags, rows.len());
+                self.tile(entry, rows.start, rows.len(), panel.cast(), column);
+            }
         }
     }
 
@@ -390,6 +430,7 @@ impl<W: Word> Block<'_, W> {
             left,
             left_step: self.shape.rows,
             left_offsets: self.steps.as_ptr(),
+            ahead: self.shape.far,
             right: right.cast_const().cast(),
             right_step: self.shape.columns,
             out: self.tensors.out,
@@ -414,8 +455,8 @@ impl<W: Word> Block<'_, W> {
     }
 }
 
-/// Rows of the largest tile: 8 groups of 64 bytes, or 2 groups of two registers of 1 byte lanes.
-const MAX_ROWS: usize = 512;
+/// Rows of the largest tile: 8 groups of 16, or 2 of 64.
+const MAX_ROWS: usize = 128;
 
 /// Computes a tile whose rows are not neighbours in the output, by way of one where they are.
 ///

@@ -3,7 +3,8 @@
 //! A panel holds, for each step of k, `width` elements of the rows: `panel[k * width + row]`.
 
 use super::bundle::{Bundle, Operand};
-use crate::simd::{Kernel, Level, Simd};
+use crate::simd::{Float, Kernel, Level, Simd, Vector};
+use std::ops::Range;
 
 /// Elements of one size, moved without looking at them.
 pub(crate) trait Word: Copy {
@@ -56,9 +57,9 @@ impl<W: Word> Source<'_, W> {
         if self.steps.is_empty() {
             return;
         }
-        let unit_rows = self.bundle.is_run(self.operand, start, rows.len());
+        let run = self.bundle.run(self.operand);
         let job = Job { base: self.base, rows, steps: self.steps, panel, width };
-        level.run(Pack { job, unit_rows, unit_steps: self.unit_steps });
+        level.run(Pack { job, run, left_of_run: run - start % run, unit_steps: self.unit_steps });
     }
 }
 
@@ -72,23 +73,31 @@ struct Job<'a, W> {
 
 struct Pack<'a, W> {
     job: Job<'a, W>,
-    unit_rows: bool,
+    /// How many rows are neighbours.
+    run: usize,
+    /// How many of the first ones are.
+    left_of_run: usize,
     unit_steps: bool,
 }
+
+/// Rows of fewer neighbours are not worth a copy of their own.
+const SHORT_RUN: usize = 4;
 
 impl<W: Word> Kernel for Pack<'_, W> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
+    fn run<S: Simd>(self, simd: S) {
         let job = &self.job;
         // SAFETY: `Source::pack` is the one place that makes this; its caller promised what
-        // these ask, and the units were looked up.
+        // these ask, and the runs were looked up.
         unsafe {
-            match (self.unit_rows, self.unit_steps) {
-                (true, _) => job.copy_rows(),
-                (_, true) => job.transpose(),
-                _ => job.gather(),
+            if self.run >= SHORT_RUN.min(job.rows.len()) {
+                job.copy_runs(self.run, self.left_of_run);
+            } else if self.unit_steps {
+                job.transpose(simd);
+            } else {
+                job.gather(0..job.steps.len());
             }
             job.clear_rest();
         }
@@ -99,6 +108,20 @@ impl<W: Word> Kernel for Pack<'_, W> {
 const AHEAD: usize = 8;
 
 impl<W: Word> Job<'_, W> {
+    /// Rows are neighbours, `run` at a time: copy them run by run.
+    #[inline(always)]
+    unsafe fn copy_runs(&self, run: usize, first: usize) {
+        let (mut start, mut end) = (0, first.min(self.rows.len()));
+        while start < end {
+            let rows = &self.rows[start..end];
+            let panel = self.panel.wrapping_add(start);
+            let part = Job { base: self.base, rows, steps: self.steps, panel, width: self.width };
+            // SAFETY: these rows are neighbours.
+            unsafe { part.copy_rows() };
+            (start, end) = (end, (end + run).min(self.rows.len()));
+        }
+    }
+
     /// Rows are neighbours: copy them step by step.
     #[inline(always)]
     unsafe fn copy_rows(&self) {
@@ -106,7 +129,7 @@ impl<W: Word> Job<'_, W> {
             ($($n:literal),*) => {
                 match self.rows.len() {
                     // SAFETY: the arm's number is the number of rows.
-                    $($n => unsafe { self.copy_runs::<$n>() },)*
+                    $($n => unsafe { self.copy_array::<$n>() },)*
                     // SAFETY: the caller's promise.
                     _ => unsafe { self.copy_any() },
                 }
@@ -116,7 +139,7 @@ impl<W: Word> Job<'_, W> {
     }
 
     #[inline(always)]
-    unsafe fn copy_runs<const N: usize>(&self) {
+    unsafe fn copy_array<const N: usize>(&self) {
         for (k, &step) in self.steps.iter().enumerate() {
             // SAFETY: the source of a step is readable; the panel has room for the step.
             unsafe {
@@ -130,15 +153,12 @@ impl<W: Word> Job<'_, W> {
 
     #[inline(always)]
     unsafe fn copy_any(&self) {
+        let rows = self.rows.len();
         for (k, &step) in self.steps.iter().enumerate() {
             // SAFETY: the source of a step is readable; the panel has room for the step.
             unsafe {
-                let from = self.base.wrapping_offset(self.rows.first().map_or(0, |r| r + step));
-                std::ptr::copy_nonoverlapping(
-                    from,
-                    self.panel.add(k * self.width),
-                    self.rows.len(),
-                );
+                let from = self.base.offset(self.rows[0] + step);
+                std::ptr::copy_nonoverlapping(from, self.panel.add(k * self.width), rows);
             }
         }
     }
@@ -154,32 +174,78 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// Steps are neighbours: read along them, a few lines of the panel at a time.
+    /// Steps are neighbours: read along them, a block of vectors at a time.
     #[inline(always)]
-    unsafe fn transpose(&self) {
-        let first = self.steps[0];
-        for start in (0..self.steps.len()).step_by(16) {
-            let count = (self.steps.len() - start).min(16);
-            for (r, &row) in self.rows.iter().enumerate() {
-                // SAFETY: the row is readable at every step; the panel has room for them.
-                unsafe {
-                    let from = self.base.offset(row + first + start as isize);
-                    let to = self.panel.add(start * self.width + r);
-                    for k in 0..count {
-                        to.add(k * self.width).write(from.add(k).read());
+    unsafe fn transpose<S: Simd>(&self, simd: S) {
+        // SAFETY: vectors of floats move words of their size as they are.
+        let done = unsafe {
+            match size_of::<W>() {
+                4 => self.transpose_blocks(S::F32::splat(simd, 0.0)),
+                8 => self.transpose_blocks(S::F64::splat(simd, 0.0)),
+                _ => 0,
+            }
+        };
+        for start in (done..self.steps.len()).step_by(16) {
+            // SAFETY: the caller's promise.
+            unsafe { self.copy_columns(start..(start + 16).min(self.steps.len())) };
+        }
+    }
+
+    /// Transposes whole blocks of as many steps as a vector has lanes; gives how many steps that
+    /// were.
+    #[inline(always)]
+    unsafe fn transpose_blocks<V: Float>(&self, zero: V) -> usize {
+        let blocks = self.steps.len() / V::LANES;
+        let base = self.base.cast::<V::Element>().wrapping_offset(self.steps[0]);
+        let panel = self.panel.cast::<V::Element>();
+        for start in (0..blocks).map(|n| n * V::LANES) {
+            for (n, rows) in self.rows.chunks(V::LANES).enumerate() {
+                let mut block = [zero; MAX_LANES];
+                for (row, &offset) in block.iter_mut().zip(rows) {
+                    // SAFETY: LANES steps of the row are readable.
+                    *row = unsafe { V::load(base.offset(offset + start as isize)) };
+                }
+                let block = transposed(block);
+                for (k, &column) in block.iter().enumerate().take(V::LANES) {
+                    let at = (start + k) * self.width + n * V::LANES;
+                    // A whole vector may run over into the next step, if that is written later.
+                    let last = at + V::LANES > self.steps.len() * self.width;
+                    // SAFETY: the panel has room for the step.
+                    unsafe {
+                        match rows.len() == V::LANES || n == 0 && !last {
+                            true => column.store(panel.add(at)),
+                            false => column.store_partial(panel.add(at), rows.len()),
+                        }
                     }
+                }
+            }
+        }
+        blocks * V::LANES
+    }
+
+    /// Some neighbouring steps, row by row.
+    #[inline(always)]
+    unsafe fn copy_columns(&self, steps: Range<usize>) {
+        let first = self.steps[steps.start];
+        for (r, &row) in self.rows.iter().enumerate() {
+            // SAFETY: the row is readable at every step; the panel has room for them.
+            unsafe {
+                let from = self.base.offset(row + first);
+                let to = self.panel.add(steps.start * self.width + r);
+                for k in 0..steps.len() {
+                    to.add(k * self.width).write(from.add(k).read());
                 }
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn gather(&self) {
-        for (k, &step) in self.steps.iter().enumerate() {
+    unsafe fn gather(&self, steps: Range<usize>) {
+        for k in steps {
             for (r, &row) in self.rows.iter().enumerate() {
                 // SAFETY: the element is readable; the panel has room for the step.
                 unsafe {
-                    let from = self.base.offset(row + step);
+                    let from = self.base.offset(row + self.steps[k]);
                     self.panel.add(k * self.width + r).write(from.read());
                 }
             }
@@ -198,6 +264,24 @@ impl<W: Word> Job<'_, W> {
             }
         }
     }
+}
+
+/// Lanes of the longest vector of floats.
+const MAX_LANES: usize = 16;
+
+/// The transpose of the square block in the first `LANES` vectors: each round moves the halves
+/// of the block one bit closer.
+#[inline(always)]
+fn transposed<V: Float>(mut block: [V; MAX_LANES]) -> [V; MAX_LANES] {
+    let half = V::LANES / 2;
+    for _ in 0..V::LANES.ilog2() {
+        let mut next = block;
+        for n in 0..half {
+            (next[2 * n], next[2 * n + 1]) = block[n].interleave(block[n + half]);
+        }
+        block = next;
+    }
+    block
 }
 
 /// Brings a line near, if it can be.

@@ -1,5 +1,7 @@
 //! Microkernels for dot products: k fills the lanes.
 
+#![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
+
 use super::lane::{Class, Lane, Op, Pair};
 use crate::simd::{Kernel, Simd};
 

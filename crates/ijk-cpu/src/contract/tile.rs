@@ -1,6 +1,9 @@
 //! Microkernels: a tile of the output, kept in registers while k runs.
 
+#![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
+
 use super::lane::{Class, Lane, Op, Pair};
+use super::pack::prefetch;
 use crate::simd::{Kernel, Simd};
 
 /// What a microkernel computes, for elements whose type it knows: `width` columns of `rows` rows.
@@ -14,6 +17,8 @@ pub(crate) struct Tile {
     pub(crate) left_step: usize,
     /// For each step, how many elements further a direct tile reads.
     pub(crate) left_offsets: *const isize,
+    /// Direct: whether to fetch the rows of the next tile while computing this one.
+    pub(crate) ahead: bool,
     /// The packed panel of columns.
     pub(crate) right: *const u8,
     /// Elements from one of its steps to the next.
@@ -89,8 +94,8 @@ macro_rules! entries {
 impl<L: Lane, P: Pair<L>> Table<L, P> {
     const PACKED: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
         (_, Class::Rare) => entries!(false: 1 x 4),
-        (32.., Class::Rich) => entries!(false: 2 x 12, 2 x 8, 2 x 6, 2 x 4, 2 x 2, 2 x 1,
-            1 x 12, 1 x 4, 1 x 1),
+        (32.., Class::Rich) => entries!(false: 3 x 8, 3 x 6, 3 x 4, 3 x 2, 3 x 1,
+            2 x 8, 1 x 8, 1 x 4, 1 x 1),
         (32.., Class::Common) => entries!(false: 2 x 12, 2 x 2),
         (16.., Class::Rich) => entries!(false: 2 x 6, 2 x 4, 2 x 2, 2 x 1, 1 x 6, 1 x 2),
         (16.., Class::Common) => entries!(false: 2 x 6, 2 x 1),
@@ -99,8 +104,8 @@ impl<L: Lane, P: Pair<L>> Table<L, P> {
     };
 
     const DIRECT: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
-        (32.., Class::Rich) => entries!(true: 2 x 12, 1 x 12, 3 x 8, 1 x 8, 4 x 6, 1 x 6, 6 x 4,
-            1 x 4, 8 x 2, 2 x 2, 1 x 2, 8 x 1, 2 x 1, 1 x 1),
+        (32.., Class::Rich) => entries!(true: 3 x 8, 1 x 8, 4 x 6, 1 x 6, 6 x 4, 1 x 4, 8 x 2,
+            2 x 2, 1 x 2, 8 x 1, 2 x 1, 1 x 1),
         (16.., Class::Rich) => entries!(true: 2 x 6, 1 x 6, 3 x 4, 1 x 4, 4 x 2, 1 x 2,
             8 x 1, 2 x 1, 1 x 1),
         (_, Class::Rich) => entries!(true: 2 x 2, 1 x 2, 4 x 1, 1 x 1),
@@ -157,6 +162,9 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
         for k in 0..tile.k {
             if DIRECT {
                 left = start.offset(*tile.left_offsets.add(k));
+                if tile.ahead {
+                    fetch::<L, M>(left);
+                }
             }
             for m in 0..M {
                 let from = left.add(m * L::LANES);
@@ -174,6 +182,15 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
             right = right.add(tile.right_step);
         }
         sums
+    }
+}
+
+/// Asks for the rows after those of a tile, which the next one will read.
+#[inline(always)]
+fn fetch<L: Lane, const M: usize>(left: *const L::Element) {
+    let group = L::LANES * size_of::<L::Element>();
+    for byte in (0..M * group).step_by(64) {
+        prefetch(left.cast::<u8>().wrapping_add(M * group + byte));
     }
 }
 

@@ -126,11 +126,11 @@ fn lanes_weave() {
         let mut a: Vec<f32> = (0..32).map(|n| n as f32).collect();
         let mut b: Vec<f64> = (0..16).map(|n| n as f64).collect();
         let (m, n) = level.run(Weave(&mut a, &mut b));
-        for at in 0..2 * m {
-            assert_eq!(a[at], (at / 2 + at % 2 * m) as f32);
+        for (at, &x) in a.iter().enumerate().take(2 * m) {
+            assert_eq!(x, (at / 2 + at % 2 * m) as f32);
         }
-        for at in 0..2 * n {
-            assert_eq!(b[at], (at % n * 2 + at / n) as f64);
+        for (at, &x) in b.iter().enumerate().take(2 * n) {
+            assert_eq!(x, (at % n * 2 + at / n) as f64);
         }
     }
 }
