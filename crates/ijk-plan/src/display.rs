@@ -1,6 +1,7 @@
 //! Plans as tables.
 
 use crate::plan::{Buffer, Contraction, Nest, Place, Plan, Role, Step};
+use ijk_types::Scalar;
 use std::fmt::{self, Write as _};
 
 impl fmt::Display for Plan {
@@ -25,7 +26,7 @@ impl fmt::Display for Plan {
 fn row(number: usize, step: &Step, buffers: &[Buffer]) -> [String; 7] {
     let cost = step.cost(buffers);
     let (buffer, axes) = match step {
-        Step::Fill(buffer, value) => (*buffer, format!("{value:?}")),
+        Step::Fill(buffer, value) => (*buffer, format!("= {}", scalar_text(*value))),
         Step::Contract(c) => (c.c.buffer, contraction_axes(c)),
         Step::Nest(nest) => (nest.store.base.buffer, nest_axes(nest)),
     };
@@ -39,6 +40,18 @@ fn row(number: usize, step: &Step, buffers: &[Buffer]) -> [String; 7] {
         cost.operations.to_string(),
         Bytes(cost.read.saturating_add(cost.written)).to_string(),
     ]
+}
+
+fn scalar_text(value: Scalar) -> String {
+    match value {
+        Scalar::Bool(x) => x.to_string(),
+        Scalar::I32(x) => x.to_string(),
+        Scalar::I64(x) => x.to_string(),
+        Scalar::F32(x) => x.to_string(),
+        Scalar::F64(x) => x.to_string(),
+        Scalar::C64(x) => x.to_string(),
+        Scalar::C128(x) => x.to_string(),
+    }
 }
 
 fn place(buffer: &Buffer) -> String {
