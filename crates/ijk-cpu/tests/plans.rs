@@ -101,6 +101,7 @@ fn unsound_plans_are_refused() {
     assert_eq!(refused(|p, _| p.buffers[0].place = Place::Temporary(0)), Fault::Arena);
     assert_eq!(refused(|p, _| p.buffers[0].shape = vec![usize::MAX]), Fault::TooLarge);
     assert_eq!(refused(|p, _| p.buffers[0].strides = vec![]), Fault::Rank);
+    assert_eq!(refused(|p, _| p.buffers[0].strides = vec![isize::MAX]), Fault::TooLarge);
     // The output read at other places than the ones written.
     let backwards = |_: &mut Plan, n: &mut Nest| {
         n.loads[0] =

@@ -60,6 +60,11 @@ impl Footprint {
         Some(Self { least, digits })
     }
 
+    /// The distance from the least to the greatest offset.
+    pub fn span(&self) -> i128 {
+        self.digits.iter().map(|digit| digit.step * digit.last).sum()
+    }
+
     /// Whether every point of a box falls on an element. A box without points does.
     pub fn holds(&self, access: Affine<'_>) -> bool {
         if access.extents.contains(&0) {

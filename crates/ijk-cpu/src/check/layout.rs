@@ -75,7 +75,12 @@ fn layout(buffer: &Buffer, arena: usize) -> Result<Layout, Fault> {
     }
     let footprint = match len {
         0 => None,
-        _ => Some(Footprint::new(shape, strides).ok_or(Fault::Interleaved)?),
+        _ => {
+            let footprint = Footprint::new(shape, strides).ok_or(Fault::Interleaved)?;
+            let bytes = (footprint.span() + 1) * dtype.size() as i128;
+            isize::try_from(bytes).map_err(|_| Fault::TooLarge)?;
+            Some(footprint)
+        }
     };
     Ok(Layout { place, dtype, shape: shape.clone(), strides: strides.clone(), len, footprint })
 }

@@ -275,9 +275,11 @@ pub(super) fn place(
 ) -> Place {
     let buffer = base.buffer.0 as usize;
     let size = lowering.layouts[buffer].dtype.size() as isize;
-    let strides: Vec<isize> = geometry.loops.iter().map(|l| step(&l.axis) * size).collect();
+    // Wraps where a computed offset is still to be added; what is accessed was, or will be, checked.
+    let bytes = |elements: isize| elements.wrapping_mul(size);
+    let strides: Vec<isize> = geometry.loops.iter().map(|l| bytes(step(&l.axis))).collect();
     let inner = geometry.inner.iter().map(|&a| strides[a]).collect();
-    Place { buffer, offset: base.offset * size, strides, inner }
+    Place { buffer, offset: bytes(base.offset), strides, inner }
 }
 
 /// Whether the elements of every tile, cut ones too, lie as a dense box of that element size.

@@ -154,7 +154,7 @@ unsafe fn combine_at<O: Op2<Out = <O as Op2>::In>>(
     for i in 0..n {
         // SAFETY: `i < n`, and the offset is an element's.
         unsafe {
-            let at = out.cast::<O::In>().offset(offsets.add(i).read() as isize);
+            let at = out.cast::<O::In>().wrapping_offset(offsets.add(i).read() as isize);
             at.write(O::apply(at.read(), values.cast::<O::In>().add(i).read()));
         }
     }

@@ -81,7 +81,7 @@ unsafe fn gather<W: Word>(n: usize, dst: *mut u8, a: *const u8, b: *const u8, _:
         // SAFETY: `i < n`, and the offset is an element's.
         unsafe {
             let offset = a.cast::<i64>().add(i).read() as isize;
-            dst.cast::<W>().add(i).write(b.cast::<W>().offset(offset).read());
+            dst.cast::<W>().add(i).write(b.cast::<W>().wrapping_offset(offset).read());
         }
     }
     0
@@ -93,7 +93,7 @@ unsafe fn scatter<W: Word>(n: usize, array: *mut u8, offsets: *const i64, tile: 
     for i in 0..n {
         // SAFETY: `i < n`, and the offset is an element's.
         unsafe {
-            let at = array.cast::<W>().offset(offsets.add(i).read() as isize);
+            let at = array.cast::<W>().wrapping_offset(offsets.add(i).read() as isize);
             at.write(tile.cast::<W>().add(i).read());
         }
     }
