@@ -124,7 +124,7 @@ fn gaps_between_elements_are_never_read() {
 fn views_must_be_the_plans() {
     let (engine, plan) = (Engine::default(), negate());
     let good = Array::zeros(DType::F32, &[10], &[1]);
-    assert!(run(&plan, &engine, &[good.clone()]).is_ok());
+    assert!(run(&plan, &engine, std::slice::from_ref(&good)).is_ok());
     assert!(matches!(run(&plan, &engine, &[]), Err(RunError::Count { found: 0, .. })));
     let wrong = Array::zeros(DType::F64, &[10], &[1]);
     assert!(matches!(run(&plan, &engine, &[wrong]), Err(RunError::DType { .. })));
@@ -293,7 +293,8 @@ fn positions_in_long_axes() {
     }
     input.set(123_456, Scalar::F32(-1.0));
     for engine in engines() {
-        let found = |input: &Array, r| run(&plan(r), &engine, &[input.clone()]).unwrap().at(0);
+        let found =
+            |input: &Array, r| run(&plan(r), &engine, std::slice::from_ref(input)).unwrap().at(0);
         assert_eq!(found(&input, Reducer::ArgMax), Scalar::I64(700_001));
         assert_eq!(found(&input, Reducer::ArgMin), Scalar::I64(123_456));
         let mut with_nan = input.clone();
