@@ -8,6 +8,7 @@ mod data;
 mod expression;
 mod idioms;
 mod memory;
+mod mutate;
 mod print;
 mod rng;
 
