@@ -155,6 +155,13 @@ fn braces_pin_and_names_mean_one_extent() {
 }
 
 #[test]
+fn index_takes_a_letter() {
+    let (message, at) = error("@index(i-1)~i");
+    assert_eq!(message, "`@index` takes a letter, not the value of a function");
+    assert_eq!(at, "@index");
+}
+
+#[test]
 fn a_name_may_wait_for_an_axis_of_an_array_that_waits_for_it() {
     // `j` is `k`, known before the extent of `m` is.
     assert_eq!(shape("k~km{n} . +j{n}l~j", &[&[3]]).unwrap(), [3]);

@@ -118,12 +118,20 @@ pub fn compare(
             agree_on_failure(case, &error, &lowered, engines)?;
             Ok(Agreement::NoValue(error))
         }
+        // Limits on sizes are each evaluation's own.
+        (Err(error @ EvalError::TooLarge), Ok(_)) => Ok(Agreement::IllFormed(error, Vec::new())),
         (Err(error), Ok(_)) => Err(Disagreement::Taken(error)),
         (Err(error), Err(diagnostics)) => Ok(Agreement::IllFormed(error, diagnostics)),
         // Bindings without use are checked, but have no value to be right or wrong.
-        (Ok(_), Err(diagnostics)) if has_unused(&tree) => Ok(Agreement::Syntax(diagnostics)),
+        (Ok(_), Err(diagnostics)) if has_unused(&tree) || beyond_limits(&diagnostics) => {
+            Ok(Agreement::Syntax(diagnostics))
+        }
         (Ok(_), Err(diagnostics)) => Err(Disagreement::Refused(messages(&diagnostics))),
     }
+}
+
+fn beyond_limits(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|d| d.message.contains("too large"))
 }
 
 fn lower(tree: &ast::Program, case: &Case) -> Result<Lowered, Vec<Diagnostic>> {

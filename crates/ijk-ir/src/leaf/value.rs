@@ -45,6 +45,10 @@ impl<'a, 'b> Builder<'a, 'b> {
             Some((Function::Index, span)) => self.index(shape.operands, span, source),
             Some((function, span)) => self.apply(function, span, shape.operands.len()),
         };
+        if let (Some(_), Some((Function::Index, span))) = (shape.inner, shape.outer) {
+            let message = "`@index` takes a letter, not the value of a function";
+            self.sink.push(Diagnostic::error(span, message));
+        }
         match shape.outer {
             Some((function, span)) if !reduces => self.unary(function, span, id, value).1,
             _ => value,

@@ -5,8 +5,8 @@ use super::data::{self, Flavour, Input};
 use super::{Case, Rng, print};
 use ijk_syntax::Function;
 use ijk_syntax::ast::{
-    ArithOp, Body, Combinator, Compound, Extent, IndexExpr, Letter, NodeId, NodeKind, Number, Operand,
-    Position, Program,
+    ArithOp, Body, Combinator, Compound, Extent, IndexExpr, Letter, NodeId, NodeKind, Number,
+    Operand, Position, Program,
 };
 use ijk_types::DType;
 
@@ -53,7 +53,8 @@ fn mutate_arguments(rng: &mut Rng, inputs: &mut Vec<Input>) {
 fn mutate_text(rng: &mut Rng, source: &str) -> String {
     let mut text: Vec<char> = source.chars().collect();
     let at = rng.below(text.len().max(1));
-    let new = *rng.pick(&['i', 'j', '~', '+', '*', '<', '.', '(', ')', '[', '{', '2', '@', ' ', '&']);
+    let new =
+        *rng.pick(&['i', 'j', '~', '+', '*', '<', '.', '(', ')', '[', '{', '2', '@', ' ', '&']);
     match rng.below(4) {
         0 => drop(text.remove(at)),
         1 => text[at] = new,
@@ -73,6 +74,9 @@ fn mutate_program(rng: &mut Rng, source: &str) -> String {
     let indices: Vec<usize> = (0..program.nodes.len())
         .filter(|&at| matches!(program.nodes[at].kind, NodeKind::Index(_)))
         .collect();
+    if program.items.is_empty() || program.nodes.is_empty() {
+        return mutate_text(rng, "i~i");
+    }
     if indices.is_empty() || rng.chance(0.2) {
         mutate_component(rng, &mut program);
     } else {
@@ -85,7 +89,7 @@ fn mutate_program(rng: &mut Rng, source: &str) -> String {
 }
 
 fn mutate_component(rng: &mut Rng, program: &mut Program) {
-    let at = rng.below(program.nodes.len().max(1));
+    let at = rng.below(program.nodes.len());
     let mut earlier = NodeId(rng.below(at.max(1)) as u32);
     match rng.below(7) {
         0 if program.items.len() > 1 => {

@@ -165,7 +165,7 @@ fn run(calls: &Calls, inputs: &[Value], extents: &[Extents]) -> Result<Evaluatio
         domains.push(extents.domain(call.form)?);
         arrays.push(result);
     }
-    let most_points = domains.iter().map(|d| d.iter().product()).max().unwrap_or(0);
+    let most_points = domains.iter().map(|domain| point::size(domain)).max().unwrap_or(0);
     let outputs = calls.outputs.iter().map(|&handle| arrays[handle].clone()).collect();
     Ok(Evaluation { outputs, most_points, domains })
 }

@@ -9,7 +9,7 @@ use super::reduce;
 use crate::EvalError;
 use crate::value::{position, zero};
 use ijk_syntax::ast::Number;
-use ijk_types::{DType, Literal, Reducer};
+use ijk_types::{BinaryOp, DType, Literal, Reducer};
 
 /// An array with the error analysis of its elements.
 #[derive(Clone, Debug)]
@@ -69,6 +69,11 @@ fn output_shape(form: &Form, extents: &Extents) -> Result<Vec<usize>, EvalError>
         usize::try_from(n).map_err(|_| EvalError::TooLarge)
     };
     extents.output(form)?.into_iter().map(axis).collect()
+}
+
+/// The number of points of a domain that is not too large.
+pub(crate) fn size(shape: &[usize]) -> usize {
+    if shape.contains(&0) { 0 } else { shape.iter().product() }
 }
 
 fn check_size(shape: &[usize]) -> Result<(), EvalError> {
@@ -151,6 +156,11 @@ fn types(form: &Form, arguments: &[DType]) -> Result<Types, EvalError> {
         if let Leaf::Number(number) = leaf {
             literal(*number, t)?;
         }
+    }
+    if let (Map::Binary(BinaryOp::Pow), Leaf::Number(Number::Integer(..0)), true) =
+        (form.body, form.operands.last().expect("an operand"), operands[0].is_integer())
+    {
+        return Err(EvalError::Type(operands[0]));
     }
     if accepted { Ok(Types { operands, value }) } else { Err(EvalError::Type(value)) }
 }
@@ -266,7 +276,7 @@ pub(crate) fn advance(point: &mut [usize], extents: &[usize]) -> bool {
 /// Each point gives an element its value; the others are 0.
 fn map(points: &Points, shape: Vec<usize>) -> Result<Bounded, EvalError> {
     let dtype = points.types.value;
-    let size = shape.iter().product();
+    let size = size(&shape);
     let mut cells = vec![Cell::exact(zero(dtype)); size];
     let mut written = vec![false; size];
     points.visit(&shape, |to, _, cell| {
@@ -281,7 +291,7 @@ fn map(points: &Points, shape: Vec<usize>) -> Result<Bounded, EvalError> {
 
 /// Values of points that fall on one element of the output combine.
 fn merge(points: &Points, shape: Vec<usize>, reducer: Reducer) -> Result<Bounded, EvalError> {
-    let mut groups: Vec<Vec<Cell>> = vec![Vec::new(); shape.iter().product()];
+    let mut groups: Vec<Vec<Cell>> = vec![Vec::new(); size(&shape)];
     let monoid = match reducer {
         Reducer::Monoid(monoid) => monoid,
         arg => return position_of(points, shape, arg == Reducer::ArgMax),
@@ -303,7 +313,7 @@ fn position_of(points: &Points, shape: Vec<usize>, greatest: bool) -> Result<Bou
     if points.domain[axis] == 0 && !shape.contains(&0) {
         return Err(EvalError::EmptyArg);
     }
-    let mut groups: Vec<Vec<Cell>> = vec![Vec::new(); shape.iter().product()];
+    let mut groups: Vec<Vec<Cell>> = vec![Vec::new(); size(&shape)];
     points.visit(&shape, |to, point, cell| {
         // Lexicographic order visits the dropped letter's values in ascending order.
         debug_assert_eq!(groups[to].len(), point[axis]);
