@@ -1,7 +1,7 @@
 //! Surface trees and their lowering to the core IR mean the same, and agree on what means nothing.
 
 use ijk_oracle::harness::{Agreement, Disagreement, compare};
-use ijk_oracle::random::{Case, Rng};
+use ijk_oracle::random::{Case, Coverage, Rng, expected};
 
 fn programs(default: u64) -> std::ops::Range<u64> {
     let number = |name, or| std::env::var(name).map_or(or, |n| n.parse().expect("a number"));
@@ -19,11 +19,12 @@ fn report(seed: u64, case: &Case, disagreement: &Disagreement) {
 #[test]
 fn lowering_keeps_the_meaning() {
     let mut failures = 0;
+    let mut coverage = Coverage::default();
     for seed in programs(1500) {
         let case = Case::random(seed);
         match compare(&case, &mut []) {
             Ok(Agreement::Syntax(d)) => panic!("{d:?}"),
-            Ok(_) => {}
+            Ok(agreement) => coverage.note(&case, &agreement),
             Err(disagreement) => {
                 failures += 1;
                 report(seed, &case, &disagreement);
@@ -31,17 +32,23 @@ fn lowering_keeps_the_meaning() {
         }
     }
     assert_eq!(failures, 0);
+    println!("{coverage}\n{:#?}", coverage.below(20, expected().iter().map(|f| &f[..])));
 }
 
 #[test]
 fn what_means_nothing_is_refused() {
     let mut failures = 0;
+    let mut coverage = Coverage::default();
     for seed in programs(1500) {
         let case = Case::random(seed).mutated(&mut Rng::new(seed));
-        if let Err(disagreement) = compare(&case, &mut []) {
-            failures += 1;
-            report(seed, &case, &disagreement);
+        match compare(&case, &mut []) {
+            Ok(agreement) => coverage.note(&case, &agreement),
+            Err(disagreement) => {
+                failures += 1;
+                report(seed, &case, &disagreement);
+            }
         }
     }
     assert_eq!(failures, 0);
+    println!("{coverage}");
 }

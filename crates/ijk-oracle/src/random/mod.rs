@@ -4,6 +4,7 @@
 
 mod build;
 mod component;
+mod coverage;
 mod data;
 mod expression;
 mod idioms;
@@ -12,6 +13,7 @@ mod mutate;
 mod print;
 mod rng;
 
+pub use coverage::{Coverage, expected};
 pub use data::{Flavour, Input, Layout, Strided};
 pub use memory::{Placed, View, ViewMut};
 pub use print::print;

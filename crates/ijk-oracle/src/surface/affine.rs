@@ -99,6 +99,16 @@ impl Affine {
         letters
     }
 
+    /// The letter, where it is one alone.
+    pub fn lone_letter(&self) -> Option<char> {
+        match self.terms.iter().next() {
+            Some((Atom::Letter(letter), 1)) if self.terms.len() == 1 && self.constant == 0 => {
+                Some(*letter)
+            }
+            _ => None,
+        }
+    }
+
     /// How often a letter stands in it.
     pub fn occurrences(&self, letter: char) -> usize {
         let mut count = 0;

@@ -13,9 +13,10 @@ mod reduce;
 pub use cell::Cell;
 pub use point::Bounded;
 
+pub(crate) use affine::Affine;
 pub(crate) use cell::map_type;
 pub(crate) use extents::Names;
-pub(crate) use form::{Form, pointwise};
+pub(crate) use form::{Form, Leaf, pointwise};
 pub(crate) use point::{Signature, advance, first_signature, signature};
 
 use crate::{EvalError, Value};
