@@ -1,6 +1,7 @@
-//! Project chores: `cargo xtask tidy` checks the architecture.
+//! Project chores: `cargo xtask tidy` checks the architecture, `cargo xtask mutants` the tests.
 
 mod arrows;
+mod mutants;
 mod sources;
 mod workspace;
 
@@ -9,9 +10,14 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("tidy") => tidy(),
+        Some("mutants") => {
+            let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+            mutants::run(&root, &std::env::args().nth(2).unwrap_or_default())
+        }
         _ => {
             eprintln!(
-                "usage: cargo xtask tidy    check the arrows between crates, and the sources"
+                "usage: cargo xtask tidy            check the arrows between crates, and the sources\n       \
+                 cargo xtask mutants [NAME]  plant bugs that the random programs must find"
             );
             ExitCode::from(2)
         }

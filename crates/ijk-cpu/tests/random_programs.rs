@@ -1,8 +1,8 @@
-//! The engine computes what surface trees mean, on random programs.
+//! The engine computes what surface trees mean, on random programs, and refuses what means nothing.
 
 use ijk_cpu::Engine;
 use ijk_oracle::Value;
-use ijk_oracle::harness::{Lowered, compare};
+use ijk_oracle::harness::{self, Lowered, compare};
 use ijk_oracle::random::{Case, Input, Layout as Places, Placed, Rng, View, ViewMut};
 use ijk_plan::{Layout, plan};
 use ijk_types::Scalar;
@@ -10,20 +10,10 @@ use ijk_types::Scalar;
 /// Plans and runs a lowered program, results in memory of random layouts.
 fn run(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value>, String> {
     let Lowered { program, instance, .. } = lowered;
-    let mut rng = Rng::new(program.statements.len() as u64);
     let placed: Vec<Placed> = inputs.iter().map(Placed::input).collect();
     let views: Vec<View> = placed.iter().map(Placed::view).collect();
     let views: Vec<_> = views.iter().map(View::tensor).collect();
-    let mut results: Vec<Placed> = program
-        .outputs
-        .iter()
-        .map(|id| {
-            let (dtype, shape) = (instance.dtypes[id.0 as usize], &instance.shapes[id.0 as usize]);
-            let shape: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
-            let value = Value::full(dtype, &shape, Scalar::zero(dtype));
-            Placed::value(&value, &Places::random_apart(&mut rng, shape.len()))
-        })
-        .collect();
+    let mut results = results(lowered);
     let mut result_views: Vec<ViewMut> = results.iter_mut().map(Placed::view_mut).collect();
     let mut result_views: Vec<_> = result_views.iter_mut().map(ViewMut::tensor).collect();
     let layout = Layout {
@@ -38,29 +28,42 @@ fn run(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value
     Ok(results.iter().map(Placed::to_value).collect())
 }
 
+/// Memory for the results, laid out at random, but the same for the same program.
+fn results(Lowered { program, instance, .. }: &Lowered) -> Vec<Placed> {
+    let mut rng = Rng::new(program.statements.len() as u64);
+    let place = |id: &ijk_ir::core::ArrayId| {
+        let (dtype, shape) = (instance.dtypes[id.0 as usize], &instance.shapes[id.0 as usize]);
+        let shape: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
+        let value = Value::full(dtype, &shape, Scalar::zero(dtype));
+        Placed::value(&value, &Places::random_apart(&mut rng, shape.len()))
+    };
+    program.outputs.iter().map(place).collect()
+}
+
 #[test]
 fn the_engine_keeps_the_meaning() {
     let number =
         |name: &str, or: u64| std::env::var(name).map_or(or, |n| n.parse().expect("a number"));
-    let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 500));
+    let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1500));
     let engines = [1, 2, 3].map(|threads| Engine::builder().threads(threads).build());
     let mut failures = 0;
     for seed in first..first + count {
         let case = Case::random(seed);
-        let [mut one, mut two, mut three] =
-            engines.each_ref().map(|engine| |l: &Lowered, i: &[Input]| run(engine, l, i));
-        let mut all: [(&'static str, &mut ijk_oracle::harness::Engine); 3] = [
-            ("the engine with one thread", &mut one),
-            ("the engine with two threads", &mut two),
-            ("the engine with three threads", &mut three),
-        ];
-        if let Err(disagreement) = compare(&case, &mut all) {
-            failures += 1;
-            println!("{seed}: {disagreement}\n{}", case.source);
-            for input in &case.inputs {
-                println!("  {} {:?} {:?}", input.value.dtype, input.value.shape, input.layout);
+        let wrong = case.mutated(&mut Rng::new(seed));
+        for case in [case, wrong] {
+            let [mut one, mut two, mut three] =
+                engines.each_ref().map(|engine| |l: &Lowered, i: &[Input]| run(engine, l, i));
+            let mut all: [(&'static str, &mut harness::Engine); 3] = [
+                ("the engine with one thread", &mut one),
+                ("the engine with two threads", &mut two),
+                ("the engine with three threads", &mut three),
+            ];
+            if let Err(disagreement) = compare(&case, &mut all) {
+                failures += 1;
+                println!("{seed}: {disagreement}\n{case}");
             }
         }
     }
+    println!("{failures} of {} programs disagree", 2 * count);
     assert_eq!(failures, 0);
 }

@@ -65,3 +65,23 @@ fn inputs(rng: &mut Rng, arrays: &[Array]) -> Vec<Input> {
     let flavour = Flavour::random(rng);
     arrays.iter().map(|array| data::input(rng, array, flavour)).collect()
 }
+
+/// The source and the arguments, for whoever wants to try it by hand.
+impl std::fmt::Display for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.source)?;
+        for (number, input) in self.inputs.iter().enumerate() {
+            let Value { dtype, shape, data } = &input.value;
+            write!(f, "  argument {}: {dtype}{shape:?}", number + 1)?;
+            if input.layout != Layout::contiguous(shape.len()) {
+                write!(f, " {:?}", input.layout)?;
+            }
+            if data.len() <= 40 {
+                let elements: Vec<String> = data.iter().map(|x| format!("{x:?}")).collect();
+                write!(f, " [{}]", elements.join(", "))?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
