@@ -1,5 +1,8 @@
-//! `cargo xtask mutants`: plants bugs, one at a time, in a copy of the workspace, and has the random
-//! programs find them.
+//! `cargo xtask mutants`: plants bugs in a copy of the workspace and has the random programs find
+//! them, one at a time.
+//!
+//! All bugs go into one build, each behind a question for the environment variable `IJK_PLANTED`,
+//! so that the copy is compiled once.
 
 use std::fs;
 use std::io;
@@ -9,13 +12,27 @@ use std::process::{Command, ExitCode, Output};
 const LIST: &str = "crates/ijk-oracle/mutants/list.txt";
 /// The tests that are to find the bugs.
 const TEST: [&str; 6] = ["test", "--offline", "-p", "ijk-cpu", "--test", "random_programs"];
+/// The crate that all others with bugs use, and what is added to it.
+const HOME: &str = "crates/ijk-types/src/lib.rs";
+const QUESTION: &str = r#"
+/// Whether the bug of that number is the one planted.
+#[doc(hidden)]
+pub fn planted(bug: usize) -> bool {
+    static PLANTED: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    let read = || std::env::var("IJK_PLANTED").ok()?.parse().ok();
+    bug == *PLANTED.get_or_init(|| read().unwrap_or(usize::MAX))
+}
+"#;
 
 /// A bug to plant.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Mutant {
     name: String,
     file: PathBuf,
-    search: String,
+    /// What stands before the expression in the line, the expression, what stands after it.
+    before: String,
+    expression: String,
+    after: String,
     replacement: String,
 }
 
@@ -38,18 +55,23 @@ fn try_run(root: &Path, filter: &str) -> io::Result<usize> {
     let mutants = parse(&fs::read_to_string(root.join(LIST))?);
     let place = root.join("target/mutants");
     let copy = place.join("workspace");
-    if copy.exists() {
-        fs::remove_dir_all(&copy)?;
-    }
     copy_sources(root, &copy)?;
-    if !test(&copy, &place)?.status.success() {
-        return Err(io::Error::other("the tests fail without any bug"));
+    fs::write(copy.join(HOME), fs::read_to_string(copy.join(HOME))? + QUESTION)?;
+    for (number, mutant) in mutants.iter().enumerate() {
+        plant(mutant, number, &copy)?;
+    }
+    let sound = test(&copy, &place, usize::MAX)?;
+    if !sound.status.success() {
+        let said = String::from_utf8_lossy(&sound.stderr).into_owned();
+        return Err(io::Error::other(format!("the tests fail without any bug:\n{said}")));
     }
     let mut survivors = 0;
-    for mutant in mutants.iter().filter(|mutant| mutant.name.contains(filter)) {
-        let verdict = verdict(mutant, &copy, &place)?;
-        survivors += usize::from(verdict == "survived");
-        println!("{verdict:>24}  {}", mutant.name);
+    for (number, mutant) in mutants.iter().enumerate() {
+        if mutant.name.contains(filter) {
+            let verdict = verdict(&test(&copy, &place, number)?);
+            survivors += usize::from(verdict == SURVIVED);
+            println!("{verdict:>32}  {}", mutant.name);
+        }
     }
     Ok(survivors)
 }
@@ -61,16 +83,28 @@ fn parse(list: &str) -> Vec<Mutant> {
             mutants.push(Mutant { name: name.into(), ..Mutant::default() });
         }
         let Some(mutant) = mutants.last_mut() else { continue };
-        match line.split_at_checked(2) {
-            Some(("- ", text)) => mutant.search.push_str(text),
-            Some(("+ ", text)) => mutant.replacement.push_str(text),
-            Some((first, _)) if !first.starts_with('#') => mutant.file = line.into(),
-            _ => {}
+        if let Some(text) = line.strip_prefix("- ") {
+            let (before, rest) = text.split_once('⟦').unwrap_or((text, ""));
+            let (expression, after) = rest.split_once('⟧').unwrap_or((rest, ""));
+            mutant.before = before.into();
+            mutant.expression = expression.into();
+            mutant.after = after.into();
+        } else if let Some(text) = line.strip_prefix("+ ") {
+            mutant.replacement = text.into();
+        } else if !line.is_empty() && !line.starts_with('#') {
+            mutant.file = line.into();
         }
     }
     mutants
 }
 
+impl Mutant {
+    fn line(&self) -> String {
+        format!("{}{}{}", self.before, self.expression, self.after)
+    }
+}
+
+/// Copies what differs, so that what was built before need not be built again.
 fn copy_sources(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -82,42 +116,63 @@ fn copy_sources(from: &Path, to: &Path) -> io::Result<()> {
         let (source, target) = (entry.path(), to.join(&name));
         if entry.file_type()?.is_dir() {
             copy_sources(&source, &target)?;
-        } else {
+        } else if fs::read(&source)? != fs::read(&target).unwrap_or_default() {
             fs::copy(&source, &target)?;
         }
     }
     Ok(())
 }
 
-fn test(copy: &Path, place: &Path) -> io::Result<Output> {
+/// Puts the bug beside the expression that it replaces.
+fn plant(mutant: &Mutant, number: usize, copy: &Path) -> io::Result<()> {
+    let file = copy.join(&mutant.file);
+    let text = fs::read_to_string(&file)?;
+    let Some(planted) = planted(mutant, number, &text) else {
+        let problem = format!("{}: `{}` does not stand there", mutant.name, mutant.line());
+        return Err(io::Error::other(problem));
+    };
+    fs::write(&file, planted)
+}
+
+/// The text with the bug. Another one may be planted in the same line already, so it is enough that
+/// the expression stands somewhere after what comes before it.
+fn planted(mutant: &Mutant, number: usize, text: &str) -> Option<String> {
+    let Mutant { before, expression, replacement, .. } = mutant;
+    let line = match text.find(&mutant.line()) {
+        Some(at) => at,
+        None => text.find(before.split('⟦').next()?)?,
+    };
+    let start = line + text[line..].find(expression.as_str())?;
+    let start = match text[line..].starts_with(before.as_str()) {
+        true if text[line + before.len()..].starts_with(expression.as_str()) => line + before.len(),
+        _ => start,
+    };
+    let end = start + expression.len();
+    let choice =
+        format!("(if ijk_types::planted({number}) {{ {replacement} }} else {{ {expression} }})");
+    Some(format!("{}{choice}{}", &text[..start], &text[end..]))
+}
+
+fn test(copy: &Path, place: &Path, number: usize) -> io::Result<Output> {
     Command::new(env!("CARGO"))
         .args(TEST)
         .args(["--", "--nocapture"])
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", place.join("target"))
+        .env("IJK_PLANTED", number.to_string())
         .output()
 }
 
-/// Plants one bug and takes it out again.
-fn verdict(mutant: &Mutant, copy: &Path, place: &Path) -> io::Result<String> {
-    let file = copy.join(&mutant.file);
-    let text = fs::read_to_string(&file)?;
-    if text.matches(&mutant.search).count() != 1 {
-        let problem = format!("{}: {:?} does not stand there once", mutant.name, mutant.search);
-        return Err(io::Error::other(problem));
-    }
-    fs::write(&file, text.replacen(&mutant.search, &mutant.replacement, 1))?;
-    let output = test(copy, place)?;
-    fs::write(&file, text)?;
+const SURVIVED: &str = "SURVIVED";
+
+fn verdict(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stdout);
-    let complaint = String::from_utf8_lossy(&output.stderr);
     let found = said.lines().find(|line| line.contains("programs disagree"));
-    Ok(match found {
-        _ if output.status.success() => "survived".into(),
+    match found {
+        _ if output.status.success() => SURVIVED.into(),
         Some(line) => line.trim().into(),
-        None if complaint.contains("could not compile") => "does not compile".into(),
-        None => "a crash or a panic".into(),
-    })
+        None => "found by a crash or a panic".into(),
+    }
 }
 
 #[cfg(test)]
@@ -126,10 +181,12 @@ mod tests {
 
     #[test]
     fn the_list_is_read() {
-        let mutants = parse("# x\n\n## one\na/b.rs\n- x < y\n+ x > y\n\n## two\nc.rs\n- 1\n+ 2\n");
+        let list = "# x\n\n## one\na/b.rs\n- if ⟦x < y⟧ {\n+ x > y\n\n## two\nc.rs\n- ⟦1⟧\n+ 2\n";
+        let mutants = parse(list);
         assert_eq!(mutants.len(), 2);
         assert_eq!(mutants[0].file, PathBuf::from("a/b.rs"));
-        assert_eq!((&mutants[0].search[..], &mutants[0].replacement[..]), ("x < y", "x > y"));
+        let bug = planted(&mutants[0], 7, "a\nif x < y {\n").unwrap();
+        assert_eq!(bug, "a\nif (if ijk_types::planted(7) { x > y } else { x < y }) {\n");
     }
 
     #[test]
@@ -139,8 +196,8 @@ mod tests {
         assert!(mutants.len() >= 20);
         for mutant in mutants {
             let text = fs::read_to_string(root.join(&mutant.file)).unwrap();
-            assert_eq!(text.matches(&mutant.search).count(), 1, "{}", mutant.name);
-            assert_ne!(mutant.search, mutant.replacement, "{}", mutant.name);
+            assert_eq!(text.matches(&mutant.line()).count(), 1, "{}", mutant.name);
+            assert_ne!(mutant.expression, mutant.replacement, "{}", mutant.name);
         }
     }
 }

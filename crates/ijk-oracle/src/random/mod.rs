@@ -12,6 +12,7 @@ mod memory;
 mod mutate;
 mod print;
 mod rng;
+mod shrink;
 
 pub use coverage::{Coverage, expected};
 pub use data::{Flavour, Input, Layout, Strided};
