@@ -2,7 +2,7 @@
 
 use ijk_cpu::Engine;
 use ijk_oracle::Value;
-use ijk_oracle::harness::{self, Lowered, compare};
+use ijk_oracle::harness::{Contender, Lowered, compare};
 use ijk_oracle::random::{Case, Input, Layout as Places, Placed, Rng, View, ViewMut};
 use ijk_plan::{Layout, plan};
 use ijk_types::Scalar;
@@ -51,13 +51,11 @@ fn the_engine_keeps_the_meaning() {
         let case = Case::random(seed);
         let wrong = case.mutated(&mut Rng::new(seed));
         for case in [case, wrong] {
-            let [mut one, mut two, mut three] =
-                engines.each_ref().map(|engine| |l: &Lowered, i: &[Input]| run(engine, l, i));
-            let mut all: [(&'static str, &mut harness::Engine); 3] = [
-                ("the engine with one thread", &mut one),
-                ("the engine with two threads", &mut two),
-                ("the engine with three threads", &mut three),
-            ];
+            let contender = |(who, engine)| {
+                Contender::new(who, 0, move |l: &Lowered, i: &[Input]| run(engine, l, i))
+            };
+            let who = ["one thread", "two threads", "three threads"];
+            let mut all: Vec<Contender> = who.into_iter().zip(&engines).map(contender).collect();
             if let Err(disagreement) = compare(&case, &mut all) {
                 failures += 1;
                 println!("{seed}: {disagreement}\n{case}");

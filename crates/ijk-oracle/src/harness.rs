@@ -6,6 +6,7 @@ use ijk_ir::core::{Instance, Program};
 use ijk_syntax::ast::{self, NodeKind};
 use ijk_syntax::{Diagnostic, Severity};
 use ijk_types::DType;
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Statements with at most so many points combine in lexicographic order.
@@ -13,6 +14,27 @@ pub const SMALL_DOMAIN: usize = 256;
 
 /// Something that runs lowered programs: gives the results, or says why there are none.
 pub type Engine<'a> = dyn FnMut(&Lowered, &[Input]) -> Result<Vec<Value>, String> + 'a;
+
+/// An engine under test.
+pub struct Contender<'a> {
+    /// What messages call it.
+    pub who: &'static str,
+    /// Contenders with the same layouts of their results must agree bit for bit.
+    pub layouts: u64,
+    /// The engine.
+    pub run: Box<Engine<'a>>,
+}
+
+impl<'a> Contender<'a> {
+    /// An engine that lays its results out in one of several ways.
+    pub fn new(
+        who: &'static str,
+        layouts: u64,
+        run: impl FnMut(&Lowered, &[Input]) -> Result<Vec<Value>, String> + 'a,
+    ) -> Self {
+        Self { who, layouts, run: Box::new(run) }
+    }
+}
 
 /// A program that compiled and fits its arguments.
 #[derive(Clone, Debug)]
@@ -97,10 +119,7 @@ fn messages(diagnostics: &[Diagnostic]) -> String {
 ///
 /// # Errors
 /// If they disagree.
-pub fn compare(
-    case: &Case,
-    engines: &mut [(&'static str, &mut Engine)],
-) -> Result<Agreement, Disagreement> {
+pub fn compare(case: &Case, engines: &mut [Contender]) -> Result<Agreement, Disagreement> {
     let (tree, diagnostics) = ijk_syntax::parse(&case.source);
     let syntax = errors(&diagnostics);
     if !syntax.is_empty() {
@@ -160,7 +179,7 @@ fn agree_on_failure(
     case: &Case,
     error: &EvalError,
     lowered: &Lowered,
-    engines: &mut [(&'static str, &mut Engine)],
+    engines: &mut [Contender],
 ) -> Result<(), Disagreement> {
     let expected = error.to_string();
     let failure = |who, found: &str| {
@@ -170,9 +189,9 @@ fn agree_on_failure(
     if let Ok(_) | Err(EvalError::Core(_)) = interpreted(lowered, case) {
         return failure("the interpreter", "there is a value");
     }
-    for (who, engine) in engines {
-        if engine(lowered, &case.inputs).is_ok() {
-            return failure(who, "there is a value");
+    for engine in engines {
+        if (engine.run)(lowered, &case.inputs).is_ok() {
+            return failure(engine.who, "there is a value");
         }
     }
     Ok(())
@@ -186,7 +205,7 @@ fn agree_on_values(
     case: &Case,
     truth: &Evaluation,
     lowered: &Lowered,
-    engines: &mut [(&'static str, &mut Engine)],
+    engines: &mut [Contender],
 ) -> Result<(), Disagreement> {
     let failure =
         |who, found: String| Disagreement::Failure { who, found, expected: "a value".into() };
@@ -194,14 +213,14 @@ fn agree_on_values(
         .map_err(|error| failure("the interpreter", error.to_string()))?;
     same_results("the interpreter", truth, &literal, Precision::Bits)?;
     let small = truth.most_points <= SMALL_DOMAIN;
-    let mut first: Option<Vec<Value>> = None;
-    for (who, engine) in engines {
-        let found = engine(lowered, &case.inputs).map_err(|found| failure(who, found))?;
+    let mut firsts: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
+    for Contender { who, layouts, run } in engines {
+        let found = run(lowered, &case.inputs).map_err(|found| failure(who, found))?;
         let precision = if small { Precision::Bits } else { Precision::Bounds };
         same_results(who, truth, &found, precision)?;
-        match &first {
+        match firsts.get(layouts) {
             Some(first) => same_as_first(who, first, &found)?,
-            None => first = Some(found),
+            None => drop(firsts.insert(*layouts, found)),
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 mod support;
 
 use ijk_oracle::Value;
-use ijk_oracle::harness::{Lowered, compare};
+use ijk_oracle::harness::{Contender, Lowered, compare};
 use ijk_oracle::random::{Case, Input};
 use ijk_plan::{Layout, plan};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,12 +40,9 @@ fn plans_keep_the_meaning() {
         if points(&case) > 4000 {
             continue;
         }
-        if let Err(disagreement) = compare(&case, &mut [("the plan", &mut interpret)]) {
+        if let Err(disagreement) = compare(&case, &mut [Contender::new("the plan", 0, interpret)]) {
             failures += 1;
-            println!("{seed}: {disagreement}\n{}", case.source);
-            for input in &case.inputs {
-                println!("  {} {:?} {:?}", input.value.dtype, input.value.shape, input.layout);
-            }
+            println!("{seed}: {disagreement}\n{case}");
         }
     }
     assert_eq!(failures, 0);

@@ -25,6 +25,13 @@ impl Coverage {
         *self.counts.entry(feature.into()).or_default() += 1;
     }
 
+    /// Adds the counts of another.
+    pub fn merge(&mut self, other: Self) {
+        for (feature, count) in other.counts {
+            *self.counts.entry(feature).or_default() += count;
+        }
+    }
+
     /// How often a feature was reached.
     pub fn of(&self, feature: &str) -> u64 {
         self.counts.get(feature).copied().unwrap_or(0)
@@ -98,24 +105,35 @@ fn variant(error: &str) -> &str {
     error.split(['(', ' ', '{']).next().unwrap_or(error)
 }
 
-/// A diagnostic without what differs from program to program.
+/// A diagnostic without what differs from program to program: its first clause, names and numbers
+/// left out, lists and types made one.
 fn template(diagnostic: &Diagnostic) -> String {
-    let mut text = String::from("diagnostic: ");
-    let (mut quoted, mut digits) = (false, false);
-    for c in diagnostic.message.chars() {
-        let digit = c.is_ascii_digit();
-        match c {
-            '`' => {
-                quoted = !quoted;
-                text.push_str(if quoted { "`" } else { "…`" });
-            }
-            _ if quoted || digit && digits => {}
-            _ if digit => text.push('#'),
-            _ => text.push(c),
+    let clause = [": ", ", but", " but ", " (", " of shape", " ["]
+        .iter()
+        .fold(&diagnostic.message[..], |text, end| text.split(end).next().unwrap_or(text));
+    let mut words: Vec<&str> = Vec::new();
+    let mut in_quotes = false;
+    for word in clause.split(' ') {
+        let quotes = word.matches('`').count();
+        let plain = word.trim_end_matches(',');
+        let new = match plain {
+            _ if quotes > 0 || in_quotes => "`…`",
+            _ if DType::from_name(plain).is_some() => "T",
+            _ if plain.parse::<i128>().is_ok() => "#",
+            "are" => "is",
+            "arguments" => "argument",
+            "outputs" => "output",
+            _ => plain,
+        };
+        in_quotes ^= quotes % 2 == 1;
+        let listed = words.len() > 1 && words[words.len() - 1] == "and" && new == "`…`";
+        match words.last() {
+            Some(&last) if last == new && new == "`…`" => {}
+            _ if listed && words[words.len() - 2] == "`…`" => drop(words.pop()),
+            _ => words.push(new),
         }
-        digits = digit;
     }
-    text
+    format!("diagnostic: {}", words.join(" "))
 }
 
 impl fmt::Display for Coverage {
@@ -362,6 +380,17 @@ fn resolve(lowered: &Lowered, t: TypeTerm) -> DType {
         TypeTerm::RealOf(v) => known(TypeTerm::Var(v)).map_or(DType::F64, DType::real),
     }
 }
+
+/// What programs with mistakes must reach.
+pub fn expected_of_mistakes() -> Vec<&'static str> {
+    MISTAKES.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
+}
+
+const MISTAKES: &str = "
+    outcome: ill-formed
+    outcome: syntax error
+    outcome: value
+";
 
 /// What every run must reach.
 pub fn expected() -> Vec<String> {

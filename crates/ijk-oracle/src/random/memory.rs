@@ -133,6 +133,33 @@ impl Placed {
         self.memory.scalars()
     }
 
+    /// Whether memory between the elements is as it was.
+    ///
+    /// # Errors
+    /// If an element that is none of the array's was written.
+    pub fn check_gaps(&self, before: &[Scalar]) -> Result<(), String> {
+        let own = self.own_places();
+        let now = self.all_memory();
+        let changed = (0..now.len()).find(|&at| !own[at] && !crate::same_bits(now[at], before[at]));
+        changed
+            .map_or(Ok(()), |at| Err(format!("place {at}, no element of the result, was written")))
+    }
+
+    /// For each place in memory, whether it holds an element.
+    fn own_places(&self) -> Vec<bool> {
+        let mut own = vec![false; self.all_memory().len()];
+        let mut index = vec![0; self.shape.len()];
+        if self.shape.contains(&0) {
+            return own;
+        }
+        loop {
+            own[index.iter().zip(&self.steps).map(|(i, step)| i * step).sum::<usize>()] = true;
+            if !crate::surface::advance(&mut index, &self.shape) {
+                return own;
+            }
+        }
+    }
+
     fn view_of<'a, T>(&self, memory: &'a [T]) -> ArrayViewD<'a, T> {
         let shape = IxDyn(&self.shape).strides(IxDyn(&self.steps));
         let mut view = ArrayViewD::from_shape(shape, memory).expect("elements in bounds");

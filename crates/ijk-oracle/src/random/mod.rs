@@ -14,7 +14,7 @@ mod print;
 mod rng;
 mod shrink;
 
-pub use coverage::{Coverage, expected};
+pub use coverage::{Coverage, expected, expected_of_mistakes};
 pub use data::{Flavour, Input, Layout, Strided};
 pub use memory::{Placed, View, ViewMut};
 pub use print::print;

@@ -1,0 +1,192 @@
+//! Random programs mean the same to the surface evaluator, the interpreter of the core IR and the
+//! engine, and all agree on what means nothing.
+//!
+//! `IJK_PROGRAMS=100000 cargo test --release -p ijk --test random_programs` is the full run;
+//! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one program again. See `docs/TESTING.md`.
+
+use ijk::{Engine, Tensor, plan};
+use ijk_oracle::Value;
+use ijk_oracle::harness::{Agreement, Contender, Disagreement, Lowered, compare};
+use ijk_oracle::random::{
+    Case, Coverage, Input, Layout, Placed, Rng, View, ViewMut, expected, expected_of_mistakes,
+};
+use ijk_types::Scalar;
+
+/// Engines with different numbers of threads.
+struct Engines([Engine; 3]);
+
+impl Engines {
+    fn new() -> Self {
+        Self([1, 2, 3].map(|threads| Engine::builder().threads(threads).build()))
+    }
+
+    /// All ways to run a program: into new arrays, and into arrays that lie anyhow.
+    fn contenders(&self) -> Vec<Contender<'_>> {
+        let [one, two, three] = &self.0;
+        vec![
+            Contender::new("apply with one thread", 0, |l, i| apply(one, l, i)),
+            Contender::new("apply with two threads", 0, |l, i| apply(two, l, i)),
+            Contender::new("apply_into with one thread", 1, |l, i| apply_into(one, l, i)),
+            Contender::new("apply_into with three threads", 1, |l, i| apply_into(three, l, i)),
+        ]
+    }
+
+    fn compare(&self, case: &Case) -> Result<Agreement, Disagreement> {
+        compare(case, &mut self.contenders())
+    }
+}
+
+fn apply(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value>, String> {
+    let component = ijk::i(&lowered.source).map_err(|error| error.to_string())?;
+    let placed: Vec<Placed> = inputs.iter().map(Placed::input).collect();
+    let views: Vec<View> = placed.iter().map(Placed::view).collect();
+    let views: Vec<_> = views.iter().map(View::tensor).collect();
+    let results = engine.apply(&component, &views).map_err(|error| error.to_string())?;
+    Ok(results.iter().map(value).collect())
+}
+
+fn value(tensor: &Tensor) -> Value {
+    let data = tensor.view().iter_scalars().collect();
+    Value { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), data }
+}
+
+fn apply_into(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value>, String> {
+    let component = ijk::i(&lowered.source).map_err(|error| error.to_string())?;
+    let placed: Vec<Placed> = inputs.iter().map(Placed::input).collect();
+    let views: Vec<View> = placed.iter().map(Placed::view).collect();
+    let views: Vec<_> = views.iter().map(View::tensor).collect();
+    let mut results = results(lowered);
+    let before: Vec<Vec<Scalar>> = results.iter().map(Placed::all_memory).collect();
+    let mut result_views: Vec<ViewMut> = results.iter_mut().map(Placed::view_mut).collect();
+    let mut result_views: Vec<_> = result_views.iter_mut().map(ViewMut::tensor).collect();
+    let run = engine.apply_into(&component, &views, &mut result_views);
+    drop(result_views);
+    for (result, before) in results.iter().zip(before) {
+        result.check_gaps(&before)?;
+        if run.is_err() && result.all_memory() != before {
+            return Err("an error, but results were written".into());
+        }
+    }
+    run.map_err(|error| error.to_string())?;
+    Ok(results.iter().map(Placed::to_value).collect())
+}
+
+/// Memory for the results, laid out at random, but the same for the same program.
+fn results(Lowered { program, instance, source }: &Lowered) -> Vec<Placed> {
+    let mut rng = Rng::new(source.len() as u64);
+    let place = |id: &ijk_ir::core::ArrayId| {
+        let (dtype, shape) = (instance.dtypes[id.0 as usize], &instance.shapes[id.0 as usize]);
+        let shape: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
+        let value = Value::full(dtype, &shape, Scalar::zero(dtype));
+        Placed::value(&value, &Layout::random_apart(&mut rng, shape.len()))
+    };
+    program.outputs.iter().map(place).collect()
+}
+
+/// What a share of the programs reached, and how many disagreed.
+#[derive(Default)]
+struct Outcome {
+    reached: Coverage,
+    mistakes: Coverage,
+    failures: u64,
+}
+
+fn number(name: &str, or: u64) -> u64 {
+    std::env::var(name).map_or(or, |n| n.parse().expect("a number"))
+}
+
+/// Compares every `step`-th program.
+fn work(seeds: impl Iterator<Item = u64>) -> Outcome {
+    let engines = Engines::new();
+    let mut outcome = Outcome::default();
+    for seed in seeds {
+        let case = Case::random(seed);
+        match engines.compare(&case) {
+            Ok(agreement) => {
+                outcome.reached.note(&case, &agreement);
+                kernels(&mut outcome.reached, &case, &agreement);
+            }
+            Err(disagreement) => outcome.fail(&engines, seed, &case, &disagreement),
+        }
+        let wrong = case.mutated(&mut Rng::new(seed));
+        match engines.compare(&wrong) {
+            Ok(agreement) => outcome.mistakes.note(&wrong, &agreement),
+            Err(disagreement) => outcome.fail(&engines, seed, &wrong, &disagreement),
+        }
+    }
+    outcome
+}
+
+/// Counts what was chosen for each step of the plan.
+fn kernels(reached: &mut Coverage, case: &Case, agreement: &Agreement) {
+    let Agreement::Value(_, lowered) = agreement else { return };
+    let strides = case.inputs.iter().map(|input| input.layout.lay_out(&input.value).strides);
+    let contiguous = plan::Layout::contiguous(&lowered.program, &lowered.instance);
+    let layout = plan::Layout { inputs: strides.collect(), ..contiguous };
+    let plan = plan::plan(&lowered.program, &lowered.instance, &layout).expect("as before");
+    for choice in plan.choices() {
+        let kind = choice.split(' ').next().unwrap_or_default();
+        reached.count(format!("kernel: {kind}"));
+        reached.count(format!("choice: {choice}"));
+    }
+}
+
+impl Outcome {
+    /// Prints the case, made small, and how to run it again.
+    fn fail(&mut self, engines: &Engines, seed: u64, case: &Case, disagreement: &Disagreement) {
+        self.failures += 1;
+        println!("{disagreement}\n{case}");
+        if self.failures > 3 {
+            return;
+        }
+        let small = case.shrunk(&mut |case| engines.compare(case).is_err());
+        if let Err(disagreement) = engines.compare(&small) {
+            println!("made small: {disagreement}\n{small}");
+        }
+        println!(
+            "again: IJK_SEED={seed} IJK_PROGRAMS=1 cargo test -p ijk --test random_programs\n"
+        );
+    }
+}
+
+#[test]
+fn all_evaluations_agree() {
+    let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1500));
+    let workers = 2;
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let share = |worker| (first + worker..first + count).step_by(workers as usize);
+        let start = |worker| scope.spawn(move || work(share(worker)));
+        let threads: Vec<_> = (0..workers).map(start).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    let mut all = Outcome::default();
+    for outcome in outcomes {
+        all.reached.merge(outcome.reached);
+        all.mistakes.merge(outcome.mistakes);
+        all.failures += outcome.failures;
+    }
+    println!("{}", all.reached);
+    println!("with mistakes:\n{}", all.mistakes);
+    println!("{} of {} programs disagree", all.failures, 2 * count);
+    assert_eq!(all.failures, 0);
+    check_coverage(&all, count);
+}
+
+/// Everything is reached at least once in a thousand programs.
+fn check_coverage(all: &Outcome, count: u64) {
+    if count < 1000 {
+        return;
+    }
+    // Few programs say little of what is rare.
+    let least = if count < 10_000 { 0 } else { count / 1000 };
+    let kernels = ijk::plan::Kernel::ALL.map(|kernel| format!("kernel: {kernel}"));
+    let expected: Vec<String> = expected().into_iter().chain(kernels).collect();
+    let total = expected.len();
+    let never = all.reached.below(1, expected.iter().map(String::as_str));
+    assert!(never.len() * 20 < total, "never reached: {never:#?}");
+    let rare = all.reached.below(least, expected.iter().map(String::as_str));
+    assert!(rare.is_empty(), "reached less than {least} times: {rare:#?}");
+    let mistakes = expected_of_mistakes();
+    let rare = all.mistakes.below(least, mistakes.iter().copied());
+    assert!(rare.is_empty(), "reached less than {least} times by mistakes: {rare:#?}");
+}
