@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode, Output};
 
 const LIST: &str = "crates/ijk-oracle/mutants/list.txt";
 /// The tests that are to find the bugs.
-const TEST: [&str; 6] = ["test", "--offline", "-p", "ijk-cpu", "--test", "random_programs"];
+const TEST: [&str; 6] = ["test", "--no-run", "-p", "ijk-cpu", "--test", "random_programs"];
 /// The crate that all others with bugs use, and what is added to it.
 const HOME: &str = "crates/ijk-types/src/lib.rs";
 const QUESTION: &str = r#"
@@ -60,7 +60,8 @@ fn try_run(root: &Path, filter: &str) -> io::Result<usize> {
     for (number, mutant) in mutants.iter().enumerate() {
         plant(mutant, number, &copy)?;
     }
-    let sound = test(&copy, &place, usize::MAX)?;
+    let program = build(&copy, &place)?;
+    let sound = test(&program, usize::MAX)?;
     if !sound.status.success() {
         let said = String::from_utf8_lossy(&sound.stderr).into_owned();
         return Err(io::Error::other(format!("the tests fail without any bug:\n{said}")));
@@ -68,7 +69,7 @@ fn try_run(root: &Path, filter: &str) -> io::Result<usize> {
     let mut survivors = 0;
     for (number, mutant) in mutants.iter().enumerate() {
         if mutant.name.contains(filter) {
-            let verdict = verdict(&test(&copy, &place, number)?);
+            let verdict = verdict(&test(&program, number)?);
             survivors += usize::from(verdict == SURVIVED);
             println!("{verdict:>32}  {}", mutant.name);
         }
@@ -153,14 +154,23 @@ fn planted(mutant: &Mutant, number: usize, text: &str) -> Option<String> {
     Some(format!("{}{choice}{}", &text[..start], &text[end..]))
 }
 
-fn test(copy: &Path, place: &Path, number: usize) -> io::Result<Output> {
-    Command::new(env!("CARGO"))
+/// Compiles the tests of the copy, and says which program they are.
+fn build(copy: &Path, place: &Path) -> io::Result<PathBuf> {
+    let output = Command::new(env!("CARGO"))
         .args(TEST)
-        .args(["--", "--nocapture"])
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", place.join("target"))
-        .env("IJK_PLANTED", number.to_string())
-        .output()
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let program = said.lines().find_map(|line| {
+        let (_, path) = line.trim().strip_prefix("Executable ")?.rsplit_once('(')?;
+        Some(PathBuf::from(path.trim_end_matches(')')))
+    });
+    program.ok_or_else(|| io::Error::other(format!("the tests do not compile:\n{said}")))
+}
+
+fn test(program: &Path, number: usize) -> io::Result<Output> {
+    Command::new(program).arg("--nocapture").env("IJK_PLANTED", number.to_string()).output()
 }
 
 const SURVIVED: &str = "SURVIVED";

@@ -390,6 +390,53 @@ const MISTAKES: &str = "
     outcome: ill-formed
     outcome: syntax error
     outcome: value
+    error: Arity
+    error: Bounds
+    error: Collision
+    error: Cycle
+    error: Dropped
+    error: EmptyArg
+    error: Extents
+    error: Literal
+    error: Misplaced
+    error: Mixed
+    error: NegativeOutput
+    error: NotAffine
+    error: Rank
+    error: Type
+    error: Unbound
+    error: Undetermined
+    diagnostic: `…` gives positions along exactly one dropped letter; none is dropped
+    diagnostic: `…` gives positions along exactly one dropped letter; `…` is dropped
+    diagnostic: `…` is defined by itself
+    diagnostic: `…` is dropped from the output
+    diagnostic: `…` swaps the first two inputs
+    diagnostic: `…` takes a letter not the value of a function
+    diagnostic: `…` takes an operand of exactly one letter not `…`
+    diagnostic: a number in this index does not fit in # bits
+    diagnostic: a product of letters is not affine in `…`
+    diagnostic: a remainder by #
+    diagnostic: argument # has rank #
+    diagnostic: argument # is T
+    diagnostic: division by #
+    diagnostic: division by a letter is not affine in `…`
+    diagnostic: index `…` ranges from # to #
+    diagnostic: letter `…` has extent #
+    diagnostic: letter `…` is # and # at once
+    diagnostic: letter `…` is # on axis # of argument #
+    diagnostic: letter `…` is # on axis # of the result of `…`
+    diagnostic: no element type fits
+    diagnostic: nothing determines the extent `…`
+    diagnostic: output index `…` on axis # reaches #
+    diagnostic: points
+    diagnostic: ranks differ
+    diagnostic: the element type is open
+    diagnostic: the extent of letter `…` is not determined
+    diagnostic: the left gives # output
+    diagnostic: the output of `…` must tell its points apart
+    diagnostic: the program takes # argument
+    diagnostic: the right gives # output
+    diagnostic: unknown name `…`
 ";
 
 /// What every run must reach.

@@ -437,13 +437,25 @@ impl Drafter<'_> {
             }
             8 => {
                 let (x, n) = self.some_letter()?;
-                let d = self.rng.between(2, 4) as i64;
-                (product(plus(x, int(1)), ArithOp::Div, int(d)), Some((0, n / d)))
+                let (c, d) = (self.rng.between(0, 9) as i64, self.rng.between(2, 4) as i64);
+                let quotient = product(plus(x, int(c)), ArithOp::Div, int(d));
+                if self.rng.chance(0.4) {
+                    let nested = product(plus(quotient, int(d)), ArithOp::Div, int(2));
+                    return Some(bracket(nested)).filter(|_| ((n - 1 + c) / d + d) / 2 <= top);
+                }
+                (quotient, Some((c / d, (n - 1 + c) / d)))
             }
             9 => {
                 let (x, n) = self.some_letter()?;
-                let inner = product(plus(x, int(2)), ArithOp::Mod, int(3));
-                (plus(times(int(2), inner), int(0)), Some((0, 4.min(2 * (n + 1)))))
+                let c = self.rng.between(0, 7) as i64;
+                if self.rng.chance(0.5) {
+                    let inner = product(plus(x, int(c)), ArithOp::Mod, int(6));
+                    let of = *self.rng.pick(&[2, 3, 4]);
+                    return Some(bracket(product(plus(inner, int(0)), ArithOp::Mod, int(of))))
+                        .filter(|_| of - 1 <= top);
+                }
+                let inner = product(plus(x, int(c)), ArithOp::Mod, int(3));
+                (plus(times(int(2), inner), int(0)), Some((0, 4.min(2 * (n - 1 + c)))))
             }
             10 => {
                 let ((x, n), (y, m)) = (self.some_letter()?, self.some_letter()?);
@@ -463,7 +475,11 @@ impl Drafter<'_> {
 
     /// A letter whose extent the bracket determines.
     fn inferred(&mut self, extent: usize) -> (Arith, Option<(i64, i64)>) {
-        let letter = self.new_letter(Source::Bracketed);
+        let before = self.letters.iter().find(|l| l.1 == Source::Bracketed).map(|l| l.0);
+        let letter = match before {
+            Some(letter) if self.rng.chance(0.4) => letter,
+            _ => self.new_letter(Source::Bracketed),
+        };
         let x = var(letter);
         let top = extent as i64 - 1;
         let arith = match self.rng.below(7) {

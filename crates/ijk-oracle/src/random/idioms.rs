@@ -3,6 +3,7 @@
 
 use super::Rng;
 use super::expression::Array;
+use crate::surface::shapes;
 use ijk_types::DType;
 
 /// A program, the axes of its arguments as sums of letters (`i+k-1`), and whether integers and
@@ -15,6 +16,7 @@ struct Idiom {
 
 const REAL: &[DType] = &[DType::F32, DType::F64];
 const ORDERED: &[DType] = &[DType::F32, DType::F64, DType::I32, DType::I64];
+const INTEGER: &[DType] = &[DType::I32, DType::I64];
 const NUMBER: &[DType] = &[DType::F32, DType::F64, DType::I32, DType::I64, DType::C64, DType::C128];
 const ANY: &[DType] =
     &[DType::F32, DType::F64, DType::I32, DType::I64, DType::C64, DType::C128, DType::Bool];
@@ -55,7 +57,7 @@ const IDIOMS: &[Idiom] = &[
         types: REAL,
     },
     Idiom {
-        source: "(I & +ij~i) . ij-i~ij . (I & (ij*ij~ij . +ij~i . @sqrt i~i)) . ij/i~ij",
+        source: "(I & +ij~i) . ij-i~ij . (I & (ij^2~ij . +ij~i . @sqrt i~i)) . ij/i~ij",
         arguments: &["i j"],
         types: REAL,
     },
@@ -87,6 +89,17 @@ const IDIOMS: &[Idiom] = &[
         types: REAL,
     },
     Idiom { source: "ij*ij~ij . +ij~j", arguments: &["i j", "i j"], types: ANY },
+    Idiom { source: "+(ijk*jk)~i", arguments: &["i j k", "j k"], types: ANY },
+    Idiom { source: "+(kji*jk)~i", arguments: &["k j i", "j k"], types: NUMBER },
+    Idiom { source: "+(i*i)~.", arguments: &["i", "i"], types: ANY },
+    Idiom { source: "+i~.", arguments: &["i"], types: ANY },
+    Idiom { source: "+ij~i", arguments: &["i j"], types: ANY },
+    Idiom { source: "+ij~j", arguments: &["i j"], types: ANY },
+    Idiom { source: ">ij~i", arguments: &["i j"], types: ORDERED },
+    Idiom { source: "@argmax i~.", arguments: &["i"], types: ORDERED },
+    Idiom { source: "@argmin ij~j", arguments: &["i j"], types: ORDERED },
+    Idiom { source: "i/i~i . [2*i+1]~i", arguments: &["i", "i"], types: INTEGER },
+    Idiom { source: "i/i~i . @index i~i", arguments: &["i", "i"], types: INTEGER },
     Idiom { source: "-(i-j)~ij . @abs ij~ij . <ij~i", arguments: &["i", "j"], types: ORDERED },
 ];
 
@@ -94,25 +107,40 @@ const IDIOMS: &[Idiom] = &[
 pub(crate) fn idiom(rng: &mut Rng, most_points: usize) -> Option<(&'static str, Vec<Array>)> {
     let idiom = rng.pick(IDIOMS);
     let t = *rng.pick(idiom.types);
-    let least = most_points as f64;
-    let side = least.powf(1.0 / 3.0).min(90.0) as usize;
-    let extents: Vec<usize> = (0..26).map(|_| extent(rng, side.max(2))).collect();
-    let product: usize = letters(idiom).iter().map(|&l| extents[l].max(1)).product();
+    let letters = letters(idiom);
+    let extents = extents(rng, &letters, most_points);
+    let product: usize = letters.iter().map(|&l| extents[l].max(1)).product();
     let shape =
         |axes: &&str| axes.split_whitespace().map(|axis| axis_extent(axis, &extents)).collect();
     let mut arguments: Vec<Array> = idiom.arguments.iter().map(shape).map(|s| (t, s)).collect();
     if idiom.source.starts_with("ij~[4") {
         arguments[0].1[1] = 4;
     }
-    (product <= most_points).then_some((idiom.source, arguments))
+    let fits = |(_, shape): &Array| shape.iter().product::<usize>() <= most_points;
+    let (program, _) = ijk_syntax::parse(idiom.source);
+    let results = shapes(&program, &arguments).ok()?;
+    let all_fit = product <= most_points && arguments.iter().chain(&results).all(fits);
+    all_fit.then_some((idiom.source, arguments))
 }
 
-fn extent(rng: &mut Rng, side: usize) -> usize {
+/// Extents of all letters: all alike or a few large ones, so that their product is near the most.
+fn extents(rng: &mut Rng, letters: &[usize], most_points: usize) -> Vec<usize> {
+    let mut shares: Vec<f64> = (0..26).map(|_| 0.15 + rng.unit()).collect();
+    if rng.chance(0.5) {
+        shares.fill(1.0);
+    }
+    let total: f64 = letters.iter().map(|&l| shares[l]).sum();
+    let room = (most_points as f64).ln();
+    let extent = |share: &f64| (room * share / total).exp() as usize;
+    shares.iter().map(extent).map(|most| below(rng, most)).collect()
+}
+
+fn below(rng: &mut Rng, most: usize) -> usize {
     match rng.below(20) {
         0 => 0,
         1 | 2 => 1,
-        3..=8 => rng.between(1, side),
-        _ => rng.between(side / 2 + 1, side + side / 2),
+        3..=7 => rng.between(1, most.max(1)),
+        _ => rng.between(most / 2 + 1, most.max(2)),
     }
 }
 
