@@ -191,9 +191,14 @@ fn main() {
     };
     let plain = copy([n, 1]);
     let mut run = runner(&engine, &plain, &x, [square, square]);
-    compare("ij~ij", 8 * N * N, || run(&mut y), || {
-        black_box(&mut z).copy_from_slice(black_box(&x));
-    });
+    compare(
+        "ij~ij",
+        8 * N * N,
+        || run(&mut y),
+        || {
+            black_box(&mut z).copy_from_slice(black_box(&x));
+        },
+    );
 
     let transposed = copy([1, n]);
     let mut run = runner(&engine, &transposed, &x, [square, square]);

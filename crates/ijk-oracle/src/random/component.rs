@@ -76,10 +76,10 @@ impl Maker<'_> {
     fn component(&mut self, given: &[Array], arity: Arity, depth: usize) -> Option<Component> {
         for _ in 0..6 {
             let mark = self.mark();
-            if let Some(component) = self.any_form(given, arity.clone(), depth) {
-                if arity.contains(&component.inputs.len()) {
-                    return Some(component);
-                }
+            if let Some(component) = self.any_form(given, arity.clone(), depth)
+                && arity.contains(&component.inputs.len())
+            {
+                return Some(component);
             }
             self.back(mark);
         }

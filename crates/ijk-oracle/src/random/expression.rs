@@ -298,10 +298,10 @@ impl Drafter<'_> {
             let letter = *self.rng.pick(&known);
             return self.braced(letter, extent);
         }
-        if self.rng.chance(0.15) {
-            if let Some(position) = (0..6).find_map(|_| self.bracket_within(extent)) {
-                return position;
-            }
+        if self.rng.chance(0.15)
+            && let Some(position) = (0..6).find_map(|_| self.bracket_within(extent))
+        {
+            return position;
         }
         let letter = self.new_letter(Source::Known(extent));
         self.braced(letter, extent)
