@@ -88,6 +88,20 @@ fn pattern<'a>(graph: &Graph, stmt: &'a Stmt) -> Option<Pattern<'a>> {
     fits.then_some(Pattern { map: *map, reduce, a: (*a, a_index), b: (*b, b_index) })
 }
 
+/// Whether the strides of the output alone tell its elements apart: each step of an axis leaps over
+/// all that axes with shorter steps reach. `i[j+i]` in Fortran order does not.
+fn apart(axes: &[ContractionAxis]) -> bool {
+    let kept = axes.iter().filter(|axis| axis.role != Role::K && axis.extent > 1);
+    let mut steps: Vec<(usize, usize)> = kept.map(|a| (a.c.unsigned_abs(), a.extent)).collect();
+    steps.sort_unstable();
+    let mut reach = 0usize;
+    steps.into_iter().all(|(step, extent)| {
+        let fits = step > reach;
+        reach = reach.saturating_add(step.saturating_mul(extent - 1));
+        fits
+    })
+}
+
 /// Whether points that fall on one element differ in axes only that the output does not have.
 fn injective(stmt: &Stmt) -> bool {
     let determined = coverage::determined(&stmt.out_index, &stmt.extents());

@@ -185,7 +185,7 @@ pub(crate) fn binary(op: BinaryOp, x: Real, y: Real, p: &Precision) -> Real {
             let [base, of] = [x, y].map(|v| unary(UnaryOp::Ln, v, p));
             binary(BinaryOp::Div, of, base, p)
         }
-        _ if !(x.value.is_finite() && y.value.is_finite()) => beyond(op, value, x, y),
+        _ if !(x.value.is_finite() && y.value.is_finite()) => beyond(op, value, x, y, p),
         BinaryOp::Add | BinaryOp::Sub => {
             let right = if op == BinaryOp::Add { y.value } else { -y.value };
             p.basic(value, x.error + y.error, lost_by_sum(x.value, right, value))
@@ -214,10 +214,11 @@ fn extreme(value: f64, x: Real, y: Real) -> Real {
 }
 
 /// An infinity or NaN takes part: the result is what it is, unless an inexact operand may change it.
-fn beyond(op: BinaryOp, value: f64, x: Real, y: Real) -> Real {
+fn beyond(op: BinaryOp, value: f64, x: Real, y: Real, p: &Precision) -> Real {
     let sum = matches!(op, BinaryOp::Add | BinaryOp::Sub);
     let settled = |v: Real| v.is_exact() || sum;
-    if settled(x) && settled(y) { exact(value) } else { ANYTHING }
+    let units = if p.holds(value) { 0.0 } else { FUNCTION_UNITS };
+    if settled(x) && settled(y) { p.round(value, 0.0, units) } else { ANYTHING }
 }
 
 /// What binary64 lost in `x + y = sum` (Knuth's TwoSum).

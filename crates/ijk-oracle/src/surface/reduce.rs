@@ -129,7 +129,7 @@ fn sum(value: Scalar, cells: &[Cell], p: &Precision) -> Cell {
     if given.is_infinite() || (magnitude + given) * 1.001 > p.max {
         return anything(value);
     }
-    if sums.iter().any(|s| s.infinite) {
+    if sums.iter().all(|s| s.infinite || s.magnitude == 0.0) {
         return rebuild(value, total, given);
     }
     if given == 0.0 && sums.iter().all(|s| s.is_exact(p)) {
