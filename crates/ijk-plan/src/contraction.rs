@@ -38,7 +38,7 @@ pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Opti
     let whole =
         Contraction { dtype, map, reduce, a: a_base, b: b_base, c: c_base, axes, span: stmt.span };
     let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| whole.extent(role));
-    worth_contracting(batch, m, n, k).then_some(whole)
+    (worth_contracting(batch, m, n, k) && apart(&whole.axes)).then_some(whole)
 }
 
 struct Pattern<'a> {
