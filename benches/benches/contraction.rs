@@ -2,13 +2,11 @@
 //!
 //! Each line gives the best time of both and the ratio of their rates; 1.00 is as fast.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
+use ijk_benches::{faer_product, numbers, par, race, report, swap_first};
 use ijk_cpu::bench_api::Machine;
 use ijk_plan::plan::{Base, BufferId, Contraction, ContractionAxis, Role};
 use ijk_types::{BinaryOp, DType, Monoid};
 use std::hint::black_box;
-use std::time::{Duration, Instant};
 
 fn main() {
     for threads in [1, 2] {
@@ -20,35 +18,6 @@ fn main() {
         vectors(&machine);
     }
     correlation();
-}
-
-/// The best of several calls of each, in turn.
-fn race(repetitions: usize, mut ours: impl FnMut(), mut theirs: impl FnMut()) -> [Duration; 2] {
-    let mut best = [Duration::MAX; 2];
-    for _ in 0..repetitions {
-        for (who, best) in best.iter_mut().enumerate() {
-            let start = Instant::now();
-            if who == 0 {
-                ours()
-            } else {
-                theirs()
-            }
-            *best = (*best).min(start.elapsed());
-        }
-    }
-    best
-}
-
-fn report(what: &str, operations: f64, [ours, theirs]: [Duration; 2], peer: &str) {
-    let rate = |t: Duration| operations / t.as_secs_f64() / 1e9;
-    println!(
-        "  {what:<34} {:>9.1?} {:>7.1} G/s   {peer} {:>9.1?} {:>7.1} G/s   ratio {:.2}",
-        ours,
-        rate(ours),
-        theirs,
-        rate(theirs),
-        theirs.as_secs_f64() / ours.as_secs_f64()
-    );
 }
 
 fn axis(role: Role, extent: usize, [a, b, c]: [isize; 3]) -> ContractionAxis {
@@ -68,20 +37,6 @@ fn matrices(m: usize, n: usize, k: usize) -> Vec<ContractionAxis> {
         axis(Role::N, n, [0, 1, 1]),
         axis(Role::K, k, [1, n as isize, 0]),
     ]
-}
-
-fn numbers(count: usize) -> Vec<f32> {
-    (0..count).map(|n| (n * 7919 % 1000) as f32 / 1000.0).collect()
-}
-
-fn par(threads: usize) -> Par {
-    if threads == 1 { Par::Seq } else { Par::rayon(threads) }
-}
-
-fn faer_product(c: &mut [f32], a: &[f32], b: &[f32], [m, n, k]: [usize; 3], par: Par) {
-    let a = MatRef::from_row_major_slice(a, m, k);
-    let b = MatRef::from_row_major_slice(b, k, n);
-    matmul(MatMut::from_row_major_slice_mut(c, m, n), Accum::Replace, a, b, 1.0, par);
 }
 
 fn products(machine: &Machine, threads: usize) {
@@ -125,16 +80,6 @@ fn permuted(machine: &Machine, threads: usize) {
     );
     assert!(c.iter().zip(&d).all(|(x, y)| (x - y).abs() <= 1e-3 * y.abs().max(1.0)));
     report("abcd*eb . +abcde~aecd, 48", 2.0 * (n as f64).powi(5), times, "permute + faer");
-}
-
-/// `abcd~bacd`, and back.
-fn swap_first(from: &[f32], to: &mut [f32], n: usize) {
-    for a in 0..n {
-        for b in 0..n {
-            let rows = n * n;
-            to[(b * n + a) * rows..][..rows].copy_from_slice(&from[(a * n + b) * rows..][..rows]);
-        }
-    }
 }
 
 /// Other semirings beside our own matrix product.
