@@ -1,9 +1,9 @@
 //! The `i!` family of procedural macros: programs checked and lowered at compile time.
 //!
-//! A macro's input becomes abstract tokens ([`tokens`]), which the one grammar parses; `ijk-ir`
+//! A macro's input becomes abstract tokens (`tokens`), which the one grammar parses; `ijk-ir`
 //! checks and lowers the tree; what is wrong becomes compile errors on the tokens concerned
-//! ([`complain`]). The lowered program is embedded as bytes, planned and run by `ijk` at run time;
-//! for small domains the macro writes loops in line ([`small`]).
+//! (`complain`). The lowered program is embedded as bytes, planned and run by `ijk` at run time;
+//! for small domains the macro writes loops in line (`small`).
 
 mod complain;
 mod expand;
