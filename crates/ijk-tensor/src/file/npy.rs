@@ -46,7 +46,7 @@ pub fn write(path: impl AsRef<Path>, array: &TensorView<'_>) -> Result<(), FileE
 /// Writes a `.npy` file but for the last step, in which it takes its name.
 ///
 /// # Errors
-/// As for [`write`].
+/// As for [`write()`].
 pub fn stage(path: impl AsRef<Path>, array: &TensorView<'_>) -> Result<Staged, FileError> {
     Staged::write(path.as_ref(), |file| encode(file, array))
 }

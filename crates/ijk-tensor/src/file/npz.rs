@@ -114,7 +114,7 @@ pub fn write(
 /// Writes an archive but for the last step, in which it takes its name.
 ///
 /// # Errors
-/// As for [`write`].
+/// As for [`write()`].
 pub fn stage(
     path: impl AsRef<Path>,
     arrays: &[(&str, TensorView<'_>)],
