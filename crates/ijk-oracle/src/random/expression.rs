@@ -30,8 +30,10 @@ pub(crate) struct Draft {
     pub output: Array,
 }
 
-const LETTERS: [char; 17] =
-    ['i', 'j', 'k', 'l', 'm', 'n', 'a', 'b', 'h', 'w', 'x', 'y', 'A', 'Z', 'λ', 'ж', 'é'];
+const LETTERS: [char; 32] = [
+    'i', 'j', 'k', 'l', 'm', 'n', 'a', 'b', 'h', 'w', 'x', 'y', 'A', 'Z', 'λ', 'ж', 'é', 'c', 'd',
+    'e', 'f', 'g', 'o', 'p', 'q', 'r', 's', 't', 'u', 'v', 'z', 'B',
+];
 
 /// A random expression of so many inputs, the first of which are given.
 pub(crate) fn draft(
@@ -350,6 +352,10 @@ impl Drafter<'_> {
     fn new_letter(&mut self, source: Source) -> char {
         let free = |c: &char| !self.letters.iter().any(|l| l.0 == *c);
         let free: Vec<char> = LETTERS.iter().copied().filter(free).collect();
+        if free.is_empty() {
+            // The draft will hardly fit then, and another one is made.
+            return LETTERS[0];
+        }
         let first = free.len().min(4);
         let at =
             if self.rng.chance(0.7) { self.rng.below(first) } else { self.rng.below(free.len()) };

@@ -69,6 +69,7 @@ impl Affine {
             (_, _, None | Some(..1)) => Err(EvalError::NotAffine),
             (ArithOp::Div, Some(e), Some(d)) => Ok(Self::integer(e.div_euclid(d))),
             (ArithOp::Mod, Some(e), Some(d)) => Ok(Self::integer(e.rem_euclid(d))),
+            (ArithOp::Div, _, Some(1)) => Ok(self),
             (ArithOp::Div, _, Some(d)) => Ok(Self::atom(Atom::Div(Box::new(self), d))),
             (ArithOp::Mod, _, Some(d)) => Ok(Self::atom(Atom::Mod(Box::new(self), d))),
         }

@@ -67,7 +67,22 @@ impl Form {
             None => form.check_dropped()?,
             Some((function, _)) => form.set_outer(function, &expr.body)?,
         }
+        if !matches!(form.reduce, Some(Reducer::Monoid(_))) {
+            form.check_cancelled(&expr.output.positions)?;
+        }
         Ok(form)
+    }
+
+    /// A letter of a map's output must not cancel out of its index: `[i-i]`.
+    fn check_cancelled(&self, output: &[Position]) -> Result<(), EvalError> {
+        let kept: Vec<char> = self.output.iter().flat_map(Affine::letters).collect();
+        let mut lost = None;
+        for position in output {
+            each_letter(position, &mut |l| {
+                lost = lost.or(Some(l.name).filter(|l| !kept.contains(l)))
+            });
+        }
+        lost.map_or(Ok(()), |letter| Err(EvalError::Dropped(letter)))
     }
 
     fn read(expr: &IndexExpr) -> Result<Self, EvalError> {
