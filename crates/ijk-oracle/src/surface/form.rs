@@ -4,7 +4,7 @@
 use super::affine::Affine;
 use crate::EvalError;
 use ijk_syntax::Function;
-use ijk_syntax::ast::{Arith, Body, Extent, IndexExpr, Letter, Number, Operand, Position};
+use ijk_syntax::ast::{Arith, ArithOp, Body, Extent, IndexExpr, Letter, Number, Operand, Position};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, UnaryOp};
 
 /// An index expression, checked.
@@ -22,6 +22,10 @@ pub(crate) struct Form {
     pub operands: Vec<Leaf>,
     /// The output's index.
     pub output: Vec<Affine>,
+    /// Letters that stand in the output, as written.
+    output_letters: Vec<char>,
+    /// Whether a bracket of the output, as written, holds several letters or divides.
+    output_merges: bool,
     /// The function of the operands.
     pub body: Map,
     /// The function of the body's value, where it maps.
@@ -68,21 +72,16 @@ impl Form {
             Some((function, _)) => form.set_outer(function, &expr.body)?,
         }
         if !matches!(form.reduce, Some(Reducer::Monoid(_))) {
-            form.check_cancelled(&expr.output.positions)?;
+            form.check_cancelled()?;
         }
         Ok(form)
     }
 
     /// A letter of a map's output must not cancel out of its index: `[i-i]`.
-    fn check_cancelled(&self, output: &[Position]) -> Result<(), EvalError> {
+    fn check_cancelled(&self) -> Result<(), EvalError> {
         let kept: Vec<char> = self.output.iter().flat_map(Affine::letters).collect();
-        let mut lost = None;
-        for position in output {
-            each_letter(position, &mut |l| {
-                lost = lost.or(Some(l.name).filter(|l| !kept.contains(l)))
-            });
-        }
-        lost.map_or(Ok(()), |letter| Err(EvalError::Dropped(letter)))
+        let lost = self.output_letters.iter().find(|letter| !kept.contains(letter));
+        lost.map_or(Ok(()), |&letter| Err(EvalError::Dropped(letter)))
     }
 
     fn read(expr: &IndexExpr) -> Result<Self, EvalError> {
@@ -93,6 +92,8 @@ impl Form {
             pins: Vec::new(),
             operands: Vec::new(),
             output: Vec::new(),
+            output_letters: Vec::new(),
+            output_merges: false,
             body: Map::Copy,
             outer: None,
             reduce: None,
@@ -103,6 +104,14 @@ impl Form {
         }
         form.operand_letters = form.letters.len();
         form.output = form.read_positions(&expr.output.positions)?;
+        for position in &expr.output.positions {
+            let mut letters = Vec::new();
+            each_letter(position, &mut |letter| letters.push(letter.name));
+            letters.sort_unstable();
+            letters.dedup();
+            form.output_merges |= letters.len() > 1 || divides(position);
+            form.output_letters.extend(letters);
+        }
         Ok(form)
     }
 
@@ -180,8 +189,7 @@ impl Form {
     }
 
     fn set_arg(&mut self, function: Function) -> Result<(), EvalError> {
-        let odd = |e: &Affine| e.letters().len() > 1 || e.divides();
-        if self.dropped().len() != 1 || self.output.iter().any(odd) {
+        if self.dropped().len() != 1 || self.output_merges {
             return Err(EvalError::Misplaced(function.spelling()));
         }
         let arg = if function == Function::ArgMax { Reducer::ArgMax } else { Reducer::ArgMin };
@@ -191,14 +199,13 @@ impl Form {
 
     /// Letters of operands that are not in the output.
     pub fn dropped(&self) -> Vec<char> {
-        let kept: Vec<char> = self.output.iter().flat_map(Affine::letters).collect();
-        self.letters[..self.operand_letters].iter().copied().filter(|l| !kept.contains(l)).collect()
+        let operands = self.letters[..self.operand_letters].iter().copied();
+        operands.filter(|letter| !self.output_letters.contains(letter)).collect()
     }
 
     /// Whether several points may belong to one element of the output, by the look of it.
     fn merges(&self) -> bool {
-        let merging = |e: &Affine| e.letters().len() > 1 || e.divides();
-        !self.dropped().is_empty() || self.output.iter().any(merging)
+        !self.dropped().is_empty() || self.output_merges
     }
 
     fn check_dropped(&self) -> Result<(), EvalError> {
@@ -222,6 +229,20 @@ impl Form {
             positions.iter().enumerate().map(move |(axis, e)| (operand, axis, e))
         })
     }
+}
+
+/// Whether a position divides, as it is written.
+fn divides(position: &Position) -> bool {
+    fn of(arith: &Arith) -> bool {
+        match arith {
+            Arith::Integer(..) | Arith::Letter(_) => false,
+            Arith::Sum(terms, _) => terms.iter().any(|(_, term)| of(term)),
+            Arith::Product(first, rest, _) => {
+                of(first) || rest.iter().any(|(op, factor)| *op != ArithOp::Mul || of(factor))
+            }
+        }
+    }
+    matches!(position, Position::Bracket(arith, _) if of(arith))
 }
 
 /// Visits every occurrence of a letter.
