@@ -189,6 +189,8 @@ fn angles_on_the_axes() {
         (INF, 1.0, FRAC_PI_2),
         (NAN, 1.0, NAN),
         (1.0, NAN, NAN),
+        (INF, NAN, NAN),
+        (NAN, -INF, NAN),
     ] {
         let got = double::atan2(y, x);
         assert!(same(got, angle), "atan2({y}, {x}) = {got}");

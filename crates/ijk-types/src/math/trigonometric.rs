@@ -88,7 +88,8 @@ pub fn atan2<F: Float>(y: F, x: F) -> F {
     let (less, greater) = if steep { (ax, ay) } else { (ay, ax) };
     let t = less / greater;
     let t = if greater == F::ZERO { F::ZERO } else { t };
-    let t = if less == F::INFINITY { F::ONE } else { t };
+    let both_infinite = less == F::INFINITY && greater == F::INFINITY;
+    let t = if both_infinite { F::ONE } else { t };
     let z = t * t;
     let a = (t * z).mul_add(horner(z, F::ATAN), t);
     let left = x.is_sign_negative();
