@@ -30,6 +30,16 @@ fn larger_products_agree() {
 }
 
 #[test]
+fn few_long_rows_are_summed_once() {
+    let sums = i("+ik~i").unwrap();
+    for length in [40_000, 87_000, 98_144, 122_142, 131_072, 200_000] {
+        let x = Array2::<i64>::ones((3, length));
+        let found: Array1<i64> = sums.apply_one(&[TensorView::from_array(&x)][..]).unwrap();
+        assert_eq!(found, Array1::from_elem(3, length as i64));
+    }
+}
+
+#[test]
 fn long_correlations_agree() {
     let correlate = i("[i+k]*k~ik . +ik~i").unwrap();
     let x = Array1::from_shape_fn(5000, |n| ((n * 7) % 13) as f32);

@@ -312,7 +312,8 @@ fn chunks(geometry: &Geometry, blocks: &[usize]) -> (usize, usize) {
     if kept >= MANY_BLOCKS || points < 2 * CHUNK {
         return (reduced, 1);
     }
-    let chunk = (CHUNK / tile).max(1).max(reduced.div_ceil(CHUNKS));
+    // Several blocks of outputs may be enough for one chunk each to hold all there is.
+    let chunk = (CHUNK / tile).max(1).max(reduced.div_ceil(CHUNKS)).min(reduced);
     (chunk, reduced.div_ceil(chunk).max(1))
 }
 
