@@ -103,6 +103,31 @@ const IDIOMS: &[Idiom] = &[
     Idiom { source: "-(i-j)~ij . @abs ij~ij . <ij~i", arguments: &["i", "j"], types: ORDERED },
 ];
 
+/// Reductions of many values (`k`) to few outputs (`i`).
+const REDUCTIONS: &[Idiom] = &[
+    Idiom { source: "+k~.", arguments: &["k"], types: ANY },
+    Idiom { source: ">k~.", arguments: &["k"], types: ORDERED },
+    Idiom { source: "@argmin k~.", arguments: &["k"], types: ORDERED },
+    Idiom { source: "+ik~i", arguments: &["i k"], types: INTEGER },
+    Idiom { source: "+ki~i", arguments: &["k i"], types: INTEGER },
+    Idiom { source: "+(k-k)~.", arguments: &["k", "k"], types: NUMBER },
+];
+
+/// A random reduction that is long enough for every level of a tree of partial results.
+pub(crate) fn long_reduction(rng: &mut Rng) -> (&'static str, Vec<Array>) {
+    let idiom = rng.pick(REDUCTIONS);
+    let t = *rng.pick(idiom.types);
+    let mut extents = vec![0; 26];
+    extents[LETTER_I] = rng.between(1, 3);
+    extents[LETTER_K] = rng.between(20_000, 500_000) / extents[LETTER_I];
+    let shape =
+        |axes: &&str| axes.split_whitespace().map(|axis| axis_extent(axis, &extents)).collect();
+    (idiom.source, idiom.arguments.iter().map(shape).map(|s| (t, s)).collect())
+}
+
+const LETTER_I: usize = (b'i' - b'a') as usize;
+const LETTER_K: usize = (b'k' - b'a') as usize;
+
 /// A random idiom with the arguments it takes.
 pub(crate) fn idiom(rng: &mut Rng, most_points: usize) -> Option<(&'static str, Vec<Array>)> {
     let idiom = rng.pick(IDIOMS);

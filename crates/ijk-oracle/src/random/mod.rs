@@ -44,6 +44,10 @@ impl Case {
     }
 
     fn attempt(rng: &mut Rng) -> Option<Self> {
+        if rng.chance(0.002) {
+            let (source, arrays) = idioms::long_reduction(rng);
+            return Some(Self { source: source.to_owned(), inputs: inputs(rng, &arrays) });
+        }
         let most_points = rng.weighted(&[(50, 256), (32, 4000), (17, 30_000), (1, 150_000)]);
         let (source, arrays) = if rng.chance(0.12) {
             let (source, arrays) = idioms::idiom(rng, most_points)?;

@@ -25,7 +25,7 @@ pub(crate) struct Form {
     /// Letters that stand in the output, as written.
     output_letters: Vec<char>,
     /// Whether a bracket of the output, as written, holds several letters or divides.
-    output_merges: bool,
+    pub output_merges: bool,
     /// The function of the operands.
     pub body: Map,
     /// The function of the body's value, where it maps.

@@ -301,7 +301,8 @@ fn merge(points: &Points, shape: Vec<usize>, reducer: Reducer) -> Result<Bounded
         Ok(())
     })?;
     let dtype = points.types.value;
-    let combine = |group: &Vec<Cell>| reduce::reduce(monoid, dtype, group);
+    let scattered = points.form.output_merges;
+    let combine = |group: &Vec<Cell>| reduce::reduce(monoid, dtype, group, scattered);
     let cells = groups.iter().map(combine).collect::<Result<_, _>>()?;
     Ok(Bounded { dtype, shape, cells })
 }

@@ -1,7 +1,8 @@
 //! Reductions, with the error bounds that the engine states.
 //!
 //! Sums may be off by `(B + log2 n)·eps·Σ|x|`, contractions by `(KC + K/KC)·eps·Σ|ab|`. Below `B`
-//! terms no order is worse than one after another: `n·eps·Σ|x|`.
+//! terms no order is worse than one after another: `n·eps·Σ|x|`, which is also the bound of sums
+//! whose terms are scattered over the output (`+i~[i%3]`) and added as they come.
 
 use super::cell::{self, Cell};
 use super::complex::{self, Complex};
@@ -14,15 +15,21 @@ use std::cmp::Ordering;
 /// Terms that may be added one after another before partial sums combine.
 const BLOCK: f64 = 512.0;
 
-/// Combines values, in their order, starting from the identity.
-pub(crate) fn reduce(monoid: Monoid, dtype: DType, cells: &[Cell]) -> Result<Cell, EvalError> {
+/// Combines values, in their order, starting from the identity; `scattered` if an expression in the
+/// output's index sends them to their element.
+pub(crate) fn reduce(
+    monoid: Monoid,
+    dtype: DType,
+    cells: &[Cell],
+    scattered: bool,
+) -> Result<Cell, EvalError> {
     let start = cell::identity(monoid, dtype);
     let mut value = start.value;
     for cell in cells {
         value = scalar::binary(monoid.op(), value, cell.value)?;
     }
     match (precision(dtype), monoid) {
-        (Some(p), Monoid::Add) => Ok(sum(value, cells, &p)),
+        (Some(p), Monoid::Add) => Ok(sum(value, cells, &p, scattered)),
         (Some(p), Monoid::Mul) => Ok(product(value, cells, &p)),
         (Some(p), _) => Ok(extreme(monoid, value, start, cells, &p)),
         (None, _) => whole(monoid, value, start, cells),
@@ -118,7 +125,7 @@ fn grain(x: f64) -> f64 {
     2f64.powi(significand.trailing_zeros() as i32).mul_add(2f64.powi(exponent - 1075), 0.0)
 }
 
-fn sum(value: Scalar, cells: &[Cell], p: &Precision) -> Cell {
+fn sum(value: Scalar, cells: &[Cell], p: &Precision, scattered: bool) -> Cell {
     let mut sums = [Sum::EMPTY; 2];
     for cell in cells {
         parts(cell.wide).into_iter().zip(&mut sums).for_each(|(x, sum)| sum.add(x));
@@ -136,7 +143,8 @@ fn sum(value: Scalar, cells: &[Cell], p: &Precision) -> Cell {
         return rebuild(value, total, 0.0);
     }
     let n = cells.len() as f64;
-    let steps = n.min(BLOCK) + n.log2() + n / BLOCK + 2.0;
+    let run = if scattered { n } else { n.min(BLOCK) };
+    let steps = run + n.log2() + n / BLOCK + 2.0;
     rebuild(value, total, given + steps * p.unit * (magnitude + given) + n * p.tiny)
 }
 
