@@ -5,8 +5,11 @@
 //! the types and shapes of its results, or each diagnostic with its place. `UPDATE=1` rewrites
 //! what is expected.
 
+#[path = "../../../tests/suite/describe.rs"]
+mod describe;
+
+use describe::describe;
 use ijk_ir::{Signature, compile_source, instantiate};
-use ijk_syntax::{Diagnostic, Span};
 use ijk_types::DType;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -107,29 +110,4 @@ fn argument(text: &str) -> (DType, Vec<u64>) {
     let extents = shape.trim_end_matches(']').split(',').filter(|n| !n.is_empty());
     let shape = extents.map(|n| n.parse().expect("an extent")).collect();
     (DType::from_name(dtype).expect("an element type"), shape)
-}
-
-fn describe(source: &str, diagnostic: &Diagnostic, lines: &mut String) {
-    let place = |span| place(source, span);
-    let Diagnostic { severity, message, label, .. } = diagnostic;
-    let label = if label.is_empty() { String::new() } else { format!(" ({label})") };
-    writeln!(lines, "# {severity} {}: {message}{label}", place(diagnostic.span)).expect("text");
-    for (span, label) in &diagnostic.related {
-        writeln!(lines, "# note {}: {label}", place(*span)).expect("text");
-    }
-    for hint in &diagnostic.hints {
-        let fix = hint.replacement.as_ref().map(|(s, t)| format!(" [{} -> `{t}`]", place(*s)));
-        writeln!(lines, "# help: {}{}", hint.message, fix.unwrap_or_default()).expect("text");
-    }
-}
-
-/// `line:column-line:column`, counted from 1, columns in characters.
-fn place(source: &str, span: Span) -> String {
-    let at = |byte: u32| {
-        let before = &source[..byte as usize];
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-        format!("{line}:{column}")
-    };
-    format!("{}-{}", at(span.start), at(span.end))
 }

@@ -3,7 +3,11 @@
 //! A case is a header `--- name ---`, a program, and what is expected of it as comments: the tree
 //! printed back, and each diagnostic with its place. `UPDATE=1` rewrites what is expected.
 
-use ijk_syntax::{Diagnostic, Severity, Span, parse};
+#[path = "../../../tests/suite/describe.rs"]
+mod describe;
+
+use describe::describe;
+use ijk_syntax::{Severity, parse};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -86,29 +90,4 @@ fn outcome(source: &str) -> String {
         describe(source, diagnostic, &mut lines);
     }
     lines
-}
-
-fn describe(source: &str, diagnostic: &Diagnostic, lines: &mut String) {
-    let place = |span| place(source, span);
-    let Diagnostic { severity, message, label, .. } = diagnostic;
-    let label = if label.is_empty() { String::new() } else { format!(" ({label})") };
-    writeln!(lines, "# {severity} {}: {message}{label}", place(diagnostic.span)).expect("text");
-    for (span, label) in &diagnostic.related {
-        writeln!(lines, "# note {}: {label}", place(*span)).expect("text");
-    }
-    for hint in &diagnostic.hints {
-        let fix = hint.replacement.as_ref().map(|(s, t)| format!(" [{} -> `{t}`]", place(*s)));
-        writeln!(lines, "# help: {}{}", hint.message, fix.unwrap_or_default()).expect("text");
-    }
-}
-
-/// `line:column-line:column`, counted from 1, columns in characters.
-fn place(source: &str, span: Span) -> String {
-    let at = |byte: u32| {
-        let before = &source[..byte as usize];
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-        format!("{line}:{column}")
-    };
-    format!("{}-{}", at(span.start), at(span.end))
 }
