@@ -1,6 +1,6 @@
 //! Arithmetic on index expressions, kept in normal form.
 
-use crate::core::{Atom, AxisId, IndexExpr};
+use crate::core::{Access, Atom, AxisId, IndexExpr};
 
 impl IndexExpr {
     /// The expression in normal form: equal atoms merged, no coefficient 0, axes first in
@@ -55,6 +55,23 @@ impl IndexExpr {
         Self { constant: 0, terms: vec![(1, Atom::Mod(Box::new(self), divisor))] }
     }
 
+    /// The product; constants fold. `None` on overflow.
+    pub fn product(&self, other: &Self) -> Option<Self> {
+        match (self.as_constant(), other.as_constant()) {
+            (Some(c), _) => other.times(c),
+            (_, Some(c)) => self.times(c),
+            _ => {
+                let atom = Atom::Product(Box::new(self.clone()), Box::new(other.clone()));
+                Some(Self { constant: 0, terms: vec![(1, atom)] })
+            }
+        }
+    }
+
+    /// An element of an array of integers.
+    pub fn element(access: Access) -> Self {
+        Self { constant: 0, terms: vec![(1, Atom::Element(Box::new(access)))] }
+    }
+
     /// The constant, where nothing else is in it.
     pub fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
@@ -66,6 +83,11 @@ impl IndexExpr {
             match atom {
                 Atom::Axis(axis) => visit(*axis),
                 Atom::FloorDiv(e, _) | Atom::Mod(e, _) => e.for_each_axis(visit),
+                Atom::Product(left, right) => {
+                    left.for_each_axis(visit);
+                    right.for_each_axis(visit);
+                }
+                Atom::Element(access) => access.index.iter().for_each(|e| e.for_each_axis(visit)),
             }
         }
     }
@@ -83,6 +105,14 @@ impl IndexExpr {
                 Atom::Axis(axis) => replace(*axis),
                 Atom::FloorDiv(e, divisor) => e.substitute(replace)?.floor_div(*divisor),
                 Atom::Mod(e, divisor) => e.substitute(replace)?.modulo(*divisor),
+                Atom::Product(left, right) => {
+                    left.substitute(replace)?.product(&right.substitute(replace)?)?
+                }
+                Atom::Element(access) => {
+                    let index = access.index.iter().map(|e| e.substitute(replace));
+                    let index = index.collect::<Option<_>>()?;
+                    Self::element(Access { index, ..(**access).clone() })
+                }
             };
             sum = sum.plus(&value.times(*coefficient)?)?;
         }
@@ -96,6 +126,8 @@ impl Atom {
         match self {
             Self::Axis(own) => *own == axis,
             Self::FloorDiv(e, _) | Self::Mod(e, _) => e.mentions(axis),
+            Self::Product(left, right) => left.mentions(axis) || right.mentions(axis),
+            Self::Element(access) => access.index.iter().any(|e| e.mentions(axis)),
         }
     }
 }

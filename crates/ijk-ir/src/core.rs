@@ -168,6 +168,11 @@ pub enum Atom {
     FloorDiv(Box<IndexExpr>, i64),
     /// The remainder of that division.
     Mod(Box<IndexExpr>, i64),
+    /// A product of two that are not constant.
+    Product(Box<IndexExpr>, Box<IndexExpr>),
+    /// An element of an array of integers. Where its own index is out of bounds, so is the index
+    /// that it is part of.
+    Element(Box<Access>),
 }
 
 impl IndexExpr {
@@ -189,27 +194,45 @@ impl IndexExpr {
         }
     }
 
-    /// Whether there is no division or remainder in it.
+    /// Whether it is a sum of multiples of axes and a constant.
     pub fn is_affine(&self) -> bool {
         self.terms.iter().all(|(_, atom)| matches!(atom, Atom::Axis(_)))
     }
 
-    /// Its value at a point of the domain, wrapping on overflow.
+    /// Its value at a point of the domain, wrapping on overflow, where it reads no array.
+    ///
+    /// # Panics
+    /// If it reads an array.
     pub fn eval(&self, point: &[i64]) -> i64 {
-        self.terms.iter().fold(self.constant, |sum, (coefficient, atom)| {
-            sum.wrapping_add(coefficient.wrapping_mul(atom.eval(point)))
+        self.eval_with(point, &|_| None).expect("no element of an array is in the index")
+    }
+
+    /// Its value at a point of the domain, wrapping on overflow; `element` gives elements of
+    /// arrays, `None` where their own index is out of bounds.
+    pub fn eval_with(
+        &self,
+        point: &[i64],
+        element: &impl Fn(&Access) -> Option<i64>,
+    ) -> Option<i64> {
+        self.terms.iter().try_fold(self.constant, |sum, (coefficient, atom)| {
+            let value = atom.eval_with(point, element)?;
+            Some(sum.wrapping_add(coefficient.wrapping_mul(value)))
         })
     }
 }
 
 impl Atom {
-    /// Its value at a point of the domain.
-    pub fn eval(&self, point: &[i64]) -> i64 {
-        match self {
+    fn eval_with(&self, point: &[i64], element: &impl Fn(&Access) -> Option<i64>) -> Option<i64> {
+        Some(match self {
             Self::Axis(axis) => point[axis.0 as usize],
-            Self::FloorDiv(e, divisor) => e.eval(point).div_euclid(*divisor),
-            Self::Mod(e, divisor) => e.eval(point).rem_euclid(*divisor),
-        }
+            Self::FloorDiv(e, divisor) => e.eval_with(point, element)?.div_euclid(*divisor),
+            Self::Mod(e, divisor) => e.eval_with(point, element)?.rem_euclid(*divisor),
+            Self::Product(left, right) => {
+                let left = left.eval_with(point, element)?;
+                left.wrapping_mul(right.eval_with(point, element)?)
+            }
+            Self::Element(access) => element(access)?,
+        })
     }
 }
 
@@ -235,10 +258,21 @@ pub enum ScalarNode {
     Binary(BinaryOp, ScalarId, ScalarId),
     /// The second where the first (a bool) holds, else the third.
     Select(ScalarId, ScalarId, ScalarId),
+    /// A uniform random number in `[lo, hi)`, i64 or f64 as these are: [`ijk_types::random`].
+    Random {
+        /// The key of the source of numbers.
+        key: u64,
+        /// Which of its numbers.
+        counter: IndexExpr,
+        /// Least value.
+        lo: ScalarId,
+        /// The values are less.
+        hi: ScalarId,
+    },
 }
 
 /// An element of an array, as an index of the domain's axes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Access {
     /// The array.
     pub array: ArrayId,

@@ -48,6 +48,13 @@ fn atom_text<'a>(atom: &Atom, name: &impl Fn(usize) -> &'a str) -> String {
         Atom::Axis(axis) => return name(axis.0 as usize).to_string(),
         Atom::FloorDiv(e, divisor) => (e, '/', divisor),
         Atom::Mod(e, divisor) => (e, '%', divisor),
+        Atom::Product(left, right) => {
+            return format!("({})*({})", index_text_by(left, name), index_text_by(right, name));
+        }
+        Atom::Element(access) => {
+            let index: Vec<String> = access.index.iter().map(|e| index_text_by(e, name)).collect();
+            return format!("array {}[{}]", access.array.0, index.join(", "));
+        }
     };
     match e.as_axis() {
         Some(axis) => format!("({}{symbol}{divisor})", name(axis.0 as usize)),
@@ -201,6 +208,9 @@ fn value_text(statement: &Statement, names: &[String]) -> String {
             }
             ScalarNode::Select(c, x, y) => {
                 format!("@where({}, {}, {})", operand(c), operand(x), operand(y))
+            }
+            ScalarNode::Random { lo, hi, .. } => {
+                format!("random({}, {})", operand(lo), operand(hi))
             }
         };
         texts.push(if text.len() > MAX_VALUE { "…".into() } else { text });

@@ -40,6 +40,22 @@ impl Interval {
         Self { least: a.min(b), greatest: a.max(b) }
     }
 
+    /// The range of a product of two values, one of each.
+    pub fn product(self, other: Self) -> Self {
+        let corner = |a: i128, b: i128| a.saturating_mul(b);
+        let corners = [
+            corner(self.least, other.least),
+            corner(self.least, other.greatest),
+            corner(self.greatest, other.least),
+            corner(self.greatest, other.greatest),
+        ];
+        let (mut least, mut greatest) = (corners[0], corners[0]);
+        for c in corners {
+            (least, greatest) = (least.min(c), greatest.max(c));
+        }
+        Self { least, greatest }
+    }
+
     fn floor_div(self, divisor: i64) -> Self {
         let d = i128::from(divisor);
         Self { least: self.least.div_euclid(d), greatest: self.greatest.div_euclid(d) }
@@ -78,6 +94,8 @@ fn atom_range(atom: &Atom, axis: &impl Fn(AxisId) -> Interval) -> Interval {
         Atom::Axis(a) => axis(*a),
         Atom::FloorDiv(e, divisor) => range(e, axis).floor_div(*divisor),
         Atom::Mod(e, divisor) => range(e, axis).modulo(*divisor),
+        Atom::Product(left, right) => range(left, axis).product(range(right, axis)),
+        Atom::Element(_) => Interval { least: i64::MIN.into(), greatest: i64::MAX.into() },
     }
 }
 

@@ -32,6 +32,7 @@ pub mod compose;
 pub mod core;
 mod deps;
 pub mod display;
+pub mod et;
 mod expand;
 mod infer;
 mod instantiate;

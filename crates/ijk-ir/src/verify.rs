@@ -346,6 +346,18 @@ impl Checker<'_> {
                 self.same(place, yes, no);
                 Some(yes)
             }
+            ScalarNode::Random { counter, .. } => {
+                self.expression(place, counter, axes);
+                let (lo, hi) = (operands[0]?, operands[1]?);
+                self.same(place, lo, hi);
+                self.accepts(
+                    place,
+                    TypeSet::only(DType::I64).union(TypeSet::only(DType::F64)),
+                    lo,
+                    "RANDOM",
+                );
+                Some(lo)
+            }
         }
     }
 
@@ -427,7 +439,9 @@ fn result(result: ResultType, operand: TypeTerm) -> TypeTerm {
 fn operands(node: &ScalarNode) -> impl Iterator<Item = ScalarId> {
     let ids = match node {
         ScalarNode::Unary(_, x) => [Some(*x), None, None],
-        ScalarNode::Binary(_, x, y) => [Some(*x), Some(*y), None],
+        ScalarNode::Binary(_, x, y) | ScalarNode::Random { lo: x, hi: y, .. } => {
+            [Some(*x), Some(*y), None]
+        }
         ScalarNode::Select(c, x, y) => [Some(*c), Some(*x), Some(*y)],
         _ => [None; 3],
     };
@@ -461,6 +475,18 @@ fn not_normal(e: &IndexExpr, axes: usize) -> Option<&'static str> {
                 }
                 others.push(atom);
                 if let Some(why) = not_normal(inner, axes) {
+                    return Some(why);
+                }
+            }
+            Atom::Product(left, right) => {
+                others.push(atom);
+                if let Some(why) = not_normal(left, axes).or_else(|| not_normal(right, axes)) {
+                    return Some(why);
+                }
+            }
+            Atom::Element(access) => {
+                others.push(atom);
+                if let Some(why) = access.index.iter().find_map(|e| not_normal(e, axes)) {
                     return Some(why);
                 }
             }

@@ -5,7 +5,7 @@ use crate::EvalError;
 use crate::surface::advance;
 use crate::value::{Value, position, zero};
 use ijk_ir::core::{Access, Axis, IndexExpr, Init, Instance, Program, ScalarNode, Statement};
-use ijk_types::{DType, Monoid, Reducer, Scalar, scalar};
+use ijk_types::{DType, Monoid, Reducer, Scalar, random, scalar};
 
 /// The results of a core program for some arguments, combined in lexicographic order of the points
 /// of each domain with one rounding for each operation.
@@ -99,7 +99,7 @@ impl<'a> Memory<'a> {
         combiner: &mut Combiner,
         out: &mut Value,
     ) -> Result<(), EvalError> {
-        let Some(to) = place(&out.shape, &statement.out_index, point) else { return Ok(()) };
+        let Some(to) = self.place(&out.shape, &statement.out_index, point) else { return Ok(()) };
         let Some(value) = self.value(statement, point)? else { return Ok(()) };
         if value.dtype() != out.dtype && !combiner.gives_positions() {
             return Err(EvalError::Core("a value has another type than its array"));
@@ -119,7 +119,10 @@ impl<'a> Memory<'a> {
                     None => return Ok(None),
                 },
                 ScalarNode::Const(literal, t) => literal.to_scalar(self.resolve(*t, statement)?)?,
-                ScalarNode::Index(e) => Scalar::I64(e.eval(point)),
+                ScalarNode::Index(e) => match self.index(e, point) {
+                    Some(value) => Scalar::I64(value),
+                    None => return Ok(None),
+                },
                 ScalarNode::Unary(op, x) => scalar::unary(*op, of(x))?,
                 ScalarNode::Binary(op, x, y) => scalar::binary(*op, of(x), of(y))?,
                 ScalarNode::Select(c, x, y) => {
@@ -127,6 +130,18 @@ impl<'a> Memory<'a> {
                         of(x)
                     } else {
                         of(y)
+                    }
+                }
+                ScalarNode::Random { key, counter, lo, hi } => {
+                    let bits = random::bits(*key, counter.eval(point) as u64);
+                    match (of(lo), of(hi)) {
+                        (Scalar::I64(lo), Scalar::I64(hi)) => {
+                            Scalar::I64(random::uniform_i64(bits, lo, hi)?)
+                        }
+                        (Scalar::F64(lo), Scalar::F64(hi)) => {
+                            Scalar::F64(random::uniform_f64(bits, lo, hi)?)
+                        }
+                        _ => return Err(EvalError::Core("RANDOM of other types than i64 and f64")),
                     }
                 }
             };
@@ -137,7 +152,24 @@ impl<'a> Memory<'a> {
 
     fn element(&self, access: &Access, point: &[i64]) -> Result<Option<Scalar>, EvalError> {
         let array = self.get(access.array.0)?;
-        Ok(place(&array.shape, &access.index, point).map(|at| array.data[at]))
+        Ok(self.place(&array.shape, &access.index, point).map(|at| array.data[at]))
+    }
+
+    /// The value of an index, if every element it reads is there.
+    fn index(&self, e: &IndexExpr, point: &[i64]) -> Option<i64> {
+        e.eval_with(point, &|access| match self.element(access, point).ok()?? {
+            Scalar::I64(value) => Some(value),
+            Scalar::I32(value) => Some(value.into()),
+            _ => None,
+        })
+    }
+
+    /// Where an index leads, if that is in bounds.
+    fn place(&self, shape: &[usize], index: &[IndexExpr], point: &[i64]) -> Option<usize> {
+        let component = |e| self.index(e, point).and_then(|i| usize::try_from(i).ok());
+        let index: Vec<usize> = index.iter().map(component).collect::<Option<_>>()?;
+        let inside = shape.iter().zip(&index).all(|(&extent, &i)| i < extent);
+        (inside && shape.len() == index.len()).then(|| position(shape, index))
     }
 
     /// The element type of a term, found among the arrays that have it.
@@ -154,14 +186,6 @@ impl<'a> Memory<'a> {
         };
         found.ok_or(EvalError::Core("a number has an unknown type"))
     }
-}
-
-/// Where an index leads, if that is in bounds.
-fn place(shape: &[usize], index: &[IndexExpr], point: &[i64]) -> Option<usize> {
-    let index: Vec<usize> =
-        index.iter().map(|e| usize::try_from(e.eval(point)).ok()).collect::<Option<_>>()?;
-    let inside = shape.iter().zip(&index).all(|(&extent, &i)| i < extent);
-    (inside && shape.len() == index.len()).then(|| position(shape, index))
 }
 
 /// How values that fall on one element combine.

@@ -58,6 +58,13 @@ pub(crate) enum Node {
     Unary(UnaryOp, u32),
     Binary(BinaryOp, u32, u32),
     Select(u32, u32, u32),
+    /// A uniform random number: as of [`ScalarNode::Random`].
+    Random {
+        key: u64,
+        counter: IndexExpr,
+        lo: u32,
+        hi: u32,
+    },
 }
 
 impl Graph {
@@ -198,7 +205,7 @@ impl Graph {
                 Node::Index(_) => DType::I64,
                 Node::Unary(op, x) => op.result().of(types[*x as usize]),
                 Node::Binary(op, x, _) => op.result().of(types[*x as usize]),
-                Node::Select(_, x, _) => types[*x as usize],
+                Node::Select(_, x, _) | Node::Random { lo: x, .. } => types[*x as usize],
             });
         }
         types
@@ -270,6 +277,7 @@ impl Node {
             Self::Unary(_, x) => [Some(x), None, None],
             Self::Binary(_, x, y) => [Some(x), Some(y), None],
             Self::Select(c, x, y) => [Some(c), Some(x), Some(y)],
+            Self::Random { lo, hi, .. } => [Some(lo), Some(hi), None],
             _ => [None; 3],
         };
         children.into_iter().flatten()
@@ -281,6 +289,9 @@ impl Node {
             Self::Unary(op, x) => Self::Unary(*op, f(*x)),
             Self::Binary(op, x, y) => Self::Binary(*op, f(*x), f(*y)),
             Self::Select(c, x, y) => Self::Select(f(*c), f(*x), f(*y)),
+            Self::Random { key, counter, lo, hi } => {
+                Self::Random { key: *key, counter: counter.clone(), lo: f(*lo), hi: f(*hi) }
+            }
             leaf => leaf.clone(),
         }
     }
@@ -289,7 +300,7 @@ impl Node {
     pub(crate) fn indices(&self) -> &[IndexExpr] {
         match self {
             Self::Access(_, index) => index,
-            Self::Index(e) => std::slice::from_ref(e),
+            Self::Index(e) | Self::Random { counter: e, .. } => std::slice::from_ref(e),
             _ => &[],
         }
     }
@@ -301,6 +312,9 @@ impl Node {
                 Self::Access(*array, index.iter().map(f).collect::<Option<_>>()?)
             }
             Self::Index(e) => Self::Index(f(e)?),
+            Self::Random { key, counter, lo, hi } => {
+                Self::Random { key: *key, counter: f(counter)?, lo: *lo, hi: *hi }
+            }
             other => other.clone(),
         })
     }
@@ -351,6 +365,9 @@ fn import(value: &core::ScalarExpr, variables: &[DType]) -> Result<Expr, PlanErr
             ScalarNode::Unary(op, x) => Node::Unary(*op, x.0),
             ScalarNode::Binary(op, x, y) => Node::Binary(*op, x.0, y.0),
             ScalarNode::Select(c, x, y) => Node::Select(c.0, x.0, y.0),
+            ScalarNode::Random { key, counter, lo, hi } => {
+                Node::Random { key: *key, counter: counter.clone(), lo: lo.0, hi: hi.0 }
+            }
         })
     };
     Ok(Expr { nodes: value.nodes.iter().map(node).collect::<Result<_, _>>()? })

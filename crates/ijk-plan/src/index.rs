@@ -2,7 +2,7 @@
 //!
 //! Every function that could overflow gives `None` instead; a pass then leaves things as they are.
 
-use ijk_ir::core::{Atom, AxisId, IndexExpr};
+use ijk_ir::core::{Access, Atom, AxisId, IndexExpr};
 
 /// `left + right`.
 pub(crate) fn add(left: &IndexExpr, right: &IndexExpr) -> Option<IndexExpr> {
@@ -64,6 +64,15 @@ pub(crate) fn substitute(e: &IndexExpr, map: &[IndexExpr], extents: &[u64]) -> O
             Atom::Axis(axis) => map[axis.0 as usize].clone(),
             Atom::FloorDiv(inner, d) => floor_div(&substitute(inner, map, extents)?, *d, extents)?,
             Atom::Mod(inner, d) => modulo(&substitute(inner, map, extents)?, *d, extents)?,
+            Atom::Product(left, right) => {
+                let left = substitute(left, map, extents)?;
+                left.product(&substitute(right, map, extents)?)?
+            }
+            Atom::Element(access) => {
+                let index = access.index.iter().map(|e| substitute(e, map, extents));
+                let index = index.collect::<Option<_>>()?;
+                IndexExpr::element(Access { index, ..(**access).clone() })
+            }
         };
         accumulate(&mut sum, *coefficient, &replaced)?;
     }
@@ -186,6 +195,12 @@ fn atom_range(atom: &Atom, extents: &[u64]) -> (i128, i128) {
                 (0, d - 1)
             }
         }
+        Atom::Product(left, right) => {
+            let ((a, b), (c, d)) = (range(left, extents), range(right, extents));
+            let corners = [(a, c), (a, d), (b, c), (b, d)].map(|(x, y)| x.saturating_mul(y));
+            (*corners.iter().min().unwrap_or(&0), *corners.iter().max().unwrap_or(&0))
+        }
+        Atom::Element(_) => (i64::MIN.into(), i64::MAX.into()),
     }
 }
 
@@ -195,6 +210,11 @@ pub(crate) fn for_each_axis(e: &IndexExpr, f: &mut impl FnMut(AxisId)) {
         match atom {
             Atom::Axis(axis) => f(*axis),
             Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => for_each_axis(inner, f),
+            Atom::Product(left, right) => {
+                for_each_axis(left, f);
+                for_each_axis(right, f);
+            }
+            Atom::Element(access) => access.index.iter().for_each(|e| for_each_axis(e, f)),
         }
     }
 }
@@ -204,6 +224,8 @@ pub(crate) fn divisions(e: &IndexExpr) -> usize {
     let of = |atom: &Atom| match atom {
         Atom::Axis(_) => 0,
         Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => 1 + divisions(inner),
+        Atom::Product(left, right) => divisions(left) + divisions(right),
+        Atom::Element(access) => access.index.iter().map(divisions).sum(),
     };
     e.terms.iter().map(|(_, atom)| of(atom)).sum()
 }

@@ -41,6 +41,7 @@ impl<'a> Emitter<'a> {
                 Value::Unary(op, x) => self.push(Node::Unary(*op, id(x))),
                 Value::Binary(op, x, y) => self.push(Node::Binary(*op, id(x), id(y))),
                 Value::Select(c, x, y) => self.push(Node::Select(id(c), id(x), id(y))),
+                Value::Random { .. } => todo!("random numbers"),
             };
             nodes.push(emitted);
         }
@@ -116,6 +117,7 @@ impl<'a> Emitter<'a> {
             Atom::Axis(_) => return None,
             Atom::FloorDiv(inner, d) => (BinaryOp::Div, inner, *d),
             Atom::Mod(inner, d) => (BinaryOp::Mod, inner, *d),
+            Atom::Product(..) | Atom::Element(_) => todo!("computed indices"),
         };
         let inner = self.index(inner);
         let divisor = self.integer(d);

@@ -5,6 +5,7 @@
 
 pub mod ast;
 mod diagnostic;
+pub mod et;
 mod function;
 mod lexer;
 mod parser;

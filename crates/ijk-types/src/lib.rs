@@ -6,6 +6,7 @@
 mod dtype;
 mod literal;
 mod ops;
+pub mod random;
 
 pub use dtype::{DType, TypeSet};
 pub use literal::{Literal, LiteralError};

@@ -64,6 +64,9 @@ pub enum ScalarError {
     /// `^` of integers with a negative right operand.
     #[error("an integer to a negative power")]
     NegativePower,
+    /// Random numbers between bounds that have none between them.
+    #[error("RANDOM needs finite bounds, the lower less than the upper")]
+    EmptyRange,
     /// The operator does not accept the operands' type, or operands of different types.
     #[error("the operator does not accept elements of type {0}")]
     Type(DType),

@@ -351,7 +351,7 @@ fn split(system: &System, variable: usize) -> impl Iterator<Item = System> {
 /// A division or remainder of an affine expression.
 fn innermost(e: &IndexExpr) -> Option<(IndexExpr, i64)> {
     e.terms.iter().find_map(|(_, atom)| match atom {
-        Atom::Axis(_) => None,
+        Atom::Axis(_) | Atom::Product(..) | Atom::Element(_) => None,
         Atom::FloorDiv(inner, d) | Atom::Mod(inner, d) => {
             Some(innermost(inner).unwrap_or_else(|| ((**inner).clone(), *d)))
         }
@@ -371,6 +371,7 @@ fn rename(e: &IndexExpr, of: &IndexExpr, d: i64, quotient: AxisId, remainder: Ax
             Atom::Mod(inner, own) => {
                 Atom::Mod(Box::new(rename(inner, of, d, quotient, remainder)), *own)
             }
+            Atom::Product(..) | Atom::Element(_) => atom.clone(),
         };
         (*c, atom)
     });
@@ -388,6 +389,7 @@ fn index(atom: &Atom) -> usize {
             e.for_each_axis(&mut |axis| first = axis.0 as usize);
             first
         }
+        Atom::Product(..) | Atom::Element(_) => 0,
     }
 }
 

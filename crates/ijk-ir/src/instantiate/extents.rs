@@ -381,7 +381,8 @@ fn limit(e: &IndexExpr, bound: Bound, axis: AxisId, extents: &[u64]) -> Option<i
     };
     match (atom, bound) {
         (Atom::Axis(_), Bound::AtMost(limit)) => Some(limit),
-        (Atom::Axis(_), Bound::AtLeast(_)) | (Atom::Mod(..), _) => None,
+        (Atom::Axis(_), Bound::AtLeast(_))
+        | (Atom::Mod(..) | Atom::Product(..) | Atom::Element(_), _) => None,
         (Atom::FloorDiv(inner, d), Bound::AtMost(u)) => {
             let d = i128::from(*d);
             let u = u.saturating_mul(d).saturating_add(d - 1);

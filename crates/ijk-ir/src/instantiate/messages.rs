@@ -126,7 +126,9 @@ fn rejected_by(
             ScalarNode::Index(_) => Some(DType::I64),
             ScalarNode::Unary(op, x) => of(x).map(|t| op.result().of(t)),
             ScalarNode::Binary(op, x, y) => of(x).or(of(y)).map(|t| op.result().of(t)),
-            ScalarNode::Select(_, x, y) => of(x).or(of(y)),
+            ScalarNode::Select(_, x, y) | ScalarNode::Random { lo: x, hi: y, .. } => {
+                of(x).or(of(y))
+            }
         };
         if let Some(what) = rejection(&statement.value.nodes, n, &types, known) {
             return Some((what, statement.span.into()));

@@ -62,6 +62,6 @@ fn reaches(e: &IndexExpr, axis: AxisId) -> bool {
     e.terms.iter().any(|(_, atom)| match atom {
         Atom::Axis(own) => *own == axis,
         Atom::FloorDiv(inner, _) => reaches(inner, axis),
-        Atom::Mod(..) => false,
+        Atom::Mod(..) | Atom::Product(..) | Atom::Element(_) => false,
     })
 }

@@ -51,7 +51,7 @@ impl Requirements {
                 self.same(terms[x.0 as usize], terms[y.0 as usize]);
                 self.binary(*op, terms[x.0 as usize])
             }
-            ScalarNode::Select(_, x, y) => {
+            ScalarNode::Select(_, x, y) | ScalarNode::Random { lo: x, hi: y, .. } => {
                 self.same(terms[x.0 as usize], terms[y.0 as usize]);
                 terms[x.0 as usize]
             }

@@ -73,6 +73,7 @@ impl Writer<'_> {
                 let (c, x, y) = (value(c), value(x), value(y));
                 Code { code: quote!(if #c { #x } else { #y }), fallible: false }
             }
+            ScalarNode::Random { .. } => unreachable!("i has no random numbers"),
         };
         let name = self.fresh();
         body.extend(bind(&name, code));

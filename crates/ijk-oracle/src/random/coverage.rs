@@ -354,6 +354,7 @@ impl Coverage {
                     self.count(format!("operator: Where {}", of(x)));
                     of(x)
                 }
+                ScalarNode::Random { lo, .. } => of(lo),
             };
             types.push(t);
         }

@@ -106,7 +106,9 @@ impl Builder {
                 ScalarNode::Index(_) => DType::I64,
                 ScalarNode::Unary(op, x) => op.result().of(types[x.0 as usize]),
                 ScalarNode::Binary(op, x, _) => op.result().of(types[x.0 as usize]),
-                ScalarNode::Select(_, x, _) => types[x.0 as usize],
+                ScalarNode::Select(_, x, _) | ScalarNode::Random { lo: x, .. } => {
+                    types[x.0 as usize]
+                }
             });
         }
         types[types.len() - 1]
@@ -371,6 +373,7 @@ pub fn run_program(p: &Program, i: &Instance, inputs: &[Vec<Scalar>]) -> Vec<Vec
                     ScalarNode::Index(e) => Scalar::I64(e.eval(point)),
                     ScalarNode::Unary(op, x) => scalar::unary(*op, v(x)).unwrap(),
                     ScalarNode::Binary(op, x, y) => scalar::binary(*op, v(x), v(y)).unwrap(),
+                    ScalarNode::Random { .. } => unreachable!("i has no random numbers"),
                     ScalarNode::Select(c, x, y) => {
                         if v(c) == Scalar::Bool(true) {
                             v(x)
@@ -394,6 +397,8 @@ fn uses(e: &IndexExpr, axis: usize) -> bool {
     e.terms.iter().any(|(_, atom)| match atom {
         Atom::Axis(a) => a.0 as usize == axis,
         Atom::FloorDiv(e, _) | Atom::Mod(e, _) => uses(e, axis),
+        Atom::Product(left, right) => uses(left, axis) || uses(right, axis),
+        Atom::Element(access) => access.index.iter().any(|e| uses(e, axis)),
     })
 }
 

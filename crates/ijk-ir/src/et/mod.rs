@@ -1,0 +1,13 @@
+//! Einsum Tuple: from surface trees to core programs.
+//!
+//! | step | what it does |
+//! |---|---|
+//! | check | names, signatures, which ranks are equal, constraints → [`Checked`] |
+//! | solve | ranks and extents of every eintup that the constraints and the bound arrays allow → [`Solution`] |
+//! | lower | one [`core::Program`](crate::core::Program) and its instance for a solution |
+//!
+//! An eintup of rank r becomes r axes of a statement's domain; extents are numbers by then.
+
+mod checked;
+
+pub use checked::{ArrayInfo, Checked, Origin, ShapeId, Solution, Tuple};

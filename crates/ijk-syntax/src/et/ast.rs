@@ -1,0 +1,310 @@
+//! Surface trees of Einsum Tuple.
+//!
+//! Sums and products are flat and other forms nest no deeper than [`crate::MAX_NESTING`], so
+//! passes may recurse.
+
+use crate::Span;
+pub use crate::ast::{Name, Number};
+
+/// A whole program: its four sections.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// Assignments, in the order in which they run.
+    pub statements: Vec<Statement>,
+    /// The framework call that should give the same outputs.
+    pub call: Option<Call>,
+    /// Names of the arrays that are results; empty where the section is missing.
+    pub outputs: Vec<Name>,
+    /// What ranks and extents must satisfy.
+    pub constraints: Vec<Constraint>,
+}
+
+/// `left = value`, `left += value` …
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// The elements that are assigned.
+    pub left: Access,
+    /// How.
+    pub assign: Assign,
+    /// Where the assigning symbol stands.
+    pub symbol: Span,
+    /// The value at a point.
+    pub value: Value,
+    /// All of it.
+    pub span: Span,
+}
+
+/// How values reach the array on the left.
+///
+/// | spelling | `op` | `accumulate` |
+/// |---|---|---|
+/// | `=`, `+=` | `Add` | no, yes |
+/// | `=*`, `*=` | `Mul` | no, yes |
+/// | `=max`, `max=` … | `Max` … | no, yes |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Assign {
+    /// What joins the values that fall on one element.
+    pub op: AssignOp,
+    /// Whether the array's former elements take part; else they start from the identity.
+    pub accumulate: bool,
+}
+
+/// The operator of an assignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AssignOp {
+    /// Sum.
+    Add,
+    /// Product.
+    Mul,
+    /// Maximum.
+    Max,
+    /// Minimum.
+    Min,
+    /// Logical and.
+    And,
+    /// Logical or.
+    Or,
+}
+
+/// `array[index, …]`: an element of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Access {
+    /// The array. On the right of a statement it may turn out to be an eintup: `pos[coord]`.
+    pub array: Name,
+    /// One index expression for each place of its signature; none for rank 0 (`total[]`).
+    pub indices: Vec<Index>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// An index expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Index {
+    /// An integer.
+    Integer(i64, Span),
+    /// An eintup.
+    Tuple(Name),
+    /// `DIMS(e, …)`: the extents of the index expressions, one after another.
+    Dims(Vec<Index>, Span),
+    /// `RANK(e, …)`: the sum of their ranks.
+    Rank(Vec<Index>, Span),
+    /// `FLAT(e, …)`: their components as the digits of one number.
+    Flat(Vec<Index>, Span),
+    /// `array[…]`: an element, or with a `:` among its indices a tuple of elements.
+    Array(Access),
+    /// `:`, among the indices of a nested array only.
+    Star(Span),
+    /// `a + b - c`, `-a`: terms with whether each is negated; two or more, or one with a sign.
+    Sum(Vec<(bool, Index)>, Span),
+    /// `a * b // c`: applied from left to right.
+    Product(Box<Index>, Vec<(IndexOp, Index)>, Span),
+}
+
+/// Operators of a product of index expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IndexOp {
+    /// `*`.
+    Mul,
+    /// `//`: rounds down.
+    FloorDiv,
+    /// `//^`: rounds up.
+    CeilDiv,
+    /// `%`: the remainder of `//`.
+    Mod,
+}
+
+/// The right side of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number: INT without point and exponent. `INF`, `NAN`, `PI` are such, too.
+    Number(Number, Span),
+    /// `array[…]`, or a component of an eintup: `pos[coord]`.
+    Element(Access),
+    /// The value of an eintup of rank 1.
+    Tuple(Name),
+    /// `DIMS(e, …)[coord]`; without `[coord]` where there is one extent.
+    Dims {
+        /// Whose extents.
+        of: Vec<Index>,
+        /// Which.
+        coord: Option<Box<Index>>,
+        /// All of it.
+        span: Span,
+    },
+    /// `RANK(e, …)`.
+    Rank(Vec<Index>, Span),
+    /// `RANDOM(lo, hi, INT|FLOAT)`.
+    Random {
+        /// Least value.
+        lo: Box<Value>,
+        /// The values are less.
+        hi: Box<Value>,
+        /// Whether FLOAT.
+        float: bool,
+        /// All of it.
+        span: Span,
+    },
+    /// `EXP(x)`, `WHERE(c, x, y)`.
+    Call {
+        /// Which.
+        function: ValueFunction,
+        /// Where its name stands.
+        name: Span,
+        /// The operands.
+        args: Vec<Value>,
+        /// All of it.
+        span: Span,
+    },
+    /// `a + b - c`, `-a`, `+a`: terms with whether each is negated; two or more, or one with a sign.
+    Sum(Vec<(bool, Value)>, Span),
+    /// `a * b / c // d`: applied from left to right.
+    Product(Box<Value>, Vec<(ValueOp, Value)>, Span),
+}
+
+/// Operators of a product of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueOp {
+    /// `*`.
+    Mul,
+    /// `/`: gives FLOAT.
+    Div,
+    /// `//`: rounds down.
+    FloorDiv,
+}
+
+/// Scalar functions of values: those of i by name in capitals (`@tanh` is `TANH`), and
+/// `EXP LOG POW MAX MIN` for its operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ValueFunction(pub crate::Function);
+
+/// A constraint on an eintup's rank or extents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constraint {
+    /// Of what.
+    pub quantity: Quantity,
+    /// Whose.
+    pub tuple: Name,
+    /// The constraint.
+    pub relation: Relation,
+    /// All of it.
+    pub span: Span,
+}
+
+/// What a constraint is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Quantity {
+    /// `RANK(tup)`.
+    Rank,
+    /// `DIMS(tup)`.
+    Dims,
+}
+
+/// The right side of a constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Relation {
+    /// `IN [lo, hi]`: both belong to it.
+    In((i64, Span), (i64, Span)),
+    /// `= expr`.
+    Equals(Bound),
+}
+
+/// The value of a constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bound {
+    /// An integer.
+    Integer(i64, Span),
+    /// `RANK(tup)` or `DIMS(tup)`.
+    Of(Quantity, Name, Span),
+    /// `min(a, b)`.
+    Min(Box<Bound>, Box<Bound>, Span),
+    /// `max(a, b)`.
+    Max(Box<Bound>, Box<Bound>, Span),
+    /// As of [`Index::Sum`].
+    Sum(Vec<(bool, Bound)>, Span),
+    /// As of [`Index::Product`].
+    Product(Box<Bound>, Vec<(IndexOp, Bound)>, Span),
+}
+
+/// A call of a Python function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The dotted path: `tf`, `nn`, `convolution`.
+    pub path: Vec<Name>,
+    /// Positional arguments, then those with a keyword.
+    pub args: Vec<(Option<Name>, CallArg)>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// An argument of a framework call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CallArg {
+    /// An array of the program.
+    Array(Name),
+    /// An integer.
+    Integer(i64, Span),
+    /// `DIMS(e, …)`: a list of integers.
+    Dims(Vec<Index>, Span),
+    /// `RANK(e, …)`: an integer.
+    Rank(Vec<Index>, Span),
+    /// `L(…)`: the text between the parentheses, a Python literal.
+    Literal(String, Span),
+    /// `TENSOR(x)`: an integer tensor of an integer or a (nested) list.
+    Tensor(Box<CallArg>, Span),
+    /// `[a, b]`.
+    List(Vec<CallArg>, Span),
+    /// Another call, whose value is the argument.
+    Call(Box<Call>),
+    /// As of [`Index::Sum`]; of integers, or of lists componentwise (`DIMS(a) - DIMS(b) + 1`).
+    Sum(Vec<(bool, CallArg)>, Span),
+    /// As of [`Index::Product`], likewise.
+    Product(Box<CallArg>, Vec<(IndexOp, CallArg)>, Span),
+}
+
+impl Index {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Tuple(name) => name.span,
+            Self::Array(access) => access.span,
+            Self::Integer(_, span)
+            | Self::Dims(_, span)
+            | Self::Rank(_, span)
+            | Self::Flat(_, span)
+            | Self::Star(span)
+            | Self::Sum(_, span)
+            | Self::Product(_, _, span) => *span,
+        }
+    }
+}
+
+impl Value {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Tuple(name) => name.span,
+            Self::Element(access) => access.span,
+            Self::Number(_, span)
+            | Self::Rank(_, span)
+            | Self::Dims { span, .. }
+            | Self::Random { span, .. }
+            | Self::Call { span, .. }
+            | Self::Sum(_, span)
+            | Self::Product(_, _, span) => *span,
+        }
+    }
+}
+
+impl Bound {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Integer(_, span)
+            | Self::Of(_, _, span)
+            | Self::Min(_, _, span)
+            | Self::Max(_, _, span)
+            | Self::Sum(_, span)
+            | Self::Product(_, _, span) => *span,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Einsum Tuple: surface trees and grammar.
+
+pub mod ast;
