@@ -2,6 +2,7 @@
 
 mod order;
 
+use crate::codes;
 use crate::core::Program;
 use crate::expand::{Component, Expander, Leaf};
 use crate::infer::Infer;
@@ -235,7 +236,7 @@ impl<'a> Compiler<'a> {
         if self.port_visits > MAX_PORT_VISITS {
             if self.port_visits - scheme.weight() <= MAX_PORT_VISITS {
                 let message = "the program is too large: its names have too many inputs in all";
-                self.sink.push(Diagnostic::error(span, message));
+                self.sink.push(codes::NAMES_TOO_LARGE.error(span, message));
             }
             return (Component::Error, None);
         }

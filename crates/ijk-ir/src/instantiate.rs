@@ -6,6 +6,7 @@ mod injective;
 mod messages;
 mod types;
 
+use crate::codes;
 use crate::core::{Instance, Program};
 use crate::text::count;
 use extents::Solver;
@@ -48,7 +49,7 @@ fn check_arguments(program: &Program, arguments: &[(DType, &[u64])]) -> Vec<Diag
     if arguments.len() != takes {
         let takes = count(takes, "argument");
         let message = format!("the program takes {takes}, but {} given", given(arguments.len()));
-        return vec![Diagnostic::error(whole(program), message)];
+        return vec![codes::ARGUMENT_COUNT.error(whole(program), message)];
     }
     let mut errors = Vec::new();
     for (n, ((dtype, shape), id)) in arguments.iter().zip(&program.inputs).enumerate() {

@@ -27,6 +27,8 @@
 //! ```
 
 mod affine;
+pub mod codes;
+#[deny(clippy::disallowed_methods)]
 mod compile;
 pub mod compose;
 pub mod core;
@@ -35,12 +37,15 @@ pub mod display;
 pub mod et;
 mod expand;
 mod infer;
+#[deny(clippy::disallowed_methods)]
 mod instantiate;
 pub mod interval;
+#[deny(clippy::disallowed_methods)]
 mod leaf;
 pub mod limits;
 mod names;
 mod scheme;
+#[deny(clippy::disallowed_methods)]
 mod sig;
 mod signature;
 mod sink;

@@ -1,12 +1,13 @@
 //! Signatures of components while they are checked, and what combinators do to them.
 
+use crate::codes;
 use crate::core::{Program, TypeTerm};
 use crate::infer::{Infer, RankConflict, RankVar, TypeConflict, TypeVar};
 use crate::leaf::{Verb, Why};
 use crate::limits::{MAX_PORTS, MAX_STATEMENTS, MAX_VISITS};
 use crate::sink::Sink;
 use crate::text::{count, quote, slice};
-use ijk_syntax::{Diagnostic, Span};
+use ijk_syntax::{Code, Diagnostic, Span};
 use ijk_types::TypeSet;
 
 /// An input or output.
@@ -178,8 +179,9 @@ impl Combine<'_> {
         if of.inputs.len() < 2 {
             let message = "`~` swaps the first two inputs, but this has only one";
             let hint = "`~` before an expression is the swap; an index expression's own `~` stands before its output";
-            self.sink
-                .push(Diagnostic::error(span, message).with_label("takes 1 input").with_hint(hint));
+            self.sink.push(
+                codes::SWAP_OF_ONE.error(span, message).with_label("takes 1 input").with_hint(hint),
+            );
             return None;
         }
         let mut sig = of.grown(0, 0);
@@ -189,17 +191,21 @@ impl Combine<'_> {
 
     fn bounded(&mut self, sig: Sig, symbol: Span) -> Option<Sig> {
         let ports = sig.inputs.len().max(sig.outputs.len());
-        let message = if ports > MAX_PORTS {
+        let (code, message) = if ports > MAX_PORTS {
             let which = if ports == sig.inputs.len() { "inputs" } else { "outputs" };
-            format!("this has {ports} {which}; at most {MAX_PORTS} are allowed")
+            let message = format!("this has {ports} {which}; at most {MAX_PORTS} are allowed");
+            (codes::TOO_MANY_PORTS, message)
         } else if sig.statements > MAX_STATEMENTS {
-            format!("the program expands to more than {MAX_STATEMENTS} index expressions")
+            let message =
+                format!("the program expands to more than {MAX_STATEMENTS} index expressions");
+            (codes::TOO_MANY_STATEMENTS, message)
         } else if sig.visits > MAX_VISITS {
-            format!("the program expands to more than {MAX_VISITS} components")
+            let message = format!("the program expands to more than {MAX_VISITS} components");
+            (codes::TOO_MANY_COMPONENTS, message)
         } else {
             return Some(sig);
         };
-        self.sink.push(Diagnostic::error(symbol, message));
+        self.sink.push(code.error(symbol, message));
         None
     }
 
@@ -224,7 +230,8 @@ impl Combine<'_> {
             quote(self.source, to, "the other")
         );
         let labels = (format!("rank {left}"), format!("rank {right}"));
-        let diagnostic = place(message, site, (at, labels.0), (to, labels.1));
+        let diagnostic =
+            place((codes::RANKS_DIFFER, message), site, (at, labels.0), (to, labels.1));
         let diagnostic = if turned { self.hint_reverse(diagnostic, site) } else { diagnostic };
         self.sink.push(diagnostic);
     }
@@ -235,7 +242,8 @@ impl Combine<'_> {
         let (l, r) = (left.describe(self.source), right.describe(self.source));
         let message = format!("no element type fits: {l}, but {r} ({what})");
         let labels = (format!("{}", left.set), format!("{}", right.set));
-        self.sink.push(place(message, site, (left.span, labels.0), (right.span, labels.1)));
+        let error = (codes::NO_TYPE, message);
+        self.sink.push(place(error, site, (left.span, labels.0), (right.span, labels.1)));
     }
 
     #[cold]
@@ -247,7 +255,8 @@ impl Combine<'_> {
             count(gives, "output"),
             count(takes, "input")
         );
-        let diagnostic = Diagnostic::error(site.symbol, message)
+        let diagnostic = codes::CHAIN_ARITY
+            .error(site.symbol, message)
             .with_related(site.left, format!("gives {gives}"))
             .with_related(site.right, format!("takes {takes}"));
         let turned = written_chain && fits(self.infer, right, left);
@@ -295,11 +304,15 @@ fn fits(infer: &mut Infer, left: &Sig, right: &Sig) -> bool {
     left.outputs.len() <= right.inputs.len() && ranks.all(|same| same)
 }
 
+/// What an error is of, and its words.
+type Error = (Code, String);
+
 /// A conflict at the right operand, with the left one and the definitions beside it.
-fn place(message: String, site: Site, left: (Span, String), right: (Span, String)) -> Diagnostic {
+fn place(error: Error, site: Site, left: (Span, String), right: (Span, String)) -> Diagnostic {
     let within = |inner: Span, outer: Span| outer.start <= inner.start && inner.end <= outer.end;
     let at = if within(right.0, site.right) { right.0 } else { site.right };
-    let mut diagnostic = Diagnostic::error(at, message).with_label(right.1.clone());
+    let (code, message) = error;
+    let mut diagnostic = code.error(at, message).with_label(right.1.clone());
     let from = if within(left.0, site.left) { left.0 } else { site.left };
     diagnostic = diagnostic.with_related(from, left.1.clone());
     for (used, (definition, label)) in [(from, left), (at, right)] {

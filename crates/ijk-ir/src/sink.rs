@@ -1,5 +1,6 @@
 //! Where checks put what they find.
 
+use crate::codes;
 use crate::limits::MAX_DIAGNOSTICS;
 use ijk_syntax::{Diagnostic, Severity};
 
@@ -24,6 +25,7 @@ impl Sink {
         } else if *count == MAX_DIAGNOSTICS + 1 {
             let message = format!("only the first {MAX_DIAGNOSTICS} {what} are shown");
             self.diagnostics.push(Diagnostic {
+                code: Some(codes::MORE),
                 hints: Vec::new(),
                 related: Vec::new(),
                 message,

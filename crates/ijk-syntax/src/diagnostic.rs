@@ -1,6 +1,6 @@
 //! What the user is told about a program: a message, where, and how to fix it.
 
-use crate::Span;
+use crate::{Code, Span};
 
 /// Whether a program with the diagnostic is wrong or only suspicious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,6 +23,8 @@ pub struct Hint {
 /// An error or a warning about a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// What it complains of; none where the language has no table of codes.
+    pub code: Option<Code>,
     /// Error or warning.
     pub severity: Severity,
     /// One sentence without a full stop, naming the letters, arguments, axes and numbers concerned.
@@ -41,6 +43,7 @@ impl Diagnostic {
     /// An error at `span`.
     pub fn error(span: Span, message: impl Into<String>) -> Self {
         Self {
+            code: None,
             severity: Severity::Error,
             message: message.into(),
             span,

@@ -4,16 +4,20 @@
 //! the macro's token trees.
 
 pub mod ast;
+mod code;
+pub mod codes;
 mod diagnostic;
 pub mod et;
 mod function;
 mod lexer;
+#[deny(clippy::disallowed_methods)]
 mod parser;
 mod printer;
 mod render;
 mod span;
 mod token;
 
+pub use code::Code;
 pub use diagnostic::{Diagnostic, Hint, Severity};
 pub use function::Function;
 pub use lexer::lex;

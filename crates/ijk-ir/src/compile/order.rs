@@ -1,5 +1,6 @@
 //! Names: what they stand for, in which order bindings are checked, cycles, unused bindings.
 
+use crate::codes;
 use crate::sink::Sink;
 use ijk_syntax::ast::{NodeId, NodeKind, Program};
 use ijk_syntax::{Diagnostic, Span};
@@ -70,7 +71,8 @@ impl<'a> Items<'a> {
 
     #[cold]
     fn unknown(&self, name: &str, span: Span, suggestions: &mut usize) -> Diagnostic {
-        let diagnostic = Diagnostic::error(span, format!("unknown name `{name}`"))
+        let diagnostic = codes::UNKNOWN_NAME
+            .error(span, format!("unknown name `{name}`"))
             .with_label("nothing is bound to this name");
         if *suggestions == 0 || self.by_name.len() > MAX_CANDIDATES {
             return diagnostic;
@@ -96,7 +98,7 @@ impl<'a> Items<'a> {
         for (item, used) in program.items.iter().zip(used) {
             if let (Some(name), false) = (&item.name, used) {
                 let message = format!("`{}` is never used", name.text);
-                sink.push(Diagnostic::warning(name.span, message));
+                sink.push(codes::UNUSED.warning(name.span, message));
             }
         }
     }
@@ -190,7 +192,7 @@ fn cycle_error(program: &Program, cycle: &[(usize, usize)], span: Span) -> Diagn
     names.push(name(&cycle[0]));
     let first = names[0];
     let message = format!("`{first}` is defined by itself: {}", names.join(" → "));
-    let mut diagnostic = Diagnostic::error(span, message).with_label("closes the cycle");
+    let mut diagnostic = codes::CYCLE.error(span, message).with_label("closes the cycle");
     for (item, _) in cycle.iter().take(MAX_CYCLE) {
         if let Some(name) = &program.items[*item].name {
             diagnostic = diagnostic.with_related(name.span, "on the cycle");

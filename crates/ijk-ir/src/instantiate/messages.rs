@@ -1,6 +1,7 @@
 //! What is said of arguments that do not fit.
 
 use super::extents::{NamedExtent, Origin};
+use crate::codes;
 use crate::core::{Access, ArrayId, Pin, Program, ScalarId, ScalarNode, Statement, TypeTerm};
 use crate::display::{binary_name, index_text, literal_text, monoid_name, unary_name};
 use crate::interval::Interval;
@@ -39,14 +40,14 @@ pub fn rank(program: &Program, n: usize, rank: u32, shape: &[u64]) -> Diagnostic
         shape_text(shape),
         quote(&program.source, span, "the program")
     );
-    Diagnostic::error(span, message).with_label(format!("rank {rank}"))
+    codes::ARGUMENT_RANK.error(span, message).with_label(format!("rank {rank}"))
 }
 
 #[cold]
 pub fn too_large(program: &Program, id: ArrayId, shape: &[u64]) -> Diagnostic {
     let what = array_text(program, id);
     let message = format!("{what} of shape {} is too large for memory", shape_text(shape));
-    Diagnostic::error(program.arrays[id.0 as usize].span.into(), message)
+    codes::ARRAY_TOO_LARGE.error(program.arrays[id.0 as usize].span.into(), message)
 }
 
 #[cold]
@@ -55,14 +56,14 @@ pub fn domain_too_large(statement: &Statement, extents: &[u64]) -> Diagnostic {
         .map(|(axis, n)| format!("`{}` {n}", axis.name))
         .collect();
     let message = format!("the domain ({}) has too many points", extents.join(", "));
-    Diagnostic::error(statement.span.into(), message)
+    codes::DOMAIN_TOO_LARGE.error(statement.span.into(), message)
 }
 
 #[cold]
 pub fn wrong_type(program: &Program, n: usize, given: DType, wanted: DType) -> Diagnostic {
     let span = input_span(program, n);
     let message = format!("argument {} is {given}, but must be {wanted}", n + 1);
-    let diagnostic = Diagnostic::error(span, message).with_label(format!("{wanted}"));
+    let diagnostic = codes::ARGUMENT_TYPE.error(span, message).with_label(format!("{wanted}"));
     match (given, wanted) {
         (DType::C64 | DType::C128, _) => diagnostic,
         (_, t) if !t.is_complex() => diagnostic.with_hint(format!("cast it with `@{wanted}`")),
@@ -79,7 +80,8 @@ pub fn types_differ(program: &Program, a: (usize, DType), b: (usize, DType)) -> 
         b.0 + 1,
         b.1
     );
-    let diagnostic = Diagnostic::error(input_span(program, b.0), message)
+    let diagnostic = codes::TYPES_DIFFER
+        .error(input_span(program, b.0), message)
         .with_label(format!("{}", b.1))
         .with_related(input_span(program, a.0), format!("{}", a.1));
     match a.1.is_complex() || b.1.is_complex() {
@@ -95,11 +97,13 @@ pub fn type_not_accepted(program: &Program, n: usize, t: DType, variable: u32) -
     match culprit {
         Some((what, span)) => {
             let message = format!("argument {} is {t}, but {what}", n + 1);
-            Diagnostic::error(span, message).with_related(input_span(program, n), format!("{t}"))
+            codes::TYPE_REJECTED
+                .error(span, message)
+                .with_related(input_span(program, n), format!("{t}"))
         }
         None => {
             let message = format!("argument {} is {t}, but must be one of {set}", n + 1);
-            Diagnostic::error(input_span(program, n), message)
+            codes::TYPE_OUTSIDE.error(input_span(program, n), message)
         }
     }
 }
@@ -197,7 +201,8 @@ impl Conflict<'_> {
             second.0,
             place(program, second.1)
         );
-        let mut diagnostic = Diagnostic::error(span(second.1), message)
+        let mut diagnostic = codes::LETTER_CONFLICT
+            .error(span(second.1), message)
             .with_label(format!("{}", second.0))
             .with_related(span(first.1), format!("{}", first.0));
         for origin in [first.1, second.1] {
@@ -233,14 +238,15 @@ fn span(origin: Origin) -> Span {
 pub fn undetermined(statement: &Statement, axis: usize) -> Diagnostic {
     let name = &statement.domain[axis].name;
     let message = format!("the extent of letter `{name}` is not determined");
-    Diagnostic::error(statement.span.into(), message)
+    codes::UNDETERMINED
+        .error(statement.span.into(), message)
         .with_hint(format!("give its extent in braces: `{name}{{n}}`"))
 }
 
 #[cold]
 pub fn unsolved(statement: &Statement) -> Diagnostic {
     let message = "the extents of this expression's letters are not determined";
-    Diagnostic::error(statement.span.into(), message)
+    codes::UNSOLVED.error(statement.span.into(), message)
 }
 
 #[cold]
@@ -257,7 +263,8 @@ pub fn unsolved_name(program: &Program, name: u32) -> Diagnostic {
 #[cold]
 pub fn undetermined_name(program: &Program, name: u32, span: Span) -> Diagnostic {
     let text = &program.extent_names[name as usize];
-    Diagnostic::error(span, format!("nothing determines the extent `{text}`"))
+    codes::UNDETERMINED_NAME
+        .error(span, format!("nothing determines the extent `{text}`"))
         .with_hint("a name in braces takes its extent from a letter that also indexes an argument")
 }
 
@@ -277,7 +284,7 @@ pub fn out_of_bounds(
         range.greatest,
         array_text(program, access.array)
     );
-    Diagnostic::error(access.span.into(), message).with_label("out of bounds")
+    codes::OUT_OF_BOUNDS.error(access.span.into(), message).with_label("out of bounds")
 }
 
 #[cold]
@@ -287,7 +294,7 @@ pub fn negative_output(statement: &Statement, axis: usize, range: Interval) -> D
         "output index `{index}` on axis {axis} reaches {}: it must not be negative",
         range.least
     );
-    Diagnostic::error(statement.span.into(), message)
+    codes::NEGATIVE_OUTPUT.error(statement.span.into(), message)
 }
 
 #[cold]
@@ -295,7 +302,7 @@ pub fn huge_output(statement: &Statement, axis: usize, range: Interval) -> Diagn
     let index = index_text(&statement.out_index[axis], &statement.domain);
     let message =
         format!("output index `{index}` on axis {axis} reaches {}: too large", range.greatest);
-    Diagnostic::error(statement.span.into(), message)
+    codes::HUGE_OUTPUT.error(statement.span.into(), message)
 }
 
 #[cold]
@@ -306,7 +313,7 @@ pub fn empty_position(statement: &Statement, axis: usize) -> Diagnostic {
         _ => "greatest",
     };
     let message = format!("letter `{name}` has extent 0: no position is that of the {which} value");
-    Diagnostic::error(statement.span.into(), message)
+    codes::EMPTY_POSITION.error(statement.span.into(), message)
 }
 
 #[cold]
@@ -320,13 +327,13 @@ pub fn stores_meet(program: &Program, statement: &Statement, a: &[i64], b: &[i64
         numbers(b),
         at.join(", ")
     );
-    offer_fold(program, statement, Diagnostic::error(statement.span.into(), message))
+    offer_fold(program, statement, codes::STORES_MEET.error(statement.span.into(), message))
 }
 
 #[cold]
 pub fn stores_untold(program: &Program, statement: &Statement) -> Diagnostic {
     let message = "it cannot be told whether points fall on distinct output elements";
-    offer_fold(program, statement, Diagnostic::error(statement.span.into(), message))
+    offer_fold(program, statement, codes::STORES_UNTOLD.error(statement.span.into(), message))
 }
 
 fn offer_fold(program: &Program, statement: &Statement, diagnostic: Diagnostic) -> Diagnostic {

@@ -1,12 +1,13 @@
 //! Index arithmetic in brackets → quasi-affine expressions.
 
 use super::letters::Letters;
+use crate::codes;
 use crate::core::IndexExpr;
 use crate::limits::MAX_TERMS;
 use crate::sink::Sink;
 use crate::text::quote;
 use ijk_syntax::ast::{Arith, ArithOp};
-use ijk_syntax::{Diagnostic, Span};
+use ijk_syntax::{Code, Span};
 
 /// Turns the arithmetic of one bracket into an index expression.
 pub struct Lowering<'a, 'b> {
@@ -23,7 +24,7 @@ impl Lowering<'_, '_> {
     pub fn bracket(&mut self, arith: &Arith, span: Span) -> Option<IndexExpr> {
         let e = self.arith(arith, span)?;
         if e.terms.len() > MAX_TERMS {
-            return self.fail(span, format!("more than {MAX_TERMS} terms in one bracket"));
+            return self.too_many(span);
         }
         Some(e)
     }
@@ -42,7 +43,7 @@ impl Lowering<'_, '_> {
 
     fn sum(&mut self, terms: &[(bool, Arith)], span: Span, bracket: Span) -> Option<IndexExpr> {
         if terms.len() > MAX_TERMS {
-            return self.fail(span, format!("more than {MAX_TERMS} terms in one bracket"));
+            return self.too_many(span);
         }
         let mut sum = IndexExpr::default();
         for (negated, term) in terms {
@@ -55,7 +56,7 @@ impl Lowering<'_, '_> {
             sum.constant = constant;
             sum.terms.extend(value.terms);
             if sum.terms.len() > 2 * MAX_TERMS {
-                return self.fail(span, format!("more than {MAX_TERMS} terms in one bracket"));
+                return self.too_many(span);
             }
         }
         match sum.normalised() {
@@ -104,7 +105,8 @@ impl Lowering<'_, '_> {
                 let message = format!("a product of letters is not affine in {quoted}");
                 let hint = "an index may be a sum of letters with constant factors";
                 self.sink.push(
-                    Diagnostic::error(span, message)
+                    codes::PRODUCT_OF_LETTERS
+                        .error(span, message)
                         .with_label("letters on both sides")
                         .with_hint(hint),
                 );
@@ -123,21 +125,28 @@ impl Lowering<'_, '_> {
             Some(divisor) if divisor > 0 => Some(divisor),
             Some(divisor) => {
                 let message = format!("{what} by {divisor}: the right operand must be positive");
-                self.fail(span, message)
+                self.fail(codes::DIVISOR, span, message)
             }
             None => {
                 let quoted = quote(self.source, bracket, "the brackets");
-                self.fail(span, format!("{what} by a letter is not affine in {quoted}"))
+                let message = format!("{what} by a letter is not affine in {quoted}");
+                self.fail(codes::DIVISION_BY_LETTER, span, message)
             }
         }
     }
 
     fn overflow<T>(&mut self, span: Span) -> Option<T> {
-        self.fail(span, "a number in this index does not fit in 64 bits".into())
+        let message = "a number in this index does not fit in 64 bits";
+        self.fail(codes::INDEX_OVERFLOW, span, message.into())
     }
 
-    fn fail<T>(&mut self, span: Span, message: String) -> Option<T> {
-        self.sink.push(Diagnostic::error(span, message));
+    fn too_many<T>(&mut self, span: Span) -> Option<T> {
+        let message = format!("more than {MAX_TERMS} terms in one bracket");
+        self.fail(codes::TOO_MANY_TERMS, span, message)
+    }
+
+    fn fail<T>(&mut self, code: Code, span: Span, message: String) -> Option<T> {
+        self.sink.push(code.error(span, message));
         None
     }
 }

@@ -1,8 +1,9 @@
 //! The element types of one index expression.
 
+use crate::codes;
 use crate::sink::Sink;
 use crate::text::{quote, slice};
-use ijk_syntax::{Diagnostic, Span};
+use ijk_syntax::Span;
 use ijk_types::{DType, ResultType, TypeSet};
 
 /// Why a type is in a set: what narrowed it.
@@ -128,7 +129,8 @@ impl<'a> Elements<'a> {
             earlier.describe(self.source).replace(slice(self.source, earlier.span), "this");
         let related = related.replace('`', "");
         sink.push(
-            Diagnostic::error(why.span, message)
+            codes::NO_TYPE
+                .error(why.span, message)
                 .with_label(label)
                 .with_related(earlier.span, related),
         );

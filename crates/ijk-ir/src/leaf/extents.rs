@@ -2,9 +2,9 @@
 
 use super::Lowered;
 use super::letters::Letters;
+use crate::codes;
 use crate::core::{Atom, AxisId, IndexExpr};
 use crate::sink::Sink;
-use ijk_syntax::Diagnostic;
 
 /// Reports letters that occur only inside brackets of operands and are not determined there.
 pub fn check(operands: &[Lowered], letters: &Letters, sink: &mut Sink) {
@@ -21,7 +21,8 @@ pub fn check(operands: &[Lowered], letters: &Letters, sink: &mut Sink) {
             let message = format!("the extent of letter `{name}` is not determined");
             let text = format!("{name}{{n}}");
             sink.push(
-                Diagnostic::error(uses.first, message)
+                codes::BRACKETS_ONLY
+                    .error(uses.first, message)
                     .with_label("occurs in brackets only")
                     .with_fix(format!("give its extent in braces: `{text}`"), uses.first, text),
             );

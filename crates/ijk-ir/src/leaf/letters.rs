@@ -1,10 +1,11 @@
 //! The letters of one index expression: the axes of its domain.
 
+use crate::codes;
 use crate::core::{ArrayId, Axis, AxisId, Dim, Pin};
 use crate::limits::MAX_LETTERS;
 use crate::sink::Sink;
+use ijk_syntax::Span;
 use ijk_syntax::ast::{Extent, Letter};
-use ijk_syntax::{Diagnostic, Span};
 use std::collections::HashMap;
 
 /// The names in braces of a whole program.
@@ -106,7 +107,7 @@ impl<'a> Letters<'a> {
         if self.ids.len() == MAX_LETTERS {
             if !std::mem::replace(&mut self.too_many, true) {
                 let message = format!("more than {MAX_LETTERS} letters in one index expression");
-                sink.push(Diagnostic::error(letter.span, message));
+                sink.push(codes::TOO_MANY_LETTERS.error(letter.span, message));
             }
             return 0;
         }
@@ -123,7 +124,10 @@ impl<'a> Letters<'a> {
             Extent::Name(name) => Pin::Name(self.names.id(&name.text), name.span.into()),
             Extent::Number(n, span) => {
                 if i64::try_from(*n).is_err() {
-                    sink.push(Diagnostic::error(*span, format!("an extent of {n} is too large")));
+                    sink.push(
+                        codes::EXTENT_TOO_LARGE
+                            .error(*span, format!("an extent of {n} is too large")),
+                    );
                 }
                 let other = pins.iter().find_map(|pin| match pin {
                     Pin::Number(m, place) if m != n => Some((*m, *place)),
@@ -133,7 +137,9 @@ impl<'a> Letters<'a> {
                     let name = &self.axes[id].name;
                     let message = format!("letter `{name}` is {m} and {n} at once");
                     let first = format!("{m} here");
-                    sink.push(Diagnostic::error(*span, message).with_related(place.into(), first));
+                    sink.push(
+                        codes::TWO_EXTENTS.error(*span, message).with_related(place.into(), first),
+                    );
                     return;
                 }
                 Pin::Number(*n, (*span).into())

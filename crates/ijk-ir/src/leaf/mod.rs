@@ -12,6 +12,7 @@ pub use elements::{Verb, Why};
 pub use functions::literal_types;
 pub use letters::ExtentNames;
 
+use crate::codes;
 use crate::core::{
     Access, Array, ArrayId, AxisId, IndexExpr, Program, ScalarExpr, Statement, TypeTerm,
 };
@@ -20,7 +21,7 @@ use crate::sink::Sink;
 use arith::Lowering;
 use elements::{Elements, ValueType};
 use ijk_syntax::ast::{self, Body, Compound, Operand, Position};
-use ijk_syntax::{Diagnostic, Function, Span};
+use ijk_syntax::{Function, Span};
 use ijk_types::{DType, Literal, TypeSet};
 use letters::{Letters, Place};
 
@@ -183,7 +184,7 @@ fn check_inner(function: Function, given: usize, span: Span, sink: &mut Sink) ->
     }
     let name = function.spelling();
     let message = format!("`{name}` reduces, so it stands before the whole expression");
-    sink.push(Diagnostic::error(span, message));
+    sink.push(codes::REDUCER_INSIDE.error(span, message));
     false
 }
 
@@ -232,7 +233,7 @@ fn lower_compound(
     if compound.positions.len() > MAX_RANK {
         let rank = compound.positions.len();
         let message = format!("an index of {rank} positions: arrays have at most {MAX_RANK} axes");
-        sink.push(Diagnostic::error(compound.span, message));
+        sink.push(codes::RANK_TOO_LARGE.error(compound.span, message));
     }
     let position = |(n, position): (usize, &Position)| match position {
         Position::Letter(letter) => {

@@ -5,11 +5,12 @@ use super::elements::{Elements, ValueType};
 use super::functions::{binary, reducer};
 use super::letters::{Letters, Use};
 use super::{POSITION, Shape};
+use crate::codes;
 use crate::core::{AxisId, IndexExpr, Init};
 use crate::sink::Sink;
 use crate::text::slice;
+use ijk_syntax::Span;
 use ijk_syntax::ast::{self, Operand, Position};
-use ijk_syntax::{Diagnostic, Span};
 use ijk_types::{Reducer, ResultType, TypeSet};
 
 /// What a reduction, or a map, starts from.
@@ -76,7 +77,7 @@ fn check_arg(
     let name = shape.outer.map_or("", |(function, _)| function.spelling());
     if folds(expr) {
         let message = format!("the output of `{name}` must tell its points apart: plain letters");
-        sink.push(Diagnostic::error(expr.output.span, message));
+        sink.push(codes::ARG_FOLDS.error(expr.output.span, message));
         return false;
     }
     if dropped.len() == 1 {
@@ -88,7 +89,7 @@ fn check_arg(
     };
     let message =
         format!("`{name}` gives positions along exactly one dropped letter; {what} dropped");
-    sink.push(Diagnostic::error(span, message));
+    sink.push(codes::ARG_DROPPED.error(span, message));
     false
 }
 
@@ -106,7 +107,7 @@ pub fn check_kept(
         let mentioned = || out_index.iter().any(|e| e.mentions(AxisId(n as u32)));
         if uses.in_output && !mentioned() {
             let message = format!("letter `{}` cancels out of the output's index", axis.name);
-            sink.push(Diagnostic::error(uses.first, message));
+            sink.push(codes::CANCELLED.error(uses.first, message));
         }
     }
 }
@@ -140,7 +141,7 @@ fn report_dropped(
         (None, _) => format!("nothing says how to fold {them}"),
     };
     let message = format!("{} {is} dropped from the output, but {why}", list(dropped));
-    let mut diagnostic = Diagnostic::error(dropped[0].1.first, message).with_label("dropped");
+    let mut diagnostic = codes::DROPPED.error(dropped[0].1.first, message).with_label("dropped");
     for (name, uses) in &dropped[1..] {
         diagnostic = diagnostic.with_related(uses.first, format!("`{name}` too"));
     }

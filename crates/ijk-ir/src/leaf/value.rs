@@ -3,11 +3,12 @@
 use super::elements::{Elements, ValueType, Verb, Why};
 use super::functions::{UnaryForm, binary, literal_types, unary};
 use super::{Lowered, POSITION, Shape};
+use crate::codes;
 use crate::core::{Array, IndexExpr, ScalarExpr, ScalarId, ScalarNode, TypeTerm};
 use crate::sink::Sink;
 use crate::text::quote;
 use ijk_syntax::ast::{Operand, Position};
-use ijk_syntax::{Diagnostic, Function, Span};
+use ijk_syntax::{Function, Span};
 use ijk_types::{BinaryOp, DType, Literal, ResultType, TypeSet};
 
 /// Writes the nodes of a value.
@@ -47,7 +48,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         };
         if let (Some(_), Some((Function::Index, span))) = (shape.inner, shape.outer) {
             let message = "`@index` takes a letter, not the value of a function";
-            self.sink.push(Diagnostic::error(span, message));
+            self.sink.push(codes::INDEX_OF_VALUE.error(span, message));
         }
         match shape.outer {
             Some((function, span)) if !reduces => self.unary(function, span, id, value).1,
@@ -123,7 +124,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         if numbers && let Lowered::Number(_, at) = self.operands[1] {
             let message = "the element type is open: both values of `@where` are numbers";
             let hint = "one of them must be an index; or cast the condition, such as `@f32 i~i`";
-            self.sink.push(Diagnostic::error(at, message).with_hint(hint));
+            self.sink.push(codes::OPEN_TYPE.error(at, message).with_hint(hint));
         }
         (self.push(ScalarNode::Select(condition, yes, no)), ValueType::Operand)
     }
@@ -166,7 +167,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             let at = super::first_operand_span(operands);
             let quoted = quote(source, at, "this");
             let message = format!("`@index` takes an operand of exactly one letter, not {quoted}");
-            self.sink.push(Diagnostic::error(at, message));
+            self.sink.push(codes::INDEX_OPERAND.error(at, message));
         }
         let e = axis.map_or(IndexExpr::default(), IndexExpr::axis);
         (self.push(ScalarNode::Index(e)), value)

@@ -2,14 +2,14 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{Arith, ArithOp, Letter, Position};
-use crate::{Diagnostic, Span, TokenKind};
+use crate::{Diagnostic, Span, TokenKind, codes};
 
 impl Parser<'_> {
     /// `[sum]`.
     pub(super) fn bracket(&mut self) -> Parsed<Position> {
         let open = self.next().span;
         if let Some(close) = self.eat(']') {
-            let error = Diagnostic::error(open.to(close.span), "empty brackets");
+            let error = codes::EMPTY_BRACKETS.error(open.to(close.span), "empty brackets");
             return self.fail(error.with_hint("an index of rank 0 is written `.`"));
         }
         self.deepen(open)?;
@@ -34,13 +34,15 @@ impl Parser<'_> {
         match token.kind {
             TokenKind::End | TokenKind::Punct(';') => {
                 let bracket = self.text(open);
-                Diagnostic::error(open, format!("`{bracket}` is never closed"))
+                codes::NOT_CLOSED.error(open, format!("`{bracket}` is never closed"))
             }
             _ => {
                 let close = if self.text(open) == "[" { ']' } else { ')' };
                 let found = self.describe(token);
                 let message = format!("expected an operator or `{close}`, found {found}");
-                Diagnostic::error(token.span, message).with_related(open, "opened here")
+                codes::EXPECTED_OPERATOR
+                    .error(token.span, message)
+                    .with_related(open, "opened here")
             }
         }
     }
@@ -139,7 +141,8 @@ impl Parser<'_> {
         let name = chars.next().filter(|c| c.is_alphabetic() && chars.next().is_none());
         if name.is_none() {
             let shown = super::report::shorten(text);
-            let error = Diagnostic::error(token.span, format!("`{shown}` is not one letter"));
+            let error =
+                codes::NOT_ONE_LETTER.error(token.span, format!("`{shown}` is not one letter"));
             self.error(error.with_hint("letters in brackets are joined by operators: `[i+k]`"));
         }
         let mut span = token.span;
@@ -154,7 +157,7 @@ impl Parser<'_> {
     fn no_primary(&self) -> Diagnostic {
         let token = self.peek(0);
         let message = format!("expected an integer or a letter, found {}", self.describe(token));
-        let error = Diagnostic::error(token.span, message);
+        let error = codes::NO_TERM.error(token.span, message);
         match token.kind {
             TokenKind::Punct('+' | '-') => {
                 error.with_hint("a sign inside a sum or product stands in parentheses: `[i*(-2)]`")

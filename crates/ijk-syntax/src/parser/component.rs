@@ -4,7 +4,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{Combinator, Name, NodeId, NodeKind};
-use crate::{Diagnostic, Span, Token, TokenKind};
+use crate::{Diagnostic, Span, Token, TokenKind, codes};
 
 /// What waits for its operand to end.
 enum Pending {
@@ -52,7 +52,9 @@ impl Parser<'_> {
                 self.deepen(span)?;
                 pending.push(Pending::Group(span));
                 if let Some(close) = self.eat(')') {
-                    return self.fail(Diagnostic::error(span.to(close.span), "empty parentheses"));
+                    return self.fail(
+                        codes::EMPTY_PARENTHESES.error(span.to(close.span), "empty parentheses"),
+                    );
                 }
             } else {
                 return Ok(());
@@ -115,12 +117,13 @@ impl Parser<'_> {
 
     /// Warns that the current token, the first of its line, goes on with the line before.
     pub(super) fn warn_break(&mut self, label: &str) {
-        let warning = Diagnostic::warning(
-            self.peek(0).span,
-            "an item goes on across a line break where another could start",
-        )
-        .with_label(label)
-        .with_fix("if an item ends here, end it with `;`", self.behind(), ";");
+        let warning = codes::GOES_ON
+            .warning(
+                self.peek(0).span,
+                "an item goes on across a line break where another could start",
+            )
+            .with_label(label)
+            .with_fix("if an item ends here, end it with `;`", self.behind(), ";");
         self.error(warning);
     }
 
@@ -133,10 +136,12 @@ impl Parser<'_> {
         let Some(open) = open else { return Ok(()) };
         let token = self.peek(0);
         if matches!(token.kind, TokenKind::End | TokenKind::Punct(';')) || self.is_binding(0) {
-            return self.fail(Diagnostic::error(open, "`(` is never closed"));
+            return self.fail(codes::NOT_CLOSED.error(open, "`(` is never closed"));
         }
         let message = format!("expected a combinator or `)`, found {}", self.describe(token));
-        self.fail(Diagnostic::error(token.span, message).with_related(open, "opened here"))
+        self.fail(
+            codes::EXPECTED_COMBINATOR.error(token.span, message).with_related(open, "opened here"),
+        )
     }
 
     /// A name, `I` or an index expression.
@@ -188,7 +193,7 @@ impl Parser<'_> {
             _ => String::new(),
         };
         let message = format!("expected an expression{behind}, found {found}");
-        let error = Diagnostic::error(token.span, message);
+        let error = codes::NO_COMPONENT.error(token.span, message);
         match token.kind {
             TokenKind::Punct('{') => error.with_hint("braces follow a letter: `i{10}`"),
             TokenKind::Unknown => error,

@@ -3,7 +3,7 @@
 use super::report::shorten;
 use super::{Parsed, Parser};
 use crate::ast::{Compound, Extent, Letter, Position};
-use crate::{Diagnostic, Span, Token, TokenKind};
+use crate::{Span, Token, TokenKind, codes};
 
 impl Parser<'_> {
     /// A compound index. After an output's, an identifier that does not touch starts an item.
@@ -33,7 +33,7 @@ impl Parser<'_> {
         let part = matches!(token.kind, TokenKind::Ident | TokenKind::Punct('[' | '{'));
         if part && token.touches_previous {
             let message = "`.` is an index of rank 0 here, and nothing belongs to it";
-            let error = Diagnostic::error(self.behind_token(), message);
+            let error = codes::RANK_ZERO_PART.error(self.behind_token(), message);
             self.error(error.with_hint("to chain, write the output's index first: `+i~. . f`"));
         }
     }
@@ -45,7 +45,7 @@ impl Parser<'_> {
     /// `I` is no index.
     fn check_reserved(&mut self, span: Span) {
         if self.text(span) == "I" && !self.peek(1).touches_part() {
-            let error = Diagnostic::error(span, "`I` is the identity, not an index");
+            let error = codes::IDENTITY_AS_INDEX.error(span, "`I` is the identity, not an index");
             self.error(error.with_hint("choose another letter"));
         }
     }
@@ -62,7 +62,7 @@ impl Parser<'_> {
             return false;
         }
         if token.kind == TokenKind::Punct('{') {
-            let error = Diagnostic::error(token.span, "braces follow a letter");
+            let error = codes::STRAY_BRACES.error(token.span, "braces follow a letter");
             self.error(error.with_hint("`i{10}` gives the letter `i` the extent 10"));
             self.skip_braces();
             return self.goes_on(output);
@@ -75,7 +75,7 @@ impl Parser<'_> {
         if !token.touches_previous {
             let message = "the parts of a compound index touch";
             let gap = Span::new(self.behind().start, token.span.start);
-            let error = Diagnostic::error(token.span, message);
+            let error = codes::PARTS_APART.error(token.span, message);
             self.error(error.with_fix("remove the space", gap, ""));
         }
     }
@@ -108,7 +108,7 @@ impl Parser<'_> {
         };
         let start = span.start + offset as u32;
         let at = Span::new(start, start + c.len_utf8() as u32);
-        let error = Diagnostic::error(at, format!("`{c}` is not a letter")).with_hint(
+        let error = codes::NOT_A_LETTER.error(at, format!("`{c}` is not a letter")).with_hint(
             "every letter of a compound index is an index; arithmetic stands in brackets: `[2*i]`",
         );
         self.error(error);
@@ -130,7 +130,7 @@ impl Parser<'_> {
             _ => {
                 let found = self.describe(token);
                 let message = format!("expected an extent, found {found}");
-                let error = Diagnostic::error(token.span, message);
+                let error = codes::NO_EXTENT.error(token.span, message);
                 self.error(
                     error.with_hint("braces hold a whole number or a name: `i{10}`, `i{n}`"),
                 );
@@ -144,7 +144,8 @@ impl Parser<'_> {
         let token = self.peek(0);
         if !matches!(token.kind, TokenKind::End) {
             let message = format!("expected `}}`, found {}", self.describe(token));
-            let error = Diagnostic::error(token.span, message).with_related(open, "opened here");
+            let error =
+                codes::EXPECTED_BRACE.error(token.span, message).with_related(open, "opened here");
             self.error(error.with_hint("an extent is one number or one name"));
         }
         self.skip_to_brace(open)?;
@@ -165,7 +166,7 @@ impl Parser<'_> {
                 return Ok(());
             }
             if token.kind == TokenKind::End && errors == 0 {
-                return self.fail(Diagnostic::error(open, "`{` is never closed"));
+                return self.fail(codes::NOT_CLOSED.error(open, "`{` is never closed"));
             }
             if token.after_newline || token.kind == TokenKind::Punct(';') {
                 return Err(super::Abandon);
@@ -182,9 +183,12 @@ impl Parser<'_> {
             let shown = shorten(text);
             let digits = text.bytes().all(|b| b.is_ascii_digit());
             let error = match digits {
-                true => Diagnostic::error(token.span, format!("{shown} is too large"))
+                true => codes::INTEGER_TOO_LARGE
+                    .error(token.span, format!("{shown} is too large"))
                     .with_hint(format!("the greatest is {}", i64::MAX)),
-                false => Diagnostic::error(token.span, format!("`{shown}` is not a whole number")),
+                false => {
+                    codes::NOT_WHOLE.error(token.span, format!("`{shown}` is not a whole number"))
+                }
             };
             self.error(error);
         }

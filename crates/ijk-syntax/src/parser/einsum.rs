@@ -2,7 +2,7 @@
 
 use super::report::shorten;
 use super::{Parsed, Parser};
-use crate::{Diagnostic, Span, TokenKind};
+use crate::{Span, TokenKind, codes};
 
 impl Parser<'_> {
     /// Fails at an identifier that `,`, `->` or `=` follows, saying how it is written here.
@@ -14,13 +14,14 @@ impl Parser<'_> {
         let operands = self.einsum_operands();
         let arrow = self.is_arrow(0).then(|| self.next().span.to(self.next().span));
         let Some(arrow) = arrow else {
-            let error = Diagnostic::error(self.since(start), "operands are not listed with commas");
+            let error = codes::OPERANDS_LISTED
+                .error(self.since(start), "operands are not listed with commas");
             return self.fail(error.with_hint("an operator joins them: `ik*kj~ijk`"));
         };
         let named = self.kind(0) == TokenKind::Ident && !self.is_binding(0);
         let output = if named { self.next().span } else { Span::new(arrow.end, arrow.end) };
         let span = self.since(start);
-        let error = Diagnostic::error(span, "this is spelled like einsum");
+        let error = codes::EINSUM.error(span, "this is spelled like einsum");
         let error = match self.translate(&operands, output) {
             Some(text) => error.with_fix(format!("here it is `{}`", shorten(&text)), span, text),
             None => error.with_hint("here a matrix product is `+(ik*kj)~ij`"),
@@ -32,7 +33,8 @@ impl Parser<'_> {
         let name = self.next().span;
         let name = self.text(name);
         let span = self.next().span;
-        let error = Diagnostic::error(span, "an expression is bound to a name by `:`, not `=`");
+        let error =
+            codes::ASSIGNMENT.error(span, "an expression is bound to a name by `:`, not `=`");
         let fix = format!("write `{}: …`", shorten(name));
         self.fail(error.with_fix(fix, span, ":"))
     }

@@ -3,7 +3,7 @@
 use super::report::{nearest, shorten};
 use super::{Parsed, Parser, number};
 use crate::ast::{Body, Compound, IndexExpr, NodeId, NodeKind, Operand};
-use crate::{Diagnostic, Function, Span, TokenKind};
+use crate::{Diagnostic, Function, Span, TokenKind, codes};
 
 /// The function before an operand or parentheses, and what it applies to.
 type Applied = (Option<(Function, Span)>, Body);
@@ -103,7 +103,9 @@ impl Parser<'_> {
     fn open(&mut self) -> Parsed<Span> {
         let open = self.next().span;
         match self.eat(')') {
-            Some(close) => self.fail(Diagnostic::error(open.to(close.span), "empty parentheses")),
+            Some(close) => {
+                self.fail(codes::EMPTY_PARENTHESES.error(open.to(close.span), "empty parentheses"))
+            }
             None => Ok(open),
         }
     }
@@ -114,18 +116,21 @@ impl Parser<'_> {
             return Ok(());
         }
         if matches!(token.kind, TokenKind::End | TokenKind::Punct(';')) || self.is_binding(0) {
-            return self.fail(Diagnostic::error(open, "`(` is never closed"));
+            return self.fail(codes::NOT_CLOSED.error(open, "`(` is never closed"));
         }
         let error = if self.is_infix(0) || self.is(0, '(') {
-            Diagnostic::error(token.span, "one more function than an index expression can hold")
+            codes::TOO_MANY_FUNCTIONS
+                .error(token.span, "one more function than an index expression can hold")
                 .with_hint(
                     "`op(a*b)` is one map and one reduction; chain expressions with `.` for more",
                 )
         } else if self.is(0, '~') {
-            Diagnostic::error(token.span, "the output stands outside the parentheses")
+            codes::OUTPUT_INSIDE
+                .error(token.span, "the output stands outside the parentheses")
                 .with_hint("`+(ik*kj)~ij`")
         } else {
-            Diagnostic::error(token.span, format!("expected `)`, found {}", self.describe(token)))
+            codes::EXPECTED_CLOSE
+                .error(token.span, format!("expected `)`, found {}", self.describe(token)))
         };
         self.fail(error.with_related(open, "opened here"))
     }
@@ -144,13 +149,13 @@ impl Parser<'_> {
         if name.kind != TokenKind::Ident {
             let message =
                 format!("expected a function's name after `@`, found {}", self.describe(name));
-            return self.fail(Diagnostic::error(token.span, message));
+            return self.fail(codes::NO_FUNCTION_NAME.error(token.span, message));
         }
         self.next();
         let span = token.span.to(name.span);
         if !name.touches_previous {
             let message = "a function's name touches its `@`";
-            self.error(Diagnostic::error(span, message));
+            self.error(codes::FUNCTION_APART.error(span, message));
         }
         match Function::from_name(self.text(name.span)) {
             Some(function) => Ok((function, span)),
@@ -164,12 +169,13 @@ impl Parser<'_> {
     /// Why a name behind `@` is no function.
     fn no_function(&self, span: Span, name: &str) -> Diagnostic {
         let shown = shorten(name);
-        let error = Diagnostic::error(span, format!("there is no function `@{shown}`"));
+        let error = codes::UNKNOWN_FUNCTION.error(span, format!("there is no function `@{shown}`"));
         if self.report.is_full() {
             return error;
         }
         if number::constant(name).is_some() {
-            return Diagnostic::error(span, format!("`@{shown}` is a constant, not a function"));
+            return codes::CONSTANT_APPLIED
+                .error(span, format!("`@{shown}` is a constant, not a function"));
         }
         let functions = Function::ALL.iter().filter_map(|f| f.spelling().strip_prefix('@'));
         let names = functions.chain(number::CONSTANTS.map(|(name, _)| name));
@@ -193,7 +199,8 @@ impl Parser<'_> {
             (a, b) if a == b => format!("{a} operands"),
             (a, b) => format!("{a} or {b} operands"),
         };
-        let error = Diagnostic::error(symbol, format!("`{name}` takes {takes}, not {count}"));
+        let error =
+            codes::OPERAND_COUNT.error(symbol, format!("`{name}` takes {takes}, not {count}"));
         self.error(match most {
             1 => error.with_hint(format!("it stands before its operand: `{name} i~i`")),
             2 => error.with_hint(format!("it stands between its operands: `i {name} j~ij`")),
@@ -205,7 +212,8 @@ impl Parser<'_> {
     fn check_call(&mut self, function: Function, symbol: Span, count: usize) {
         if function.is_symbol() {
             let name = function.spelling();
-            let error = Diagnostic::error(symbol, format!("`{name}` is not called with commas"));
+            let error = codes::CALLED_WITH_COMMAS
+                .error(symbol, format!("`{name}` is not called with commas"));
             self.error(error.with_hint(format!("it stands between its operands: `i{name}j~ij`")));
         } else {
             self.check_count(function, symbol, count);
@@ -222,11 +230,13 @@ impl Parser<'_> {
             (Some(prefix), body) => {
                 let start = body.operands()[0].span();
                 let (op, first) = (shorten(self.text(prefix)), shorten(self.text(start)));
-                Diagnostic::error(symbol, "a function before the operands and another between them")
+                codes::FUNCTION_AROUND
+                    .error(symbol, "a function before the operands and another between them")
                     .with_related(prefix, "the one before")
                     .with_hint(format!("to apply `{op}` to the result, write `{op}({first}…)`"))
             }
-            (None, _) => Diagnostic::error(symbol, "an index expression has at most two operands")
+            (None, _) => codes::THREE_OPERANDS
+                .error(symbol, "an index expression has at most two operands")
                 .with_hint("chain expressions for more: `i*j~ij . ij*k~ijk`"),
         };
         self.fail(error)
@@ -239,7 +249,7 @@ impl Parser<'_> {
         if !spoiled && !operands.iter().any(|o| matches!(o, Operand::Index(_))) {
             let span = self.since(start);
             let message = "at least one operand must be an index";
-            self.error(Diagnostic::error(span, message).with_label("numbers only"));
+            self.error(codes::NO_INDEX.error(span, message).with_label("numbers only"));
         }
     }
 
@@ -252,11 +262,11 @@ impl Parser<'_> {
     ) -> Parsed<Compound> {
         if self.is_arrow(0) {
             let span = self.next().span.to(self.next().span);
-            let error = Diagnostic::error(span, "the output follows `~`, not `->`");
+            let error = codes::OUTPUT_ARROW.error(span, "the output follows `~`, not `->`");
             self.error(error.with_fix("write `~`", span, "~"));
         } else if self.is(0, '=') {
             let span = self.next().span;
-            let error = Diagnostic::error(span, "the output follows `~`, not `=`");
+            let error = codes::OUTPUT_EQUALS.error(span, "the output follows `~`, not `=`");
             self.error(error.with_fix("write `~`", span, "~"));
         } else if self.eat('~').is_none() {
             let error = self.no_output(outer, body, start);
@@ -271,16 +281,17 @@ impl Parser<'_> {
         match token.kind {
             TokenKind::Ident if !self.is_binding(0) => self.compound(true),
             TokenKind::Punct('.' | '[') => self.compound(true),
-            TokenKind::Number | TokenKind::BadNumber => {
-                self.fail(Diagnostic::error(token.span, "the output is an index, not a number"))
-            }
+            TokenKind::Number | TokenKind::BadNumber => self.fail(
+                codes::OUTPUT_NUMBER.error(token.span, "the output is an index, not a number"),
+            ),
             _ => {
                 let message = "expected the output's index after `~`";
                 let found = format!("found {}", self.describe(token));
                 let place = self.behind();
                 let place = Span::new(place.start.saturating_sub(1), place.end);
                 self.fail(
-                    Diagnostic::error(place, message)
+                    codes::NO_OUTPUT_INDEX
+                        .error(place, message)
                         .with_label(found)
                         .with_hint("it has one letter for each axis, in order; `.` for rank 0"),
                 )
@@ -295,13 +306,14 @@ impl Parser<'_> {
         let shown = shorten(written);
         let close = self.is(0, ')') && self.is(1, '~');
         if close && outer.is_none() && matches!(body, Body::Apply { .. }) {
-            return Diagnostic::error(token.span, "expected `~` and the output's index before `)`")
+            return codes::OUTPUT_BEFORE_CLOSE
+                .error(token.span, "expected `~` and the output's index before `)`")
                 .with_hint(format!("`{shown}~…` maps; `+({shown})~…` maps, then sums"));
         }
         let found = self.describe(token);
-        let error =
-            Diagnostic::error(self.behind_or(token.span), "expected `~` and the output's index")
-                .with_label(format!("found {found}"));
+        let error = codes::NO_OUTPUT
+            .error(self.behind_or(token.span), "expected `~` and the output's index")
+            .with_label(format!("found {found}"));
         let error = match token.kind {
             TokenKind::Chain => error.with_hint("`>>` is a combinator; the maximum is one `>`"),
             TokenKind::Compose => error.with_hint("`<<` is a combinator; the minimum is one `<`"),
@@ -362,7 +374,8 @@ impl Parser<'_> {
     fn no_operand(&self) -> Diagnostic {
         let token = self.peek(0);
         let found = self.describe(token);
-        let error = Diagnostic::error(token.span, format!("expected an operand, found {found}"));
+        let error =
+            codes::NO_OPERAND.error(token.span, format!("expected an operand, found {found}"));
         match token.kind {
             TokenKind::Punct('(') => error.with_hint(
                 "an index expression has no nested parentheses; chain expressions with `.`",

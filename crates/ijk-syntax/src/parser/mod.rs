@@ -16,7 +16,7 @@ pub(crate) use component::precedence;
 
 use crate::ast::{Name, Node, NodeId, NodeKind, Program};
 use crate::lexer::lex;
-use crate::{Diagnostic, Function, Span, Token, TokenKind};
+use crate::{Diagnostic, Function, Span, Token, TokenKind, codes};
 use report::Report;
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ pub const MAX_NODES: usize = 1 << 21;
 /// ```
 pub fn parse(source: &str) -> (Program, Vec<Diagnostic>) {
     if u32::try_from(source.len()).is_err() {
-        let error = Diagnostic::error(Span::default(), "the program is longer than 4 GiB");
+        let error = codes::TOO_LONG.error(Span::default(), "the program is longer than 4 GiB");
         return (Program::default(), vec![error]);
     }
     parse_tokens(source, &lex(source))
@@ -202,7 +202,7 @@ impl Parser<'_> {
         if nodes.len() >= MAX_NODES {
             self.at = self.tokens.len();
             let message = format!("the program has more than {MAX_NODES} expressions");
-            return self.fail(Diagnostic::error(span, message));
+            return self.fail(codes::TOO_MANY_EXPRESSIONS.error(span, message));
         }
         nodes.push(Node { kind, span });
         Ok(NodeId(nodes.len() as u32 - 1))
@@ -224,7 +224,7 @@ impl Parser<'_> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
             let message = format!("parentheses nest deeper than {MAX_NESTING}");
-            return self.fail(Diagnostic::error(open, message).with_hint("name a part of it"));
+            return self.fail(codes::TOO_DEEP.error(open, message).with_hint("name a part of it"));
         }
         Ok(())
     }

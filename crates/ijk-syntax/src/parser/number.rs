@@ -3,7 +3,7 @@
 use super::report::shorten;
 use super::{Parsed, Parser};
 use crate::ast::{Number, Operand};
-use crate::{Diagnostic, Span, TokenKind};
+use crate::{Span, TokenKind, codes};
 
 /// The named constants, without their `@`.
 pub(crate) const CONSTANTS: [(&str, f64); 4] = [
@@ -63,7 +63,7 @@ impl Parser<'_> {
                 true => "integers have 64 bits; with `.0` it is a binary64",
                 false => "the greatest binary64 is about 1.8e308; infinity is `@inf`",
             };
-            self.error(Diagnostic::error(digits, message).with_hint(hint));
+            self.error(codes::NUMBER_RANGE.error(digits, message).with_hint(hint));
             Number::Integer(1)
         })
     }
@@ -75,7 +75,8 @@ impl Parser<'_> {
         let (digits, tail) = text.split_at(length);
         let (shown, letters) = (shorten(digits), shorten(tail));
         let at = Span::new(span.start + length as u32, span.end);
-        let error = Diagnostic::error(at, format!("`{letters}` touches the number `{shown}`"));
+        let error =
+            codes::NUMBER_TOUCHED.error(at, format!("`{letters}` touches the number `{shown}`"));
         self.error(match tail.starts_with(char::is_alphabetic) {
             true => error.with_hint(format!("an operator stands between: `{shown}*{letters}`")),
             false => error.with_hint("a number has digits, a point and an exponent only"),

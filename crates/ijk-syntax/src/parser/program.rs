@@ -2,7 +2,7 @@
 
 use super::{Abandon, Parsed, Parser};
 use crate::ast::{Item, Name, Node, NodeId, NodeKind};
-use crate::{Diagnostic, Span, TokenKind};
+use crate::{Code, Diagnostic, Span, TokenKind, codes};
 
 /// The bare expressions so far.
 #[derive(Default)]
@@ -24,7 +24,9 @@ impl Parser<'_> {
         }
         if self.program.items.is_empty() && self.report.errors() == 0 {
             let hint = "write an expression, such as `ij~ji`";
-            self.error(Diagnostic::error(self.end().span, "the program is empty").with_hint(hint));
+            self.error(
+                codes::EMPTY_PROGRAM.error(self.end().span, "the program is empty").with_hint(hint),
+            );
         }
     }
 
@@ -59,10 +61,12 @@ impl Parser<'_> {
         let text = self.text(name);
         if text == "I" {
             let message = "`I` is the identity and can't be bound";
-            self.error(Diagnostic::error(name, message).with_hint("choose another name"));
+            self.error(codes::IDENTITY_BOUND.error(name, message).with_hint("choose another name"));
         } else if let Some(&first) = self.names.get(text) {
             let message = format!("`{}` is bound twice", super::report::shorten(text));
-            self.error(Diagnostic::error(name, message).with_related(first, "first bound here"));
+            self.error(
+                codes::BOUND_TWICE.error(name, message).with_related(first, "first bound here"),
+            );
         } else {
             self.names.insert(text, name);
         }
@@ -79,18 +83,21 @@ impl Parser<'_> {
     fn check_end(&mut self) -> Parsed<()> {
         let token = self.peek(0);
         let fits = token.after_newline || self.is_binding(0);
-        let error = |message: String| Diagnostic::error(token.span, message);
+        let error = |code: Code, message: &str| code.error(token.span, message);
         match token.kind {
             TokenKind::Punct('~') if !fits && self.behind_group() => self.fail(
-                error("`~` follows operands, and parentheses group components".to_owned())
-                    .with_hint("`op(a*b)~out` has its operator before the parentheses"),
+                error(
+                    codes::SWAP_BEHIND_GROUP,
+                    "`~` follows operands, and parentheses group components",
+                )
+                .with_hint("`op(a*b)~out` has its operator before the parentheses"),
             ),
             TokenKind::Punct('~') if !fits => self.fail(
-                error("an index expression has one output".to_owned())
+                error(codes::SECOND_OUTPUT, "an index expression has one output")
                     .with_hint("`;` ends an item where `~` is meant to swap inputs"),
             ),
             TokenKind::Punct('(') if !fits => {
-                self.fail(error("`(` can't follow an expression".to_owned()).with_hint(
+                self.fail(error(codes::GROUP_BEHIND, "`(` can't follow an expression").with_hint(
                     "components are joined by combinators: `f . g` applies g to f's output",
                 ))
             }
@@ -99,7 +106,7 @@ impl Parser<'_> {
             _ if self.symbol(0).is_some() && !self.is_arrow(0) => Ok(()),
             _ => {
                 let found = self.describe(token);
-                self.fail(self.stray(error(format!("unexpected {found}"))))
+                self.fail(self.stray(error(codes::UNEXPECTED, &format!("unexpected {found}"))))
             }
         }
     }
@@ -158,7 +165,8 @@ impl Parser<'_> {
         if bare.doubtful {
             return;
         }
-        let error = Diagnostic::error(span, "a second expression without a name")
+        let error = codes::SECOND_EXPRESSION
+            .error(span, "a second expression without a name")
             .with_related(first, "the first: a program has one value")
             .with_hint("name the others, `name: …`, or join them with a combinator, `f . g`");
         self.error(error);

@@ -1,6 +1,6 @@
 //! Collecting diagnostics, not too many.
 
-use crate::{Diagnostic, Severity};
+use crate::{Diagnostic, Severity, codes};
 
 /// Diagnostics of one severity that are kept.
 const KEPT: usize = 100;
@@ -54,10 +54,10 @@ impl Report {
         kept.sort_by_key(|d| d.span);
         let more = |n: usize, what: &str| format!("and {} more {what}", n - KEPT);
         if let Some(span) = self.errors.dropped {
-            kept.push(Diagnostic::error(span, more(self.errors.seen, "errors")));
+            kept.push(codes::MORE_ERRORS.error(span, more(self.errors.seen, "errors")));
         }
         if let Some(span) = self.warnings.dropped {
-            kept.push(Diagnostic::warning(span, more(self.warnings.seen, "warnings")));
+            kept.push(codes::MORE_WARNINGS.warning(span, more(self.warnings.seen, "warnings")));
         }
         kept
     }
