@@ -1,7 +1,7 @@
 //! The core IR: a DAG of index statements over arrays.
 //!
-//! A statement means: for every point of its domain, if every index is in bounds, combine `value`
-//! into `out[out_index]`. Extents are symbolic until a program is instantiated with the shapes and
+//! A statement means: for every point of its domain, if every index is in bounds and every guard
+//! holds, combine `value` into `out[out_index]`. Extents are symbolic until a program is instantiated with the shapes and
 //! element types of its arguments ([`Instance`]).
 
 use ijk_types::{BinaryOp, DType, Literal, Monoid, Reducer, TypeSet, UnaryOp};
@@ -99,6 +99,10 @@ pub struct Statement {
     pub reduce: Option<Reducer>,
     /// The value at a point.
     pub value: ScalarExpr,
+    /// Further conditions: points where not `0 <= index < extent` are skipped, as those are where
+    /// an access is out of bounds. An element read where its own index is out of bounds skips, too.
+    #[serde(default)]
+    pub guards: Vec<(IndexExpr, u64)>,
     /// The index expression in the source.
     pub span: Span,
 }

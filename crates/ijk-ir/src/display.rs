@@ -156,7 +156,7 @@ fn statement_text(program: &Program, statement: &Statement, names: &[String]) ->
         statement.out_index.iter().map(|e| index_text(e, &statement.domain)).collect();
     let out = statement.out;
     let term = program.arrays.get(out.0 as usize).map_or("?".into(), |a| term_text(a.dtype));
-    let _ = write!(text, "for {}: ", domain.join(" "));
+    let _ = write!(text, "for {}{}: ", domain.join(" "), guards_text(statement));
     let _ = write!(text, "{}[{}]: {term} ", name(names, out), index.join(", "));
     match statement.init {
         Init::Zero => {}
@@ -174,6 +174,16 @@ fn statement_text(program: &Program, statement: &Statement, names: &[String]) ->
         }
     }
     text.push_str(&value_text(statement, names));
+    text
+}
+
+/// The conditions on points: ` where 0 <= i - 1 < 4`.
+fn guards_text(statement: &Statement) -> String {
+    let mut text = String::new();
+    for (n, (e, extent)) in statement.guards.iter().enumerate() {
+        let joint = if n == 0 { " where" } else { "," };
+        let _ = write!(text, "{joint} 0 <= {} < {extent}", index_text(e, &statement.domain));
+    }
     text
 }
 

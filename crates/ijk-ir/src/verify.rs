@@ -201,6 +201,9 @@ impl Checker<'_> {
             self.read(&place, id);
         }
         let value = self.value(n, &statement.value, statement.domain.len());
+        for (e, _) in &statement.guards {
+            self.expression(&place, e, statement.domain.len());
+        }
         self.define(n, statement);
         self.index(&place, statement.out, &statement.out_index, statement.domain.len());
         self.store(n, statement);

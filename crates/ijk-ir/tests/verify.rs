@@ -1,7 +1,7 @@
 //! What the verifier finds in programs that were broken on purpose, and that it passes what
 //! lowering writes.
 
-use ijk_ir::core::{Atom, AxisId, Init, Program, ScalarNode, TypeTerm};
+use ijk_ir::core::{Atom, AxisId, IndexExpr, Init, Program, ScalarNode, TypeTerm};
 use ijk_ir::{VerifyError, compile_source, verify};
 use ijk_types::{DType, TypeSet};
 
@@ -237,4 +237,15 @@ fn random_characters_are_answered() {
             .collect();
         let _ = ijk_ir::instantiate(&program, &arguments);
     }
+}
+
+#[test]
+fn guards_are_shown_and_checked() {
+    let mut program = ijk_ir::compile_source("i~i").program.unwrap();
+    let axis = IndexExpr::axis(AxisId(0));
+    program.statements[0].guards.push((axis.plus(&IndexExpr::constant(-1)).unwrap(), 4));
+    assert!(ijk_ir::verify(&program).is_ok());
+    assert!(program.to_string().contains("for i where 0 <= i - 1 < 4: "), "{program}");
+    program.statements[0].guards[0].0 = IndexExpr::axis(AxisId(1));
+    assert!(ijk_ir::verify(&program).is_err());
 }

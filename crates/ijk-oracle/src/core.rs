@@ -1,5 +1,5 @@
 //! The literal interpreter of the core IR: for every point of a statement's domain, if every index
-//! is in bounds, combine the value into the element.
+//! is in bounds and every guard holds, combine the value into the element.
 
 use crate::EvalError;
 use crate::surface::advance;
@@ -100,11 +100,36 @@ impl<'a> Memory<'a> {
         out: &mut Value,
     ) -> Result<(), EvalError> {
         let Some(to) = self.place(&out.shape, &statement.out_index, point) else { return Ok(()) };
+        if !self.reads_are_in_bounds(statement, point)? {
+            return Ok(());
+        }
         let Some(value) = self.value(statement, point)? else { return Ok(()) };
         if value.dtype() != out.dtype && !combiner.gives_positions() {
             return Err(EvalError::Core("a value has another type than its array"));
         }
         combiner.combine(&mut out.data[to], to, value, point)
+    }
+
+    /// Whether every guard holds and the value's indices are in bounds. Asked before anything is
+    /// computed: a skipped point has no faults.
+    fn reads_are_in_bounds(&self, statement: &Statement, point: &[i64]) -> Result<bool, EvalError> {
+        let inside = |e, extent: u64| {
+            self.index(e, point).and_then(|i| u64::try_from(i).ok()).is_some_and(|i| i < extent)
+        };
+        if !statement.guards.iter().all(|(e, extent)| inside(e, *extent)) {
+            return Ok(false);
+        }
+        for node in &statement.value.nodes {
+            let skipped = match node {
+                ScalarNode::Access(access) => self.element(access, point)?.is_none(),
+                ScalarNode::Index(e) => self.index(e, point).is_none(),
+                _ => false,
+            };
+            if skipped {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The value at a point, if every index is in bounds.

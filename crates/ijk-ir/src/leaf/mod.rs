@@ -107,7 +107,8 @@ pub fn lower(
     let rank = Some(expr.output.positions.len() as u32);
     arrays.push(Array { rank, dtype: term(value_type), span });
     let init = output::init(reduce);
-    let statement = Statement { out, domain: letters.axes, out_index, init, reduce, value, span };
+    let (domain, guards) = (letters.axes, Vec::new());
+    let statement = Statement { out, domain, out_index, init, reduce, value, guards, span };
     let result_why = result_why(value_type, operand_why);
     Some(Leaf { program: program(arrays, statement, set), operand_why, result_why })
 }

@@ -91,6 +91,7 @@ impl Builder {
             init,
             reduce,
             value,
+            guards: vec![],
             span,
         });
         self.instance.extents.push(extents);
