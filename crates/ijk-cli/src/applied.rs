@@ -3,7 +3,7 @@
 use crate::args::Applied;
 use crate::failure::Failure;
 use crate::source::Source;
-use ijk::{Component, DType, Signature};
+use ijk::{Component, DType, Error, Signature};
 
 /// A program, checked, and what it is to be applied to.
 pub struct Application {
@@ -45,6 +45,25 @@ impl Application {
         };
         let arguments = types.into_iter().zip(shapes).collect();
         Ok(Self { source, component, arguments })
+    }
+
+    /// What to say of an error in the program or its application; where the program takes arguments
+    /// of these shapes, but not of the types of `--dtype`, which would do.
+    pub fn failure(&self, error: Error) -> Failure {
+        let types = default_types(self.component.signature());
+        let shapes = self.arguments.iter().map(|(_, shape)| &shape[..]);
+        let fitting: Vec<_> = types.into_iter().zip(shapes).collect();
+        let unfit = matches!(error, Error::Program(_)) && self.component.results(&fitting).is_ok();
+        let mut failure = self.source.failure(error);
+        if let (true, Failure::Wrong(message)) = (unfit, &mut failure) {
+            let flags: Vec<_> = fitting.iter().map(|(t, _)| format!("--dtype {t}")).collect();
+            *message = format!(
+                "{}\n  = help: --dtype gives the element types of the arguments in order: `{}` would fit",
+                message.trim_end(),
+                flags.join(" ")
+            );
+        }
+        failure
     }
 
     /// Element types and shapes, borrowed.

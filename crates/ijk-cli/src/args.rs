@@ -17,23 +17,50 @@ const LONG: &str = "Index expressions on files of arrays.
 
 Arrays are .npy files, or members of .npz archives (data.npz:member).
 Exit codes: 0 done; 1 the program or the data is wrong; 2 the command line or the machine is.
+Inputs and outputs are named 0, 1, … in order; messages count arguments and results from 1.
 
   ijk eval 'ik*kj~ijk . +ijk~ij' a.npy b.npy -o c.npy";
+
+const RUN: &str = "Example:
+  ijk run softmax.ijk --bind 0=scores.npy --out 0=weights.npy";
+
+const EVAL: &str = "Examples:
+  ijk eval '+ij~j' table.npy                  sums of the columns, printed
+  ijk eval 'ij+j~ij' table.npz:rows shift.npy -o shifted.npy";
+
+const CHECK: &str = "Example:
+  ijk check 'ik*kj~ijk . +ijk~ij'";
+
+const EXPLAIN: &str = "Example:
+  ijk explain '+(ik*kj)~ij' --shape 512x512 --shape 512x512 --dtype f32";
+
+const DEPS: &str = "Examples:
+  ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2
+  ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2 --input 0    the other way round";
+
+const BENCH: &str = "Example:
+  ijk bench '+(ik*kj)~ij' --shape 1024x1024 --shape 1024x1024 --dtype f32 --threads 1";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a program on files
+    #[command(after_help = RUN)]
     Run(Run),
     /// Evaluate an expression on files, given in the order of its arguments
+    #[command(after_help = EVAL)]
     Eval(Eval),
     /// Check a program without data: print its signature
+    #[command(after_help = CHECK)]
     Check(Check),
     /// Print types, shapes, plan and cost for arguments of given shapes
+    #[command(after_help = EXPLAIN)]
     Explain(Explain),
-    /// Print and draw the elements of the arguments that one element of a result depends on
+    /// Print and draw the elements of the inputs that one element of an output depends on
+    #[command(after_help = DEPS)]
     Deps(Deps),
     /// Measure how fast an expression runs on arguments of given shapes
+    #[command(after_help = BENCH)]
     Bench(Bench),
 }
 
@@ -42,10 +69,10 @@ pub enum Command {
 pub struct Run {
     /// The program, a .ijk file
     pub file: PathBuf,
-    /// Argument NAME (0, 1, …) is the array of a .npy file or of a member of an archive
+    /// Input NAME (0, 1, …) is the array of a .npy file or of a member of an archive
     #[arg(long, value_name = "NAME=FILE[:MEMBER]")]
     pub bind: Vec<String>,
-    /// Write result NAME (0, 1, …) to a file; results without one are printed
+    /// Write output NAME (0, 1, …) to a file; outputs without one are printed
     #[arg(long, value_name = "NAME=FILE")]
     pub out: Vec<String>,
     /// How to run
@@ -56,13 +83,13 @@ pub struct Run {
 /// `ijk eval`.
 #[derive(Debug, Args)]
 pub struct Eval {
-    /// The expression, in i; after `--` where it starts like an option
-    #[arg(allow_hyphen_values = true)]
+    /// The expression, in i
+    #[arg(allow_hyphen_values = true, value_parser = program)]
     pub expression: String,
     /// The arguments
     #[arg(value_name = "FILE[:MEMBER]")]
     pub inputs: Vec<String>,
-    /// Write the first result to a file, a second -o the second, and so on; without, print them
+    /// Write the first output to a file, a second -o the second, and so on; without, print them
     #[arg(short, long = "out", value_name = "FILE")]
     pub out: Vec<String>,
     /// How to run
@@ -88,7 +115,7 @@ pub struct How {
 #[derive(Debug, Args)]
 pub struct Check {
     /// A .ijk file, or an expression
-    #[arg(value_name = "FILE|EXPR", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE|EXPR", allow_hyphen_values = true, value_parser = program)]
     pub program: String,
     /// Print a JSON object instead of text
     #[arg(long)]
@@ -99,7 +126,7 @@ pub struct Check {
 #[derive(Debug, Args)]
 pub struct Applied {
     /// A .ijk file, or an expression
-    #[arg(value_name = "FILE|EXPR", allow_hyphen_values = true)]
+    #[arg(value_name = "FILE|EXPR", allow_hyphen_values = true, value_parser = program)]
     pub program: String,
     /// The shape of the next argument, such as 8x8 or 5; `.` for a single number
     #[arg(long, value_name = "NxM", value_parser = shape)]
@@ -132,10 +159,10 @@ pub struct Deps {
     /// The element, such as 1,2; `.` for a result of rank 0
     #[arg(long, value_name = "I,J", value_parser = point)]
     pub at: Extents,
-    /// Which result the element is of
+    /// Which output the element is of
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub output: usize,
-    /// The element is of this argument: print which elements of the results it reaches
+    /// The element is of this input: print which elements of the outputs it reaches
     #[arg(long, value_name = "N", conflicts_with = "output")]
     pub input: Option<usize>,
 }
@@ -152,6 +179,14 @@ pub struct Bench {
     /// Repetitions, of which the best and the median are told [default: about a second's worth]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub reps: Option<usize>,
+}
+
+/// A program may start with `-`, but none starts with two: that is an option misspelt.
+fn program(text: &str) -> Result<String, String> {
+    match text.strip_prefix("--") {
+        Some(name) => Err(format!("there is no option --{name}")),
+        None => Ok(text.into()),
+    }
 }
 
 /// A shape or a point.

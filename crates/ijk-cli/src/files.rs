@@ -1,10 +1,13 @@
 //! Arrays in and out of files, as the command line names them.
 
 use crate::failure::Failure;
+use crate::progress::{Progress, Told};
 use ijk::file::npz::Archive;
-use ijk::file::{Staged, npy, npz};
+use ijk::file::{FileError, Problem, Staged, npy, npz};
 use ijk::{Tensor, TensorView};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// A file, or a member of an archive.
@@ -39,10 +42,11 @@ impl Place {
 /// # Errors
 /// If that fails; if an archive has several arrays and none is named.
 pub fn read(place: &Place) -> Result<Tensor, Failure> {
+    let (file, length) = open(&place.path)?;
     if !place.is_archive() {
-        return Ok(npy::read(&place.path)?);
+        return Ok(npy::decode(file, length).map_err(|e| e.in_file(&place.path))?);
     }
-    let mut archive = Archive::open(&place.path)?;
+    let mut archive = Archive::new(file, &place.path)?;
     let names = archive.names();
     let name = match (&place.member, &names[..]) {
         (Some(member), _) => member,
@@ -50,6 +54,23 @@ pub fn read(place: &Place) -> Result<Tensor, Failure> {
         (None, names) => return Err(no_member(&place.path, names)),
     };
     Ok(archive.read(name)?)
+}
+
+/// Opens a file, and how long it is if it is a regular one.
+fn open(path: &Path) -> Result<(impl Read + Seek, Option<u64>), FileError> {
+    let (file, length) = npy::open(path).map_err(|problem| problem.in_file(path))?;
+    let progress = Progress::bytes(format!("reading {}", path.display()), length);
+    Ok((Told::new(file, progress), length))
+}
+
+/// A file that will bear a name, with what `write` puts into it: so many bytes, if that is known.
+fn stage(
+    path: &Path,
+    length: Option<u64>,
+    write: impl FnOnce(Told<&mut BufWriter<&mut File>>) -> Result<(), Problem>,
+) -> Result<Staged, FileError> {
+    let progress = Progress::bytes(format!("writing {}", path.display()), length);
+    Staged::write(path, |file| write(Told::new(file, progress)))
 }
 
 #[cold]
@@ -74,7 +95,7 @@ pub fn check_distinct(places: &[(usize, Place)]) -> Result<(), Failure> {
         let member = place.is_archive().then(|| member(*output, place));
         if let Some(other) = taken.insert((identity(&place.path), member), output) {
             let path = place.path.display();
-            let message = format!("{path}: results {other} and {output} both go there");
+            let message = format!("{path}: outputs {other} and {output} both go there");
             return Err(Failure::wrong(message));
         }
     }
@@ -109,6 +130,11 @@ pub fn write_all(results: &[Tensor], places: &[(usize, Place)]) -> Result<(), Fa
     staged.into_iter().try_for_each(|file| Ok(file.commit()?))
 }
 
+/// Bytes of data.
+fn size(view: &TensorView<'_>) -> u64 {
+    view.len() as u64 * view.dtype().size() as u64
+}
+
 fn stage_arrays(results: &[Tensor], places: &[(usize, Place)]) -> Result<Vec<Staged>, Failure> {
     let mut staged = Vec::new();
     let mut archives: BTreeMap<PathBuf, Archived<'_>> = BTreeMap::new();
@@ -119,12 +145,12 @@ fn stage_arrays(results: &[Tensor], places: &[(usize, Place)]) -> Result<Vec<Sta
             let (_, arrays) = archive.or_insert((&place.path, Vec::new()));
             arrays.push((member(*output, place), view));
         } else {
-            staged.push(npy::stage(&place.path, &view)?);
+            staged.push(stage(&place.path, Some(size(&view)), |file| npy::encode(file, &view))?);
         }
     }
     for (path, arrays) in archives.into_values() {
         let named: Vec<_> = arrays.iter().map(|(name, view)| (&name[..], view.clone())).collect();
-        staged.push(npz::stage(path, &named, true)?);
+        staged.push(stage(path, None, |file| npz::encode(file, &named, true))?);
     }
     Ok(staged)
 }

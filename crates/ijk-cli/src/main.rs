@@ -11,6 +11,7 @@ mod memory;
 mod names;
 mod numbers;
 mod output;
+mod progress;
 mod source;
 
 use args::{Cli, Command};

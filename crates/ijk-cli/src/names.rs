@@ -1,7 +1,20 @@
-//! `NAME=FILE` options: arguments and results by position.
+//! What inputs and outputs are called, and `NAME=FILE` options.
+//!
+//! Names are positions from 0, as `--bind` and `--out` take them. Messages about a program count its
+//! arguments and results from 1, as prose does. Where a name is printed the other stands beside it.
 
 use crate::failure::Failure;
 use crate::files::Place;
+
+/// `input 0 (argument 1)`: what an argument is called on the command line and in messages.
+pub fn input(n: usize) -> String {
+    format!("input {n} (argument {})", n + 1)
+}
+
+/// `output 0 (result 1)`, likewise.
+pub fn output(n: usize) -> String {
+    format!("output {n} (result {})", n + 1)
+}
 
 /// The places of arguments, from `--bind NAME=FILE`: one for each.
 ///
@@ -9,14 +22,15 @@ use crate::files::Place;
 /// If a name is not that of an argument, or an argument has none or two.
 pub fn inputs(binds: &[String], arity: usize) -> Result<Vec<Place>, Failure> {
     let mut places = vec![None; arity];
-    for (position, place) in positions(binds, "--bind", "argument", arity)? {
+    for (position, place) in positions(binds, "--bind", "input", arity)? {
         if places[position].replace(place).is_some() {
-            return Err(Failure::wrong(format!("argument {position} is bound twice")));
+            return Err(Failure::wrong(format!("{} is bound twice", input(position))));
         }
     }
     let missing = |position| {
         Failure::wrong(format!(
-            "argument {position} of the program is not bound: add --bind {position}=FILE"
+            "{} of the program is not bound: add --bind {position}=FILE",
+            input(position)
         ))
     };
     places.into_iter().enumerate().map(|(n, place)| place.ok_or_else(|| missing(n))).collect()
@@ -27,7 +41,7 @@ pub fn inputs(binds: &[String], arity: usize) -> Result<Vec<Place>, Failure> {
 /// # Errors
 /// If a name is not that of a result.
 pub fn outputs(outs: &[String], count: usize) -> Result<Vec<(usize, Place)>, Failure> {
-    positions(outs, "--out", "result", count)
+    positions(outs, "--out", "output", count)
 }
 
 fn positions(
@@ -85,8 +99,8 @@ mod tests {
         assert!(message(inputs(&["0=a".into(), "0=b".into()], 1)).contains("bound twice"));
         assert!(message(inputs(&["a.npy".into()], 1)).contains("such as 0=a.npy"));
         assert!(message(inputs(&["0=".into()], 1)).contains("no file after"));
-        assert!(message(inputs(&["2=a".into()], 2)).ends_with("`2`; its arguments are named 0, 1"));
-        assert!(message(outputs(&["x=a".into()], 1)).ends_with("`x`; the one result is named 0"));
-        assert!(message(outputs(&["0=a".into()], 0)).ends_with("the program has no results"));
+        assert!(message(inputs(&["2=a".into()], 2)).ends_with("`2`; its inputs are named 0, 1"));
+        assert!(message(outputs(&["x=a".into()], 1)).ends_with("`x`; the one output is named 0"));
+        assert!(message(outputs(&["0=a".into()], 0)).ends_with("the program has no outputs"));
     }
 }

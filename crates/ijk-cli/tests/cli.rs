@@ -133,7 +133,7 @@ fn json() {
     assert_eq!((&result["dtype"], &result["shape"]), (&"f64".into(), &serde_json::json!([2, 2])));
     assert!(value["seconds"].as_f64().is_some());
     let value = desk.json(&["check", "mm.ijk", "--json"]);
-    assert_eq!(value["arguments"][1]["rank"], 2);
+    assert_eq!(value["inputs"][1]["rank"], 2);
     let shapes = ["--shape", "8x4", "--shape", "4x2"];
     let value = desk.json(&[&["explain", PRODUCT, "--json"][..], &shapes].concat());
     assert_eq!(value["operations"], 2 * 8 * 4 * 2);
@@ -146,9 +146,9 @@ fn json() {
 fn check_prints_the_signature() {
     let desk = Desk::new();
     let said = desk.prints(&["check", "mm.ijk"]);
-    assert!(said.starts_with("argument 0: rank 2, T\nargument 1: rank 2, T\nresult 0: rank 2, T"));
-    assert!(desk.prints(&["check", "@argmax ij~i"]).contains("result 0: rank 1, i64"));
-    assert!(desk.prints(&["check", "I"]).contains("argument 0: any rank, T"));
+    assert!(said.starts_with("input 0 (argument 1): rank 2, T\ninput 1 (argument 2): rank 2, T\noutput 0 (result 1): rank 2, T"));
+    assert!(desk.prints(&["check", "@argmax ij~i"]).contains("output 0 (result 1): rank 1, i64"));
+    assert!(desk.prints(&["check", "I"]).contains("input 0 (argument 1): any rank, T"));
 }
 
 #[test]
@@ -164,6 +164,9 @@ fn explain_prints_the_plan() {
     let clash = ["explain", PRODUCT, "--shape", "8x4", "--shape", "5x2"];
     let said = "letter `k` is 4 on axis 1 of argument 1 but 5 on axis 0 of argument 2";
     desk.refuses(&clash, &[said]);
+    let pick = ["explain", "@where(i,i,i)~i", "--shape=2", "--shape=2", "--shape=2", "--dtype=f64"];
+    let fitting = "`--dtype bool --dtype f64 --dtype f64` would fit";
+    desk.refuses(&pick, &["argument 1 is f64, but must be bool", fitting]);
 }
 
 #[test]
@@ -180,19 +183,25 @@ fn deps_draws_sets() {
     let desk = Desk::new();
     let product = ["deps", PRODUCT, "--shape", "2x3", "--shape", "3x4", "--at"];
     let at = |point: &'static str| [&product[..], &[point]].concat();
-    let expected = "result 0 at (1, 2) depends on\n\
-                    argument 0: {(1, k) : k in 0..3}, 3 of 6 elements\n  . . .\n  # # #\n\
-                    argument 1: {(k, 2) : k in 0..3}, 3 of 12 elements\n\
+    let expected = "output 0 (result 1) at (1, 2) depends on\n\
+                    input 0 (argument 1): {(1, k) : k in 0..3}, 3 of 6 elements\n  . . .\n  # # #\n\
+                    input 1 (argument 2): {(k, 2) : k in 0..3}, 3 of 12 elements\n\
                     \x20 . . # .\n  . . # .\n  . . # .\n";
     assert_eq!(desk.prints(&at("1,2")), expected);
     let value = desk.json(&[&at("0,0")[..], &["--json"]].concat());
-    assert_eq!(value["arguments"][1]["points"], serde_json::json!([[0, 0], [1, 0], [2, 0]]));
+    assert_eq!(value["inputs"][1]["points"], serde_json::json!([[0, 0], [1, 0], [2, 0]]));
     let reached = desk.prints(&[&at("1,0")[..], &["--input", "0"]].concat());
-    assert!(reached.starts_with("argument 0 at (1, 0) reaches\nresult 0: "), "{reached}");
+    assert!(
+        reached.starts_with("input 0 (argument 1) at (1, 0) reaches\noutput 0 (result 1): "),
+        "{reached}"
+    );
     assert!(reached.ends_with("4 of 8 elements\n  . . . .\n  # # # #\n"), "{reached}");
-    desk.refuses(&at("1,4"), &["--at is 4 on axis 1, where result 0 has extent 4"]);
-    desk.refuses(&at("1"), &["result 0 has rank 2 (shape (2, 4)), but --at has 1 indices"]);
-    desk.refuses(&[&at("0,0")[..], &["--output", "1"]].concat(), &["there is no result 1"]);
+    desk.refuses(&at("1,4"), &["--at is 4 on axis 1, where output 0 (result 1) has extent 4"]);
+    desk.refuses(
+        &at("1"),
+        &["output 0 (result 1) has rank 2 (shape (2, 4)), but --at has 1 index"],
+    );
+    desk.refuses(&[&at("0,0")[..], &["--output", "1"]].concat(), &["there is no output 1"]);
     let sum = desk.prints(&["deps", "+i~.", "--shape", "3", "--at", "."]);
     assert!(sum.ends_with("  # # #\n"), "{sum}");
 }
@@ -204,6 +213,10 @@ fn programs_that_are_wrong() {
     desk.refuses(&["eval", "@nope i~i", "v.npy"], &["@nope", " --> expression:1:1"]);
     fs::write(desk.path("bad.ijk"), "m: ij~ji\nm . q\n").unwrap();
     desk.refuses(&["check", "bad.ijk"], &["bad.ijk:2:5", "`q`"]);
+    fs::write(desk.path("long.ijk"), "a".repeat(10_000_000)).unwrap();
+    desk.refuses(&["check", "long.ijk"], &["unknown name `aaa"]);
+    let said = desk.run(&["check", "long.ijk"]).stderr.len();
+    assert!(said < 10_000, "{said} bytes");
     fs::write(desk.path("latin.ijk"), b"\xe9~\xe9").unwrap();
     desk.refuses(&["check", "latin.ijk"], &["latin.ijk: is not text in UTF-8"]);
     desk.refuses(&["check", "absent.ijk"], &["absent.ijk: no such file"]);
@@ -222,8 +235,11 @@ fn arguments_that_do_not_fit() {
     desk.refuses(&["eval", PRODUCT, "a.npy"], &["has 2 arguments, but 1 file is given"]);
     desk.refuses(&["eval", "i~i"], &["has 1 argument, but no files are given"]);
     desk.refuses(&["eval", "i~i", "v.npy", "-o", "x", "-o", "y"], &["1 result, but 2 -o are"]);
-    desk.refuses(&["run", "mm.ijk", "--bind", "0=a.npy"], &["argument 1", "--bind 1=FILE"]);
-    desk.refuses(&["run", "mm.ijk", "--bind", "x=a.npy"], &["no argument `x`", "named 0, 1"]);
+    desk.refuses(
+        &["run", "mm.ijk", "--bind", "0=a.npy"],
+        &["input 1 (argument 2) of", "--bind 1=FILE"],
+    );
+    desk.refuses(&["run", "mm.ijk", "--bind", "x=a.npy"], &["no input `x`", "named 0, 1"]);
     desk.save("n.npy", vec![1, 0], &[2]);
     desk.refuses(&["eval", "1/i~i", "n.npy", "-o", "q.npy"], &["division by zero"]);
 }
@@ -232,6 +248,8 @@ fn arguments_that_do_not_fit() {
 fn files_that_are_wrong() {
     let desk = Desk::new();
     let eval = |file: &str, said: &[&str]| desk.refuses(&["eval", "i~i", file], said);
+    fs::write(desk.path("empty.npy"), "").unwrap();
+    eval("empty.npy", &["empty.npy: not a .npy file: it is empty"]);
     eval("none.npy", &["none.npy: cannot read: no such file"]);
     fs::create_dir(desk.path("dir.npy")).unwrap();
     eval("dir.npy", &["dir.npy: is a directory"]);
@@ -253,7 +271,7 @@ fn outputs_are_all_or_none() {
     let desk = Desk::new();
     let two = ["eval", "I & +i~.", "v.npy", "-o", "x.npy", "-o"];
     let into = |file: &'static str| [&two[..], &[file]].concat();
-    desk.refuses(&into("x.npy"), &["x.npy: results 0 and 1 both go there"]);
+    desk.refuses(&into("x.npy"), &["x.npy: outputs 0 and 1 both go there"]);
     desk.refuses(&into("./x.npy"), &["both go there"]);
     desk.refuses(&into("none/y.npy"), &["none/y.npy: cannot write: no such file or directory"]);
     fs::create_dir(desk.path("dir")).unwrap();
@@ -267,6 +285,11 @@ fn the_command_line_itself() {
         assert_eq!(desk.run(args).status.code(), Some(2), "{args:?}");
     }
     assert!(desk.prints(&["--help"]).contains("Exit codes"));
+    for command in ["run", "eval", "check", "explain", "deps", "bench"] {
+        let help = desk.prints(&[command, "--help"]);
+        assert!(help.contains(&format!("\n  ijk {command} ")), "{help}");
+        assert_eq!(desk.run(&[command, "--frob"]).status.code(), Some(2), "{command}");
+    }
     assert!(desk.prints(&["--version"]).starts_with("ijk "));
 }
 

@@ -193,7 +193,23 @@ fn fix<'a>(
     Group::with_title(Level::HELP.secondary_title(clean(message))).element(snippet)
 }
 
-/// Text without control characters: a program must not steer the terminal.
+/// Text without control characters, which must not steer the terminal, and with long words (a
+/// program may have names of megabytes) cut in the middle.
 fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text.split_inclusive(' ').flat_map(cut).map(shown).collect()
+}
+
+/// The characters of a word, or those at its ends around an ellipsis.
+fn cut(word: &str) -> impl Iterator<Item = char> {
+    const MOST: usize = 200;
+    const END: usize = 40;
+    let long = word.char_indices().nth(MOST).is_some();
+    let ends = long.then(|| {
+        let (left, _) = word.char_indices().nth(END).unwrap_or_default();
+        let (right, _) = word.char_indices().nth_back(END - 1).unwrap_or_default();
+        (left, right)
+    });
+    let (left, right) = ends.unwrap_or((word.len(), word.len()));
+    word[..left].chars().chain(long.then_some('…')).chain(word[right..].chars())
 }

@@ -3,6 +3,7 @@
 use crate::args::{Eval, How, Run};
 use crate::failure::Failure;
 use crate::files::{self, Place};
+use crate::progress::Progress;
 use crate::source::Source;
 use crate::{json, layout, memory, names, output};
 use ijk::{Component, Engine, Tensor, TensorView};
@@ -73,9 +74,11 @@ fn apply(
     let engine = Engine::builder().threads(how.threads.unwrap_or(0)).build();
     let typed: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
     memory::check(&engine, component, &typed, |error| source.failure(error))?;
+    let progress = Progress::steps("computing", None);
     let start = Instant::now();
     let results = engine.apply(component, &views).map_err(|error| source.failure(error))?;
     let seconds = start.elapsed().as_secs_f64();
+    drop(progress);
     files::write_all(&results, outputs)?;
     output::print(&match how.json {
         true => as_json(&results, outputs, seconds, engine.threads()),

@@ -3,6 +3,7 @@
 use crate::applied::Application;
 use crate::args::Bench;
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::{json, layout, memory, output};
 use ijk::{DType, Engine, Error, Tensor, TensorError, TensorView, TensorViewMut};
 use serde_json::json;
@@ -22,7 +23,7 @@ const MOST: usize = 100_000;
 pub fn bench(args: &Bench) -> Result<(), Failure> {
     let application = Application::new(&args.applied)?;
     let engine = Engine::builder().threads(args.threads.unwrap_or(0)).build();
-    let fail = |error: Error| application.source.failure(error);
+    let fail = |error: Error| application.failure(error);
     let arguments = application.borrowed();
     let cost = engine.explain(&application.component, &arguments).map_err(fail)?.cost();
     let results = application.component.results(&arguments).map_err(fail)?;
@@ -39,11 +40,13 @@ pub fn bench(args: &Bench) -> Result<(), Failure> {
     let outputs: Result<Vec<_>, _> =
         results.iter().map(|(dtype, shape)| Tensor::zeros(*dtype, shape)).collect();
     let mut outputs = outputs?;
-    let times = measure(args.reps, || {
+    let progress = Progress::steps("measuring", args.reps.map(|reps| reps as u64));
+    let times = measure(args.reps, &progress, || {
         let mut outputs: Vec<TensorViewMut<'_>> =
             outputs.iter_mut().map(Tensor::view_mut).collect();
         engine.apply_into(&application.component, &views, &mut outputs)
     });
+    drop(progress);
     let times = times.map_err(fail)?;
     let bytes = cost.read.saturating_add(cost.written);
     let measured = Measured { times, operations: cost.operations, bytes };
@@ -58,7 +61,11 @@ pub fn bench(args: &Bench) -> Result<(), Failure> {
 }
 
 /// Times of repetitions in seconds, ascending. The first run plans and warms up, and is not counted.
-fn measure<E>(reps: Option<usize>, mut run: impl FnMut() -> Result<(), E>) -> Result<Vec<f64>, E> {
+fn measure<E>(
+    reps: Option<usize>,
+    progress: &Progress,
+    mut run: impl FnMut() -> Result<(), E>,
+) -> Result<Vec<f64>, E> {
     run()?;
     let mut times = Vec::new();
     let begin = Instant::now();
@@ -70,6 +77,7 @@ fn measure<E>(reps: Option<usize>, mut run: impl FnMut() -> Result<(), E>) -> Re
         let start = Instant::now();
         run()?;
         times.push(start.elapsed().as_secs_f64());
+        progress.at(times.len() as u64);
     }
     times.sort_by(f64::total_cmp);
     Ok(times)
@@ -144,11 +152,12 @@ mod tests {
     #[test]
     fn repetitions() {
         let mut runs = 0;
-        let times = measure::<()>(Some(5), || {
+        let progress = Progress::steps("testing", Some(5));
+        let times = measure::<()>(Some(5), &progress, || {
             runs += 1;
             Ok(())
         });
         assert_eq!((times.unwrap().len(), runs), (5, 6));
-        assert_eq!(measure(None, || Err("no")), Err("no"));
+        assert_eq!(measure(None, &progress, || Err("no")), Err("no"));
     }
 }

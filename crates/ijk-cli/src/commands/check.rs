@@ -3,7 +3,7 @@
 use crate::args::Check;
 use crate::failure::Failure;
 use crate::source::Source;
-use crate::{json, output};
+use crate::{json, names, output};
 use ijk::{Port, Rank, Signature};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -21,10 +21,10 @@ pub fn check(args: &Check) -> Result<(), Failure> {
 
 fn as_text(signature: &Signature) -> String {
     let mut text = String::new();
-    for (what, ports) in [("argument", &signature.inputs), ("result", &signature.outputs)] {
-        for (n, port) in ports.iter().enumerate() {
-            let _ = writeln!(text, "{what} {n}: {}, {}", rank(port), port.dtype);
-        }
+    let inputs = signature.inputs.iter().enumerate().map(|(n, port)| (names::input(n), port));
+    let outputs = signature.outputs.iter().enumerate().map(|(n, port)| (names::output(n), port));
+    for (name, port) in inputs.chain(outputs) {
+        let _ = writeln!(text, "{name}: {}, {}", rank(port), port.dtype);
     }
     for (n, set) in signature.types.iter().enumerate() {
         let _ = writeln!(text, "{}: one of {set}", Signature::type_name(n as u32));
@@ -59,8 +59,8 @@ fn as_json(signature: &Signature) -> String {
         (Signature::type_name(n as u32), json!(names))
     });
     json::text(&json!({
-        "arguments": ports(&signature.inputs),
-        "results": ports(&signature.outputs),
+        "inputs": ports(&signature.inputs),
+        "outputs": ports(&signature.outputs),
         "types": types.collect::<serde_json::Map<_, _>>(),
     }))
 }

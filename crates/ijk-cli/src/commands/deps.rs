@@ -4,7 +4,7 @@ use super::draw;
 use crate::applied::Application;
 use crate::args::Deps;
 use crate::failure::Failure;
-use crate::{json, layout, output};
+use crate::{json, layout, names, output};
 use ijk::PointSet;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -19,13 +19,13 @@ const LISTED: u64 = 4096;
 pub fn deps(args: &Deps) -> Result<(), Failure> {
     let application = Application::new(&args.applied)?;
     let arguments = application.borrowed();
-    let fail = |error| application.source.failure(error);
+    let fail = |error| application.failure(error);
     let results = application.component.results(&arguments).map_err(fail)?;
     let shapes = |arrays: &[(_, Vec<usize>)]| -> Vec<_> {
         arrays.iter().map(|(_, shape)| shape.clone()).collect()
     };
-    let results = Side { name: "result", shapes: shapes(&results) };
-    let inputs = Side { name: "argument", shapes: shapes(&application.arguments) };
+    let results = Side { kind: "output", name: names::output, shapes: shapes(&results) };
+    let inputs = Side { kind: "input", name: names::input, shapes: shapes(&application.arguments) };
     let (at, component) = (&args.at.0, &application.component);
     let relation = match args.input {
         Some(input) => {
@@ -44,30 +44,35 @@ pub fn deps(args: &Deps) -> Result<(), Failure> {
 
 /// Arguments or results.
 struct Side {
-    name: &'static str,
+    /// `input` or `output`.
+    kind: &'static str,
+    /// What the one of that position is called.
+    name: fn(usize) -> String,
     shapes: Vec<Vec<usize>>,
 }
 
 impl Side {
     /// That there is such an array, with such an element.
     fn check(&self, number: usize, at: &[usize]) -> Result<(), Failure> {
-        let name = self.name;
         let Some(shape) = self.shapes.get(number) else {
-            let count = self.shapes.len();
-            let message = format!("there is no {name} {number}: the program has {count}");
+            let (kind, count) = (self.kind, self.shapes.len());
+            let message =
+                format!("there is no {kind} {number}: the program has {count}, counted from 0");
             return Err(Failure::wrong(message));
         };
+        let name = (self.name)(number);
         if shape.len() != at.len() {
             let (rank, given) = (shape.len(), at.len());
             return Err(Failure::wrong(format!(
-                "{name} {number} has rank {rank} (shape {}), but --at has {given} indices",
-                layout::shape(shape)
+                "{name} has rank {rank} (shape {}), but --at has {given} {}",
+                layout::shape(shape),
+                if given == 1 { "index" } else { "indices" }
             )));
         }
         match at.iter().zip(shape).position(|(index, extent)| index >= extent) {
             None => Ok(()),
             Some(axis) => Err(Failure::wrong(format!(
-                "--at is {} on axis {axis}, where {name} {number} has extent {}",
+                "--at is {} on axis {axis}, where {name} has extent {}",
                 at[axis], shape[axis]
             ))),
         }
@@ -86,11 +91,10 @@ struct Relation<'a> {
 
 impl Relation<'_> {
     fn as_text(&self) -> String {
-        let (name, number, verb) = (self.of.name, self.number, self.verb);
-        let mut text = format!("{name} {number} at {} {verb}\n", layout::shape(self.at));
+        let (name, at, verb) = ((self.of.name)(self.number), layout::shape(self.at), self.verb);
+        let mut text = format!("{name} at {at} {verb}\n");
         for (n, (set, shape)) in self.sets.iter().zip(&self.to.shapes).enumerate() {
-            let (name, count) = (self.to.name, counted(set, shape));
-            let _ = writeln!(text, "{name} {n}: {set}, {count}");
+            let _ = writeln!(text, "{}: {set}, {}", (self.to.name)(n), counted(set, shape));
             if draw::is_small(shape) {
                 let wide = |index: &[usize]| index.iter().map(|&x| x as u64).collect::<Vec<_>>();
                 text += &draw::grid(shape, |index| set.contains(&wide(index)));
@@ -108,9 +112,9 @@ impl Relation<'_> {
             })
         };
         json::text(&json!({
-            self.of.name: self.number,
+            self.of.kind: self.number,
             "at": self.at,
-            format!("{}s", self.to.name): self.sets.iter().map(set).collect::<Value>(),
+            format!("{}s", self.to.kind): self.sets.iter().map(set).collect::<Value>(),
         }))
     }
 }

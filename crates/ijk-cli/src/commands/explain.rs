@@ -13,10 +13,8 @@ use serde_json::json;
 pub fn explain(args: &Explain) -> Result<(), Failure> {
     let application = Application::new(&args.applied)?;
     let arguments = application.borrowed();
-    let explanation = application
-        .component
-        .explain(&arguments)
-        .map_err(|error| application.source.failure(error))?;
+    let explanation =
+        application.component.explain(&arguments).map_err(|error| application.failure(error))?;
     if !args.applied.json {
         return output::print(&format!("{}\n", explanation.to_string().trim_end()));
     }

@@ -35,7 +35,7 @@ pub enum Problem {
     #[error("is a directory, not a file")]
     Directory,
     /// The first bytes are not those of the format.
-    #[error("not a .npy file: it starts with {found:?} instead of \"\\x93NUMPY\" (byte 0)")]
+    #[error("not a .npy file: {} (byte 0)", magic_text(found))]
     Magic {
         /// What there is instead.
         found: String,
@@ -139,7 +139,7 @@ impl Problem {
     }
 
     /// In which file.
-    pub(crate) fn in_file(self, path: &Path) -> FileError {
+    pub fn in_file(self, path: &Path) -> FileError {
         FileError { path: path.into(), member: None, problem: self }
     }
 
@@ -155,6 +155,13 @@ fn name(path: &Path, member: Option<&str>) -> String {
         Some(member) => format!("{}:{member}", path.display()),
         None if path.as_os_str().is_empty() => "\"\"".into(),
         None => path.display().to_string(),
+    }
+}
+
+fn magic_text(found: &str) -> String {
+    match found {
+        "" => "it is empty".into(),
+        _ => format!("it starts with {found:?} instead of \"\\x93NUMPY\""),
     }
 }
 

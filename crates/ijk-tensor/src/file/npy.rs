@@ -79,8 +79,11 @@ pub fn encode(mut writer: impl Write, array: &TensorView<'_>) -> Result<(), Prob
     }
 }
 
-/// Opens a file, and how long it is if it is a regular one.
-pub(crate) fn open(path: &Path) -> Result<(BufReader<File>, Option<u64>), Problem> {
+/// Opens a file for [`decode`], and tells how many bytes it has if it is a regular one.
+///
+/// # Errors
+/// If it cannot be read, or is a directory.
+pub fn open(path: &Path) -> Result<(BufReader<File>, Option<u64>), Problem> {
     let file = File::open(path).map_err(Problem::io("read"))?;
     let meta = file.metadata().map_err(Problem::io("read"))?;
     if meta.is_dir() {

@@ -22,11 +22,11 @@ enum Content {
 }
 
 impl Staged {
-    /// Writes what will be the file at `path`.
+    /// Writes what will be the file at `path` with `write`.
     ///
     /// # Errors
     /// If `path` is a directory or no file can be made beside it; if writing fails.
-    pub(crate) fn write(
+    pub fn write(
         path: &Path,
         write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), Problem>,
     ) -> Result<Self, FileError> {
