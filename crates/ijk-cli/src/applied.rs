@@ -26,10 +26,12 @@ impl Application {
         let (arity, shapes, types) = (component.arity(), args.shape.len(), args.dtype.len());
         if arity != shapes {
             let arguments = if arity == 1 { "argument" } else { "arguments" };
-            let times = if shapes == 1 { "time" } else { "times" };
-            let message = format!(
-                "the program has {arity} {arguments}, but --shape is given {shapes} {times}"
-            );
+            let given = match shapes {
+                0 => "no --shape is given: add one for each, such as --shape 8x8".into(),
+                1 => "--shape is given 1 time".into(),
+                _ => format!("--shape is given {shapes} times"),
+            };
+            let message = format!("the program has {arity} {arguments}, but {given}");
             return Err(Failure::wrong(message));
         }
         if types > arity.max(1) {

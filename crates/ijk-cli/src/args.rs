@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use ijk::DType;
+use std::num::IntErrorKind;
 use std::path::PathBuf;
 
 /// Index expressions on files of arrays.
@@ -194,20 +195,26 @@ fn program(text: &str) -> Result<String, String> {
 pub struct Extents(pub Vec<usize>);
 
 fn shape(text: &str) -> Result<Extents, String> {
-    extents(text, 'x').ok_or_else(|| "a shape is written 8x8, or . for a single number".into())
+    extents(text, 'x', "a shape is written 8x8, or . for a single number")
 }
 
 fn point(text: &str) -> Result<Extents, String> {
-    extents(text, ',').ok_or_else(|| "a point is written 1,2, or . where there is no index".into())
+    extents(text, ',', "a point is written 1,2, or . where there is no index")
 }
 
-fn extents(text: &str, separator: char) -> Option<Extents> {
-    match text {
-        "." | "" => Some(Extents(Vec::new())),
-        _ => {
-            text.split(separator).map(|n| n.trim().parse().ok()).collect::<Option<_>>().map(Extents)
-        }
+/// Numbers between separators; `form` says how they are written.
+fn extents(text: &str, separator: char, form: &str) -> Result<Extents, String> {
+    if matches!(text, "." | "") {
+        return Ok(Extents(Vec::new()));
     }
+    let number = |n: &str| match n.trim().parse() {
+        Ok(n) => Ok(n),
+        Err(e) if *e.kind() == IntErrorKind::PosOverflow => {
+            Err(format!("{} is too large", n.trim()))
+        }
+        Err(_) => Err(form.into()),
+    };
+    text.split(separator).map(number).collect::<Result<_, _>>().map(Extents)
 }
 
 fn threads(text: &str) -> Result<usize, String> {
@@ -239,6 +246,10 @@ mod tests {
         assert_eq!(shape("8x16"), Ok(Extents(vec![8, 16])));
         assert_eq!(shape("."), Ok(Extents(vec![])));
         assert_eq!(point("1, 2"), Ok(Extents(vec![1, 2])));
+        assert_eq!(
+            shape("99999999999999999999x1").unwrap_err(),
+            "99999999999999999999 is too large"
+        );
         assert!(shape("8x").is_err() && shape("-1").is_err() && point("a").is_err());
     }
 }

@@ -153,7 +153,7 @@ fn versions() {
 fn what_is_wrong_is_said_with_its_place() {
     let wrong = |header: &str| refuse(&file(header, &[]));
     for (bytes, message) in [
-        (&b""[..], "starts with \"\""),
+        (&b""[..], "not a .npy file: it is empty (byte 0)"),
         (b"PK\x03\x04", "not a .npy file: it starts with \"PK\\\\x03\\\\x04\""),
         (b"1,2,3\n4,5,6\n", "not a .npy file"),
         (b"\x93NUMPY", "file ends at byte 6, within the version"),
