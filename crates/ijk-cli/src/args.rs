@@ -207,7 +207,7 @@ fn extents(text: &str, separator: char, form: &str) -> Result<Extents, String> {
     if matches!(text, "." | "") {
         return Ok(Extents(Vec::new()));
     }
-    let number = |n: &str| match n.trim().parse() {
+    let number = |n: &str| match n.trim().parse::<usize>() {
         Ok(n) => Ok(n),
         Err(e) if *e.kind() == IntErrorKind::PosOverflow => {
             Err(format!("{} is too large", n.trim()))
