@@ -11,7 +11,7 @@ use ijk_plan::plan::{
     Base, Buffer, BufferId, Contraction, ContractionAxis, Load, Nest, NestAxis, Node, NodeId,
     Place, Plan, Role, Start, Step, Store,
 };
-use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
+use ijk_types::{BinaryOp, DType, Literal, Monoid, Reducer, Scalar, UnaryOp};
 
 fn buffer(place: Place, dtype: DType, shape: &[usize]) -> Buffer {
     let strides = (0..shape.len()).map(|a| shape[a + 1..].iter().product::<usize>() as isize);
@@ -210,6 +210,33 @@ fn temporaries_are_reused_in_place() {
     (0..10).for_each(|n| input.set(n, Scalar::F32(n as f32 + 0.5)));
     let found = run(&plan, &Engine::default(), &[input]).unwrap();
     assert!((1..10).all(|n| found.at(n) == Scalar::F32(-(n as f32))));
+}
+
+#[test]
+fn casts_to_complex_types_are_those_of_scalars() {
+    let types = DType::ALL.map(|from| (from, [DType::C64, DType::C128]));
+    for (from, to) in types.into_iter().flat_map(|(from, to)| to.map(|to| (from, to))) {
+        let body = if from == to {
+            vec![Node::Load(0)]
+        } else {
+            vec![Node::Load(0), Node::Unary(UnaryOp::Cast(to), NodeId(0))]
+        };
+        let mut plan = negate();
+        plan.buffers =
+            vec![buffer(Place::Input(0), from, &[10]), buffer(Place::Output(0), to, &[10])];
+        let nest = map(&[10], vec![load(0, from, &[1])], body, (1, to, &[1]));
+        plan.steps = vec![Step::Nest(nest)];
+        let mut input = Array::zeros(from, &[10], &[1]);
+        input.set(3, Literal::Integer(1).to_scalar(from).unwrap());
+        for engine in engines() {
+            let found = run(&plan, &engine, std::slice::from_ref(&input)).unwrap();
+            for n in 0..10 {
+                let x = input.at(n);
+                let cast = ijk_types::scalar::unary(UnaryOp::Cast(to), x).unwrap();
+                assert_eq!(found.at(n), cast, "{from} to {to}");
+            }
+        }
+    }
 }
 
 /// Engines of all levels with 1, 2 and 3 threads.

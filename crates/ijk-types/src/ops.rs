@@ -83,6 +83,8 @@ pub enum UnaryOp {
     Im,
     /// `@f32 @f64 @i32 @i64 @bool`: Rust's `as` (to an integer: towards zero, saturating, NaN
     /// gives 0); to bool: whether it differs from 0 (so NaN gives true); bool gives 0 and 1.
+    /// To a complex type, of which i has no spelling: the real part is cast, the imaginary part is 0
+    /// or cast.
     Cast(DType),
 }
 
@@ -146,6 +148,7 @@ impl UnaryOp {
             | Self::Expm1 => TypeSet::REAL,
             Self::Sign => TypeSet::ORDERED_NUMBER,
             Self::Not => TypeSet::BOOL,
+            Self::Cast(DType::C64 | DType::C128) => TypeSet::ALL,
             Self::Cast(_) => TypeSet::ORDERED,
         }
     }

@@ -154,6 +154,9 @@ impl Literal {
 /// assert_eq!(scalar::unary(UnaryOp::Neg, Scalar::I32(2)), Ok(Scalar::I32(-2)));
 /// ```
 pub fn unary(op: UnaryOp, x: Scalar) -> Result<Scalar, ScalarError> {
+    if let UnaryOp::Cast(to @ (DType::C64 | DType::C128)) = op {
+        return Ok(to_complex(to, x));
+    }
     match x {
         Scalar::Bool(x) => dispatch::unary_bool(op, x),
         Scalar::I32(x) => dispatch::unary_ordered_number(op, x),
@@ -162,6 +165,19 @@ pub fn unary(op: UnaryOp, x: Scalar) -> Result<Scalar, ScalarError> {
         Scalar::F64(x) => dispatch::unary_real(op, x),
         Scalar::C64(x) => dispatch::unary_inexact(op, x),
         Scalar::C128(x) => dispatch::unary_inexact(op, x),
+    }
+}
+
+/// Casts to a complex type.
+fn to_complex(to: DType, x: Scalar) -> Scalar {
+    let narrow = |x: f64| x as f32;
+    match (to, x) {
+        (DType::C64, Scalar::C64(_)) | (DType::C128, Scalar::C128(_)) => x,
+        (DType::C64, Scalar::C128(x)) => Scalar::C64(C64::new(narrow(x.re), narrow(x.im))),
+        (DType::C64, Scalar::I64(x)) => Scalar::C64(C64::new(x as f32, 0.0)),
+        (DType::C64, x) => Scalar::C64(C64::new(narrow(x.as_f64()), 0.0)),
+        (_, Scalar::C64(x)) => Scalar::C128(C128::new(x.re.into(), x.im.into())),
+        (_, x) => Scalar::C128(C128::new(x.as_f64(), 0.0)),
     }
 }
 

@@ -119,3 +119,16 @@ fn operands_of_two_types_are_refused() {
     let sum = binary(BinaryOp::Add, Scalar::F32(1.0), Scalar::F64(1.0));
     assert_eq!(sum, Err(ScalarError::Type(DType::F64)));
 }
+
+#[test]
+fn casts_to_complex_types_take_anything() {
+    use crate::{C64, C128};
+    let cast = |t, x| unary(UnaryOp::Cast(t), x).unwrap();
+    let one = Scalar::C64(C64::new(1.0, 0.0));
+    for x in [Scalar::Bool(true), Scalar::I32(1), Scalar::I64(1), Scalar::F32(1.0), one] {
+        assert_eq!(cast(DType::C64, x), one);
+        assert_eq!(cast(DType::C128, x), Scalar::C128(C128::new(1.0, 0.0)));
+    }
+    let i = Scalar::C128(C128::new(0.0, 1.0));
+    assert_eq!(cast(DType::C64, i), Scalar::C64(C64::new(0.0, 1.0)));
+}

@@ -1,7 +1,7 @@
 //! Scalar operators as types, so that kernels are generic over them.
 
 use super::fault;
-use ijk_types::{Element, Inexact, Number, Ordered, OrderedNumber, Real, ScalarError};
+use ijk_types::{C64, C128, Element, Inexact, Number, Ordered, OrderedNumber, Real, ScalarError};
 use std::marker::PhantomData;
 
 /// A function of one operand.
@@ -172,6 +172,45 @@ impl Op1 for Not {
     #[inline(always)]
     fn apply(a: bool) -> bool {
         !a
+    }
+}
+
+/// A cast of a real number to a complex type.
+pub(super) struct Embed<T, U>(PhantomData<(T, U)>);
+
+macro_rules! embed {
+    ($($complex:ty: $real:ty),*) => {$(
+        impl<T: Ordered> Op1 for Embed<T, $complex> {
+            type In = T;
+            type Out = $complex;
+            #[inline(always)]
+            fn apply(a: T) -> $complex {
+                <$complex>::new(a.cast::<$real>(), 0.0)
+            }
+        }
+    )*};
+}
+
+embed!(C64: f32, C128: f64);
+
+/// A cast between complex types.
+pub(super) struct Convert<T, U>(PhantomData<(T, U)>);
+
+impl Op1 for Convert<C64, C128> {
+    type In = C64;
+    type Out = C128;
+    #[inline(always)]
+    fn apply(a: C64) -> C128 {
+        C128::new(a.re.into(), a.im.into())
+    }
+}
+
+impl Op1 for Convert<C128, C64> {
+    type In = C128;
+    type Out = C64;
+    #[inline(always)]
+    fn apply(a: C128) -> C64 {
+        C64::new(a.re as f32, a.im as f32)
     }
 }
 

@@ -66,8 +66,11 @@ pub(crate) fn unary(op: UnaryOp, t: DType, level: Level) -> Option<Kernel> {
     }
 }
 
-/// The kernel of a cast between ordered types.
+/// The kernel of a cast.
 fn cast(from: DType, to: DType, level: Level) -> Option<Kernel> {
+    if to.is_complex() {
+        return to_complex(from, to, level);
+    }
     macro_rules! from {
         ($($variant:ident: $T:ty),*) => {
             match from {
@@ -80,6 +83,18 @@ fn cast(from: DType, to: DType, level: Level) -> Option<Kernel> {
         };
     }
     from!(Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64)
+}
+
+/// The kernel of a cast to a complex type.
+fn to_complex(from: DType, to: DType, level: Level) -> Option<Kernel> {
+    type ToC64<T> = Embed<T, C64>;
+    type ToC128<T> = Embed<T, C128>;
+    match (from, to) {
+        (DType::C64, DType::C128) => one::<Convert<C64, C128>>(level),
+        (DType::C128, DType::C64) => one::<Convert<C128, C64>>(level),
+        (_, DType::C64) => of!(from, ORDERED, one::<ToC64>(level)),
+        _ => of!(from, ORDERED, one::<ToC128>(level)),
+    }
 }
 
 /// Whether the kernels of an operator on type `t` take a splat as one operand.
