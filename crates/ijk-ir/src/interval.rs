@@ -27,7 +27,8 @@ impl Interval {
         Self { least: 0, greatest: i128::from(extent).max(1) - 1 }
     }
 
-    fn plus(self, other: Self) -> Self {
+    /// The range of a sum of two values, one of each.
+    pub fn plus(self, other: Self) -> Self {
         Self {
             least: self.least.saturating_add(other.least),
             greatest: self.greatest.saturating_add(other.greatest),

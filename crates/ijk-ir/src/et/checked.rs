@@ -1,5 +1,6 @@
 //! What is known of a program before, and of its eintups after, ranks and extents are solved.
 
+use super::System;
 use ijk_syntax::Span;
 use ijk_syntax::et::ast::Program;
 
@@ -8,7 +9,7 @@ use ijk_syntax::et::ast::Program;
 pub struct ShapeId(pub u32);
 
 /// A program whose names and places are understood.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {
     /// The text that spans point into.
     pub source: String,
@@ -22,6 +23,8 @@ pub struct Checked {
     pub arrays: Vec<ArrayInfo>,
     /// The results: positions in `arrays`.
     pub outputs: Vec<usize>,
+    /// How ranks and extents depend on each other; of no interest to lowering.
+    pub system: System,
 }
 
 /// An eintup: a name for a tuple of indices.

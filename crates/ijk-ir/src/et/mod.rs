@@ -8,6 +8,12 @@
 //!
 //! An eintup of rank r becomes r axes of a statement's domain; extents are numbers by then.
 
+mod arith;
 mod checked;
+pub mod codes;
+pub mod extent;
+mod system;
 
 pub use checked::{ArrayInfo, Checked, Origin, ShapeId, Solution, Tuple};
+pub use extent::Extents;
+pub use system::System;

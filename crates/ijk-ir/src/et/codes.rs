@@ -1,0 +1,42 @@
+//! What checking and solving Einsum Tuple complain of.
+
+ijk_syntax::codes! {
+    AMBIGUOUS = "ambiguous";
+    ARRAY_IN_STATIC = "array-in-static";
+    ARRAY_WITHOUT_BRACKETS = "array-without-brackets";
+    BINDING_CONFLICT = "binding-conflict";
+    BINDING_RANK = "binding-rank";
+    BOTH_ARRAY_AND_TUPLE = "both-array-and-tuple";
+    COMPONENT_AS_INDEX = "component-as-index";
+    COMPONENT_INDEX = "component-index";
+    CONSTRAINT_CYCLE = "constraint-cycle";
+    CONSTRAINT_FAILS = "constraint-fails";
+    CONSTRAINT_OVERFLOWS = "constraint-overflows";
+    CONSTRAINT_TWICE = "constraint-twice";
+    DIMS_IN_RANK = "dims-in-rank";
+    EMPTY_RANGE = "empty-range";
+    EXTENTS_OF_DATA = "extents-of-data";
+    INDEX_COUNT = "index-count";
+    INDEX_TOO_LARGE = "index-too-large";
+    NEGATIVE_EXTENT = "negative-extent";
+    NEGATIVE_RANGE = "negative-range";
+    NOT_STATIC = "not-static";
+    NO_RANKS = "no-ranks";
+    OUTPUT_NOT_ASSIGNED = "output-not-assigned";
+    OUTPUT_TWICE = "output-twice";
+    RANKS_DIFFER = "ranks-differ";
+    RANK_RANGE = "rank-range";
+    READ_BEFORE = "read-before";
+    STAR_EXTENT = "star-extent";
+    STAR_OUTSIDE = "star-outside";
+    TOO_MANY_POINTS = "too-many-points";
+    TUPLE_ASSIGNED = "tuple-assigned";
+    TWO_STARS = "two-stars";
+    UNCONSTRAINED = "unconstrained";
+    UNKNOWN_ARRAY = "unknown-array";
+    UNKNOWN_OVERRIDE = "unknown-override";
+    UNKNOWN_TUPLE = "unknown-tuple";
+    UNUSED_ARRAY = "unused-array";
+    UNUSED_TUPLE = "unused-tuple";
+    ZERO_DIVISOR = "zero-divisor";
+}

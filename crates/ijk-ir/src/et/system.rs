@@ -1,0 +1,114 @@
+//! How the ranks and extents of a program depend on each other.
+
+use super::ShapeId;
+use ijk_syntax::Span;
+use ijk_syntax::et::ast::{Access, IndexOp, Quantity};
+
+/// Something that has a rank: a shape, a place of an array, or the number 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Node(pub u32);
+
+/// Nodes whose ranks are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Group(pub u32);
+
+/// A sum of ranks and a constant: the rank of `DIMS(a, b)`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Total {
+    pub nodes: Vec<Node>,
+    pub constant: u32,
+}
+
+/// Why two ranks are equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tie {
+    pub left: Total,
+    pub right: Total,
+    /// Where that is seen.
+    pub span: Span,
+    /// The sentence's end: "indexes place 0 of `x`".
+    pub why: String,
+}
+
+/// The extent of an axis that counts the components of something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    /// What has the extent.
+    pub counts: Counts,
+    /// The rank that it is.
+    pub rank: Total,
+    /// Whether any other extent is an error: so it is for `:`, not for `pos[coord]`.
+    pub strict: bool,
+    /// Where.
+    pub span: Span,
+}
+
+/// What has the extent of a [`Link`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counts {
+    /// An eintup's shape, of rank 1.
+    Shape(ShapeId),
+    /// A place of an array where no plain eintup stands.
+    Place { array: usize, place: usize },
+}
+
+/// A constraint with its names looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rule {
+    pub quantity: Quantity,
+    pub shape: ShapeId,
+    pub relation: Limit,
+    /// Position among the program's constraints.
+    pub constraint: usize,
+}
+
+/// The right side of a [`Rule`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    In(i64, i64),
+    Equals(Expr),
+}
+
+/// The value of a constraint with its names looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Expr {
+    Integer(i64),
+    Of(Quantity, ShapeId),
+    Min(Box<Expr>, Box<Expr>),
+    Max(Box<Expr>, Box<Expr>),
+    Sum(Vec<(bool, Expr)>),
+    Product(Box<Expr>, Vec<(IndexOp, Expr)>),
+}
+
+/// How ranks and extents depend on each other; made by checking.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct System {
+    /// The group of every node.
+    pub(super) groups: Vec<Group>,
+    /// How many groups there are.
+    pub(super) group_count: u32,
+    /// The first node of every array's places.
+    pub(super) places: Vec<u32>,
+    /// The group of rank 1.
+    pub(super) one: Group,
+    /// Equations between sums of ranks.
+    pub(super) sums: Vec<Tie>,
+    /// Why nodes of one group are equal.
+    pub(super) ties: Vec<Tie>,
+    pub(super) links: Vec<Link>,
+    pub(super) rules: Vec<Rule>,
+    /// The rule on each shape's rank.
+    pub(super) rank_rules: Vec<Option<usize>>,
+    /// The rule on each shape's extents.
+    pub(super) dims_rules: Vec<Option<usize>>,
+    /// The plain eintup that first stood at each place of each array, as a position in `tuples`.
+    pub(super) standing: Vec<Vec<Option<usize>>>,
+    /// The access that sizes each array.
+    pub(super) sizing: Vec<Access>,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self(0)
+    }
+}
