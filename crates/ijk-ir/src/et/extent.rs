@@ -101,9 +101,9 @@ impl<'a> Extents<'a> {
                 (!star).then_some(1)
             }
             Index::Sum(terms, _) => terms.iter().find_map(|(_, term)| self.rank(term)),
-            Index::Product(first, rest, _) => self
-                .rank(first)
-                .or_else(|| rest.iter().find_map(|(_, factor)| self.rank(factor))),
+            Index::Product(first, rest, _) => {
+                self.rank(first).or_else(|| rest.iter().find_map(|(_, factor)| self.rank(factor)))
+            }
         }
     }
 
@@ -290,7 +290,8 @@ fn unknown(name: &Name) -> Diagnostic {
 /// The complaint about a divisor that differs from point to point.
 pub(super) fn not_static(source: &str, op: IndexOp, span: Span) -> Diagnostic {
     let (text, spelling) = (quote(source, span, "it"), spelling(op));
-    let message = format!("{text} differs from point to point, and cannot stand right of `{spelling}`");
+    let message =
+        format!("{text} differs from point to point, and cannot stand right of `{spelling}`");
     codes::NOT_STATIC
         .error(span, message)
         .with_hint("integers, `RANK(…)`, `DIMS(…)` and arithmetic over those can")
