@@ -1,7 +1,7 @@
 //! Owned memory for elements: a `Vec<T>` whose `T` is known at run time.
 
 use crate::TensorError;
-use crate::element::with_element;
+use ijk_types::with_element;
 use ijk_types::{DType, Element};
 use std::alloc::{self, Layout};
 use std::mem::ManuallyDrop;

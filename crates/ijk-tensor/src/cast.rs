@@ -1,36 +1,7 @@
 //! Copies with another element type.
 
 use crate::{Tensor, TensorError};
-use ijk_types::{C64, C128, DType, Element, Ordered};
-
-/// Evaluates an expression with `$T` the Rust type of a [`DType`] that is not complex.
-macro_rules! with_ordered {
-    ($dtype:expr, $T:ident => $body:expr, else $otherwise:expr) => {
-        match $dtype {
-            DType::Bool => {
-                type $T = bool;
-                $body
-            }
-            DType::I32 => {
-                type $T = i32;
-                $body
-            }
-            DType::I64 => {
-                type $T = i64;
-                $body
-            }
-            DType::F32 => {
-                type $T = f32;
-                $body
-            }
-            DType::F64 => {
-                type $T = f64;
-                $body
-            }
-            DType::C64 | DType::C128 => $otherwise,
-        }
-    };
-}
+use ijk_types::{C64, C128, DType, Element, Ordered, with_ordered};
 
 impl Tensor {
     /// The same numbers as elements of another type, as the language's casts (`@f32`) convert them;

@@ -1,9 +1,9 @@
 //! Owned arrays.
 
 use crate::buffer::Buffer;
-use crate::element::with_element;
 use crate::shape::{c_strides, element_count};
 use crate::{Shape, TensorError, TensorView, TensorViewMut, UninitTensor, dtype_of};
+use ijk_types::with_element;
 use ijk_types::{DType, Element, Scalar};
 use std::fmt;
 
@@ -36,7 +36,7 @@ impl Tensor {
         let dtype = value.dtype();
         let mut tensor = Self::zeros(dtype, shape)?;
         with_element!(dtype, T => {
-            let value = <T as crate::element::AsScalar>::from_scalar(value).expect("of that type");
+            let value = <T as Element>::from_scalar(value).expect("of that type");
             tensor.as_mut_slice::<T>().expect("of that type").fill(value);
         });
         Ok(tensor)

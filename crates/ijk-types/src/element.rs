@@ -3,6 +3,50 @@
 //! One trait for each [`TypeSet`](crate::TypeSet) an operator accepts. Every method gives bit for
 //! bit what [`crate::scalar`] and the engine give.
 
+/// The casts of a primitive number, which are Rust's; `$to` is the method that gives its own type.
+macro_rules! casts {
+    ($to:ident) => {
+        #[inline(always)]
+        fn to_i32(self) -> i32 {
+            self as i32
+        }
+        #[inline(always)]
+        fn to_i64(self) -> i64 {
+            self as i64
+        }
+        #[inline(always)]
+        fn to_f32(self) -> f32 {
+            self as f32
+        }
+        #[inline(always)]
+        fn to_f64(self) -> f64 {
+            self as f64
+        }
+        #[inline(always)]
+        fn cast_from<T: Ordered>(value: T) -> Self {
+            value.$to()
+        }
+    };
+}
+
+/// What a number that is not complex has as its parts.
+macro_rules! no_imaginary_part {
+    () => {
+        #[inline(always)]
+        fn conj(self) -> Self {
+            self
+        }
+        #[inline(always)]
+        fn re(self) -> Self {
+            self
+        }
+        #[inline(always)]
+        fn im(self) -> Self {
+            Self::default()
+        }
+    };
+}
+
 mod boolean;
 mod complex;
 mod float;

@@ -7,6 +7,7 @@ mod dtype;
 mod literal;
 mod ops;
 pub mod random;
+mod with;
 
 pub use dtype::{DType, TypeSet};
 pub use literal::{Literal, LiteralError};

@@ -3,44 +3,9 @@
 mod dispatch;
 mod display;
 
+use crate::with_element;
 use crate::{BinaryOp, C64, C128, DType, Element, Literal, LiteralError, Monoid, UnaryOp};
 use thiserror::Error;
-
-/// An expression in which `$T` is the Rust type of the element type `$t`.
-macro_rules! for_type {
-    ($t:expr, $T:ident => $body:expr) => {
-        match $t {
-            DType::Bool => {
-                type $T = bool;
-                $body
-            }
-            DType::I32 => {
-                type $T = i32;
-                $body
-            }
-            DType::I64 => {
-                type $T = i64;
-                $body
-            }
-            DType::F32 => {
-                type $T = f32;
-                $body
-            }
-            DType::F64 => {
-                type $T = f64;
-                $body
-            }
-            DType::C64 => {
-                type $T = C64;
-                $body
-            }
-            DType::C128 => {
-                type $T = C128;
-                $body
-            }
-        }
-    };
-}
 
 /// A value of any element type.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,7 +53,7 @@ impl Scalar {
 
     /// 0, or false.
     pub fn zero(t: DType) -> Self {
-        for_type!(t, T => T::default().into_scalar())
+        with_element!(t, T => T::default().into_scalar())
     }
 
     /// The nearest binary64, of a complex number's real part.
@@ -110,7 +75,7 @@ impl Scalar {
         fn typed<T: Element>(x: Scalar, y: Scalar) -> bool {
             matches!((T::from_scalar(x), T::from_scalar(y)), (Some(x), Some(y)) if x.same_bits(y))
         }
-        for_type!(self.dtype(), T => typed::<T>(self, other))
+        with_element!(self.dtype(), T => typed::<T>(self, other))
     }
 }
 
@@ -130,7 +95,7 @@ impl Literal {
         fn typed<T: Element>(literal: Literal) -> Result<Scalar, LiteralError> {
             T::from_literal(literal).map(T::into_scalar)
         }
-        for_type!(t, T => typed::<T>(self))
+        with_element!(t, T => typed::<T>(self))
     }
 
     /// The value as an integer, for messages and conversions to `t`. A whole [`Literal::Float`]
@@ -210,7 +175,7 @@ pub fn binary(op: BinaryOp, left: Scalar, right: Scalar) -> Result<Scalar, Scala
 /// # Panics
 /// If the monoid's operator does not accept `t`.
 pub fn identity(monoid: Monoid, t: DType) -> Scalar {
-    for_type!(t, T => T::identity(monoid).into_scalar())
+    with_element!(t, T => T::identity(monoid).into_scalar())
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use super::header::{Header, fill};
 use super::{FileError, Problem, Staged};
-use crate::element::with_element;
 use crate::{Tensor, TensorView, UninitTensor};
 use ijk_types::DType;
+use ijk_types::with_element;
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;

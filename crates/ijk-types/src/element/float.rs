@@ -88,26 +88,7 @@ macro_rules! float {
             fn to_bool(self) -> bool {
                 self != 0.0
             }
-            #[inline(always)]
-            fn to_i32(self) -> i32 {
-                self as i32
-            }
-            #[inline(always)]
-            fn to_i64(self) -> i64 {
-                self as i64
-            }
-            #[inline(always)]
-            fn to_f32(self) -> f32 {
-                self as f32
-            }
-            #[inline(always)]
-            fn to_f64(self) -> f64 {
-                self as f64
-            }
-            #[inline(always)]
-            fn cast_from<T: Ordered>(value: T) -> Self {
-                value.$to()
-            }
+            casts!($to);
         }
 
         impl Number for $t {
@@ -131,18 +112,7 @@ macro_rules! float {
             fn abs(self) -> Self {
                 self.abs()
             }
-            #[inline(always)]
-            fn conj(self) -> Self {
-                self
-            }
-            #[inline(always)]
-            fn re(self) -> Self {
-                self
-            }
-            #[inline(always)]
-            fn im(self) -> Self {
-                0.0
-            }
+            no_imaginary_part!();
         }
 
         impl OrderedNumber for $t {
