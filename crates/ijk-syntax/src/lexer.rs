@@ -8,7 +8,20 @@ use crate::{Span, Token, TokenKind};
 ///
 /// Texts of 4 GiB and more have no tokens: spans could not point into them.
 pub fn lex(source: &str) -> Vec<Token> {
-    let mut lexer = Lexer { source, at: 0, touches: false, newline: true, tokens: Vec::new() };
+    lex_with(source, token)
+}
+
+/// The same where `'…'` and `"…"` are tokens, which may hold `#`.
+pub(crate) fn lex_quoted(source: &str) -> Vec<Token> {
+    lex_with(source, token_or_quoted)
+}
+
+/// Reads the token at the start of a text whose first character is given: its kind and length.
+type ReadToken = fn(&str, char) -> (TokenKind, usize);
+
+fn lex_with(source: &str, read: ReadToken) -> Vec<Token> {
+    let (at, tokens) = (0, Vec::new());
+    let mut lexer = Lexer { source, read, at, touches: false, newline: true, tokens };
     if u32::try_from(source.len()).is_ok() {
         while lexer.step() {}
     }
@@ -49,6 +62,7 @@ fn continues_identifier(c: char) -> bool {
 
 struct Lexer<'s> {
     source: &'s str,
+    read: ReadToken,
     at: usize,
     touches: bool,
     newline: bool,
@@ -65,7 +79,7 @@ impl Lexer<'_> {
             '#' => self.skip(rest.find('\n').unwrap_or(rest.len()), false),
             c if c.is_whitespace() => self.skip(c.len_utf8(), false),
             _ => {
-                let (kind, length) = token(rest, first);
+                let (kind, length) = (self.read)(rest, first);
                 self.push(kind, length);
             }
         }
@@ -102,6 +116,35 @@ fn token(rest: &str, first: char) -> (TokenKind, usize) {
         c if PUNCTUATION.contains(c) => (TokenKind::Punct(c), 1),
         _ => (TokenKind::Unknown, run(is_unknown).max(first.len_utf8())),
     }
+}
+
+/// The same where text in quotes is a token.
+fn token_or_quoted(rest: &str, first: char) -> (TokenKind, usize) {
+    const QUOTES: [char; 2] = ['\'', '"'];
+    if QUOTES.contains(&first) {
+        return quoted(rest, first);
+    }
+    match token(rest, first) {
+        (TokenKind::Unknown, length) => {
+            (TokenKind::Unknown, rest[..length].find(QUOTES).unwrap_or(length))
+        }
+        token => token,
+    }
+}
+
+/// From a quote to the next like it that no `\` escapes, on the same line.
+fn quoted(rest: &str, quote: char) -> (TokenKind, usize) {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            '\n' => return (TokenKind::BadQuoted, at),
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if c == quote => return (TokenKind::Quoted, at + 1),
+            _ => {}
+        }
+    }
+    (TokenKind::BadQuoted, rest.len())
 }
 
 /// A number, with what touches it and spoils it.
@@ -157,6 +200,17 @@ mod tests {
         assert_eq!(touches, [false, true, true, true, false, true, true]);
         let lines: Vec<bool> = tokens.iter().map(|t| t.after_newline).collect();
         assert_eq!(lines, [true, false, false, false, true, false, false]);
+    }
+
+    #[test]
+    fn quotes_hold_anything_of_their_line() {
+        let text = |t: &Token| (t.kind, t.span.start, t.span.end);
+        let kinds = |source: &str| lex_quoted(source).iter().map(text).collect::<Vec<_>>();
+        use TokenKind::{BadQuoted, Quoted, Unknown};
+        assert_eq!(kinds(r##"'#(' "it's""##), [(Quoted, 0, 4), (Quoted, 5, 11)]);
+        assert_eq!(kinds(r"'a\'b'"), [(Quoted, 0, 6)]);
+        assert_eq!(kinds("'a\\\n'"), [(BadQuoted, 0, 3), (BadQuoted, 4, 5)]);
+        assert_eq!(kinds("?!'a'"), [(Unknown, 0, 2), (Quoted, 2, 5)]);
     }
 
     #[test]

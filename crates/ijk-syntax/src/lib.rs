@@ -6,22 +6,28 @@
 pub mod ast;
 mod code;
 pub mod codes;
+#[deny(clippy::disallowed_methods)]
+mod cursor;
 mod diagnostic;
 pub mod et;
 mod function;
 mod lexer;
 #[deny(clippy::disallowed_methods)]
+mod numeral;
+#[deny(clippy::disallowed_methods)]
 mod parser;
 mod printer;
 mod render;
+mod report;
 mod span;
 mod token;
 
 pub use code::Code;
+pub use cursor::MAX_NESTING;
 pub use diagnostic::{Diagnostic, Hint, Severity};
 pub use function::Function;
 pub use lexer::lex;
-pub use parser::{MAX_NESTING, MAX_NODES, parse, parse_tokens};
+pub use parser::{MAX_NODES, parse, parse_tokens};
 pub use render::{render, render_line};
 pub use span::Span;
 pub use token::{PUNCTUATION, Token, TokenKind};

@@ -30,6 +30,10 @@ pub enum TokenKind {
     Chain,
     /// `<<`.
     Compose,
+    /// `'…'` or `"…"` on one line, where the language has them; `\` escapes a character.
+    Quoted,
+    /// The same without an end: the rest of the line.
+    BadQuoted,
     /// Characters that mean nothing here.
     Unknown,
     /// The end of the source; the parser's own, after the last token.

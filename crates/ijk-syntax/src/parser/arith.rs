@@ -1,6 +1,6 @@
 //! Index arithmetic in brackets.
 
-use super::{Parsed, Parser};
+use super::{NAME_IT, Parsed, Parser};
 use crate::ast::{Arith, ArithOp, Letter, Position};
 use crate::{Diagnostic, Span, TokenKind, codes};
 
@@ -12,7 +12,7 @@ impl Parser<'_> {
             let error = codes::EMPTY_BRACKETS.error(open.to(close.span), "empty brackets");
             return self.fail(error.with_hint("an index of rank 0 is written `.`"));
         }
-        self.deepen(open)?;
+        self.deepen(open, NAME_IT)?;
         let arith = self.sum()?;
         self.depth -= 1;
         let token = self.peek(0);
@@ -69,14 +69,6 @@ impl Parser<'_> {
         }
     }
 
-    /// Takes `+` or `-`; whether it negates.
-    fn sign(&mut self) -> Option<bool> {
-        if self.eat('-').is_some() {
-            return Some(true);
-        }
-        self.eat('+').map(|_| false)
-    }
-
     /// `primary * primary / primary`.
     fn product(&mut self) -> Parsed<Arith> {
         let start = self.peek(0).span;
@@ -121,7 +113,7 @@ impl Parser<'_> {
 
     fn nested(&mut self) -> Parsed<Arith> {
         let open = self.next().span;
-        self.deepen(open)?;
+        self.deepen(open, NAME_IT)?;
         let sum = self.sum()?;
         self.depth -= 1;
         match self.eat(')') {
@@ -140,7 +132,7 @@ impl Parser<'_> {
         let mut chars = text.chars();
         let name = chars.next().filter(|c| c.is_alphabetic() && chars.next().is_none());
         if name.is_none() {
-            let shown = super::report::shorten(text);
+            let shown = crate::report::shorten(text);
             let error =
                 codes::NOT_ONE_LETTER.error(token.span, format!("`{shown}` is not one letter"));
             self.error(error.with_hint("letters in brackets are joined by operators: `[i+k]`"));

@@ -2,7 +2,7 @@
 //!
 //! Operators wait on a stack of our own, so no program is nested too deep for the thread's.
 
-use super::{Parsed, Parser};
+use super::{NAME_IT, Parsed, Parser};
 use crate::ast::{Combinator, Name, NodeId, NodeKind};
 use crate::{Diagnostic, Span, Token, TokenKind, codes};
 
@@ -49,7 +49,7 @@ impl Parser<'_> {
             if self.eat('~').is_some() {
                 pending.push(Pending::Swap(span));
             } else if self.eat('(').is_some() {
-                self.deepen(span)?;
+                self.deepen(span, NAME_IT)?;
                 pending.push(Pending::Group(span));
                 if let Some(close) = self.eat(')') {
                     return self.fail(
@@ -153,7 +153,10 @@ impl Parser<'_> {
                 self.index()
             }
             _ if self.symbol(0).is_some() && !self.is_arrow(0) => self.index(),
-            _ => self.fail(self.no_component(token, name)),
+            _ => {
+                let error = self.no_component(token, name);
+                self.fail(error)
+            }
         }
     }
 
@@ -185,7 +188,7 @@ impl Parser<'_> {
         let found = self.describe(token);
         let behind = match (self.previous(), name) {
             (Some(before), Some(name)) if before.kind == TokenKind::Punct(':') => {
-                format!(" after `{}:`", super::report::shorten(&name.text))
+                format!(" after `{}:`", crate::report::shorten(&name.text))
             }
             (Some(before), _) if before.kind != TokenKind::Punct(';') => {
                 format!(" after {}", self.describe(before))

@@ -1,6 +1,5 @@
 //! Compound indices: letters, extents in braces, arithmetic in brackets.
 
-use super::report::shorten;
 use super::{Parsed, Parser};
 use crate::ast::{Compound, Extent, Letter, Position};
 use crate::{Span, Token, TokenKind, codes};
@@ -173,26 +172,6 @@ impl Parser<'_> {
             }
             self.next();
         }
-    }
-
-    /// The whole number a token is; none after reporting that it is not.
-    pub(super) fn whole(&mut self, token: Token) -> Option<u64> {
-        let text = self.text(token.span);
-        let whole = text.parse::<u64>().ok().filter(|&n| i64::try_from(n).is_ok());
-        if whole.is_none() {
-            let shown = shorten(text);
-            let digits = text.bytes().all(|b| b.is_ascii_digit());
-            let error = match digits {
-                true => codes::INTEGER_TOO_LARGE
-                    .error(token.span, format!("{shown} is too large"))
-                    .with_hint(format!("the greatest is {}", i64::MAX)),
-                false => {
-                    codes::NOT_WHOLE.error(token.span, format!("`{shown}` is not a whole number"))
-                }
-            };
-            self.error(error);
-        }
-        whole
     }
 }
 

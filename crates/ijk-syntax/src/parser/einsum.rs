@@ -1,7 +1,7 @@
 //! Spellings of other languages that begin like an index: `ij,jk->ik`, `c = a*b`.
 
-use super::report::shorten;
 use super::{Parsed, Parser};
+use crate::report::shorten;
 use crate::{Span, TokenKind, codes};
 
 impl Parser<'_> {

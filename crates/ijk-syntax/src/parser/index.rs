@@ -1,8 +1,8 @@
 //! Index expressions.
 
-use super::report::{nearest, shorten};
 use super::{Parsed, Parser, number};
 use crate::ast::{Body, Compound, IndexExpr, NodeId, NodeKind, Operand};
+use crate::report::{nearest, shorten};
 use crate::{Diagnostic, Function, Span, TokenKind, codes};
 
 /// The function before an operand or parentheses, and what it applies to.

@@ -10,18 +10,18 @@ mod einsum;
 mod index;
 mod number;
 mod program;
-mod report;
 
 pub(crate) use component::precedence;
 
-use crate::ast::{Name, Node, NodeId, NodeKind, Program};
+use crate::ast::{Node, NodeId, NodeKind, Program};
+use crate::cursor::{Abandon, Cursor, Parsed};
 use crate::lexer::lex;
 use crate::{Diagnostic, Function, Span, Token, TokenKind, codes};
-use report::Report;
 use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 
-/// Parentheses nest this deep, around components and in index arithmetic.
-pub const MAX_NESTING: usize = 256;
+/// What to do about parentheses that nest too deep.
+const NAME_IT: &str = "name a part of it";
 
 /// A program has at most this many index expressions, names and combinators.
 pub const MAX_NODES: usize = 1 << 21;
@@ -51,105 +51,32 @@ pub fn parse(source: &str) -> (Program, Vec<Diagnostic>) {
 /// If a token's span is no part of `source`.
 pub fn parse_tokens(source: &str, tokens: &[Token]) -> (Program, Vec<Diagnostic>) {
     let mut parser = Parser {
-        source,
-        tokens,
-        at: 0,
-        depth: 0,
+        cursor: Cursor::new(source, tokens),
         program: Program::default(),
         names: HashMap::new(),
-        report: Report::default(),
     };
     parser.program();
-    (parser.program, parser.report.finish())
+    (parser.program, parser.cursor.finish())
 }
 
-/// The current item is given up; a diagnostic says why.
-struct Abandon;
-
-type Parsed<T> = Result<T, Abandon>;
-
 struct Parser<'s> {
-    source: &'s str,
-    tokens: &'s [Token],
-    at: usize,
-    depth: usize,
+    cursor: Cursor<'s>,
     program: Program,
     /// Where each binding's name stands.
     names: HashMap<&'s str, Span>,
-    report: Report,
 }
 
-/// Tokens.
-impl<'s> Parser<'s> {
-    /// The token `ahead` of the current one.
-    fn peek(&self, ahead: usize) -> Token {
-        self.tokens.get(self.at + ahead).copied().unwrap_or_else(|| self.end())
-    }
+impl<'s> Deref for Parser<'s> {
+    type Target = Cursor<'s>;
 
-    /// The token after the last.
-    fn end(&self) -> Token {
-        let end = self.source.len() as u32;
-        Token {
-            kind: TokenKind::End,
-            span: Span::new(end, end),
-            touches_previous: false,
-            after_newline: true,
-        }
+    fn deref(&self) -> &Cursor<'s> {
+        &self.cursor
     }
+}
 
-    fn kind(&self, ahead: usize) -> TokenKind {
-        self.peek(ahead).kind
-    }
-
-    fn is(&self, ahead: usize, punct: char) -> bool {
-        self.kind(ahead) == TokenKind::Punct(punct)
-    }
-
-    /// Takes the current token.
-    fn next(&mut self) -> Token {
-        let token = self.peek(0);
-        self.at = (self.at + 1).min(self.tokens.len());
-        token
-    }
-
-    /// Takes the current token if it is `punct`.
-    fn eat(&mut self, punct: char) -> Option<Token> {
-        self.is(0, punct).then(|| self.next())
-    }
-
-    /// The token taken last.
-    fn previous(&self) -> Option<Token> {
-        self.at.checked_sub(1).map(|i| self.tokens[i])
-    }
-
-    /// The empty place behind the token taken last.
-    fn behind(&self) -> Span {
-        let end = self.previous().map_or(0, |t| t.span.end);
-        Span::new(end, end)
-    }
-
-    /// From `start` to the token taken last.
-    fn since(&self, start: Span) -> Span {
-        Span::new(start.start, self.behind().end.max(start.start))
-    }
-
-    fn text(&self, span: Span) -> &'s str {
-        &self.source[span.start as usize..span.end as usize]
-    }
-
-    fn name(&self, span: Span) -> Name {
-        Name { text: self.text(span).to_owned(), span }
-    }
-
-    /// How messages call a token.
-    fn describe(&self, token: Token) -> String {
-        match token.kind {
-            TokenKind::End => "the end of the program".to_owned(),
-            TokenKind::Number | TokenKind::BadNumber => {
-                format!("the number `{}`", report::shorten(self.text(token.span)))
-            }
-            _ => format!("`{}`", report::shorten(self.text(token.span))),
-        }
+impl<'s> DerefMut for Parser<'s> {
+    fn deref_mut(&mut self) -> &mut Cursor<'s> {
+        &mut self.cursor
     }
 }
 
@@ -195,37 +122,15 @@ impl Parser<'_> {
     }
 }
 
-/// Nodes and reports.
+/// Nodes.
 impl Parser<'_> {
     fn node(&mut self, kind: NodeKind, span: Span) -> Parsed<NodeId> {
-        let nodes = &mut self.program.nodes;
-        if nodes.len() >= MAX_NODES {
+        if self.program.nodes.len() >= MAX_NODES {
             self.at = self.tokens.len();
             let message = format!("the program has more than {MAX_NODES} expressions");
             return self.fail(codes::TOO_MANY_EXPRESSIONS.error(span, message));
         }
-        nodes.push(Node { kind, span });
-        Ok(NodeId(nodes.len() as u32 - 1))
-    }
-
-    /// Reports what does not end the item.
-    fn error(&mut self, diagnostic: Diagnostic) {
-        self.report.push(diagnostic);
-    }
-
-    /// Reports what ends the item.
-    fn fail<T>(&mut self, diagnostic: Diagnostic) -> Parsed<T> {
-        self.report.push(diagnostic);
-        Err(Abandon)
-    }
-
-    /// Counts an opened parenthesis.
-    fn deepen(&mut self, open: Span) -> Parsed<()> {
-        self.depth += 1;
-        if self.depth > MAX_NESTING {
-            let message = format!("parentheses nest deeper than {MAX_NESTING}");
-            return self.fail(codes::TOO_DEEP.error(open, message).with_hint("name a part of it"));
-        }
-        Ok(())
+        self.program.nodes.push(Node { kind, span });
+        Ok(NodeId(self.program.nodes.len() as u32 - 1))
     }
 }

@@ -1,7 +1,8 @@
 //! Programs and their items.
 
-use super::{Abandon, Parsed, Parser};
+use super::Parser;
 use crate::ast::{Item, Name, Node, NodeId, NodeKind};
+use crate::cursor::{Abandon, Parsed};
 use crate::{Code, Diagnostic, Span, TokenKind, codes};
 
 /// The bare expressions so far.
@@ -24,9 +25,8 @@ impl Parser<'_> {
         }
         if self.program.items.is_empty() && self.report.errors() == 0 {
             let hint = "write an expression, such as `ij~ji`";
-            self.error(
-                codes::EMPTY_PROGRAM.error(self.end().span, "the program is empty").with_hint(hint),
-            );
+            let end = self.end().span;
+            self.error(codes::EMPTY_PROGRAM.error(end, "the program is empty").with_hint(hint));
         }
     }
 
@@ -63,7 +63,7 @@ impl Parser<'_> {
             let message = "`I` is the identity and can't be bound";
             self.error(codes::IDENTITY_BOUND.error(name, message).with_hint("choose another name"));
         } else if let Some(&first) = self.names.get(text) {
-            let message = format!("`{}` is bound twice", super::report::shorten(text));
+            let message = format!("`{}` is bound twice", crate::report::shorten(text));
             self.error(
                 codes::BOUND_TWICE.error(name, message).with_related(first, "first bound here"),
             );
@@ -106,7 +106,9 @@ impl Parser<'_> {
             _ if self.symbol(0).is_some() && !self.is_arrow(0) => Ok(()),
             _ => {
                 let found = self.describe(token);
-                self.fail(self.stray(error(codes::UNEXPECTED, &format!("unexpected {found}"))))
+                let error = error(codes::UNEXPECTED, &format!("unexpected {found}"));
+                let error = self.stray(error);
+                self.fail(error)
             }
         }
     }

@@ -7,7 +7,7 @@ const KEPT: usize = 100;
 
 /// Diagnostics in the order of the source, at most [`KEPT`] of a severity.
 #[derive(Default)]
-pub(super) struct Report {
+pub(crate) struct Report {
     kept: Vec<Diagnostic>,
     errors: Tally,
     warnings: Tally,
@@ -21,7 +21,7 @@ struct Tally {
 }
 
 impl Report {
-    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         let tally = self.tally(diagnostic.severity);
         tally.seen += 1;
         if tally.seen <= KEPT {
@@ -32,12 +32,12 @@ impl Report {
     }
 
     /// Errors seen so far.
-    pub(super) fn errors(&self) -> usize {
+    pub(crate) fn errors(&self) -> usize {
         self.errors.seen
     }
 
     /// Whether further errors are only counted.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.errors.seen >= KEPT
     }
 
@@ -49,7 +49,7 @@ impl Report {
     }
 
     /// The diagnostics by their place, then how many more there were.
-    pub(super) fn finish(self) -> Vec<Diagnostic> {
+    pub(crate) fn finish(self) -> Vec<Diagnostic> {
         let mut kept = self.kept;
         kept.sort_by_key(|d| d.span);
         let more = |n: usize, what: &str| format!("and {} more {what}", n - KEPT);
@@ -64,7 +64,7 @@ impl Report {
 }
 
 /// Text for a message: on one line, and only its beginning where it is long.
-pub(super) fn shorten(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     const MOST: usize = 32;
     let (text, dots) = match text.char_indices().nth(MOST) {
         None => (text, ""),
@@ -75,7 +75,7 @@ pub(super) fn shorten(text: &str) -> String {
 }
 
 /// The candidate most like `name`, if one is alike.
-pub(super) fn nearest<'a>(
+pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {
