@@ -308,3 +308,21 @@ impl Bound {
         }
     }
 }
+
+impl CallArg {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Array(name) => name.span,
+            Self::Call(call) => call.span,
+            Self::Integer(_, span)
+            | Self::Dims(_, span)
+            | Self::Rank(_, span)
+            | Self::Literal(_, span)
+            | Self::Tensor(_, span)
+            | Self::List(_, span)
+            | Self::Sum(_, span)
+            | Self::Product(_, _, span) => *span,
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Programs: items and their sections.
+
+use super::super::codes;
+use super::{Parsed, Parser};
+use crate::codes::UNEXPECTED;
+use crate::{Diagnostic, Span, TokenKind};
+
+/// The sections of a program in their order.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Section {
+    #[default]
+    Statements,
+    Call,
+    Outputs,
+    Constraints,
+}
+
+impl Section {
+    /// How messages call its items.
+    fn item(self) -> &'static str {
+        match self {
+            Self::Statements => "a statement",
+            Self::Call => "the call",
+            Self::Outputs => "an output",
+            Self::Constraints => "a constraint",
+        }
+    }
+
+    /// How messages call it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Statements => "the statements",
+            Self::Call => "the call",
+            Self::Outputs => "the outputs",
+            Self::Constraints => "the constraints",
+        }
+    }
+}
+
+/// The last section so far.
+#[derive(Default)]
+pub(super) struct Stage {
+    section: Section,
+    /// Its first item.
+    start: Span,
+    /// Sections with an item that came too late, which is said once.
+    late: Vec<Section>,
+    /// The call.
+    call: Option<Span>,
+}
+
+impl Parser<'_> {
+    pub(super) fn program(&mut self) {
+        while self.kind(0) != TokenKind::End {
+            self.item();
+        }
+        if self.program.statements.is_empty() && self.report.errors() == 0 {
+            let hint = "a statement is `array[index, …] = value`";
+            let end = self.end().span;
+            let error = codes::EMPTY_PROGRAM.error(end, "the program has no statements");
+            self.error(error.with_hint(hint));
+        }
+    }
+
+    fn item(&mut self) {
+        let from = self.at;
+        self.depth = 0;
+        if self.whole_item().is_err() {
+            self.recover(from);
+        }
+    }
+
+    fn whole_item(&mut self) -> Parsed<()> {
+        let Some(section) = self.form() else {
+            let error = self.no_item();
+            return self.fail(error);
+        };
+        self.enter(section);
+        match section {
+            Section::Statements => self.statement(),
+            Section::Call => self.call_item(),
+            Section::Outputs => self.outputs(),
+            Section::Constraints => self.constraint(),
+        }?;
+        self.check_end()
+    }
+
+    /// Which section an item that starts here belongs to.
+    pub(super) fn form(&self) -> Option<Section> {
+        if self.kind(0) != TokenKind::Ident {
+            return None;
+        }
+        if self.at_constraint() {
+            return Some(Section::Constraints);
+        }
+        let behind = self.peek(1);
+        match behind.kind {
+            _ if behind.after_newline => Some(Section::Outputs),
+            TokenKind::Punct('[') => Some(Section::Statements),
+            TokenKind::Punct('(' | '.') => Some(Section::Call),
+            TokenKind::Punct(',') => Some(Section::Outputs),
+            _ if self.at_assignment(1) => Some(Section::Statements),
+            TokenKind::Ident => Some(Section::Outputs),
+            _ => None,
+        }
+    }
+
+    /// Reports an item of a section that should have come before the last.
+    fn enter(&mut self, section: Section) {
+        let item = self.peek(0).span;
+        if section > self.stage.section || self.stage.start == Span::default() {
+            (self.stage.section, self.stage.start) = (section, item);
+        }
+        if section < self.stage.section && !self.stage.late.contains(&section) {
+            self.stage.late.push(section);
+            let last = self.stage.section.name();
+            let message = format!("{} after {last}", section.item());
+            let error = codes::SECTION_ORDER.error(item, message);
+            let error = error.with_related(self.stage.start, format!("{last} start here"));
+            self.error(
+                error.with_hint(
+                    "the order is: statements, the framework call, outputs, constraints",
+                ),
+            );
+        }
+    }
+
+    /// The framework call.
+    fn call_item(&mut self) -> Parsed<()> {
+        let call = self.call()?;
+        match self.stage.call {
+            Some(first) => {
+                let error = codes::SECOND_CALL.error(call.span, "a second call");
+                let error = error.with_related(first, "the first: a program has one");
+                self.error(error.with_hint("a program assigns to arrays, `y[i] = EXP(x[i])`"));
+            }
+            None => {
+                self.stage.call = Some(call.span);
+                self.program.call = Some(call);
+            }
+        }
+        Ok(())
+    }
+
+    /// `name, name`.
+    fn outputs(&mut self) -> Parsed<()> {
+        loop {
+            let name = self.identifier("an output")?;
+            self.program.outputs.push(name);
+            if self.eat(',').is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Fails where the line goes on behind an item.
+    fn check_end(&mut self) -> Parsed<()> {
+        let token = self.peek(0);
+        if token.after_newline {
+            return Ok(());
+        }
+        let message = format!("expected the end of the line, found {}", self.describe(token));
+        let error = codes::EXPECTED_END.error(token.span, message);
+        let error = match token.kind {
+            TokenKind::Punct(')') => error.with_label("no `(` before it"),
+            TokenKind::Punct(']') => error.with_label("no `[` before it"),
+            TokenKind::Punct(';') => error.with_hint("a line break ends an item"),
+            TokenKind::Ident if self.stage.section == Section::Outputs => {
+                error.with_fix("outputs are separated by commas or lines", self.behind(), ",")
+            }
+            _ => error,
+        };
+        self.fail(error)
+    }
+
+    /// Why no item starts here.
+    fn no_item(&self) -> Diagnostic {
+        let token = self.peek(0);
+        let found = self.describe(token);
+        let error = |code: crate::Code, message: String| code.error(token.span, message);
+        let forms = "an item is `array[index, …] = value`, `function(…)`, an output's name, \
+                     or `RANK(…)`/`DIMS(…)` with `=` or `IN`";
+        match token.kind {
+            TokenKind::Ident if self.is(1, ':') => {
+                let message = format!("expected `[` or `=` after {found}, found `:`");
+                error(codes::BINDING_OF_I, message).with_hint(
+                    "`name: expression` is a binding of the language i; a statement is \
+                     `array[index, …] = value`",
+                )
+            }
+            TokenKind::Ident => {
+                let behind = self.describe(self.peek(1));
+                let message = format!("unexpected {behind} after {found}");
+                codes::EXPECTED_ITEM.error(self.peek(1).span, message).with_hint(forms)
+            }
+            TokenKind::Punct(')') => {
+                error(UNEXPECTED, "unexpected `)`".to_owned()).with_label("no `(` before it")
+            }
+            TokenKind::Punct(']') => {
+                error(UNEXPECTED, "unexpected `]`".to_owned()).with_label("no `[` before it")
+            }
+            _ => {
+                let message = format!("no item starts with {found}");
+                error(codes::EXPECTED_ITEM, message).with_hint(forms)
+            }
+        }
+    }
+}

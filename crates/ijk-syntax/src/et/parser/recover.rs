@@ -1,0 +1,83 @@
+//! Where the next item starts, after one that was given up.
+
+use super::Parser;
+use crate::TokenKind;
+
+impl Parser<'_> {
+    /// Goes to the next line that starts an item, at least one token after `from`.
+    ///
+    /// Inside parentheses that are still open only what can't be anything else starts one.
+    pub(super) fn recover(&mut self, from: usize) {
+        if self.at == from {
+            self.step_over();
+        }
+        while self.kind(0) != TokenKind::End && !self.starts_item() {
+            self.step_over();
+        }
+    }
+
+    /// Takes a token and counts what it opens or closes.
+    fn step_over(&mut self) {
+        match self.next().kind {
+            TokenKind::Punct('(' | '[') => self.depth += 1,
+            TokenKind::Punct(')' | ']') => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// Whether a line starts here, and with it an item.
+    pub(super) fn starts_item(&self) -> bool {
+        if !self.peek(0).after_newline || self.kind(0) != TokenKind::Ident {
+            return false;
+        }
+        let certain = self.assigns() || self.at_constraint();
+        certain || self.depth == 0 && !self.goes_on() && self.form().is_some()
+    }
+
+    /// Whether the token before asks for more.
+    fn goes_on(&self) -> bool {
+        let before = self.previous().map(|t| t.kind);
+        matches!(before, Some(TokenKind::Punct('+' | '-' | '*' | '/' | '%' | '^' | '=' | ',')))
+    }
+
+    /// Whether `name[…] =` or another assignment stands here, on this line.
+    fn assigns(&self) -> bool {
+        self.is(1, '[') && self.behind_group(1).is_some_and(|ahead| self.at_assignment(ahead))
+    }
+
+    /// Whether a constraint starts here: `RANK(` or `DIMS(`; in small letters, if a relation
+    /// follows.
+    pub(super) fn at_constraint(&self) -> bool {
+        let text = self.text(self.peek(0).span);
+        let is = |word: &str| text.eq_ignore_ascii_case(word);
+        if !(is("RANK") || is("DIMS")) || !self.is(1, '(') {
+            return false;
+        }
+        let certain = self.depth == 0 && matches!(text, "RANK" | "DIMS");
+        certain || self.behind_group(1).is_some_and(|ahead| self.at_relation(ahead))
+    }
+
+    fn at_relation(&self, ahead: usize) -> bool {
+        let token = self.peek(ahead);
+        let word =
+            token.kind == TokenKind::Ident && self.text(token.span).eq_ignore_ascii_case("IN");
+        let symbol = matches!(token.kind, TokenKind::Punct('=' | '<' | '>'));
+        !token.after_newline && (word || symbol)
+    }
+
+    /// How far ahead the group that opens there ends, if on the same line.
+    fn behind_group(&self, open: usize) -> Option<usize> {
+        let mut depth = 0_usize;
+        for ahead in open.. {
+            let token = self.peek(ahead);
+            match token.kind {
+                _ if token.after_newline => return None,
+                TokenKind::Punct('(' | '[') => depth += 1,
+                TokenKind::Punct(')' | ']') if depth == 1 => return Some(ahead + 1),
+                TokenKind::Punct(')' | ']') => depth -= 1,
+                _ => {}
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,168 @@
+//! Statements and their assigning symbols.
+
+use super::super::ast::{Access, Assign, AssignOp, Statement};
+use super::super::{codes, words};
+use super::{Parsed, Parser};
+use crate::{Diagnostic, Span, TokenKind};
+
+/// What may be written for an assignment, and what is meant.
+const MISSPELLED: [(&str, &str, Assign, &str); 9] = [
+    ("==", "=", set(AssignOp::Add), "one `=` assigns; `EQ(x, y)` compares"),
+    (":=", "=", set(AssignOp::Add), "`=` assigns"),
+    ("-=", "+=", add_to(AssignOp::Add), "`+= -(…)` subtracts"),
+    ("/=", "*=", add_to(AssignOp::Mul), "`*= 1 / (…)` divides"),
+    (">=", "max=", add_to(AssignOp::Max), "`max=` takes the maximum"),
+    ("<=", "min=", add_to(AssignOp::Min), "`min=` takes the minimum"),
+    ("&=", "and=", add_to(AssignOp::And), "`and=` takes both"),
+    ("|=", "or=", add_to(AssignOp::Or), "`or=` takes either"),
+    ("<-", "=", set(AssignOp::Add), "`=` assigns"),
+];
+
+const fn set(op: AssignOp) -> Assign {
+    Assign { op, accumulate: false }
+}
+
+const fn add_to(op: AssignOp) -> Assign {
+    Assign { op, accumulate: true }
+}
+
+impl Parser<'_> {
+    /// `left = value`.
+    pub(super) fn statement(&mut self) -> Parsed<()> {
+        let left = self.left()?;
+        let (assign, symbol) = self.assignment()?;
+        let value = self.sum()?;
+        let span = self.since(left.span);
+        self.program.statements.push(Statement { left, assign, symbol, value, span });
+        Ok(())
+    }
+
+    /// `array[index, …]`; brackets may be missing, which is reported.
+    fn left(&mut self) -> Parsed<Access> {
+        if self.is(1, '[') {
+            return self.access(false);
+        }
+        let array = self.identifier("an array")?;
+        let message = format!("`{}` is assigned without brackets", self.shown(array.span));
+        let error = codes::NO_BRACKETS.error(array.span, message);
+        let behind = self.behind();
+        self.error(error.with_fix("an array of rank 0 is `x[]`", behind, "[]"));
+        let span = array.span;
+        Ok(Access { array, indices: Vec::new(), span })
+    }
+
+    /// Whether an assigning symbol stands there, or what is like one.
+    pub(super) fn at_assignment(&self, ahead: usize) -> bool {
+        let symbols = ["=", "+=", "*="].iter();
+        let all = symbols.copied().chain(MISSPELLED.iter().map(|m| m.0));
+        let word = self.kind(ahead) == TokenKind::Ident && self.is(ahead + 1, '=');
+        word && self.assign_word(ahead).is_some() || all.clone().any(|s| self.is_symbol(ahead, s))
+    }
+
+    /// The operator of a word there: `max`, also `MAX`.
+    fn assign_word(&self, ahead: usize) -> Option<AssignOp> {
+        let token = self.peek(ahead);
+        if token.kind != TokenKind::Ident {
+            return None;
+        }
+        words::assign_word(&self.text(token.span).to_ascii_lowercase())
+    }
+
+    /// Takes an assigning symbol.
+    fn assignment(&mut self) -> Parsed<(Assign, Span)> {
+        let start = self.peek(0).span;
+        let assign = match self.misspelled().or_else(|| self.symbol()) {
+            Some(assign) => assign,
+            None => {
+                let error = self.no_assignment();
+                return self.fail(error);
+            }
+        };
+        Ok((assign, self.since(start)))
+    }
+
+    /// A symbol that is none, but may stand for one.
+    fn misspelled(&mut self) -> Option<Assign> {
+        let found = MISSPELLED.iter().find(|m| self.is_symbol(0, m.0));
+        let &(written, meant, assign, hint) = found?;
+        let span = self.take_symbol(written);
+        self.misspelling(span, hint, meant);
+        Some(assign)
+    }
+
+    fn misspelling(&mut self, span: Span, hint: &str, meant: &str) {
+        let message = format!("`{}` is no assignment", self.shown(span));
+        self.error(codes::ASSIGN_SPELLING.error(span, message).with_fix(hint, span, meant));
+    }
+
+    fn symbol(&mut self) -> Option<Assign> {
+        let start = self.peek(0).span;
+        for (symbol, op) in [("+", AssignOp::Add), ("*", AssignOp::Mul)] {
+            if self.is_symbol(0, symbol) && self.is(1, '=') {
+                self.next();
+                return Some(self.accumulating(op, start, &format!("{symbol}=")));
+            }
+        }
+        if self.is(1, '=') {
+            let op = self.assign_word(0)?;
+            let word = self.next().span;
+            let word = self.text(word).to_ascii_lowercase();
+            return Some(self.accumulating(op, start, &format!("{word}=")));
+        }
+        self.eat('=').map(|_| set(self.setting()))
+    }
+
+    /// Takes the `=` of an accumulating symbol that starts at `start` and should be `symbol`.
+    fn accumulating(&mut self, op: AssignOp, start: Span, symbol: &str) -> Assign {
+        self.next();
+        let span = self.since(start);
+        if self.text(span) != symbol {
+            self.misspelling(span, "the symbol is written in one", symbol);
+        }
+        add_to(op)
+    }
+
+    /// What follows `=` in its symbol.
+    fn setting(&mut self) -> AssignOp {
+        let start = self.previous().map_or_else(Span::default, |t| t.span);
+        if self.eat('*').is_some() {
+            let span = self.since(start);
+            if self.text(span) != "=*" {
+                self.misspelling(span, "the symbol is written in one", "=*");
+            }
+            return AssignOp::Mul;
+        }
+        let word = self.word().and_then(words::assign_word);
+        match word.filter(|_| self.peek(0).touches_previous && !self.is_used(1)) {
+            Some(op) => {
+                self.next();
+                op
+            }
+            None => AssignOp::Add,
+        }
+    }
+
+    /// Whether what stands there makes a name before it an array's or a function's.
+    fn is_used(&self, ahead: usize) -> bool {
+        let open = matches!(self.kind(ahead), TokenKind::Punct('[' | '(' | '.'));
+        open && self.peek(ahead).touches_previous
+    }
+
+    fn no_assignment(&self) -> Diagnostic {
+        let token = self.peek(0);
+        let found = self.describe(token);
+        let message = format!("expected `=` or another assignment, found {found}");
+        let error = codes::EXPECTED_ASSIGNMENT.error(token.span, message);
+        let error = error.with_hint("a statement is `array[index, …] = value`");
+        match token.kind {
+            TokenKind::Punct('~') => error.with_hint("`~` is of the language i"),
+            TokenKind::Punct(',') => error.with_hint("outputs are names without brackets"),
+            _ => error,
+        }
+    }
+
+    /// Text for a message.
+    pub(super) fn shown(&self, span: Span) -> String {
+        crate::report::shorten(self.text(span))
+    }
+}
