@@ -11,33 +11,6 @@ fn counting(shape: [usize; 2]) -> Array2<f64> {
         .unwrap()
 }
 
-/// The seeds' first example.
-#[test]
-fn multiplies_and_accumulation() {
-    let (x, y) = (array![[1.0, 2.0], [3.0, 4.0]], array![[5.0, 6.0], [7.0, 8.0]]);
-    let m = i!(m: ik*kj~ijk); // the multiplies of a matmul
-    let a = i!(a: +ijk~ij); // the accumulation of a matmul
-    let result = a(&m(&x, &y)); // for some matrices `x` and `y`
-    assert_eq!(result, x.dot(&y));
-}
-
-/// The seeds' second example, chained.
-#[test]
-fn chained_product() {
-    let (x, y) = (array![[1.0, 2.0], [3.0, 4.0]], array![[5.0, 6.0], [7.0, 8.0]]);
-    let mm = i!(
-        m: ik*kj~ijk
-        a: +ijk~ij
-        m.a
-    );
-    let result = mm(&x, &y); // for some matrices `x` and `y`
-    assert_eq!(result, x.dot(&y));
-    let composed = i!(p: ik*kj~ijk a: +ijk~ij mm: a << p mm);
-    assert_eq!(composed(&x, &y), result);
-    let bound = i!(p: ik*kj~ijk a: +ijk~ij mm: p . a);
-    assert_eq!(bound(&x, &y), result);
-}
-
 #[test]
 fn views_of_any_layout() {
     let x = counting([4, 6]);
