@@ -38,6 +38,8 @@ mod error;
 mod explain;
 mod operators;
 mod prepared;
+#[cfg(feature = "verify")]
+pub mod verify;
 
 pub use arguments::{Arguments, Views};
 pub use component::Component;

@@ -1,0 +1,228 @@
+"""The Python side of `ijk verify`: calls a framework on arrays that arrive as binary.
+
+Every message, either way, is a frame: its length as a little-endian u64, then its bytes. The
+first byte says what it is. Requests are I (import modules) and C (call); replies are R (results),
+F (the call failed), M (a package is missing) and O (done). Numbers are little-endian i64 unless
+said otherwise; texts are UTF-8, and arrays the bytes of a .npy file, after their lengths.
+"""
+
+import ast
+import importlib
+import io
+import os
+import struct
+import sys
+import traceback
+
+TYPES = ["bool", "int32", "int64", "float32", "float64", "complex64", "complex128"]
+SHORT = {"tf": "tensorflow", "np": "numpy", "jnp": "jax.numpy"}
+
+
+def claim_pipes():
+    """The pipes of the protocol; whatever else is printed goes to the standard error output."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return source, sink
+
+
+class Missing(Exception):
+    """A package that cannot be imported: its name, and why."""
+
+
+class Reader:
+    """Takes a request apart."""
+
+    def __init__(self, data):
+        self.data, self.at = memoryview(data), 0
+
+    def take(self, count):
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def byte(self):
+        return self.take(1)[0]
+
+    def integer(self):
+        return struct.unpack("<q", self.take(8))[0]
+
+    def text(self):
+        return bytes(self.take(self.integer())).decode()
+
+    def array(self):
+        import numpy
+
+        return numpy.load(io.BytesIO(self.take(self.integer())), allow_pickle=False)
+
+    def expression(self, arrays, root):
+        kind = chr(self.byte())
+        if kind == "A":
+            return tensor_of(root, arrays[self.integer()])
+        if kind == "i":
+            return self.integer()
+        if kind == "l":
+            return [self.expression(arrays, root) for _ in range(self.integer())]
+        if kind == "L":
+            return ast.literal_eval(self.text().strip())
+        if kind == "T":
+            return integers(root, self.expression(arrays, root))
+        return self.call(arrays)
+
+    def call(self, arrays):
+        path = self.text()
+        root = path.partition(".")[0]
+        positional, named = [], {}
+        for _ in range(self.integer()):
+            keyword = self.text()
+            value = self.expression(arrays, root)
+            if keyword:
+                named[keyword] = value
+            else:
+                positional.append(value)
+        return function(path)(*positional, **named)
+
+
+def load(name):
+    """Imports a module; a directory that merely has the name is not one."""
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise Missing(error.name or name, str(error)) from error
+    except ImportError as error:
+        raise Missing(name, str(error)) from error
+    if "." not in name and getattr(module, "__file__", None) is None and not is_built_in(module):
+        raise Missing(name, f"No module named {name!r}")
+    return module
+
+
+def is_built_in(module):
+    return not hasattr(module, "__path__")
+
+
+def function(path):
+    """The function of a dotted path: attributes, and modules where there is no such attribute."""
+    root, *rest = path.split(".")
+    name = SHORT.get(root, root)
+    if name == "jax.numpy":
+        load("jax")
+    value = load(name)
+    for part in rest:
+        name = f"{name}.{part}"
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            if not hasattr(value, "__path__"):
+                raise
+            try:
+                value = importlib.import_module(name)
+            except ModuleNotFoundError as error:
+                if error.name != name:
+                    raise Missing(error.name or name, str(error)) from error
+                raise AttributeError(f"module {value.__name__!r} has no attribute {part!r}") from None
+    return value
+
+
+def tensor_of(root, array):
+    """The array as what the framework computes with."""
+    if root in ("tf", "tensorflow"):
+        return load("tensorflow").constant(array)
+    if root == "torch":
+        return load("torch").from_numpy(array)
+    if root in ("jnp", "jax"):
+        jax = load("jax")
+        jax.config.update("jax_enable_x64", True)
+        return load("jax.numpy").asarray(array)
+    return array
+
+
+def integers(root, value):
+    """The framework's tensor of integers."""
+    import numpy
+
+    return tensor_of(root, numpy.asarray(value, dtype=numpy.int64))
+
+
+def to_array(value):
+    """A result of any framework as an array."""
+    import numpy
+
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        if str(value.dtype) in ("torch.bfloat16", "torch.float16"):
+            raise TypeError(f"results of type {value.dtype} are not supported: cast to float32")
+        value = value.resolve_conj().resolve_neg()
+    if type(value).__name__ in ("SparseTensor", "IndexedSlices"):
+        raise TypeError(f"a result is a {type(value).__name__}, not an array")
+    array = numpy.asarray(value)
+    name = array.dtype.name
+    if name in ("int8", "int16", "uint8", "uint16"):
+        return array.astype("int32")
+    if name == "uint32":
+        return array.astype("int64")
+    if name not in TYPES:
+        raise TypeError(f"results of type {name} are not supported: cast to one of {', '.join(TYPES)}")
+    return array
+
+
+def results(value, count):
+    """The results in order; one result may come alone or in a tuple."""
+    if isinstance(value, (tuple, list)) and (count != 1 or len(value) == 1):
+        if len(value) != count:
+            raise TypeError(f"the call gives {len(value)} results, the program has {count}")
+        return [to_array(part) for part in value]
+    if count != 1:
+        raise TypeError(f"the call gives one result, the program has {count}")
+    return [to_array(value)]
+
+
+def encode(array):
+    import numpy
+
+    file = io.BytesIO()
+    numpy.save(file, array, allow_pickle=False)
+    return struct.pack("<q", file.tell()) + file.getvalue()
+
+
+def text(string):
+    data = string.encode(errors="replace")
+    return struct.pack("<q", len(data)) + data
+
+
+def reply_to(data):
+    reader = Reader(data)
+    request = chr(reader.byte())
+    if request == "I":
+        sys.path.insert(0, reader.text())
+        load("numpy")
+        for _ in range(reader.integer()):
+            function(reader.text())
+        return b"O"
+    count = reader.integer()
+    arrays = [reader.array() for _ in range(reader.integer())]
+    given = results(reader.expression(arrays, ""), count)
+    return b"R" + struct.pack("<q", len(given)) + b"".join(encode(array) for array in given)
+
+
+def answer(data):
+    try:
+        return reply_to(data)
+    except Missing as missing:
+        return b"M" + text(missing.args[0]) + text(missing.args[1])
+    except BaseException as error:
+        traceback.print_exc()
+        line = "".join(traceback.format_exception_only(type(error), error)).strip()
+        return b"F" + text(line)
+
+
+def main():
+    source, sink = claim_pipes()
+    while len(head := source.read(8)) == 8:
+        reply = answer(source.read(struct.unpack("<Q", head)[0]))
+        sink.write(struct.pack("<Q", len(reply)))
+        sink.write(reply)
+        sink.flush()
+
+
+main()

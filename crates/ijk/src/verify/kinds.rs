@@ -1,0 +1,93 @@
+//! Which arrays of a program hold floats: what element types it has when nothing is bound.
+
+use ijk_syntax::Function as F;
+use ijk_syntax::et::ast::{AssignOp, Number, Program, Statement, Value, ValueOp};
+use std::collections::BTreeMap;
+
+/// Element types as far as rounding is concerned; a later one wins where two meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Bool,
+    Int,
+    Float,
+}
+
+/// The kinds of the arrays so far.
+#[derive(Debug, Default)]
+pub(super) struct Kinds {
+    arrays: BTreeMap<String, Kind>,
+}
+
+impl Kinds {
+    /// The kind of an array, if it has been assigned.
+    pub fn of(&self, array: &str) -> Option<Kind> {
+        self.arrays.get(array).copied()
+    }
+
+    /// Notes what an array has become.
+    pub fn assign(&mut self, array: &str, kind: Kind) {
+        self.arrays.insert(array.into(), kind);
+    }
+
+    /// The kind that a statement gives its array.
+    pub fn after(&self, statement: &Statement) -> Kind {
+        let value = self.value(&statement.value);
+        match statement.assign.op {
+            AssignOp::And | AssignOp::Or => Kind::Bool,
+            _ if statement.assign.accumulate => {
+                self.of(&statement.left.array.text).map_or(value, |old| old.max(value))
+            }
+            _ => value,
+        }
+    }
+
+    /// The kind of a value. What is no array is an eintup.
+    pub fn value(&self, v: &Value) -> Kind {
+        match v {
+            Value::Number(Number::Float(_), _) => Kind::Float,
+            Value::Number(..) | Value::Tuple(_) | Value::Dims { .. } | Value::Rank(..) => Kind::Int,
+            Value::Random { float, .. } => if *float { Kind::Float } else { Kind::Int },
+            Value::Element(access) => self.of(&access.array.text).unwrap_or(Kind::Int),
+            Value::Sum(terms, _) => self.join(terms.iter().map(|(_, term)| term)),
+            Value::Product(first, rest, _) => {
+                let divides = rest.iter().any(|(op, _)| *op == ValueOp::Div);
+                let factors = rest.iter().map(|(_, factor)| factor).chain([&**first]);
+                if divides { Kind::Float } else { self.join(factors) }
+            }
+            Value::Call { function, args, .. } => self.function(function.0, args),
+        }
+    }
+
+    fn function(&self, function: F, args: &[Value]) -> Kind {
+        match function {
+            F::Eq | F::Ne | F::Lt | F::Le | F::Gt | F::Ge | F::And | F::Or | F::Not => Kind::Bool,
+            F::CastBool => Kind::Bool,
+            F::CastI32 | F::CastI64 => Kind::Int,
+            F::Add | F::Mul | F::Sub | F::Max | F::Min | F::Mod => self.join(args),
+            F::Abs | F::Sign | F::Floor | F::Ceil | F::Round => self.join(args),
+            F::Conj | F::Re | F::Im => self.join(args),
+            F::Where => self.join(args.iter().skip(1)),
+            F::Pow if args.len() == 2 => self.join(args),
+            _ => Kind::Float,
+        }
+    }
+
+    fn join<'a>(&self, values: impl IntoIterator<Item = &'a Value>) -> Kind {
+        values.into_iter().map(|v| self.value(v)).max().unwrap_or(Kind::Int)
+    }
+}
+
+/// Whether a program converts to single precision.
+pub(super) fn has_f32(program: &Program) -> bool {
+    program.statements.iter().any(|s| casts(&s.value))
+}
+
+fn casts(v: &Value) -> bool {
+    match v {
+        Value::Call { function, args, .. } => function.0 == F::CastF32 || args.iter().any(casts),
+        Value::Random { lo, hi, .. } => casts(lo) || casts(hi),
+        Value::Sum(terms, _) => terms.iter().any(|(_, term)| casts(term)),
+        Value::Product(first, rest, _) => casts(first) || rest.iter().any(|(_, f)| casts(f)),
+        _ => false,
+    }
+}
