@@ -108,7 +108,9 @@ impl Encoder<'_> {
                 };
                 self.message.byte(b'A').count(n);
             }
-            CallArg::Literal(text, _) => drop(self.message.byte(b'L').text(text)),
+            CallArg::Literal(text, _) => {
+                self.message.byte(b'L').text(text);
+            }
             CallArg::Tensor(inner, _) => {
                 self.message.byte(b'T');
                 self.argument(inner)?;
@@ -119,10 +121,14 @@ impl Encoder<'_> {
             }
             CallArg::Call(call) => self.call(call)?,
             number => match self.number(number)? {
-                Number::One(n) => drop(self.message.byte(b'i').integer(n)),
+                Number::One(n) => {
+                    self.message.byte(b'i').integer(n);
+                }
                 Number::Many(list) => {
                     self.message.byte(b'l').count(list.len());
-                    list.iter().for_each(|&n| drop(self.message.byte(b'i').integer(n)));
+                    for n in list {
+                        self.message.byte(b'i').integer(n);
+                    }
                 }
             },
         }
@@ -159,7 +165,8 @@ impl Encoder<'_> {
     }
 
     fn dims(&self, of: &[Index]) -> Result<Vec<i64>, CallError> {
-        let dims = of.iter().map(|index| self.extents.dims(index)).collect::<Result<Vec<_>, _>>()?;
+        let dims =
+            of.iter().map(|index| self.extents.dims(index)).collect::<Result<Vec<_>, _>>()?;
         Ok(dims.concat())
     }
 }

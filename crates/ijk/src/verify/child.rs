@@ -47,7 +47,9 @@ impl Child {
         let mut child = Self::spawn(python, timeout)?;
         let mut request = Message::new(b'I');
         request.text(&directory.to_string_lossy()).count(paths.len());
-        paths.iter().for_each(|path| drop(request.text(path)));
+        for path in paths {
+            request.text(path);
+        }
         let reply = child.ask(request)?;
         match child.reply(&reply)? {
             Reply::Results(_) => Ok(child),
@@ -64,7 +66,10 @@ impl Child {
     fn spawn(python: &str, timeout: Duration) -> Result<Self, ChildError> {
         let mut process = Command::new(python)
             .args(["-c", PROGRAM])
-            .env("TF_CPP_MIN_LOG_LEVEL", std::env::var("TF_CPP_MIN_LOG_LEVEL").unwrap_or("2".into()))
+            .env(
+                "TF_CPP_MIN_LOG_LEVEL",
+                std::env::var("TF_CPP_MIN_LOG_LEVEL").unwrap_or("2".into()),
+            )
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -46,7 +46,13 @@ impl Kinds {
         match v {
             Value::Number(Number::Float(_), _) => Kind::Float,
             Value::Number(..) | Value::Tuple(_) | Value::Dims { .. } | Value::Rank(..) => Kind::Int,
-            Value::Random { float, .. } => if *float { Kind::Float } else { Kind::Int },
+            Value::Random { float, .. } => {
+                if *float {
+                    Kind::Float
+                } else {
+                    Kind::Int
+                }
+            }
             Value::Element(access) => self.of(&access.array.text).unwrap_or(Kind::Int),
             Value::Sum(terms, _) => self.join(terms.iter().map(|(_, term)| term)),
             Value::Product(first, rest, _) => {

@@ -117,7 +117,8 @@ impl Builder {
         self.push(statement, &reach, Assign { op: AssignOp::Mul, accumulate }, factor);
         self.statements.push(statement.clone());
         let bound = self.bound_of(array);
-        let growth = Value::Sum(vec![(false, element(&reach, &statement.left)), (true, own())], NOWHERE);
+        let growth =
+            Value::Sum(vec![(false, element(&reach, &statement.left)), (true, own())], NOWHERE);
         self.push(statement, &bound, plain, div(growth, constant(STEP)));
     }
 
@@ -153,9 +154,7 @@ impl Builder {
         }
         match v {
             Value::Number(..) | Value::Random { .. } => Some(magnitude(v)),
-            Value::Element(access) => {
-                Some(element(self.bounds.get(&access.array.text)?, access))
-            }
+            Value::Element(access) => Some(element(self.bounds.get(&access.array.text)?, access)),
             Value::Tuple(_) | Value::Dims { .. } | Value::Rank(..) => None,
             Value::Sum(terms, _) => {
                 let errors = terms.iter().filter_map(|(_, term)| self.error(term));
