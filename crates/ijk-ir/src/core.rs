@@ -287,7 +287,7 @@ pub struct Access {
 }
 
 /// A program with the element types and shapes of one application.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Instance {
     /// For each array, its element type.
     pub dtypes: Vec<DType>,

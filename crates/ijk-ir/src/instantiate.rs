@@ -1,6 +1,6 @@
 //! Element types and extents of one application of a program.
 
-mod bounds;
+pub(crate) mod bounds;
 mod extents;
 mod injective;
 mod messages;

@@ -12,8 +12,10 @@ mod arith;
 mod checked;
 pub mod codes;
 pub mod extent;
+pub mod lower;
 mod system;
 
 pub use checked::{ArrayInfo, Checked, Origin, ShapeId, Solution, Tuple};
 pub use extent::Extents;
+pub use lower::{Lowering, Stage, Step, Wanted};
 pub use system::System;

@@ -3,7 +3,7 @@
 mod arith;
 mod elements;
 mod extents;
-mod functions;
+pub mod functions;
 mod letters;
 mod output;
 mod value;

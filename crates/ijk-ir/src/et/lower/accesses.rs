@@ -1,0 +1,64 @@
+//! Every array that a statement reads, and how.
+
+use ijk_syntax::et::ast::{Access, Index, Statement, Value};
+
+/// Where a nested array stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// As a value.
+    Value,
+    /// In an index expression.
+    Index,
+    /// Where its greatest elements size something: in `FLAT()`, or on the left.
+    Extent,
+}
+
+/// Calls `visit` with every access of the right side and every nested one; `sizing` tells whether
+/// the left side's indices size its array.
+pub fn for_each(statement: &Statement, sizing: bool, visit: &mut dyn FnMut(&Access, Use)) {
+    let left = if sizing { Use::Extent } else { Use::Index };
+    statement.left.indices.iter().for_each(|e| index(e, left, visit));
+    value(&statement.value, visit);
+}
+
+fn index(e: &Index, at: Use, visit: &mut dyn FnMut(&Access, Use)) {
+    match e {
+        Index::Integer(..) | Index::Rank(..) | Index::Star(_) | Index::Tuple(_) => {}
+        Index::Dims(of, _) | Index::Flat(of, _) => {
+            of.iter().for_each(|e| index(e, Use::Extent, visit));
+        }
+        Index::Array(access) => {
+            visit(access, at);
+            access.indices.iter().for_each(|e| index(e, Use::Index, visit));
+        }
+        Index::Sum(terms, _) => terms.iter().for_each(|(_, term)| index(term, at, visit)),
+        Index::Product(first, rest, _) => {
+            index(first, at, visit);
+            rest.iter().for_each(|(_, factor)| index(factor, at, visit));
+        }
+    }
+}
+
+fn value(v: &Value, visit: &mut dyn FnMut(&Access, Use)) {
+    match v {
+        Value::Number(..) | Value::Tuple(_) | Value::Rank(..) => {}
+        Value::Element(access) => {
+            visit(access, Use::Value);
+            access.indices.iter().for_each(|e| index(e, Use::Index, visit));
+        }
+        Value::Dims { of, coord, .. } => {
+            of.iter().for_each(|e| index(e, Use::Extent, visit));
+            coord.iter().for_each(|e| index(e, Use::Index, visit));
+        }
+        Value::Random { lo, hi, .. } => {
+            value(lo, visit);
+            value(hi, visit);
+        }
+        Value::Call { args, .. } => args.iter().for_each(|arg| value(arg, visit)),
+        Value::Sum(terms, _) => terms.iter().for_each(|(_, term)| value(term, visit)),
+        Value::Product(first, rest, _) => {
+            value(first, visit);
+            rest.iter().for_each(|(_, factor)| value(factor, visit));
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Element types of values: which a number takes, which two have in common.
+
+use ijk_types::DType;
+
+/// The element type of a value. Numbers of the program, ranks, extents and positions are *weak*:
+/// they take the type of what they meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A weak INT.
+    Integer,
+    /// A weak FLOAT.
+    Float,
+    /// Of an array.
+    Of(DType),
+}
+
+impl Kind {
+    /// The type that the value is computed in: i64 and f64 for weak ones.
+    pub fn dtype(self) -> DType {
+        match self {
+            Self::Integer => DType::I64,
+            Self::Float => DType::F64,
+            Self::Of(t) => t,
+        }
+    }
+
+    /// Whether it counts: a bool or an integer.
+    pub fn is_whole(self) -> bool {
+        self.dtype() <= DType::I64
+    }
+
+    /// What two values have in common.
+    pub fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Integer, Self::Integer) => Self::Integer,
+            (Self::Of(t), Self::Of(u)) => Self::Of(common(t, u)),
+            (Self::Of(t), Self::Integer) | (Self::Integer, Self::Of(t)) => {
+                Self::Of(if t == DType::Bool { DType::I64 } else { t })
+            }
+            (Self::Of(t), Self::Float) | (Self::Float, Self::Of(t)) => {
+                Self::Of(if t <= DType::I64 { DType::F64 } else { t })
+            }
+            _ => Self::Float,
+        }
+    }
+
+    /// The same where it is a FLOAT, else that which its quotients have.
+    pub fn inexact(self) -> Self {
+        match self {
+            Self::Integer => Self::Float,
+            kind if kind.is_whole() => Self::Of(DType::F64),
+            kind => kind,
+        }
+    }
+
+    /// The same, an INT where it is a bool.
+    pub fn number(self) -> Self {
+        if self == Self::Of(DType::Bool) { Self::Of(DType::I64) } else { self }
+    }
+}
+
+/// The type of a value that two types promote to.
+fn common(t: DType, u: DType) -> DType {
+    match (t.min(u), t.max(u)) {
+        (DType::F64, DType::C64) => DType::C128,
+        (_, wider) => wider,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use DType::*;
+
+    #[test]
+    fn the_wider_type_wins() {
+        assert_eq!(common(Bool, I32), I32);
+        assert_eq!(common(F32, I64), F32);
+        assert_eq!(common(C64, F64), C128);
+        assert_eq!(common(C64, F32), C64);
+        assert_eq!(common(I32, I64), I64);
+    }
+
+    #[test]
+    fn weak_numbers_take_the_others_type() {
+        assert_eq!(Kind::Integer.with(Kind::Of(F32)), Kind::Of(F32));
+        assert_eq!(Kind::Integer.with(Kind::Of(Bool)), Kind::Of(I64));
+        assert_eq!(Kind::Float.with(Kind::Of(I32)), Kind::Of(F64));
+        assert_eq!(Kind::Float.with(Kind::Of(C64)), Kind::Of(C64));
+        assert_eq!(Kind::Float.with(Kind::Integer), Kind::Float);
+        assert_eq!(Kind::Integer.inexact(), Kind::Float);
+        assert_eq!(Kind::Of(Bool).inexact(), Kind::Of(F64));
+        assert_eq!(Kind::Of(F32).inexact(), Kind::Of(F32));
+    }
+}

@@ -1,0 +1,215 @@
+//! From a solved program to core programs.
+//!
+//! Statements are lowered in order into one core program, a *stage*. Where a statement needs to know
+//! how large the elements of an array are (`out[idx[a,:]] = …` sizes `out` by them), the stage ends
+//! before it and is to be run first; then the answer continues the lowering. Most programs are one
+//! stage.
+
+mod accesses;
+mod call;
+pub mod codes;
+mod index;
+mod kind;
+mod known;
+mod messages;
+mod scope;
+mod stage;
+mod statement;
+mod value;
+mod variables;
+
+use crate::core::{Instance, Program};
+use crate::et::{Checked, Origin, Solution};
+use crate::interval::Interval;
+use crate::sink::Sink;
+use accesses::Use;
+use ijk_syntax::Diagnostic;
+use ijk_types::DType;
+use known::{Known, NO_VALUE, Version};
+use stage::StageBuilder;
+use std::collections::HashMap;
+
+/// A core program for some statements of a program, to be run on versions of its arrays.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// The statements.
+    pub program: Program,
+    /// Their extents and element types.
+    pub instance: Instance,
+    /// For each input of the program which array it is the current version of: a position in
+    /// [`Checked::arrays`].
+    pub inputs: Vec<usize>,
+    /// For each output of the program the array that it is the new version of.
+    pub outputs: Vec<usize>,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Run this; its results are new versions of arrays.
+    Run(Box<Stage>),
+    /// Tell the least and greatest elements of the current version of an array:
+    /// [`Lowering::tell`].
+    Tell(Wanted),
+}
+
+/// Elements of the current version of an array whose range is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Wanted {
+    /// A position in [`Checked::arrays`].
+    pub array: usize,
+    /// The axis of the array for each position of which a range is wanted; none where one range is
+    /// wanted for all elements.
+    pub axis: Option<u32>,
+}
+
+/// Lowers a program step by step.
+pub struct Lowering<'a> {
+    known: Known<'a>,
+    stage: StageBuilder,
+    seed: u64,
+    /// The next statement.
+    next: usize,
+    /// For each statement the ordinal of its first `RANDOM`.
+    sites: Vec<u64>,
+    /// Whether a statement is left out, since its array is bound.
+    replaced: Vec<bool>,
+    errors: Sink,
+}
+
+impl<'a> Lowering<'a> {
+    /// Of a program whose arrays are bound to those of these types and shapes, in the order of
+    /// [`Checked::arrays`]. Random numbers come from `seed`.
+    ///
+    /// # Errors
+    /// Where a bound array has another rank than in the solution.
+    pub fn new(
+        checked: &'a Checked,
+        solution: &'a Solution,
+        bound: &[Option<(DType, Vec<u64>)>],
+        seed: u64,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let statements = &checked.program.statements;
+        let mut versions = vec![None; checked.arrays.len()];
+        let mut replaced = vec![false; statements.len()];
+        let mut errors = Sink::default();
+        for (n, (array, bound)) in checked.arrays.iter().zip(bound).enumerate() {
+            let Some((dtype, shape)) = bound else { continue };
+            let places = solution.places.get(n).map_or(&[][..], |places| places);
+            if places.iter().sum::<u32>() as usize != shape.len() {
+                errors.push(messages::binding_shape(&array.name, array.span, shape, places));
+            }
+            versions[n] = Some(Version::known(*dtype, shape.clone()));
+            if let Origin::Random { statement } = array.origin {
+                replaced[statement] = true;
+            }
+        }
+        if errors.errors() > 0 {
+            return Err(errors.finish());
+        }
+        let mut site = 0;
+        let sites = statements.iter().map(|statement| {
+            let first = site;
+            site += variables::sites(&statement.value);
+            first
+        });
+        let sites = sites.collect();
+        let stage = StageBuilder::new(&checked.source, checked.arrays.len());
+        let known = Known { checked, solution, versions, ranges: HashMap::new() };
+        Ok(Self { known, stage, seed, next: 0, sites, replaced, errors })
+    }
+
+    /// What to do next; nothing when the program has run.
+    ///
+    /// # Errors
+    /// Everything that is wrong with element types and sizes of the statements up to here.
+    pub fn step(&mut self) -> Result<Option<Step>, Vec<Diagnostic>> {
+        while let Some(statement) = self.known.checked.program.statements.get(self.next) {
+            if !self.replaced[self.next] {
+                if let Some(wanted) = self.wanted(statement) {
+                    let step = if self.stage.defines(wanted.array) {
+                        self.flush()?
+                    } else {
+                        Some(Step::Tell(wanted))
+                    };
+                    return self.answer(step);
+                }
+                self.lower(statement);
+            }
+            self.next += 1;
+        }
+        let step = self.flush()?;
+        self.answer(step)
+    }
+
+    /// The step, unless something is wrong.
+    fn answer(&mut self, step: Option<Step>) -> Result<Option<Step>, Vec<Diagnostic>> {
+        match self.errors.errors() {
+            0 => Ok(step),
+            _ => Err(std::mem::take(&mut self.errors).finish()),
+        }
+    }
+
+    /// Answers [`Step::Tell`]: the least and greatest elements, nothing where there are none; one
+    /// range for each position of the wanted axis, one alone where no axis was asked for.
+    pub fn tell(&mut self, wanted: Wanted, ranges: &[Option<(i64, i64)>]) {
+        let range = |range: &Option<(i64, i64)>| match range {
+            Some((least, greatest)) => {
+                Interval { least: (*least).into(), greatest: (*greatest).into() }
+            }
+            None => NO_VALUE,
+        };
+        self.known.ranges.insert(wanted, ranges.iter().map(range).collect());
+    }
+
+    /// What must be told before a statement can be lowered.
+    fn wanted(&self, statement: &ijk_syntax::et::ast::Statement) -> Option<Wanted> {
+        let left = self.known.checked.array(&statement.left.array.text)?;
+        let sizes = self.known.versions[left].is_none();
+        let mut found = None;
+        accesses::for_each(statement, sizes, &mut |access, at| {
+            let wanted = self.known.wanted(access).filter(|_| at == Use::Extent);
+            found = found.or(wanted.filter(|wanted| {
+                let version = self.known.versions[wanted.array].as_ref();
+                let integers = version.is_some_and(|v| v.dtype.is_some_and(DType::is_integer));
+                integers && !self.known.ranges.contains_key(wanted)
+            }));
+        });
+        found
+    }
+
+    /// The stage so far, with the results that the rest of the program and its caller need.
+    fn flush(&mut self) -> Result<Option<Step>, Vec<Diagnostic>> {
+        if self.errors.errors() > 0 {
+            return Err(std::mem::take(&mut self.errors).finish());
+        }
+        let live = self.live();
+        let stage = self.stage.finish(|array| live[array]);
+        Ok(stage.map(|stage| Step::Run(Box::new(stage))))
+    }
+
+    /// The arrays whose current elements the rest of the program or its caller needs.
+    fn live(&self) -> Vec<bool> {
+        let checked = self.known.checked;
+        let mut live = vec![false; checked.arrays.len()];
+        checked.outputs.iter().for_each(|&array| live[array] = true);
+        for (statement, _) in (checked.program.statements.iter().zip(&self.replaced))
+            .skip(self.next)
+            .filter(|(_, replaced)| !**replaced)
+        {
+            let mut mark = |name: &str| {
+                if let Some(array) = checked.array(name) {
+                    live[array] = true;
+                }
+            };
+            if statement.assign.accumulate {
+                mark(&statement.left.array.text);
+            }
+            accesses::for_each(statement, false, &mut |access, _| mark(&access.array.text));
+        }
+        live
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! One statement: its domain, its array's new version, its value.
+
+use super::known::Version;
+use super::scope::Scope;
+use super::value::{Builder, Operand};
+use super::{Lowering, messages, variables};
+use crate::core::{self, ArrayId, Axis, AxisId, IndexExpr, Init, ScalarExpr, ScalarId, ScalarNode};
+use crate::instantiate::bounds::{bytes, points};
+use crate::limits::{MAX_LETTERS, MAX_RANK};
+use crate::text::slice;
+use ijk_syntax::et::ast::{AssignOp, Statement};
+use ijk_types::{DType, Monoid, Reducer, UnaryOp};
+
+impl Lowering<'_> {
+    /// Adds a statement to the stage, and its array's version to what is known.
+    pub(super) fn lower(&mut self, statement: &Statement) {
+        let Some(array) = self.known.checked.array(&statement.left.array.text) else {
+            return self.errors.push(messages::unknown(&statement.left.array));
+        };
+        let errors = self.errors.errors();
+        let lowered = self.lowered(statement, array);
+        let poisoned = self.known.versions.iter().flatten().any(|v| v.dtype.is_none());
+        debug_assert!(lowered.is_some() || poisoned || self.errors.errors() > errors);
+        if lowered.is_none() && self.errors.errors() == 0 {
+            let (source, span) = (&self.known.checked.source, statement.span);
+            self.errors.push(messages::overflow(source, span));
+        }
+        let old = self.known.versions[array].as_ref().and_then(|version| version.shape.clone());
+        let version = lowered.unwrap_or(Version { dtype: None, shape: old });
+        self.known.replace(array, version);
+    }
+
+    fn lowered(&mut self, statement: &Statement, array: usize) -> Option<Version> {
+        let names = variables::variables(self.known.checked, statement);
+        let scope = &mut Scope::new(&self.known, &mut self.stage, &mut self.errors, names);
+        scope.fits(statement)?;
+        let index = scope.indices(&statement.left.indices, self.known.places(array));
+        let old = self.known.versions[array].clone();
+        let shape = match &old {
+            Some(version) => version.shape.clone(),
+            None => scope.size(statement, array),
+        };
+        let former = old.as_ref().filter(|_| statement.assign.accumulate);
+        let mut builder = Builder::new(scope, self.seed, self.sites[self.next]);
+        let value = builder.value(&statement.value);
+        let value = match former {
+            Some(Version { dtype: None, .. }) => None,
+            Some(Version { dtype, .. }) => builder.assigned(statement, value?, *dtype),
+            None => builder.assigned(statement, value?, None),
+        };
+        let (nodes, dtype) = (builder.finish(), value?.kind.dtype());
+        let (shape, index) = (shape?, index?);
+        scope.holds(statement, dtype, &shape)?;
+        let monoid = monoid(statement.assign.op);
+        let init = match former {
+            Some(_) => Init::From(scope.former(array, dtype, &shape)),
+            None => Init::Identity(monoid),
+        };
+        let span = statement.left.span.into();
+        let out = scope.stage.array(dtype, shape.clone(), span);
+        let done = core::Statement {
+            out,
+            domain: std::mem::take(&mut scope.domain),
+            out_index: index,
+            init,
+            reduce: Some(Reducer::Monoid(monoid)),
+            value: nodes,
+            guards: std::mem::take(&mut scope.guards),
+            span: statement.span.into(),
+        };
+        let extents = std::mem::take(&mut scope.extents);
+        scope.stage.push(done, extents);
+        scope.stage.define(array, out);
+        Some(Version::known(dtype, shape))
+    }
+}
+
+fn monoid(op: AssignOp) -> Monoid {
+    match op {
+        AssignOp::Add => Monoid::Add,
+        AssignOp::Mul => Monoid::Mul,
+        AssignOp::Max => Monoid::Max,
+        AssignOp::Min => Monoid::Min,
+        AssignOp::And => Monoid::And,
+        AssignOp::Or => Monoid::Or,
+    }
+}
+
+impl Builder<'_, '_, '_> {
+    /// The value in the type that the array gets: that which it has in common with the former
+    /// elements, where those take part.
+    fn assigned(
+        &mut self,
+        statement: &Statement,
+        value: Operand,
+        former: Option<DType>,
+    ) -> Option<Operand> {
+        let logical = matches!(statement.assign.op, AssignOp::And | AssignOp::Or);
+        let dtype = match former {
+            _ if logical => DType::Bool,
+            Some(former) => super::kind::Kind::Of(former).with(value.kind).dtype(),
+            None => value.kind.dtype(),
+        };
+        let source = self.scope.source();
+        if !monoid(statement.assign.op).op().accepts().contains(dtype) {
+            let (symbol, name) = (statement.symbol, &statement.left.array.text);
+            let message = messages::assigned_type(source, symbol, name, dtype);
+            return self.scope.fail(message);
+        }
+        let symbol = slice(source, statement.symbol).to_string();
+        if logical && former.is_some_and(DType::is_complex) {
+            let accepts = UnaryOp::Cast(DType::Bool).accepts();
+            let (span, t) = (statement.left.span, former.unwrap_or(DType::C128));
+            let message = messages::operand(self.scope.source(), &symbol, span, t, accepts);
+            return self.scope.fail(message);
+        }
+        self.convert(value, dtype, &symbol)
+    }
+}
+
+impl Scope<'_, '_> {
+    /// Whether the domain is not too large.
+    fn fits(&mut self, statement: &Statement) -> Option<()> {
+        let source = &self.known.checked.source;
+        if self.domain.len() > MAX_LETTERS {
+            let found = self.domain.len();
+            let message = messages::too_many_axes(source, statement.span, found, MAX_LETTERS);
+            return self.fail(message);
+        }
+        if !self.is_empty() && points(&self.extents).is_none() {
+            let names = self.domain.iter().map(|axis| axis.name.clone());
+            let extents: Vec<_> = names.zip(self.extents.iter().copied()).collect();
+            let message = messages::domain_too_large(source, statement.span, &extents);
+            return self.fail(message);
+        }
+        Some(())
+    }
+
+    /// The shape that the first use of an array gives it.
+    fn size(&mut self, statement: &Statement, array: usize) -> Option<Vec<u64>> {
+        let places = self.known.places(array);
+        let mut shape = Vec::new();
+        for (e, &rank) in statement.left.indices.iter().zip(places) {
+            let dims = self.known.extents(|extents| extents.dims(e, rank));
+            shape.extend(self.check(dims)??);
+        }
+        Some(shape)
+    }
+
+    /// Whether memory could hold an array.
+    fn holds(&mut self, statement: &Statement, dtype: DType, shape: &[u64]) -> Option<()> {
+        let (name, span) = (&statement.left.array.text, statement.left.span);
+        if shape.len() > MAX_RANK {
+            let source = &self.known.checked.source;
+            let message = messages::too_many_axes(source, span, shape.len(), MAX_RANK);
+            return self.fail(message);
+        }
+        match bytes(dtype, shape) {
+            Some(_) => Some(()),
+            None => self.fail(messages::too_large(name, span, shape)),
+        }
+    }
+
+    /// The version before, in the type of the new one.
+    fn former(&mut self, array: usize, dtype: DType, shape: &[u64]) -> ArrayId {
+        let id = self.stage.read(array, self.known);
+        if self.stage.dtype(id) == dtype {
+            return id;
+        }
+        let span = self.known.checked.arrays[array].span.into();
+        let out = self.stage.array(dtype, shape.to_vec(), span);
+        let index: Vec<_> = (0..shape.len() as u32).map(|n| IndexExpr::axis(AxisId(n))).collect();
+        let access = core::Access { array: id, index: index.clone(), span };
+        let nodes =
+            vec![ScalarNode::Access(access), ScalarNode::Unary(UnaryOp::Cast(dtype), ScalarId(0))];
+        let axis = |n| Axis { name: format!("i{n}"), dims: Vec::new(), pins: Vec::new() };
+        let cast = core::Statement {
+            out,
+            domain: (0..shape.len()).map(axis).collect(),
+            out_index: index,
+            init: Init::Zero,
+            reduce: None,
+            value: ScalarExpr { nodes },
+            guards: Vec::new(),
+            span,
+        };
+        self.stage.push(cast, shape.to_vec());
+        out
+    }
+}

@@ -1,0 +1,1 @@
+//! Programs lowered under solutions made by hand.

@@ -1,0 +1,88 @@
+//! The variables of a statement: the eintups that its points range over.
+
+use crate::et::Checked;
+use ijk_syntax::et::ast::{Access, Index, Name, Statement, Value};
+
+/// Names of a statement's variables in the order of their first appearance, left side first. What
+/// stands in `DIMS()` and `RANK()` is not used as a variable.
+pub fn variables<'a>(checked: &Checked, statement: &'a Statement) -> Vec<&'a str> {
+    let mut found = Found { checked, names: Vec::new() };
+    found.indices(&statement.left.indices);
+    found.value(&statement.value);
+    found.names
+}
+
+/// How many `RANDOM`s a value has.
+pub fn sites(value: &Value) -> u64 {
+    match value {
+        Value::Number(..)
+        | Value::Element(_)
+        | Value::Tuple(_)
+        | Value::Dims { .. }
+        | Value::Rank(..) => 0,
+        Value::Random { lo, hi, .. } => 1 + sites(lo) + sites(hi),
+        Value::Call { args, .. } => args.iter().map(sites).sum(),
+        Value::Sum(terms, _) => terms.iter().map(|(_, term)| sites(term)).sum(),
+        Value::Product(first, rest, _) => {
+            sites(first) + rest.iter().map(|(_, factor)| sites(factor)).sum::<u64>()
+        }
+    }
+}
+
+struct Found<'c, 'a> {
+    checked: &'c Checked,
+    names: Vec<&'a str>,
+}
+
+impl<'a> Found<'_, 'a> {
+    fn name(&mut self, name: &'a Name) {
+        if self.checked.tuple(&name.text).is_some() && !self.names.contains(&&name.text[..]) {
+            self.names.push(&name.text);
+        }
+    }
+
+    fn indices(&mut self, indices: &'a [Index]) {
+        indices.iter().for_each(|e| self.index(e));
+    }
+
+    fn index(&mut self, e: &'a Index) {
+        match e {
+            Index::Integer(..) | Index::Dims(..) | Index::Rank(..) | Index::Star(_) => {}
+            Index::Tuple(name) => self.name(name),
+            Index::Flat(of, _) => self.indices(of),
+            Index::Array(access) => self.access(access),
+            Index::Sum(terms, _) => terms.iter().for_each(|(_, term)| self.index(term)),
+            Index::Product(first, rest, _) => {
+                self.index(first);
+                rest.iter().for_each(|(_, factor)| self.index(factor));
+            }
+        }
+    }
+
+    /// Of an array or, as `pos[coord]`, of an eintup.
+    fn access(&mut self, access: &'a Access) {
+        if self.checked.array(&access.array.text).is_none() {
+            self.name(&access.array);
+        }
+        self.indices(&access.indices);
+    }
+
+    fn value(&mut self, value: &'a Value) {
+        match value {
+            Value::Number(..) | Value::Rank(..) => {}
+            Value::Element(access) => self.access(access),
+            Value::Tuple(name) => self.name(name),
+            Value::Dims { coord, .. } => coord.iter().for_each(|e| self.index(e)),
+            Value::Random { lo, hi, .. } => {
+                self.value(lo);
+                self.value(hi);
+            }
+            Value::Call { args, .. } => args.iter().for_each(|arg| self.value(arg)),
+            Value::Sum(terms, _) => terms.iter().for_each(|(_, term)| self.value(term)),
+            Value::Product(first, rest, _) => {
+                self.value(first);
+                rest.iter().for_each(|(_, factor)| self.value(factor));
+            }
+        }
+    }
+}
