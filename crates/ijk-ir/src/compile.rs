@@ -1,6 +1,6 @@
 //! Checking and lowering of whole programs.
 
-mod order;
+pub(crate) mod order;
 
 use crate::codes;
 use crate::core::Program;

@@ -202,7 +202,7 @@ fn cycle_error(program: &Program, cycle: &[(usize, usize)], span: Span) -> Diagn
 }
 
 /// The candidate with the fewest edits from `name`, if few enough; the first of equals by name.
-fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > MAX_NAME {
         return None;
     }

@@ -9,13 +9,23 @@
 //! An eintup of rank r becomes r axes of a statement's domain; extents are numbers by then.
 
 mod arith;
+#[deny(clippy::disallowed_methods)]
+mod check;
 mod checked;
 pub mod codes;
+mod expr;
+#[deny(clippy::disallowed_methods)]
 pub mod extent;
 pub mod lower;
+mod ranks;
+#[deny(clippy::disallowed_methods)]
+mod report;
 mod system;
+mod walk;
 
+pub use check::check;
 pub use checked::{ArrayInfo, Checked, Origin, ShapeId, Solution, Tuple};
 pub use extent::Extents;
 pub use lower::{Lowering, Stage, Step, Wanted};
+pub use ranks::{MAX_RANK, RankCombinations, Ranks, rank_combinations};
 pub use system::System;

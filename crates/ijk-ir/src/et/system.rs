@@ -112,3 +112,36 @@ impl Default for Group {
         Self(0)
     }
 }
+
+impl Total {
+    /// The rank of one node.
+    pub fn of(node: Node) -> Self {
+        Self { nodes: vec![node], constant: 0 }
+    }
+
+    /// Adds another sum.
+    pub fn add(&mut self, other: &Self) {
+        self.nodes.extend(&other.nodes);
+        self.constant = self.constant.saturating_add(other.constant);
+    }
+
+    /// The same with the constant 1 as its node and, in a sum, the node 1 as a constant.
+    pub fn simplified(mut self, one: Node) -> Self {
+        let ones = self.nodes.iter().filter(|n| **n == one).count();
+        self.nodes.retain(|n| *n != one);
+        self.constant = self.constant.saturating_add(ones as u32);
+        if self.nodes.is_empty() && self.constant == 1 {
+            return Self::of(one);
+        }
+        self.nodes.sort();
+        self
+    }
+
+    /// The node, where nothing is added to it.
+    pub fn single(&self) -> Option<Node> {
+        match (&self.nodes[..], self.constant) {
+            ([node], 0) => Some(*node),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Arrays: what sizes them, how many places they have, where their elements come from.
+
+use super::super::codes;
+use super::super::walk::{self, Event, Role};
+use super::super::{ArrayInfo, Origin};
+use super::names::{Kind, Names};
+use crate::sink::Sink;
+use crate::text::count;
+use ijk_syntax::Span;
+use ijk_syntax::et::ast::{Access, AssignOp, Program, Statement, Value};
+use std::collections::HashMap;
+
+/// The arrays of a program in the order of their first appearance.
+#[derive(Debug, Default)]
+pub struct Arrays {
+    pub infos: Vec<ArrayInfo>,
+    /// The first access of each.
+    pub sizing: Vec<Access>,
+    /// Whether a statement or the framework call reads it.
+    pub read: Vec<bool>,
+    /// The first statement that assigns it.
+    assigned: Vec<Option<usize>>,
+    by_name: HashMap<String, usize>,
+}
+
+impl Arrays {
+    /// Collects arrays; complains of numbers of indices that differ and of reading what has no
+    /// elements yet.
+    pub fn collect(program: &Program, names: &Names, sink: &mut Sink) -> Self {
+        let mut arrays = Self::default();
+        for (n, statement) in program.statements.iter().enumerate() {
+            walk::statement(statement, &mut |event| {
+                if let Event::Access(access, role) = event
+                    && names.get(&access.array.text).is_some_and(|u| u.kind() == Kind::Array)
+                {
+                    arrays.take(program, access, role, n, names, sink);
+                }
+            });
+            arrays.note_assigned(statement, n);
+        }
+        arrays
+    }
+
+    /// The position of an array.
+    pub fn get(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    fn take(
+        &mut self,
+        program: &Program,
+        access: &Access,
+        role: Role,
+        statement: usize,
+        names: &Names,
+        sink: &mut Sink,
+    ) {
+        let name = &access.array.text;
+        let n = match self.get(name) {
+            Some(n) => n,
+            None => {
+                let assigned = names.get(name).is_some_and(|u| u.is_assigned());
+                self.add(access, origin(&program.statements[statement], statement, role, assigned))
+            }
+        };
+        self.count(n, access, sink);
+        if role != Role::Left {
+            self.read[n] = true;
+            if self.infos[n].origin != Origin::Input && self.assigned[n].is_none() {
+                let later = assigning(program, name, statement);
+                sink.push(read_before(name, access.span, later, statement));
+                self.assigned[n] = Some(statement);
+            }
+        }
+    }
+
+    fn add(&mut self, access: &Access, origin: Origin) -> usize {
+        let (name, places) = (access.array.text.clone(), access.indices.len());
+        self.by_name.insert(name.clone(), self.infos.len());
+        self.infos.push(ArrayInfo { name, span: access.span, places, origin });
+        self.sizing.push(access.clone());
+        self.read.push(false);
+        self.assigned.push(None);
+        self.infos.len() - 1
+    }
+
+    fn count(&self, n: usize, access: &Access, sink: &mut Sink) {
+        let (info, found) = (&self.infos[n], access.indices.len());
+        if info.places == found {
+            return;
+        }
+        let (have, places) = (count(found, "place"), info.places);
+        let message =
+            format!("`{}` has {have} here but {places} where it is first used", info.name);
+        let error = codes::INDEX_COUNT
+            .error(access.span, message)
+            .with_label(have)
+            .with_related(info.span, count(places, "place"));
+        sink.push(error);
+    }
+
+    fn note_assigned(&mut self, statement: &Statement, number: usize) {
+        if let Some(n) = self.get(&statement.left.array.text) {
+            self.assigned[n].get_or_insert(number);
+        }
+    }
+}
+
+fn origin(statement: &Statement, number: usize, role: Role, assigned: bool) -> Origin {
+    let assign = statement.assign;
+    let plain = assign.op == AssignOp::Add && !assign.accumulate;
+    match &statement.value {
+        _ if !assigned => Origin::Input,
+        Value::Random { .. } if role == Role::Left && plain => Origin::Random { statement: number },
+        _ => Origin::Computed,
+    }
+}
+
+fn assigning(program: &Program, name: &str, from: usize) -> Option<(usize, Span)> {
+    let mut later = program.statements.iter().enumerate().skip(from);
+    later.find(|(_, s)| s.left.array.text == name).map(|(n, s)| (n, s.left.span))
+}
+
+fn read_before(
+    name: &str,
+    span: Span,
+    assigned: Option<(usize, Span)>,
+    statement: usize,
+) -> ijk_syntax::Diagnostic {
+    let message = format!("`{name}` is read before it has elements");
+    let error = codes::READ_BEFORE.error(span, message);
+    match assigned {
+        Some((n, at)) if n == statement => error.with_related(
+            at,
+            "this statement is the first to assign it, and reads what was before",
+        ),
+        Some((_, at)) => error
+            .with_related(at, "assigned only here")
+            .with_hint("statements run in order; an array that none assigns is an input"),
+        None => error,
+    }
+}

@@ -1,0 +1,168 @@
+//! Checking: names, signatures, ranks that are equal, constraints.
+
+mod arrays;
+mod constraints;
+mod cycle;
+mod groups;
+mod names;
+mod ranks;
+mod shapes;
+mod unused;
+
+use super::system::{Counts, Link, Node, Tie, Total};
+use super::{Checked, Origin, ShapeId, System, report};
+use crate::sink::Sink;
+use arrays::Arrays;
+use constraints::Constraints;
+use ijk_syntax::Diagnostic;
+use ijk_syntax::et::ast::{Index, Program};
+use names::Names;
+use ranks::Ranker;
+use shapes::Shapes;
+
+/// What is known of names: arrays and eintups.
+struct Found {
+    arrays: Arrays,
+    shapes: Shapes,
+    /// The first node of every array's places.
+    places: Vec<u32>,
+    nodes: u32,
+}
+
+impl Found {
+    fn new(arrays: Arrays, shapes: Shapes) -> Self {
+        let mut nodes = shapes.shapes + 1;
+        let place = |info: &super::ArrayInfo| {
+            let first = nodes;
+            nodes += info.places as u32;
+            first
+        };
+        let places = arrays.infos.iter().map(place).collect();
+        Self { arrays, shapes, places, nodes }
+    }
+
+    /// The shape of an eintup.
+    fn shape(&self, name: &str) -> Option<ShapeId> {
+        self.shapes.by_name.get(name).map(|n| self.shapes.tuples[*n].shape)
+    }
+
+    fn place(&self, array: usize, place: usize) -> Node {
+        Node(self.places[array] + place as u32)
+    }
+
+    /// The node of rank 1.
+    fn one_node(&self) -> Node {
+        Node(self.shapes.shapes)
+    }
+
+    fn one(&self) -> Total {
+        Total::of(self.one_node())
+    }
+
+    /// The shape that has the extents of a place: that of the plain eintup which sizes it, for an
+    /// input of the first that stands there.
+    fn place_shape(&self, array: usize, place: usize) -> Option<ShapeId> {
+        let standing = || self.shapes.standing[array].get(place).copied().flatten();
+        match (self.arrays.infos[array].origin, self.arrays.sizing[array].indices.get(place)?) {
+            (Origin::Input, _) => standing().map(|t| self.shapes.tuples[t].shape),
+            (_, Index::Tuple(name)) => self.shape(&name.text),
+            _ => None,
+        }
+    }
+}
+
+/// Checks a program: gives it with its names, places and constraints understood, unless there is an
+/// error, and what there is to say of it.
+///
+/// `source` is the text that the program's spans point into.
+pub fn check(source: &str, program: Program) -> (Option<Checked>, Vec<Diagnostic>) {
+    let mut sink = Sink::default();
+    let names = Names::collect(&program, &mut sink);
+    if sink.errors() > 0 {
+        return (None, sink.finish());
+    }
+    let arrays = Arrays::collect(&program, &names, &mut sink);
+    let shapes = Shapes::find(&program, &names, &arrays);
+    let found = Found::new(arrays, shapes);
+
+    let mut ranker = Ranker::new(source, &found, &mut sink);
+    program.statements.iter().for_each(|s| ranker.statement(s));
+    ranker.finish();
+    let (mut ties, links) = (ranker.ties, ranker.links);
+    let mut constraints = Constraints {
+        source,
+        program: &program,
+        names: &names,
+        found: &found,
+        sink: &mut sink,
+        rules: Vec::new(),
+        rank_rules: Vec::new(),
+        dims_rules: Vec::new(),
+        ties: Vec::new(),
+    };
+    constraints.collect();
+    let Constraints { rules, rank_rules, dims_rules, ties: more, .. } = constraints;
+    ties.extend(more);
+    ties.extend(counted(&links, &dims_rules));
+
+    let outputs = unused::outputs(&program, &names, &found, &mut sink);
+    unused::call(&program, &names, &found, &mut sink);
+    unused::judge(&program, &names, &found, &outputs, &mut sink);
+
+    let (groups, group_count) = groups::groups(found.nodes as usize, &ties);
+    groups::judge(source, &program, &groups, found.one_node(), &rules, &ties, &mut sink);
+    let errors = sink.errors();
+    let one = groups[found.one_node().0 as usize];
+    let (ties, sums) = ties.into_iter().partition(|tie| groups::ends(tie).is_some());
+    let Found { arrays, shapes, places, .. } = found;
+    let system = System {
+        groups,
+        group_count,
+        places,
+        one,
+        sums,
+        ties,
+        links,
+        rules,
+        rank_rules,
+        dims_rules,
+        standing: shapes.standing,
+        sizing: arrays.sizing,
+    };
+    let checked = Checked {
+        source: source.to_owned(),
+        program,
+        tuples: shapes.tuples,
+        shapes: shapes.shapes,
+        arrays: arrays.infos,
+        outputs,
+        system,
+    };
+    if errors == 0 {
+        report::no_ranks(&checked).into_iter().for_each(|d| sink.push(d));
+    }
+    let checked = (sink.errors() == 0).then_some(checked);
+    (checked, sink.finish())
+}
+
+/// What one extent counts has one rank.
+fn counted(links: &[Link], dims_rules: &[Option<usize>]) -> Vec<Tie> {
+    let mut first: std::collections::HashMap<(bool, usize, usize), &Link> = Default::default();
+    let mut ties = Vec::new();
+    for link in links {
+        let key = match link.counts {
+            Counts::Shape(shape) => (true, shape.0 as usize, 0),
+            Counts::Place { array, place } => (false, array, place),
+        };
+        if !link.strict && dims_rules[key.1].is_some() {
+            continue;
+        }
+        let before = *first.entry(key).or_insert(link);
+        if before.rank != link.rank {
+            let why = "the extent of this counts components, too".to_owned();
+            let (left, right) = (before.rank.clone(), link.rank.clone());
+            ties.push(Tie { left, right, span: link.span, why });
+        }
+    }
+    ties
+}

@@ -1,0 +1,168 @@
+//! Which names are arrays and which are eintups.
+
+use super::super::codes;
+use super::super::walk::{self, Event, Role, Standing};
+use crate::compile::order::nearest;
+use crate::sink::Sink;
+use ijk_syntax::et::ast::{Bound, Constraint, Program, Relation};
+use ijk_syntax::{Diagnostic, Span};
+use std::collections::HashMap;
+
+/// How a name is used; the first place of each use.
+#[derive(Clone, Debug)]
+pub struct Uses {
+    pub name: String,
+    pub first: Span,
+    /// `name[…] =`.
+    assigned: Option<Span>,
+    /// `name[…]` on the right or nested.
+    read: Option<Span>,
+    /// In an index expression, `DIMS` or `RANK`, of statements and of the framework call.
+    pub index: Option<Span>,
+    /// In the value of a constraint.
+    pub bounds: Option<Span>,
+    /// The eintup of a constraint.
+    pub constrained: Option<Span>,
+    /// Bare as a value.
+    value: Option<Span>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Array,
+    Tuple,
+}
+
+/// The names of a program in the order of their first appearance.
+#[derive(Debug, Default)]
+pub struct Names {
+    pub uses: Vec<Uses>,
+    by_name: HashMap<String, usize>,
+}
+
+impl Uses {
+    /// What the name stands for; an assigned name that is used as an eintup has been complained of.
+    pub fn kind(&self) -> Kind {
+        let tuple = self.index.or(self.bounds).or(self.constrained);
+        let array = self.assigned.is_some() || (self.read.is_some() && tuple.is_none());
+        if array { Kind::Array } else { Kind::Tuple }
+    }
+
+    pub fn is_assigned(&self) -> bool {
+        self.assigned.is_some()
+    }
+
+    /// Whether a statement or the framework call mentions the eintup.
+    pub fn in_statements(&self) -> bool {
+        self.index.or(self.value).or(self.read).is_some()
+    }
+}
+
+impl Names {
+    /// Collects the names; complains of those that are both array and eintup.
+    pub fn collect(program: &Program, sink: &mut Sink) -> Self {
+        let mut names = Self::default();
+        for statement in &program.statements {
+            walk::statement(statement, &mut |event| names.take(event));
+        }
+        if let Some(call) = &program.call {
+            walk::call(call, &mut |event| {
+                if !matches!(event, Event::Name(_, Standing::Value)) {
+                    names.take(event);
+                }
+            });
+        }
+        program.constraints.iter().for_each(|c| names.take_constraint(c));
+        names.uses.iter().for_each(|uses| judge(uses, sink));
+        names
+    }
+
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Access(access, role) => {
+                let uses = self.of(&access.array.text, access.array.span);
+                let place = if role == Role::Left { &mut uses.assigned } else { &mut uses.read };
+                place.get_or_insert(access.array.span);
+            }
+            Event::Name(name, standing) => {
+                let uses = self.of(&name.text, name.span);
+                let value = standing == Standing::Value;
+                let place = if value { &mut uses.value } else { &mut uses.index };
+                place.get_or_insert(name.span);
+            }
+        }
+    }
+
+    fn take_constraint(&mut self, constraint: &Constraint) {
+        let tuple = &constraint.tuple;
+        self.of(&tuple.text, tuple.span).constrained.get_or_insert(tuple.span);
+        if let Relation::Equals(bound) = &constraint.relation {
+            self.take_bound(bound);
+        }
+    }
+
+    fn take_bound(&mut self, bound: &Bound) {
+        match bound {
+            Bound::Integer(..) => {}
+            Bound::Of(_, name, _) => {
+                self.of(&name.text, name.span).bounds.get_or_insert(name.span);
+            }
+            Bound::Min(a, b, _) | Bound::Max(a, b, _) => {
+                self.take_bound(a);
+                self.take_bound(b);
+            }
+            Bound::Sum(terms, _) => terms.iter().for_each(|(_, t)| self.take_bound(t)),
+            Bound::Product(first, rest, _) => {
+                self.take_bound(first);
+                rest.iter().for_each(|(_, f)| self.take_bound(f));
+            }
+        }
+    }
+
+    fn of(&mut self, name: &str, span: Span) -> &mut Uses {
+        let n = *self.by_name.entry(name.to_owned()).or_insert_with(|| {
+            let (assigned, read, index) = (None, None, None);
+            let (bounds, constrained, value) = (None, None, None);
+            let name = name.to_owned();
+            let uses =
+                Uses { name, first: span, assigned, read, index, bounds, constrained, value };
+            self.uses.push(uses);
+            self.uses.len() - 1
+        });
+        &mut self.uses[n]
+    }
+
+    /// How a name is used.
+    pub fn get(&self, name: &str) -> Option<&Uses> {
+        self.by_name.get(name).map(|n| &self.uses[*n])
+    }
+
+    /// An offer of a name that is like the one that is not known.
+    pub fn offer(&self, kind: Kind, name: &str, span: Span, error: Diagnostic) -> Diagnostic {
+        let known = self.uses.iter().filter(|u| u.kind() == kind && u.name != name);
+        let known = known.filter(|u| kind == Kind::Array || u.in_statements());
+        match nearest(name, known.map(|u| u.name.as_str())) {
+            Some(near) => error.with_fix(format!("did you mean `{near}`?"), span, near),
+            None => error,
+        }
+    }
+}
+
+fn judge(uses: &Uses, sink: &mut Sink) {
+    let tuple = uses.index.or(uses.bounds).or(uses.constrained);
+    let (Some(array), Some(tuple)) = (uses.assigned, tuple) else { return };
+    let name = &uses.name;
+    let message = format!("`{name}` is both an array and an eintup");
+    let (late, late_label, early, early_label) = if array < tuple {
+        (tuple, "an eintup here", array, "an array here")
+    } else {
+        (array, "an array here", tuple, "an eintup here")
+    };
+    let error = codes::BOTH_ARRAY_AND_TUPLE
+        .error(late, message)
+        .with_label(late_label)
+        .with_related(early, early_label)
+        .with_hint("`DIMS`, `RANK` and constraints take the names that index arrays");
+    sink.push(error);
+}

@@ -1,0 +1,354 @@
+//! Which ranks are equal: what statements say of them.
+
+use super::super::codes;
+use super::super::extent::{is_static, not_static, spelling};
+use super::super::system::{Counts, Link, Node, Tie, Total};
+use super::super::walk::Role;
+use super::super::{Origin, ShapeId};
+use super::Found;
+use crate::sink::Sink;
+use crate::text::quote;
+use ijk_syntax::Span;
+use ijk_syntax::et::ast::{Access, Index, IndexOp, Name, Statement, Value};
+
+/// Collects ties and links.
+pub struct Ranker<'a> {
+    pub source: &'a str,
+    pub found: &'a Found,
+    pub sink: &'a mut Sink,
+    pub ties: Vec<Tie>,
+    pub links: Vec<Link>,
+    /// Whether each array has been sized, that is, met before.
+    sized: Vec<bool>,
+    /// Inputs' places at which only scalars have stood.
+    scalar_places: Vec<Vec<Option<Span>>>,
+}
+
+/// The rank of an index expression.
+enum Rank {
+    /// It takes that of its place.
+    Scalar,
+    /// That of its place, for an array with `:`.
+    Star,
+    Of(Total, Span),
+}
+
+/// What an index expression stands in.
+#[derive(Clone, Copy)]
+enum Around<'a> {
+    /// A place or something else of that rank.
+    Place(Node),
+    /// `DIMS`, `RANK`, `FLAT`, which want extents before arrays have elements.
+    Known(&'a str),
+}
+
+impl<'a> Ranker<'a> {
+    pub fn new(source: &'a str, found: &'a Found, sink: &'a mut Sink) -> Self {
+        let arrays = &found.arrays.infos;
+        let scalar_places = arrays.iter().map(|a| vec![None; a.places]).collect();
+        let (ties, links) = (Vec::new(), Vec::new());
+        Self { source, found, sink, ties, links, sized: vec![false; arrays.len()], scalar_places }
+    }
+
+    pub fn statement(&mut self, statement: &Statement) {
+        self.access(&statement.left, Role::Left, None);
+        self.value(&statement.value);
+    }
+
+    /// Gives rank 1 to places of inputs where only scalars stand.
+    pub fn finish(&mut self) {
+        let known: std::collections::HashSet<Node> =
+            self.ties.iter().flat_map(|t| t.left.nodes.clone()).collect();
+        let places = std::mem::take(&mut self.scalar_places);
+        for (array, places) in places.into_iter().enumerate() {
+            for (place, span) in places.into_iter().enumerate() {
+                let node = self.found.place(array, place);
+                if let Some(span) = span
+                    && !known.contains(&node)
+                {
+                    self.is_one(node, span, "has rank 1 where no eintup says otherwise");
+                }
+            }
+        }
+    }
+
+    fn tie(&mut self, left: Total, right: Total, span: Span, why: String) {
+        if left != right {
+            self.ties.push(Tie { left, right, span, why });
+        }
+    }
+
+    fn is_one(&mut self, node: Node, span: Span, why: &str) {
+        let why = format!("{}: it {why}", quote(self.source, span, "this"));
+        self.tie(Total::of(node), self.found.one(), span, why);
+    }
+
+    /// Checks an access; the rank is [`Rank::Star`] with a `:` among its indices.
+    fn access(&mut self, access: &Access, role: Role, around: Option<Node>) -> Rank {
+        let name = &access.array;
+        if let Some(shape) = self.found.shape(&name.text) {
+            self.component(access, role, shape);
+            return Rank::Of(self.found.one(), access.span);
+        }
+        let Some(array) = self.found.arrays.get(&name.text) else {
+            return Rank::Of(self.found.one(), access.span);
+        };
+        let first = !std::mem::replace(&mut self.sized[array], true);
+        let stars: Vec<Span> = access.indices.iter().filter_map(star).collect();
+        self.judge_stars(access, role, &stars);
+        for (place, index) in access.indices.iter().enumerate() {
+            if place < self.found.arrays.infos[array].places {
+                self.place(array, place, index, first);
+            }
+        }
+        if stars.is_empty() || role != Role::Nested {
+            return Rank::Of(self.found.one(), access.span);
+        }
+        if let Some(outer) = around {
+            self.link_star(array, access, outer);
+        }
+        Rank::Star
+    }
+
+    fn judge_stars(&mut self, access: &Access, role: Role, stars: &[Span]) {
+        let name = &access.array.text;
+        if role != Role::Nested {
+            for span in stars {
+                let message = format!(
+                    "`:` stands only among the indices of an array that is itself an index, and `{name}[…]` is not"
+                );
+                self.sink.push(codes::STAR_OUTSIDE.error(*span, message));
+            }
+        } else if let [first, second, ..] = stars {
+            let message = format!("`{name}[…]` has two `:`, of which one can count its components");
+            let error = codes::TWO_STARS.error(*second, message).with_related(*first, "the first");
+            self.sink.push(error);
+        }
+    }
+
+    fn place(&mut self, array: usize, place: usize, index: &Index, first: bool) {
+        let node = self.found.place(array, place);
+        let info = &self.found.arrays.infos[array];
+        let name = format!("place {place} of `{}`", info.name);
+        if let Index::Star(span) = index {
+            return self.is_one(node, *span, "has rank 1");
+        }
+        match self.index(index, Around::Place(node)) {
+            Rank::Of(total, span) => {
+                let why = format!("{} indexes {name}", quote(self.source, span, "this"));
+                self.tie(Total::of(node), total, span, why);
+            }
+            Rank::Star => {
+                self.scalar_places[array][place] = None;
+            }
+            Rank::Scalar if first && info.origin != Origin::Input => {
+                let why = format!("sizes {name} with rank 1");
+                self.is_one(node, index.span(), &why);
+            }
+            Rank::Scalar if first => self.scalar_places[array][place] = Some(index.span()),
+            Rank::Scalar => {}
+        }
+    }
+
+    fn link_star(&mut self, array: usize, access: &Access, outer: Node) {
+        let Some(place) = access.indices.iter().position(|i| star(i).is_some()) else { return };
+        if place >= self.found.arrays.infos[array].places {
+            return;
+        }
+        let counts = match self.found.place_shape(array, place) {
+            Some(shape) => Counts::Shape(shape),
+            None => Counts::Place { array, place },
+        };
+        let span = access.indices[place].span();
+        self.links.push(Link { counts, rank: Total::of(outer), strict: true, span });
+    }
+
+    /// `pos[coord]`.
+    fn component(&mut self, access: &Access, role: Role, shape: ShapeId) {
+        let name = &access.array.text;
+        if role == Role::Nested {
+            let message =
+                format!("`{name}` is an eintup, whose components are values, not indices");
+            let error = codes::COMPONENT_AS_INDEX.error(access.span, message).with_hint(format!(
+                "an array `x[k] = {name}[k]` of an earlier statement can be an index"
+            ));
+            self.sink.push(error);
+        }
+        let [coord] = &access.indices[..] else {
+            let found = access.indices.len();
+            let message =
+                format!("`{name}` is an eintup: one index selects a component, not {found}");
+            self.sink.push(codes::COMPONENT_INDEX.error(access.span, message));
+            return;
+        };
+        self.coordinate(coord, Total::of(Node(shape.0)));
+    }
+
+    /// The index of a component of something of rank `total`.
+    fn coordinate(&mut self, coord: &Index, total: Total) {
+        let one = self.found.one_node();
+        if let Index::Star(span) = coord {
+            let message = "`:` cannot select a component";
+            self.sink.push(codes::STAR_OUTSIDE.error(*span, message));
+        } else if let Rank::Of(rank, span) = self.index(coord, Around::Place(one)) {
+            let why = format!("{} selects one component", quote(self.source, span, "this"));
+            self.tie(rank, self.found.one(), span, why);
+        }
+        if let Index::Tuple(name) = coord
+            && let Some(shape) = self.found.shape(&name.text)
+        {
+            let counts = Counts::Shape(shape);
+            self.links.push(Link { counts, rank: total, strict: false, span: name.span });
+        }
+    }
+
+    fn index(&mut self, index: &Index, around: Around<'_>) -> Rank {
+        match index {
+            Index::Integer(..) => Rank::Scalar,
+            Index::Rank(of, _) => {
+                self.total(of, "RANK");
+                Rank::Scalar
+            }
+            Index::Tuple(name) => self.tuple(name),
+            Index::Dims(of, span) => Rank::Of(self.total(of, "DIMS"), *span),
+            Index::Flat(of, span) => {
+                self.total(of, "FLAT");
+                Rank::Of(self.found.one(), *span)
+            }
+            Index::Array(nested) => self.nested(nested, around),
+            Index::Star(span) => {
+                let message = "`:` stands alone as an index of a nested array";
+                self.sink.push(codes::STAR_OUTSIDE.error(*span, message));
+                Rank::Scalar
+            }
+            Index::Sum(terms, _) => self.meet(terms.iter().map(|(_, term)| term), around),
+            Index::Product(first, rest, _) => {
+                rest.iter().for_each(|(op, factor)| self.divisor(*op, factor));
+                let factors = rest.iter().map(|(_, factor)| factor);
+                self.meet(std::iter::once(&**first).chain(factors), around)
+            }
+        }
+    }
+
+    fn tuple(&mut self, name: &Name) -> Rank {
+        match self.found.shape(&name.text) {
+            Some(shape) => Rank::Of(Total::of(Node(shape.0)), name.span),
+            None => Rank::Scalar,
+        }
+    }
+
+    fn nested(&mut self, access: &Access, around: Around<'_>) -> Rank {
+        match around {
+            Around::Place(node) => self.access(access, Role::Nested, Some(node)),
+            Around::Known(function) => {
+                let text = quote(self.source, access.span, "it");
+                let message = format!(
+                    "{text} cannot stand in `{function}(…)`: what an array yields has no extent before it has elements"
+                );
+                self.sink.push(codes::ARRAY_IN_STATIC.error(access.span, message));
+                self.access(access, Role::Nested, None);
+                Rank::Of(self.found.one(), access.span)
+            }
+        }
+    }
+
+    /// Equates the ranks of operands.
+    fn meet<'b>(&mut self, operands: impl Iterator<Item = &'b Index>, around: Around<'_>) -> Rank {
+        let mut met = Rank::Scalar;
+        for operand in operands {
+            match (self.index(operand, around), &met) {
+                (Rank::Of(total, span), Rank::Of(before, at)) => {
+                    let (this, that) =
+                        (quote(self.source, span, "this"), quote(self.source, *at, "that"));
+                    let why = format!("{this} meets {that} in one index expression");
+                    self.tie(before.clone(), total, span, why);
+                }
+                (Rank::Of(total, span), _) => met = Rank::Of(total, span),
+                (Rank::Star, Rank::Scalar) => met = Rank::Star,
+                _ => {}
+            }
+        }
+        met
+    }
+
+    /// The sum of the ranks of the arguments of `DIMS`, `RANK` or `FLAT`.
+    pub fn total(&mut self, of: &[Index], function: &str) -> Total {
+        let mut sum = Total::default();
+        for e in of {
+            match self.index(e, Around::Known(function)) {
+                Rank::Of(total, _) => sum.add(&total),
+                Rank::Scalar | Rank::Star => sum.add(&Total { nodes: vec![], constant: 1 }),
+            }
+        }
+        sum.simplified(self.found.one_node())
+    }
+
+    fn divisor(&mut self, op: IndexOp, factor: &Index) {
+        if op == IndexOp::Mul {
+            return;
+        }
+        if !is_static(factor) {
+            self.sink.push(not_static(self.source, op, factor.span()));
+        } else if let Index::Integer(0, span) = factor {
+            let message = format!("the right operand of `{}` is 0", spelling(op));
+            self.sink.push(codes::ZERO_DIVISOR.error(*span, message));
+        }
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Number(..) => {}
+            Value::Element(access) => {
+                self.access(access, Role::Right, None);
+            }
+            Value::Tuple(name) => self.bare(name),
+            Value::Dims { of, coord, span } => self.dims(of, coord.as_deref(), *span),
+            Value::Rank(of, _) => {
+                self.total(of, "RANK");
+            }
+            Value::Random { lo, hi, .. } => {
+                self.value(lo);
+                self.value(hi);
+            }
+            Value::Call { args, .. } => args.iter().for_each(|a| self.value(a)),
+            Value::Sum(terms, _) => terms.iter().for_each(|(_, t)| self.value(t)),
+            Value::Product(first, rest, _) => {
+                self.value(first);
+                rest.iter().for_each(|(_, f)| self.value(f));
+            }
+        }
+    }
+
+    fn bare(&mut self, name: &Name) {
+        match self.found.shape(&name.text) {
+            Some(shape) => {
+                let why = "is a value, as only an eintup of rank 1 can be without `[…]`";
+                self.is_one(Node(shape.0), name.span, why);
+            }
+            None => {
+                let text = &name.text;
+                let message = format!("`{text}` is an array: its elements are `{text}[…]`");
+                self.sink.push(codes::ARRAY_WITHOUT_BRACKETS.error(name.span, message));
+            }
+        }
+    }
+
+    fn dims(&mut self, of: &[Index], coord: Option<&Index>, span: Span) {
+        let total = self.total(of, "DIMS");
+        match coord {
+            Some(coord) => self.coordinate(coord, total),
+            None => {
+                let text = quote(self.source, span, "this");
+                let why = format!("{text} is a value, which is one extent");
+                self.tie(total, self.found.one(), span, why);
+            }
+        }
+    }
+}
+
+fn star(index: &Index) -> Option<Span> {
+    match index {
+        Index::Star(span) => Some(*span),
+        _ => None,
+    }
+}

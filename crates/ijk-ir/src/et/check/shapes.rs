@@ -1,0 +1,100 @@
+//! Which eintups share a shape.
+
+use super::super::walk::{self, Event};
+use super::super::{ShapeId, Tuple};
+use super::arrays::Arrays;
+use super::names::{Kind, Names, Uses};
+use ijk_syntax::et::ast::{Access, Index, Program};
+use std::collections::HashMap;
+
+/// Eintups with their shapes, and the plain eintup that first stood at each place.
+pub struct Shapes {
+    pub tuples: Vec<Tuple>,
+    pub by_name: HashMap<String, usize>,
+    pub shapes: u32,
+    /// For each array and place.
+    pub standing: Vec<Vec<Option<usize>>>,
+    /// What each eintup shares the shape of.
+    parents: Vec<usize>,
+    /// The first statement that mentions each.
+    first: Vec<Option<usize>>,
+    /// Whether a constraint is on it.
+    constrained: Vec<bool>,
+}
+
+impl Shapes {
+    /// An eintup whose first statement puts it plainly where another stood before, and which has
+    /// no constraint of its own, has that one's shape.
+    pub fn find(program: &Program, names: &Names, arrays: &Arrays) -> Self {
+        let uses: Vec<&Uses> = names.uses.iter().filter(|u| u.kind() == Kind::Tuple).collect();
+        let tuple = |u: &&Uses| Tuple { name: u.name.clone(), span: u.first, shape: ShapeId(0) };
+        let mut shapes = Self {
+            tuples: uses.iter().map(tuple).collect(),
+            by_name: uses.iter().enumerate().map(|(n, u)| (u.name.clone(), n)).collect(),
+            shapes: 0,
+            standing: arrays.infos.iter().map(|a| vec![None; a.places]).collect(),
+            parents: (0..uses.len()).collect(),
+            first: vec![None; uses.len()],
+            constrained: uses.iter().map(|u| u.constrained.is_some()).collect(),
+        };
+        for (n, statement) in program.statements.iter().enumerate() {
+            walk::statement(statement, &mut |event| shapes.note(event, n));
+            walk::statement(statement, &mut |event| {
+                if let Event::Access(access, _) = event
+                    && let Some(array) = arrays.get(&access.array.text)
+                {
+                    shapes.stand(access, array, n);
+                }
+            });
+        }
+        shapes.number();
+        shapes
+    }
+
+    fn note(&mut self, event: Event<'_>, statement: usize) {
+        let name = match event {
+            Event::Name(name, _) => &name.text,
+            Event::Access(access, _) => &access.array.text,
+        };
+        if let Some(n) = self.by_name.get(name) {
+            self.first[*n].get_or_insert(statement);
+        }
+    }
+
+    fn stand(&mut self, access: &Access, array: usize, statement: usize) {
+        for (place, index) in access.indices.iter().enumerate() {
+            let Index::Tuple(name) = index else { continue };
+            let Some(&tuple) = self.by_name.get(&name.text) else { continue };
+            match self.standing[array].get(place).copied() {
+                None => {}
+                Some(None) => self.standing[array][place] = Some(tuple),
+                Some(Some(other)) => {
+                    let own = self.parents[tuple] == tuple && !self.constrained[tuple];
+                    if own && self.first[tuple] == Some(statement) {
+                        self.parents[tuple] = self.root(other);
+                    }
+                }
+            }
+        }
+    }
+
+    fn root(&self, tuple: usize) -> usize {
+        let mut at = tuple;
+        while self.parents[at] != at {
+            at = self.parents[at];
+        }
+        at
+    }
+
+    fn number(&mut self) {
+        let roots: Vec<usize> = (0..self.tuples.len()).map(|n| self.root(n)).collect();
+        let mut ids: Vec<Option<ShapeId>> = vec![None; roots.len()];
+        for (tuple, root) in roots.into_iter().enumerate() {
+            let id = *ids[root].get_or_insert_with(|| {
+                self.shapes += 1;
+                ShapeId(self.shapes - 1)
+            });
+            self.tuples[tuple].shape = id;
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Goes through statements in the order of their text.
+
+use ijk_syntax::et::ast::{Access, Call, CallArg, Index, Name, Statement, Value};
+
+/// Where an access stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Assigned.
+    Left,
+    /// A value.
+    Right,
+    /// Part of an index expression.
+    Nested,
+}
+
+/// How a name stands that is not an access's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// A variable in an index expression.
+    Index,
+    /// Inside `DIMS()` or `RANK()`.
+    Fixed,
+    /// A value.
+    Value,
+}
+
+/// What is met.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    Access(&'a Access, Role),
+    Name(&'a Name, Standing),
+}
+
+/// All of a statement, left side first; an access before its indices.
+pub fn statement<'a>(statement: &'a Statement, visit: &mut impl FnMut(Event<'a>)) {
+    access(&statement.left, Role::Left, visit);
+    value(&statement.value, visit);
+}
+
+fn access<'a>(access: &'a Access, role: Role, visit: &mut impl FnMut(Event<'a>)) {
+    visit(Event::Access(access, role));
+    all(&access.indices, Standing::Index, visit);
+}
+
+fn all<'a>(indices: &'a [Index], standing: Standing, visit: &mut impl FnMut(Event<'a>)) {
+    indices.iter().for_each(|e| index(e, standing, visit));
+}
+
+fn index<'a>(e: &'a Index, standing: Standing, visit: &mut impl FnMut(Event<'a>)) {
+    match e {
+        Index::Integer(..) | Index::Star(_) => {}
+        Index::Tuple(name) => visit(Event::Name(name, standing)),
+        Index::Dims(of, _) | Index::Rank(of, _) => all(of, Standing::Fixed, visit),
+        Index::Flat(of, _) => all(of, standing, visit),
+        Index::Array(nested) => access(nested, Role::Nested, visit),
+        Index::Sum(terms, _) => terms.iter().for_each(|(_, t)| index(t, standing, visit)),
+        Index::Product(first, rest, _) => {
+            index(first, standing, visit);
+            rest.iter().for_each(|(_, f)| index(f, standing, visit));
+        }
+    }
+}
+
+fn value<'a>(v: &'a Value, visit: &mut impl FnMut(Event<'a>)) {
+    match v {
+        Value::Number(..) => {}
+        Value::Element(element) => access(element, Role::Right, visit),
+        Value::Tuple(name) => visit(Event::Name(name, Standing::Value)),
+        Value::Dims { of, coord, .. } => {
+            all(of, Standing::Fixed, visit);
+            coord.iter().for_each(|e| index(e, Standing::Index, visit));
+        }
+        Value::Rank(of, _) => all(of, Standing::Fixed, visit),
+        Value::Random { lo, hi, .. } => {
+            value(lo, visit);
+            value(hi, visit);
+        }
+        Value::Call { args, .. } => args.iter().for_each(|a| value(a, visit)),
+        Value::Sum(terms, _) => terms.iter().for_each(|(_, t)| value(t, visit)),
+        Value::Product(first, rest, _) => {
+            value(first, visit);
+            rest.iter().for_each(|(_, f)| value(f, visit));
+        }
+    }
+}
+
+/// All of a framework call: arrays as values, the eintups of `DIMS` and `RANK`.
+pub fn call<'a>(of: &'a Call, visit: &mut impl FnMut(Event<'a>)) {
+    of.args.iter().for_each(|(_, arg)| argument(arg, visit));
+}
+
+fn argument<'a>(arg: &'a CallArg, visit: &mut impl FnMut(Event<'a>)) {
+    match arg {
+        CallArg::Integer(..) | CallArg::Literal(..) => {}
+        CallArg::Array(name) => visit(Event::Name(name, Standing::Value)),
+        CallArg::Dims(of, _) | CallArg::Rank(of, _) => all(of, Standing::Fixed, visit),
+        CallArg::Tensor(of, _) => argument(of, visit),
+        CallArg::List(items, _) => items.iter().for_each(|i| argument(i, visit)),
+        CallArg::Call(inner) => call(inner, visit),
+        CallArg::Sum(terms, _) => terms.iter().for_each(|(_, t)| argument(t, visit)),
+        CallArg::Product(first, rest, _) => {
+            argument(first, visit);
+            rest.iter().for_each(|(_, f)| argument(f, visit));
+        }
+    }
+}
