@@ -2,6 +2,7 @@
 //!
 //! * [`evaluate`] runs surface trees of i by the book: letters, domains, combinators. It shares
 //!   nothing with the lowering, so a wrong lowering cannot agree with itself.
+//! * [`et::evaluate_et`] runs surface trees of Einsum Tuple by the rules of its statements.
 //! * [`interpret`] runs the core IR by the one sentence that gives it meaning.
 //! * [`random`] makes programs and data for property tests, from a seed.
 //!
@@ -9,6 +10,7 @@
 
 mod core;
 mod error;
+pub mod et;
 pub mod harness;
 pub mod random;
 mod surface;

@@ -16,6 +16,7 @@ mod shrink;
 
 pub use coverage::{Coverage, expected, expected_of_mistakes};
 pub use data::{Flavour, Input, Layout, Strided};
+pub(crate) use data::{input as data_input, repeat};
 pub use memory::{Placed, View, ViewMut};
 pub use print::print;
 pub use rng::Rng;

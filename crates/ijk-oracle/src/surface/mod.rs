@@ -8,16 +8,16 @@ mod extents;
 mod form;
 mod point;
 mod real;
-mod reduce;
+pub(crate) mod reduce;
 
 pub use cell::Cell;
 pub use point::Bounded;
 
 pub(crate) use affine::Affine;
-pub(crate) use cell::map_type;
+pub(crate) use cell::{apply as apply_map, map_type};
 pub(crate) use extents::Names;
-pub(crate) use form::{Form, Leaf, pointwise};
-pub(crate) use point::{Signature, advance, first_signature, signature};
+pub(crate) use form::{Form, Leaf, Map, pointwise};
+pub(crate) use point::{Signature, advance, first_signature, signature, size};
 
 use crate::{EvalError, Value};
 use combine::{Call, Calls, Checked};

@@ -1,0 +1,208 @@
+//! Index expressions whose names are resolved: ranks, values at a point, least and greatest values.
+
+use super::EtError;
+use super::range::{Range, apply};
+use crate::Bounded;
+use crate::surface::advance;
+use crate::value::position;
+use ijk_syntax::et::ast::IndexOp;
+use ijk_types::Scalar;
+
+/// An index expression of one or more components.
+#[derive(Clone, Debug)]
+pub(crate) enum Node<'a> {
+    /// An integer or `RANK(…)`: the same for every component.
+    Scalar(i128),
+    /// `DIMS(…)`.
+    Static(Vec<i128>),
+    /// An eintup: its first axis in the domain (none where it stands in `DIMS()`), its extents.
+    Tuple(Option<usize>, Vec<u64>),
+    /// A nested array.
+    Element(Element<'a>),
+    /// `FLAT(…)`: every component with its extent.
+    Flat(Vec<(Node<'a>, Vec<u64>)>),
+    /// Terms with whether each is negated.
+    Sum(Vec<(bool, Node<'a>)>),
+    /// Factors, applied from left to right.
+    Product(Box<Node<'a>>, Vec<(IndexOp, Node<'a>)>),
+}
+
+/// An element of an array, or with a star a tuple of elements.
+#[derive(Clone, Debug)]
+pub(crate) struct Element<'a> {
+    pub array: &'a Bounded,
+    /// For each place its index and its rank.
+    pub places: Vec<(Place<'a>, usize)>,
+}
+
+/// What stands at a place of a nested array.
+#[derive(Clone, Debug)]
+pub(crate) enum Place<'a> {
+    Index(Node<'a>),
+    Star,
+}
+
+impl Node<'_> {
+    /// The number of components; `None` for scalars, which have as many as they need.
+    pub fn rank(&self) -> Option<usize> {
+        match self {
+            Self::Scalar(_) => None,
+            Self::Static(values) => Some(values.len()),
+            Self::Tuple(_, extents) => Some(extents.len()),
+            Self::Element(element) => Some(element.rank()),
+            Self::Flat(_) => Some(1),
+            Self::Sum(terms) => terms.iter().find_map(|(_, term)| term.rank()),
+            Self::Product(first, rest) => {
+                first.rank().or_else(|| rest.iter().find_map(|(_, factor)| factor.rank()))
+            }
+        }
+    }
+
+    /// How many components it has where nothing else says it.
+    pub fn own_rank(&self) -> usize {
+        self.rank().unwrap_or(1)
+    }
+
+    pub fn is_static(&self) -> bool {
+        match self {
+            Self::Scalar(_) | Self::Static(_) => true,
+            Self::Tuple(..) | Self::Element(_) | Self::Flat(_) => false,
+            Self::Sum(terms) => terms.iter().all(|(_, term)| term.is_static()),
+            Self::Product(first, rest) => {
+                first.is_static() && rest.iter().all(|(_, factor)| factor.is_static())
+            }
+        }
+    }
+
+    /// A component at a point; `None` if what it is made of is out of bounds.
+    pub fn at(&self, component: usize, point: &[usize]) -> Option<i128> {
+        match self {
+            Self::Scalar(value) => Some(*value),
+            Self::Static(values) => Some(values[component]),
+            Self::Tuple(first, _) => {
+                let first = first.expect("a variable of the statement");
+                Some(point[first + component] as i128)
+            }
+            Self::Element(element) => element.at(component, point),
+            Self::Flat(digits) => flat(digits, point),
+            Self::Sum(terms) => terms.iter().try_fold(0, |sum, (negated, term)| {
+                let value = term.at(component, point)?;
+                Some(if *negated { sum - value } else { sum + value })
+            }),
+            Self::Product(first, rest) => {
+                rest.iter().try_fold(first.at(component, point)?, |product, (op, factor)| {
+                    let factor = factor.at(component, point)?;
+                    Some(apply(*op, product, factor).expect("checked when it was resolved"))
+                })
+            }
+        }
+    }
+
+    /// The values that a component may have, as interval arithmetic finds them.
+    pub fn range(&self, component: usize) -> Result<Range, EtError> {
+        let range = match self {
+            Self::Scalar(value) => Range::one(*value),
+            Self::Static(values) => Range::one(values[component]),
+            Self::Tuple(_, extents) => Range::below(extents[component]),
+            Self::Element(element) => element.range(component)?,
+            Self::Flat(digits) => {
+                let extents = digits.iter().flat_map(|(_, extents)| extents);
+                let count = extents.copied().fold(1, u64::saturating_mul);
+                Range::below(count)
+            }
+            Self::Sum(terms) => terms.iter().try_fold(Range::one(0), |sum, (negated, term)| {
+                sum.add(*negated, term.range(component)?).check()
+            })?,
+            Self::Product(first, rest) => {
+                rest.iter().try_fold(first.range(component)?, |product, (op, factor)| {
+                    product.product(*op, factor.range(component)?)?.check()
+                })?
+            }
+        };
+        range.check()
+    }
+
+    /// `DIMS` of it: the exclusive upper bounds of `rank` components.
+    pub fn dims(&self, rank: usize) -> Result<Vec<u64>, EtError> {
+        (0..rank).map(|component| Ok(self.range(component)?.extent())).collect()
+    }
+}
+
+/// The number whose digits are the components, the first most significant.
+fn flat(digits: &[(Node, Vec<u64>)], point: &[usize]) -> Option<i128> {
+    let mut number = 0;
+    for (e, extents) in digits {
+        for (component, &extent) in extents.iter().enumerate() {
+            let extent = i128::from(extent);
+            let digit = e.at(component, point).filter(|digit| (0..extent).contains(digit))?;
+            number = number * extent + digit;
+        }
+    }
+    Some(number)
+}
+
+impl Element<'_> {
+    /// The axis of the array at which the star stands.
+    fn star(&self) -> Option<usize> {
+        let star = self.places.iter().position(|(place, _)| matches!(place, Place::Star))?;
+        Some(self.places[..star].iter().map(|(_, rank)| rank).sum())
+    }
+
+    fn rank(&self) -> usize {
+        self.star().map_or(1, |axis| self.array.shape[axis])
+    }
+
+    fn at(&self, component: usize, point: &[usize]) -> Option<i128> {
+        Some(whole(self.array.cells[self.position(component, point)?].value))
+    }
+
+    /// Where the element stands in C order, if every index is in bounds.
+    pub fn position(&self, component: usize, point: &[usize]) -> Option<usize> {
+        let mut index = Vec::with_capacity(self.array.shape.len());
+        for (place, rank) in &self.places {
+            for c in 0..*rank {
+                let value = match place {
+                    Place::Star => component as i128,
+                    Place::Index(e) => e.at(c, point)?,
+                };
+                let extent = *self.array.shape.get(index.len())? as i128;
+                index.push(Some(value).filter(|i| (0..extent).contains(i))? as usize);
+            }
+        }
+        Some(position(&self.array.shape, index))
+    }
+
+    /// The values that the array holds for a component; none where the place is never indexed.
+    fn range(&self, component: usize) -> Result<Range, EtError> {
+        for (place, rank) in &self.places {
+            let Place::Index(e) = place else { continue };
+            for c in 0..*rank {
+                if e.range(c)?.empty {
+                    return Ok(Range::EMPTY);
+                }
+            }
+        }
+        let (shape, star) = (&self.array.shape, self.star());
+        if shape.contains(&0) {
+            return Ok(Range::EMPTY);
+        }
+        let mut held = Vec::new();
+        let mut index = vec![0; shape.len()];
+        loop {
+            if star.is_none_or(|axis| index[axis] == component) {
+                held.push(whole(self.array.cells[position(shape, index.iter().copied())].value));
+            }
+            if !advance(&mut index, shape) {
+                return Ok(Range::of(held.into_iter()));
+            }
+        }
+    }
+}
+
+fn whole(x: Scalar) -> i128 {
+    match x {
+        Scalar::I32(x) => x.into(),
+        Scalar::I64(x) => x.into(),
+        _ => unreachable!("index arrays hold integers"),
+    }
+}

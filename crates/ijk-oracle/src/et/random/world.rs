@@ -1,0 +1,193 @@
+//! A program in the making: its eintups, its arrays, what is bound.
+
+use super::build::{access, name, tuple};
+use crate::random::{Flavour, Input, Rng};
+use ijk_syntax::et::ast::{Constraint, Index, Program, Statement};
+use ijk_types::DType;
+use std::collections::BTreeMap;
+
+/// An eintup, with what is expected of its extents.
+#[derive(Clone, Debug)]
+pub(crate) struct Tuple {
+    pub name: String,
+    pub rank: usize,
+    pub kind: Kind,
+    /// Least and greatest extent.
+    pub lo: u64,
+    pub hi: u64,
+    /// The extents, where the shape of a bound array gives them.
+    pub exact: Option<Vec<u64>>,
+}
+
+/// What gives an eintup its extents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `DIMS(t) = n`.
+    Pinned,
+    /// `DIMS(t) IN [lo, hi]`.
+    Ranged,
+    /// `DIMS(t) = ` others'.
+    Derived,
+    /// A bound array.
+    Bound,
+    /// The eintup that stood at its place before, or the place of a `:`.
+    Inferred,
+}
+
+/// An array.
+#[derive(Clone, Debug)]
+pub(crate) struct Array {
+    pub name: String,
+    pub dtype: DType,
+    pub places: Vec<Place>,
+    /// Whether its elements make good indices, and the place and extent of its `:`.
+    pub star: Option<(usize, usize)>,
+    pub bound: bool,
+}
+
+/// A place of a signature.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub rank: usize,
+    /// The plain eintup that first stood there.
+    pub tuple: Option<usize>,
+}
+
+/// A program in the making.
+pub(crate) struct World<'r> {
+    pub rng: &'r mut Rng,
+    pub program: Program,
+    pub tuples: Vec<Tuple>,
+    pub arrays: Vec<Array>,
+    pub bound: BTreeMap<String, Input>,
+    pub flavour: Flavour,
+    /// Points that a statement may have.
+    pub budget: u64,
+    /// Eintups of the statement that is written now.
+    pub pool: Vec<usize>,
+}
+
+const TUPLES: [&str; 12] =
+    ["a", "b", "c", "pos", "batch", "chan", "row", "f", "k", "slice", "tap", "elem"];
+const ARRAYS: [&str; 8] = ["x", "y", "out", "acc", "mat", "image", "w", "z"];
+
+impl<'r> World<'r> {
+    pub fn new(rng: &'r mut Rng) -> Self {
+        let budget = rng.weighted(&[(75, 256), (20, 2500), (5, 15_000)]);
+        let flavour = Flavour::random(rng);
+        let mut world = Self {
+            rng,
+            program: Program::default(),
+            tuples: Vec::new(),
+            arrays: Vec::new(),
+            bound: BTreeMap::new(),
+            flavour,
+            budget,
+            pool: Vec::new(),
+        };
+        let other = world.rng.weighted(&[(3, 0), (4, 2), (2, 3), (5, 1)]);
+        for _ in 0..world.rng.between(2, 4) {
+            let rank = if world.rng.chance(0.65) { 1 } else { other };
+            let kind =
+                world.rng.weighted(&[(4, Kind::Pinned), (4, Kind::Ranged), (2, Kind::Derived)]);
+            world.tuple(rank, kind);
+        }
+        if world.tuples.iter().all(|t| t.rank != 1) {
+            world.tuple(1, Kind::Pinned);
+        }
+        world
+    }
+
+    /// A new eintup.
+    pub fn tuple(&mut self, rank: usize, kind: Kind) -> usize {
+        let most = match rank {
+            0 | 1 => 6,
+            2 => 4,
+            _ => 2,
+        };
+        let hi = if self.rng.chance(0.07) { 0 } else { self.rng.between(1, most) as u64 };
+        let lo = match kind {
+            Kind::Ranged => hi.saturating_sub(self.rng.below(3) as u64),
+            Kind::Derived => 0,
+            _ => hi,
+        };
+        let name = self.fresh_tuple();
+        self.tuples.push(Tuple { name, rank, kind, lo, hi, exact: None });
+        self.tuples.len() - 1
+    }
+
+    /// A name that no eintup has.
+    pub fn fresh_tuple(&mut self) -> String {
+        let taken = |name: &str| self.tuples.iter().any(|t| t.name == name);
+        let word = self.rng.pick(&TUPLES).to_string();
+        if !taken(&word) { word } else { format!("{word}{}", self.tuples.len()) }
+    }
+
+    /// A name that no array has.
+    pub fn fresh_array(&mut self, words: Option<&str>) -> String {
+        let taken = |name: &str| self.arrays.iter().any(|a| a.name == name);
+        let word = words.map_or_else(|| self.rng.pick(&ARRAYS).to_string(), str::to_owned);
+        if !taken(&word) { word } else { format!("{word}{}", self.arrays.len()) }
+    }
+
+    pub fn plain(&self, at: usize) -> Index {
+        tuple(&self.tuples[at].name)
+    }
+
+    /// The most points that an eintup adds to a domain, as a factor.
+    pub fn points(&self, at: usize) -> u64 {
+        let t = &self.tuples[at];
+        match &t.exact {
+            Some(extents) => extents.iter().product(),
+            None => t.hi.max(1).saturating_pow(t.rank as u32),
+        }
+    }
+
+    /// The most points of the statement that is written now.
+    pub fn pool_points(&self) -> u64 {
+        self.pool.iter().map(|&at| self.points(at).max(1)).product()
+    }
+
+    /// Takes an eintup into the statement, if that does not get too large.
+    pub fn admit(&mut self, at: usize) -> bool {
+        let fits = self.pool.contains(&at)
+            || self.pool_points().saturating_mul(self.points(at)) <= self.budget;
+        if fits && !self.pool.contains(&at) {
+            self.pool.push(at);
+        }
+        fits
+    }
+
+    /// Adds a statement.
+    pub fn push(&mut self, statement: Statement) {
+        self.program.statements.push(statement);
+    }
+
+    pub fn constrain(&mut self, constraint: Constraint) {
+        self.program.constraints.push(constraint);
+    }
+
+    /// `array[…]` of plain eintups.
+    pub fn plain_access(&self, array: &str, tuples: &[usize]) -> ijk_syntax::et::ast::Access {
+        access(array, tuples.iter().map(|&at| self.plain(at)).collect())
+    }
+
+    pub fn array_named(&self, name: &str) -> Option<usize> {
+        self.arrays.iter().position(|a| a.name == name)
+    }
+
+    /// Chooses the outputs, or leaves the section out.
+    pub fn choose_outputs(&mut self) {
+        if self.rng.chance(0.6) {
+            return;
+        }
+        let assigned: Vec<String> =
+            self.program.statements.iter().map(|s| s.left.array.text.clone()).collect();
+        let mut names = assigned;
+        names.sort();
+        names.dedup();
+        self.rng.shuffle(&mut names);
+        names.truncate(self.rng.between(1, names.len()));
+        self.program.outputs = names.iter().map(|text| name(text)).collect();
+    }
+}
