@@ -137,6 +137,7 @@ impl Engine {
             0 => Ok(()),
             bits if bits & fault::OFFSET != 0 => Err(RunError::OutOfBounds),
             bits if bits & fault::DIVISION != 0 => Err(RunError::DivisionByZero),
+            bits if bits & fault::RANGE != 0 => Err(RunError::EmptyRange),
             _ => Err(RunError::NegativePower),
         }
     }

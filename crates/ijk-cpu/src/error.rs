@@ -47,6 +47,9 @@ pub enum RunError {
     /// `^` of integers with a negative right operand.
     #[error("an integer to a negative power")]
     NegativePower,
+    /// Random numbers between bounds that have none between them.
+    #[error("RANDOM needs finite bounds, the lower less than the upper")]
+    EmptyRange,
     /// A computed index that is out of its array's bounds.
     #[error("a computed index is out of bounds")]
     OutOfBounds,

@@ -6,7 +6,7 @@ use crate::graph::{ArrayInfo, Graph};
 use crate::layout::{Layout, c_strides};
 use crate::memory::Arena;
 use crate::plan::{Buffer, BufferId, Place};
-use ijk_ir::core::ArrayId;
+use ijk_ir::core::{ArrayId, Init};
 
 /// Buffers of a plan, by array.
 pub(crate) struct Buffers {
@@ -14,16 +14,21 @@ pub(crate) struct Buffers {
     of_array: Vec<Option<BufferId>>,
     /// For each statement, arrays that nobody reads after it.
     last_reads: Vec<Vec<ArrayId>>,
+    /// For each array, the one that it is accumulated into in place, and so on to the last: they
+    /// share its memory.
+    heirs: Vec<ArrayId>,
     arena: Arena,
 }
 
 impl Buffers {
     /// Buffers of inputs and outputs; temporaries come with [`Self::define`].
     pub(crate) fn new(graph: &Graph, layout: &Layout) -> Result<Self, PlanError> {
+        let last_reads = last_reads(graph);
         let mut buffers = Self {
             all: Vec::with_capacity(graph.arrays.len()),
             of_array: vec![None; graph.arrays.len()],
-            last_reads: last_reads(graph),
+            heirs: heirs(graph, &last_reads),
+            last_reads,
             arena: Arena::default(),
         };
         for (n, (&array, strides)) in graph.inputs.iter().zip(&layout.inputs).enumerate() {
@@ -45,6 +50,12 @@ impl Buffers {
         if self.of_array[array.0 as usize].is_some() {
             return Ok(());
         }
+        let heir = self.heirs[array.0 as usize];
+        if heir != array {
+            self.define(graph, heir)?;
+            self.of_array[array.0 as usize] = Some(self.of(heir));
+            return Ok(());
+        }
         let info = graph.array(array);
         let start = self.arena.allocate(bytes(info)?).ok_or_else(|| too_large(info))?;
         self.add(graph, array, Place::Temporary(start as usize), c_strides(&info.shape))
@@ -53,6 +64,9 @@ impl Buffers {
     /// Gives back memory of temporaries that nobody reads after the statement at `at`.
     pub(crate) fn release(&mut self, graph: &Graph, at: usize) {
         for array in std::mem::take(&mut self.last_reads[at]) {
+            if self.heirs[array.0 as usize] != array {
+                continue;
+            }
             let buffer = &self.all[self.of(array).0 as usize];
             if let Place::Temporary(start) = buffer.place {
                 let bytes = bytes(graph.array(array)).unwrap_or(0);
@@ -116,4 +130,20 @@ fn last_reads(graph: &Graph) -> Vec<Vec<ArrayId>> {
         stmt.for_each_read(read);
     }
     last
+}
+
+/// For each array, the last of those that accumulate into it in place: each starts from the one
+/// before, which nothing else needs any more.
+fn heirs(graph: &Graph, last_reads: &[Vec<ArrayId>]) -> Vec<ArrayId> {
+    let mut heirs: Vec<ArrayId> = (0..graph.arrays.len() as u32).map(ArrayId).collect();
+    let kept = |array: ArrayId| graph.inputs.contains(&array) || graph.outputs.contains(&array);
+    for (stmt, last_reads) in graph.statements.iter().zip(last_reads).rev() {
+        let Init::From(source) = stmt.init else { continue };
+        let mut alone = last_reads.contains(&source) && !kept(source);
+        stmt.for_each_point_read(|array| alone &= array != source);
+        if alone {
+            heirs[source.0 as usize] = heirs[stmt.out.0 as usize];
+        }
+    }
+    heirs
 }

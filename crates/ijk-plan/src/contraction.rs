@@ -80,6 +80,7 @@ fn pattern<'a>(graph: &Graph, stmt: &'a Stmt) -> Option<Pattern<'a>> {
     let dtype = graph.array(stmt.out).dtype;
     let affine = |index: &[IndexExpr]| index.iter().all(IndexExpr::is_affine);
     let fits = stmt.points() > SMALL_DOMAIN
+        && stmt.guards.is_empty()
         && Contraction::supports(dtype, *map, reduce)
         && graph.array(*a).dtype == dtype
         && graph.array(*b).dtype == dtype

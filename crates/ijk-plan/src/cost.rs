@@ -1,7 +1,7 @@
 //! What a plan does, counted: operations, bytes, kinds of kernels.
 
-use crate::expr::can_fail;
-use crate::plan::{Buffer, Contraction, Nest, Node, Place, Plan, Role, Start, Step};
+use crate::expr::{can_fail, random_can_fail};
+use crate::plan::{Buffer, Contraction, Nest, Node, NodeId, Place, Plan, Role, Start, Step};
 use ijk_types::{BinaryOp, DType, Reducer, UnaryOp};
 use std::fmt;
 
@@ -202,7 +202,7 @@ impl Nest {
                 Node::Gather { dtype, .. } => *dtype,
                 Node::Unary(op, x) => op.result().of(types[x.0 as usize]),
                 Node::Binary(op, x, _) => op.result().of(types[x.0 as usize]),
-                Node::Select(_, x, _) => types[x.0 as usize],
+                Node::Select(_, x, _) | Node::Random { lo: x, .. } => types[x.0 as usize],
             });
         }
         types
@@ -220,6 +220,13 @@ impl Nest {
                 can_fail(*op, types[x.0 as usize], right)
             }
             Node::Unary(UnaryOp::Recip, x) => types[x.0 as usize].is_integer(),
+            Node::Random { lo, hi, .. } => {
+                let bound = |at: &NodeId| match self.body[at.0 as usize] {
+                    Node::Const(value) => Some(value),
+                    _ => None,
+                };
+                random_can_fail(bound(lo), bound(hi))
+            }
             _ => false,
         })
     }
@@ -236,8 +243,9 @@ impl Nest {
     }
 
     fn cost(&self, buffers: &[Buffer]) -> Cost {
-        let computes =
-            |n: &&Node| matches!(n, Node::Unary(..) | Node::Binary(..) | Node::Select(..));
+        let computes = |n: &&Node| {
+            !matches!(n, Node::Load(_) | Node::Const(_) | Node::Index { .. } | Node::Gather { .. })
+        };
         let each = self.body.iter().filter(computes).count() + usize::from(self.reduce.is_some());
         let gathers = self.body.iter().filter_map(|node| match node {
             Node::Gather { base, .. } => Some(bytes(&buffers[base.buffer.0 as usize])),

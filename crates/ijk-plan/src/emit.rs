@@ -1,14 +1,16 @@
 //! Statements made into steps: extents, offsets and strides instead of index expressions.
 
+use crate::bounds::one_each;
 use crate::buffers::Buffers;
 use crate::contraction;
 use crate::coverage;
+use crate::expr::same_bits;
 use crate::graph::{Graph, Node as Value, Stmt};
 use crate::nest::Emitter;
 use crate::plan::{Base, BufferId, Load, Nest, NestAxis, Node, Start, Step, Store};
 use crate::{PlanError, SMALL_DOMAIN};
 use ijk_ir::core::{Atom, IndexExpr, Init, Span};
-use ijk_types::Reducer;
+use ijk_types::{Monoid, Reducer, scalar};
 
 /// The steps of all statements, and of outputs that are inputs or other outputs.
 pub(crate) fn emit(graph: &Graph, buffers: &mut Buffers) -> Result<Vec<Step>, PlanError> {
@@ -40,7 +42,7 @@ fn emit_statement(graph: &Graph, buffers: &Buffers, stmt: &Stmt, steps: &mut Vec
         return;
     }
     if !covered {
-        steps.push(initialise(graph, buffers, stmt));
+        steps.extend(initialise(graph, buffers, stmt));
     }
     let step = match contraction::contraction(graph, buffers, stmt) {
         Some(contraction) => Step::Contract(contraction),
@@ -59,12 +61,13 @@ fn covers(graph: &Graph, stmt: &Stmt) -> bool {
     own_start && coverage::digits(&stmt.out_index, shape, &stmt.extents()).is_some()
 }
 
-/// What gives elements that no point reaches their value.
-fn initialise(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Step {
+/// What gives elements that no point reaches their value; nothing where they are in place.
+fn initialise(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Step> {
     let out = buffers.of(stmt.out);
     match stmt.init {
-        Init::From(source) => copy(buffers, buffers.of(source), out, stmt.span),
-        init => Step::Fill(out, graph.initial_value(stmt.out, init, stmt.reduce)),
+        Init::From(source) if buffers.of(source) == out => None,
+        Init::From(source) => Some(copy(buffers, buffers.of(source), out, stmt.span)),
+        init => Some(Step::Fill(out, graph.initial_value(stmt.out, init, stmt.reduce))),
     }
 }
 
@@ -101,30 +104,51 @@ fn copy(buffers: &Buffers, from: BufferId, to: BufferId, span: Span) -> Step {
 }
 
 fn nest(graph: &Graph, buffers: &Buffers, stmt: &Stmt, covered: bool) -> Nest {
-    let mut emitter = Emitter::new(graph, buffers, stmt.axes.len());
-    let (store_base, strides, offset) = emitter.place(stmt.out, &stmt.out_index);
-    let body_root = emitter.value(&stmt.value);
-    let (loads, body) = emitter.finish(body_root);
+    let mut emitter = Emitter::new(graph, buffers, stmt);
+    let stays = emitter.stays_inside(stmt.out, &stmt.out_index);
+    let (base, strides, offset) = match stays {
+        true => emitter.place(stmt.out, &stmt.out_index),
+        false => emitter.masked_place(stmt.out, &stmt.out_index),
+    };
+    let value = emitter.value(&stmt.value);
+    let dtype = graph.array(stmt.out).dtype;
+    let (value, reduce) = match stmt.reduce {
+        Some(Reducer::Monoid(monoid)) if stays && stores(graph, stmt, monoid) => {
+            (emitter.stored(value, monoid, dtype), None)
+        }
+        reduce => (emitter.neutral_where_masked(value, reduce, dtype), reduce),
+    };
+    let (loads, body) = emitter.finish(value);
     Nest {
-        axes: nest_axes(stmt),
+        axes: nest_axes(stmt, stays),
         loads,
         body,
-        store: Store { base: store_base, dtype: graph.array(stmt.out).dtype, strides, offset },
-        reduce: stmt.reduce,
+        store: Store { base, dtype, strides, offset },
+        reduce,
         start: if covered { Start::Covered } else { Start::Existing },
         sequential: stmt.points() <= SMALL_DOMAIN,
         span: stmt.span,
     }
 }
 
-fn nest_axes(stmt: &Stmt) -> Vec<NestAxis> {
+/// Whether a statement with guards stores, if the identity where they fail: each point has an
+/// element of its own, which holds the identity.
+fn stores(graph: &Graph, stmt: &Stmt, monoid: Monoid) -> bool {
+    let start = graph.initial_value(stmt.out, stmt.init, stmt.reduce);
+    let identity = scalar::identity(monoid, graph.array(stmt.out).dtype);
+    let fresh = !matches!(stmt.init, Init::From(_)) && same_bits(start, identity);
+    !stmt.guards.is_empty() && fresh && one_each(stmt)
+}
+
+/// The axes; where the store's offset is masked, skipped points fall on one element.
+fn nest_axes(stmt: &Stmt, stays: bool) -> Vec<NestAxis> {
     let kept = stmt.kept_axes();
     let determined = coverage::determined(&stmt.out_index, &stmt.extents());
     let axis = |a: usize| NestAxis {
         name: stmt.axes[a].name.clone(),
         extent: stmt.axes[a].extent as usize,
         reduced: !kept[a],
-        collides: stmt.reduce.is_some() && kept[a] && !determined[a],
+        collides: stmt.reduce.is_some() && kept[a] && !(determined[a] && stays),
     };
     (0..stmt.axes.len()).map(axis).collect()
 }

@@ -123,7 +123,7 @@ fn same(left: &Node, right: &Node) -> bool {
     }
 }
 
-fn same_bits(a: Scalar, b: Scalar) -> bool {
+pub(crate) fn same_bits(a: Scalar, b: Scalar) -> bool {
     let bits = |x: f64, y: f64| (x.to_bits(), y.to_bits());
     match (a, b) {
         (Scalar::F32(x), Scalar::F32(y)) => x.to_bits() == y.to_bits(),
@@ -151,5 +151,16 @@ pub(crate) fn can_fail(op: BinaryOp, dtype: DType, right: Option<Scalar>) -> boo
         BinaryOp::Div | BinaryOp::Mod => right.is_none_or(|x| x == 0),
         BinaryOp::Pow => right.is_none_or(|x| x < 0),
         _ => false,
+    }
+}
+
+/// Whether a random number between these may fail to exist.
+pub(crate) fn random_can_fail(lo: Option<Scalar>, hi: Option<Scalar>) -> bool {
+    match (lo, hi) {
+        (Some(Scalar::I64(lo)), Some(Scalar::I64(hi))) => lo >= hi,
+        (Some(Scalar::F64(lo)), Some(Scalar::F64(hi))) => {
+            !(lo < hi && lo.is_finite() && hi.is_finite())
+        }
+        _ => true,
     }
 }

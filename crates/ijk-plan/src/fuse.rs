@@ -63,7 +63,8 @@ fn evaluated_once(stmt: &Stmt, index: &[IndexExpr]) -> bool {
 
 /// Whether an operation that fails does so however few elements the consumer reads.
 fn keeps_errors(graph: &Graph, stmt: &Stmt, producer: &Stmt) -> bool {
-    stmt.points() == producer.points() || !graph.can_fail(producer)
+    let all = stmt.guards.is_empty() && stmt.points() == producer.points();
+    all || !graph.can_fail(producer)
 }
 
 fn try_fuse(graph: &Graph, stmt: &Stmt, producer: &Stmt, array: ArrayId) -> Option<Stmt> {

@@ -2,7 +2,8 @@
 //!
 //! No statement has an empty domain: one that would is replaced by what its output starts from.
 
-use crate::expr::can_fail;
+use crate::bounds::Guard;
+use crate::expr::{can_fail, random_can_fail};
 use crate::{PlanError, index};
 use ijk_ir::core::{
     self, Access, ArrayId, AxisId, IndexExpr, Init, Instance, Program, ScalarNode, Span,
@@ -35,6 +36,10 @@ pub(crate) struct Stmt {
     pub init: Init,
     pub reduce: Option<Reducer>,
     pub value: Expr,
+    /// Points where one of these indices is out of its extent are skipped; nothing else of the
+    /// statement need be in bounds there. Without any, every index is. Elements that an index
+    /// reads are guarded before it.
+    pub guards: Vec<Guard>,
     pub span: Span,
 }
 
@@ -97,7 +102,8 @@ impl Graph {
         variables: &[DType],
     ) -> Result<Stmt, PlanError> {
         if extents.contains(&0) {
-            return Ok(self.initial(statement));
+            let core::Statement { out, init, reduce, span, .. } = *statement;
+            return Ok(self.initial(out, init, reduce, span));
         }
         let axes = statement.domain.iter().zip(extents);
         Ok(Stmt {
@@ -107,27 +113,35 @@ impl Graph {
             init: statement.init,
             reduce: statement.reduce,
             value: import(&statement.value, variables)?,
+            guards: statement.guards.clone(),
             span: statement.span,
         })
     }
 
     /// What a statement without points amounts to.
-    fn initial(&self, statement: &core::Statement) -> Stmt {
-        let info = self.array(statement.out);
+    pub(crate) fn initial(
+        &self,
+        out: ArrayId,
+        init: Init,
+        reduce: Option<Reducer>,
+        span: Span,
+    ) -> Stmt {
+        let info = self.array(out);
         let axes: Vec<_> = (0..info.shape.len()).map(|a| axis_named(a, info.shape[a])).collect();
         let index: Vec<_> = (0..axes.len() as u32).map(|a| IndexExpr::axis(AxisId(a))).collect();
-        let value = match statement.init {
+        let value = match init {
             Init::From(source) => Node::Access(source, index.clone()),
-            init => Node::Const(self.initial_value(statement.out, init, statement.reduce)),
+            init => Node::Const(self.initial_value(out, init, reduce)),
         };
         Stmt {
-            out: statement.out,
+            out,
             axes,
             out_index: index,
             init: Init::Zero,
             reduce: None,
             value: Expr { nodes: vec![value] },
-            span: statement.span,
+            guards: Vec::new(),
+            span,
         }
     }
 
@@ -191,6 +205,13 @@ impl Graph {
                 can_fail(*op, types[*x as usize], right)
             }
             Node::Unary(op, x) => *op == UnaryOp::Recip && types[*x as usize].is_integer(),
+            Node::Random { lo, hi, .. } => {
+                let bound = |at: &u32| match stmt.value.nodes[*at as usize] {
+                    Node::Const(value) => Some(value),
+                    _ => None,
+                };
+                random_can_fail(bound(lo), bound(hi))
+            }
             _ => false,
         })
     }
@@ -222,16 +243,22 @@ impl Stmt {
         self.axes.iter().fold(1, |n: u64, a| n.saturating_mul(a.extent))
     }
 
-    /// Calls `f` with every array that an access or the initial value reads.
+    /// Calls `f` with every array that an access, an index or the initial value reads.
     pub(crate) fn for_each_read(&self, mut f: impl FnMut(ArrayId)) {
         if let Init::From(array) = self.init {
             f(array);
         }
+        self.for_each_point_read(f);
+    }
+
+    /// The same without the initial value.
+    pub(crate) fn for_each_point_read(&self, mut f: impl FnMut(ArrayId)) {
         for node in &self.value.nodes {
             if let Node::Access(array, _) = node {
                 f(*array);
             }
         }
+        self.for_each_index(|e| index::for_each_element(e, &mut |access| f(access.array)));
     }
 
     /// Which axes the output depends on.
@@ -243,12 +270,13 @@ impl Stmt {
         kept
     }
 
-    /// Calls `f` with every index expression: the output's, then those of the value.
+    /// Calls `f` with every index expression: the output's, those of the value, the guards'.
     pub(crate) fn for_each_index(&self, mut f: impl FnMut(&IndexExpr)) {
         self.out_index.iter().for_each(&mut f);
         for node in &self.value.nodes {
             node.indices().iter().for_each(&mut f);
         }
+        self.guards.iter().for_each(|(e, _)| f(e));
     }
 
     /// Every axis replaced: `a` by `map[a]`, over the new axes. `None` on overflow.
@@ -257,8 +285,10 @@ impl Stmt {
         let replace = |e: &IndexExpr| index::substitute(e, map, &extents);
         let out_index = self.out_index.iter().map(replace).collect::<Option<_>>()?;
         let value = self.value.map_indices(replace)?;
+        let guard = |(e, extent): &Guard| Some((replace(e)?, *extent));
+        let guards = self.guards.iter().map(guard).collect::<Option<_>>()?;
         let (out, init, reduce, span) = (self.out, self.init, self.reduce, self.span);
-        Some(Self { out, axes, out_index, init, reduce, value, span })
+        Some(Self { out, axes, out_index, init, reduce, value, guards, span })
     }
 
     /// The bare access or constant that the value is, if it is one.

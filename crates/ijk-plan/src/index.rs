@@ -219,6 +219,31 @@ pub(crate) fn for_each_axis(e: &IndexExpr, f: &mut impl FnMut(AxisId)) {
     }
 }
 
+/// Calls `f` with every element of an array in it, those in the indices of others before them.
+pub(crate) fn for_each_element(e: &IndexExpr, f: &mut impl FnMut(&Access)) {
+    for (_, atom) in &e.terms {
+        match atom {
+            Atom::Axis(_) => {}
+            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => for_each_element(inner, f),
+            Atom::Product(left, right) => {
+                for_each_element(left, f);
+                for_each_element(right, f);
+            }
+            Atom::Element(access) => {
+                access.index.iter().for_each(|e| for_each_element(e, f));
+                f(access);
+            }
+        }
+    }
+}
+
+/// Whether it reads an array.
+pub(crate) fn reads(e: &IndexExpr) -> bool {
+    let mut found = false;
+    for_each_element(e, &mut |_| found = true);
+    found
+}
+
 /// How many divisions and remainders there are in it.
 pub(crate) fn divisions(e: &IndexExpr) -> usize {
     let of = |atom: &Atom| match atom {

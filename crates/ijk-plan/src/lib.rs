@@ -4,6 +4,7 @@
 //!
 //! [`plan()`] runs these passes, each in its own file, the result of each verified in debug builds:
 //!
+//! 0. *bounds* narrows domains to points whose indices are in bounds;
 //! 1. *simplify* folds constants and views, and drops what nobody needs;
 //! 2. *fuse* evaluates elementwise producers where they are used;
 //! 3. *split* turns divisions and remainders of indices into axes of their own;
@@ -12,6 +13,7 @@
 //! 6. *emit* gives arrays their memory and statements their kernels.
 
 mod arg;
+mod bounds;
 mod buffers;
 mod contraction;
 mod cost;
@@ -54,7 +56,6 @@ pub const SMALL_DOMAIN: u64 = 256;
 pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<Plan, PlanError> {
     layout.check(program, instance)?;
     let mut graph = Graph::new(program, instance)?;
-    verify(&graph, "lower");
     for (name, pass) in PASSES {
         pass(&mut graph);
         verify(&graph, name);
@@ -67,7 +68,8 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
 
 type Pass = fn(&mut Graph);
 
-const PASSES: [(&str, Pass); 5] = [
+const PASSES: [(&str, Pass); 6] = [
+    ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
     ("split", split::split_axes),

@@ -2,23 +2,93 @@
 
 use crate::buffers::Buffers;
 use crate::emit::affine;
-use crate::graph::{Expr, Graph, Node as Value};
+use crate::expr::can_fail;
+use crate::graph::{Expr, Graph, Node as Value, Stmt, zero};
 use crate::plan::{Base, Load, Node, NodeId};
-use ijk_ir::core::{ArrayId, Atom, IndexExpr};
-use ijk_types::{BinaryOp, Scalar};
+use crate::{bounds, index};
+use ijk_ir::core::{Access, ArrayId, Atom, IndexExpr};
+use ijk_types::{BinaryOp, C64, C128, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
 /// Collects loads and nodes of one nest.
 pub(crate) struct Emitter<'a> {
     graph: &'a Graph,
     buffers: &'a Buffers,
+    extents: Vec<u64>,
     axes: usize,
     loads: Vec<Load>,
     body: Vec<Node>,
+    /// Whether a point counts, as far as guards are emitted; `None` where all do.
+    mask: Option<NodeId>,
+    /// Elements that indices read.
+    elements: Vec<(Access, NodeId)>,
 }
 
 impl<'a> Emitter<'a> {
-    pub(crate) fn new(graph: &'a Graph, buffers: &'a Buffers, axes: usize) -> Self {
-        Self { graph, buffers, axes, loads: Vec::new(), body: Vec::new() }
+    /// An emitter over a statement's domain, the statement's guards as mask.
+    pub(crate) fn new(graph: &'a Graph, buffers: &'a Buffers, stmt: &Stmt) -> Self {
+        let (extents, axes) = (stmt.extents(), stmt.axes.len());
+        let (loads, body, elements) = (Vec::new(), Vec::new(), Vec::new());
+        let mut emitter = Self { graph, buffers, extents, axes, loads, body, mask: None, elements };
+        stmt.guards.iter().for_each(|(e, extent)| emitter.guard(e, *extent));
+        emitter
+    }
+
+    /// Narrows the mask to points where an index is in bounds.
+    fn guard(&mut self, e: &IndexExpr, extent: u64) {
+        let value = self.index(e);
+        let (least, greatest) = index::range(e, &self.extents);
+        if least < 0 {
+            let zero = self.integer(0);
+            self.narrow_mask(BinaryOp::Ge, value, zero);
+        }
+        if greatest >= i128::from(extent) {
+            let end = self.integer(i64::try_from(extent).unwrap_or(i64::MAX));
+            self.narrow_mask(BinaryOp::Lt, value, end);
+        }
+    }
+
+    fn narrow_mask(&mut self, op: BinaryOp, value: NodeId, bound: NodeId) {
+        let holds = self.share(Node::Binary(op, value, bound));
+        self.mask = Some(match self.mask {
+            None => holds,
+            Some(mask) => self.share(Node::Binary(BinaryOp::And, mask, holds)),
+        });
+    }
+
+    /// `value` where points count, else `other`.
+    fn masked(&mut self, value: NodeId, other: Scalar) -> NodeId {
+        let Some(mask) = self.mask else { return value };
+        let other = self.push(Node::Const(other));
+        self.push(Node::Select(mask, value, other))
+    }
+
+    /// Whether an access is in bounds at all points, skipped ones included.
+    pub(crate) fn stays_inside(&self, array: ArrayId, index: &[IndexExpr]) -> bool {
+        let places = index.iter().zip(&self.graph.array(array).shape);
+        self.mask.is_none() || { places }
+            .all(|(e, extent)| bounds::holds(e, *extent, &self.extents))
+    }
+
+    /// What a statement that combines stores instead: the identity combined with the value, the
+    /// identity alone where a point is skipped.
+    pub(crate) fn stored(&mut self, value: NodeId, monoid: Monoid, dtype: DType) -> NodeId {
+        let identity = scalar::identity(monoid, dtype);
+        let start = self.push(Node::Const(identity));
+        let combined = self.push(Node::Binary(monoid.op(), start, value));
+        self.masked(combined, identity)
+    }
+
+    /// The value, where points are skipped one that changes nothing it is combined with.
+    pub(crate) fn neutral_where_masked(
+        &mut self,
+        value: NodeId,
+        reduce: Option<Reducer>,
+        dtype: DType,
+    ) -> NodeId {
+        match reduce {
+            Some(Reducer::Monoid(monoid)) => self.masked(value, neutral(monoid, dtype)),
+            _ => value,
+        }
     }
 
     /// Loads and nodes, the value `root` last.
@@ -31,6 +101,7 @@ impl<'a> Emitter<'a> {
 
     /// The node of an expression's value.
     pub(crate) fn value(&mut self, value: &Expr) -> NodeId {
+        let types = self.graph.node_types(value);
         let mut nodes: Vec<NodeId> = Vec::with_capacity(value.nodes.len());
         for node in &value.nodes {
             let id = |at: &u32| nodes[*at as usize];
@@ -38,10 +109,30 @@ impl<'a> Emitter<'a> {
                 Value::Access(array, index) => self.access(*array, index),
                 Value::Index(e) => self.index(e),
                 Value::Const(value) => self.push(Node::Const(*value)),
-                Value::Unary(op, x) => self.push(Node::Unary(*op, id(x))),
-                Value::Binary(op, x, y) => self.push(Node::Binary(*op, id(x), id(y))),
+                Value::Unary(op, x) => {
+                    let t = types[*x as usize];
+                    let partial = *op == UnaryOp::Recip && t.is_integer();
+                    let x = if partial { self.masked(id(x), one(t)) } else { id(x) };
+                    self.push(Node::Unary(*op, x))
+                }
+                Value::Binary(op, x, y) => {
+                    let t = types[*x as usize];
+                    let right = match value.nodes[*y as usize] {
+                        Value::Const(value) => Some(value),
+                        _ => None,
+                    };
+                    let partial = can_fail(*op, t, right);
+                    let y = if partial { self.masked(id(y), one(t)) } else { id(y) };
+                    self.push(Node::Binary(*op, id(x), y))
+                }
                 Value::Select(c, x, y) => self.push(Node::Select(id(c), id(x), id(y))),
-                Value::Random { .. } => todo!("random numbers"),
+                Value::Random { key, counter, lo, hi } => {
+                    let t = types[*lo as usize];
+                    let lo = self.masked(id(lo), zero(t));
+                    let hi = self.masked(id(hi), one(t));
+                    let counter = self.index(counter);
+                    self.push(Node::Random { key: *key, counter, lo, hi })
+                }
             };
             nodes.push(emitted);
         }
@@ -69,20 +160,45 @@ impl<'a> Emitter<'a> {
         (Base { buffer, offset }, strides, computed)
     }
 
+    /// The same where it may be out of bounds: all of it computed, the first element where points
+    /// are skipped.
+    pub(crate) fn masked_place(
+        &mut self,
+        array: ArrayId,
+        index: &[IndexExpr],
+    ) -> (Base, Vec<isize>, Option<NodeId>) {
+        let (base, strides, computed) = self.place(array, index);
+        let offset = self.offset(base.offset as i64, &strides, computed);
+        let offset = self.masked(offset, Scalar::I64(0));
+        (Base { offset: 0, ..base }, vec![0; self.axes], Some(offset))
+    }
+
     fn access(&mut self, array: ArrayId, index: &[IndexExpr]) -> NodeId {
         let dtype = self.graph.array(array).dtype;
-        let (base, strides, computed) = self.place(array, index);
-        let Some(computed) = computed else {
-            return self.load(Load { base, dtype, strides });
-        };
-        let offset = if strides.iter().any(|&s| s != 0) {
-            let coefficients = strides.iter().map(|&s| s as i64).collect();
-            let affine = self.share(Node::Index { constant: 0, coefficients });
-            self.add(Some(affine), computed)
+        let (base, offset) = if self.stays_inside(array, index) {
+            let (base, strides, computed) = self.place(array, index);
+            if computed.is_none() {
+                return self.load(Load { base, dtype, strides });
+            }
+            (base, self.offset(0, &strides, computed))
         } else {
-            computed
+            let (base, _, offset) = self.masked_place(array, index);
+            (base, offset.unwrap_or(NodeId(0)))
         };
         self.share(Node::Gather { base, dtype, offset })
+    }
+
+    /// `constant + Σ stride · axis + computed`.
+    fn offset(&mut self, constant: i64, strides: &[isize], computed: Option<NodeId>) -> NodeId {
+        let coefficients: Vec<i64> = strides.iter().map(|&s| s as i64).collect();
+        match computed {
+            Some(computed) if constant == 0 && coefficients.iter().all(|&c| c == 0) => computed,
+            None => self.share(Node::Index { constant, coefficients }),
+            Some(computed) => {
+                let affine = self.share(Node::Index { constant, coefficients });
+                self.add(Some(affine), computed)
+            }
+        }
     }
 
     fn load(&mut self, load: Load) -> NodeId {
@@ -113,20 +229,42 @@ impl<'a> Emitter<'a> {
 
     /// `coefficient · atom`, where the atom is no axis.
     fn term(&mut self, coefficient: i64, atom: &Atom) -> Option<NodeId> {
-        let (op, inner, d) = match atom {
+        let value = match atom {
             Atom::Axis(_) => return None,
-            Atom::FloorDiv(inner, d) => (BinaryOp::Div, inner, *d),
-            Atom::Mod(inner, d) => (BinaryOp::Mod, inner, *d),
-            Atom::Product(..) | Atom::Element(_) => todo!("computed indices"),
+            Atom::FloorDiv(inner, d) => self.division(BinaryOp::Div, inner, *d),
+            Atom::Mod(inner, d) => self.division(BinaryOp::Mod, inner, *d),
+            Atom::Product(left, right) => {
+                let (left, right) = (self.index(left), self.index(right));
+                self.share(Node::Binary(BinaryOp::Mul, left, right))
+            }
+            Atom::Element(access) => self.element(access),
         };
-        let inner = self.index(inner);
-        let divisor = self.integer(d);
-        let value = self.share(Node::Binary(op, inner, divisor));
         if coefficient == 1 {
             return Some(value);
         }
         let coefficient = self.integer(coefficient);
         Some(self.share(Node::Binary(BinaryOp::Mul, value, coefficient)))
+    }
+
+    fn division(&mut self, op: BinaryOp, e: &IndexExpr, divisor: i64) -> NodeId {
+        let e = self.index(e);
+        let divisor = self.integer(divisor);
+        self.share(Node::Binary(op, e, divisor))
+    }
+
+    /// An element that an index reads, as i64. Once one is read, that is it: wherever the point
+    /// counts, its value is the same.
+    fn element(&mut self, access: &Access) -> NodeId {
+        let same = |(a, _): &&(Access, NodeId)| a.array == access.array && a.index == access.index;
+        if let Some((_, node)) = self.elements.iter().find(same) {
+            return *node;
+        }
+        let mut value = self.access(access.array, &access.index);
+        if self.graph.array(access.array).dtype != DType::I64 {
+            value = self.share(Node::Unary(UnaryOp::Cast(DType::I64), value));
+        }
+        self.elements.push((access.clone(), value));
+        value
     }
 
     fn add(&mut self, sum: Option<NodeId>, term: NodeId) -> NodeId {
@@ -151,5 +289,21 @@ impl<'a> Emitter<'a> {
     fn push(&mut self, node: Node) -> NodeId {
         self.body.push(node);
         NodeId((self.body.len() - 1) as u32)
+    }
+}
+
+/// 1, or true.
+fn one(dtype: DType) -> Scalar {
+    scalar::identity(Monoid::Mul, dtype)
+}
+
+/// What changes nothing it is combined with, -0.0 included.
+fn neutral(monoid: Monoid, dtype: DType) -> Scalar {
+    match (monoid, dtype) {
+        (Monoid::Add, DType::F32) => Scalar::F32(-0.0),
+        (Monoid::Add, DType::F64) => Scalar::F64(-0.0),
+        (Monoid::Add, DType::C64) => Scalar::C64(C64::new(-0.0, -0.0)),
+        (Monoid::Add, DType::C128) => Scalar::C128(C128::new(-0.0, -0.0)),
+        _ => scalar::identity(monoid, dtype),
     }
 }

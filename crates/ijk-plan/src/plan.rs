@@ -225,6 +225,17 @@ pub enum Node {
     Binary(BinaryOp, NodeId, NodeId),
     /// The second where the first (a bool) holds, else the third.
     Select(NodeId, NodeId, NodeId),
+    /// A uniform random number in `[lo, hi)`, i64 or f64 as these are: [`ijk_types::random`].
+    Random {
+        /// The key of the source of numbers.
+        key: u64,
+        /// Which of its numbers, an i64.
+        counter: NodeId,
+        /// Least value.
+        lo: NodeId,
+        /// The values are less.
+        hi: NodeId,
+    },
 }
 
 /// Where a nest's value goes.

@@ -73,6 +73,7 @@ impl Product {
             || types[x as usize] != dtype
             || !Contraction::supports(dtype, op, monoid)
             || graph.can_fail(stmt)
+            || !stmt.guards.is_empty()
         {
             return None;
         }
@@ -289,6 +290,7 @@ impl Product {
             init: reduce.map_or(Init::Zero, Init::Identity),
             reduce: reduce.map(Reducer::Monoid),
             value,
+            guards: Vec::new(),
             span: self.span,
         }
     }

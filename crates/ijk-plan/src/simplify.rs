@@ -80,6 +80,7 @@ pub(crate) fn inline<'a>(
         init: stmt.init,
         reduce: stmt.reduce,
         value: builder.finish(root),
+        guards: stmt.guards.clone(),
         span: stmt.span,
     })
 }

@@ -58,7 +58,19 @@ fn candidates(stmt: &Stmt) -> Vec<(usize, u64)> {
 
 fn suggest(e: &IndexExpr, add: &mut impl FnMut(AxisId, u64)) {
     for (_, atom) in &e.terms {
-        let (Atom::FloorDiv(inner, d) | Atom::Mod(inner, d)) = atom else { continue };
+        let (inner, d) = match atom {
+            Atom::FloorDiv(inner, d) | Atom::Mod(inner, d) => (inner, d),
+            Atom::Axis(_) => continue,
+            Atom::Product(left, right) => {
+                suggest(left, add);
+                suggest(right, add);
+                continue;
+            }
+            Atom::Element(access) => {
+                access.index.iter().for_each(|e| suggest(e, add));
+                continue;
+            }
+        };
         for (coefficient, atom) in &inner.terms {
             if let Atom::Axis(axis) = atom
                 && d % coefficient == 0

@@ -21,14 +21,23 @@ pub const fn key(seed: u64, site: u64) -> u64 {
 /// assert_eq!(bits(key(7, 0), 5), bits(key(7, 0), 5));
 /// assert_ne!(bits(key(7, 0), 5), bits(key(7, 1), 5));
 /// ```
+#[inline]
 pub const fn bits(key: u64, counter: u64) -> u64 {
-    mix(key.wrapping_add(counter.wrapping_add(1).wrapping_mul(STEP)))
+    let (step, start) = state(key);
+    mix(counter.wrapping_mul(step).wrapping_add(start))
+}
+
+/// What `counter` is multiplied by, and what is then added (both wrapping), before [`mix`] makes
+/// random bits of it: for loops over many counters.
+pub const fn state(key: u64) -> (u64, u64) {
+    (STEP, key.wrapping_add(STEP))
 }
 
 /// An integer in `lo..hi`, each as likely as the others within 2⁻⁶⁴ times their number.
 ///
 /// # Errors
 /// [`ScalarError::EmptyRange`] unless `lo < hi`.
+#[inline]
 pub const fn uniform_i64(bits: u64, lo: i64, hi: i64) -> Result<i64, ScalarError> {
     if lo >= hi {
         return Err(ScalarError::EmptyRange);
@@ -42,6 +51,7 @@ pub const fn uniform_i64(bits: u64, lo: i64, hi: i64) -> Result<i64, ScalarError
 ///
 /// # Errors
 /// [`ScalarError::EmptyRange`] unless `lo < hi` and both are finite.
+#[inline]
 pub fn uniform_f64(bits: u64, lo: f64, hi: f64) -> Result<f64, ScalarError> {
     if !(lo < hi && lo.is_finite() && hi.is_finite()) {
         return Err(ScalarError::EmptyRange);
@@ -52,7 +62,8 @@ pub fn uniform_f64(bits: u64, lo: f64, hi: f64) -> Result<f64, ScalarError> {
 }
 
 /// SplitMix64's output function.
-const fn mix(mut z: u64) -> u64 {
+#[inline]
+pub const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

@@ -111,6 +111,12 @@ fn node_type(
             let t = of(a)?;
             if of(c)? == DType::Bool && of(b)? == t { Ok(t) } else { Err(Fault::Types) }
         }
+        Node::Random { counter, lo, hi, .. } => {
+            let t = of(lo)?;
+            let fits =
+                matches!(t, DType::I64 | DType::F64) && of(hi)? == t && of(counter)? == DType::I64;
+            if fits { Ok(t) } else { Err(Fault::Types) }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::program::*;
 use crate::copy::Copier;
 use crate::error::Fault;
 use ijk_plan::plan::{Base, Node, NodeId};
-use ijk_types::{BinaryOp, DType};
+use ijk_types::{BinaryOp, DType, Scalar, random};
 use std::collections::HashMap;
 
 /// A body on its way to instructions.
@@ -223,7 +223,42 @@ impl<'a> Body<'a> {
                 let (c, a, b) = (self.known(c)?, self.known(a)?, self.known(b)?);
                 self.select(c, a, b)
             }
+            Node::Random { key, counter, lo, hi } => {
+                let (counter, lo, hi) = (self.known(counter)?, self.known(lo)?, self.known(hi)?);
+                self.random(key, counter, lo, hi)
+            }
         }
+    }
+
+    /// Numbers of a source, made from `counter · step + start`.
+    fn random(
+        &mut self,
+        key: u64,
+        counter: Operand,
+        lo: Operand,
+        hi: Operand,
+    ) -> Result<Operand, Fault> {
+        let (step, start) = random::state(key);
+        let (step, start) = (self.number(step as i64)?, self.number(start as i64)?);
+        let state = self.binary(BinaryOp::Mul, counter, step)?;
+        let state = self.binary(BinaryOp::Add, state, start)?;
+        let splat = state.splat && lo.splat && hi.splat;
+        let same_bounds = lo.splat && hi.splat;
+        let sources = match (splat, same_bounds) {
+            (true, _) => [state.slot, lo.slot, hi.slot],
+            (_, true) => [self.whole(state)?, lo.slot, hi.slot],
+            _ => [self.whole(state)?, self.whole(lo)?, self.whole(hi)?],
+        };
+        self.finished.nanoseconds += DEAR;
+        let kernel = kernel::draws(lo.dtype, self.lowering.level, same_bounds);
+        self.map(kernel.ok_or(Fault::Types)?, lo.dtype, sources, splat)
+    }
+
+    /// An integer constant.
+    fn number(&mut self, value: i64) -> Result<Operand, Fault> {
+        let slot = self.slot(0)?;
+        self.finished.constants.push((slot, super::scalar_bits(Scalar::I64(value))));
+        Ok(Operand { slot, dtype: DType::I64, splat: true })
     }
 
     /// An instruction that applies a kernel.
@@ -358,7 +393,9 @@ fn operands(node: &Node) -> impl Iterator<Item = NodeId> {
         Node::Load(_) | Node::Const(_) | Node::Index { .. } => [None; 3],
         Node::Gather { offset: a, .. } | Node::Unary(_, a) => [Some(a), None, None],
         Node::Binary(_, a, b) => [Some(a), Some(b), None],
-        Node::Select(c, a, b) => [Some(c), Some(a), Some(b)],
+        Node::Select(c, a, b) | Node::Random { counter: c, lo: a, hi: b, .. } => {
+            [Some(c), Some(a), Some(b)]
+        }
     };
     ids.into_iter().flatten()
 }

@@ -2,7 +2,7 @@
 
 use super::array::{Array, modulus};
 use ijk_plan::plan::{Nest, Node, Start};
-use ijk_types::{Monoid, Ordered, Reducer, Scalar, ScalarError, scalar};
+use ijk_types::{Monoid, Ordered, Reducer, Scalar, ScalarError, random, scalar};
 use std::collections::BTreeMap;
 
 /// What a nest leaves on an element of its output.
@@ -115,14 +115,24 @@ fn evaluate(nest: &Nest, buffers: &[Array], point: &[usize]) -> Result<Vec<Scala
             }
             Node::Const(value) => *value,
             Node::Index { constant, coefficients } => {
-                let steps = point.iter().zip(coefficients).map(|(&i, &c)| i as i64 * c);
-                Scalar::I64(constant + steps.sum::<i64>())
+                let steps =
+                    point.iter().zip(coefficients).map(|(&i, &c)| (i as i64).wrapping_mul(c));
+                Scalar::I64(steps.fold(*constant, i64::wrapping_add))
             }
             Node::Gather { base, offset, .. } => {
                 buffers[base.buffer.0 as usize].at(base.offset + integer(of(*offset)) as isize)
             }
             Node::Unary(op, a) => scalar::unary(*op, of(*a))?,
             Node::Binary(op, a, b) => scalar::binary(*op, of(*a), of(*b))?,
+            Node::Random { key, counter, lo, hi } => {
+                let bits = random::bits(*key, integer(of(*counter)) as u64);
+                match (of(*lo), of(*hi)) {
+                    (Scalar::F64(lo), Scalar::F64(hi)) => {
+                        Scalar::F64(random::uniform_f64(bits, lo, hi)?)
+                    }
+                    (lo, hi) => Scalar::I64(random::uniform_i64(bits, integer(lo), integer(hi))?),
+                }
+            }
             Node::Select(c, a, b) => of(if of(*c) == Scalar::Bool(true) { *a } else { *b }),
         };
         values.push(value);

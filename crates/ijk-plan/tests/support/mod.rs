@@ -5,7 +5,9 @@
 use ijk_ir::core::*;
 use ijk_plan::plan::{Node, Place, Plan, Start, Step};
 use ijk_plan::{Layout, c_strides, plan};
-use ijk_types::{BinaryOp, DType, Literal, Monoid, Reducer, Scalar, TypeSet, UnaryOp, scalar};
+use ijk_types::{
+    BinaryOp, DType, Literal, Monoid, Reducer, Scalar, TypeSet, UnaryOp, random, scalar,
+};
 use std::collections::BTreeMap;
 
 /// A program under construction; every letter has one extent.
@@ -527,15 +529,29 @@ fn run_nest(memory: &mut Memory<'_>, nest: &plan::Nest) {
                     memory.read(l.base.buffer, l.base.offset + dot(point, &l.strides))
                 }
                 Node::Const(value) => *value,
-                Node::Index { constant, coefficients } => Scalar::I64(
-                    constant + point.iter().zip(coefficients).map(|(p, c)| p * c).sum::<i64>(),
-                ),
+                Node::Index { constant, coefficients } => {
+                    let terms = point.iter().zip(coefficients).map(|(p, c)| p.wrapping_mul(*c));
+                    Scalar::I64(terms.fold(*constant, i64::wrapping_add))
+                }
                 Node::Gather { base, offset, .. } => {
                     let Scalar::I64(offset) = v(offset) else { panic!("offset") };
                     memory.read(base.buffer, base.offset + offset as isize)
                 }
                 Node::Unary(op, x) => scalar::unary(*op, v(x)).unwrap(),
                 Node::Binary(op, x, y) => scalar::binary(*op, v(x), v(y)).unwrap(),
+                Node::Random { key, counter, lo, hi } => {
+                    let Scalar::I64(counter) = v(counter) else { panic!("counter") };
+                    let bits = random::bits(*key, counter as u64);
+                    match (v(lo), v(hi)) {
+                        (Scalar::I64(lo), Scalar::I64(hi)) => {
+                            Scalar::I64(random::uniform_i64(bits, lo, hi).unwrap())
+                        }
+                        (Scalar::F64(lo), Scalar::F64(hi)) => {
+                            Scalar::F64(random::uniform_f64(bits, lo, hi).unwrap())
+                        }
+                        _ => panic!("bounds"),
+                    }
+                }
                 Node::Select(c, x, y) => {
                     if v(c) == Scalar::Bool(true) {
                         v(x)

@@ -8,12 +8,14 @@ mod fold;
 mod map;
 mod moves;
 mod op;
+mod random;
 mod table;
 
 pub(crate) use arg::{ArgKernels, arg};
 pub(crate) use fold::{FoldKernels, fold};
 pub(crate) use map::Kernel;
 pub(crate) use moves::{MoveKernels, in_range, iota, moves};
+pub(crate) use random::draws;
 pub(crate) use table::{binary, takes_splat, unary};
 
 /// What went wrong in a kernel, as bits.
@@ -24,6 +26,8 @@ pub(crate) mod fault {
     pub const POWER: u32 = 2;
     /// A computed offset that is no element's.
     pub const OFFSET: u32 = 4;
+    /// A random number from an empty range.
+    pub const RANGE: u32 = 8;
 }
 
 /// Defines one `unsafe fn` for each SIMD level around an `#[inline(always)]` body, and a function

@@ -1,0 +1,64 @@
+//! The engine computes what random core programs that skip points say, on 1, 2 and 3 threads.
+
+#[path = "../../ijk-plan/tests/support/skipping.rs"]
+mod skipping;
+
+use ijk_cpu::{Engine, RunError};
+use ijk_oracle::random::{Layout as Places, Placed, View, ViewMut};
+use ijk_oracle::{Value, interpret};
+use ijk_plan::{Layout, plan};
+use ijk_types::Scalar;
+use skipping::{Case, agree, case};
+
+fn run(engine: &Engine, case: &Case) -> Result<Vec<Value>, RunError> {
+    let Case { program, instance, inputs } = case;
+    let plan = plan(program, instance, &Layout::contiguous(program, instance)).unwrap();
+    let place = |value: &Value| Placed::value(value, &Places::contiguous(value.shape.len()));
+    let inputs: Vec<Placed> = inputs.iter().map(place).collect();
+    let views: Vec<View> = inputs.iter().map(Placed::view).collect();
+    let views: Vec<_> = views.iter().map(View::tensor).collect();
+    let zeros = |id: &ijk_ir::core::ArrayId| {
+        let (dtype, shape) = (instance.dtypes[id.0 as usize], &instance.shapes[id.0 as usize]);
+        let shape: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
+        place(&Value::full(dtype, &shape, Scalar::zero(dtype)))
+    };
+    let mut results: Vec<Placed> = program.outputs.iter().map(zeros).collect();
+    let mut result_views: Vec<ViewMut> = results.iter_mut().map(Placed::view_mut).collect();
+    let mut result_views: Vec<_> = result_views.iter_mut().map(ViewMut::tensor).collect();
+    engine.run(&plan, &views, &mut result_views)?;
+    drop(result_views);
+    Ok(results.iter().map(Placed::to_value).collect())
+}
+
+#[test]
+fn the_engine_skips_the_points_that_programs_skip() {
+    let number =
+        |name: &str, or: u64| std::env::var(name).map_or(or, |n| n.parse().expect("a number"));
+    let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1000));
+    let engines = [1, 2, 3].map(|threads| Engine::builder().threads(threads).build());
+    let mut failures = 0;
+    for seed in first..first + count {
+        let case = case(seed);
+        let expected = interpret(&case.program, &case.instance, &case.inputs);
+        for engine in &engines {
+            let found = run(engine, &case);
+            let agrees = match (&expected, &found) {
+                (Err(_), Err(error)) => !matches!(error, RunError::Plan(_) | RunError::OutOfBounds),
+                (Ok(e), Ok(f)) => e.iter().zip(f).all(|(e, f)| agree(&case, e, f)),
+                _ => false,
+            };
+            if !agrees {
+                failures += 1;
+                let Case { program, instance, .. } = &case;
+                println!("{seed}: expected {expected:?}\nfound {found:?}");
+                println!(
+                    "{}",
+                    plan(program, instance, &Layout::contiguous(program, instance)).unwrap()
+                );
+                break;
+            }
+        }
+        assert!(failures < 3, "and so on");
+    }
+    assert_eq!(failures, 0);
+}

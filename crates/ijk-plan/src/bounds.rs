@@ -1,0 +1,261 @@
+//! Pass 0: which points of a domain count.
+//!
+//! A point counts if every index is in bounds and every guard holds. Indices that cannot leave
+//! their bounds, by interval arithmetic, ask for nothing; others narrow the axes they are affine
+//! in; what is left are guards of the statement, tested point by point.
+
+use crate::coverage;
+use crate::expr::same_bits;
+use crate::graph::{Axis, Expr, Graph, Node, Stmt, zero};
+use crate::index;
+use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
+
+/// Where `0 <= index < extent` does not hold, a point is skipped.
+pub(crate) type Guard = (IndexExpr, u64);
+
+/// Runs the pass.
+pub(crate) fn bound(graph: &mut Graph) {
+    let mut no_negative_zero = vec![false; graph.arrays.len()];
+    for at in 0..graph.statements.len() {
+        let stmt = bounded(graph, graph.statements[at].clone());
+        let stmt = plain_store(graph, normal_start(graph, stmt), &no_negative_zero);
+        no_negative_zero[stmt.out.0 as usize] = never_negative_zero(&stmt, &no_negative_zero);
+        graph.statements[at] = stmt;
+    }
+}
+
+/// The statement with axes narrowed and what is left to test as its guards.
+fn bounded(graph: &Graph, mut stmt: Stmt) -> Stmt {
+    let domain_is_empty = stmt.axes.iter().any(|axis| axis.extent == 0);
+    if domain_is_empty {
+        return stmt;
+    }
+    stmt.guards = conditions(graph, &stmt);
+    let Some(narrowed) = narrow(stmt.clone()) else {
+        return graph.initial(stmt.out, stmt.init, stmt.reduce, stmt.span);
+    };
+    narrowed
+}
+
+/// Every index of the statement with its extent, elements that indices read before those; the
+/// ones that read no array first.
+fn conditions(graph: &Graph, stmt: &Stmt) -> Vec<Guard> {
+    let mut found = Vec::new();
+    access_conditions(graph, stmt.out, &stmt.out_index, &mut found);
+    for (e, extent) in &stmt.guards {
+        element_conditions(graph, e, &mut found);
+        add(&mut found, e, *extent);
+    }
+    for node in &stmt.value.nodes {
+        match node {
+            Node::Access(array, index) => access_conditions(graph, *array, index, &mut found),
+            other => other.indices().iter().for_each(|e| element_conditions(graph, e, &mut found)),
+        }
+    }
+    found.sort_by_key(|(e, _)| index::reads(e));
+    found
+}
+
+fn access_conditions(graph: &Graph, array: ArrayId, index: &[IndexExpr], found: &mut Vec<Guard>) {
+    for (e, extent) in index.iter().zip(&graph.array(array).shape) {
+        element_conditions(graph, e, found);
+        add(found, e, *extent);
+    }
+}
+
+fn element_conditions(graph: &Graph, e: &IndexExpr, found: &mut Vec<Guard>) {
+    for (_, atom) in &e.terms {
+        match atom {
+            Atom::Axis(_) => {}
+            Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => {
+                element_conditions(graph, inner, found);
+            }
+            Atom::Product(left, right) => {
+                element_conditions(graph, left, found);
+                element_conditions(graph, right, found);
+            }
+            Atom::Element(access) => {
+                let Access { array, index, .. } = &**access;
+                access_conditions(graph, *array, index, found);
+            }
+        }
+    }
+}
+
+fn add(found: &mut Vec<Guard>, e: &IndexExpr, extent: u64) {
+    match found.iter_mut().find(|(other, _)| other == e) {
+        Some((_, least)) => *least = extent.min(*least),
+        None => found.push((e.clone(), extent)),
+    }
+}
+
+/// The statement over the smallest box that holds all points that count; only guards that may fail
+/// there are left. `None` where no point counts.
+pub(crate) fn narrow(mut stmt: Stmt) -> Option<Stmt> {
+    // Each round narrows some axis; a few are enough unless bounds creep, which guards then do.
+    const ROUNDS: usize = 16;
+    for _ in 0..ROUNDS {
+        let extents = stmt.extents();
+        let mut bounds: Vec<(i128, i128)> =
+            extents.iter().map(|&n| (0, i128::from(n) - 1)).collect();
+        for (e, extent) in &stmt.guards {
+            narrow_by(e, *extent, &extents, &mut bounds)?;
+        }
+        if bounds.iter().any(|(low, high)| low > high) {
+            return None;
+        }
+        let Some(smaller) = within(&stmt, &bounds) else { break };
+        stmt = smaller;
+    }
+    let extents = stmt.extents();
+    stmt.guards.retain(|(e, extent)| !holds(e, *extent, &extents));
+    Some(stmt)
+}
+
+/// Whether an index stays in bounds over a whole domain.
+pub(crate) fn holds(e: &IndexExpr, extent: u64, extents: &[u64]) -> bool {
+    let (least, greatest) = index::range(e, extents);
+    least >= 0 && greatest < i128::from(extent)
+}
+
+/// Narrows the bounds of each axis to what an index in bounds allows, whatever the other terms.
+/// `None` where it cannot be in bounds.
+fn narrow_by(
+    e: &IndexExpr,
+    extent: u64,
+    extents: &[u64],
+    bounds: &mut [(i128, i128)],
+) -> Option<()> {
+    let (least, greatest) = index::range(e, extents);
+    let last = i128::from(extent) - 1;
+    if greatest < 0 || least > last || last < 0 {
+        return None;
+    }
+    for (coefficient, atom) in &e.terms {
+        let Atom::Axis(axis) = atom else { continue };
+        let c = i128::from(*coefficient);
+        let own = c.saturating_mul(i128::from(extents[axis.0 as usize]) - 1);
+        // What all other terms give, at least and at most.
+        let low = least.saturating_sub(own.min(0));
+        let high = greatest.saturating_sub(own.max(0));
+        // 0 <= c·x + rest <= last for some rest in low..=high.
+        let (from, to) = (0i128.saturating_sub(high), last.saturating_sub(low));
+        let (from, to) = match c > 0 {
+            true => (ceil_div(from, c), to.div_euclid(c)),
+            false => (ceil_div(to.saturating_neg(), -c), from.saturating_neg().div_euclid(-c)),
+        };
+        let bound = &mut bounds[axis.0 as usize];
+        *bound = (bound.0.max(from), bound.1.min(to));
+    }
+    Some(())
+}
+
+fn ceil_div(x: i128, d: i128) -> i128 {
+    x.div_euclid(d) + i128::from(x.rem_euclid(d) != 0)
+}
+
+/// The statement with every axis cut to its bounds; `None` if they cut nothing off.
+pub(crate) fn within(stmt: &Stmt, bounds: &[(i128, i128)]) -> Option<Stmt> {
+    let mut axes: Vec<Axis> = Vec::with_capacity(bounds.len());
+    let mut map = Vec::with_capacity(bounds.len());
+    let mut changed = false;
+    for (a, (axis, &(low, high))) in stmt.axes.iter().zip(bounds).enumerate() {
+        let extent = u64::try_from(high - low + 1).ok()?;
+        changed |= extent != axis.extent;
+        axes.push(Axis { name: axis.name.clone(), extent });
+        let terms = vec![(1, Atom::Axis(AxisId(a as u32)))];
+        map.push(IndexExpr { constant: i64::try_from(low).ok()?, terms });
+    }
+    if changed { stmt.substitute(&map, axes) } else { None }
+}
+
+/// The statement with an initial value that is its monoid's identity named so.
+fn normal_start(graph: &Graph, mut stmt: Stmt) -> Stmt {
+    if let (Init::Zero, Some(Reducer::Monoid(monoid))) = (stmt.init, stmt.reduce) {
+        let dtype = graph.array(stmt.out).dtype;
+        if same_bits(zero(dtype), scalar::identity(monoid, dtype)) {
+            stmt.init = Init::Identity(monoid);
+        }
+    }
+    stmt
+}
+
+/// A statement that combines at most one value with each identity, as one that stores.
+fn plain_store(graph: &Graph, stmt: Stmt, no_negative_zero: &[bool]) -> Stmt {
+    let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return stmt };
+    let own_start = stmt.init == Init::Identity(monoid) && stmt.guards.is_empty();
+    if !own_start || !one_each(&stmt) {
+        return stmt;
+    }
+    let dtype = graph.array(stmt.out).dtype;
+    let mut value = stmt.value.clone();
+    if !is_neutral(monoid, dtype, &value, no_negative_zero) {
+        let last = value.nodes.len() as u32 - 1;
+        value.nodes.push(Node::Const(scalar::identity(monoid, dtype)));
+        value.nodes.push(Node::Binary(monoid.op(), last + 1, last));
+    }
+    Stmt { reduce: None, value, ..stmt }
+}
+
+/// Whether no two points reach one element.
+pub(crate) fn one_each(stmt: &Stmt) -> bool {
+    let determined = coverage::determined(&stmt.out_index, &stmt.extents());
+    determined.into_iter().all(|d| d)
+}
+
+/// Whether the identity combined with the value is the value, bit for bit.
+fn is_neutral(monoid: Monoid, dtype: DType, value: &Expr, no_negative_zero: &[bool]) -> bool {
+    match monoid {
+        Monoid::Max | Monoid::Min | Monoid::And | Monoid::Or => true,
+        Monoid::Mul => !dtype.is_complex(),
+        Monoid::Add if dtype.is_float() || dtype.is_complex() => {
+            is_no_negative_zero(value, no_negative_zero)
+        }
+        Monoid::Add => true,
+    }
+}
+
+/// Whether the elements that a statement gives are certainly no -0.0, nor have it as a part.
+fn never_negative_zero(stmt: &Stmt, no_negative_zero: &[bool]) -> bool {
+    let starts_without = match stmt.init {
+        Init::Zero | Init::Identity(Monoid::Add) => true,
+        Init::Identity(_) => false,
+        Init::From(array) => no_negative_zero[array.0 as usize],
+    };
+    starts_without
+        && match stmt.reduce {
+            // Only -0.0 + -0.0 is -0.0.
+            Some(Reducer::Monoid(Monoid::Add)) => true,
+            None => is_no_negative_zero(&stmt.value, no_negative_zero),
+            Some(_) => false,
+        }
+}
+
+fn is_no_negative_zero(value: &Expr, no_negative_zero: &[bool]) -> bool {
+    let mut never: Vec<bool> = Vec::with_capacity(value.nodes.len());
+    for node in &value.nodes {
+        let of = |at: &u32| never[*at as usize];
+        never.push(match node {
+            Node::Access(array, _) => no_negative_zero[array.0 as usize],
+            Node::Const(value) => !has_negative_zero(*value),
+            Node::Index(_) => true,
+            Node::Binary(BinaryOp::Add, x, y) => of(x) || of(y),
+            Node::Select(_, x, y) => of(x) && of(y),
+            Node::Unary(UnaryOp::Exp | UnaryOp::Sigmoid, _) => true,
+            _ => false,
+        });
+    }
+    never.last().copied().unwrap_or(false)
+}
+
+fn has_negative_zero(value: Scalar) -> bool {
+    let negative = |x: f64| x == 0.0 && x.is_sign_negative();
+    match value {
+        Scalar::F32(x) => negative(x.into()),
+        Scalar::F64(x) => negative(x),
+        Scalar::C64(x) => negative(x.re.into()) || negative(x.im.into()),
+        Scalar::C128(x) => negative(x.re) || negative(x.im),
+        _ => false,
+    }
+}
