@@ -4,18 +4,7 @@
 
 mod support;
 
-use support::{Random, check_text, check_tokens};
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
-}
-
-fn for_each_seed(check: impl Fn(&mut Random)) {
-    let first = number("IJK_SEED", 0);
-    for seed in first..first + number("IJK_SOUPS", 4_000) {
-        check(&mut Random(seed.wrapping_mul(0x1234_5678_9abc_def1)));
-    }
-}
+use support::{Random, check_text, check_tokens, for_each_seed, mutate};
 
 const PIECES: [&str; 64] = [
     "i", "ij", "ik", "j", "k", "I", "m", "a", "n", "ijk", ".", ".", "~", "~", "~", "+", "*", "-",
@@ -60,22 +49,8 @@ fn programs() {
         let errors = diagnostics.iter().filter(|d| d.severity == ijk_syntax::Severity::Error);
         assert_eq!(errors.count(), 0, "{text}\n{diagnostics:?}");
         check_text(&text);
-        check_text(&mutate(random, &text));
+        check_text(&mutate(random, &text, &PIECES));
     });
-}
-
-/// The same with characters removed, doubled, or put elsewhere.
-fn mutate(random: &mut Random, text: &str) -> String {
-    let mut chars: Vec<char> = text.chars().collect();
-    for _ in 0..1 + random.below(3) {
-        let at = random.below(chars.len().max(1)).min(chars.len());
-        match random.below(3) {
-            0 if at < chars.len() => drop(chars.remove(at)),
-            1 if at < chars.len() => chars.insert(at, chars[at]),
-            _ => random.pick(&PIECES).chars().rev().for_each(|c| chars.insert(at, c)),
-        }
-    }
-    chars.into_iter().collect()
 }
 
 fn component(random: &mut Random, depth: usize) -> String {

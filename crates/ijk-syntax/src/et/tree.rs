@@ -15,7 +15,7 @@ pub(super) trait Tree: Sized {
     /// Which of the two it is.
     fn form(&self) -> Form<'_, Self>;
 
-    /// The sign and the rest, where it is a sum of one term.
+    /// As the first term of a longer sum: its sign and the rest, where it is a sum of one term.
     fn unsigned(self) -> (bool, Self);
 }
 
@@ -48,9 +48,15 @@ macro_rules! trees {
             }
 
             fn unsigned(self) -> (bool, Self) {
-                match self {
-                    Self::Sum(mut terms, _) if terms.len() == 1 => terms.remove(0),
-                    tree => (false, tree),
+                let mut tree = self;
+                loop {
+                    match tree {
+                        Self::Sum(mut terms, _) if terms.len() == 1 => match terms.remove(0) {
+                            (false, term) => tree = term,
+                            signed => return signed,
+                        },
+                        tree => return (false, tree),
+                    }
                 }
             }
         }

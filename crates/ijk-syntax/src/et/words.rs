@@ -33,6 +33,15 @@ pub(super) fn assign_word(word: &str) -> Option<AssignOp> {
     ASSIGN_WORDS.iter().find(|(w, _)| *w == word).map(|&(_, op)| op)
 }
 
+/// The cast that a type of RANDOM may be written for.
+pub(super) fn cast(word: &str) -> Option<&'static str> {
+    match word {
+        "INT" => Some("I64"),
+        "FLOAT" => Some("F64"),
+        _ => None,
+    }
+}
+
 /// Whether a word can't be a name.
 pub(super) fn is_reserved(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase())

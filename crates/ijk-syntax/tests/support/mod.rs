@@ -62,7 +62,8 @@ fn check_tokens_cover(source: &str, tokens: &[Token]) {
     }
 }
 
-fn check_spans(source: &str, diagnostic: &Diagnostic) {
+/// Panics unless all places of a diagnostic lie in the source.
+pub fn check_spans(source: &str, diagnostic: &Diagnostic) {
     check_span(source, diagnostic.span);
     diagnostic.related.iter().for_each(|(span, _)| check_span(source, *span));
     let fixes = diagnostic.hints.iter().filter_map(|h| h.replacement.as_ref());
@@ -71,14 +72,19 @@ fn check_spans(source: &str, diagnostic: &Diagnostic) {
     assert!(!render_line(source, "origin", diagnostic).contains('\n'));
 }
 
-fn check_span(source: &str, span: Span) {
+/// Panics unless the place is a part of the source.
+pub fn check_span(source: &str, span: Span) {
     assert!(span.start <= span.end, "{span:?}");
     assert!(source.get(span.start as usize..span.end as usize).is_some(), "{span:?}");
 }
 
 /// The tree as text, its spans left out.
 fn without_spans(program: &Program) -> String {
-    let text = format!("{program:?}");
+    without_span_texts(&format!("{program:?}"))
+}
+
+/// The text of a tree, its spans left out.
+pub fn without_span_texts(text: &str) -> String {
     let mut parts = text.split("Span { ");
     let mut out = parts.next().unwrap_or("").to_owned();
     for part in parts {
@@ -104,4 +110,30 @@ impl Random {
     pub fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
         choices[self.below(choices.len())]
     }
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+}
+
+/// Checks with `IJK_SOUPS` many sources of random numbers, from `IJK_SEED` on.
+pub fn for_each_seed(check: impl Fn(&mut Random)) {
+    let first = number("IJK_SEED", 0);
+    for seed in first..first + number("IJK_SOUPS", 4_000) {
+        check(&mut Random(seed.wrapping_mul(0x1234_5678_9abc_def1)));
+    }
+}
+
+/// A text with characters removed, doubled, or `pieces` put in.
+pub fn mutate(random: &mut Random, text: &str, pieces: &[&str]) -> String {
+    let mut chars: Vec<char> = text.chars().collect();
+    for _ in 0..1 + random.below(3) {
+        let at = random.below(chars.len().max(1)).min(chars.len());
+        match random.below(3) {
+            0 if at < chars.len() => drop(chars.remove(at)),
+            1 if at < chars.len() => chars.insert(at, chars[at]),
+            _ => random.pick(pieces).chars().rev().for_each(|c| chars.insert(at, c)),
+        }
+    }
+    chars.into_iter().collect()
 }

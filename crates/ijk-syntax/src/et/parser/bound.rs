@@ -10,6 +10,7 @@ use crate::{Diagnostic, Span, Token, TokenKind};
 
 impl Term for Bound {
     const NAME: &'static str = "constraints";
+    const ONE: &'static str = "an integer, RANK or DIMS";
     const OPERATORS: &'static [(&'static str, IndexOp)] = INDEX_OPERATORS;
     const MEANT: Option<(&'static str, &'static str, IndexOp)> = SLASH;
     const FOREIGN: &'static [Foreign] = NOT_OF_INTEGERS;
@@ -97,8 +98,9 @@ impl Parser<'_> {
         if self.eat('=').is_some() {
             return self.sum().map(Relation::Equals);
         }
-        let message = format!("expected `=` or `IN`, found {}", self.describe(token));
-        let error = codes::EXPECTED_RELATION.error(token.span, message);
+        let (found, span) = self.found();
+        let message = format!("expected `=` or `IN`, found {found}");
+        let error = codes::EXPECTED_RELATION.error(span, message);
         self.fail(match token.kind {
             TokenKind::Punct('<' | '>') => {
                 error.with_hint("`IN [lo, hi]` gives the least and the greatest")
@@ -110,9 +112,9 @@ impl Parser<'_> {
     /// `[lo, hi]`.
     fn range(&mut self) -> Parsed<Relation> {
         if !self.is(0, '[') {
-            let token = self.peek(0);
-            let message = format!("expected `[` after `IN`, found {}", self.describe(token));
-            let error = codes::EXPECTED_OPEN.error(token.span, message);
+            let (found, span) = self.found();
+            let message = format!("expected `[` after `IN`, found {found}");
+            let error = codes::EXPECTED_OPEN.error(span, message);
             return self.fail(error.with_hint("a range is `IN [lo, hi]`; both belong to it"));
         }
         let open = self.peek(0).span;

@@ -11,6 +11,8 @@ use std::collections::HashMap;
 
 impl Term for CallArg {
     const NAME: &'static str = "arguments";
+    const ONE: &'static str = "an argument";
+    const SEVERAL: &'static str = "a list is `[a, b]`, a tuple of numbers `L((1, 2))`";
     const OPERATORS: &'static [(&'static str, IndexOp)] = INDEX_OPERATORS;
     const MEANT: Option<(&'static str, &'static str, IndexOp)> = SLASH;
     const FOREIGN: &'static [Foreign] = NOT_OF_INTEGERS;
@@ -46,9 +48,10 @@ impl<'s> Parser<'s> {
         while self.is(0, '.') && (self.depth > 0 || !self.peek(0).after_newline) {
             self.next();
             let token = self.peek(0);
-            if token.kind != TokenKind::Ident {
-                let message = format!("expected a name after `.`, found {}", self.describe(token));
-                return self.fail(codes::EXPECTED_NAME.error(token.span, message));
+            if token.kind != TokenKind::Ident || token.after_newline && self.depth == 0 {
+                let (found, span) = self.found();
+                let message = format!("expected a name after `.`, found {found}");
+                return self.fail(codes::EXPECTED_NAME.error(span, message));
             }
             self.next();
             path.push(self.name(token.span));

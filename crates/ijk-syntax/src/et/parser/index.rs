@@ -26,6 +26,7 @@ pub(super) const NOT_OF_INTEGERS: &[Foreign] = &[
 
 impl Term for Index {
     const NAME: &'static str = "index expressions";
+    const ONE: &'static str = "an index";
     const OPERATORS: &'static [(&'static str, IndexOp)] = INDEX_OPERATORS;
     const MEANT: Option<(&'static str, &'static str, IndexOp)> = SLASH;
     const FOREIGN: &'static [Foreign] = NOT_OF_INTEGERS;
@@ -92,10 +93,12 @@ impl Parser<'_> {
         let span = self.since(start);
         if self.opens(0, '[') {
             let at = self.peek(0).span;
-            let error = codes::EXPECTED_CLOSE.error(at, format!("`{word}(…)[` in an index"));
-            return self.fail(error.with_hint(
-                "`DIMS(x)[coord]` is a value; in an index `DIMS(x)` stands for all extents",
-            ));
+            let message = format!("`{word}(…)` has no components in an index");
+            let error = codes::ARRAY_INDEXED.error(at, message);
+            return self.fail(match word {
+                "DIMS" => error.with_hint("`DIMS(x)[coord]` is a value; here, all extents count"),
+                _ => error,
+            });
         }
         Ok(match word {
             "RANK" => Index::Rank(of, span),

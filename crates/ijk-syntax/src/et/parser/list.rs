@@ -38,7 +38,7 @@ impl Parser<'_> {
     }
 
     /// Why there is no `close` here.
-    fn not_closed(&self, open: Span, close: char, before: &str) -> Diagnostic {
+    pub(super) fn not_closed(&self, open: Span, close: char, before: &str) -> Diagnostic {
         let token = self.peek(0);
         if token.kind == TokenKind::End || self.starts_item() {
             let message = format!("`{}` is never closed", self.text(open));
@@ -63,8 +63,20 @@ impl Parser<'_> {
         if self.opens(0, '(') {
             return Ok(());
         }
+        let (found, span) = self.found();
+        let message = format!("expected `(` after `{word}`, found {found}");
+        self.fail(codes::EXPECTED_OPEN.error(span, message))
+    }
+
+    /// How messages call what stands here instead of the rest of an item, and where.
+    pub(super) fn found(&self) -> (String, Span) {
         let token = self.peek(0);
-        let message = format!("expected `(` after `{word}`, found {}", self.describe(token));
-        self.fail(codes::EXPECTED_OPEN.error(token.span, message))
+        match token.kind {
+            TokenKind::End => (self.describe(token), token.span),
+            _ if token.after_newline && self.depth == 0 => {
+                ("the end of the line".to_owned(), self.behind())
+            }
+            _ => (self.describe(token), token.span),
+        }
     }
 }

@@ -59,8 +59,7 @@ impl<'s> Parser<'s> {
         };
         let error = codes::KEYWORD_AS_NAME.error(span, format!("`{text}` is {kind}"));
         match text {
-            "INT" => error.with_hint("`I64(x)` gives integers"),
-            "FLOAT" => error.with_hint("`F64(x)` gives FLOAT"),
+            "INT" | "FLOAT" => error.with_hint("it is the type of `RANDOM(lo, hi, type)`"),
             _ => {
                 let small = text.to_ascii_lowercase();
                 error.with_fix("names in small letters are free", span, small)

@@ -164,9 +164,12 @@ impl Parser<'_> {
         let error = match token.kind {
             TokenKind::Punct(')') => error.with_label("no `(` before it"),
             TokenKind::Punct(']') => error.with_label("no `[` before it"),
-            TokenKind::Punct(';') => error.with_hint("a line break ends an item"),
+            TokenKind::Punct('=') => error.with_hint("`EQ(x, y)` compares"),
             TokenKind::Ident if self.stage.section == Section::Outputs => {
                 error.with_fix("outputs are separated by commas or lines", self.behind(), ",")
+            }
+            TokenKind::Ident | TokenKind::Punct(';') => {
+                error.with_hint("a line break ends an item")
             }
             _ => error,
         };

@@ -30,8 +30,13 @@ impl Parser<'_> {
         if !self.peek(0).after_newline || self.kind(0) != TokenKind::Ident {
             return false;
         }
-        let certain = self.assigns() || self.at_constraint();
-        certain || self.depth == 0 && !self.goes_on() && self.form().is_some()
+        let sure = self.assigns() || self.constrains();
+        sure || self.depth == 0 && !self.goes_on() && self.form().is_some()
+    }
+
+    /// Whether a line starts here that can be nothing but an item.
+    pub(super) fn starts_item_for_sure(&self) -> bool {
+        self.peek(0).after_newline && (self.assigns() || self.constrains())
     }
 
     /// Whether the token before asks for more.
@@ -45,16 +50,19 @@ impl Parser<'_> {
         self.is(1, '[') && self.behind_group(1).is_some_and(|ahead| self.at_assignment(ahead))
     }
 
-    /// Whether a constraint starts here: `RANK(` or `DIMS(`; in small letters, if a relation
-    /// follows.
+    /// Whether an item that starts here is a constraint: `RANK(` or `DIMS(`; in small letters, if
+    /// a relation follows.
     pub(super) fn at_constraint(&self) -> bool {
         let text = self.text(self.peek(0).span);
+        matches!(text, "RANK" | "DIMS") && self.is(1, '(') || self.constrains()
+    }
+
+    /// Whether `RANK(…)` or `DIMS(…)` and a relation stand here, on this line.
+    fn constrains(&self) -> bool {
+        let text = self.text(self.peek(0).span);
         let is = |word: &str| text.eq_ignore_ascii_case(word);
-        if !(is("RANK") || is("DIMS")) || !self.is(1, '(') {
-            return false;
-        }
-        let certain = self.depth == 0 && matches!(text, "RANK" | "DIMS");
-        certain || self.behind_group(1).is_some_and(|ahead| self.at_relation(ahead))
+        let opens = (is("RANK") || is("DIMS")) && self.is(1, '(');
+        opens && self.behind_group(1).is_some_and(|ahead| self.at_relation(ahead))
     }
 
     fn at_relation(&self, ahead: usize) -> bool {

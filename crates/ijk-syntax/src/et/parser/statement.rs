@@ -149,12 +149,11 @@ impl Parser<'_> {
     }
 
     fn no_assignment(&self) -> Diagnostic {
-        let token = self.peek(0);
-        let found = self.describe(token);
+        let (found, span) = self.found();
         let message = format!("expected `=` or another assignment, found {found}");
-        let error = codes::EXPECTED_ASSIGNMENT.error(token.span, message);
+        let error = codes::EXPECTED_ASSIGNMENT.error(span, message);
         let error = error.with_hint("a statement is `array[index, …] = value`");
-        match token.kind {
+        match self.kind(0) {
             TokenKind::Punct('~') => error.with_hint("`~` is of the language i"),
             TokenKind::Punct(',') => error.with_hint("outputs are names without brackets"),
             _ => error,

@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::tree::Tree;
-use super::{Parsed, Parser};
+use super::{Abandon, Parsed, Parser};
 use crate::{Span, Token, TokenKind};
 
 /// What to do about expressions that nest too deep.
@@ -23,6 +23,12 @@ pub(super) trait Term: Tree {
 
     /// The symbols of its products; one that starts with another comes first.
     const OPERATORS: &'static [(&'static str, Self::Op)];
+
+    /// How messages call one where it is missing.
+    const ONE: &'static str;
+
+    /// What to do about several in parentheses.
+    const SEVERAL: &'static str = "parentheses hold one expression";
 
     /// What may be written for one of them, its symbol and it.
     const MEANT: Option<(&'static str, &'static str, Self::Op)> = None;
@@ -101,7 +107,7 @@ impl Parser<'_> {
         if let TokenKind::Number | TokenKind::BadNumber = self.kind(0) {
             let token = self.next();
             let span = self.since(start.span);
-            return Ok(T::number(self, token, negated, span));
+            return self.number::<T>(token, negated, span);
         }
         self.deepen(start.span, ASSIGN_IT)?;
         let inner = self.factor::<T>()?;
@@ -114,11 +120,26 @@ impl Parser<'_> {
         match token.kind {
             TokenKind::Number | TokenKind::BadNumber => {
                 self.next();
-                Ok(T::number(self, token, false, token.span))
+                self.number::<T>(token, false, token.span)
             }
             TokenKind::Punct('(') => self.group::<T>(),
+            TokenKind::Ident if self.starts_item_for_sure() => {
+                let message = format!("expected {}, found the end of the line", T::ONE);
+                let span = self.behind();
+                self.fail(codes::EXPECTED_TERM.error(span, message))
+            }
             _ => T::primary(self),
         }
+    }
+
+    /// The value of a number. What is spoiled by a name with brackets is given up.
+    fn number<T: Term>(&mut self, token: Token, negative: bool, span: Span) -> Parsed<T> {
+        let number = T::number(self, token, negative, span);
+        let spoiled = token.kind == TokenKind::BadNumber;
+        if spoiled && matches!(self.kind(0), TokenKind::Punct('[' | '(')) {
+            return Err(Abandon);
+        }
+        Ok(number)
     }
 
     /// `(sum)`.
@@ -126,6 +147,10 @@ impl Parser<'_> {
         let open = self.next().span;
         self.deepen(open, ASSIGN_IT)?;
         let sum = self.sum::<T>()?;
+        if self.is(0, ',') {
+            let error = self.not_closed(open, ')', "an operator").with_hint(T::SEVERAL);
+            return self.fail(error);
+        }
         self.close(open, ')', "an operator")?;
         Ok(sum)
     }

@@ -10,6 +10,7 @@ use crate::{Diagnostic, Span, Token, TokenKind};
 
 impl Term for Value {
     const NAME: &'static str = "values";
+    const ONE: &'static str = "a value";
     const OPERATORS: &'static [(&'static str, ValueOp)] =
         &[("//", ValueOp::FloorDiv), ("/", ValueOp::Div), ("*", ValueOp::Mul)];
     const FOREIGN: &'static [Foreign] = &[
@@ -201,6 +202,9 @@ impl Parser<'_> {
         if self.report.is_full() {
             return error;
         }
+        if let Some(cast) = words::cast(text) {
+            return error.with_fix(format!("`{cast}(x)` converts"), name, cast);
+        }
         let names: Vec<String> = words::function_names().collect();
         let capitals = text.to_ascii_uppercase();
         match nearest(&capitals, names.iter().map(String::as_str)) {
@@ -213,7 +217,10 @@ impl Parser<'_> {
         let token = self.peek(0);
         let message = format!("expected a value, found {}", self.describe(token));
         let error = codes::EXPECTED_TERM.error(token.span, message);
+        let before = self.previous().map_or("", |t| self.text(t.span));
         match token.kind {
+            _ if words::assign_word(before).is_some() => error
+                .with_hint(format!("as a value `{before}` stands behind a space: `= {before}`")),
             TokenKind::Punct('@') => error.with_hint("functions are called: `TANH(x[i])`"),
             TokenKind::Punct('[') => error.with_hint("an array's name comes before its brackets"),
             TokenKind::Punct('~') => {
