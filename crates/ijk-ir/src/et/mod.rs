@@ -13,19 +13,35 @@ mod arith;
 mod check;
 mod checked;
 pub mod codes;
+mod describe;
+#[deny(clippy::disallowed_methods)]
+mod draw;
 mod expr;
 #[deny(clippy::disallowed_methods)]
 pub mod extent;
+mod first;
+#[deny(clippy::disallowed_methods)]
+mod infer;
+#[deny(clippy::disallowed_methods)]
+mod judge;
 pub mod lower;
+#[deny(clippy::disallowed_methods)]
+mod overrides;
 mod ranks;
 #[deny(clippy::disallowed_methods)]
 mod report;
+#[deny(clippy::disallowed_methods)]
+mod space;
 mod system;
 mod walk;
 
 pub use check::check;
 pub use checked::{ArrayInfo, Checked, Origin, ShapeId, Solution, Tuple};
+pub use draw::{MAX_TRIES, draw};
 pub use extent::Extents;
+pub use first::{first, random};
+pub use infer::{Bound, infer};
 pub use lower::{Lowering, Stage, Step, Wanted};
+pub use overrides::Overrides;
 pub use ranks::{MAX_RANK, RankCombinations, Ranks, rank_combinations};
 pub use system::System;

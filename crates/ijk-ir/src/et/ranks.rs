@@ -218,6 +218,20 @@ impl<'a> Problem<'a> {
         Some((relation.source, relation.groups.clone()))
     }
 
+    /// The program.
+    pub fn checked(&self) -> &'a Checked {
+        self.checked
+    }
+
+    /// The same without ranks that no relation by itself allows.
+    pub fn narrowed(mut self) -> Self {
+        let mut state = State::new(&self);
+        if state.propagate(&self, (0..self.relations.len()).collect()).is_ok() {
+            self.domains = state.domains;
+        }
+        self
+    }
+
     /// The sources of all relations.
     pub fn sources(&self) -> impl Iterator<Item = Source> {
         self.relations.iter().map(|r| r.source)

@@ -89,7 +89,7 @@ fn shortened(parts: &[String]) -> String {
 }
 
 /// Offers a constraint for an eintup that has rank 1 only because nothing says otherwise.
-fn offer_rank(checked: &Checked, groups: &[usize], error: Diagnostic) -> Diagnostic {
+pub fn offer_rank(checked: &Checked, groups: &[usize], error: Diagnostic) -> Diagnostic {
     let system = &checked.system;
     let group = |shape: ShapeId| system.groups[shape.0 as usize].0 as usize;
     let ruled: Vec<usize> = (0..checked.shapes)

@@ -1,0 +1,184 @@
+//! Random extents that satisfy a program's constraints, few enough points to compute them all.
+
+use super::checked::{Checked, Solution};
+use super::ranks::Ranks;
+use super::space::{Kind, Space};
+use super::{ShapeId, codes};
+use crate::text::quote;
+use ijk_syntax::Diagnostic;
+use ijk_types::random;
+
+/// Draws before a program whose constraints keep failing is given up.
+pub const MAX_TRIES: u64 = 100;
+/// What the extent of an eintup without constraint is drawn from, together with 0.
+const MOST: u64 = 100;
+/// Shares of the way from the least extents to the drawn ones, in 64ths, that are tried.
+const SHARES: [u64; 14] = [64, 52, 40, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1, 0];
+
+/// Draws extents for the ranks: uniformly from the range of an `IN` constraint, and from `[0, 100]`
+/// where there is none. Where a statement would have more than `points` points, the extents that it
+/// depends on are moved towards the least ones, those without constraint first.
+///
+/// The same arguments give the same extents.
+///
+/// # Errors
+/// After [`MAX_TRIES`] draws whose constraints give negative extents or whose statements have too
+/// many points even with the least extents: what was wrong with the last.
+pub fn draw(
+    checked: &Checked,
+    ranks: &Ranks,
+    seed: u64,
+    points: u64,
+) -> Result<Solution, Vec<Diagnostic>> {
+    draw_with(checked, ranks, seed, points, &[])
+}
+
+/// As [`draw`], with extents that are given: one entry for each shape, or none at all.
+pub(super) fn draw_with(
+    checked: &Checked,
+    ranks: &Ranks,
+    seed: u64,
+    points: u64,
+    given: &[Option<Vec<u64>>],
+) -> Result<Solution, Vec<Diagnostic>> {
+    let space = Space::new(checked, ranks);
+    let mut last = Vec::new();
+    for attempt in 0..MAX_TRIES {
+        match Drawing::new(&space, seed, attempt, points, given).settle() {
+            Ok(dims) => return space.solution(dims),
+            Err(diagnostic) => last = vec![*diagnostic],
+        }
+    }
+    Err(last)
+}
+
+/// One draw.
+struct Drawing<'s, 'a> {
+    space: &'s Space<'a>,
+    wishes: Vec<Vec<u64>>,
+    points: u64,
+    given: &'s [Option<Vec<u64>>],
+}
+
+/// How far extents stay on the way to what was drawn, in 64ths.
+#[derive(Clone, Copy)]
+struct Shares {
+    open: u64,
+    ranged: u64,
+}
+
+impl<'s, 'a> Drawing<'s, 'a> {
+    fn new(
+        space: &'s Space<'a>,
+        seed: u64,
+        attempt: u64,
+        points: u64,
+        given: &'s [Option<Vec<u64>>],
+    ) -> Self {
+        let wish = |shape: usize| {
+            let key = random::key(seed, shape as u64);
+            let (lo, hi) = match space.kinds[shape] {
+                Kind::In(lo, hi) => (lo, hi),
+                _ => (0, MOST),
+            };
+            let extent = |component: usize| {
+                let bits = random::bits(key, attempt * 64 + component as u64);
+                let end = i64::try_from(hi).unwrap_or(i64::MAX).saturating_add(1);
+                let drawn = random::uniform_i64(bits, lo as i64, end);
+                drawn.map_or(lo, |extent| extent as u64)
+            };
+            (0..space.ranks.shapes[shape] as usize).map(extent).collect()
+        };
+        let wishes = (0..space.kinds.len()).map(wish).collect();
+        Self { space, wishes, points, given }
+    }
+
+    /// The extents, moved as far as needed.
+    fn settle(&self) -> Result<Vec<Vec<u64>>, Box<Diagnostic>> {
+        let full = Shares { open: 64, ranged: 64 };
+        let everywhere = vec![true; self.space.kinds.len()];
+        let wished = self.extents(full, &everywhere)?;
+        let over: Vec<usize> = self.over(&wished).collect();
+        if over.is_empty() {
+            return Ok(wished);
+        }
+        let involved = self.involved(&over);
+        self.shrunk(&involved).or_else(|| self.shrunk(&everywhere)).ok_or_else(|| {
+            let least = self.extents(Shares { open: 0, ranged: 0 }, &everywhere);
+            match least {
+                Ok(dims) => Box::new(self.too_many(&dims, over[0])),
+                Err(error) => error,
+            }
+        })
+    }
+
+    /// The greatest extents found that fit, moving those of the marked shapes.
+    fn shrunk(&self, marked: &[bool]) -> Option<Vec<Vec<u64>>> {
+        let fit = |shares: Shares| {
+            let dims = self.extents(shares, marked).ok()?;
+            let fits = self.over(&dims).next().is_none();
+            fits.then_some(dims)
+        };
+        let open = |ranged| SHARES.iter().find_map(|open| fit(Shares { open: *open, ranged }));
+        open(64).or_else(|| {
+            let ranged = SHARES.iter().find(|r| fit(Shares { open: 0, ranged: **r }).is_some())?;
+            open(*ranged)
+        })
+    }
+
+    fn extents(&self, shares: Shares, marked: &[bool]) -> Result<Vec<Vec<u64>>, Box<Diagnostic>> {
+        let choose =
+            |shape: ShapeId, component: usize| self.choose(shape, component, shares, marked);
+        self.space.extents(&choose).map_err(|failure| Box::new(failure.diagnostic()))
+    }
+
+    fn choose(&self, shape: ShapeId, component: usize, shares: Shares, marked: &[bool]) -> u64 {
+        let s = shape.0 as usize;
+        if let Some(Some(dims)) = self.given.get(s) {
+            return dims.get(component).copied().unwrap_or(0);
+        }
+        let wish = self.wishes[s][component];
+        let (lo, share) = match self.space.kinds[s] {
+            Kind::In(lo, _) => (lo, shares.ranged),
+            _ => (0, shares.open),
+        };
+        let base = lo.max(wish.min(1));
+        let share = if marked[s] { share } else { 64 };
+        base + (u128::from(wish - base) * u128::from(share) / 64) as u64
+    }
+
+    /// Statements with too many points.
+    fn over<'d>(&'d self, dims: &'d [Vec<u64>]) -> impl Iterator<Item = usize> + 'd {
+        let many = |n: &usize| self.space.points(*n, dims) > self.points.into();
+        (0..self.space.variables.len()).filter(many)
+    }
+
+    /// The shapes that the statements' variables have or are defined by.
+    fn involved(&self, statements: &[usize]) -> Vec<bool> {
+        let mut marked = vec![false; self.space.kinds.len()];
+        let mut ahead: Vec<ShapeId> =
+            statements.iter().flat_map(|n| self.space.variables[*n].clone()).collect();
+        while let Some(shape) = ahead.pop() {
+            if !std::mem::replace(&mut marked[shape.0 as usize], true)
+                && let Kind::Equals(expr) = self.space.kinds[shape.0 as usize]
+            {
+                ahead.extend(expr.dims());
+            }
+        }
+        marked
+    }
+
+    fn too_many(&self, dims: &[Vec<u64>], otherwise: usize) -> Diagnostic {
+        let checked = self.space.checked;
+        let n = self.over(dims).next().unwrap_or(otherwise);
+        let statement = &checked.program.statements[n];
+        let (found, most) = (self.space.points(n, dims), self.points);
+        let text = quote(&checked.source, statement.left.span, "this statement");
+        let message = format!(
+            "the statement of {text} has {found} points with the least extents, more than {most}"
+        );
+        codes::TOO_MANY_POINTS
+            .error(statement.span, message)
+            .with_hint("`--points` sets how many it may have")
+    }
+}

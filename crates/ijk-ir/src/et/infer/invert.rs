@@ -1,0 +1,151 @@
+//! Constraints read backwards: which values of one unknown extent give a known one.
+
+use super::Inference;
+use crate::et::ShapeId;
+use crate::et::arith::{ceil_div, floor_div};
+use crate::et::expr::Fault;
+use crate::et::space::Kind;
+use crate::et::system::Expr;
+use crate::interval::Interval;
+use ijk_syntax::et::ast::{IndexOp, Quantity};
+
+/// Values that are tried one by one.
+const MAX_VALUES: i128 = 1 << 16;
+const ANY: Interval = Interval { least: 0, greatest: i64::MAX as i128 };
+
+/// The extents of `of` with which the constraint on `shape` gives `value`; none where they are too
+/// many to tell.
+pub fn values(
+    inference: &Inference<'_>,
+    shape: ShapeId,
+    component: usize,
+    of: ShapeId,
+    value: u64,
+) -> Option<Vec<u64>> {
+    let Kind::Equals(expr) = inference.space.kinds[shape.0 as usize] else { return None };
+    let inverse = Inverse { inference, component, of };
+    let target = Interval::point(value.into());
+    let solved = if inverse.count(expr) == 1 { inverse.solve(expr, target) } else { ANY };
+    let allowed = match inference.space.kinds[of.0 as usize] {
+        Kind::In(lo, hi) => Interval { least: lo.into(), greatest: hi.into() },
+        _ => ANY,
+    };
+    let least = solved.least.max(allowed.least);
+    let greatest = solved.greatest.min(allowed.greatest);
+    if greatest - least >= MAX_VALUES {
+        return None;
+    }
+    let gives = |n: &i128| inverse.eval(expr, Some(*n)) == Ok(value.into());
+    Some((least..=greatest).filter(gives).map(|n| n as u64).collect())
+}
+
+struct Inverse<'i, 'a> {
+    inference: &'i Inference<'a>,
+    component: usize,
+    of: ShapeId,
+}
+
+impl Inverse<'_, '_> {
+    fn eval(&self, expr: &Expr, value: Option<i128>) -> Result<i128, Fault> {
+        expr.eval(&|quantity, shape| match quantity {
+            Quantity::Rank => Some(self.inference.space.rank(shape) as i128),
+            Quantity::Dims if shape == self.of => value,
+            Quantity::Dims => self.inference.get(shape, self.component).map(i128::from),
+        })
+    }
+
+    /// How often the unknown occurs.
+    fn count(&self, expr: &Expr) -> usize {
+        let mut count = 0;
+        expr.for_each(&mut |quantity, shape| {
+            count += usize::from(quantity == Quantity::Dims && shape == self.of);
+        });
+        count
+    }
+
+    /// A range that has every value of the unknown with which `expr` lies in `target`.
+    fn solve(&self, expr: &Expr, target: Interval) -> Interval {
+        match expr {
+            Expr::Of(..) => target,
+            Expr::Integer(_) | Expr::Min(..) | Expr::Max(..) => ANY,
+            Expr::Sum(terms) => self.solve_sum(terms, target),
+            Expr::Product(first, rest) if self.count(first) == 1 => {
+                let mut range = target;
+                for (op, factor) in rest.iter().rev() {
+                    let undone = self.eval(factor, None).ok().and_then(|f| undo(*op, f, range));
+                    let Some(before) = undone else { return ANY };
+                    range = before;
+                }
+                self.solve(first, range)
+            }
+            Expr::Product(..) => ANY,
+        }
+    }
+
+    fn solve_sum(&self, terms: &[(bool, Expr)], target: Interval) -> Interval {
+        let mut rest = target;
+        let mut own = None;
+        for (negated, term) in terms {
+            if self.count(term) == 1 {
+                own = Some((*negated, term));
+                continue;
+            }
+            let Ok(value) = self.eval(term, None) else { return ANY };
+            let value = if *negated { -value } else { value };
+            rest = rest.plus(Interval::point(-value));
+        }
+        match own {
+            Some((false, term)) => self.solve(term, rest),
+            Some((true, term)) => self.solve(term, opposite(rest)),
+            None => ANY,
+        }
+    }
+}
+
+fn opposite(r: Interval) -> Interval {
+    Interval { least: -r.greatest, greatest: -r.least }
+}
+
+/// The values `x` with which `x op by` lies in the range; none where that can be any.
+fn undo(op: IndexOp, by: i128, r: Interval) -> Option<Interval> {
+    match op {
+        IndexOp::Mul if by == 0 => None,
+        IndexOp::Mul if by < 0 => undo(op, -by, opposite(r)),
+        IndexOp::Mul => {
+            Some(Interval { least: ceil_div(r.least, by)?, greatest: floor_div(r.greatest, by)? })
+        }
+        IndexOp::Mod => None,
+        _ if by == 0 => None,
+        _ if by < 0 => undo(op, -by, r).map(opposite),
+        IndexOp::FloorDiv => {
+            let greatest = r.greatest.saturating_mul(by).saturating_add(by - 1);
+            Some(Interval { least: r.least.saturating_mul(by), greatest })
+        }
+        IndexOp::CeilDiv => {
+            let least = (r.least - 1).saturating_mul(by).saturating_add(1);
+            Some(Interval { least, greatest: r.greatest.saturating_mul(by) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::et::arith::apply;
+
+    #[test]
+    fn undone_ranges_are_exact() {
+        for op in [IndexOp::Mul, IndexOp::FloorDiv, IndexOp::CeilDiv] {
+            for by in [-3, -1, 1, 2, 5] {
+                for (least, greatest) in [(0, 0), (2, 7), (-4, 3)] {
+                    let range = undo(op, by, Interval { least, greatest }).unwrap();
+                    for x in -60..60 {
+                        let value = apply(op, x, by).unwrap();
+                        let inside = (least..=greatest).contains(&value);
+                        assert_eq!(inside, (range.least..=range.greatest).contains(&x));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Ranks and extents from the shapes of bound arrays.
+//!
+//! Ranks first: those for which every bound array has as many axes as its places have together. For
+//! each combination, extents are taken from axes, flags and counted components; constraints are
+//! applied forwards and, where one quantity is unknown, backwards; what is left is searched.
+
+mod invert;
+mod messages;
+mod search;
+
+use super::checked::{Checked, Solution};
+use super::first::first;
+use super::overrides::{Given, Overrides};
+use super::ranks::{Problem, Ranks};
+use super::space::{Kind, Space, failed, star_extent};
+use super::system::{Counts, Limit, Link};
+use super::{Origin, ShapeId};
+use ijk_syntax::Diagnostic;
+use search::Search;
+
+/// Combinations of ranks that are tried.
+const MAX_COMBINATIONS: usize = 4096;
+
+/// The shapes of bound arrays, by their position in [`Checked::arrays`].
+pub type Bound = [(usize, Vec<u64>)];
+
+/// The ranks and extents that fit the bound arrays and the constraints; without bound arrays the
+/// [`first`] solution.
+///
+/// A place takes the extents of its axes where a plain eintup sizes it, in an input where one stands
+/// at all; other places only have to have as many axes as their rank.
+///
+/// # Errors
+/// No solution: the contradiction with both its places and values. Several solutions: some of them,
+/// and the flags that decide. Overrides of unknown eintups.
+///
+/// # Panics
+/// If a bound array is none of the program's.
+pub fn infer(
+    checked: &Checked,
+    bound: &Bound,
+    overrides: &Overrides,
+) -> Result<Solution, Vec<Diagnostic>> {
+    if bound.is_empty() {
+        return first(checked, overrides);
+    }
+    let given = Given::new(checked, overrides)?;
+    let mut alone = Problem::new(checked, false);
+    given.fix(&mut alone)?;
+    let mut problem = alone.clone();
+    bound.iter().for_each(|(array, shape)| problem.bind(*array, shape.len()));
+    let candidates: Vec<Ranks> = problem.solutions().take(MAX_COMBINATIONS).collect();
+    if candidates.is_empty() {
+        return Err(messages::no_ranks(checked, &alone, bound));
+    }
+    let mut solutions = Vec::new();
+    let (mut undecided, mut errors) = (false, None);
+    for ranks in &candidates {
+        match Inference::new(checked, ranks, bound, &given).run() {
+            Ok(outcome) => {
+                undecided |= outcome.undecided;
+                solutions.extend(outcome.solutions);
+            }
+            Err(found) => {
+                errors.get_or_insert(found);
+            }
+        }
+        if undecided || solutions.len() > 1 {
+            return Err(vec![messages::ambiguous(checked, &solutions)]);
+        }
+    }
+    match solutions.pop() {
+        Some(solution) => Ok(solution),
+        None => Err(errors.unwrap_or_default()),
+    }
+}
+
+/// Where a known extent comes from.
+#[derive(Clone, Copy)]
+enum From<'a> {
+    Axis {
+        array: usize,
+        place: usize,
+        axis: usize,
+    },
+    Flag,
+    Counted(&'a Link),
+    /// The constraint on a shape.
+    Rule(ShapeId),
+}
+
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    value: u64,
+    from: From<'a>,
+}
+
+/// What there is for one combination of ranks.
+struct Outcome {
+    /// One, or some of several.
+    solutions: Vec<Solution>,
+    /// Whether there are others.
+    undecided: bool,
+}
+
+/// The search for extents with given ranks.
+struct Inference<'a> {
+    space: Space<'a>,
+    bound: &'a Bound,
+    given: &'a Given,
+    known: Vec<Vec<Option<Known<'a>>>>,
+    /// Constraints that have been complained of.
+    reported: Vec<bool>,
+    errors: Vec<Diagnostic>,
+}
+
+impl<'a> Inference<'a> {
+    fn new(checked: &'a Checked, ranks: &'a Ranks, bound: &'a Bound, given: &'a Given) -> Self {
+        let space = Space::new(checked, ranks);
+        let known = ranks.shapes.iter().map(|r| vec![None; *r as usize]).collect();
+        let reported = vec![false; ranks.shapes.len()];
+        Self { space, bound, given, known, reported, errors: Vec::new() }
+    }
+
+    fn run(mut self) -> Result<Outcome, Vec<Diagnostic>> {
+        self.flags();
+        self.axes();
+        self.counted();
+        self.propagate();
+        self.ranges();
+        if !self.errors.is_empty() {
+            return Err(self.errors);
+        }
+        self.rest()
+    }
+
+    fn get(&self, shape: ShapeId, component: usize) -> Option<u64> {
+        self.known[shape.0 as usize].get(component).copied().flatten().map(|k| k.value)
+    }
+
+    /// Takes a value in, or complains that another is known.
+    fn set(&mut self, shape: ShapeId, component: usize, value: u64, from: From<'a>) {
+        let place = &mut self.known[shape.0 as usize][component];
+        match *place {
+            None => *place = Some(Known { value, from }),
+            Some(known) if known.value == value => {}
+            Some(known) => {
+                let new = Known { value, from };
+                if !std::mem::replace(&mut self.reported[shape.0 as usize], true) {
+                    let error = messages::conflict(&self.space, shape, component, known, new);
+                    self.errors.push(error);
+                }
+            }
+        }
+    }
+
+    fn flags(&mut self) {
+        for shape in 0..self.given.dims.len() {
+            let Some(dims) = &self.given.dims[shape] else { continue };
+            for (component, extent) in dims.iter().enumerate() {
+                self.set(ShapeId(shape as u32), component, *extent, From::Flag);
+            }
+        }
+    }
+
+    fn axes(&mut self) {
+        for (array, extents) in self.bound {
+            let mut axis = 0;
+            for place in 0..self.space.checked.arrays[*array].places {
+                let rank = self.space.ranks.places[*array][place] as usize;
+                let here = &extents[axis..axis + rank];
+                self.place(*array, place, axis, here);
+                axis += rank;
+            }
+        }
+    }
+
+    fn place(&mut self, array: usize, place: usize, axis: usize, extents: &[u64]) {
+        if let Some(shape) = self.space.checked.place_shape(array, place) {
+            for (component, extent) in extents.iter().enumerate() {
+                let from = From::Axis { array, place, axis: axis + component };
+                self.set(shape, component, *extent, from);
+            }
+            return;
+        }
+        let counts = Counts::Place { array, place };
+        let links = self.space.checked.system.links.iter();
+        for link in links.filter(|link| link.strict && link.counts == counts) {
+            let rank = self.space.ranks.total(self.space.checked, &link.rank);
+            if extents != [rank.into()] {
+                self.errors.push(star_extent(link.span, extents[0], rank));
+            }
+        }
+    }
+
+    fn counted(&mut self) {
+        for link in &self.space.checked.system.links {
+            let Counts::Shape(shape) = link.counts else { continue };
+            let open = self.space.checked.system.dims_rules[shape.0 as usize].is_none();
+            let unknown = open && self.get(shape, 0).is_none();
+            if link.strict || unknown {
+                let rank = self.space.ranks.total(self.space.checked, &link.rank);
+                self.set(shape, 0, rank.into(), From::Counted(link));
+            }
+        }
+    }
+
+    /// Applies constraints until nothing more follows.
+    fn propagate(&mut self) {
+        let order = self.space.order.clone();
+        let defined: Vec<ShapeId> = order
+            .into_iter()
+            .filter(|s| matches!(self.space.kinds[s.0 as usize], Kind::Equals(_)))
+            .collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &shape in &defined {
+                for component in 0..self.space.rank(shape) {
+                    changed |= self.apply(shape, component);
+                }
+            }
+        }
+    }
+
+    /// Applies one constraint to one component; whether an extent became known.
+    fn apply(&mut self, shape: ShapeId, component: usize) -> bool {
+        let Kind::Equals(expr) = self.space.kinds[shape.0 as usize] else { return false };
+        if self.reported[shape.0 as usize] {
+            return false;
+        }
+        let mut unknown = expr.dims().into_iter().filter(|s| self.get(*s, component).is_none());
+        let (first, second) = (unknown.next(), unknown.next());
+        drop(unknown);
+        match (first, second, self.get(shape, component)) {
+            (None, _, before) => self.forwards(shape, component, before.is_none()),
+            (Some(of), None, Some(value)) => self.backwards(shape, component, of, value),
+            _ => false,
+        }
+    }
+
+    fn forwards(&mut self, shape: ShapeId, component: usize, new: bool) -> bool {
+        let Kind::Equals(expr) = self.space.kinds[shape.0 as usize] else { return false };
+        let of = |s: ShapeId, c: usize| self.get(s, c);
+        let value = self.space.defined(expr, component, &of);
+        let extent = value.ok().and_then(|v| i64::try_from(v).ok()).filter(|v| *v >= 0);
+        let Some(extent) = extent else {
+            let terms = self.space.terms(shape, component, &of);
+            self.reported[shape.0 as usize] = true;
+            self.errors.push(failed(self.space.checked, shape, value, &terms));
+            return false;
+        };
+        self.set(shape, component, extent as u64, From::Rule(shape));
+        new
+    }
+
+    fn backwards(&mut self, shape: ShapeId, component: usize, of: ShapeId, value: u64) -> bool {
+        let Some(found) = invert::values(self, shape, component, of, value) else { return false };
+        match found[..] {
+            [extent] => {
+                self.set(of, component, extent, From::Rule(shape));
+                true
+            }
+            [] => {
+                self.reported[shape.0 as usize] = true;
+                let error = messages::unsatisfied(self, shape, component, Some(of));
+                self.errors.push(error);
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// Complains of known extents outside of their ranges.
+    fn ranges(&mut self) {
+        for rule in &self.space.checked.system.rules {
+            let Limit::In(lo, hi) = rule.relation else { continue };
+            if rule.quantity == ijk_syntax::et::ast::Quantity::Rank {
+                continue;
+            }
+            let known = self.known[rule.shape.0 as usize].iter().enumerate();
+            let outside = |k: &Known<'_>| i64::try_from(k.value).map_or(true, |n| n < lo || n > hi);
+            let found = known.filter_map(|(c, k)| Some((c, (*k)?))).find(|(_, k)| outside(k));
+            if let Some((component, known)) = found {
+                let error = messages::outside(&self.space, rule, component, known);
+                self.errors.push(error);
+            }
+        }
+    }
+
+    /// Finds what is not known.
+    fn rest(self) -> Result<Outcome, Vec<Diagnostic>> {
+        let most = self.space.ranks.shapes.iter().copied().max().unwrap_or(0) as usize;
+        let mut chosen: Vec<Search> = Vec::with_capacity(most);
+        for component in 0..most {
+            let found = search::search(&self, component);
+            if found.solutions.is_empty() {
+                return Err(vec![self.nothing(component, &found)]);
+            }
+            chosen.push(found);
+        }
+        let undecided = chosen.iter().position(|c| c.open || c.solutions.len() > 1);
+        let varied = undecided.map_or(1, |c| chosen[c].solutions.len());
+        let dims = |which: usize| {
+            let extent = |s: usize, c: usize| {
+                let shape = ShapeId(s as u32);
+                let n = if Some(c) == undecided { which } else { 0 };
+                self.get(shape, c).or_else(|| chosen[c].get(n, shape)).unwrap_or(0)
+            };
+            let all = |s: usize| (0..self.known[s].len()).map(|c| extent(s, c)).collect();
+            (0..self.known.len()).map(all).collect::<Vec<Vec<u64>>>()
+        };
+        if undecided.is_some() {
+            let places = &self.space.ranks.places;
+            let solution = |n| Solution { dims: dims(n), places: places.clone() };
+            return Ok(Outcome { solutions: (0..varied).map(solution).collect(), undecided: true });
+        }
+        let solution = self.space.solution(dims(0))?;
+        Ok(Outcome { solutions: vec![solution], undecided: false })
+    }
+
+    fn nothing(&self, component: usize, found: &Search) -> Diagnostic {
+        let tied = self.space.order.iter().find(|shape| {
+            self.get(**shape, component).is_some()
+                && matches!(self.space.kinds[shape.0 as usize], Kind::Equals(expr)
+                    if expr.dims().iter().any(|s| self.get(*s, component).is_none()))
+        });
+        match tied.or(found.unknown.first()) {
+            Some(shape) => messages::unsatisfied(self, *shape, component, None),
+            None => messages::ambiguous(self.space.checked, &[]),
+        }
+    }
+}
+
+impl Checked {
+    /// The shape that has the extents of a place: that of the plain eintup which sizes it, for an
+    /// input of the first that stands there.
+    fn place_shape(&self, array: usize, place: usize) -> Option<ShapeId> {
+        use ijk_syntax::et::ast::Index;
+        let standing = || self.system.standing[array].get(place).copied().flatten();
+        match (self.arrays[array].origin, self.system.sizing[array].indices.get(place)?) {
+            (Origin::Input, _) => standing().map(|t| self.tuples[t].shape),
+            (_, Index::Tuple(name)) => self.tuple(&name.text).map(|t| t.shape),
+            _ => None,
+        }
+    }
+}

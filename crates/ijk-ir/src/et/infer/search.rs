@@ -1,0 +1,140 @@
+//! Extents that only trying tells, one component at a time: components do not depend on each other.
+
+use super::Inference;
+use crate::et::ShapeId;
+use crate::et::space::Kind;
+use crate::interval::Interval;
+use ijk_syntax::et::ast::Quantity;
+
+/// Solutions that are looked for.
+const WANTED: usize = 4;
+/// Extents that are tried before the search gives up.
+const MAX_STEPS: usize = 200_000;
+/// Unknown extents of one component with which the search is not begun.
+const MAX_UNKNOWN: usize = 64;
+/// Extents of an eintup without constraint go from 0 to this.
+const MOST: u64 = 100;
+
+/// What was found for one component.
+pub struct Search {
+    /// The shapes whose extents are looked for, the defined after the defining.
+    pub unknown: Vec<ShapeId>,
+    /// Their extents.
+    pub solutions: Vec<Vec<u64>>,
+    /// Whether there are or may be others.
+    pub open: bool,
+}
+
+impl Search {
+    /// The extent of a shape in a solution.
+    pub fn get(&self, solution: usize, shape: ShapeId) -> Option<u64> {
+        let n = self.unknown.iter().position(|s| *s == shape)?;
+        self.solutions.get(solution)?.get(n).copied()
+    }
+}
+
+/// Looks for the unknown extents of a component.
+pub fn search(inference: &Inference<'_>, component: usize) -> Search {
+    let space = &inference.space;
+    let unknown =
+        |s: &ShapeId| component < space.rank(*s) && inference.get(*s, component).is_none();
+    let unknown: Vec<ShapeId> = space.order.iter().copied().filter(unknown).collect();
+    let found = Search { unknown, solutions: Vec::new(), open: false };
+    let mut positions = vec![None; space.kinds.len()];
+    for (n, shape) in found.unknown.iter().enumerate() {
+        positions[shape.0 as usize] = Some(n);
+    }
+    let mut trial = Trial { inference, component, found, positions, values: Vec::new(), steps: 0 };
+    if trial.found.unknown.len() > MAX_UNKNOWN {
+        trial.found.open = true;
+        trial.found.solutions.push(vec![1; trial.found.unknown.len()]);
+    } else {
+        trial.descend();
+    }
+    trial.found
+}
+
+struct Trial<'i, 'a> {
+    inference: &'i Inference<'a>,
+    component: usize,
+    found: Search,
+    /// Where each shape stands among the unknown.
+    positions: Vec<Option<usize>>,
+    values: Vec<u64>,
+    steps: usize,
+}
+
+impl Trial<'_, '_> {
+    /// Tries the extents of the next unknown; as deep as there are unknown, at most
+    /// [`MAX_UNKNOWN`].
+    fn descend(&mut self) {
+        let n = self.values.len();
+        let Some(shape) = self.found.unknown.get(n).copied() else {
+            self.found.solutions.push(self.values.clone());
+            return;
+        };
+        let (lo, hi) = match self.inference.space.kinds[shape.0 as usize] {
+            Kind::Equals(_) => match self.defined(shape) {
+                Some(extent) => (extent, extent),
+                None => return,
+            },
+            Kind::In(lo, hi) => (lo, hi),
+            Kind::Open | Kind::Counted(..) => {
+                self.found.open = true;
+                (0, MOST)
+            }
+        };
+        for extent in lo..=hi {
+            if self.found.solutions.len() >= WANTED {
+                return;
+            }
+            self.steps += 1;
+            if self.steps > MAX_STEPS {
+                self.found.open = true;
+                return;
+            }
+            self.values.push(extent);
+            if self.possible(shape) {
+                self.descend();
+            }
+            self.values.pop();
+        }
+    }
+
+    fn value(&self, shape: ShapeId) -> Option<u64> {
+        let known = self.inference.get(shape, self.component);
+        known.or_else(|| self.values.get(self.positions[shape.0 as usize]?).copied())
+    }
+
+    fn defined(&self, shape: ShapeId) -> Option<u64> {
+        let space = &self.inference.space;
+        let Kind::Equals(expr) = space.kinds[shape.0 as usize] else { return None };
+        let value = space.defined(expr, self.component, &|s, _| self.value(s)).ok()?;
+        i64::try_from(value).ok().and_then(|v| u64::try_from(v).ok())
+    }
+
+    /// Whether known extents that depend on the shape may still come out.
+    fn possible(&self, shape: ShapeId) -> bool {
+        let space = &self.inference.space;
+        space.order.iter().all(|target| {
+            let Kind::Equals(expr) = space.kinds[target.0 as usize] else { return true };
+            let Some(value) = self.inference.get(*target, self.component) else { return true };
+            if !expr.dims().contains(&shape) {
+                return true;
+            }
+            let range = expr.range(&|quantity, s| match quantity {
+                Quantity::Rank => Interval::point(space.rank(s) as i128),
+                Quantity::Dims => self.range(s),
+            });
+            range.is_some_and(|r| (r.least..=r.greatest).contains(&value.into()))
+        })
+    }
+
+    fn range(&self, shape: ShapeId) -> Interval {
+        match (self.value(shape), self.inference.space.kinds[shape.0 as usize]) {
+            (Some(value), _) => Interval::point(value.into()),
+            (None, Kind::In(lo, hi)) => Interval { least: lo.into(), greatest: hi.into() },
+            (None, _) => Interval { least: 0, greatest: i64::MAX.into() },
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Runs the cases of `tests/suite/et/check`.
+//!
+//! Comments of a program ask for more than the checked program: `# ranks` for the combinations of
+//! ranks and `# free` for those of free ranks, `# first` for the first solution, `# draw 7` for one
+//! drawn from a seed, `# bind x=[2,3] y=[4]` for the one that fits arrays; `--rank a=2` and
+//! `--dims a=2,3` behind the last three decide.
+
+#[path = "../../../tests/suite/cases.rs"]
+mod cases;
+
+use cases::describe;
+use ijk_ir::et;
+use ijk_ir::et::{Checked, Overrides, Ranks, Solution};
+use ijk_syntax::Diagnostic;
+use std::fmt::Write;
+
+/// Combinations that a case lists at most.
+const SHOWN: usize = 12;
+
+#[test]
+fn et_check_cases() {
+    cases::check("et/check", outcome);
+}
+
+fn outcome(source: &str) -> String {
+    let (tree, mut diagnostics) = ijk_syntax::et::parse(source);
+    let (checked, more) = et::check(source, tree);
+    diagnostics.extend(more);
+    let mut lines = String::new();
+    if let Some(checked) = checked {
+        checked.to_string().lines().for_each(|l| writeln!(lines, "# => {l}").expect("text"));
+        source.lines().for_each(|l| answer(&checked, source, l, &mut lines));
+    }
+    diagnostics.iter().for_each(|d| describe(source, d, &mut lines));
+    lines
+}
+
+fn answer(checked: &Checked, source: &str, question: &str, lines: &mut String) {
+    let mut words = question.split_whitespace();
+    if words.next() != Some("#") {
+        return;
+    }
+    let word = words.next().unwrap_or("");
+    let rest: Vec<&str> = words.collect();
+    match word {
+        "ranks" => combinations(checked, et::rank_combinations(checked, false), lines),
+        "free" => combinations(checked, et::rank_combinations(checked, true), lines),
+        "first" => solution(checked, source, et::first(checked, &overrides(&rest)), lines),
+        "draw" => {
+            let seed = rest[0].parse().expect("a seed");
+            let points = rest.get(1).map_or(1_000_000, |n| n.parse().expect("points"));
+            let ranks = et::rank_combinations(checked, false).next().expect("ranks");
+            solution(checked, source, et::draw(checked, &ranks, seed, points), lines);
+        }
+        "bind" => {
+            let bound: Vec<(usize, Vec<u64>)> =
+                rest.iter().filter_map(|w| array(checked, w)).collect();
+            solution(checked, source, et::infer(checked, &bound, &overrides(&rest)), lines);
+        }
+        _ => {}
+    }
+}
+
+fn combinations(checked: &Checked, all: impl Iterator<Item = Ranks>, lines: &mut String) {
+    let all: Vec<Ranks> = all.take(SHOWN + 1).collect();
+    for ranks in all.iter().take(SHOWN) {
+        let rank = |t: &et::Tuple| format!("{}={}", t.name, ranks.shapes[t.shape.0 as usize]);
+        let text: Vec<String> = checked.tuples.iter().map(rank).collect();
+        writeln!(lines, "# => {}", text.join(" ")).expect("text");
+    }
+    if all.len() > SHOWN {
+        writeln!(lines, "# => …").expect("text");
+    }
+}
+
+fn solution(
+    checked: &Checked,
+    source: &str,
+    found: Result<Solution, Vec<Diagnostic>>,
+    lines: &mut String,
+) {
+    match found {
+        Ok(found) => {
+            let dims = |t: &et::Tuple| format!("{}={:?}", t.name, found.of(t));
+            let text: Vec<String> = checked.tuples.iter().map(dims).collect();
+            writeln!(lines, "# => {}", text.join(" ")).expect("text");
+        }
+        Err(errors) => errors.iter().for_each(|e| describe(source, e, lines)),
+    }
+}
+
+/// `x=[2,3]`.
+fn array(checked: &Checked, word: &str) -> Option<(usize, Vec<u64>)> {
+    let (name, shape) = word.split_once("=[")?;
+    let shape = shape.trim_end_matches(']').split(',').filter(|n| !n.is_empty());
+    let shape = shape.map(|n| n.parse().expect("an extent")).collect();
+    Some((checked.array(name).expect("an array"), shape))
+}
+
+fn overrides(words: &[&str]) -> Overrides {
+    let mut overrides = Overrides::default();
+    for pair in words.windows(2) {
+        let Some((name, value)) = pair[1].split_once('=') else { continue };
+        match pair[0] {
+            "--rank" => {
+                overrides.ranks.insert(name.to_owned(), value.parse().expect("a rank"));
+            }
+            "--dims" => {
+                let dims = value.split(',').filter(|n| !n.is_empty());
+                let dims = dims.map(|n| n.parse().expect("an extent")).collect();
+                overrides.dims.insert(name.to_owned(), dims);
+            }
+            _ => {}
+        }
+    }
+    overrides
+}
