@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 const LIST: &str = "crates/ijk-oracle/mutants/list.txt";
 /// The tests that are to find the bugs.
@@ -66,15 +67,23 @@ fn try_run(root: &Path, filter: &str) -> io::Result<usize> {
         let said = String::from_utf8_lossy(&sound.stderr).into_owned();
         return Err(io::Error::other(format!("the tests fail without any bug:\n{said}")));
     }
-    let mut survivors = 0;
-    for (number, mutant) in mutants.iter().enumerate() {
-        if mutant.name.contains(filter) {
+    let chosen: Vec<usize> =
+        (0..mutants.len()).filter(|&number| mutants[number].name.contains(filter)).collect();
+    let (next, survivors) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || -> io::Result<()> {
+        while let Some(&number) = chosen.get(next.fetch_add(1, Relaxed)) {
             let verdict = verdict(&test(&program, number)?);
-            survivors += usize::from(verdict == SURVIVED);
-            println!("{verdict:>32}  {}", mutant.name);
+            survivors.fetch_add(usize::from(verdict == SURVIVED), Relaxed);
+            println!("{verdict:>32}  {}", mutants[number].name);
         }
-    }
-    Ok(survivors)
+        Ok(())
+    };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| -> io::Result<()> {
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+    })?;
+    Ok(survivors.into_inner())
 }
 
 fn parse(list: &str) -> Vec<Mutant> {
@@ -105,9 +114,20 @@ impl Mutant {
     }
 }
 
-/// Copies what differs, so that what was built before need not be built again.
+/// Copies what differs, so that what was built before need not be built again, and removes what is
+/// gone.
 fn copy_sources(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
+    for entry in fs::read_dir(to)? {
+        let entry = entry?;
+        if from.join(entry.file_name()).exists() {
+            continue;
+        }
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
+    }
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let name = entry.file_name();
