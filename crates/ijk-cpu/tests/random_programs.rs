@@ -6,6 +6,7 @@ use ijk_oracle::harness::{Contender, Lowered, compare};
 use ijk_oracle::random::{Case, Input, Layout as Places, Placed, Rng, View, ViewMut};
 use ijk_plan::{Layout, plan};
 use ijk_types::Scalar;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Plans and runs a lowered program, results in memory of random layouts.
 fn run(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value>, String> {
@@ -56,10 +57,14 @@ fn the_engine_keeps_the_meaning() {
             };
             let who = ["one thread", "two threads", "three threads"];
             let mut all: Vec<Contender> = who.into_iter().zip(&engines).map(contender).collect();
-            if let Err(disagreement) = compare(&case, &mut all) {
-                failures += 1;
-                println!("{seed}: {disagreement}\n{case}");
-            }
+            let compared = catch_unwind(AssertUnwindSafe(|| compare(&case, &mut all)));
+            let problem = match compared {
+                Ok(Ok(_)) => continue,
+                Ok(Err(disagreement)) => disagreement.to_string(),
+                Err(_) => "a panic".into(),
+            };
+            failures += 1;
+            println!("{seed}: {problem}\n{case}");
         }
     }
     println!("{failures} of {} programs disagree", 2 * count);
