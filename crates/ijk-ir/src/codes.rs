@@ -50,3 +50,18 @@ ijk_syntax::codes! {
     UNSOLVED = "unsolved";
     UNUSED = "unused";
 }
+
+/// Those of programs that are refused for what they expand to, not for what they mean.
+pub const LIMITS: &[ijk_syntax::Code] = &[
+    NAMES_TOO_LARGE,
+    RANK_TOO_LARGE,
+    STORES_UNTOLD,
+    TOO_MANY_COMPONENTS,
+    TOO_MANY_LETTERS,
+    TOO_MANY_PORTS,
+    TOO_MANY_STATEMENTS,
+    TOO_MANY_TERMS,
+];
+
+/// Those of sizes that no memory holds.
+pub const SIZES: &[ijk_syntax::Code] = &[ARRAY_TOO_LARGE, DOMAIN_TOO_LARGE, HUGE_OUTPUT];

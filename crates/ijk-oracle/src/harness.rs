@@ -4,7 +4,7 @@ use crate::random::{Case, Input};
 use crate::{EvalError, Evaluation, Value, evaluate_bounded, interpret};
 use ijk_ir::core::{Instance, Program};
 use ijk_syntax::ast::{self, NodeKind};
-use ijk_syntax::{Diagnostic, Severity};
+use ijk_syntax::{Code, Diagnostic, Severity};
 use ijk_types::DType;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -99,6 +99,9 @@ pub enum Disagreement {
 pub enum Agreement {
     /// The text has syntax errors.
     Syntax(Vec<Diagnostic>),
+    /// The compiler refuses what the surface evaluator does not look at: an unused binding, or a
+    /// size beyond a limit.
+    Beyond(Vec<Diagnostic>),
     /// It means nothing, says the compiler too; with what else it says.
     IllFormed(EvalError, Vec<Diagnostic>),
     /// A scalar operation has no value.
@@ -126,9 +129,14 @@ pub fn compare(case: &Case, engines: &mut [Contender]) -> Result<Agreement, Disa
         return Ok(Agreement::Syntax(syntax));
     }
     let values = case.values();
-    let truth = evaluate_bounded(&tree, &values);
-    let lowered = lower(&tree, case);
-    match (truth, lowered) {
+    let lowered = match lower(&tree, case) {
+        // The surface evaluator has limits of its own, and may take long to reach them.
+        Err(diagnostics) if has_any(&diagnostics, ijk_ir::codes::LIMITS) => {
+            return Ok(Agreement::Beyond(diagnostics));
+        }
+        lowered => lowered,
+    };
+    match (evaluate_bounded(&tree, &values), lowered) {
         (Ok(truth), Ok(lowered)) => {
             agree_on_values(case, &truth, &lowered, engines)?;
             Ok(Agreement::Value(truth, Box::new(lowered)))
@@ -142,28 +150,26 @@ pub fn compare(case: &Case, engines: &mut [Contender]) -> Result<Agreement, Disa
         (Err(error), Ok(_)) => Err(Disagreement::Taken(error)),
         (Err(error), Err(diagnostics)) => Ok(Agreement::IllFormed(error, diagnostics)),
         // Bindings without use are checked, but have no value to be right or wrong.
-        (Ok(_), Err(diagnostics)) if has_unused(&tree) || beyond_limits(&diagnostics) => {
-            Ok(Agreement::Syntax(diagnostics))
+        (Ok(_), Err(diagnostics))
+            if has_unused(&tree) || has_any(&diagnostics, ijk_ir::codes::SIZES) =>
+        {
+            Ok(Agreement::Beyond(diagnostics))
         }
         (Ok(_), Err(diagnostics)) => Err(Disagreement::Refused(messages(&diagnostics))),
     }
 }
 
-fn beyond_limits(diagnostics: &[Diagnostic]) -> bool {
-    diagnostics.iter().any(|d| d.message.contains("too large"))
+fn has_any(diagnostics: &[Diagnostic], codes: &[Code]) -> bool {
+    diagnostics.iter().any(|d| d.code.is_some_and(|code| codes.contains(&code)))
 }
 
 fn lower(tree: &ast::Program, case: &Case) -> Result<Lowered, Vec<Diagnostic>> {
     let compiled = ijk_ir::compile(tree, &case.source);
     let program = compiled.program.ok_or_else(|| errors(&compiled.diagnostics))?;
-    let shapes: Vec<(DType, Vec<u64>)> = case.inputs.iter().map(signature).collect();
+    let shapes: Vec<(DType, Vec<u64>)> = case.inputs.iter().map(Input::signature).collect();
     let arguments: Vec<(DType, &[u64])> = shapes.iter().map(|(t, s)| (*t, &s[..])).collect();
     let instance = ijk_ir::instantiate(&program, &arguments)?;
     Ok(Lowered { program, instance, source: case.source.clone() })
-}
-
-fn signature(input: &Input) -> (DType, Vec<u64>) {
-    (input.value.dtype, input.value.shape.iter().map(|&n| n as u64).collect())
 }
 
 fn has_unused(tree: &ast::Program) -> bool {

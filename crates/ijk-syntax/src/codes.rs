@@ -4,7 +4,6 @@ crate::codes! {
     ASSIGNMENT = "assignment";
     BOUND_TWICE = "bound-twice";
     CALLED_WITH_COMMAS = "called-with-commas";
-    CONSTANT_APPLIED = "constant-applied";
     EINSUM = "einsum";
     EMPTY_BRACKETS = "empty-brackets";
     EMPTY_PARENTHESES = "empty-parentheses";

@@ -15,6 +15,13 @@ pub struct Input {
     pub layout: Layout,
 }
 
+impl Input {
+    /// Its element type and shape.
+    pub fn signature(&self) -> (DType, Vec<u64>) {
+        (self.value.dtype, self.value.shape.iter().map(|&n| n as u64).collect())
+    }
+}
+
 /// How an array lies in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {

@@ -221,7 +221,7 @@ impl Drafter<'_> {
             DType::Bool => self.rng.below(2) as i64,
             _ => *self.rng.pick(&[0, 1, 2, 3, 5, 10, -1, -2, 100]),
         });
-        let fractions = [0.5, -1.5, 0.1, 1e-3, 2.0, f64::INFINITY, f64::NAN];
+        let fractions = [0.5, -1.5, 0.1, 1e-7, 2.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
         match t {
             DType::Bool | DType::I32 | DType::I64 => whole,
             _ if self.rng.chance(0.6) => whole,
@@ -511,9 +511,12 @@ impl Drafter<'_> {
             return Some((var(letter), self.extent_of(letter) as i64));
         }
         let extent = self.rng.between(1, 4);
-        let name = self.new_letter(Source::Known(extent));
-        let mut braced = letter(name);
-        braced.extent = Some(number(extent as u64));
+        let mut braced = letter(self.new_letter(Source::Known(extent)));
+        let named = self.names.iter().find(|known| *known.1 == extent as u64);
+        braced.extent = Some(match named {
+            Some((text, _)) if self.rng.chance(0.5) => Extent::Name(name(text)),
+            _ => number(extent as u64),
+        });
         Some((Arith::Letter(braced), extent as i64))
     }
 }

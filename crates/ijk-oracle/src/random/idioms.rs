@@ -14,10 +14,12 @@ struct Idiom {
     types: &'static [DType],
 }
 
-const REAL: &[DType] = &[DType::F32, DType::F64];
-const ORDERED: &[DType] = &[DType::F32, DType::F64, DType::I32, DType::I64];
-const INTEGER: &[DType] = &[DType::I32, DType::I64];
-const NUMBER: &[DType] = &[DType::F32, DType::F64, DType::I32, DType::I64, DType::C64, DType::C128];
+pub(super) const REAL: &[DType] = &[DType::F32, DType::F64];
+pub(super) const ORDERED: &[DType] = &[DType::F32, DType::F64, DType::I32, DType::I64];
+pub(super) const INTEGER: &[DType] = &[DType::I32, DType::I64];
+pub(super) const COMPLEX_TOO: &[DType] = &[DType::F32, DType::F64, DType::C64, DType::C128];
+pub(super) const NUMBER: &[DType] =
+    &[DType::F32, DType::F64, DType::I32, DType::I64, DType::C64, DType::C128];
 const ANY: &[DType] =
     &[DType::F32, DType::F64, DType::I32, DType::I64, DType::C64, DType::C128, DType::Bool];
 
@@ -103,31 +105,6 @@ const IDIOMS: &[Idiom] = &[
     Idiom { source: "-(i-j)~ij . @abs ij~ij . <ij~i", arguments: &["i", "j"], types: ORDERED },
 ];
 
-/// Reductions of many values (`k`) to few outputs (`i`).
-const REDUCTIONS: &[Idiom] = &[
-    Idiom { source: "+k~.", arguments: &["k"], types: ANY },
-    Idiom { source: ">k~.", arguments: &["k"], types: ORDERED },
-    Idiom { source: "@argmin k~.", arguments: &["k"], types: ORDERED },
-    Idiom { source: "+ik~i", arguments: &["i k"], types: INTEGER },
-    Idiom { source: "+ki~i", arguments: &["k i"], types: INTEGER },
-    Idiom { source: "+(k-k)~.", arguments: &["k", "k"], types: NUMBER },
-];
-
-/// A random reduction that is long enough for every level of a tree of partial results.
-pub(crate) fn long_reduction(rng: &mut Rng) -> (&'static str, Vec<Array>) {
-    let idiom = rng.pick(REDUCTIONS);
-    let t = *rng.pick(idiom.types);
-    let mut extents = vec![0; 26];
-    extents[LETTER_I] = rng.between(1, 3);
-    extents[LETTER_K] = rng.between(20_000, 500_000) / extents[LETTER_I];
-    let shape =
-        |axes: &&str| axes.split_whitespace().map(|axis| axis_extent(axis, &extents)).collect();
-    (idiom.source, idiom.arguments.iter().map(shape).map(|s| (t, s)).collect())
-}
-
-const LETTER_I: usize = (b'i' - b'a') as usize;
-const LETTER_K: usize = (b'k' - b'a') as usize;
-
 /// A random idiom with the arguments it takes.
 pub(crate) fn idiom(rng: &mut Rng, most_points: usize) -> Option<(&'static str, Vec<Array>)> {
     let idiom = rng.pick(IDIOMS);
@@ -135,9 +112,8 @@ pub(crate) fn idiom(rng: &mut Rng, most_points: usize) -> Option<(&'static str, 
     let letters = letters(idiom);
     let extents = extents(rng, &letters, most_points);
     let product: usize = letters.iter().map(|&l| extents[l].max(1)).product();
-    let shape =
-        |axes: &&str| axes.split_whitespace().map(|axis| axis_extent(axis, &extents)).collect();
-    let mut arguments: Vec<Array> = idiom.arguments.iter().map(shape).map(|s| (t, s)).collect();
+    let mut arguments: Vec<Array> =
+        idiom.arguments.iter().map(|axes| (t, shape(axes, &extents))).collect();
     if idiom.source.starts_with("ij~[4") {
         arguments[0].1[1] = 4;
     }
@@ -176,6 +152,11 @@ fn letters(idiom: &Idiom) -> Vec<usize> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// The shape of an argument with those axes, given the extents of all letters.
+pub(super) fn shape(axes: &str, extents: &[usize]) -> Vec<usize> {
+    axes.split_whitespace().map(|axis| axis_extent(axis, extents)).collect()
 }
 
 /// `i+k` is an axis that a window of `k` slides along to give `i`; `4i` is four times `i`.

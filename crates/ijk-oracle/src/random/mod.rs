@@ -2,6 +2,7 @@
 //!
 //! Everything depends on a seed alone.
 
+mod aims;
 mod build;
 mod component;
 mod coverage;
@@ -9,6 +10,7 @@ mod data;
 mod expression;
 mod idioms;
 mod memory;
+mod mistakes;
 mod mutate;
 mod print;
 mod rng;
@@ -45,9 +47,10 @@ impl Case {
     }
 
     fn attempt(rng: &mut Rng) -> Option<Self> {
-        if rng.chance(0.002) {
-            let (source, arrays) = idioms::long_reduction(rng);
-            return Some(Self { source: source.to_owned(), inputs: inputs(rng, &arrays) });
+        match rng.below(10_000) {
+            0..18 => return Some(aims::long(rng)),
+            18..518 => return Some(aims::small(rng)),
+            _ => {}
         }
         let most_points = rng.weighted(&[(50, 256), (32, 4000), (17, 30_000), (1, 150_000)]);
         let (source, arrays) = if rng.chance(0.12) {

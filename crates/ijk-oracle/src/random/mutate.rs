@@ -2,7 +2,7 @@
 
 use super::build::{bracket, int, minus, name, number, plain, plus, product, times, var};
 use super::data::{self, Flavour, Input};
-use super::{Case, Rng, print};
+use super::{Case, Rng, mistakes, print};
 use ijk_syntax::Function;
 use ijk_syntax::ast::{
     ArithOp, Body, Combinator, Compound, Extent, IndexExpr, Letter, NodeId, NodeKind, Number,
@@ -14,8 +14,10 @@ impl Case {
     /// The case with a mistake or two in its program or its arguments.
     pub fn mutated(&self, rng: &mut Rng) -> Self {
         let mut case = self.clone();
-        if rng.chance(0.1) {
-            return mistake(rng);
+        match rng.below(1000) {
+            0..24 => return mistakes::beyond(rng),
+            24..290 => return mistakes::mistake(rng),
+            _ => {}
         }
         match rng.below(20) {
             0..=3 => mutate_arguments(rng, &mut case.inputs),
@@ -24,35 +26,6 @@ impl Case {
         }
         if rng.chance(0.15) { case.mutated(rng) } else { case }
     }
-}
-
-/// Programs with mistakes that chance makes seldom, and the rank of their first argument.
-const MISTAKES: &[(&str, usize)] = &[
-    ("a: b; b: a; a", 1),
-    ("f: i~i . g; g: -i~i . f; f", 1),
-    ("i~ij{n}", 1),
-    ("[99999999*i*999999999999]~i", 1),
-    ("@index ij~ij", 2),
-    ("@index(i-1)~i", 1),
-    ("@where(i,1,2)~i", 1),
-    ("i~i << (I & I)", 1),
-    ("i~i . (I & I) . i~i", 1),
-    ("i~ij{4611686018427387904} . ij~ijk{8}", 1),
-    ("-(@argmax ij)~i", 2),
-    ("@argmax ij~[i/2]", 2),
-    ("@argmax ij~i", 2),
-    ("i{3}~i . i{4}~i", 1),
-    ("[i+k]~ik", 1),
-    ("i{3}i{4}~i", 2),
-];
-
-/// One of them, with an argument.
-fn mistake(rng: &mut Rng) -> Case {
-    let &(source, rank) = rng.pick(MISTAKES);
-    let dtype = if source.contains("where") { DType::Bool } else { *rng.pick(&DType::ALL) };
-    let shape = (0..rank).map(|_| rng.below(5)).collect();
-    let inputs = vec![data::input(rng, &(dtype, shape), Flavour::Small)];
-    Case { source: source.into(), inputs }
 }
 
 // Arguments.

@@ -158,6 +158,14 @@ impl Printer<'_> {
         let gap = if loose { " " } else { "" };
         self.operand(left);
         write!(self.out, "{gap}{}{gap}", function.spelling()).expect("a string takes all");
+        let positive = match right {
+            Operand::Number(Number::Integer(n), _) => *n >= 0,
+            Operand::Number(Number::Float(x), _) => *x >= 0.0,
+            Operand::Index(_) => false,
+        };
+        if positive && self.chance(0.05) {
+            self.out.push('+');
+        }
         self.operand(right);
     }
 
@@ -183,6 +191,7 @@ impl Printer<'_> {
             Number::Integer(n) => n.to_string(),
             Number::Float(x) if x.is_nan() => "@nan".into(),
             Number::Float(f64::INFINITY) => "@inf".into(),
+            Number::Float(f64::NEG_INFINITY) => "-@inf".into(),
             Number::Float(std::f64::consts::PI) => "@pi".into(),
             Number::Float(std::f64::consts::E) => "@e".into(),
             Number::Float(x) => format!("{x:?}"),

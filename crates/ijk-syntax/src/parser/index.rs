@@ -173,10 +173,6 @@ impl Parser<'_> {
         if self.report.is_full() {
             return error;
         }
-        if number::constant(name).is_some() {
-            return codes::CONSTANT_APPLIED
-                .error(span, format!("`@{shown}` is a constant, not a function"));
-        }
         let functions = Function::ALL.iter().filter_map(|f| f.spelling().strip_prefix('@'));
         let names = functions.chain(number::CONSTANTS.map(|(name, _)| name));
         match nearest(name, names) {

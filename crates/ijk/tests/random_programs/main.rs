@@ -4,6 +4,8 @@
 //! `IJK_PROGRAMS=100000 cargo test --release -p ijk --test random_programs` is the full run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one program again. See `docs/TESTING.md`.
 
+mod misuse;
+
 use ijk::{Engine, Tensor, plan};
 use ijk_oracle::Value;
 use ijk_oracle::harness::{Agreement, Contender, Disagreement, Lowered, compare};
@@ -110,7 +112,10 @@ fn work(seeds: impl Iterator<Item = u64>) -> Outcome {
         }
         let wrong = case.mutated(&mut Rng::new(seed));
         match engines.compare(&wrong) {
-            Ok(agreement) => outcome.mistakes.note(&wrong, &agreement),
+            Ok(agreement) => {
+                outcome.mistakes.note(&wrong, &agreement);
+                outcome.misuse(&engines.0[0], seed, &wrong, &agreement);
+            }
             Err(disagreement) => outcome.fail(&engines, seed, &wrong, &disagreement),
         }
     }
@@ -132,6 +137,27 @@ fn kernels(reached: &mut Coverage, case: &Case, agreement: &Agreement) {
 }
 
 impl Outcome {
+    /// What has no value gets an error, and what has one if it is used wrongly.
+    fn misuse(&mut self, engine: &Engine, seed: u64, case: &Case, agreement: &Agreement) {
+        let run = match agreement {
+            // Limits on sizes are each evaluation's own.
+            Agreement::IllFormed(_, diagnostics) if diagnostics.is_empty() => return,
+            Agreement::Value(_, lowered) => {
+                misuse::wrong_use(&mut Rng::new(seed), lowered, &case.inputs)
+            }
+            _ => misuse::refusal(engine, case),
+        };
+        match run {
+            Err(error) => self.mistakes.count(format!("engine: {}", misuse::kind(&error))),
+            // A memory limit of nothing is enough for empty results.
+            Ok(()) if matches!(agreement, Agreement::Value(..)) => {}
+            Ok(()) => {
+                self.failures += 1;
+                println!("seed {seed}: the engine takes what means nothing\n{case}");
+            }
+        }
+    }
+
     /// Prints the case, made small, and how to run it again.
     fn fail(&mut self, engines: &Engines, seed: u64, case: &Case, disagreement: &Disagreement) {
         self.failures += 1;
@@ -186,7 +212,8 @@ fn check_coverage(all: &Outcome, count: u64) {
     assert!(never.len() * 20 < total, "never reached: {never:#?}");
     let rare = all.reached.below(least, expected.iter().map(String::as_str));
     assert!(rare.is_empty(), "reached less than {least} times: {rare:#?}");
-    let mistakes = expected_of_mistakes();
-    let rare = all.mistakes.below(least, mistakes.iter().copied());
+    let kinds = misuse::KINDS.map(|kind| format!("engine: {kind}"));
+    let mistakes: Vec<String> = expected_of_mistakes().into_iter().chain(kinds).collect();
+    let rare = all.mistakes.below(least, mistakes.iter().map(String::as_str));
     assert!(rare.is_empty(), "reached less than {least} times by mistakes: {rare:#?}");
 }

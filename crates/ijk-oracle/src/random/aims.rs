@@ -1,0 +1,122 @@
+//! Programs aimed at what chance seldom meets: boundaries of kernels and of the planner's rules,
+//! where a bug would show for few extents, types or data only.
+
+use super::data::Flavour;
+use super::expression::Array;
+use super::idioms::{COMPLEX_TOO, INTEGER, NUMBER, ORDERED, REAL, shape};
+use super::{Rng, data};
+use crate::random::Case;
+use ijk_types::DType;
+
+/// A program, the axes of its arguments, its types, the least and greatest extent of its letters
+/// (`i2-9 k16-40`), and the numbers in its arguments.
+struct Aim {
+    source: &'static str,
+    arguments: &'static [&'static str],
+    types: &'static [DType],
+    extents: &'static str,
+    numbers: Flavour,
+}
+
+const fn aim(
+    source: &'static str,
+    arguments: &'static [&'static str],
+    types: &'static [DType],
+    extents: &'static str,
+    numbers: Flavour,
+) -> Aim {
+    Aim { source, arguments, types, extents, numbers }
+}
+
+use Flavour::{Small, Uniform};
+
+/// Small ones.
+const AIMS: &[Aim] = &[
+    // Panels that start within a run of rows.
+    aim("+(akb*kj)~abj", &["a k b", "k j"], REAL, "a6-9 b13-23 k4-8 j5-10", Small),
+    aim("+(akb*kj)~jab", &["a k b", "k j"], REAL, "a6-9 b13-23 k4-8 j5-10", Uniform),
+    // Dot products over several runs of steps.
+    aim("+(jik*jk)~i", &["j i k", "j k"], REAL, "i16-30 j2-4 k40-90", Small),
+    aim("+(jik*jk)~i", &["j i k", "j k"], REAL, "i16-24 j2-4 k40-70", Uniform),
+    // Small contractions, whose order is promised.
+    aim("+(ik*kj)~ij", &["i k", "k j"], REAL, "i2-4 j2-4 k5-16", Uniform),
+    aim("+(ki*kj)~ij", &["k i", "k j"], REAL, "i2-4 j2-4 k5-16", Uniform),
+    // Failures of elements that nobody reads.
+    aim("i/i~i . [2*i+1]~i", &["i", "i"], INTEGER, "i2-7", Small),
+    aim("i @mod i~i . [2*i]~i", &["i", "i"], INTEGER, "i2-7", Small),
+    // Extents that several brackets limit.
+    aim("[2*i]*[i]~i", &["i", "j"], NUMBER, "i1-9 j1-9", Small),
+    aim("[i+1][i]~i", &["i j"], NUMBER, "i1-9 j1-9", Small),
+    aim("[i][i+k]~ik", &["i j"], NUMBER, "i1-4 j3-9", Small),
+    aim("[2*i]*[i+k]~ik", &["i", "j"], NUMBER, "i1-5 j3-9", Small),
+    aim("+([i/2]*[3-i])~i", &["i", "j"], NUMBER, "i1-4 j4-4", Small),
+    // Divisions and remainders in one another.
+    aim("[i/3]~i . [i/2+1]~i", &["i"], NUMBER, "i2-9", Small),
+    aim("[i/2]j~ij . -[i/3+2]j~ji", &["i j"], NUMBER, "i2-6 j1-3", Small),
+    aim("[i{6}%4]~i . [i{20}%6]~i", &["i"], NUMBER, "i4-4", Small),
+    aim("[i{9}%6]~i . [i{40}%9]~i", &["i"], NUMBER, "i6-6", Small),
+    aim("[(i+7)/3]~i . i+[i+1]~i", &["i", "j"], NUMBER, "i4-9 j30-40", Small),
+    // Sums long enough to carry, positions beyond the first block.
+    aim("+(ki-ki)~i", &["k i", "k i"], REAL, "i1-5 k600-2500", Uniform),
+    aim("+(ik-ik)~i", &["i k", "i k"], REAL, "i1-2 k17000-19000", Uniform),
+    aim("@argmax(ik-k)~i", &["i k", "k"], ORDERED, "i1-3 k1100-3000", Uniform),
+    aim("@argmin(k-k)~.", &["k", "k"], REAL, "k1100-3000", Uniform),
+];
+
+/// Reductions that are long enough for several chunks, whose results are joined.
+const LONG: &[Aim] = &[
+    aim("+k~.", &["k"], COMPLEX_TOO, "k270000-330000", Uniform),
+    aim("+k~.", &["k"], INTEGER, "k270000-330000", Small),
+    aim("+(k-k)~.", &["k", "k"], NUMBER, "k270000-330000", Small),
+    aim("@argmin k~.", &["k"], REAL, "k270000-330000", Uniform),
+];
+
+/// One of the small ones.
+pub(crate) fn small(rng: &mut Rng) -> Case {
+    rng.pick(AIMS).case(rng)
+}
+
+/// One of the long ones.
+pub(crate) fn long(rng: &mut Rng) -> Case {
+    rng.pick(LONG).case(rng)
+}
+
+impl Aim {
+    fn case(&self, rng: &mut Rng) -> Case {
+        let dtype = *rng.pick(self.types);
+        let extents = self.draw(rng);
+        let arrays: Vec<Array> =
+            self.arguments.iter().map(|axes| (dtype, shape(axes, &extents))).collect();
+        let inputs = arrays.iter().map(|array| data::input(rng, array, self.numbers)).collect();
+        Case { source: self.source.into(), inputs }
+    }
+
+    /// An extent for each letter.
+    fn draw(&self, rng: &mut Rng) -> Vec<usize> {
+        let mut extents = vec![0; 26];
+        for range in self.extents.split_whitespace() {
+            let (letter, range) = range.split_at(1);
+            let (least, most) = range.split_once('-').expect("a range");
+            let number = |text: &str| text.parse().expect("a number");
+            let at = letter.as_bytes()[0] - b'a';
+            extents[usize::from(at)] = rng.between(number(least), number(most));
+        }
+        extents
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::{Agreement, compare};
+
+    #[test]
+    fn aims_are_programs() {
+        for aim in AIMS {
+            let mut rng = Rng::new(5);
+            let agreement = compare(&aim.case(&mut rng), &mut []).expect(aim.source);
+            let means = matches!(agreement, Agreement::Value(..) | Agreement::NoValue(_));
+            assert!(means, "{}: {agreement:?}", aim.source);
+        }
+    }
+}

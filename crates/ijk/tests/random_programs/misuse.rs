@@ -1,0 +1,76 @@
+//! Wrong programs and wrong calls get errors, and leave what they were given alone.
+
+use crate::results;
+use ijk::{Component, Engine, Error};
+use ijk_oracle::harness::Lowered;
+use ijk_oracle::random::{Case, Input, Placed, Rng, View, ViewMut};
+use ijk_types::DType;
+
+/// Kinds of errors that wrong programs, arguments, outputs and positions get. [`Error::Tensor`] is
+/// of arrays before they are arguments: `ijk-tensor` tests it.
+pub const KINDS: [&str; 6] = ["Program", "Plan", "Run", "OutputCount", "Output", "Position"];
+
+pub fn kind(error: &Error) -> &'static str {
+    match error {
+        Error::Program(_) => "Program",
+        Error::Plan(_) => "Plan",
+        Error::Run(_) => "Run",
+        Error::OutputCount { .. } => "OutputCount",
+        Error::Output { .. } => "Output",
+        Error::Position { .. } => "Position",
+        _ => "another",
+    }
+}
+
+fn apply(engine: &Engine, component: &Component, inputs: &[Input]) -> Result<(), Error> {
+    let placed: Vec<Placed> = inputs.iter().map(Placed::input).collect();
+    let views: Vec<View> = placed.iter().map(Placed::view).collect();
+    let views: Vec<_> = views.iter().map(View::tensor).collect();
+    engine.apply(component, &views).map(drop)
+}
+
+/// What the engine says of a case that has no value.
+pub fn refusal(engine: &Engine, case: &Case) -> Result<(), Error> {
+    apply(engine, &ijk::i(&case.source)?, &case.inputs)
+}
+
+/// What is said of a program with a value that is used wrongly, in one of several ways.
+pub fn wrong_use(rng: &mut Rng, lowered: &Lowered, inputs: &[Input]) -> Result<(), Error> {
+    let component = ijk::i(&lowered.source)?;
+    let signatures: Vec<(DType, &[usize])> =
+        inputs.iter().map(|input| (input.value.dtype, &input.value.shape[..])).collect();
+    match rng.below(5) {
+        0 => apply(&Engine::builder().threads(1).memory_limit(0).build(), &component, inputs),
+        1 => component.dependencies(&signatures, lowered.program.outputs.len(), &[]).map(drop),
+        2 => component.reaches(&signatures, inputs.len(), &[]).map(drop),
+        way => wrong_outputs(&component, lowered, inputs, way == 3),
+    }
+}
+
+/// One output too few, or one of another shape.
+fn wrong_outputs(
+    component: &Component,
+    lowered: &Lowered,
+    inputs: &[Input],
+    fewer: bool,
+) -> Result<(), Error> {
+    let placed: Vec<Placed> = inputs.iter().map(Placed::input).collect();
+    let views: Vec<View> = placed.iter().map(Placed::view).collect();
+    let views: Vec<_> = views.iter().map(View::tensor).collect();
+    let mut outputs = results(lowered);
+    let last = outputs.pop().expect("programs have results");
+    if !fewer {
+        let mut value = last.to_value();
+        value.shape.push(1);
+        let rank = value.shape.len();
+        outputs.push(Placed::value(&value, &ijk_oracle::random::Layout::contiguous(rank)));
+    }
+    let before: Vec<_> = outputs.iter().map(Placed::all_memory).collect();
+    let mut mutable: Vec<ViewMut> = outputs.iter_mut().map(Placed::view_mut).collect();
+    let mut mutable: Vec<_> = mutable.iter_mut().map(ViewMut::tensor).collect();
+    let run = Engine::builder().threads(1).build().apply_into(component, &views, &mut mutable);
+    drop(mutable);
+    let after: Vec<_> = outputs.iter().map(Placed::all_memory).collect();
+    assert_eq!(before, after, "outputs that do not fit are left alone");
+    run
+}
