@@ -1,6 +1,6 @@
 //! Runs the cases of `tests/suite/et/check`.
 //!
-//! Comments of a program ask for more than the checked program: `# ranks` for the combinations of
+//! A program that does not parse is not checked. Comments of a program ask for more than the checked program: `# ranks` for the combinations of
 //! ranks and `# free` for those of free ranks, `# first` for the first solution, `# draw 7` for one
 //! drawn from a seed, `# bind x=[2,3] y=[4]` for the one that fits arrays; `--rank a=2` and
 //! `--dims a=2,3` behind the last three decide.
@@ -11,7 +11,7 @@ mod cases;
 use cases::describe;
 use ijk_ir::et;
 use ijk_ir::et::{Checked, Overrides, Ranks, Solution};
-use ijk_syntax::Diagnostic;
+use ijk_syntax::{Diagnostic, Severity};
 use std::fmt::Write;
 
 /// Combinations that a case lists at most.
@@ -24,7 +24,8 @@ fn et_check_cases() {
 
 fn outcome(source: &str) -> String {
     let (tree, mut diagnostics) = ijk_syntax::et::parse(source);
-    let (checked, more) = et::check(source, tree);
+    let wrong = diagnostics.iter().any(|d| d.severity == Severity::Error);
+    let (checked, more) = if wrong { (None, Vec::new()) } else { et::check(source, tree) };
     diagnostics.extend(more);
     let mut lines = String::new();
     if let Some(checked) = checked {

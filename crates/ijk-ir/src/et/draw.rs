@@ -102,14 +102,15 @@ impl<'s, 'a> Drawing<'s, 'a> {
         if over.is_empty() {
             return Ok(wished);
         }
+        let least = self.extents(Shares { open: 0, ranged: 0 }, &everywhere);
+        if let Ok(dims) = &least
+            && let Some(statement) = self.over(dims).next()
+        {
+            return Err(Box::new(self.too_many(dims, statement)));
+        }
         let involved = self.involved(&over);
-        self.shrunk(&involved).or_else(|| self.shrunk(&everywhere)).ok_or_else(|| {
-            let least = self.extents(Shares { open: 0, ranged: 0 }, &everywhere);
-            match least {
-                Ok(dims) => Box::new(self.too_many(&dims, over[0])),
-                Err(error) => error,
-            }
-        })
+        let found = self.shrunk(&involved).or_else(|| self.shrunk(&everywhere));
+        found.or(least.ok()).ok_or_else(|| Box::new(self.too_many(&wished, over[0])))
     }
 
     /// The greatest extents found that fit, moving those of the marked shapes.
@@ -168,17 +169,16 @@ impl<'s, 'a> Drawing<'s, 'a> {
         marked
     }
 
-    fn too_many(&self, dims: &[Vec<u64>], otherwise: usize) -> Diagnostic {
+    fn too_many(&self, dims: &[Vec<u64>], statement: usize) -> Diagnostic {
         let checked = self.space.checked;
-        let n = self.over(dims).next().unwrap_or(otherwise);
-        let statement = &checked.program.statements[n];
-        let (found, most) = (self.space.points(n, dims), self.points);
-        let text = quote(&checked.source, statement.left.span, "this statement");
+        let span = checked.program.statements[statement].span;
+        let (found, most) = (self.space.points(statement, dims), self.points);
+        let array = quote(&checked.source, checked.program.statements[statement].left.span, "this");
         let message = format!(
-            "the statement of {text} has {found} points with the least extents, more than {most}"
+            "the statement of {array} has {found} points with the least extents, more than {most}"
         );
         codes::TOO_MANY_POINTS
-            .error(statement.span, message)
+            .error(span, message)
             .with_hint("`--points` sets how many it may have")
     }
 }

@@ -59,25 +59,22 @@ impl Given {
     pub fn fix(&self, problem: &mut Problem<'_>) -> Result<(), Vec<Diagnostic>> {
         let mut errors = Vec::new();
         for (shape, rank, span, flag) in &self.ranks {
-            let before = problem.domain(*shape);
+            let before = problem.clone().narrowed().domain(*shape);
+            let open = problem.is_open(*shape);
             problem.fix(*shape, *rank);
-            if problem.domain(*shape).is_empty() {
+            if problem.domain(*shape).is_empty() || !(open || before.contains(rank)) {
                 let rank_text = match &before[..] {
                     [only] => format!("{only}"),
                     [least, .., greatest] => format!("{least} to {greatest}"),
                     [] => "nothing".to_owned(),
                 };
-                let name = problem_name(problem, *shape);
+                let name = name_of(problem.checked(), *shape);
                 let message = format!("`{flag}` does not fit: the rank of `{name}` is {rank_text}");
                 errors.push(codes::BINDING_CONFLICT.error(*span, message));
             }
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
-}
-
-fn problem_name(problem: &Problem<'_>, shape: ShapeId) -> String {
-    name_of(problem.checked(), shape).to_owned()
 }
 
 /// `2,3`.

@@ -91,12 +91,17 @@ impl<'a> Problem<'a> {
 
     fn rules(&mut self) {
         for (n, rule) in self.checked.system.rules.iter().enumerate() {
-            if rule.quantity == Quantity::Rank {
-                let group = self.shape(rule.shape);
+            let group = self.shape(rule.shape);
+            if rule.quantity == Quantity::Rank && !self.says_nothing(group, &rule.relation) {
                 self.domains[group] = ALL;
                 self.limit(vec![group], 0, &rule.relation, Source::Rule(n));
             }
         }
+    }
+
+    /// Whether a limit only says that ranks are equal which are so anyway.
+    fn says_nothing(&self, group: usize, limit: &Limit) -> bool {
+        matches!(limit, Limit::Equals(Expr::Of(_, shape)) if self.shape(*shape) == group)
     }
 
     fn limit(&mut self, left: Vec<usize>, constant: i128, limit: &Limit, source: Source) {
@@ -153,8 +158,14 @@ impl<'a> Problem<'a> {
     pub fn fix(&mut self, shape: ShapeId, rank: u32) {
         let group = self.shape(shape);
         let only = if rank <= MAX_RANK { 1 << rank } else { 0 };
-        let default = self.domains[group] == 1 << 1 && group != self.checked.system.one.0 as usize;
-        self.domains[group] = if default { only } else { self.domains[group] & only };
+        let open = self.is_open(shape);
+        self.domains[group] = if open { only } else { self.domains[group] & only };
+    }
+
+    /// Whether a shape has rank 1 only because nothing says otherwise.
+    pub fn is_open(&self, shape: ShapeId) -> bool {
+        let group = self.shape(shape);
+        self.domains[group] == 1 << 1 && group != self.checked.system.one.0 as usize
     }
 
     fn shape(&self, shape: ShapeId) -> usize {

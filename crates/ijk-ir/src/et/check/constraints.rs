@@ -2,18 +2,17 @@
 
 use super::super::codes;
 use super::super::expr::Fault;
+use super::super::extent::spelling;
 use super::super::system::{Expr, Limit, Node, Rule, Tie, Total};
 use super::super::{MAX_RANK, ShapeId};
 use super::Found;
 use super::names::{Kind, Names};
 use crate::sink::Sink;
-use crate::text::quote;
 use ijk_syntax::Span;
-use ijk_syntax::et::ast::{Bound, Constraint, Program, Quantity, Relation};
+use ijk_syntax::et::ast::{Bound, Constraint, IndexOp, Program, Quantity, Relation};
 
 /// Looks up constraints.
 pub struct Constraints<'a> {
-    pub source: &'a str,
     pub program: &'a Program,
     pub names: &'a Names,
     pub found: &'a Found,
@@ -99,15 +98,11 @@ impl Constraints<'_> {
             Ok(value) if value > i64::MAX.into() => {
                 codes::CONSTRAINT_OVERFLOWS.error(span, format!("`{what}` cannot be {value}"))
             }
-            Err(Fault::Zero) => {
-                let text = quote(self.source, span, "the constraint");
-                codes::ZERO_DIVISOR.error(span, format!("{text} divides by 0"))
-            }
             Err(Fault::Overflow) => {
                 let message = format!("the value of `{what}` is more than 128 bits hold");
                 codes::CONSTRAINT_OVERFLOWS.error(span, message)
             }
-            Ok(_) | Err(Fault::Unknown) => return true,
+            Ok(_) | Err(Fault::Unknown | Fault::Zero) => return true,
         };
         self.sink.push(error);
         false
@@ -142,11 +137,27 @@ impl Constraints<'_> {
             }
             Bound::Product(first, rest, _) => {
                 let first = self.bound(first, of, shape)?;
-                let factor = |(op, f): &(_, Bound)| Some((*op, self.bound(f, of, shape)?));
-                let rest = rest.iter().map(factor).collect::<Option<_>>()?;
+                let factors = rest.iter().map(|(op, f)| self.factor(*op, f, of, shape));
+                let rest = factors.collect::<Option<_>>()?;
                 Expr::Product(Box::new(first), rest)
             }
         })
+    }
+
+    fn factor(
+        &mut self,
+        op: IndexOp,
+        factor: &Bound,
+        of: &Constraint,
+        shape: ShapeId,
+    ) -> Option<(IndexOp, Expr)> {
+        let expr = self.bound(factor, of, shape)?;
+        if op != IndexOp::Mul && expr.constant() == Some(0) {
+            let message = format!("the right operand of `{}` is 0", spelling(op));
+            self.sink.push(codes::ZERO_DIVISOR.error(factor.span(), message));
+            return None;
+        }
+        Some((op, expr))
     }
 
     fn judge_term(
@@ -166,7 +177,7 @@ impl Constraints<'_> {
             self.sink.push(error);
         }
         let known = self.names.get(&name.text);
-        if known.is_some_and(|u| !u.in_statements() && u.constrained.is_none()) {
+        if known.is_some_and(|u| u.is_lonely()) {
             let message = format!("nothing else mentions the eintup `{}`", name.text);
             let error = codes::UNKNOWN_TUPLE.error(name.span, message);
             self.sink.push(self.names.offer(Kind::Tuple, &name.text, name.span, error));

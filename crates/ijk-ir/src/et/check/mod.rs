@@ -90,7 +90,6 @@ pub fn check(source: &str, program: Program) -> (Option<Checked>, Vec<Diagnostic
     ranker.finish();
     let (mut ties, links) = (ranker.ties, ranker.links);
     let mut constraints = Constraints {
-        source,
         program: &program,
         names: &names,
         found: &found,

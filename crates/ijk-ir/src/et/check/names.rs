@@ -21,6 +21,8 @@ pub struct Uses {
     pub index: Option<Span>,
     /// In the value of a constraint.
     pub bounds: Option<Span>,
+    /// How often that is.
+    times_in_bounds: usize,
     /// The eintup of a constraint.
     pub constrained: Option<Span>,
     /// Bare as a value.
@@ -51,6 +53,11 @@ impl Uses {
 
     pub fn is_assigned(&self) -> bool {
         self.assigned.is_some()
+    }
+
+    /// Whether nothing but one constraint's value mentions the name.
+    pub fn is_lonely(&self) -> bool {
+        !self.in_statements() && self.constrained.is_none() && self.times_in_bounds == 1
     }
 
     /// Whether a statement or the framework call mentions the eintup.
@@ -106,7 +113,9 @@ impl Names {
         match bound {
             Bound::Integer(..) => {}
             Bound::Of(_, name, _) => {
-                self.of(&name.text, name.span).bounds.get_or_insert(name.span);
+                let uses = self.of(&name.text, name.span);
+                uses.bounds.get_or_insert(name.span);
+                uses.times_in_bounds += 1;
             }
             Bound::Min(a, b, _) | Bound::Max(a, b, _) => {
                 self.take_bound(a);
@@ -123,11 +132,19 @@ impl Names {
     fn of(&mut self, name: &str, span: Span) -> &mut Uses {
         let n = *self.by_name.entry(name.to_owned()).or_insert_with(|| {
             let (assigned, read, index) = (None, None, None);
-            let (bounds, constrained, value) = (None, None, None);
+            let (bounds, constrained, value, times_in_bounds) = (None, None, None, 0);
             let name = name.to_owned();
-            let uses =
-                Uses { name, first: span, assigned, read, index, bounds, constrained, value };
-            self.uses.push(uses);
+            self.uses.push(Uses {
+                name,
+                first: span,
+                assigned,
+                read,
+                index,
+                bounds,
+                times_in_bounds,
+                constrained,
+                value,
+            });
             self.uses.len() - 1
         });
         &mut self.uses[n]

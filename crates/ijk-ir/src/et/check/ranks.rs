@@ -1,5 +1,6 @@
 //! Which ranks are equal: what statements say of them.
 
+use super::super::arith;
 use super::super::codes;
 use super::super::extent::{is_static, not_static, spelling};
 use super::super::system::{Counts, Link, Node, Tie, Total};
@@ -289,9 +290,9 @@ impl<'a> Ranker<'a> {
         }
         if !is_static(factor) {
             self.sink.push(not_static(self.source, op, factor.span()));
-        } else if let Index::Integer(0, span) = factor {
+        } else if constant(factor) == Some(0) {
             let message = format!("the right operand of `{}` is 0", spelling(op));
-            self.sink.push(codes::ZERO_DIVISOR.error(*span, message));
+            self.sink.push(codes::ZERO_DIVISOR.error(factor.span(), message));
         }
     }
 
@@ -349,6 +350,21 @@ impl<'a> Ranker<'a> {
 fn star(index: &Index) -> Option<Span> {
     match index {
         Index::Star(span) => Some(*span),
+        _ => None,
+    }
+}
+
+/// The value of an expression of integers alone.
+fn constant(index: &Index) -> Option<i128> {
+    match index {
+        Index::Integer(value, _) => Some((*value).into()),
+        Index::Sum(terms, _) => terms.iter().try_fold(0i128, |sum, (negated, term)| {
+            let value = constant(term)?;
+            if *negated { sum.checked_sub(value) } else { sum.checked_add(value) }
+        }),
+        Index::Product(first, rest, _) => {
+            rest.iter().try_fold(constant(first)?, |a, (op, b)| arith::apply(*op, a, constant(b)?))
+        }
         _ => None,
     }
 }

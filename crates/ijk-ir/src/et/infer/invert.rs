@@ -2,7 +2,7 @@
 
 use super::Inference;
 use crate::et::ShapeId;
-use crate::et::arith::{ceil_div, floor_div};
+use crate::et::arith::{apply, ceil_div, floor_div};
 use crate::et::expr::Fault;
 use crate::et::space::Kind;
 use crate::et::system::Expr;
@@ -69,17 +69,29 @@ impl Inverse<'_, '_> {
             Expr::Of(..) => target,
             Expr::Integer(_) | Expr::Min(..) | Expr::Max(..) => ANY,
             Expr::Sum(terms) => self.solve_sum(terms, target),
-            Expr::Product(first, rest) if self.count(first) == 1 => {
-                let mut range = target;
-                for (op, factor) in rest.iter().rev() {
-                    let undone = self.eval(factor, None).ok().and_then(|f| undo(*op, f, range));
-                    let Some(before) = undone else { return ANY };
-                    range = before;
-                }
-                self.solve(first, range)
-            }
-            Expr::Product(..) => ANY,
+            Expr::Product(first, rest) => self.solve_product(first, rest, target).unwrap_or(ANY),
         }
+    }
+
+    fn solve_product(
+        &self,
+        first: &Expr,
+        rest: &[(IndexOp, Expr)],
+        target: Interval,
+    ) -> Option<Interval> {
+        let own = rest.iter().position(|(_, factor)| self.count(factor) == 1);
+        let behind = own.map_or(0, |n| n + 1);
+        let mut range = target;
+        for (op, factor) in rest[behind..].iter().rev() {
+            range = undo(*op, self.eval(factor, None).ok()?, range)?;
+        }
+        let Some(n) = own else { return Some(self.solve(first, range)) };
+        let (IndexOp::Mul, factor) = &rest[n] else { return None };
+        let mut before = self.eval(first, None).ok()?;
+        for (op, factor) in &rest[..n] {
+            before = apply(*op, before, self.eval(factor, None).ok()?)?;
+        }
+        Some(self.solve(factor, undo(IndexOp::Mul, before, range)?))
     }
 
     fn solve_sum(&self, terms: &[(bool, Expr)], target: Interval) -> Interval {
@@ -131,7 +143,6 @@ fn undo(op: IndexOp, by: i128, r: Interval) -> Option<Interval> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::et::arith::apply;
 
     #[test]
     fn undone_ranges_are_exact() {
