@@ -143,7 +143,7 @@ impl Compiler<'_> {
         let covers = check_contraction(task, self.buffers)?;
         self.ready(task.a.buffer)?;
         self.ready(task.b.buffer)?;
-        if !covers {
+        if !covers || task.accumulate {
             self.ready(task.c.buffer)?;
         }
         let empty = task.axes.iter().any(|axis| axis.extent == 0);
@@ -272,7 +272,7 @@ fn contraction_nest(task: &Contraction) -> Nest {
             offset: None,
         },
         reduce: Some(Reducer::Monoid(task.reduce)),
-        start: Start::Covered,
+        start: if task.accumulate { Start::Existing } else { Start::Covered },
         sequential: false,
         span: task.span,
     }

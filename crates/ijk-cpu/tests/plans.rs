@@ -367,6 +367,7 @@ fn contractions_run_as_kernels_or_as_nests() {
                 a: base(0),
                 b: base(1),
                 c: base(2),
+                accumulate: false,
                 axes: vec![
                     role("i", Role::M, 5, k as isize, 0, 6),
                     role("k", Role::K, k, 1, 6, 0),

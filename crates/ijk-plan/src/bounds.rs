@@ -7,7 +7,7 @@
 use crate::coverage;
 use crate::expr::same_bits;
 use crate::graph::{Axis, Expr, Graph, Node, Stmt, zero};
-use crate::index;
+use crate::{SMALL_DOMAIN, index};
 use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
@@ -32,10 +32,63 @@ fn bounded(graph: &Graph, mut stmt: Stmt) -> Stmt {
         return stmt;
     }
     stmt.guards = conditions(graph, &stmt);
-    let Some(narrowed) = narrow(stmt.clone()) else {
+    let Some(mut narrowed) = narrow(stmt.clone()) else {
         return graph.initial(stmt.out, stmt.init, stmt.reduce, stmt.span);
     };
+    while let Some(shorter) = follow_index(&narrowed) {
+        let Some(next) = narrow(shorter) else {
+            return graph.initial(stmt.out, stmt.init, stmt.reduce, stmt.span);
+        };
+        narrowed = next;
+    }
     narrowed
+}
+
+/// How many times fewer points make up for an output whose elements no longer are a box.
+const SCATTER_GAIN: u64 = 8;
+
+/// The statement with an axis replaced by an index that has fewer values in bounds: where
+/// `filter[q - p]` is read, `f = q - p` takes the place of `q`. The domain gets another order, so
+/// only where none is stated.
+fn follow_index(stmt: &Stmt) -> Option<Stmt> {
+    if stmt.points() <= SMALL_DOMAIN || !matches!(stmt.reduce, Some(Reducer::Monoid(_))) {
+        return None;
+    }
+    let kept = stmt.kept_axes();
+    let mut best: Option<(u64, usize, &Guard)> = None;
+    for guard in stmt.guards.iter().filter(|(e, n)| e.is_affine() && *n > 0) {
+        for (coefficient, atom) in &guard.0.terms {
+            let Atom::Axis(AxisId(axis)) = atom else { continue };
+            let axis = *axis as usize;
+            let handicap = if kept[axis] { SCATTER_GAIN } else { 1 };
+            let gain = stmt.axes[axis].extent * 16 / guard.1 / handicap;
+            let better = best.is_none_or(|(other, ..)| gain > other);
+            if coefficient.abs() == 1 && gain > 16 && better {
+                best = Some((gain, axis, guard));
+            }
+        }
+    }
+    let (_, axis, (e, extent)) = best?;
+    replace_axis(stmt, axis, e, *extent)
+}
+
+/// The statement with `axis` replaced by the value of `e`, in `0..extent`; the coefficient of the
+/// axis there is 1 or -1.
+fn replace_axis(stmt: &Stmt, axis: usize, e: &IndexExpr, extent: u64) -> Option<Stmt> {
+    let own = IndexExpr::axis(AxisId(axis as u32));
+    let coefficient = e.terms.iter().find(|(_, atom)| *atom == own.terms[0].1)?.0;
+    let rest = index::add(e, &index::scale(&own, -coefficient)?)?;
+    let solved = index::add(&own, &index::scale(&rest, -1)?)?;
+    let solved = index::scale(&solved, coefficient)?;
+    let mut map: Vec<IndexExpr> =
+        (0..stmt.axes.len() as u32).map(|a| IndexExpr::axis(AxisId(a))).collect();
+    let mut axes = stmt.axes.clone();
+    let old = std::mem::replace(&mut axes[axis].extent, extent);
+    map[axis] = solved.clone();
+    let mut replaced = stmt.substitute(&map, axes)?;
+    replaced.guards.push((solved, old));
+    replaced.guards.sort_by_key(|(e, _)| index::reads(e));
+    Some(replaced)
 }
 
 /// Every index of the statement with its extent, elements that indices read before those; the

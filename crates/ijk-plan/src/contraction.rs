@@ -7,7 +7,7 @@ use crate::emit::affine;
 use crate::graph::{Graph, Node, Stmt};
 use crate::plan::{Base, Contraction, ContractionAxis, Role};
 use crate::product::worth_contracting;
-use ijk_ir::core::{ArrayId, IndexExpr};
+use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use ijk_types::{BinaryOp, Monoid, Reducer};
 
 /// The contraction that a statement is, if it is one worth the name.
@@ -35,8 +35,9 @@ pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Opti
         })
         .collect();
     let dtype = graph.array(stmt.out).dtype;
-    let whole =
-        Contraction { dtype, map, reduce, a: a_base, b: b_base, c: c_base, axes, span: stmt.span };
+    let accumulate = stmt.init != Init::Identity(reduce);
+    let (a, b, c, span) = (a_base, b_base, c_base, stmt.span);
+    let whole = Contraction { dtype, map, reduce, a, b, c, accumulate, axes, span };
     let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| whole.extent(role));
     (worth_contracting(batch, m, n, k) && apart(&whole.axes)).then_some(whole)
 }

@@ -144,6 +144,7 @@ impl Step {
     fn choice(&self, buffers: &[Buffer]) -> String {
         let (dtype, flags) = match self {
             Self::Fill(buffer, _) => (buffers[buffer.0 as usize].dtype, Vec::new()),
+            Self::Contract(c) if c.accumulate => (c.dtype, vec!["existing"]),
             Self::Contract(c) => (c.dtype, Vec::new()),
             Self::Nest(nest) => (nest.store.dtype, nest.flags()),
         };

@@ -8,9 +8,10 @@
 //! 1. *simplify* folds constants and views, and drops what nobody needs;
 //! 2. *fuse* evaluates elementwise producers where they are used;
 //! 3. *split* turns divisions and remainders of indices into axes of their own;
-//! 4. *products* become contractions of two accesses, in a good order;
-//! 5. *arg* stores positions of extremes that do not cover their output apart;
-//! 6. *emit* gives arrays their memory and statements their kernels.
+//! 4. *pieces* cuts domains where points are skipped, so that most need no test;
+//! 5. *products* become contractions of two accesses, in a good order;
+//! 6. *arg* stores positions of extremes that do not cover their output apart;
+//! 7. *emit* gives arrays their memory and statements their kernels.
 
 mod arg;
 mod bounds;
@@ -28,6 +29,7 @@ mod index;
 mod layout;
 mod memory;
 mod nest;
+mod pieces;
 pub mod plan;
 mod product;
 mod simplify;
@@ -68,11 +70,12 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
 
 type Pass = fn(&mut Graph);
 
-const PASSES: [(&str, Pass); 6] = [
+const PASSES: [(&str, Pass); 7] = [
     ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
     ("split", split::split_axes),
+    ("pieces", pieces::cut),
     ("products", product::order_products),
     ("arg", arg::cover_arg),
 ];

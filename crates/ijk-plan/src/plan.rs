@@ -57,7 +57,7 @@ pub enum Step {
 
 /// `c[batch, m, n] = reduce over k of map(a[batch, m, k], b[batch, k, n])`, each of batch, m, n, k
 /// a bundle of any number of axes with any strides. Every element of `c` that the axes reach is
-/// written, never read.
+/// written; it is read only by one that accumulates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contraction {
     /// Element type of all three.
@@ -72,6 +72,8 @@ pub struct Contraction {
     pub b: Base,
     /// Output.
     pub c: Base,
+    /// Whether to combine with what `c` holds: `c = reduce(c, reduce over k …)`.
+    pub accumulate: bool,
     /// The axes, in the order of the domain; extents may be 0 or 1.
     pub axes: Vec<ContractionAxis>,
     /// The expression it computes.

@@ -180,7 +180,11 @@ unsafe fn write<W: Word>(problem: &Problem, tensors: Tensors, rows: Range<usize>
             // SAFETY: the output has this row and column.
             unsafe {
                 let out = tensors.out.cast::<W>().offset(row + column_offset);
-                out.write(sums.add(column * ROWS + r).read());
+                let sum = sums.add(column * ROWS + r);
+                match problem.accumulate {
+                    true => (problem.algebra.rows.combine)(out.cast(), sum.cast(), 1),
+                    false => out.write(sum.read()),
+                }
             }
         }
     }

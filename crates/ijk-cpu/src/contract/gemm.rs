@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! for each block of n            right panels are shared by all threads, in L3
-//!   for each block of k          KC steps; the first replaces the output, later ones accumulate
+//!   for each block of k          KC steps; the first replaces the output (or not), later ones accumulate
 //!     pack right                 in parallel
 //!     for each block of m        in parallel; each packs its left panels, in L2
 //!       for each right panel     in L1
@@ -95,7 +95,8 @@ unsafe impl<W> Send for Shared<W> {}
 // SAFETY: as above.
 unsafe impl<W> Sync for Shared<W> {}
 
-/// Computes one batch for the steps `ks` of k (a first block replaces what the output holds).
+/// Computes one batch for the steps `ks` of k (a first block replaces what the output
+/// holds, unless the problem accumulates).
 ///
 /// # Safety
 /// `W` has the size of an element; `tensors` point to the origin of tensors that may be read
@@ -114,7 +115,7 @@ pub(crate) unsafe fn gemm<W: Word>(
     let right = right.as_ptr().cast::<W>();
     for columns in blocks(0..problem.n.len(), most, shape.columns) {
         for steps in blocks(ks.clone(), KC, 1) {
-            let accumulate = steps.start > ks.start;
+            let accumulate = problem.accumulate || steps.start > ks.start;
             // SAFETY: the scratch has room for the largest block; the rest is the caller's
             // promise.
             unsafe {

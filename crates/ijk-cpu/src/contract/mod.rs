@@ -1,4 +1,5 @@
-//! Contraction: `c = reduce over k of map(a, b)` for any bundles of axes with any strides.
+//! Contraction: `c = reduce over k of map(a, b)` for any bundles of axes with any strides; or the
+//! same combined with what `c` holds.
 //!
 //! Packing goes straight from the tensors through offsets of the bundles' points, so a transposed,
 //! broadcast or convolution-like operand costs no copy of its own. Three ways through:
@@ -226,6 +227,7 @@ fn densely(problem: &Problem) -> Problem {
     let mut dense = problem.clone();
     dense.m = problem.m.dense(Operand::Out, 1);
     dense.n = problem.n.dense(Operand::Out, problem.m.len());
+    dense.accumulate = false;
     dense
 }
 
@@ -243,6 +245,12 @@ unsafe fn undensely<W: Word>(problem: &Problem, tensors: Tensors, from: *const W
     let all = columns.iter().flat_map(|c| rows.iter().map(move |r| r + c));
     for (n, offset) in all.enumerate() {
         // SAFETY: the output has this element.
-        unsafe { tensors.out.cast::<W>().offset(offset).write(from.add(n).read()) };
+        unsafe {
+            let out = tensors.out.cast::<W>().offset(offset);
+            match problem.accumulate {
+                true => (problem.algebra.rows.combine)(out.cast(), from.add(n).cast(), 1),
+                false => out.write(from.add(n).read()),
+            }
+        }
     }
 }

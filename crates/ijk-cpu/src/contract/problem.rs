@@ -23,6 +23,8 @@ pub(crate) struct Problem {
     pub(crate) k: Bundle,
     /// Left, right and out at the origin; left and right may be b and a.
     pub(crate) tensors: Tensors,
+    /// Whether to combine with what the output holds, else replace it.
+    pub(crate) accumulate: bool,
 }
 
 /// Pointers to the elements at the origin.
@@ -46,7 +48,8 @@ impl Problem {
     /// The canonical form of a contraction.
     pub(crate) fn new(task: &Contraction, algebra: Algebra, tensors: Tensors) -> Self {
         let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|r| bundle(task, r));
-        let mut problem = Self { dtype: task.dtype, algebra, batch, m, n, k, tensors };
+        let (dtype, accumulate) = (task.dtype, task.accumulate);
+        let mut problem = Self { dtype, algebra, batch, m, n, k, tensors, accumulate };
         if problem.algebra.commutative && problem.cost_swapped() < problem.cost() {
             problem.swap();
         }

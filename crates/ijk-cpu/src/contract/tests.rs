@@ -118,7 +118,9 @@ fn points(axes: &[ContractionAxis], f: &mut impl FnMut([isize; 3])) {
 fn reference(task: &Contraction, a: &Data, b: &Data, c: &mut Data) {
     let t = task.dtype;
     let outer: Vec<_> = task.axes.iter().filter(|x| x.role != Role::K).cloned().collect();
-    points(&outer, &mut |at| c.set(t, at[2], scalar::identity(task.reduce, t)));
+    if !task.accumulate {
+        points(&outer, &mut |at| c.set(t, at[2], scalar::identity(task.reduce, t)));
+    }
     points(&task.axes, &mut |[x, y, z]| {
         let value = scalar::binary(task.map, a.get(t, x), b.get(t, y)).unwrap();
         let sum = scalar::binary(task.reduce.op(), c.get(t, z), value).unwrap();
@@ -210,11 +212,22 @@ fn task(
 ) -> Contraction {
     let base = |n| Base { buffer: BufferId(n), offset: 0 };
     let span = Default::default();
-    Contraction { dtype, map, reduce, a: base(0), b: base(1), c: base(2), axes, span }
+    Contraction {
+        dtype,
+        map,
+        reduce,
+        a: base(0),
+        b: base(1),
+        c: base(2),
+        accumulate: false,
+        axes,
+        span,
+    }
 }
 
 /// Checks one contraction at every level, with 1, 2 and 3 threads.
 fn check(task: &Contraction, dice: &mut Dice, workers: &[Workers]) {
+    let task = &Contraction { accumulate: dice.roll(3) == 0, ..task.clone() };
     let t = task.dtype;
     let product = task.reduce == Monoid::Mul;
     let special = dice.roll(3) == 0;
@@ -222,7 +235,9 @@ fn check(task: &Contraction, dice: &mut Dice, workers: &[Workers]) {
     let mut fill = || value(t, dice, special, nonzero);
     let a = Data::new(t, &task.axes, |x| x.a, &mut fill);
     let b = Data::new(t, &task.axes, |x| x.b, &mut fill);
-    let blank = Data::new(t, &task.axes, |x| x.c, || scalar::identity(Monoid::Add, t));
+    let zero = scalar::identity(Monoid::Add, t);
+    let start = if task.accumulate { value(t, dice, false, nonzero) } else { zero };
+    let blank = Data::new(t, &task.axes, |x| x.c, || start);
     let fresh = || Data { bytes: blank.bytes.clone(), origin: blank.origin };
     let mut expected = fresh();
     reference(task, &a, &b, &mut expected);

@@ -505,7 +505,10 @@ fn run_step(memory: &mut Memory<'_>, step: &Step) {
                 let y = memory.read(c.b.buffer, c.b.offset + dot(p, &b));
                 let value = scalar::binary(c.map, x, y).unwrap();
                 let sum = sums.entry(c.c.offset + dot(p, &out));
-                let sum = sum.or_insert(scalar::identity(c.reduce, c.dtype));
+                let sum = sum.or_insert_with(|| match c.accumulate {
+                    true => memory.read(c.c.buffer, c.c.offset + dot(p, &out)),
+                    false => scalar::identity(c.reduce, c.dtype),
+                });
                 *sum = scalar::binary(c.reduce.op(), *sum, value).unwrap();
             });
             for (at, value) in sums {

@@ -67,7 +67,11 @@ pub fn case(seed: u64) -> Case {
         maker.tables.push(id);
     }
     for _ in 0..1 + maker.random.below(4) {
-        maker.statement();
+        if maker.large && maker.random.one_in(3) {
+            maker.convolution();
+        } else {
+            maker.statement();
+        }
     }
     let last = *maker.data.last().unwrap();
     maker.case.program.outputs = vec![last];
@@ -166,6 +170,84 @@ impl Maker {
             reduce: Some(Reducer::Monoid(monoid)),
             value,
             guards,
+            span: Span::default(),
+        });
+        self.case.instance.extents.push(extents);
+        self.data.push(out);
+    }
+
+    /// A convolution, transposed or not, linear in the input or in the filter, padded or not.
+    fn convolution(&mut self) {
+        let rank = 1 + self.random.below(2);
+        let (transposed, in_filter) = (self.random.one_in(2), self.random.one_in(2));
+        // Axes: batch, output channel, input channel, then positions, then those of the filter
+        // (or, linear in the filter, of what is read or written).
+        let mut extents: Vec<u64> = (0..3).map(|_| 1 + self.random.below(5) as u64).collect();
+        let axis = |n: usize| IndexExpr::axis(AxisId(n as u32));
+        let (mut filter, mut far) = (vec![], vec![]);
+        let (mut filter_shape, mut far_shape) = (vec![], vec![]);
+        for n in 0..rank {
+            let (p, f) = (axis(3 + n), axis(3 + rank + n));
+            let positions = 2 + self.random.below(14 / rank) as u64;
+            let size = 1 + self.random.below(4) as u64;
+            let (stride, pad) = (1 + self.random.below(2) as i64, self.random.between(0, 2));
+            let mut strided = IndexExpr::constant(-pad);
+            (0..stride).for_each(|_| strided = strided.plus(&p).unwrap());
+            let reach = stride * (positions as i64 - 1) + size as i64 - 2 * pad;
+            let reach = (reach + self.random.between(-1, 2)).max(1) as u64;
+            extents.insert(3 + n, positions);
+            if in_filter {
+                extents.push(reach);
+                filter.push(f.plus(&negated(&strided)).unwrap());
+                far.push(f);
+            } else {
+                extents.push(size + self.random.below(2) as u64);
+                far.push(strided.plus(&f).unwrap());
+                filter.push(f);
+            }
+            filter_shape.push(size);
+            far_shape.push(reach);
+        }
+        if extents.iter().product::<u64>() > 40_000 {
+            return;
+        }
+        let near: Vec<IndexExpr> = (0..rank).map(|n| axis(3 + n)).collect();
+        let near_shape = extents[3..3 + rank].to_vec();
+        let with = |first: usize, of: &[IndexExpr], last: usize| -> Vec<IndexExpr> {
+            [axis(first)].into_iter().chain(of.iter().cloned()).chain([axis(last)]).collect()
+        };
+        let sized = |first: usize, of: &[u64], last: usize| -> Vec<u64> {
+            [extents[first]].into_iter().chain(of.iter().copied()).chain([extents[last]]).collect()
+        };
+        let ((read, read_shape), (written, out_shape)) = match transposed {
+            true => ((&near, &near_shape), (&far, &far_shape)),
+            false => ((&far, &far_shape), (&near, &near_shape)),
+        };
+        let filter_array = self.input(self.dtype, sized(2, &filter_shape, 1));
+        let input = self.input(self.dtype, sized(0, read_shape, 2));
+        let access =
+            |array, index| ScalarNode::Access(Access { array, index, span: Span::default() });
+        let op = match self.dtype {
+            DType::Bool => BinaryOp::And,
+            _ => BinaryOp::Mul,
+        };
+        let nodes = vec![
+            access(filter_array, with(2, &filter, 1)),
+            access(input, with(0, read, 2)),
+            ScalarNode::Binary(op, ScalarId(0), ScalarId(1)),
+        ];
+        let monoid = if self.dtype == DType::Bool { Monoid::Or } else { Monoid::Add };
+        let (out_index, shape) = (with(0, written, 1), sized(0, out_shape, 1));
+        let out = self.array(self.dtype, shape);
+        let axis = |n: usize| Axis { name: format!("x{n}"), dims: vec![], pins: vec![] };
+        self.case.program.statements.push(Statement {
+            out,
+            domain: (0..extents.len()).map(axis).collect(),
+            out_index,
+            init: Init::Identity(monoid),
+            reduce: Some(Reducer::Monoid(monoid)),
+            value: ScalarExpr { nodes },
+            guards: vec![],
             span: Span::default(),
         });
         self.case.instance.extents.push(extents);

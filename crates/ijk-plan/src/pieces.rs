@@ -1,0 +1,162 @@
+//! Pass 4: domains where points are skipped, cut into boxes.
+//!
+//! Where an index of several axes leaves its bounds (`[p + f - 1]`), it does so near the ends of
+//! an axis only. The domain is cut there: what is inside needs no guard, and a value of the axis
+//! near its ends leaves one box of the others. Pieces accumulate into the array one after another,
+//! always in the same order.
+
+use crate::bounds::{Guard, narrow, within};
+use crate::graph::{Graph, Stmt};
+use crate::split::drop_unit_axes;
+use crate::{SMALL_DOMAIN, index};
+use ijk_ir::core::{Atom, Init};
+use ijk_types::Reducer;
+
+/// Most pieces of a statement,
+const MOST_PIECES: usize = 128;
+/// and fewest points for each.
+const PIECE_POINTS: u64 = 64;
+
+/// Runs the pass.
+pub(crate) fn cut(graph: &mut Graph) {
+    let wanted = |stmt: &Stmt| stmt.guards.iter().any(|guard| cuts(stmt, guard).is_some());
+    if !graph.statements.iter().any(wanted) {
+        return;
+    }
+    for stmt in std::mem::take(&mut graph.statements) {
+        match pieces(&stmt) {
+            Some(pieces) => chain(graph, stmt, pieces),
+            None => graph.statements.push(stmt),
+        }
+    }
+}
+
+/// Adds the pieces of a statement, each accumulating into what the one before left.
+fn chain(graph: &mut Graph, stmt: Stmt, mut pieces: Vec<Stmt>) {
+    // The largest first: it may replace what the array holds, where it starts from nothing.
+    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.points()));
+    let count = pieces.len();
+    let info = graph.array(stmt.out);
+    let (dtype, shape) = (info.dtype, info.shape.clone());
+    let mut previous = stmt.init;
+    for (n, piece) in pieces.into_iter().enumerate() {
+        let last = n + 1 == count;
+        let out = if last { stmt.out } else { graph.new_array(dtype, shape.clone()) };
+        graph.statements.push(Stmt { out, init: previous, ..drop_unit_axes(piece) });
+        previous = Init::From(out);
+    }
+}
+
+/// The pieces of a statement, at least one; `None` where it is better left as it is.
+fn pieces(stmt: &Stmt) -> Option<Vec<Stmt>> {
+    let monoid = matches!(stmt.reduce, Some(Reducer::Monoid(_)));
+    if stmt.points() <= SMALL_DOMAIN || !monoid {
+        return None;
+    }
+    let budget = usize::try_from(stmt.points() / PIECE_POINTS).unwrap_or(MOST_PIECES);
+    let budget = budget.min(MOST_PIECES);
+    let finely = all_pieces(stmt, budget, fine);
+    finely.or_else(|| all_pieces(stmt, budget, coarse)).filter(|all| !all.is_empty())
+}
+
+/// Cuts pieces as long as one can be cut; `None` if they would be too many, or nothing is cut.
+fn all_pieces(stmt: &Stmt, budget: usize, ranges: fn(Cuts) -> Vec<Range>) -> Option<Vec<Stmt>> {
+    // Pieces with how many guards, from the first, stay as they are.
+    let (mut open, mut done) = (vec![(stmt.clone(), 0)], Vec::new());
+    while let Some((piece, settled)) = open.pop() {
+        let guards = piece.guards.iter().enumerate().skip(settled);
+        let Some((at, cuts)) = { guards }.find_map(|(n, guard)| Some((n, cuts(&piece, guard)?)))
+        else {
+            done.push(piece);
+            continue;
+        };
+        for (range, stays_guarded) in ranges(cuts) {
+            let Some(mut part) = narrow(slice(&piece, cuts.axis, range)?) else { continue };
+            let stays_guarded = stays_guarded && at < part.guards.len();
+            if stays_guarded {
+                part.guards.swap(at, settled);
+            }
+            open.push((part, settled + usize::from(stays_guarded)));
+        }
+        if open.len() + done.len() > budget {
+            return None;
+        }
+    }
+    Some(done)
+}
+
+/// The statement with an axis cut to a range of its values.
+fn slice(stmt: &Stmt, axis: usize, range: (i128, i128)) -> Option<Stmt> {
+    let mut bounds: Vec<(i128, i128)> =
+        stmt.axes.iter().map(|axis| (0, i128::from(axis.extent) - 1)).collect();
+    if bounds[axis] == range {
+        return Some(stmt.clone());
+    }
+    bounds[axis] = range;
+    within(stmt, &bounds)
+}
+
+/// First and last value of an axis, and whether the guard stays for these.
+type Range = ((i128, i128), bool);
+
+/// Where an index of several axes is certainly in bounds: for values of one axis between two,
+/// of those it has.
+#[derive(Clone, Copy)]
+struct Cuts {
+    axis: usize,
+    first: i128,
+    last: i128,
+    extent: i128,
+}
+
+impl Cuts {
+    /// Values outside.
+    fn outside(&self) -> i128 {
+        self.extent - (self.last - self.first + 1)
+    }
+}
+
+/// The interior as one range, each value outside as one.
+fn fine(cuts: Cuts) -> Vec<Range> {
+    let each = (0..cuts.first).chain(cuts.last + 1..cuts.extent).take(MOST_PIECES + 1);
+    let inside = (cuts.first, cuts.last);
+    std::iter::once((inside, false)).chain(each.map(|x| ((x, x), false))).collect()
+}
+
+/// The interior as one range, what is before and after it as others, which keep their guards.
+fn coarse(cuts: Cuts) -> Vec<Range> {
+    let all = [
+        ((cuts.first, cuts.last), false),
+        ((0, cuts.first - 1), true),
+        ((cuts.last + 1, cuts.extent - 1), true),
+    ];
+    all.into_iter().filter(|((from, to), _)| from <= to).collect()
+}
+
+/// Where to cut for a guard: the axis with the fewest values outside of an interior that is not
+/// empty, among those the longest.
+fn cuts(stmt: &Stmt, (e, extent): &Guard) -> Option<Cuts> {
+    if !e.is_affine() {
+        return None;
+    }
+    let extents = stmt.extents();
+    let (least, greatest) = index::range(e, &extents);
+    let last = i128::from(*extent) - 1;
+    let of = |(coefficient, atom): &(i64, Atom)| {
+        let Atom::Axis(axis) = atom else { return None };
+        let axis = axis.0 as usize;
+        let (c, n) = (i128::from(*coefficient), i128::from(extents[axis]));
+        let own = c * (n - 1);
+        // What the other terms give, at least and at most.
+        let (low, high) = (least - own.min(0), greatest - own.max(0));
+        // 0 <= c·x + low and c·x + high <= last.
+        let (from, to) = match c > 0 {
+            true => (-low.div_euclid(c), (last - high).div_euclid(c)),
+            false => (-(last - high).div_euclid(-c), low.div_euclid(-c)),
+        };
+        let (first, last) = (from.max(0), to.min(n - 1));
+        (first <= last).then_some(Cuts { axis, first, last, extent: n })
+    };
+    let all = e.terms.iter().filter_map(of);
+    all.min_by_key(|cuts| (cuts.outside(), std::cmp::Reverse(cuts.extent)))
+}
