@@ -27,7 +27,7 @@ const SECONDS: Duration = Duration::from_secs(20);
 
 #[test]
 fn long_texts() {
-    let bytes = 2 << 20;
+    let bytes = 1 << 19;
     for piece in [
         "a",
         "a[i] = x[i]\n",
@@ -81,12 +81,12 @@ fn ten_megabytes() {
 #[test]
 fn long_statements() {
     for operator in [" + ", " - ", " * ", " // "] {
-        let terms = vec!["x[i]"; 1_000_000].join(operator);
+        let terms = vec!["x[i]"; 300_000].join(operator);
         assert_eq!(parse_within(format!("y[i] = {terms}"), SECONDS).len(), 0);
-        let terms = vec!["i"; 1_000_000].join(operator);
+        let terms = vec!["i"; 300_000].join(operator);
         assert_eq!(parse_within(format!("y[i] = x[{terms}]"), SECONDS).len(), 0);
     }
-    let names = vec!["i"; 1_000_000].join(",");
+    let names = vec!["i"; 300_000].join(",");
     assert_eq!(parse_within(format!("y[{names}] = 1"), SECONDS).len(), 0);
 }
 

@@ -28,21 +28,18 @@ impl Parser<'_> {
     /// `RANK(tup) = value`, `DIMS(tup) IN [lo, hi]`.
     pub(super) fn constraint(&mut self) -> Parsed<()> {
         let start = self.peek(0).span;
-        let (quantity, tuple) = self.quantity()?;
+        let word = self.capitals(&["RANK", "DIMS"]).unwrap_or("DIMS");
+        let (quantity, tuple) = self.quantity(word)?;
         let relation = self.relation()?;
         let span = self.since(start);
         self.program.constraints.push(Constraint { quantity, tuple, relation, span });
         Ok(())
     }
 
-    /// `RANK(name)` or `DIMS(name)`, one of which stands here.
-    fn quantity(&mut self) -> Parsed<(Quantity, Name)> {
-        let word = self.capitals(&["RANK", "DIMS"]);
+    /// `RANK(name)` or `DIMS(name)`, whose word stands here.
+    fn quantity(&mut self, word: &str) -> Parsed<(Quantity, Name)> {
         let start = self.next().span;
-        let (quantity, word) = match word {
-            Some("RANK") => (Quantity::Rank, "RANK"),
-            _ => (Quantity::Dims, "DIMS"),
-        };
+        let quantity = if word == "RANK" { Quantity::Rank } else { Quantity::Dims };
         self.expect_open(word)?;
         let names = self.list(')', |parser, _| parser.tuple_name())?;
         let span = self.since(start);
@@ -145,23 +142,16 @@ impl Parser<'_> {
 
     fn bound_primary(&mut self) -> Parsed<Bound> {
         let start = self.peek(0).span;
-        if self.opens(1, '(') {
-            if self.capitals_in_place(&["RANK", "DIMS"]) {
-                let (quantity, name) = self.quantity()?;
-                return Ok(Bound::Of(quantity, name, self.since(start)));
-            }
-            if self.word().is_some_and(|w| ["min", "max"].iter().any(|m| m.eq_ignore_ascii_case(w)))
-            {
-                return self.extremum();
-            }
+        if let Some(word) = self.capitals(&["RANK", "DIMS"]) {
+            let (quantity, name) = self.quantity(word)?;
+            return Ok(Bound::Of(quantity, name, self.since(start)));
+        }
+        let small = self.word().map(str::to_ascii_lowercase);
+        if matches!(small.as_deref(), Some("min" | "max")) && self.opens(1, '(') {
+            return self.extremum();
         }
         let error = self.no_bound();
         self.fail(error)
-    }
-
-    /// Whether one of the words stands here, in capitals or not.
-    fn capitals_in_place(&self, words: &[&str]) -> bool {
-        self.word().is_some_and(|w| words.iter().any(|c| c.eq_ignore_ascii_case(w)))
     }
 
     /// `min(a, b)` or `max(a, b)`.
@@ -173,18 +163,16 @@ impl Parser<'_> {
             let error = codes::CAPITALS.error(name, message);
             self.error(error.with_fix(format!("write `{small}`"), name, &*small));
         }
-        let mut args = self.list(')', |parser, _| parser.sum())?;
-        let span = self.since(name);
-        if args.len() != 2 {
-            let message = format!("`{small}` takes 2 operands, not {}", args.len());
-            let error = codes::ARGUMENT_COUNT.error(span, message);
-            return self.fail(error.with_hint(format!("`{small}(a, {small}(b, c))`")));
-        }
-        let (second, first) = (args.pop(), args.pop());
-        match (first, second) {
-            (Some(a), Some(b)) if small == "min" => Ok(Bound::Min(Box::new(a), Box::new(b), span)),
-            (Some(a), Some(b)) => Ok(Bound::Max(Box::new(a), Box::new(b), span)),
-            _ => Err(super::Abandon),
+        let args = self.list(')', |parser, _| parser.sum())?;
+        let (span, found) = (self.since(name), args.len());
+        match <[Bound; 2]>::try_from(args) {
+            Ok([a, b]) if small == "min" => Ok(Bound::Min(Box::new(a), Box::new(b), span)),
+            Ok([a, b]) => Ok(Bound::Max(Box::new(a), Box::new(b), span)),
+            Err(_) => {
+                let message = format!("`{small}` takes 2 operands, not {found}");
+                let error = codes::ARGUMENT_COUNT.error(span, message);
+                self.fail(error.with_hint(format!("`{small}(a, {small}(b, c))`")))
+            }
         }
     }
 

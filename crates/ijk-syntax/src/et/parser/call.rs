@@ -145,17 +145,14 @@ impl<'s> Parser<'s> {
     /// `TENSOR(x)`.
     fn tensor(&mut self) -> Parsed<CallArg> {
         let start = self.next().span;
-        let mut args = self.list(')', |parser, _| parser.sum())?;
-        let span = self.since(start);
-        match (args.pop(), args.is_empty()) {
-            (Some(arg), true) => Ok(CallArg::Tensor(Box::new(arg), span)),
-            (arg, _) => {
-                let found = args.len() + usize::from(arg.is_some());
-                let message = format!("`TENSOR` takes 1 argument, not {found}");
-                let error = codes::ARGUMENT_COUNT.error(span, message);
-                self.fail(error.with_hint("several integers are a list: `TENSOR([1, 2])`"))
-            }
+        let args = self.list(')', |parser, _| parser.sum())?;
+        let (span, found) = (self.since(start), args.len());
+        if let Ok([arg]) = <[CallArg; 1]>::try_from(args) {
+            return Ok(CallArg::Tensor(Box::new(arg), span));
         }
+        let message = format!("`TENSOR` takes 1 argument, not {found}");
+        let error = codes::ARGUMENT_COUNT.error(span, message);
+        self.fail(error.with_hint("several integers are a list: `TENSOR([1, 2])`"))
     }
 
     /// An array or a call.

@@ -7,17 +7,23 @@ use super::{Parsed, Parser};
 use crate::TokenKind;
 
 impl Parser<'_> {
-    /// `L(…)`: any tokens whose parentheses and brackets match. Where they do not touch there is
-    /// one space in the text.
+    /// `L(…)`: any tokens whose parentheses and brackets match.
     pub(super) fn literal_argument(&mut self) -> Parsed<CallArg> {
         let start = self.next().span;
-        let outside = self.depth;
-        let mut opened = vec![self.peek(0).span];
-        self.next();
-        self.depth += 1;
+        let text = self.literal_text()?;
+        let span = self.since(start);
+        if text.is_empty() {
+            let error = codes::EMPTY_LIST.error(span, "`L()` of nothing");
+            self.error(error.with_hint("`L(None)`, `L('VALID')`: any literal of Python"));
+        }
+        Ok(CallArg::Literal(text, span))
+    }
+
+    /// What stands in the parentheses here. Where tokens do not touch there is one space.
+    fn literal_text(&mut self) -> Parsed<String> {
+        let mut opened = Vec::new();
         let mut text = String::new();
-        while let Some(&open) = opened.last() {
-            self.check_literal_goes_on(open)?;
+        loop {
             let token = self.next();
             match token.kind {
                 TokenKind::Punct('(' | '[' | '{') => {
@@ -26,22 +32,18 @@ impl Parser<'_> {
                 }
                 TokenKind::Punct(')' | ']' | '}') => {
                     opened.pop();
-                    self.depth = outside + opened.len();
+                    self.depth -= 1;
                 }
                 _ => {}
             }
-            if !opened.is_empty() {
+            let Some(&open) = opened.last() else { return Ok(text) };
+            if !(text.is_empty() && opened.len() == 1 && token.span == open) {
                 let space = !text.is_empty() && !token.touches_previous;
                 text.push_str(if space { " " } else { "" });
                 text.push_str(self.text(token.span));
             }
+            self.check_literal_goes_on(open)?;
         }
-        let span = self.since(start);
-        if text.is_empty() {
-            let error = codes::EMPTY_LIST.error(span, "`L()` of nothing");
-            self.error(error.with_hint("`L(None)`, `L('VALID')`: any literal of Python"));
-        }
-        Ok(CallArg::Literal(text, span))
     }
 
     /// Fails where a literal that is open since `open` ends in the wrong way.

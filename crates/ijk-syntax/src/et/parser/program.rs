@@ -5,10 +5,13 @@ use super::{Parsed, Parser};
 use crate::codes::UNEXPECTED;
 use crate::{Diagnostic, Span, TokenKind};
 
+/// What an item may look like.
+const FORMS: &str = "an item is `array[index, …] = value`, `function(…)`, an output's name, or \
+                     `RANK(…)`/`DIMS(…)` with `=` or `IN`";
+
 /// The sections of a program in their order.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
-    #[default]
     Statements,
     Call,
     Outputs,
@@ -37,12 +40,11 @@ impl Section {
     }
 }
 
-/// The last section so far.
+/// What was seen of the sections so far.
 #[derive(Default)]
 pub(super) struct Stage {
-    section: Section,
-    /// Its first item.
-    start: Span,
+    /// The last of them, and where its first item stands.
+    last: Option<(Section, Span)>,
     /// Sections with an item that came too late, which is said once.
     late: Vec<Section>,
     /// The call.
@@ -82,7 +84,7 @@ impl Parser<'_> {
             Section::Outputs => self.outputs(),
             Section::Constraints => self.constraint(),
         }?;
-        self.check_end()
+        self.check_end(section)
     }
 
     /// Which section an item that starts here belongs to.
@@ -108,15 +110,15 @@ impl Parser<'_> {
     /// Reports an item of a section that should have come before the last.
     fn enter(&mut self, section: Section) {
         let item = self.peek(0).span;
-        if section > self.stage.section || self.stage.start == Span::default() {
-            (self.stage.section, self.stage.start) = (section, item);
+        let (last, start) = *self.stage.last.get_or_insert((section, item));
+        if section > last {
+            self.stage.last = Some((section, item));
         }
-        if section < self.stage.section && !self.stage.late.contains(&section) {
+        if section < last && !self.stage.late.contains(&section) {
             self.stage.late.push(section);
-            let last = self.stage.section.name();
-            let message = format!("{} after {last}", section.item());
+            let message = format!("{} after {}", section.item(), last.name());
             let error = codes::SECTION_ORDER.error(item, message);
-            let error = error.with_related(self.stage.start, format!("{last} start here"));
+            let error = error.with_related(start, format!("{} start here", last.name()));
             self.error(
                 error.with_hint(
                     "the order is: statements, the framework call, outputs, constraints",
@@ -154,18 +156,16 @@ impl Parser<'_> {
     }
 
     /// Fails where the line goes on behind an item.
-    fn check_end(&mut self) -> Parsed<()> {
+    fn check_end(&mut self, section: Section) -> Parsed<()> {
         let token = self.peek(0);
         if token.after_newline {
             return Ok(());
         }
         let message = format!("expected the end of the line, found {}", self.describe(token));
-        let error = codes::EXPECTED_END.error(token.span, message);
+        let error = self.unopened(codes::EXPECTED_END.error(token.span, message));
         let error = match token.kind {
-            TokenKind::Punct(')') => error.with_label("no `(` before it"),
-            TokenKind::Punct(']') => error.with_label("no `[` before it"),
             TokenKind::Punct('=') => error.with_hint("`EQ(x, y)` compares"),
-            TokenKind::Ident if self.stage.section == Section::Outputs => {
+            TokenKind::Ident if section == Section::Outputs => {
                 error.with_fix("outputs are separated by commas or lines", self.behind(), ",")
             }
             TokenKind::Ident | TokenKind::Punct(';') => {
@@ -176,35 +176,38 @@ impl Parser<'_> {
         self.fail(error)
     }
 
+    /// Adds what lacks where something is closed that is not open.
+    fn unopened(&self, error: Diagnostic) -> Diagnostic {
+        match self.kind(0) {
+            TokenKind::Punct(')') => error.with_label("no `(` before it"),
+            TokenKind::Punct(']') => error.with_label("no `[` before it"),
+            _ => error,
+        }
+    }
+
     /// Why no item starts here.
     fn no_item(&self) -> Diagnostic {
         let token = self.peek(0);
         let found = self.describe(token);
-        let error = |code: crate::Code, message: String| code.error(token.span, message);
-        let forms = "an item is `array[index, …] = value`, `function(…)`, an output's name, \
-                     or `RANK(…)`/`DIMS(…)` with `=` or `IN`";
         match token.kind {
             TokenKind::Ident if self.is(1, ':') => {
                 let message = format!("expected `[` or `=` after {found}, found `:`");
-                error(codes::BINDING_OF_I, message).with_hint(
+                codes::BINDING_OF_I.error(token.span, message).with_hint(
                     "`name: expression` is a binding of the language i; a statement is \
                      `array[index, …] = value`",
                 )
             }
             TokenKind::Ident => {
-                let behind = self.describe(self.peek(1));
-                let message = format!("unexpected {behind} after {found}");
-                codes::EXPECTED_ITEM.error(self.peek(1).span, message).with_hint(forms)
+                let behind = self.peek(1);
+                let message = format!("unexpected {} after {found}", self.describe(behind));
+                codes::EXPECTED_ITEM.error(behind.span, message).with_hint(FORMS)
             }
-            TokenKind::Punct(')') => {
-                error(UNEXPECTED, "unexpected `)`".to_owned()).with_label("no `(` before it")
-            }
-            TokenKind::Punct(']') => {
-                error(UNEXPECTED, "unexpected `]`".to_owned()).with_label("no `[` before it")
+            TokenKind::Punct(')' | ']') => {
+                self.unopened(UNEXPECTED.error(token.span, format!("unexpected {found}")))
             }
             _ => {
                 let message = format!("no item starts with {found}");
-                error(codes::EXPECTED_ITEM, message).with_hint(forms)
+                codes::EXPECTED_ITEM.error(token.span, message).with_hint(FORMS)
             }
         }
     }

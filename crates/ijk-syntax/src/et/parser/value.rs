@@ -1,6 +1,6 @@
 //! Values: right sides of statements.
 
-use super::super::ast::{Value, ValueOp};
+use super::super::ast::{Index, Value, ValueFunction, ValueOp};
 use super::super::{codes, words};
 use super::term::{Foreign, Term};
 use super::{Parsed, Parser};
@@ -42,6 +42,12 @@ impl Term for Value {
         };
         Self::Number(number, span)
     }
+}
+
+/// An argument of RANDOM.
+enum RandomArg {
+    Value(Value),
+    Float(bool),
 }
 
 impl Parser<'_> {
@@ -86,17 +92,14 @@ impl Parser<'_> {
     }
 
     /// `[index]`.
-    fn coordinate(&mut self) -> Parsed<super::super::ast::Index> {
+    fn coordinate(&mut self) -> Parsed<Index> {
         let open = self.peek(0).span;
-        let mut indices = self.list(']', |parser, _| parser.sum())?;
-        match (indices.pop(), indices.is_empty()) {
-            (Some(index), true) => Ok(index),
-            _ => {
-                let message = "`DIMS(…)` takes one index";
-                let error = codes::ARGUMENT_COUNT.error(self.since(open), message);
-                self.fail(error)
-            }
+        let indices = self.list(']', |parser, _| parser.sum())?;
+        if let Ok([index]) = <[Index; 1]>::try_from(indices) {
+            return Ok(index);
         }
+        let span = self.since(open);
+        self.fail(codes::ARGUMENT_COUNT.error(span, "`DIMS(…)` takes one index"))
     }
 
     fn flat_value(&mut self) -> Parsed<Value> {
@@ -109,18 +112,15 @@ impl Parser<'_> {
     fn random(&mut self) -> Parsed<Value> {
         let start = self.next().span;
         self.expect_open("RANDOM")?;
-        let mut float = None;
-        let args = self.list(')', |parser, args: &[Value]| match args.len() {
-            2 => parser.number_type(&mut float),
-            _ => parser.sum(),
+        let args = self.list(')', |parser, args: &[RandomArg]| match args.len() {
+            2 => parser.number_type().map(RandomArg::Float),
+            _ => parser.sum().map(RandomArg::Value),
         })?;
-        let span = self.since(start);
-        let found = args.len();
-        let mut args = args.into_iter();
-        match (args.next(), args.next(), found) {
-            (Some(lo), Some(hi), 3) => {
+        let (span, found) = (self.since(start), args.len());
+        match <[RandomArg; 3]>::try_from(args) {
+            Ok([RandomArg::Value(lo), RandomArg::Value(hi), RandomArg::Float(float)]) => {
                 let (lo, hi) = (Box::new(lo), Box::new(hi));
-                Ok(Value::Random { lo, hi, float: float.unwrap_or(true), span })
+                Ok(Value::Random { lo, hi, float, span })
             }
             _ => {
                 let message = format!("`RANDOM` takes 3 arguments, not {found}");
@@ -132,8 +132,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `INT` or `FLOAT`.
-    fn number_type(&mut self, float: &mut Option<bool>) -> Parsed<Value> {
+    /// `INT` or `FLOAT`; whether the latter.
+    fn number_type(&mut self) -> Parsed<bool> {
         let token = self.peek(0);
         let types = ["INT", "FLOAT"];
         let found = self.word().and_then(|w| types.iter().find(|t| t.eq_ignore_ascii_case(w)));
@@ -145,8 +145,7 @@ impl Parser<'_> {
             self.not_in_capitals(token.span, word);
         }
         self.next();
-        *float = Some(word == "FLOAT");
-        Ok(Value::Number(Number::Integer(0), token.span))
+        Ok(word == "FLOAT")
     }
 
     /// `FUNCTION(value, …)`.
@@ -181,7 +180,7 @@ impl Parser<'_> {
     }
 
     /// The function of that name; none after reporting that it is unknown.
-    fn function(&mut self, name: Span) -> Option<(super::super::ast::ValueFunction, usize)> {
+    fn function(&mut self, name: Span) -> Option<(ValueFunction, usize)> {
         let text = self.text(name);
         if let Some(function) = words::function(text) {
             return Some(function);
