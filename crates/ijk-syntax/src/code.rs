@@ -8,11 +8,14 @@ use std::fmt;
 /// Codes come from tables ([`codes!`](crate::codes!)), so that tests can ask whether each has been
 /// seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Code(&'static str);
+pub struct Code(
+    /// Twice behind a reference: results that hold a diagnostic stay small.
+    &'static &'static str,
+);
 
 impl Code {
     #[doc(hidden)]
-    pub const fn declare(name: &'static str) -> Self {
+    pub const fn declare(name: &'static &'static str) -> Self {
         Self(name)
     }
 
@@ -49,7 +52,7 @@ impl fmt::Display for Code {
 #[macro_export]
 macro_rules! codes {
     ($($name:ident = $text:literal;)*) => {
-        $(pub(crate) const $name: $crate::Code = $crate::Code::declare($text);)*
+        $(pub(crate) const $name: $crate::Code = $crate::Code::declare(&$text);)*
         /// All codes of this table.
         pub const ALL: &[$crate::Code] = &[$($name),*];
     };
