@@ -27,7 +27,17 @@ fn axis(role: Role, extent: usize, [a, b, c]: [isize; 3]) -> ContractionAxis {
 fn task(map: BinaryOp, reduce: Monoid, axes: Vec<ContractionAxis>) -> Contraction {
     let base = |n| Base { buffer: BufferId(n), offset: 0 };
     let (dtype, span) = (DType::F32, Default::default());
-    Contraction { dtype, map, reduce, a: base(0), b: base(1), c: base(2), accumulate: false, axes, span }
+    Contraction {
+        dtype,
+        map,
+        reduce,
+        a: base(0),
+        b: base(1),
+        c: base(2),
+        accumulate: false,
+        axes,
+        span,
+    }
 }
 
 /// `ik*kj~ij` of row-major matrices.

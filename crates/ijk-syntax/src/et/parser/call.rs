@@ -65,7 +65,7 @@ impl<'s> Parser<'s> {
         let word = self.shown(path_span);
         self.expect_open(&word)?;
         let mut keywords = Keywords::default();
-        let args = self.list(')', |parser, _| parser.argument(&mut keywords))?;
+        let args = self.python_list(')', |parser, _| parser.argument(&mut keywords))?;
         Ok(Call { path, args, span: self.since(start) })
     }
 
@@ -102,7 +102,7 @@ impl<'s> Parser<'s> {
         let token = self.peek(0);
         match token.kind {
             TokenKind::Punct('[') => {
-                let items = self.list(']', |parser, _| parser.sum())?;
+                let items = self.python_list(']', |parser, _| parser.sum())?;
                 Ok(CallArg::List(items, self.since(token.span)))
             }
             TokenKind::Ident => self.argument_word(),

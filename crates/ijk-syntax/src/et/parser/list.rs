@@ -12,12 +12,31 @@ impl Parser<'_> {
     pub(super) fn list<T>(
         &mut self,
         close: char,
+        item: impl FnMut(&mut Self, &[T]) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        self.items(close, item, |items| items.is_empty())
+    }
+
+    /// The same with a comma after the last item, perhaps, as in Python.
+    pub(super) fn python_list<T>(
+        &mut self,
+        close: char,
+        item: impl FnMut(&mut Self, &[T]) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        self.items(close, item, |_| true)
+    }
+
+    /// Items; they may end where another could start if `may_end` says so.
+    fn items<T>(
+        &mut self,
+        close: char,
         mut item: impl FnMut(&mut Self, &[T]) -> Parsed<T>,
+        may_end: fn(&[T]) -> bool,
     ) -> Parsed<Vec<T>> {
         let open = self.next().span;
         self.deepen(open, ASSIGN_IT)?;
         let mut items = Vec::new();
-        while !(items.is_empty() && self.is(0, close)) {
+        while !(may_end(&items) && self.is(0, close)) {
             items.push(item(self, &items)?);
             if self.eat(',').is_none() {
                 break;
