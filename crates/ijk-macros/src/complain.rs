@@ -22,7 +22,7 @@ pub fn error(text: &str, (first, last): (Span, Span)) -> TokenStream {
 }
 
 /// A macro can't warn; the use of something deprecated can.
-fn warning(text: &str, (first, _): (Span, Span)) -> TokenStream {
+pub fn warning(text: &str, (first, _): (Span, Span)) -> TokenStream {
     let used = quote_spanned!(first=> IN_THIS_PROGRAM);
     quote! {
         const _: () = {

@@ -1,7 +1,7 @@
 //! From a macro's input to a function.
 
 use crate::complain::{complain, error};
-use crate::input::{Input, Item, Source, place, string};
+use crate::input::{Input, Item, Source, place, read};
 use crate::names;
 use crate::small::{self, Small};
 use crate::tokens::Tokens;
@@ -10,7 +10,6 @@ use ijk_ir::core::Program;
 use ijk_syntax::{Diagnostic, Severity};
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::quote;
-use std::path::Path;
 
 /// Which of the macros it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,27 +65,20 @@ fn check_tokens(stream: TokenStream) -> Result<Checked, TokenStream> {
 }
 
 fn check_file(path: &Literal) -> Result<Checked, TokenStream> {
-    let fail = |text: String| {
-        let error = error(&text, place(path));
-        quote!(#error;)
-    };
-    let name =
-        string(path).ok_or_else(|| fail("the path must be a string without escapes".into()))?;
-    let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-    let full = Path::new(&root).join(&name);
-    let source = std::fs::read_to_string(&full).map_err(|e| {
-        fail(format!("{name} can't be read: {e} (paths start from the crate's root)"))
-    })?;
+    let (name, full, source) = read(path)?;
     let compiled = ijk_ir::compile_source(&source);
     match compiled.program {
         Some(program) => {
-            let full = full.to_string_lossy().into_owned();
             let extra = quote!(
                 const _: &::core::primitive::str = ::core::include_str!(#full);
             );
             Ok(Checked { program, extra })
         }
-        None => Err(fail(ijk_syntax::render(&source, &name, &compiled.diagnostics, false))),
+        None => {
+            let text = ijk_syntax::render(&source, &name, &compiled.diagnostics, false);
+            let error = error(&text, place(path));
+            Err(quote!(#error;))
+        }
     }
 }
 

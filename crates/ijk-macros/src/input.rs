@@ -1,6 +1,9 @@
 //! What a macro is given: a program or a file, perhaps as an item.
 
+use crate::complain::error;
 use proc_macro2::{Delimiter, Ident, Literal, Span, TokenStream, TokenTree};
+use quote::quote;
+use std::path::Path;
 
 /// A macro's input.
 pub struct Input {
@@ -81,6 +84,48 @@ fn is_punct(tree: Option<&TokenTree>, c: char) -> bool {
 
 fn is_group(tree: Option<&TokenTree>, delimiter: Delimiter) -> bool {
     matches!(tree, Some(TokenTree::Group(group)) if group.delimiter() == delimiter)
+}
+
+/// The name of the file at a path literal, its full path and its text.
+pub fn read(path: &Literal) -> Result<(String, String, String), TokenStream> {
+    let fail = |text: String| {
+        let error = error(&text, place(path));
+        quote!(#error;)
+    };
+    let name =
+        string(path).ok_or_else(|| fail("the path must be a string without escapes".into()))?;
+    let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let full = Path::new(&root).join(&name);
+    let source = std::fs::read_to_string(&full).map_err(|e| {
+        fail(format!("{name} can't be read: {e} (paths start from the crate's root)"))
+    })?;
+    Ok((name, full.to_string_lossy().into_owned(), source))
+}
+
+/// The value of a plain or raw string literal; none where its escapes are others than those of
+/// line ends, tabs, quotes and backslashes.
+pub fn string_value(literal: &Literal) -> Option<String> {
+    let text = literal.to_string();
+    if let Some(raw) = text.strip_prefix('r') {
+        return Some(raw.trim_matches('#').strip_prefix('"')?.strip_suffix('"')?.to_owned());
+    }
+    let mut value = String::new();
+    let mut chars = text.strip_prefix('"')?.strip_suffix('"')?.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            value.push(c);
+            continue;
+        }
+        match chars.next()? {
+            'n' => value.push('\n'),
+            'r' => value.push('\r'),
+            't' => value.push('\t'),
+            c @ ('\\' | '"' | '\'') => value.push(c),
+            '\n' => while chars.next_if(|c| c.is_whitespace()).is_some() {},
+            _ => return None,
+        }
+    }
+    Some(value)
 }
 
 /// The text of a plain or raw string literal without escapes.

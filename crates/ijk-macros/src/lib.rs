@@ -1,4 +1,5 @@
-//! The `i!` family of procedural macros: programs checked and lowered at compile time.
+//! The `i!` family of procedural macros: programs checked and lowered at compile time; and `et!`,
+//! which checks programs in Einsum Tuple (`et`).
 //!
 //! A macro's input becomes abstract tokens (`tokens`), which the one grammar parses; `ijk-ir`
 //! checks and lowers the tree; what is wrong becomes compile errors on the tokens concerned
@@ -6,6 +7,7 @@
 //! for small domains the macro writes loops in line (`small`).
 
 mod complain;
+mod et;
 mod expand;
 mod input;
 mod names;
@@ -37,4 +39,12 @@ pub fn try_i(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn into_i(input: TokenStream) -> TokenStream {
     expand::expand(input.into(), Form::Writes).into()
+}
+
+/// A program in Einsum Tuple: a string or `file "…"`.
+///
+/// Documented at its re-export in `ijk`.
+#[proc_macro]
+pub fn et(input: TokenStream) -> TokenStream {
+    et::expand(input.into()).into()
 }

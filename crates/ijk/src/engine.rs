@@ -1,10 +1,11 @@
 //! What runs programs: threads and memory.
 
-use crate::cache::Key;
+use crate::cache::{Key, PlanCache};
 use crate::component::Component;
 use crate::prepared::Prepared;
 use crate::{Arguments, Error, Views};
 use ijk_cpu::{Fault, PlanError, RunError};
+use ijk_ir::core::{Instance, Program};
 use ijk_tensor::{Tensor, TensorView, TensorViewMut};
 use std::sync::{Arc, OnceLock};
 
@@ -136,6 +137,30 @@ impl Engine {
     ) -> Result<(), Error> {
         let inputs = arguments.views();
         regular(&inputs, |inputs| self.apply_views_into(component, inputs, outputs))
+    }
+
+    /// Runs an instance of a program, with a plan of an earlier run where there is one.
+    pub(crate) fn run_instance(
+        &self,
+        program: &Program,
+        instance: &Instance,
+        plans: &PlanCache,
+        inputs: &[TensorView<'_>],
+    ) -> Result<Vec<Tensor>, Error> {
+        regular(inputs, |inputs| {
+            let key = Key::new(self.context, inputs, None);
+            let prepared = match plans.get(&key) {
+                Some(prepared) => prepared,
+                None => {
+                    let (cpu, limit) = (&self.cpu, self.memory_limit);
+                    let made = Prepared::of(program, instance, cpu, limit, inputs, None)?;
+                    let prepared = Arc::new(made);
+                    plans.insert(key, Arc::clone(&prepared));
+                    prepared
+                }
+            };
+            Ok(self.cpu.execute_new(prepared.compiled(), inputs)?)
+        })
     }
 
     fn apply_views_into(

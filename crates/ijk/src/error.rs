@@ -24,6 +24,16 @@ pub enum Error {
     /// An array could not be made or converted.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    /// A name that nothing can be bound to, in an Einsum Tuple program.
+    #[error("`{name}` {reason}; {}", can_be_bound(.bindable))]
+    Binding {
+        /// The name.
+        name: String,
+        /// What is wrong with it: `is not an array of the program`.
+        reason: &'static str,
+        /// The names of arrays that can be bound.
+        bindable: Vec<String>,
+    },
     /// Another number of outputs than the program has results.
     #[error("the program has {expected} results, but {found} outputs are given")]
     OutputCount {
@@ -115,6 +125,17 @@ impl Error {
         match self {
             Self::Program(report) => report.diagnostics(),
             _ => &[],
+        }
+    }
+}
+
+/// The end of a message that lists what can be bound.
+fn can_be_bound(names: &[String]) -> String {
+    match names {
+        [] => "no array of the program can be bound".into(),
+        names => {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!("arrays that can be bound: {}", names.join(", "))
         }
     }
 }

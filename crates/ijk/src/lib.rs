@@ -35,6 +35,7 @@ mod component;
 mod depend;
 mod engine;
 mod error;
+pub mod et;
 mod explain;
 mod operators;
 mod prepared;
@@ -147,6 +148,54 @@ pub use ijk_macros::into_i;
 /// ```
 pub fn i(source: &str) -> Result<Component, Error> {
     Component::parse(source)
+}
+
+/// A program in Einsum Tuple, checked at compile time: a `&'static` [`et::Program`].
+///
+/// The program is a string literal, or `file "…"`, whose path starts from the crate's root.
+///
+/// ```
+/// use ijk::{et, ndarray::array};
+/// let reverse = et!("out[DIMS(x) - 1 - x] = in[x]");
+/// let out = reverse.run([("in", &array![1, 2, 3])])?;
+/// assert_eq!(out["out"].as_slice::<i32>(), Some(&[3, 2, 1][..]));
+/// # Ok::<(), ijk::Error>(())
+/// ```
+///
+/// What is wrong with a program is a compile error on the literal:
+///
+/// ```compile_fail
+/// ijk::et!("out[x] = in[y");
+/// ```
+#[doc(inline)]
+pub use ijk_macros::et;
+
+/// A program in Einsum Tuple.
+///
+/// # Errors
+/// [`Error::Program`] with everything that is wrong with the program, each with its place.
+///
+/// ```
+/// use ijk::{et::Bindings, ndarray::array};
+/// // "Valid" convolution, for any number of spatial dimensions.
+/// let convolve = ijk::et(
+///     "input[ipos]  = RANDOM(0, 1, FLOAT)
+///      filter[fpos] = RANDOM(0, 1, FLOAT)
+///      output[opos] = filter[fpos] * input[opos+fpos]
+///
+///      output
+///
+///      RANK(ipos) IN [1,3]
+///      DIMS(opos) = DIMS(ipos) - DIMS(fpos) + 1",
+/// )?;
+/// let (input, filter) = (array![1.0, 2.0, 4.0, 8.0], array![1.0, -1.0]);
+/// let bindings = Bindings::new().bind("input", &input).bind("filter", &filter);
+/// let output = convolve.run(bindings)?;
+/// assert_eq!(output["output"].as_slice::<f64>(), Some(&[-1.0, -2.0, -4.0][..]));
+/// # Ok::<(), ijk::Error>(())
+/// ```
+pub fn et(source: &str) -> Result<et::Program, Error> {
+    et::Program::parse(source)
 }
 
 /// The Rust of the book and the README, as tests.

@@ -30,13 +30,25 @@ impl Prepared {
         if let Some(outputs) = outputs {
             check_outputs(program, &instance, outputs)?;
         }
-        let mut layout = Layout::contiguous(program, &instance);
+        Self::of(program, &instance, engine, memory_limit, inputs, outputs)
+    }
+
+    /// Plans and compiles an instance of a program.
+    pub(crate) fn of(
+        program: &Program,
+        instance: &Instance,
+        engine: &ijk_cpu::Engine,
+        memory_limit: Option<u64>,
+        inputs: &[TensorView<'_>],
+        outputs: Option<&[TensorViewMut<'_>]>,
+    ) -> Result<Self, Error> {
+        let mut layout = Layout::contiguous(program, instance);
         layout.memory_limit = memory_limit;
         layout.inputs = inputs.iter().map(|i| i.strides().to_vec()).collect();
         if let Some(outputs) = outputs {
             layout.outputs = outputs.iter().map(|o| o.strides().to_vec()).collect();
         }
-        let plan = ijk_plan::plan(program, &instance, &layout)?;
+        let plan = ijk_plan::plan(program, instance, &layout)?;
         let compiled = engine.compile(&plan).map_err(ijk_cpu::RunError::from)?;
         let fallible = plan.is_fallible();
         Ok(Self { plan, compiled, fallible })

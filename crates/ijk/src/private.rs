@@ -55,6 +55,30 @@ impl Recipe {
     }
 }
 
+/// A program in Einsum Tuple that was checked at compile time.
+#[derive(Debug)]
+pub struct EtRecipe {
+    source: &'static str,
+    program: OnceLock<crate::et::Program>,
+}
+
+impl EtRecipe {
+    /// Of a program's text.
+    pub const fn new(source: &'static str) -> Self {
+        Self { source, program: OnceLock::new() }
+    }
+
+    /// The program, parsed at the first call.
+    ///
+    /// # Panics
+    /// If the text is none that this version's macro has checked.
+    pub fn program(&self) -> &crate::et::Program {
+        self.program.get_or_init(|| {
+            crate::et::Program::parse(self.source).unwrap_or_else(|error| fail(error))
+        })
+    }
+}
+
 /// The next of several results, as an array.
 ///
 /// # Errors

@@ -62,3 +62,9 @@ fn value(v: &Value, visit: &mut dyn FnMut(&Access, Use)) {
         }
     }
 }
+
+/// Calls `visit` with every access of a statement, the left side's first.
+pub fn for_each_access(statement: &Statement, visit: &mut dyn FnMut(&Access)) {
+    visit(&statement.left);
+    for_each(statement, false, &mut |access, _| visit(access));
+}

@@ -22,6 +22,7 @@ use crate::core::{Instance, Program};
 use crate::et::{Checked, Origin, Solution};
 use crate::interval::Interval;
 use crate::sink::Sink;
+pub use accesses::for_each_access;
 use accesses::Use;
 use ijk_syntax::Diagnostic;
 use ijk_types::DType;
@@ -74,6 +75,8 @@ pub struct Lowering<'a> {
     sites: Vec<u64>,
     /// Whether a statement is left out, since its array is bound.
     replaced: Vec<bool>,
+    /// Arrays that are results besides the program's.
+    kept: Vec<usize>,
     errors: Sink,
 }
 
@@ -116,7 +119,12 @@ impl<'a> Lowering<'a> {
         let sites = sites.collect();
         let stage = StageBuilder::new(&checked.source, checked.arrays.len());
         let known = Known { checked, solution, versions, ranges: HashMap::new() };
-        Ok(Self { known, stage, seed, next: 0, sites, replaced, errors })
+        Ok(Self { known, stage, seed, next: 0, sites, replaced, kept: Vec::new(), errors })
+    }
+
+    /// Makes the last versions of these arrays results, too.
+    pub fn keep(&mut self, arrays: &[usize]) {
+        self.kept.extend(arrays);
     }
 
     /// What to do next; nothing when the program has run.
@@ -192,7 +200,7 @@ impl<'a> Lowering<'a> {
     fn live(&self) -> Vec<bool> {
         let checked = self.known.checked;
         let mut live = vec![false; checked.arrays.len()];
-        checked.outputs.iter().for_each(|&array| live[array] = true);
+        checked.outputs.iter().chain(&self.kept).for_each(|&array| live[array] = true);
         for (statement, _) in (checked.program.statements.iter().zip(&self.replaced))
             .skip(self.next)
             .filter(|(_, replaced)| !**replaced)

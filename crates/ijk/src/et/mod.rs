@@ -1,0 +1,22 @@
+//! Einsum Tuple: programs of statements over named tuples of indices, for any rank.
+//!
+//! [`et()`](crate::et()) takes a program at run time, [`et!`](macro@crate::et) at compile time. Both
+//! give a [`Program`]: [run](Program::run) on [`Bindings`] of arrays to names it gives [`Outputs`] by
+//! name; [`cases`](Program::cases) goes through every combination of ranks that its constraints allow.
+
+mod bindings;
+mod cases;
+mod outputs;
+mod program;
+mod ranges;
+mod run;
+mod segments;
+mod signature;
+mod solve;
+
+pub use bindings::Bindings;
+pub use cases::{Case, Cases};
+pub use outputs::Outputs;
+pub use program::Program;
+pub use signature::{ArraySignature, Signature, Source};
+pub use solve::Shapes;

@@ -1,0 +1,241 @@
+//! Programs, checked.
+
+use super::segments::{Case, Segments};
+use super::solve::Shapes;
+use super::{Bindings, Cases, Outputs, Signature, run};
+use crate::error::has_errors;
+use crate::{Engine, Error};
+use ijk_ir::et::{Checked, Origin};
+use ijk_syntax::Diagnostic;
+use ijk_tensor::TensorView;
+use ijk_types::DType;
+use std::fmt;
+use std::sync::Arc;
+
+/// A program in Einsum Tuple: statements over named tuples of indices of any rank. Cheap to clone;
+/// clones share their plans. [`et()`](crate::et()) makes one of text.
+///
+/// ```
+/// use ijk::ndarray::{Array2, array};
+/// let program = ijk::et("total[batch] = x[batch,other]")?;
+/// let sums = program.run([("x", &array![[1.0, 2.0], [3.0, 4.0]])])?;
+/// assert_eq!(sums["total"].as_slice::<f64>(), Some(&[3.0, 7.0][..]));
+///
+/// let error = program.run(()).unwrap_err();
+/// assert!(error.to_string().contains("`x` is not bound"));
+/// # Ok::<(), ijk::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Program {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub checked: Checked,
+    warnings: Vec<Diagnostic>,
+    pub segments: Segments,
+}
+
+impl Program {
+    /// A program of text: see [`et()`](crate::et()).
+    ///
+    /// # Errors
+    /// [`Error::Program`] with everything that is wrong.
+    pub fn parse(source: &str) -> Result<Self, Error> {
+        let (program, mut diagnostics) = ijk_syntax::et::parse(source);
+        if has_errors(&diagnostics) {
+            return Err(Error::program(source, diagnostics));
+        }
+        let (checked, more) = ijk_ir::et::check(source, program);
+        diagnostics.extend(more);
+        match checked {
+            Some(checked) if !has_errors(&diagnostics) => {
+                let segments = Segments::default();
+                let inner = Inner { checked, warnings: diagnostics, segments };
+                Ok(Self { inner: Arc::new(inner) })
+            }
+            _ => Err(Error::program(source, diagnostics)),
+        }
+    }
+
+    /// Arrays that must or may be bound, and the results.
+    pub fn signature(&self) -> Signature {
+        Signature::of(&self.inner.checked)
+    }
+
+    /// The text.
+    pub fn source(&self) -> &str {
+        &self.inner.checked.source
+    }
+
+    /// What is suspicious in the program, though it means something.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.inner.warnings
+    }
+
+    /// What checking found.
+    pub fn checked(&self) -> &Checked {
+        &self.inner.checked
+    }
+
+    /// The ranks and extents of every eintup that bound arrays and constraints determine. With no
+    /// array bound they are drawn from the seed.
+    ///
+    /// # Errors
+    /// [`Error::Binding`] for names that nothing can be bound to. [`Error::Program`] where an input
+    /// is not bound, and where there is no solution or more than one.
+    ///
+    /// ```
+    /// use ijk::{et::Bindings, ndarray::Array4};
+    /// let program = ijk::et("y[b,o] = x[b,i] * m[i,o]\n\nRANK(b) IN [0,5]")?;
+    /// let x = Array4::<f32>::zeros((2, 3, 4, 5));
+    /// let m = ijk::ndarray::Array2::<f32>::zeros((5, 6));
+    /// let bindings = Bindings::new().bind("x", &x).bind("m", &m);
+    /// let shapes = program.solve(&bindings)?;
+    /// assert_eq!(shapes.dims("b"), Some(&[2, 3, 4][..]));
+    /// assert_eq!(shapes.dims("o"), Some(&[6][..]));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn solve(&self, bindings: &Bindings<'_>) -> Result<Shapes, Error> {
+        let bound = self.bound(bindings)?;
+        Shapes::solve(self, &described(&bound), &bindings.choices)
+    }
+
+    /// Runs the program on the [global engine](Engine::global): with arrays bound, and ranks and
+    /// extents [solved](Self::solve) from them.
+    ///
+    /// Arrays are bound by name: `[("x", &x), ("y", &y)]` where their types are one, else
+    /// [`Bindings`]; `()` binds nothing.
+    ///
+    /// # Errors
+    /// As for [`solve`](Self::solve); [`Error::Program`] where element types do not fit, or sizes
+    /// are too large; [`Error::Plan`] and [`Error::Run`] as for
+    /// [`Component::apply`](crate::Component::apply).
+    ///
+    /// ```
+    /// use ijk::{et::Bindings, ndarray::array};
+    /// let gather = ijk::et("out[slice,rest] = x[idx[slice,:],rest]")?;
+    /// let x = array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
+    /// let idx = array![[2], [0]];
+    /// let out = gather.run(Bindings::new().bind("x", &x).bind("idx", &idx))?;
+    /// assert_eq!(out["out"].as_slice::<f64>(), Some(&[5.0, 6.0, 1.0, 2.0][..]));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn run<'a>(&self, bindings: impl Into<Bindings<'a>>) -> Result<Outputs, Error> {
+        self.run_on(Engine::global(), bindings)
+    }
+
+    /// Runs the program on an engine, as [`run`](Self::run) does.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    ///
+    /// ```
+    /// let engine = ijk::Engine::builder().threads(1).build();
+    /// let outputs = ijk::et("x[i] = RANDOM(0, 9, INT)\n\nDIMS(i) = 4")?.run_on(&engine, ())?;
+    /// assert_eq!(outputs["x"].shape(), [4]);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn run_on<'a>(
+        &self,
+        engine: &Engine,
+        bindings: impl Into<Bindings<'a>>,
+    ) -> Result<Outputs, Error> {
+        let bindings = bindings.into();
+        let shapes = self.solve(&bindings)?;
+        self.run_solved(engine, &bindings, shapes, bindings.choices.seed.unwrap_or(0))
+    }
+
+    /// Runs the program with ranks and extents that are known.
+    pub(super) fn run_solved(
+        &self,
+        engine: &Engine,
+        bindings: &Bindings<'_>,
+        shapes: Shapes,
+        seed: u64,
+    ) -> Result<Outputs, Error> {
+        let bound = self.bound(bindings)?;
+        let kept = bindings.kept.iter().map(|name| self.array(name));
+        let kept = kept.collect::<Result<Vec<_>, _>>()?;
+        let (solution, described) = (shapes.into_solution(), described(&bound));
+        let case = Case { solution, bound: described, seed, kept, told: Vec::new() };
+        run::run(engine, &self.inner, bound, case)
+    }
+
+    /// Every combination of ranks that the constraints allow, each with `reps` choices of extents
+    /// drawn from the seed, one after another. Nothing is computed before it is asked for.
+    ///
+    /// ```
+    /// let program = ijk::et("y[i] = x[i]\n\nRANK(i) IN [0,2]\nDIMS(i) IN [1,3]")?;
+    /// let ranks = program.cases(0, 2).map(|case| Ok(case?.shapes().rank("i").unwrap()));
+    /// assert_eq!(ranks.collect::<Result<Vec<_>, ijk::Error>>()?, [0, 0, 1, 1, 2, 2]);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn cases(&self, seed: u64, reps: u32) -> Cases<'_> {
+        Cases::new(self, seed, reps)
+    }
+
+    /// The position of an array.
+    pub(super) fn array(&self, name: &str) -> Result<usize, Error> {
+        let found = self.inner.checked.array(name);
+        found.ok_or_else(|| self.unbindable(name, "is not an array of the program"))
+    }
+
+    fn unbindable(&self, name: &str, reason: &'static str) -> Error {
+        let bindable = self.signature().bindable().map(str::to_string).collect();
+        Error::Binding { name: name.into(), reason, bindable }
+    }
+
+    /// What is bound to each array.
+    pub(super) fn bound<'a>(
+        &self,
+        bindings: &Bindings<'a>,
+    ) -> Result<Vec<Option<TensorView<'a>>>, Error> {
+        let checked = &self.inner.checked;
+        let mut bound = vec![None; checked.arrays.len()];
+        for (name, view) in &bindings.arrays {
+            let at = self.array(name)?;
+            if checked.arrays[at].origin == Origin::Computed {
+                return Err(self.unbindable(name, "is computed by the program"));
+            }
+            bound[at] = Some(view.clone());
+        }
+        let missing: Vec<Diagnostic> = (checked.arrays.iter().zip(&bound))
+            .filter(|(array, bound)| array.origin == Origin::Input && bound.is_none())
+            .map(|(array, _)| {
+                let message = format!("`{}` is not bound, and nothing assigns it", array.name);
+                Diagnostic::error(array.span, message)
+                    .with_label("an input")
+                    .with_hint(format!("bind an array to the name `{}`", array.name))
+            })
+            .collect();
+        if missing.is_empty() { Ok(bound) } else { Err(Error::program(self.source(), missing)) }
+    }
+}
+
+/// Element types and shapes.
+fn described(bound: &[Option<TensorView<'_>>]) -> Vec<Option<(DType, Vec<u64>)>> {
+    let describe = |view: &TensorView<'_>| (view.dtype(), crate::prepared::extents(view.shape()));
+    bound.iter().map(|view| view.as_ref().map(describe)).collect()
+}
+
+impl std::str::FromStr for Program {
+    type Err = Error;
+
+    fn from_str(source: &str) -> Result<Self, Error> {
+        Self::parse(source)
+    }
+}
+
+/// The signature.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.signature().fmt(f)
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program").field("source", &self.source()).finish_non_exhaustive()
+    }
+}

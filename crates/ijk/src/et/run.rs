@@ -1,0 +1,75 @@
+//! Running a lowered program.
+
+use super::Outputs;
+use super::program::Inner;
+use super::ranges::ranges;
+use super::segments::{Case, Segment};
+use crate::{Engine, Error, Views};
+use ijk_tensor::{Tensor, TensorView};
+
+/// The current version of an array.
+enum Version<'a> {
+    Bound(TensorView<'a>),
+    Owned(Tensor),
+}
+
+impl Version<'_> {
+    fn view(&self) -> TensorView<'_> {
+        match self {
+            Self::Bound(view) => view.clone(),
+            Self::Owned(tensor) => tensor.view(),
+        }
+    }
+
+    fn into_tensor(self) -> Result<Tensor, Error> {
+        match self {
+            Self::Bound(view) => Ok(view.to_tensor()?),
+            Self::Owned(tensor) => Ok(tensor),
+        }
+    }
+}
+
+/// Runs a program on what is bound to its arrays.
+pub(super) fn run(
+    engine: &Engine,
+    program: &Inner,
+    bound: Vec<Option<TensorView<'_>>>,
+    mut case: Case,
+) -> Result<Outputs, Error> {
+    let checked = &program.checked;
+    let mut versions: Vec<Option<Version<'_>>> =
+        bound.into_iter().map(|view| view.map(Version::Bound)).collect();
+    loop {
+        let segment = program.segments.get(checked, &case)?;
+        segment.run(engine, &mut versions)?;
+        let Some(wanted) = segment.then else { break };
+        let array = versions[wanted.array].as_ref().expect("it is asked for when it has elements");
+        case.told.push(ranges(&array.view(), wanted.axis)?);
+    }
+    let mut arrays = Vec::new();
+    for &at in checked.outputs.iter().chain(&case.kept) {
+        let name = &checked.arrays[at].name;
+        if !arrays.iter().any(|(own, _)| own == name)
+            && let Some(version) = versions[at].take()
+        {
+            arrays.push((name.clone(), version.into_tensor()?));
+        }
+    }
+    Ok(Outputs { arrays })
+}
+
+impl Segment {
+    /// Runs the stages one after another.
+    fn run(&self, engine: &Engine, versions: &mut [Option<Version<'_>>]) -> Result<(), Error> {
+        for (stage, plans) in &self.stages {
+            let view = |&array: &usize| versions[array].as_ref().map(Version::view);
+            let inputs: Views<'_> = stage.inputs.iter().filter_map(view).collect();
+            let results = engine.run_instance(&stage.program, &stage.instance, plans, &inputs)?;
+            drop(inputs);
+            for (&array, result) in stage.outputs.iter().zip(results) {
+                versions[array] = Some(Version::Owned(result));
+            }
+        }
+        Ok(())
+    }
+}

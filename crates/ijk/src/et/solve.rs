@@ -1,0 +1,99 @@
+//! Ranks and extents of eintups.
+
+use super::Program;
+use super::bindings::Choices;
+use crate::Error;
+use ijk_ir::et::{self, Overrides, Solution};
+use ijk_types::DType;
+use std::fmt;
+
+/// Most points of a statement with extents that are drawn at random.
+pub(super) const POINTS: u64 = 1_000_000;
+
+/// The ranks and extents that the eintups of a program have in one run.
+///
+/// ```
+/// let program = ijk::et("y[a,b] = x[a] * x[b]\n\nDIMS(a) = 3")?;
+/// let shapes = program.solve(&ijk::et::Bindings::new().bind("x", &ijk::ndarray::array![1, 2, 3]))?;
+/// assert_eq!(shapes.to_string(), "a 3, b 3");
+/// assert_eq!(shapes.rank("b"), Some(1));
+/// # Ok::<(), ijk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Shapes {
+    program: Program,
+    solution: Solution,
+}
+
+impl Shapes {
+    pub(super) fn new(program: Program, solution: Solution) -> Self {
+        Self { program, solution }
+    }
+
+    pub(super) fn solve(
+        program: &Program,
+        bound: &[Option<(DType, Vec<u64>)>],
+        choices: &Choices,
+    ) -> Result<Self, Error> {
+        let checked = program.checked();
+        let overrides = choices.overrides();
+        let points = choices.points.unwrap_or(POINTS);
+        let solution = match (bound.iter().any(Option::is_some), choices.seed) {
+            (true, _) => {
+                let shapes: Vec<Option<Vec<u64>>> =
+                    bound.iter().map(|b| b.as_ref().map(|(_, shape)| shape.clone())).collect();
+                et::infer(checked, &shapes, &overrides)
+            }
+            (false, None) => et::first(checked, &overrides),
+            (false, Some(seed)) => et::random(checked, &overrides, seed, points),
+        };
+        let solution = solution.map_err(|d| Error::program(program.source(), d))?;
+        Ok(Self::new(program.clone(), solution))
+    }
+
+    /// The extents of an eintup; none for another name.
+    pub fn dims(&self, tuple: &str) -> Option<&[u64]> {
+        self.program.checked().tuple(tuple).map(|tuple| self.solution.of(tuple))
+    }
+
+    /// The rank of an eintup; none for another name.
+    pub fn rank(&self, tuple: &str) -> Option<usize> {
+        self.dims(tuple).map(<[u64]>::len)
+    }
+
+    /// Eintups with their extents, in the order of their first appearance.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u64])> {
+        let tuples = self.program.checked().tuples.iter();
+        tuples.map(|tuple| (&tuple.name[..], self.solution.of(tuple)))
+    }
+
+    /// Extents by shape, as lowering takes them.
+    pub fn solution(&self) -> &Solution {
+        &self.solution
+    }
+
+    pub(super) fn into_solution(self) -> Solution {
+        self.solution
+    }
+}
+
+impl Choices {
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            ranks: self.ranks.iter().cloned().collect(),
+            dims: self.dims.iter().cloned().collect(),
+        }
+    }
+}
+
+/// Every eintup with its extents: `batch 8, ipos 20 30`; `()` for rank 0.
+impl fmt::Display for Shapes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, (name, dims)) in self.iter().enumerate() {
+            let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+            let dims = if dims.is_empty() { "()".to_string() } else { dims.join(" ") };
+            write!(f, "{}{name} {dims}", if n == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
