@@ -40,9 +40,9 @@ impl Shapes {
         let points = choices.points.unwrap_or(POINTS);
         let solution = match (bound.iter().any(Option::is_some), choices.seed) {
             (true, _) => {
-                let shapes: Vec<Option<Vec<u64>>> =
-                    bound.iter().map(|b| b.as_ref().map(|(_, shape)| shape.clone())).collect();
-                et::infer(checked, &shapes, &overrides)
+                let shapes = bound.iter().enumerate();
+                let shapes = shapes.filter_map(|(n, b)| Some((n, b.as_ref()?.1.clone())));
+                et::infer(checked, &shapes.collect::<Vec<_>>(), &overrides)
             }
             (false, None) => et::first(checked, &overrides),
             (false, Some(seed)) => et::random(checked, &overrides, seed, points),
