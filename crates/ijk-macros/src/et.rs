@@ -23,9 +23,7 @@ fn program(input: TokenStream) -> Result<(TokenStream, TokenStream), TokenStream
     let trees: Vec<TokenTree> = input.into_iter().collect();
     match &trees[..] {
         [TokenTree::Literal(text)] => text_program(text),
-        [TokenTree::Ident(word), TokenTree::Literal(path)] if *word == "file" => {
-            file_program(path)
-        }
+        [TokenTree::Ident(word), TokenTree::Literal(path)] if *word == "file" => file_program(path),
         _ => {
             let first = trees.first().map_or_else(Span::call_site, TokenTree::span);
             let last = trees.last().map_or_else(Span::call_site, TokenTree::span);
@@ -39,7 +37,8 @@ fn program(input: TokenStream) -> Result<(TokenStream, TokenStream), TokenStream
 
 fn text_program(text: &Literal) -> Result<(TokenStream, TokenStream), TokenStream> {
     let source = string_value(text).ok_or_else(|| {
-        let error = error("a program is a string, without other escapes than \\n and such", place(text));
+        let error =
+            error("a program is a string, without other escapes than \\n and such", place(text));
         quote!(#error;)
     })?;
     let extra = judge(&source, "program", text)?;

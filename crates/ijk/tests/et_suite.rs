@@ -10,8 +10,8 @@ mod cases;
 
 use cases::describe;
 use ijk::et::Bindings;
-use ijk::{DType, Error, Scalar, Tensor};
 use ijk::num_complex::{Complex32, Complex64};
+use ijk::{DType, Error, Scalar, Tensor};
 use std::fmt::Write;
 
 #[test]

@@ -59,7 +59,8 @@ impl<'a> Cases<'a> {
 
     /// The ranks of the next case.
     fn ranks(&mut self) -> Option<Ranks> {
-        if let Some((ranks, times)) = self.current.as_mut().filter(|(_, times)| *times < self.reps) {
+        if let Some((ranks, times)) = self.current.as_mut().filter(|(_, times)| *times < self.reps)
+        {
             *times += 1;
             return Some(ranks.clone());
         }
