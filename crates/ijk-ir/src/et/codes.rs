@@ -30,7 +30,6 @@ ijk_syntax::codes! {
     STAR_EXTENT = "star-extent";
     STAR_OUTSIDE = "star-outside";
     TOO_MANY_POINTS = "too-many-points";
-    TUPLE_ASSIGNED = "tuple-assigned";
     TWO_STARS = "two-stars";
     UNCONSTRAINED = "unconstrained";
     UNKNOWN_ARRAY = "unknown-array";

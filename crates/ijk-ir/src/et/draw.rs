@@ -1,6 +1,7 @@
 //! Random extents that satisfy a program's constraints, few enough points to compute them all.
 
 use super::checked::{Checked, Solution};
+use super::points::{points, variables};
 use super::ranks::Ranks;
 use super::space::{Kind, Space};
 use super::{ShapeId, codes};
@@ -42,9 +43,12 @@ pub(super) fn draw_with(
     given: &[Option<Vec<u64>>],
 ) -> Result<Solution, Vec<Diagnostic>> {
     let space = Space::new(checked, ranks);
+    let variables = variables(checked);
     let mut last = Vec::new();
     for attempt in 0..MAX_TRIES {
-        match Drawing::new(&space, seed, attempt, points, given).settle() {
+        let wishes = wishes(&space, seed, attempt);
+        let drawing = Drawing { space: &space, variables: &variables, wishes, points, given };
+        match drawing.settle() {
             Ok(dims) => return space.solution(dims),
             Err(diagnostic) => last = vec![*diagnostic],
         }
@@ -52,9 +56,29 @@ pub(super) fn draw_with(
     Err(last)
 }
 
+/// What is drawn for each shape where it can be chosen.
+fn wishes(space: &Space<'_>, seed: u64, attempt: u64) -> Vec<Vec<u64>> {
+    let wish = |shape: usize| {
+        let key = random::key(seed, shape as u64);
+        let (lo, hi) = match space.kinds[shape] {
+            Kind::In(lo, hi) => (lo, hi),
+            _ => (0, MOST),
+        };
+        let extent = |component: usize| {
+            let bits = random::bits(key, attempt * 64 + component as u64);
+            let end = i64::try_from(hi).unwrap_or(i64::MAX).saturating_add(1);
+            random::uniform_i64(bits, lo as i64, end).map_or(lo, |extent| extent as u64)
+        };
+        (0..space.ranks.shapes[shape] as usize).map(extent).collect()
+    };
+    (0..space.kinds.len()).map(wish).collect()
+}
+
 /// One draw.
 struct Drawing<'s, 'a> {
     space: &'s Space<'a>,
+    /// The shapes of each statement's variables.
+    variables: &'s [Vec<ShapeId>],
     wishes: Vec<Vec<u64>>,
     points: u64,
     given: &'s [Option<Vec<u64>>],
@@ -67,32 +91,7 @@ struct Shares {
     ranged: u64,
 }
 
-impl<'s, 'a> Drawing<'s, 'a> {
-    fn new(
-        space: &'s Space<'a>,
-        seed: u64,
-        attempt: u64,
-        points: u64,
-        given: &'s [Option<Vec<u64>>],
-    ) -> Self {
-        let wish = |shape: usize| {
-            let key = random::key(seed, shape as u64);
-            let (lo, hi) = match space.kinds[shape] {
-                Kind::In(lo, hi) => (lo, hi),
-                _ => (0, MOST),
-            };
-            let extent = |component: usize| {
-                let bits = random::bits(key, attempt * 64 + component as u64);
-                let end = i64::try_from(hi).unwrap_or(i64::MAX).saturating_add(1);
-                let drawn = random::uniform_i64(bits, lo as i64, end);
-                drawn.map_or(lo, |extent| extent as u64)
-            };
-            (0..space.ranks.shapes[shape] as usize).map(extent).collect()
-        };
-        let wishes = (0..space.kinds.len()).map(wish).collect();
-        Self { space, wishes, points, given }
-    }
-
+impl Drawing<'_, '_> {
     /// The extents, moved as far as needed.
     fn settle(&self) -> Result<Vec<Vec<u64>>, Box<Diagnostic>> {
         let full = Shares { open: 64, ranged: 64 };
@@ -150,15 +149,15 @@ impl<'s, 'a> Drawing<'s, 'a> {
 
     /// Statements with too many points.
     fn over<'d>(&'d self, dims: &'d [Vec<u64>]) -> impl Iterator<Item = usize> + 'd {
-        let many = |n: &usize| self.space.points(*n, dims) > self.points.into();
-        (0..self.space.variables.len()).filter(many)
+        let many = |n: &usize| points(&self.variables[*n], dims) > self.points.into();
+        (0..self.variables.len()).filter(many)
     }
 
     /// The shapes that the statements' variables have or are defined by.
     fn involved(&self, statements: &[usize]) -> Vec<bool> {
         let mut marked = vec![false; self.space.kinds.len()];
         let mut ahead: Vec<ShapeId> =
-            statements.iter().flat_map(|n| self.space.variables[*n].clone()).collect();
+            statements.iter().flat_map(|n| self.variables[*n].clone()).collect();
         while let Some(shape) = ahead.pop() {
             if !std::mem::replace(&mut marked[shape.0 as usize], true)
                 && let Kind::Equals(expr) = self.space.kinds[shape.0 as usize]
@@ -172,7 +171,7 @@ impl<'s, 'a> Drawing<'s, 'a> {
     fn too_many(&self, dims: &[Vec<u64>], statement: usize) -> Diagnostic {
         let checked = self.space.checked;
         let span = checked.program.statements[statement].span;
-        let (found, most) = (self.space.points(statement, dims), self.points);
+        let (found, most) = (points(&self.variables[statement], dims), self.points);
         let array = quote(&checked.source, checked.program.statements[statement].left.span, "this");
         let message = format!(
             "the statement of {array} has {found} points with the least extents, more than {most}"

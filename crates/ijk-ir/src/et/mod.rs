@@ -27,6 +27,7 @@ mod judge;
 pub mod lower;
 #[deny(clippy::disallowed_methods)]
 mod overrides;
+mod points;
 mod ranks;
 #[deny(clippy::disallowed_methods)]
 mod report;

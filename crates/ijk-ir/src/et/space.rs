@@ -6,7 +6,6 @@ use super::expr::Fault;
 use super::extent::Extents;
 use super::ranks::Ranks;
 use super::system::{Counts, Expr, Limit, Link, Node, Total};
-use super::walk::{self, Event, Role, Standing};
 use super::{Origin, ShapeId};
 use crate::text::quote;
 use ijk_syntax::et::ast::Quantity;
@@ -35,8 +34,6 @@ pub struct Space<'a> {
     pub kinds: Vec<Kind<'a>>,
     /// Shapes, those that constraints define after the ones that they are defined by.
     pub order: Vec<ShapeId>,
-    /// For each statement the shapes of its variables, as often as there are variables of a shape.
-    pub variables: Vec<Vec<ShapeId>>,
 }
 
 impl Ranks {
@@ -72,7 +69,7 @@ impl<'a> Space<'a> {
             }
         }
         let order = order(&kinds);
-        Self { checked, ranks, kinds, order, variables: variables(checked) }
+        Self { checked, ranks, kinds, order }
     }
 
     pub fn rank(&self, shape: ShapeId) -> usize {
@@ -146,15 +143,6 @@ impl<'a> Space<'a> {
         };
         (link.strict && extent != u64::from(rank)).then(|| star_extent(link.span, extent, rank))
     }
-
-    /// The number of points of a statement.
-    pub fn points(&self, statement: usize, dims: &[Vec<u64>]) -> u128 {
-        let extents = self.variables[statement].iter().flat_map(|s| &dims[s.0 as usize]);
-        if extents.clone().any(|n| *n == 0) {
-            return 0;
-        }
-        extents.fold(1, |product: u128, n| product.saturating_mul((*n).into()))
-    }
 }
 
 /// The complaint about a `:` on an axis that does not have one position for each component.
@@ -191,26 +179,6 @@ fn order(kinds: &[Kind<'_>]) -> Vec<ShapeId> {
         }
     }
     order
-}
-
-fn variables(checked: &Checked) -> Vec<Vec<ShapeId>> {
-    let by_name: std::collections::HashMap<&str, usize> =
-        checked.tuples.iter().enumerate().map(|(n, t)| (t.name.as_str(), n)).collect();
-    let of = |statement| {
-        let mut found = Vec::new();
-        walk::statement(statement, &mut |event| {
-            let name = match event {
-                Event::Name(_, Standing::Fixed) | Event::Access(_, Role::Left) => return,
-                Event::Name(name, _) => &name.text,
-                Event::Access(access, _) => &access.array.text,
-            };
-            found.extend(by_name.get(name.as_str()));
-        });
-        found.sort_unstable();
-        found.dedup();
-        found.into_iter().map(|t: usize| checked.tuples[t].shape).collect()
-    };
-    checked.program.statements.iter().map(of).collect()
 }
 
 /// A constraint that gives no extent.

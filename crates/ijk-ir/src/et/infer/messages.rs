@@ -5,13 +5,13 @@ use crate::et::checked::{Checked, Solution};
 use crate::et::overrides::list;
 use crate::et::ranks::Problem;
 use crate::et::space::{Space, name_of, rule_span};
-use crate::et::system::Rule;
-use crate::et::{ShapeId, codes, report};
+use crate::et::system::{Limit, Rule};
+use crate::et::{ShapeId, Tuple, codes, report};
 use crate::text::{count, quote};
 use ijk_syntax::{Diagnostic, Span};
 
 /// Solutions and names that one message lists at most.
-const SHOWN: usize = 3;
+pub const SHOWN: usize = 3;
 /// Combinations of ranks that are looked at for a message.
 const MAX_LOOKED_AT: usize = 1000;
 
@@ -168,59 +168,81 @@ fn apart(checked: &Checked, first: &(usize, Vec<u64>), second: &(usize, Vec<u64>
     codes::BINDING_RANK.error(b.span, message).with_label(have).with_related(a.span, other)
 }
 
+/// The complaints about the first of several combinations of ranks of which none fits.
+pub fn of_all(mut errors: Vec<Diagnostic>, combinations: usize) -> Vec<Diagnostic> {
+    if combinations > 1
+        && let Some(last) = errors.last_mut()
+    {
+        let message =
+            format!("this is so for the first of {combinations} combinations of ranks; none fits");
+        last.hints.push(ijk_syntax::Hint { message, replacement: None });
+    }
+    errors
+}
+
 /// Several solutions.
-pub fn ambiguous(checked: &Checked, solutions: &[Solution]) -> Diagnostic {
-    let ranks = |t: &crate::et::Tuple| {
+pub fn ambiguous(checked: &Checked, solutions: &[Solution], unknown: &[ShapeId]) -> Diagnostic {
+    let ranks = |t: &Tuple| {
         let mut ranks: Vec<usize> = solutions.iter().map(|s| s.of(t).len()).collect();
         ranks.sort_unstable();
         ranks.dedup();
         ranks
     };
-    if let Some(tuple) = checked.tuples.iter().find(|t| ranks(t).len() > 1) {
-        let name = &tuple.name;
-        let ranks = ranks(tuple);
-        let either: Vec<String> = ranks.iter().map(usize::to_string).collect();
-        let message =
-            format!("the bound arrays allow more than one rank of `{name}`: {}", either.join(", "));
-        return codes::AMBIGUOUS
-            .error(tuple.span, message)
-            .with_hint(format!("`--rank {name}={}` decides", ranks[0]));
+    match checked.tuples.iter().map(|t| (t, ranks(t))).find(|(_, ranks)| ranks.len() > 1) {
+        Some((tuple, ranks)) => several_ranks(tuple, &ranks),
+        None => several_extents(checked, solutions, unknown),
     }
-    extents(checked, solutions)
 }
 
-fn extents(checked: &Checked, solutions: &[Solution]) -> Diagnostic {
-    let differs = |t: &&crate::et::Tuple| {
-        solutions.len() < 2 || solutions.iter().any(|s| s.of(t) != solutions[0].of(t))
-    };
-    let mut shapes = Vec::new();
-    let tuples = checked.tuples.iter().filter(differs);
-    let tuples: Vec<_> = tuples
-        .filter(|t| {
-            let new = !shapes.contains(&t.shape);
-            shapes.push(t.shape);
-            new
-        })
-        .collect();
-    let free = tuples.iter().filter(|t| {
-        let rule = checked.system.dims_rules[t.shape.0 as usize];
-        !rule.is_some_and(|r| {
-            matches!(checked.system.rules[r].relation, crate::et::system::Limit::Equals(_))
-        })
-    });
-    let mut shown: Vec<_> = free.take(SHOWN).copied().collect();
-    if shown.is_empty() {
-        shown = tuples.iter().take(SHOWN).copied().collect();
-    }
+fn several_ranks(tuple: &Tuple, ranks: &[usize]) -> Diagnostic {
+    let name = &tuple.name;
+    let either: Vec<String> = ranks.iter().map(usize::to_string).collect();
+    let either = either.join(", ");
+    let message = format!("the bound arrays allow more than one rank of `{name}`: {either}");
+    codes::AMBIGUOUS
+        .error(tuple.span, message)
+        .with_hint(format!("`--rank {name}={}` decides", ranks[0]))
+}
+
+fn several_extents(checked: &Checked, solutions: &[Solution], unknown: &[ShapeId]) -> Diagnostic {
+    let shown = undecided(checked, solutions, unknown);
     let names: Vec<String> = shown.iter().map(|t| format!("`{}`", t.name)).collect();
     let span = shown.first().map_or(Span::default(), |t| t.span);
     let message = format!("the bound arrays do not tell the extents of {}", names.join(", "));
     let flags = |s: &Solution| {
-        let flag = |t: &&crate::et::Tuple| format!("--dims {}={}", t.name, list(s.of(t)));
+        let flag = |t: &&Tuple| format!("--dims {}={}", t.name, list(s.of(t)));
         format!("`{}`", shown.iter().map(flag).collect::<Vec<_>>().join(" "))
     };
-    let offers: Vec<String> = solutions.iter().take(SHOWN).map(flags).collect();
+    let mut offers: Vec<String> = solutions.iter().take(SHOWN).map(flags).collect();
+    if offers.is_empty() {
+        offers = shown.iter().map(|t| format!("`--dims {}=…`", t.name)).collect();
+    }
+    let more = if solutions.len() == 2 || solutions.len() == SHOWN { "" } else { " or others" };
     let offers = offers.join(", ");
-    let more = if solutions.len() > SHOWN || solutions.len() < 2 { " or others" } else { "" };
     codes::AMBIGUOUS.error(span, message).with_hint(format!("say which: {offers}{more}"))
+}
+
+/// One eintup for each unknown shape, without those that others define and those that do not
+/// differ.
+fn undecided<'a>(
+    checked: &'a Checked,
+    solutions: &[Solution],
+    unknown: &[ShapeId],
+) -> Vec<&'a Tuple> {
+    let differs =
+        |t: &&Tuple| solutions.len() < 2 || solutions.iter().any(|s| s.of(t) != solutions[0].of(t));
+    let defined = |t: &&Tuple| {
+        let rule = checked.system.dims_rules[t.shape.0 as usize];
+        rule.is_some_and(|r| matches!(checked.system.rules[r].relation, Limit::Equals(_)))
+    };
+    let first = |shape: &ShapeId| checked.tuples.iter().find(|t| t.shape == *shape);
+    let tuples: Vec<&Tuple> = unknown.iter().filter_map(first).collect();
+    let mut free: Vec<&Tuple> =
+        tuples.iter().copied().filter(|t| differs(t) && !defined(t)).collect();
+    if free.is_empty() {
+        free = tuples;
+    }
+    free.sort_by_key(|t| t.span.start);
+    free.truncate(SHOWN);
+    free
 }

@@ -54,25 +54,25 @@ pub fn infer(
         return Err(messages::no_ranks(checked, &alone, bound));
     }
     let mut solutions = Vec::new();
-    let (mut undecided, mut errors) = (false, None);
+    let (mut unknown, mut errors) = (Vec::new(), None);
     for ranks in &candidates {
         match Inference::new(checked, ranks, bound, &given).run() {
             Ok(outcome) => {
-                undecided |= outcome.undecided;
+                unknown.extend(outcome.unknown);
                 solutions.extend(outcome.solutions);
             }
             Err(found) => {
                 errors.get_or_insert(found);
             }
         }
-        if undecided || solutions.len() > 1 {
-            return Err(vec![messages::ambiguous(checked, &solutions)]);
+        if !unknown.is_empty() || solutions.len() > messages::SHOWN {
+            break;
         }
     }
-    match solutions.pop() {
-        Some(solution) => Ok(solution),
-        None => Err(errors.unwrap_or_default()),
+    if !unknown.is_empty() || solutions.len() > 1 {
+        return Err(vec![messages::ambiguous(checked, &solutions, &unknown)]);
     }
+    solutions.pop().ok_or_else(|| messages::of_all(errors.unwrap_or_default(), candidates.len()))
 }
 
 /// Where a known extent comes from.
@@ -97,10 +97,10 @@ struct Known<'a> {
 
 /// What there is for one combination of ranks.
 struct Outcome {
-    /// One, or some of several.
+    /// One, or some of several; none where too many would have to be tried.
     solutions: Vec<Solution>,
-    /// Whether there are others.
-    undecided: bool,
+    /// The shapes whose extents there may be others of.
+    unknown: Vec<ShapeId>,
 }
 
 /// The search for extents with given ranks.
@@ -294,7 +294,7 @@ impl<'a> Inference<'a> {
         let mut chosen: Vec<Search> = Vec::with_capacity(most);
         for component in 0..most {
             let found = search::search(&self, component);
-            if found.solutions.is_empty() {
+            if found.solutions.is_empty() && !found.open {
                 return Err(vec![self.nothing(component, &found)]);
             }
             chosen.push(found);
@@ -310,13 +310,15 @@ impl<'a> Inference<'a> {
             let all = |s: usize| (0..self.known[s].len()).map(|c| extent(s, c)).collect();
             (0..self.known.len()).map(all).collect::<Vec<Vec<u64>>>()
         };
-        if undecided.is_some() {
+        if let Some(component) = undecided {
             let places = &self.space.ranks.places;
             let solution = |n| Solution { dims: dims(n), places: places.clone() };
-            return Ok(Outcome { solutions: (0..varied).map(solution).collect(), undecided: true });
+            let solutions = (0..varied).map(solution).collect();
+            let unknown = chosen.swap_remove(component).unknown;
+            return Ok(Outcome { solutions, unknown });
         }
         let solution = self.space.solution(dims(0))?;
-        Ok(Outcome { solutions: vec![solution], undecided: false })
+        Ok(Outcome { solutions: vec![solution], unknown: Vec::new() })
     }
 
     fn nothing(&self, component: usize, found: &Search) -> Diagnostic {
@@ -327,7 +329,7 @@ impl<'a> Inference<'a> {
         });
         match tied.or(found.unknown.first()) {
             Some(shape) => messages::unsatisfied(self, *shape, component, None),
-            None => messages::ambiguous(self.space.checked, &[]),
+            None => messages::ambiguous(self.space.checked, &[], &found.unknown),
         }
     }
 }
