@@ -9,20 +9,29 @@
 mod cases;
 
 use cases::describe;
-use ijk_ir::et;
+use ijk_ir::et::{self, codes};
 use ijk_ir::et::{Checked, Overrides, Ranks, Solution};
 use ijk_syntax::{Diagnostic, Severity};
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt::Write;
 
+/// Diagnostics that have other tests: they need extents, or trees that no text has.
+const ELSEWHERE: [&str; 3] = ["extents-of-data", "index-too-large", "star-outside"];
 /// Combinations that a case lists at most.
 const SHOWN: usize = 12;
 
 #[test]
 fn et_check_cases() {
-    cases::check("et/check", outcome);
+    let seen = RefCell::new(HashSet::new());
+    cases::check("et/check", |source| outcome(source, &mut seen.borrow_mut()));
+    let seen = seen.into_inner();
+    let unseen: Vec<&str> =
+        codes::ALL.iter().map(|c| c.name()).filter(|c| !seen.contains(c)).collect();
+    assert_eq!(unseen, ELSEWHERE, "codes without a case");
 }
 
-fn outcome(source: &str) -> String {
+fn outcome(source: &str, seen: &mut HashSet<&'static str>) -> String {
     let (tree, mut diagnostics) = ijk_syntax::et::parse(source);
     let wrong = diagnostics.iter().any(|d| d.severity == Severity::Error);
     let (checked, more) = if wrong { (None, Vec::new()) } else { et::check(source, tree) };
@@ -30,13 +39,31 @@ fn outcome(source: &str) -> String {
     let mut lines = String::new();
     if let Some(checked) = checked {
         checked.to_string().lines().for_each(|l| writeln!(lines, "# => {l}").expect("text"));
-        source.lines().for_each(|l| answer(&checked, source, l, &mut lines));
+        source.lines().for_each(|l| answer(&checked, source, l, &mut lines, seen));
     }
-    diagnostics.iter().for_each(|d| describe(source, d, &mut lines));
+    tell(source, &diagnostics, &mut lines, seen);
     lines
 }
 
-fn answer(checked: &Checked, source: &str, question: &str, lines: &mut String) {
+fn tell(
+    source: &str,
+    diagnostics: &[Diagnostic],
+    lines: &mut String,
+    seen: &mut HashSet<&'static str>,
+) {
+    for diagnostic in diagnostics {
+        seen.extend(diagnostic.code.map(|c| c.name()));
+        describe(source, diagnostic, lines);
+    }
+}
+
+fn answer(
+    checked: &Checked,
+    source: &str,
+    question: &str,
+    lines: &mut String,
+    seen: &mut HashSet<&'static str>,
+) {
     let mut words = question.split_whitespace();
     if words.next() != Some("#") {
         return;
@@ -46,17 +73,18 @@ fn answer(checked: &Checked, source: &str, question: &str, lines: &mut String) {
     match word {
         "ranks" => combinations(checked, et::rank_combinations(checked, false), lines),
         "free" => combinations(checked, et::rank_combinations(checked, true), lines),
-        "first" => solution(checked, source, et::first(checked, &overrides(&rest)), lines),
+        "first" => solution(checked, source, et::first(checked, &overrides(&rest)), lines, seen),
         "draw" => {
-            let seed = rest[0].parse().expect("a seed");
+            let number = rest[0].parse().expect("a seed");
             let points = rest.get(1).map_or(1_000_000, |n| n.parse().expect("points"));
             let ranks = et::rank_combinations(checked, false).next().expect("ranks");
-            solution(checked, source, et::draw(checked, &ranks, seed, points), lines);
+            solution(checked, source, et::draw(checked, &ranks, number, points), lines, seen);
         }
         "bind" => {
             let bound: Vec<(usize, Vec<u64>)> =
                 rest.iter().filter_map(|w| array(checked, w)).collect();
-            solution(checked, source, et::infer(checked, &bound, &overrides(&rest)), lines);
+            let found = et::infer(checked, &bound, &overrides(&rest));
+            solution(checked, source, found, lines, seen);
         }
         _ => {}
     }
@@ -79,6 +107,7 @@ fn solution(
     source: &str,
     found: Result<Solution, Vec<Diagnostic>>,
     lines: &mut String,
+    seen: &mut HashSet<&'static str>,
 ) {
     match found {
         Ok(found) => {
@@ -86,7 +115,7 @@ fn solution(
             let text: Vec<String> = checked.tuples.iter().map(dims).collect();
             writeln!(lines, "# => {}", text.join(" ")).expect("text");
         }
-        Err(errors) => errors.iter().for_each(|e| describe(source, e, lines)),
+        Err(errors) => tell(source, &errors, lines, seen),
     }
 }
 

@@ -173,7 +173,7 @@ fn order(kinds: &[Kind<'_>]) -> Vec<ShapeId> {
             } else if !std::mem::replace(&mut seen[shape], true) {
                 path.push((shape, true));
                 if let Kind::Equals(expr) = kinds[shape] {
-                    path.extend(expr.dims().iter().map(|s| (s.0 as usize, false)));
+                    path.extend(expr.dims().iter().rev().map(|s| (s.0 as usize, false)));
                 }
             }
         }

@@ -164,6 +164,8 @@ fn what_cannot_be_an_index() {
     assert_eq!(code(&by(int(1), IndexOp::Mod, sub(int(2), int(2))), 1), codes::ZERO_DIVISOR);
     assert_eq!(code(&by(int(1), IndexOp::Mod, tuple("one")), 1), codes::NOT_STATIC);
     assert_eq!(code(&add(tuple("a"), tuple("one")), 2), codes::RANKS_DIFFER);
+    let access = Access { array: name("idx"), indices: vec![tuple("one"), int(0)], span: AT };
+    assert_eq!(code(&dims(&[Index::Array(access)]), 1), codes::EXTENTS_OF_DATA);
 }
 
 #[test]

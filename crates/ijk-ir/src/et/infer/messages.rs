@@ -217,7 +217,9 @@ fn several_extents(checked: &Checked, solutions: &[Solution], unknown: &[ShapeId
     if offers.is_empty() {
         offers = shown.iter().map(|t| format!("`--dims {}=…`", t.name)).collect();
     }
-    let more = if solutions.len() == 2 || solutions.len() == SHOWN { "" } else { " or others" };
+    let open = |t: &&Tuple| checked.system.dims_rules[t.shape.0 as usize].is_none();
+    let others = solutions.len() > SHOWN || shown.iter().any(open);
+    let more = if others && !solutions.is_empty() { " or others" } else { "" };
     let offers = offers.join(", ");
     codes::AMBIGUOUS.error(span, message).with_hint(format!("say which: {offers}{more}"))
 }
