@@ -5,16 +5,21 @@
 //! types and what to skip by itself.
 
 mod error;
+mod guess;
+pub mod harness;
 mod index;
 pub mod random;
 mod range;
 mod resolve;
+mod satisfy;
 mod statement;
 mod terms;
 mod types;
 mod variables;
 
 pub use error::EtError;
+pub use guess::guess;
+pub use satisfy::broken;
 
 use crate::{Bounded, Cell, Value};
 use ijk_syntax::et::ast::Program;

@@ -35,8 +35,8 @@ const FORMS: [(u32, Form); 15] = [
     (5, Form::ByStatic(IndexOp::Mod)),
     (3, Form::StaticTimes),
     (3, Form::Product),
-    (7, Form::Gather),
-    (4, Form::Nested),
+    (9, Form::Gather),
+    (5, Form::Nested),
     (5, Form::Flat),
     (3, Form::Static),
 ];
@@ -262,7 +262,7 @@ impl World<'_> {
     }
 
     fn tuples_of_places(&mut self) -> Vec<usize> {
-        let count = self.rng.weighted(&[(2, 0), (6, 1), (2, 2)]);
+        let count = self.rng.weighted(&[(2, 0), (5, 1), (4, 2)]);
         let mut tuples = Vec::new();
         for _ in 0..count {
             let usable = |at: &usize| {

@@ -2,6 +2,7 @@
 
 mod build;
 mod constraints;
+mod coverage;
 mod idioms;
 mod index;
 mod mutate;
@@ -11,6 +12,7 @@ mod statement;
 mod value;
 mod world;
 
+pub use coverage::{expected_of_et, expected_of_et_mistakes, note};
 pub use print::print_et;
 
 use crate::Value;

@@ -61,6 +61,8 @@ pub(crate) struct World<'r> {
     pub arrays: Vec<Array>,
     pub bound: BTreeMap<String, Input>,
     pub flavour: Flavour,
+    /// Names of arrays, those of unfinished statements included.
+    pub names: Vec<String>,
     /// Points that a statement may have.
     pub budget: u64,
     /// Eintups of the statement that is written now.
@@ -82,6 +84,7 @@ impl<'r> World<'r> {
             arrays: Vec::new(),
             bound: BTreeMap::new(),
             flavour,
+            names: Vec::new(),
             budget,
             pool: Vec::new(),
         };
@@ -125,9 +128,13 @@ impl<'r> World<'r> {
 
     /// A name that no array has.
     pub fn fresh_array(&mut self, words: Option<&str>) -> String {
-        let taken = |name: &str| self.arrays.iter().any(|a| a.name == name);
         let word = words.map_or_else(|| self.rng.pick(&ARRAYS).to_string(), str::to_owned);
-        if !taken(&word) { word } else { format!("{word}{}", self.arrays.len()) }
+        let name = match self.names.contains(&word) {
+            true => format!("{word}{}", self.names.len()),
+            false => word,
+        };
+        self.names.push(name.clone());
+        name
     }
 
     pub fn plain(&self, at: usize) -> Index {

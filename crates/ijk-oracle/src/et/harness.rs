@@ -1,0 +1,350 @@
+//! Comparing what the evaluator, the lowering and an engine make of a program.
+
+use super::random::EtCase;
+use super::{EtError, EtEvaluation, Shapes, broken, evaluate_et};
+use crate::harness::SMALL_DOMAIN;
+use crate::{Bounded, EvalError, Value, interpret, same_bits};
+use ijk_ir::et::lower::{Lowering, Stage, Step, Wanted};
+use ijk_ir::et::{Checked, Solution};
+use ijk_syntax::{Diagnostic, Severity};
+use ijk_types::{DType, Scalar};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Arrays by name.
+pub type Arrays = BTreeMap<String, Value>;
+
+/// Something that runs programs: gives the results, or says why there are none.
+pub type Run<'a> = dyn FnMut(&EtCase) -> Result<Arrays, String> + 'a;
+
+/// What finds ranks and extents for a program and its arrays.
+pub type Solve<'a> = dyn FnMut(&EtCase, &Checked) -> Result<Solution, Vec<Diagnostic>> + 'a;
+
+/// An engine under test. All engines must agree bit for bit.
+pub struct EtContender<'a> {
+    /// What messages call it.
+    pub who: &'static str,
+    /// The engine.
+    pub run: Box<Run<'a>>,
+}
+
+impl<'a> EtContender<'a> {
+    /// An engine.
+    pub fn new(who: &'static str, run: impl FnMut(&EtCase) -> Result<Arrays, String> + 'a) -> Self {
+        Self { who, run: Box::new(run) }
+    }
+}
+
+/// Where evaluations of one case differ.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("{who}: {what}")]
+pub struct EtDisagreement {
+    /// Which evaluation is wrong.
+    pub who: &'static str,
+    /// How.
+    pub what: String,
+}
+
+fn disagree<T>(who: &'static str, what: impl Into<String>) -> Result<T, EtDisagreement> {
+    Err(EtDisagreement { who, what: what.into() })
+}
+
+/// A program with ranks, extents and what it was lowered to.
+#[derive(Clone, Debug)]
+pub struct Solved {
+    /// The program.
+    pub checked: Checked,
+    /// Its ranks and extents.
+    pub shapes: Shapes,
+    /// What it was lowered to.
+    pub stages: Vec<Stage>,
+}
+
+/// How a case ended on which all agree.
+#[derive(Clone, Debug)]
+pub enum EtAgreement {
+    /// The text has syntax errors.
+    Syntax(Vec<Diagnostic>),
+    /// Checking complains.
+    IllFormed(Vec<Diagnostic>),
+    /// There are no ranks and extents, or too many.
+    Unsolved(Vec<Diagnostic>),
+    /// It means nothing with these types and sizes, says the lowering too.
+    Refused(EtError, Vec<Diagnostic>),
+    /// A scalar operation has no value.
+    NoValue(EtError, Box<Solved>),
+    /// It has a value.
+    Value(EtEvaluation, Box<Solved>),
+}
+
+fn errors(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+    diagnostics.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
+}
+
+fn messages(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().map(|d| &d.message[..]).collect::<Vec<_>>().join("; ")
+}
+
+/// Compares all evaluations of a case.
+///
+/// # Errors
+/// If they disagree.
+pub fn compare(
+    case: &EtCase,
+    solve: &mut Solve<'_>,
+    engines: &mut [EtContender<'_>],
+) -> Result<EtAgreement, EtDisagreement> {
+    let (tree, diagnostics) = ijk_syntax::et::parse(&case.source);
+    let syntax = errors(&diagnostics);
+    if !syntax.is_empty() {
+        fail_all(case, engines, "the text does not parse")?;
+        return Ok(EtAgreement::Syntax(syntax));
+    }
+    let (checked, mut diagnostics) = ijk_ir::et::check(&case.source, tree);
+    let Some(checked) = checked.filter(|_| errors(&diagnostics).is_empty()) else {
+        fail_all(case, engines, "it is ill-formed")?;
+        return match errors(&diagnostics).is_empty() {
+            true => disagree("checking", "nothing is wrong, but there is no program"),
+            false => Ok(EtAgreement::IllFormed(diagnostics)),
+        };
+    };
+    let solution = match solve(case, &checked) {
+        Ok(solution) => solution,
+        Err(more) => {
+            fail_all(case, engines, "there is no solution")?;
+            diagnostics.extend(more);
+            return Ok(EtAgreement::Unsolved(diagnostics));
+        }
+    };
+    let shapes = Shapes::of(&checked, &solution);
+    check_solution(case, &checked, &shapes)?;
+    let truth = evaluate_et(&checked.program, &shapes, &case.values(), case.seed);
+    let lowered = run_lowered(&checked, &solution, &case.values(), case.seed);
+    agree(case, truth, lowered, checked, shapes, engines)
+}
+
+fn agree(
+    case: &EtCase,
+    truth: Result<EtEvaluation, EtError>,
+    lowered: Result<(Arrays, Vec<Stage>), Failure>,
+    checked: Checked,
+    shapes: Shapes,
+    engines: &mut [EtContender<'_>],
+) -> Result<EtAgreement, EtDisagreement> {
+    let solved = |stages| Box::new(Solved { checked, shapes, stages });
+    match (truth, lowered) {
+        (Ok(truth), Ok((arrays, stages))) => {
+            same_results("the interpreter", &truth, &arrays, true)?;
+            agree_on_values(case, &truth, engines)?;
+            Ok(EtAgreement::Value(truth, solved(stages)))
+        }
+        // Limits on sizes are each evaluation's own.
+        (Err(error @ EtError::TooLarge), _) => Ok(EtAgreement::Refused(error, Vec::new())),
+        (
+            Err(error @ EtError::Value(EvalError::Scalar(_))),
+            Err(Failure::NoValue(EvalError::Scalar(_), stages)),
+        ) => {
+            fail_all(case, engines, &error.to_string())?;
+            Ok(EtAgreement::NoValue(error, solved(stages)))
+        }
+        (Err(error), Err(Failure::Refused(diagnostics))) => {
+            fail_all(case, engines, &error.to_string())?;
+            Ok(EtAgreement::Refused(error, diagnostics))
+        }
+        (Ok(_), Err(Failure::Refused(diagnostics))) if beyond_limits(&diagnostics) => {
+            Ok(EtAgreement::Refused(EtError::TooLarge, diagnostics))
+        }
+        (Ok(_), Err(failure)) => {
+            disagree("the lowering", format!("says {failure}, but it has a value"))
+        }
+        (Err(error), Ok(_)) => disagree("the lowering", format!("takes it, but {error}")),
+        (Err(error), Err(failure)) => {
+            disagree("the lowering", format!("says {failure}, where {error} is right"))
+        }
+    }
+}
+
+fn beyond_limits(diagnostics: &[Diagnostic]) -> bool {
+    let limits = |d: &Diagnostic| d.code.is_some_and(|code| code.name().contains("too-"));
+    diagnostics.iter().any(limits)
+}
+
+fn fail_all(
+    case: &EtCase,
+    engines: &mut [EtContender<'_>],
+    why: &str,
+) -> Result<(), EtDisagreement> {
+    for EtContender { who, run } in engines {
+        if run(case).is_ok() {
+            return disagree(who, format!("gives a value, but {why}"));
+        }
+    }
+    Ok(())
+}
+
+/// Ranks and extents must satisfy the constraints and have the ranks of the bound arrays.
+fn check_solution(case: &EtCase, checked: &Checked, shapes: &Shapes) -> Result<(), EtDisagreement> {
+    if let Some(constraint) = broken(&checked.program.constraints, shapes) {
+        let text = &case.source[constraint.span.start as usize..constraint.span.end as usize];
+        return disagree("the solver", format!("`{text}` does not hold with {:?}", shapes.tuples));
+    }
+    for (name, input) in &case.bound {
+        let rank = shapes.places.get(name).map(|places| places.iter().sum());
+        if rank.is_some_and(|rank: usize| rank != input.value.shape.len()) {
+            return disagree(
+                "the solver",
+                format!("`{name}` has places {:?}", shapes.places[name]),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn agree_on_values(
+    case: &EtCase,
+    truth: &EtEvaluation,
+    engines: &mut [EtContender<'_>],
+) -> Result<(), EtDisagreement> {
+    let small = truth.most_points() <= SMALL_DOMAIN;
+    let mut first: Option<Arrays> = None;
+    for EtContender { who, run } in engines {
+        let found = match run(case) {
+            Ok(found) => found,
+            Err(error) => return disagree(who, format!("says {error}, but there is a value")),
+        };
+        same_results(who, truth, &found, small)?;
+        match &first {
+            Some(first) => same_as_first(who, first, &found)?,
+            None => first = Some(found),
+        }
+    }
+    Ok(())
+}
+
+fn same_results(
+    who: &'static str,
+    truth: &EtEvaluation,
+    found: &Arrays,
+    bits: bool,
+) -> Result<(), EtDisagreement> {
+    for (name, truth) in truth.results() {
+        let Some(found) = found.get(name) else { return disagree(who, format!("no `{name}`")) };
+        same_array(who, name, truth, found, bits)?;
+    }
+    Ok(())
+}
+
+fn same_array(
+    who: &'static str,
+    name: &str,
+    truth: &Bounded,
+    found: &Value,
+    bits: bool,
+) -> Result<(), EtDisagreement> {
+    let describe = |dtype: DType, shape: &[usize]| format!("{dtype}{shape:?}");
+    let expected = describe(truth.dtype, &truth.shape);
+    let described = describe(found.dtype, &found.shape);
+    if expected != described || found.data.len() != truth.cells.len() {
+        return disagree(who, format!("`{name}` is {described}, and should be {expected}"));
+    }
+    let right = |at: usize| match bits {
+        true => same_bits(truth.cells[at].value, found.data[at]),
+        false => truth.cells[at].admits(found.data[at]),
+    };
+    match (0..found.data.len()).find(|&at| !right(at)) {
+        None => Ok(()),
+        Some(at) => {
+            let (is, cell) = (found.data[at], truth.cells[at]);
+            disagree(who, format!("element {at} of `{name}` is {is:?}, and should be {cell:?}"))
+        }
+    }
+}
+
+fn same_as_first(who: &'static str, first: &Arrays, found: &Arrays) -> Result<(), EtDisagreement> {
+    for (name, first) in first {
+        let same = found.get(name).is_some_and(|found| found.same(first));
+        if !same {
+            return disagree(who, format!("`{name}` differs from that of the first engine"));
+        }
+    }
+    Ok(())
+}
+
+/// Why a lowered program gives nothing.
+#[derive(Clone, Debug, Error)]
+pub enum Failure {
+    /// The lowering complains.
+    #[error("{}", messages(.0))]
+    Refused(Vec<Diagnostic>),
+    /// A scalar operation has no value.
+    #[error("{0}")]
+    NoValue(EvalError, Vec<Stage>),
+}
+
+/// Lowers a program and interprets what it is lowered to.
+///
+/// # Errors
+/// [`Failure`].
+pub fn run_lowered(
+    checked: &Checked,
+    solution: &Solution,
+    bound: &Arrays,
+    seed: u64,
+) -> Result<(Arrays, Vec<Stage>), Failure> {
+    let mut versions: Vec<Option<Value>> =
+        checked.arrays.iter().map(|array| bound.get(&array.name).cloned()).collect();
+    let shape = |value: &Value| value.shape.iter().map(|&n| n as u64).collect();
+    let described: Vec<Option<(DType, Vec<u64>)>> = versions
+        .iter()
+        .map(|version| version.as_ref().map(|value| (value.dtype, shape(value))))
+        .collect();
+    let mut lowering =
+        Lowering::new(checked, solution, &described, seed).map_err(Failure::Refused)?;
+    let mut stages = Vec::new();
+    while let Some(step) = lowering.step().map_err(Failure::Refused)? {
+        match step {
+            Step::Run(stage) => {
+                let inputs: Vec<Value> = stage
+                    .inputs
+                    .iter()
+                    .map(|&at| versions[at].clone().expect("a version that is read"))
+                    .collect();
+                let results = interpret(&stage.program, &stage.instance, &inputs);
+                let outputs = stage.outputs.clone();
+                stages.push(*stage);
+                match results {
+                    Ok(results) => outputs.iter().zip(results).for_each(|(&at, result)| {
+                        versions[at] = Some(result);
+                    }),
+                    Err(error) => return Err(Failure::NoValue(error, stages)),
+                }
+            }
+            Step::Tell(wanted) => {
+                let array = versions[wanted.array].as_ref().expect("a version that is asked for");
+                lowering.tell(wanted, &ranges(array, wanted));
+            }
+        }
+    }
+    let named = checked.arrays.iter().zip(versions);
+    let named = named.filter_map(|(array, version)| Some((array.name.clone(), version?)));
+    Ok((named.collect(), stages))
+}
+
+/// Least and greatest elements of an array of integers, for each position of an axis or of all.
+fn ranges(array: &Value, wanted: Wanted) -> Vec<Option<(i64, i64)>> {
+    let axis = wanted.axis.map(|axis| axis as usize);
+    let count = axis.map_or(1, |axis| array.shape[axis]);
+    let mut ranges: Vec<Option<(i64, i64)>> = vec![None; count];
+    let inner: usize = axis.map_or(1, |axis| array.shape[axis + 1..].iter().product());
+    for (at, element) in array.data.iter().enumerate() {
+        let part = axis.map_or(0, |_| at / inner % count);
+        let x = match element {
+            Scalar::I32(x) => i64::from(*x),
+            Scalar::I64(x) => *x,
+            _ => continue,
+        };
+        let (least, greatest) = ranges[part].unwrap_or((x, x));
+        ranges[part] = Some((least.min(x), greatest.max(x)));
+    }
+    ranges
+}
