@@ -5,7 +5,6 @@
 //! types and what to skip by itself.
 
 mod error;
-mod guess;
 pub mod harness;
 mod index;
 pub mod random;
@@ -18,7 +17,6 @@ mod types;
 mod variables;
 
 pub use error::EtError;
-pub use guess::guess;
 pub use satisfy::broken;
 
 use crate::{Bounded, Cell, Value};

@@ -335,14 +335,18 @@ impl World<'_> {
             Index::Tuple(name) => {
                 self.tuples.iter().find(|t| t.name == name.text).map_or(6, |t| t.hi)
             }
-            Index::Dims(list, _) => list.iter().map(|e| self.most(e) + 1).max().unwrap_or(0),
+            Index::Dims(list, _) => {
+                list.iter().map(|e| self.most(e).saturating_add(1)).max().unwrap_or(0)
+            }
             Index::Rank(list, _) => 4 * list.len() as u64,
             Index::Flat(list, _) => list
                 .iter()
-                .map(|e| (self.most(e) + 1).saturating_pow(3))
+                .map(|e| self.most(e).saturating_add(1).saturating_pow(3))
                 .fold(1, u64::saturating_mul),
             Index::Array(_) | Index::Star(_) => 6,
-            Index::Sum(terms, _) => terms.iter().map(|(_, term)| self.most(term)).sum(),
+            Index::Sum(terms, _) => {
+                terms.iter().map(|(_, term)| self.most(term)).fold(0, u64::saturating_add)
+            }
             Index::Product(first, rest, _) => {
                 let factors = rest.iter().filter(|(op, _)| *op == IndexOp::Mul);
                 factors.fold(self.most(first), |most, (_, e)| most.saturating_mul(self.most(e)))

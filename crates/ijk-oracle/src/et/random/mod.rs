@@ -28,6 +28,8 @@ pub struct EtCase {
     pub source: String,
     /// Arrays by name.
     pub bound: BTreeMap<String, Input>,
+    /// Extents of eintups that are given with the program.
+    pub dims: BTreeMap<String, Vec<u64>>,
     /// The seed of the run.
     pub seed: u64,
 }
@@ -38,7 +40,8 @@ impl EtCase {
         let mut rng = Rng::new(seed);
         let run = rng.below(1000) as u64;
         if rng.chance(0.15) {
-            return Self { source: idioms::idiom(&mut rng), bound: BTreeMap::new(), seed: run };
+            let (bound, dims) = (BTreeMap::new(), BTreeMap::new());
+            return Self { source: idioms::idiom(&mut rng), bound, dims, seed: run };
         }
         let mut world = World::new(&mut rng);
         for _ in 0..world.rng.between(1, 4) {
@@ -46,10 +49,13 @@ impl EtCase {
         }
         world.choose_outputs();
         let names = names(&world.program);
-        world.constraints(&|name| names.contains(&name.to_owned()));
-        let (program, mut bound) = (world.program, world.bound);
-        bound.retain(|name, _| names.contains(name));
-        Self { source: print_et(&program, Some(&mut rng)), bound, seed: run }
+        let used = |name: &str| names.iter().any(|used| used == name);
+        world.constraints(&used);
+        world.bound.retain(|name, _| used(name));
+        let some = !world.bound.is_empty() || world.rng.chance(0.1);
+        let dims = if some { world.choose_dims(&used) } else { BTreeMap::new() };
+        let (program, bound) = (world.program, world.bound);
+        Self { source: print_et(&program, Some(&mut rng)), bound, dims, seed: run }
     }
 
     /// The elements of the arrays.
@@ -69,6 +75,9 @@ fn names(program: &Program) -> Vec<String> {
 impl std::fmt::Display for EtCase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{}  seed {}", self.source, self.seed)?;
+        for (name, dims) in &self.dims {
+            writeln!(f, "  DIMS({name}) is {dims:?}")?;
+        }
         for (name, input) in &self.bound {
             let Value { dtype, shape, data } = &input.value;
             write!(f, "  {name}: {dtype}{shape:?}")?;

@@ -48,6 +48,12 @@ impl EtCase {
         for case in &mut all {
             let text = case.source.clone();
             case.bound.retain(|name, _| text.contains(&format!("{name}[")));
+            case.dims.retain(|name, _| text.contains(&name[..]));
+        }
+        for name in self.dims.keys() {
+            let mut fewer = self.clone();
+            fewer.dims.remove(name);
+            all.push(fewer);
         }
         self.with_plain_arrays(&mut all);
         self.with_smaller_numbers(&mut all);

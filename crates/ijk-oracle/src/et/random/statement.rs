@@ -80,7 +80,7 @@ impl World<'_> {
             let r = *self.rng.pick(&ranks);
             let depth = self.rng.weighted(&[(7, 0), (3, 1), (1, 2)]);
             let e = self.index(r, depth, r != 1);
-            let extent = (self.most(&e) + 1).saturating_pow(r as u32);
+            let extent = self.most(&e).saturating_add(1).saturating_pow(r as u32);
             let (e, extent) = match size.saturating_mul(extent) > MOST_ELEMENTS {
                 true => (self.index(r, 0, r != 1), 100),
                 false => (e, extent),

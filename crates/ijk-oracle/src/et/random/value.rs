@@ -215,7 +215,10 @@ impl World<'_> {
         for place in &places {
             indices.push(match place.tuple {
                 Some(tuple) if self.admit(tuple) => self.plain(tuple),
-                Some(tuple) => super::build::dims(vec![self.plain(tuple)]),
+                Some(tuple) => {
+                    self.open.push(tuple);
+                    super::build::dims(vec![self.plain(tuple)])
+                }
                 None => match self.index(place.rank, 2, false) {
                     plain @ Index::Tuple(_) => {
                         super::build::sum(plain, self.rng.chance(0.3), integer(1))

@@ -63,6 +63,8 @@ pub(crate) struct World<'r> {
     pub flavour: Flavour,
     /// Names of arrays, those of unfinished statements included.
     pub names: Vec<String>,
+    /// Eintups whose extents no bound array says.
+    pub open: Vec<usize>,
     /// Points that a statement may have.
     pub budget: u64,
     /// Eintups of the statement that is written now.
@@ -85,6 +87,7 @@ impl<'r> World<'r> {
             bound: BTreeMap::new(),
             flavour,
             names: Vec::new(),
+            open: Vec::new(),
             budget,
             pool: Vec::new(),
         };
@@ -181,6 +184,28 @@ impl<'r> World<'r> {
 
     pub fn array_named(&self, name: &str) -> Option<usize> {
         self.arrays.iter().position(|a| a.name == name)
+    }
+
+    /// Extents to give with the program, so that it has one solution.
+    pub fn choose_dims(&mut self, used: &dyn Fn(&str) -> bool) -> BTreeMap<String, Vec<u64>> {
+        let mut dims = BTreeMap::new();
+        for (at, t) in self.tuples.iter().enumerate() {
+            let wanted = match (&t.exact, t.kind) {
+                (Some(_), Kind::Bound) => self.open.contains(&at) || self.rng.chance(0.1),
+                (Some(_), _) => self.open.contains(&at),
+                (None, kind) => kind == Kind::Ranged,
+            };
+            if !wanted || !used(&t.name) || self.rng.chance(0.02) {
+                continue;
+            }
+            let span = (t.hi - t.lo) as usize + 1;
+            let extents = match &t.exact {
+                Some(exact) => exact.clone(),
+                None => (0..t.rank).map(|_| t.lo + self.rng.below(span) as u64).collect(),
+            };
+            dims.insert(t.name.clone(), extents);
+        }
+        dims
     }
 
     /// Chooses the outputs, or leaves the section out.
