@@ -144,6 +144,36 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// Lets bound arrays decide ranks that a `:` counts: such a rank has no default where the array
+    /// it indexes or the array of the `:` is bound.
+    pub fn count(&mut self, bound: &[(usize, Vec<u64>)]) {
+        let system = &self.checked.system;
+        for link in system.links.iter().filter(|link| link.strict) {
+            let (left, _) = self.total(&link.rank);
+            let indexed = bound.iter().any(|(array, _)| {
+                self.groups_of(*array).iter().any(|group| left.contains(&(group.0 as usize)))
+            });
+            let counted = bound.iter().any(|(array, _)| self.star(link, *array));
+            if (counted || indexed) && left != [system.one.0 as usize] {
+                self.derive(&link.rank);
+            }
+        }
+    }
+
+    /// Whether a link counts the extent of a place of the array.
+    fn star(&self, link: &super::system::Link, array: usize) -> bool {
+        use super::system::Counts;
+        (0..self.checked.arrays[array].places).any(|place| match link.counts {
+            Counts::Shape(shape) => self.checked.place_shape(array, place) == Some(shape),
+            counts => counts == Counts::Place { array, place },
+        })
+    }
+
+    fn groups_of(&self, array: usize) -> &'a [super::system::Group] {
+        let first = self.checked.system.places[array] as usize;
+        &self.checked.system.groups[first..first + self.checked.arrays[array].places]
+    }
+
     /// Adds that the places of an array have so many axes together.
     pub fn bind(&mut self, array: usize, axes: usize) {
         let first = self.checked.system.places[array] as usize;

@@ -46,6 +46,7 @@ pub fn infer(
     }
     let given = Given::new(checked, overrides)?;
     let mut alone = Problem::new(checked, false);
+    alone.count(bound);
     given.fix(&mut alone)?;
     let mut problem = alone.clone();
     bound.iter().for_each(|(array, shape)| problem.bind(*array, shape.len()));
@@ -337,7 +338,7 @@ impl<'a> Inference<'a> {
 impl Checked {
     /// The shape that has the extents of a place: that of the plain eintup which sizes it, for an
     /// input of the first that stands there.
-    fn place_shape(&self, array: usize, place: usize) -> Option<ShapeId> {
+    pub(super) fn place_shape(&self, array: usize, place: usize) -> Option<ShapeId> {
         use ijk_syntax::et::ast::Index;
         let standing = || self.system.standing[array].get(place).copied().flatten();
         match (self.arrays[array].origin, self.system.sizing[array].indices.get(place)?) {

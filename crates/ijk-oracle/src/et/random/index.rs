@@ -188,7 +188,10 @@ impl World<'_> {
 
     /// An index at a place of an array that exists.
     pub fn place_index(&mut self, array: usize, place: &Place, depth: u32) -> Index {
-        let Some(stood) = place.tuple else { return self.index(place.rank, depth, false) };
+        let Some(stood) = place.tuple else {
+            let e = self.index(place.rank, depth, false);
+            return self.not_plain(array, e);
+        };
         let shared = if self.rng.chance(0.12) { self.share(stood) } else { None };
         if let Some(shared) = shared {
             return self.plain(shared);
@@ -197,10 +200,15 @@ impl World<'_> {
             return self.plain(stood);
         }
         match self.index(place.rank, depth, false) {
-            // A bound array says what the extents of a plain eintup are.
-            Index::Tuple(other)
-                if self.arrays[array].bound && other.text != self.tuples[stood].name =>
-            {
+            Index::Tuple(own) if own.text == self.tuples[stood].name => Index::Tuple(own),
+            e => self.not_plain(array, e),
+        }
+    }
+
+    /// An index that leaves open how large a bound array is: of a plain eintup it would say it.
+    fn not_plain(&mut self, array: usize, e: Index) -> Index {
+        match e {
+            Index::Tuple(other) if self.arrays[array].bound && self.rng.chance(0.99) => {
                 let one = integer(self.rng.below(2) as i64);
                 sum(Index::Tuple(other), self.rng.chance(0.5), one)
             }
