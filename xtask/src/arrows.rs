@@ -16,7 +16,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ijk-macros", &["ijk-syntax", "ijk-ir", "ijk-types"]),
     (
         "ijk",
-        &["ijk-types", "ijk-syntax", "ijk-tensor", "ijk-ir", "ijk-plan", "ijk-cpu", "ijk-macros"],
+        &[
+            "ijk-types",
+            "ijk-syntax",
+            "ijk-tensor",
+            "ijk-ir",
+            "ijk-plan",
+            "ijk-cpu",
+            "ijk-macros",
+            // Behind the feature `verify`: programs are verified against it.
+            "ijk-oracle",
+        ],
     ),
     ("ijk-cli", &["ijk"]),
     ("ijk-benches", &["ijk", "ijk-cpu", "ijk-plan", "ijk-ir", "ijk-tensor", "ijk-types"]),

@@ -1,6 +1,7 @@
 //! Project chores: `cargo xtask tidy` checks the architecture, `cargo xtask mutants` the tests.
 
 mod arrows;
+mod frameworks;
 mod mutants;
 mod sources;
 mod workspace;
@@ -10,18 +11,24 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("tidy") => tidy(),
-        Some("mutants") => {
-            let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-            mutants::run(&root, &std::env::args().nth(2).unwrap_or_default())
+        Some("mutants") => mutants::run(&root(), &std::env::args().nth(2).unwrap_or_default()),
+        Some("frameworks") => {
+            frameworks::run(&root(), &std::env::args().nth(2).unwrap_or_default())
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask tidy            check the arrows between crates, and the sources\n       \
-                 cargo xtask mutants [NAME]  plant bugs that the random programs must find"
+                "usage: cargo xtask tidy               check the arrows between crates, and the sources\n       \
+                 cargo xtask mutants [NAME]     plant bugs that the random programs must find\n       \
+                 cargo xtask frameworks [NAME]  verify examples/et against TensorFlow, PyTorch, JAX"
             );
             ExitCode::from(2)
         }
     }
+}
+
+/// The workspace.
+fn root() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// Runs every check and prints all that they find.

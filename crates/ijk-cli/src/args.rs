@@ -42,6 +42,12 @@ const DEPS: &str = "Examples:
 const BENCH: &str = "Example:
   ijk bench '+(ik*kj)~ij' --shape 1024x1024 --shape 1024x1024 --dtype f32 --threads 1";
 
+const VERIFY: &str = "Examples:
+  ijk verify examples/et/gather_nd.et
+  ijk verify convolution.et --reps 20 --seed 7 --python ~/tensorflow/bin/python
+
+Exit codes: 0 all cases agree; 1 some do not, or the program is wrong; 2 Python or a package is missing.";
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -63,19 +69,31 @@ pub enum Command {
     /// Measure how fast an expression runs on arguments of given shapes
     #[command(after_help = BENCH)]
     Bench(Bench),
+    /// Compare a .et program with the framework call it names, for every combination of ranks
+    #[command(after_help = VERIFY)]
+    Verify(Verify),
 }
 
 /// `ijk run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// The program, a .ijk file
+    /// The program, a .ijk or .et file
     pub file: PathBuf,
-    /// Input NAME (0, 1, …) is the array of a .npy file or of a member of an archive
+    /// Input NAME (0, 1, … in .ijk) is the array of a .npy file or of a member of an archive
     #[arg(long, value_name = "NAME=FILE[:MEMBER]")]
     pub bind: Vec<String>,
-    /// Write output NAME (0, 1, …) to a file; outputs without one are printed
+    /// Write output NAME (0, 1, … in .ijk) to a file; outputs without one are printed
     #[arg(long, value_name = "NAME=FILE")]
     pub out: Vec<String>,
+    /// In .et: the rank of an eintup, where neither arrays nor constraints decide
+    #[arg(long, value_name = "TUPLE=N")]
+    pub rank: Vec<String>,
+    /// In .et: the extents of an eintup, such as stride=2,2
+    #[arg(long, value_name = "TUPLE=N,…")]
+    pub dims: Vec<String>,
+    /// In .et: other random numbers, and random extents where nothing decides them
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// How to run
     #[command(flatten)]
     pub how: How,
@@ -115,7 +133,7 @@ pub struct How {
 /// `ijk check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// A .ijk file, or an expression
+    /// A .ijk or .et file, or an expression
     #[arg(value_name = "FILE|EXPR", allow_hyphen_values = true, value_parser = program)]
     pub program: String,
     /// Print a JSON object instead of text
@@ -188,6 +206,37 @@ fn program(text: &str) -> Result<String, String> {
         Some(name) => Err(format!("there is no option --{name}")),
         None => Ok(text.into()),
     }
+}
+
+/// `ijk verify`.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// The program, a .et file
+    pub file: PathBuf,
+    /// Cases for each combination of ranks, each with other extents and data
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub reps: u32,
+    /// Another seed is other extents and data
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Let eintups whose rank nothing constrains have any rank from 0 to 9, not only 1
+    #[arg(long)]
+    pub free_ranks: bool,
+    /// Draw extents so that no statement has more points
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub points: u64,
+    /// The Python that has the framework [default: $IJK_PYTHON, or python3]
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<String>,
+    /// How long Python may take to import, and for each call
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    pub timeout: u64,
+    /// Number of threads; results do not depend on it
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
+    /// Print a JSON object for each case, on one line, instead of a table
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// A shape or a point.

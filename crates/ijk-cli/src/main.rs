@@ -12,7 +12,9 @@ mod names;
 mod numbers;
 mod output;
 mod progress;
+mod results;
 mod source;
+mod table;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain(args),
         Command::Deps(args) => commands::deps(args),
         Command::Bench(args) => commands::bench(args),
+        Command::Verify(args) => commands::verify(args),
     };
     match done {
         Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,

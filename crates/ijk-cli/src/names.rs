@@ -22,7 +22,7 @@ pub fn output(n: usize) -> String {
 /// If a name is not that of an argument, or an argument has none or two.
 pub fn inputs(binds: &[String], arity: usize) -> Result<Vec<Place>, Failure> {
     let mut places = vec![None; arity];
-    for (position, place) in positions(binds, "--bind", "input", arity)? {
+    for (position, place) in named(binds, "--bind", "input", &numbers(arity))? {
         if places[position].replace(place).is_some() {
             return Err(Failure::wrong(format!("{} is bound twice", input(position))));
         }
@@ -41,39 +41,49 @@ pub fn inputs(binds: &[String], arity: usize) -> Result<Vec<Place>, Failure> {
 /// # Errors
 /// If a name is not that of a result.
 pub fn outputs(outs: &[String], count: usize) -> Result<Vec<(usize, Place)>, Failure> {
-    positions(outs, "--out", "output", count)
+    named(outs, "--out", "output", &numbers(count))
 }
 
-fn positions(
+fn numbers(count: usize) -> Vec<String> {
+    (0..count).map(|n| n.to_string()).collect()
+}
+
+/// The files of `NAME=FILE` options, each with the position of its name.
+///
+/// # Errors
+/// If an option is not of that form, or a name is not one of those.
+pub fn named(
     options: &[String],
     flag: &str,
     what: &str,
-    count: usize,
+    names: &[String],
 ) -> Result<Vec<(usize, Place)>, Failure> {
+    let example = names.first().map_or("NAME", |name| name);
     options
         .iter()
         .map(|option| {
             let (name, file) = option.split_once('=').ok_or_else(|| {
-                Failure::wrong(format!("{flag} {option}: expected NAME=FILE, such as 0={option}"))
+                let message = format!("expected NAME=FILE, such as {example}={option}");
+                Failure::wrong(format!("{flag} {option}: {message}"))
             })?;
             if file.is_empty() {
                 return Err(Failure::wrong(format!("{flag} {option}: no file after `=`")));
             }
-            match name.parse() {
-                Ok(position) if position < count => Ok((position, Place::parse(file))),
-                _ => Err(unknown(flag, option, name, what, count)),
+            match names.iter().position(|known| known == name) {
+                Some(position) => Ok((position, Place::parse(file))),
+                None => Err(unknown(flag, option, name, what, names)),
             }
         })
         .collect()
 }
 
 #[cold]
-fn unknown(flag: &str, option: &str, name: &str, what: &str, count: usize) -> Failure {
-    let known: Vec<_> = (0..count.min(8)).map(|n| n.to_string()).collect();
-    let more = if count > known.len() { ", …" } else { "" };
-    let known = match count {
-        0 => format!("the program has no {what}s"),
-        1 => format!("the one {what} is named 0"),
+fn unknown(flag: &str, option: &str, name: &str, what: &str, names: &[String]) -> Failure {
+    let known = &names[..names.len().min(8)];
+    let more = if names.len() > known.len() { ", …" } else { "" };
+    let known = match names {
+        [] => format!("the program has no {what}s"),
+        [only] => format!("the one {what} is named {only}"),
         _ => format!("its {what}s are named {}{more}", known.join(", ")),
     };
     Failure::wrong(format!("{flag} {option}: the program has no {what} `{name}`; {known}"))

@@ -58,11 +58,29 @@ impl Source {
     /// If it is wrong.
     pub fn compile(&self) -> Result<Component, Failure> {
         let component = ijk::i(&self.text).map_err(|error| self.failure(error))?;
-        let warnings = component.warnings();
+        self.warn(component.warnings());
+        Ok(component)
+    }
+
+    /// The program in Einsum Tuple, checked. Tells its warnings.
+    ///
+    /// # Errors
+    /// If it is wrong.
+    pub fn compile_et(&self) -> Result<ijk::et::Program, Failure> {
+        let program = ijk::et(&self.text).map_err(|error| self.failure(error))?;
+        self.warn(program.warnings());
+        Ok(program)
+    }
+
+    fn warn(&self, warnings: &[ijk::Diagnostic]) {
         if !warnings.is_empty() {
             output::complain(&ijk::render(&self.text, &self.origin, warnings, colors()));
         }
-        Ok(component)
+    }
+
+    /// What messages call it.
+    pub fn origin(&self) -> &str {
+        &self.origin
     }
 
     /// What to say of an error in this program or its application.

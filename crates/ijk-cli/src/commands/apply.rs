@@ -4,11 +4,10 @@ use crate::args::{Eval, How, Run};
 use crate::failure::Failure;
 use crate::files::{self, Place};
 use crate::progress::Progress;
+use crate::results::Results;
 use crate::source::Source;
-use crate::{json, layout, memory, names, output};
+use crate::{memory, names, output};
 use ijk::{Component, Engine, Tensor, TensorView};
-use serde_json::json;
-use std::path::Path;
 use std::time::Instant;
 
 /// Runs the program of a file.
@@ -80,14 +79,13 @@ fn apply(
     let seconds = start.elapsed().as_secs_f64();
     drop(progress);
     files::write_all(&results, outputs)?;
-    output::print(&match how.json {
-        true => as_json(&results, outputs, seconds, engine.threads()),
-        false => as_text(&results, outputs, seconds),
-    })
+    let names: Vec<_> = (0..results.len()).map(|n| n.to_string()).collect();
+    let results = Results { names: &names, arrays: &results, outputs, seconds };
+    output::print(&if how.json { results.as_json(engine.threads()) } else { results.as_text() })
 }
 
 /// Reads an argument, with the element type asked for.
-fn load(place: &Place, how: &How) -> Result<Tensor, Failure> {
+pub(super) fn load(place: &Place, how: &How) -> Result<Tensor, Failure> {
     let tensor = files::read(place)?;
     match how.dtype {
         Some(dtype) if dtype != tensor.dtype() => tensor.cast(dtype).map_err(|error| {
@@ -95,43 +93,4 @@ fn load(place: &Place, how: &How) -> Result<Tensor, Failure> {
         }),
         _ => Ok(tensor),
     }
-}
-
-/// Where a result was written.
-fn written(outputs: &[(usize, Place)], n: usize) -> Option<&Path> {
-    outputs.iter().find(|(output, _)| *output == n).map(|(_, place)| &*place.path)
-}
-
-fn as_text(results: &[Tensor], outputs: &[(usize, Place)], seconds: f64) -> String {
-    let mut text = String::new();
-    for (n, result) in results.iter().enumerate() {
-        let head = if results.len() > 1 { format!("{n}: ") } else { String::new() };
-        let line = match written(outputs, n) {
-            Some(path) => {
-                let (shape, time) = (layout::shape(result.shape()), output::seconds(seconds));
-                format!("{head}{} {shape} in {time} -> {}\n", result.dtype(), path.display())
-            }
-            None if result.rank() < 2 => format!("{head}{}\n", layout::array(&result.view())),
-            None => format!("{}{}\n", head.replace(": ", ":\n"), layout::array(&result.view())),
-        };
-        text.push_str(&line);
-    }
-    text
-}
-
-fn as_json(results: &[Tensor], outputs: &[(usize, Place)], seconds: f64, threads: usize) -> String {
-    let results = results.iter().enumerate().map(|(n, result)| {
-        let mut object = json!({
-            "name": n.to_string(),
-            "dtype": result.dtype().name(),
-            "shape": result.shape(),
-        });
-        match written(outputs, n) {
-            Some(path) => object["file"] = json!(path.to_string_lossy()),
-            None => object["data"] = result.view().iter_scalars().map(json::scalar).collect(),
-        }
-        object
-    });
-    let results: Vec<_> = results.collect();
-    json::text(&json!({ "results": results, "seconds": seconds, "threads": threads }))
 }

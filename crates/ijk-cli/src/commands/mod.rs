@@ -6,9 +6,36 @@ mod check;
 mod deps;
 mod draw;
 mod explain;
+mod tuples;
+mod verify;
 
-pub use apply::{eval, run};
+pub use apply::eval;
 pub use bench::bench;
-pub use check::check;
 pub use deps::deps;
 pub use explain::explain;
+pub use verify::verify;
+
+use crate::args::{Check, Run};
+use crate::failure::Failure;
+use std::path::Path;
+
+/// Whether a file's name says that it is an Einsum Tuple program.
+fn is_et(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("et"))
+}
+
+/// Runs a program of the language that its file's name tells.
+///
+/// # Errors
+/// As for either.
+pub fn run(args: &Run) -> Result<(), Failure> {
+    if is_et(&args.file) { tuples::run(args) } else { apply::run(args) }
+}
+
+/// Checks a program of the language that its file's name tells.
+///
+/// # Errors
+/// As for either.
+pub fn check(args: &Check) -> Result<(), Failure> {
+    if is_et(args.program.as_ref()) { tuples::check(args) } else { check::check(args) }
+}

@@ -1,8 +1,8 @@
 //! A framework call as a request to the child process.
 
 use super::frame::Message;
-use ijk_syntax::Span;
 use ijk_syntax::et::ast::{Call, CallArg, Index, IndexOp};
+use ijk_syntax::{Diagnostic, Span};
 use ijk_tensor::{TensorView, file};
 
 /// A request that asks for `outputs` results of a call.
@@ -24,8 +24,10 @@ pub(super) fn request(
 
 /// The extents that index expressions have in a case.
 pub(super) trait Extents {
-    /// The components of `DIMS(index)`; as many as its rank.
-    fn dims(&self, index: &Index) -> Result<Vec<i64>, CallError>;
+    /// `DIMS(of, …)`.
+    fn dims(&self, of: &[Index]) -> Result<Vec<i64>, CallError>;
+    /// `RANK(of, …)`.
+    fn rank(&self, of: &[Index]) -> i64;
 }
 
 /// Why a call can not be asked for.
@@ -33,6 +35,8 @@ pub(super) trait Extents {
 pub(super) enum CallError {
     /// An argument that has no value, and why.
     Argument(Span, String),
+    /// An index expression that has no extents.
+    Diagnostic(Box<Diagnostic>),
     /// An array that can not be handed over.
     Array(file::Problem),
 }
@@ -139,8 +143,8 @@ impl Encoder<'_> {
     fn number(&self, arg: &CallArg) -> Result<Number, CallError> {
         match arg {
             CallArg::Integer(n, _) => Ok(Number::One(*n)),
-            CallArg::Dims(of, _) => Ok(Number::Many(self.dims(of)?)),
-            CallArg::Rank(of, _) => Ok(Number::One(self.dims(of)?.len() as i64)),
+            CallArg::Dims(of, _) => Ok(Number::Many(self.extents.dims(of)?)),
+            CallArg::Rank(of, _) => Ok(Number::One(self.extents.rank(of))),
             CallArg::List(items, _) => {
                 let one = |item| match self.number(item)? {
                     Number::One(n) => Ok(n),
@@ -163,32 +167,11 @@ impl Encoder<'_> {
             other => Err(refused(other, "not a number or a list of numbers")),
         }
     }
-
-    fn dims(&self, of: &[Index]) -> Result<Vec<i64>, CallError> {
-        let dims =
-            of.iter().map(|index| self.extents.dims(index)).collect::<Result<Vec<_>, _>>()?;
-        Ok(dims.concat())
-    }
 }
 
 #[cold]
 fn refused(arg: &CallArg, what: &str) -> CallError {
-    CallError::Argument(span(arg), format!("this is {what}"))
-}
-
-fn span(arg: &CallArg) -> Span {
-    match arg {
-        CallArg::Array(name) => name.span,
-        CallArg::Call(call) => call.span,
-        CallArg::Integer(_, span)
-        | CallArg::Dims(_, span)
-        | CallArg::Rank(_, span)
-        | CallArg::Literal(_, span)
-        | CallArg::Tensor(_, span)
-        | CallArg::List(_, span)
-        | CallArg::Sum(_, span)
-        | CallArg::Product(_, _, span) => *span,
-    }
+    CallError::Argument(arg.span(), format!("this is {what}"))
 }
 
 /// An integer, which broadcasts, or a list.

@@ -131,14 +131,20 @@ fn elements<T: fmt::Debug>(
     theirs: T,
     bound: f64,
 ) -> Difference {
-    let mut index: Vec<usize> = Vec::new();
-    of.shape().iter().rev().fold(n, |rest, &extent| {
+    let index = index(of.shape(), n);
+    let (ours, theirs) = (format!("{ours:?}"), format!("{theirs:?}"));
+    Difference::Elements { count, index, ours, theirs, bound }
+}
+
+/// The index of the n-th element in C order.
+pub(super) fn index(shape: &[usize], n: usize) -> Vec<usize> {
+    let mut index = Vec::new();
+    shape.iter().rev().fold(n, |rest, &extent| {
         index.push(rest % extent);
         rest / extent
     });
     index.reverse();
-    let (ours, theirs) = (format!("{ours:?}"), format!("{theirs:?}"));
-    Difference::Elements { count, index, ours, theirs, bound }
+    index
 }
 
 #[cfg(test)]

@@ -59,3 +59,12 @@ fn said(stderr: &str) -> String {
         text => format!("\n{text}"),
     }
 }
+
+/// Why a verification can not go on.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The framework gives no results to compare with.
+    #[error(transparent)]
+    Child(#[from] ChildError),
+}

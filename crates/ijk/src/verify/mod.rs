@@ -1,14 +1,70 @@
-//! Einsum Tuple programs beside the framework function they claim to equal.
-
-#![allow(dead_code)]
+//! Einsum Tuple programs beside the framework function that they claim to equal.
+//!
+//! The second section of a program calls a Python function. A [`Verifier`] runs it in one child
+//! process of the user's Python, hands arrays over as binary, and compares every output: integers
+//! exactly, floats within what rounding explains. A program without a call is compared with the
+//! oracle, which follows the rules of the language point by point.
 
 mod call;
+mod case;
 mod child;
 mod compare;
 mod error;
 mod frame;
 mod kinds;
+mod oracle;
 mod rounding;
 
+pub use case::{Outcome, Row};
 pub use compare::Difference;
-pub use error::ChildError;
+pub use error::{ChildError, VerifyError};
+
+use crate::et::{Case, Program};
+use crate::{Engine, Error};
+use child::Child;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where Python is, and how long it may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Python {
+    /// The interpreter.
+    pub path: String,
+    /// Where modules beside the program are looked for.
+    pub directory: PathBuf,
+    /// How long it may take to import everything, and to answer a call.
+    pub timeout: Duration,
+}
+
+/// A program and what it is compared with.
+#[derive(Debug)]
+pub struct Verifier {
+    program: Program,
+    engine: Engine,
+    child: Option<Child>,
+}
+
+impl Verifier {
+    /// Starts Python, where the program has a call, and imports what that names.
+    ///
+    /// # Errors
+    /// If the interpreter does not start, or a package is missing.
+    pub fn new(program: &Program, engine: Engine, python: &Python) -> Result<Self, VerifyError> {
+        let call = program.checked().program.call.as_ref();
+        let start = |call| {
+            let paths = call::paths(call);
+            Child::start(&python.path, python.timeout, &python.directory, &paths)
+        };
+        let child = call.map(start).transpose()?;
+        Ok(Self { program: program.clone(), engine, child })
+    }
+
+    /// Compares one case.
+    ///
+    /// # Errors
+    /// If Python ends or stays silent. That it raises an exception, or that results differ, is an
+    /// [`Outcome`].
+    pub fn verify(&mut self, case: Result<Case, Error>) -> Result<Row, VerifyError> {
+        case::verify(self, case)
+    }
+}

@@ -1,0 +1,125 @@
+//! `ijk run` and `ijk check` of Einsum Tuple programs.
+
+use super::apply::load;
+use crate::args::{Check, Run};
+use crate::failure::Failure;
+use crate::files::{self, Place};
+use crate::progress::Progress;
+use crate::results::Results;
+use crate::source::Source;
+use crate::{json, names, output};
+use ijk::et::{Bindings, Program};
+use ijk::{Engine, Tensor};
+use serde_json::json;
+use std::time::Instant;
+
+/// Runs the program of a file.
+///
+/// # Errors
+/// If anything is wrong with the program, the arrays bound to it, or where its results are to go.
+pub fn run(args: &Run) -> Result<(), Failure> {
+    let source = Source::file(&args.file)?;
+    let program = source.compile_et()?;
+    let outputs = outputs(&program, &args.out)?;
+    files::check_distinct(&outputs)?;
+    let arrays = arrays(&program, args)?;
+    let bindings = bindings(args, &arrays)?;
+    let engine = Engine::builder().threads(args.how.threads.unwrap_or(0)).build();
+    let progress = Progress::steps("computing", None);
+    let start = Instant::now();
+    let results = program.run_on(&engine, bindings).map_err(|error| source.failure(error))?;
+    let seconds = start.elapsed().as_secs_f64();
+    drop(progress);
+    let (names, arrays): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+    files::write_all(&arrays, &outputs)?;
+    let results = Results { names: &names, arrays: &arrays, outputs: &outputs, seconds };
+    let threads = engine.threads();
+    output::print(&if args.how.json { results.as_json(threads) } else { results.as_text() })
+}
+
+/// Prints what a program takes and gives, which ranks are equal, and how extents come about.
+///
+/// # Errors
+/// If the program is wrong.
+pub fn check(args: &Check) -> Result<(), Failure> {
+    let source = Source::file(args.program.as_ref())?;
+    let program = source.compile_et()?;
+    output::print(&if args.json { as_json(&program) } else { program.checked().to_string() })
+}
+
+/// Where results go: a member of an archive bears the result's name.
+fn outputs(program: &Program, options: &[String]) -> Result<Vec<(usize, Place)>, Failure> {
+    let known: Vec<_> = program.signature().outputs().map(str::to_string).collect();
+    let mut outputs = names::named(options, "--out", "output", &known)?;
+    for (n, place) in &mut outputs {
+        if place.is_archive() {
+            place.member.get_or_insert_with(|| known[*n].clone());
+        }
+    }
+    Ok(outputs)
+}
+
+/// The arrays of `--bind` options with their names.
+fn arrays(program: &Program, args: &Run) -> Result<Vec<(String, Tensor)>, Failure> {
+    let known: Vec<_> = program.signature().bindable().map(str::to_string).collect();
+    let mut arrays: Vec<(String, Tensor)> = Vec::new();
+    for (n, place) in names::named(&args.bind, "--bind", "input", &known)? {
+        if arrays.iter().any(|(name, _)| *name == known[n]) {
+            return Err(Failure::wrong(format!("input `{}` is bound twice", known[n])));
+        }
+        arrays.push((known[n].clone(), load(&place, &args.how)?));
+    }
+    Ok(arrays)
+}
+
+/// What the command line decides.
+fn bindings<'a>(args: &Run, arrays: &'a [(String, Tensor)]) -> Result<Bindings<'a>, Failure> {
+    let mut bindings = args.seed.map_or(Bindings::new(), |seed| Bindings::new().seed(seed));
+    for (name, array) in arrays {
+        bindings = bindings.bind(name, array.view());
+    }
+    for option in &args.rank {
+        let (tuple, rank) = decision("--rank", option, "ipos=2")?;
+        let rank = rank.trim().parse().map_err(|_| misread("--rank", option, "ipos=2"))?;
+        bindings = bindings.rank(tuple, rank);
+    }
+    for option in &args.dims {
+        let (tuple, dims) = decision("--dims", option, "stride=2,2")?;
+        let dims = extents(dims).ok_or_else(|| misread("--dims", option, "stride=2,2"))?;
+        bindings = bindings.dims(tuple, dims);
+    }
+    Ok(bindings)
+}
+
+/// The parts of `NAME=VALUE`.
+fn decision<'a>(flag: &str, option: &'a str, example: &str) -> Result<(&'a str, &'a str), Failure> {
+    option.split_once('=').ok_or_else(|| misread(flag, option, example))
+}
+
+#[cold]
+fn misread(flag: &str, option: &str, example: &str) -> Failure {
+    Failure::wrong(format!("{flag} {option}: expected an eintup and numbers, such as {example}"))
+}
+
+/// `2,3`; nothing or `.` where the rank is 0.
+fn extents(text: &str) -> Option<Vec<u64>> {
+    match text.trim() {
+        "" | "." => Some(Vec::new()),
+        text => text.split(',').map(|n| n.trim().parse().ok()).collect(),
+    }
+}
+
+fn as_json(program: &Program) -> String {
+    let signature = program.signature();
+    let outputs: Vec<_> = signature.outputs().collect();
+    let bindable: Vec<_> = signature.bindable().collect();
+    let arrays = signature.arrays.iter().map(|array| {
+        json!({
+            "name": array.name,
+            "places": array.places,
+            "bindable": bindable.contains(&&array.name[..]),
+        })
+    });
+    let arrays: Vec<_> = arrays.collect();
+    json::text(&json!({ "arrays": arrays, "outputs": outputs }))
+}

@@ -1,0 +1,161 @@
+//! `ijk verify`: a program beside the framework call it names.
+
+use crate::args::Verify;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::source::Source;
+use crate::table::Table;
+use crate::{json, output};
+use ijk::Engine;
+use ijk::et::Program;
+use ijk::verify::{ChildError, Outcome, Python, Row, Verifier, VerifyError};
+use serde_json::json;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::time::Duration;
+
+/// Verifies the program of a file, case by case.
+///
+/// # Errors
+/// If the program is wrong, if Python or a package is missing, and if a case does not agree.
+pub fn verify(args: &Verify) -> Result<(), Failure> {
+    let source = Source::file(&args.file)?;
+    let program = source.compile_et()?;
+    let engine = Engine::builder().threads(args.threads.unwrap_or(0)).build();
+    let verifier = Verifier::new(&program, engine, &python(args));
+    let mut verifier = verifier.map_err(|error| refused(&source, error))?;
+    let mut report = Report::new(&source, &program, args.json);
+    let cases = program.cases(args.seed, args.reps).points(args.points).free_ranks(args.free_ranks);
+    // Rows that appear on a terminal tell the progress themselves.
+    let shown = io::stdout().is_terminal();
+    let progress = (!shown).then(|| Progress::steps("verifying", None));
+    for case in cases {
+        let row = verifier.verify(case).map_err(|error| refused(&source, error))?;
+        report.row(&row)?;
+        if let Some(progress) = &progress {
+            progress.at(report.cases as u64);
+        }
+    }
+    drop(progress);
+    report.finish()
+}
+
+/// The interpreter: that of the command line, of the environment, or the system's.
+fn python(args: &Verify) -> Python {
+    let environment = || std::env::var("IJK_PYTHON").ok().filter(|path| !path.is_empty());
+    let directory = args.file.parent().filter(|d| !d.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    Python {
+        path: args.python.clone().or_else(environment).unwrap_or_else(|| "python3".into()),
+        directory: directory.canonicalize().unwrap_or_else(|_| directory.into()),
+        timeout: Duration::from_secs(args.timeout),
+    }
+}
+
+/// Whose fault it is that a verification can not go on.
+fn refused(source: &Source, error: VerifyError) -> Failure {
+    let message = format!("{}: {error}", source.origin());
+    match error {
+        VerifyError::Child(ChildError::Start { .. } | ChildError::Missing { .. }) => {
+            Failure::Environment(message)
+        }
+        _ => Failure::Wrong(message),
+    }
+}
+
+/// What is told of the cases.
+struct Report<'a> {
+    source: &'a Source,
+    json: bool,
+    table: Table,
+    cases: usize,
+    failed: usize,
+    greatest: f64,
+}
+
+impl<'a> Report<'a> {
+    fn new(source: &'a Source, program: &Program, json: bool) -> Self {
+        let tuples = program.checked().tuples.iter().map(|tuple| &tuple.name[..]);
+        let columns: Vec<&str> = tuples.chain(["result"]).collect();
+        let table = Table::new(&columns, 7);
+        Self { source, json, table, cases: 0, failed: 0, greatest: 0.0 }
+    }
+
+    /// Prints a case as soon as it is known.
+    fn row(&mut self, row: &Row) -> Result<(), Failure> {
+        self.cases += 1;
+        if let Outcome::Passed { error } = row.outcome {
+            self.greatest = self.greatest.max(error);
+        } else {
+            self.failed += 1;
+        }
+        let message = self.message(&row.outcome);
+        if self.json {
+            return output::print(&as_json(row, &message));
+        }
+        let mut text = if self.cases == 1 { self.table.head() } else { String::new() };
+        let mut cells: Vec<_> = row.dims.iter().map(|(_, dims)| extents(dims)).collect();
+        cells.resize(self.table.columns() - 1, String::new());
+        cells.push(match row.outcome {
+            Outcome::Passed { error } => format!("pass, error {}", share(error)),
+            _ => "FAIL".into(),
+        });
+        text.push_str(&self.table.row(&cells));
+        message.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
+        output::print(&text)
+    }
+
+    /// Why a case failed.
+    fn message(&self, outcome: &Outcome) -> String {
+        match outcome {
+            Outcome::Differs { output, difference } => format!("`{output}`: {difference}"),
+            Outcome::Raised(message) => message.clone(),
+            Outcome::Refused(error) => match self.source.failure(error.clone()) {
+                Failure::Wrong(message) | Failure::Environment(message) => message,
+                Failure::BrokenPipe => String::new(),
+            },
+            _ => String::new(),
+        }
+    }
+
+    /// Sums up.
+    fn finish(self) -> Result<(), Failure> {
+        let cases = if self.cases == 1 { "case" } else { "cases" };
+        if self.cases == 0 {
+            return Err(Failure::wrong("no combination of ranks satisfies the constraints"));
+        }
+        if self.failed > 0 {
+            return Err(Failure::wrong(format!(
+                "{} of {} {cases} failed",
+                self.failed, self.cases
+            )));
+        }
+        if self.json {
+            return Ok(());
+        }
+        let greatest = share(self.greatest);
+        output::print(&format!("{} {cases} passed, greatest error {greatest}\n", self.cases))
+    }
+}
+
+fn as_json(row: &Row, message: &str) -> String {
+    let dims: serde_json::Map<_, _> =
+        row.dims.iter().map(|(name, dims)| (name.clone(), json!(dims))).collect();
+    let mut object = json!({ "dims": dims, "pass": row.outcome.passed() });
+    match row.outcome {
+        Outcome::Passed { error } => object["error"] = json!(error),
+        _ => object["message"] = json!(message),
+    }
+    json::text(&object)
+}
+
+/// `2x3`, or `.` for rank 0.
+fn extents(dims: &[u64]) -> String {
+    let texts: Vec<_> = dims.iter().map(u64::to_string).collect();
+    if texts.is_empty() { ".".into() } else { texts.join("x") }
+}
+
+/// An error in units of what is allowed.
+fn share(error: f64) -> String {
+    if error == 0.0 { "0".into() } else { format!("{error:.1e}") }
+}

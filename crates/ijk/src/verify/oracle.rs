@@ -1,0 +1,74 @@
+//! Results beside those of the oracle.
+
+use super::{Difference, Outcome};
+use crate::Error;
+use crate::et::{Case, Outputs, Program};
+use ijk_oracle::et::{Shapes, evaluate_et};
+use ijk_oracle::{Bounded, Cell};
+use ijk_syntax::{Diagnostic, Span};
+use ijk_tensor::Tensor;
+use ijk_types::Scalar;
+
+/// Compares results with the oracle's, within the bounds that the engine promises.
+pub(super) fn compare(
+    program: &Program,
+    case: &Case,
+    outputs: &[&str],
+    ours: &Outputs,
+) -> Result<Outcome, Error> {
+    let checked = program.checked();
+    let shapes = Shapes::of(checked, case.shapes().solution());
+    let run = evaluate_et(&checked.program, &shapes, &Default::default(), case.seed());
+    let run = run.map_err(|error| {
+        let message = format!("the oracle has no result: {error}");
+        Error::program(program.source(), vec![Diagnostic::error(Span::default(), message)])
+    })?;
+    let mut greatest: f64 = 0.0;
+    for name in outputs {
+        match beside(&ours[*name], &run.arrays[*name]) {
+            Ok(error) => greatest = greatest.max(error),
+            Err(difference) => {
+                return Ok(Outcome::Differs { output: name.to_string(), difference });
+            }
+        }
+    }
+    Ok(Outcome::Passed { error: greatest })
+}
+
+/// The greatest error in units of what is allowed.
+fn beside(ours: &Tensor, theirs: &Bounded) -> Result<f64, Difference> {
+    if ours.shape() != theirs.shape {
+        return Err(Difference::Shape {
+            ours: ours.shape().to_vec(),
+            theirs: theirs.shape.clone(),
+        });
+    }
+    if ours.dtype() != theirs.dtype {
+        return Err(Difference::DType { ours: ours.dtype(), theirs: theirs.dtype });
+    }
+    let view = ours.view();
+    let pairs = || view.iter_scalars().zip(&theirs.cells);
+    let mut differing = pairs().enumerate().filter(|(_, (x, cell))| !cell.admits(*x));
+    if let Some((n, (x, cell))) = differing.next() {
+        let count = 1 + differing.count();
+        let index = super::compare::index(ours.shape(), n);
+        let (ours, theirs) = (x.to_string(), cell.wide.to_string());
+        return Err(Difference::Elements { count, index, ours, theirs, bound: cell.error });
+    }
+    Ok(pairs().map(|(x, cell)| share(x, cell)).fold(0.0, f64::max))
+}
+
+/// How much of its bound an element's error takes; 0 for exact types and complex numbers.
+fn share(x: Scalar, cell: &Cell) -> f64 {
+    let x = match x {
+        Scalar::F32(x) => f64::from(x),
+        Scalar::F64(x) => x,
+        _ => return 0.0,
+    };
+    match cell.wide {
+        Scalar::F64(wide) if x != wide && x.is_finite() && cell.error.is_finite() => {
+            (x - wide).abs() / cell.error
+        }
+        _ => 0.0,
+    }
+}

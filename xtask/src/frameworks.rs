@@ -1,0 +1,121 @@
+//! `cargo xtask frameworks`: the library of operations against TensorFlow, PyTorch and JAX.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// A folder of `examples/et`, the packages its programs call, and what to print of them.
+const FRAMEWORKS: [(&str, &[&str]); 3] =
+    [("tensorflow", &[TENSORFLOW]), ("pytorch", &["torch"]), ("jax", &["jax"])];
+
+/// The build without support for graphics cards, where there is one.
+const TENSORFLOW: &str = if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+    "tensorflow-cpu"
+} else {
+    "tensorflow"
+};
+
+/// Makes a virtual environment with the frameworks, prints their versions, and verifies every
+/// program of their folders; with a name, those of one folder.
+pub fn run(root: &Path, only: &str) -> ExitCode {
+    match verify(root, only) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(failed) => {
+            eprintln!("frameworks: {failed} programs failed");
+            ExitCode::FAILURE
+        }
+        Err(problem) => {
+            eprintln!("frameworks: {problem}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn verify(root: &Path, only: &str) -> Result<usize, String> {
+    let chosen: Vec<_> = FRAMEWORKS.into_iter().filter(|f| f.0.contains(only)).collect();
+    if chosen.is_empty() {
+        return Err(format!("there is no framework `{only}`"));
+    }
+    let python = environment(root, &chosen)?;
+    let ijk = build(root)?;
+    let mut failed = 0;
+    for (folder, packages) in chosen {
+        println!("\n{folder}: {}", versions(&python, packages)?);
+        for program in programs(&root.join("examples/et").join(folder))? {
+            failed += usize::from(!verify_one(&ijk, &python, &program)?);
+        }
+    }
+    Ok(failed)
+}
+
+/// The interpreter of an environment with the packages.
+fn environment(root: &Path, chosen: &[(&str, &[&str])]) -> Result<PathBuf, String> {
+    let home = root.join("target/frameworks");
+    let python = home.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if !python.is_file() {
+        succeed(Command::new(base_python()).args(["-m", "venv"]).arg(&home))?;
+    }
+    let packages = chosen.iter().flat_map(|(_, packages)| packages.iter());
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "numpy", "scipy"]);
+    succeed(pip.args(packages))?;
+    Ok(python)
+}
+
+fn base_python() -> String {
+    std::env::var("IJK_PYTHON").unwrap_or_else(|_| "python3".into())
+}
+
+fn build(root: &Path) -> Result<PathBuf, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let mut build = Command::new(cargo);
+    succeed(build.args(["build", "--release", "--quiet", "-p", "ijk-cli"]).current_dir(root))?;
+    let name = if cfg!(windows) { "ijk.exe" } else { "ijk" };
+    Ok(root.join("target/release").join(name))
+}
+
+fn versions(python: &Path, packages: &[&str]) -> Result<String, String> {
+    let code = "import sys; from importlib.metadata import version\n\
+                print(', '.join(f'{name} {version(name)}' for name in sys.argv[1:]))";
+    let mut command = Command::new(python);
+    command.args(["-c", code]).args(packages).arg("numpy");
+    let output = command.output().map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().into())
+}
+
+/// The programs of a folder, by name.
+fn programs(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut found: Vec<_> = paths.filter(|p| p.extension().is_some_and(|e| e == "et")).collect();
+    found.sort();
+    Ok(found)
+}
+
+/// Verifies a program and prints one line of it, and all there is to say where it fails.
+fn verify_one(ijk: &Path, python: &Path, program: &Path) -> Result<bool, String> {
+    let output = Command::new(ijk)
+        .arg("verify")
+        .arg(program)
+        .args(["--reps", "3", "--points", "200000", "--python"])
+        .arg(python)
+        .output()
+        .map_err(|error| error.to_string())?;
+    let table = String::from_utf8_lossy(&output.stdout);
+    let name = program.file_stem().unwrap_or_default().to_string_lossy();
+    println!("  {name:34} {}", table.lines().last().unwrap_or("no case"));
+    if !output.status.success() {
+        println!("{table}{}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(output.status.success())
+}
+
+/// Runs a command that must succeed.
+fn succeed(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{name}` failed: {status}")),
+        Err(error) => Err(format!("`{name}` does not start: {error}")),
+    }
+}
