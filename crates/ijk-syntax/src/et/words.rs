@@ -42,6 +42,17 @@ pub(super) fn cast(word: &str) -> Option<&'static str> {
     }
 }
 
+/// What to do about a function that reduces elsewhere.
+pub(super) fn reduction(name: &str) -> Option<&'static str> {
+    match &*name.to_ascii_lowercase() {
+        "sum" => Some("values at the same element are added: `y[i] = x[i,j]` sums over `j`"),
+        "prod" | "product" => Some("`y[i] =* x[i,j]` multiplies over `j`"),
+        "any" => Some("`y[i] =or x[i,j]` is true where one of them is"),
+        "all" => Some("`y[i] =and x[i,j]` is true where all are"),
+        _ => None,
+    }
+}
+
 /// Whether a word can't be a name.
 pub(super) fn is_reserved(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase())

@@ -58,6 +58,10 @@ impl<'s> Parser<'s> {
             None => "a keyword",
         };
         let error = codes::KEYWORD_AS_NAME.error(span, format!("`{text}` is {kind}"));
+        let error = match words::function(text) {
+            Some(_) => error.with_hint(format!("its operands stand in parentheses: `{text}(…)`")),
+            None => error,
+        };
         match text {
             "INT" | "FLOAT" => error.with_hint("it is the type of `RANDOM(lo, hi, type)`"),
             _ => {

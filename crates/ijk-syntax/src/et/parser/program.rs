@@ -3,7 +3,7 @@
 use super::super::codes;
 use super::{Parsed, Parser};
 use crate::codes::UNEXPECTED;
-use crate::{Diagnostic, Span, TokenKind};
+use crate::{Diagnostic, Span, Token, TokenKind};
 
 /// What an item may look like.
 const FORMS: &str = "an item is `array[index, …] = value`, `function(…)`, an output's name, or \
@@ -37,6 +37,12 @@ impl Section {
             Self::Outputs => "the outputs",
             Self::Constraints => "the constraints",
         }
+    }
+
+    /// What to write at its first item.
+    fn starts(self) -> String {
+        let plural = if self == Self::Call { "s" } else { "" };
+        format!("{} start{plural} here", self.name())
     }
 }
 
@@ -118,7 +124,7 @@ impl Parser<'_> {
             self.stage.late.push(section);
             let message = format!("{} after {}", section.item(), last.name());
             let error = codes::SECTION_ORDER.error(item, message);
-            let error = error.with_related(start, format!("{} start here", last.name()));
+            let error = error.with_related(start, last.starts());
             self.error(
                 error.with_hint(
                     "the order is: statements, the framework call, outputs, constraints",
@@ -164,7 +170,13 @@ impl Parser<'_> {
         let message = format!("expected the end of the line, found {}", self.describe(token));
         let error = self.unopened(codes::EXPECTED_END.error(token.span, message));
         let error = match token.kind {
+            TokenKind::Punct('=') if section == Section::Call => {
+                error.with_hint("an element of an array is `array[index, …]`")
+            }
             TokenKind::Punct('=') => error.with_hint("`EQ(x, y)` compares"),
+            TokenKind::Ident if self.behind_slashes() => {
+                error.with_hint("`//` divides; a comment starts with `#`")
+            }
             TokenKind::Ident if section == Section::Outputs => {
                 error.with_fix("outputs are separated by commas or lines", self.behind(), ",")
             }
@@ -174,6 +186,13 @@ impl Parser<'_> {
             _ => error,
         };
         self.fail(error)
+    }
+
+    /// Whether the word taken last follows `//`, as a comment of another language would.
+    fn behind_slashes(&self) -> bool {
+        let before = self.at.checked_sub(3).map(|at| &self.tokens[at..at + 2]);
+        let is_slash = |t: &Token| t.kind == TokenKind::Punct('/');
+        before.is_some_and(|two| two.iter().all(is_slash) && two[1].touches_previous)
     }
 
     /// Adds what lacks where something is closed that is not open.

@@ -50,11 +50,11 @@ impl Parser<'_> {
         self.is(1, '[') && self.behind_group(1).is_some_and(|ahead| self.at_assignment(ahead))
     }
 
-    /// Whether an item that starts here is a constraint: `RANK(` or `DIMS(`; in small letters, if
-    /// a relation follows.
+    /// Whether an item that starts here is a constraint: `RANK` or `DIMS`; in small letters, if
+    /// parentheses and a relation follow.
     pub(super) fn at_constraint(&self) -> bool {
         let text = self.text(self.peek(0).span);
-        matches!(text, "RANK" | "DIMS") && self.is(1, '(') || self.constrains()
+        matches!(text, "RANK" | "DIMS") || self.constrains()
     }
 
     /// Whether `RANK(…)` or `DIMS(…)` and a relation stand here, on this line.

@@ -57,6 +57,10 @@ impl Parser<'_> {
             let error = self.no_value();
             return self.fail(error);
         };
+        if text == "not" && self.kind(1) == TokenKind::Ident && !self.peek(1).after_newline {
+            let error = codes::OPERATOR.error(token.span, "`not` is no operator of values");
+            return self.fail(error.with_hint("`NOT(x)`"));
+        }
         match self.capitals(&["RANDOM", "RANK", "DIMS", "FLAT"]) {
             Some("RANDOM") => return self.random(),
             Some("RANK") => {
@@ -203,6 +207,9 @@ impl Parser<'_> {
         }
         if let Some(cast) = words::cast(text) {
             return error.with_fix(format!("`{cast}(x)` converts"), name, cast);
+        }
+        if let Some(hint) = words::reduction(text) {
+            return error.with_hint(hint);
         }
         let names: Vec<String> = words::function_names().collect();
         let capitals = text.to_ascii_uppercase();
