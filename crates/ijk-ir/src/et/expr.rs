@@ -90,6 +90,18 @@ impl Expr {
         }
     }
 
+    /// How many operands and operators it has.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Integer(_) | Self::Of(..) => 1,
+            Self::Min(a, b) | Self::Max(a, b) => 1 + a.size() + b.size(),
+            Self::Sum(terms) => 1 + terms.iter().map(|(_, term)| term.size()).sum::<usize>(),
+            Self::Product(first, rest) => {
+                first.size() + rest.iter().map(|(_, factor)| 1 + factor.size()).sum::<usize>()
+            }
+        }
+    }
+
     /// The shapes whose extents are in it.
     pub fn dims(&self) -> Vec<ShapeId> {
         self.shapes(Quantity::Dims)

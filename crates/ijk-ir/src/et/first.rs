@@ -1,7 +1,7 @@
 //! One solution where nothing is bound.
 
 use super::checked::{Checked, Solution};
-use super::draw::draw_with;
+use super::draw::{MAX_TRIES, draw_with};
 use super::overrides::{Given, Overrides};
 use super::ranks::{Problem, Ranks};
 use super::space::{Kind, Space};
@@ -11,6 +11,10 @@ use ijk_types::random;
 
 /// Combinations of ranks that are tried.
 const MAX_COMBINATIONS: usize = 1000;
+/// Shapes whose extents are tried before further attempts are left out.
+const MAX_WORK: usize = 5_000_000;
+/// Combinations of ranks for which extents are drawn.
+const MAX_DRAWN: usize = 16;
 /// Points that a statement may have in a solution that is drawn because the first extents fail.
 const POINTS: u64 = 1_000_000;
 /// The steps in which the extents of an `IN` range are tried, from its least to its greatest.
@@ -23,7 +27,19 @@ const STEPS: u64 = 64;
 /// Overrides of unknown eintups, and constraints that cannot hold with the overrides.
 pub fn first(checked: &Checked, overrides: &Overrides) -> Result<Solution, Vec<Diagnostic>> {
     let given = Given::new(checked, overrides)?;
-    each(checked, &given, |ranks| extents(checked, ranks, &given.dims))
+    let (mut work, mut first) = (0, None);
+    for ranks in combinations(checked, &given)? {
+        match extents(checked, &ranks, &given.dims, &mut work) {
+            Ok(solution) => return Ok(solution),
+            Err(errors) => {
+                first.get_or_insert(errors);
+            }
+        }
+        if work > MAX_WORK {
+            break;
+        }
+    }
+    Err(first.unwrap_or_default())
 }
 
 /// A random solution: random ranks of the first thousand combinations, and extents drawn as by
@@ -38,11 +54,10 @@ pub fn random(
     points: u64,
 ) -> Result<Solution, Vec<Diagnostic>> {
     let given = Given::new(checked, overrides)?;
-    let count = combinations(checked, &given)?.count().max(1) as u64;
-    let key = random::key(seed, u64::MAX);
-    let start = (u128::from(random::bits(key, 0)) * u128::from(count) >> 64) as usize;
     let all: Vec<Ranks> = combinations(checked, &given)?.collect();
-    let turned = all[start.min(all.len())..].iter().chain(&all[..start.min(all.len())]);
+    let bits = random::bits(random::key(seed, u64::MAX), 0);
+    let start = random::uniform_i64(bits, 0, all.len() as i64).unwrap_or(0) as usize;
+    let turned = all[start..].iter().chain(&all[..start]).take(MAX_DRAWN);
     let mut errors = Vec::new();
     for ranks in turned {
         let drawn = draw_with(checked, ranks, seed, points, &given.dims)
@@ -68,28 +83,11 @@ fn combinations<'a>(
     Ok(solutions.take(MAX_COMBINATIONS))
 }
 
-/// The first success over combinations of ranks, or the errors of the first failure.
-fn each(
-    checked: &Checked,
-    given: &Given,
-    attempt: impl Fn(&Ranks) -> Result<Solution, Vec<Diagnostic>>,
-) -> Result<Solution, Vec<Diagnostic>> {
-    let mut first = None;
-    for ranks in combinations(checked, given)? {
-        match attempt(&ranks) {
-            Ok(solution) => return Ok(solution),
-            Err(errors) => {
-                first.get_or_insert(errors);
-            }
-        }
-    }
-    Err(first.unwrap_or_default())
-}
-
 fn extents(
     checked: &Checked,
     ranks: &Ranks,
     given: &[Option<Vec<u64>>],
+    work: &mut usize,
 ) -> Result<Solution, Vec<Diagnostic>> {
     let space = Space::new(checked, ranks);
     let mut first = None;
@@ -106,7 +104,12 @@ fn extents(
                 first.get_or_insert(errors);
             }
         }
+        *work += space.kinds.len();
+        if *work > MAX_WORK {
+            return Err(first.unwrap_or_default());
+        }
     }
+    *work += space.kinds.len() * MAX_TRIES as usize;
     draw_with(checked, ranks, 0, POINTS, given)
         .and_then(|s| judge::solution(checked, ranks, s, given))
         .map_err(|errors| first.unwrap_or(errors))

@@ -3,7 +3,7 @@
 //! | step | what it does |
 //! |---|---|
 //! | check | names, signatures, which ranks are equal, constraints → [`Checked`] |
-//! | solve | ranks and extents of every eintup that the constraints and the bound arrays allow → [`Solution`] |
+//! | solve | ranks ([`rank_combinations`]) and extents of every eintup that the constraints allow, random ([`draw()`]), the [`first()`], or those that fit bound arrays ([`infer()`]) → [`Solution`] |
 //! | lower | one [`core::Program`](crate::core::Program) and its instance for a solution |
 //!
 //! An eintup of rank r becomes r axes of a statement's domain; extents are numbers by then.

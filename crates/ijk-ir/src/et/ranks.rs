@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 /// The greatest rank of an eintup.
 pub const MAX_RANK: u32 = 9;
-/// Steps that the search takes between two solutions before it gives up.
-const MAX_STEPS: u64 = 2_000_000;
+/// Ranks and operands that the search looks at between two solutions before it gives up.
+const MAX_STEPS: u64 = 20_000_000;
 /// Relations over more groups are only judged, not used to narrow each group.
 const MAX_NARROWED: usize = 64;
 
@@ -49,6 +49,8 @@ struct Relation {
     right: Right,
     /// The groups on both sides, each once.
     groups: Vec<usize>,
+    /// How many ranks and operands judging it looks at.
+    weight: u64,
     source: Source,
 }
 
@@ -219,7 +221,13 @@ impl<'a> Problem<'a> {
         for group in &groups {
             self.watching[*group].push(self.relations.len());
         }
-        self.relations.push(Relation { left, constant, right, groups, source });
+        let more = match &right {
+            Right::Total(nodes, _) => nodes.len(),
+            Right::Expr(expr) => expr.size(),
+            Right::Within(..) => 1,
+        };
+        let weight = (left.len() + more) as u64;
+        self.relations.push(Relation { left, constant, right, groups, weight, source });
     }
 
     /// Whether the relation may hold where each group has a rank of its domain.
@@ -316,7 +324,7 @@ impl State {
         while let Some(n) = queue.pop() {
             queued[n] = false;
             let relation = &problem.relations[n];
-            self.steps += 1;
+            self.steps += relation.weight;
             if !problem.possible(relation, &|g| self.domains[g]) {
                 return Err(n);
             }
@@ -354,7 +362,7 @@ impl State {
         for rank in 0..=MAX_RANK {
             let only = 1 << rank;
             if before & only != 0 {
-                self.steps += 1;
+                self.steps += relation.weight;
                 let domain = |g: usize| if g == group { only } else { self.domains[g] };
                 if problem.possible(relation, &domain) {
                     kept |= only;

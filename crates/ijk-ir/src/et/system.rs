@@ -9,7 +9,7 @@ use ijk_syntax::et::ast::{Access, IndexOp, Quantity};
 pub(super) struct Node(pub u32);
 
 /// Nodes whose ranks are equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Group(pub u32);
 
 /// A sum of ranks and a constant: the rank of `DIMS(a, b)`.
@@ -105,12 +105,6 @@ pub struct System {
     pub(super) standing: Vec<Vec<Option<usize>>>,
     /// The access that sizes each array.
     pub(super) sizing: Vec<Access>,
-}
-
-impl Default for Group {
-    fn default() -> Self {
-        Self(0)
-    }
 }
 
 impl Total {

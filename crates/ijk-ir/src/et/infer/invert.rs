@@ -9,8 +9,8 @@ use crate::et::system::Expr;
 use crate::interval::Interval;
 use ijk_syntax::et::ast::{IndexOp, Quantity};
 
-/// Values that are tried one by one.
-const MAX_VALUES: i128 = 1 << 16;
+/// Operands that are looked at to try values one by one.
+const MAX_WORK: i128 = 1 << 18;
 const ANY: Interval = Interval { least: 0, greatest: i64::MAX as i128 };
 
 /// The extents of `of` with which the constraint on `shape` gives `value`; none where they are too
@@ -32,7 +32,7 @@ pub fn values(
     };
     let least = solved.least.max(allowed.least);
     let greatest = solved.greatest.min(allowed.greatest);
-    if greatest - least >= MAX_VALUES {
+    if (greatest - least).saturating_mul(expr.size() as i128) >= MAX_WORK {
         return None;
     }
     let gives = |n: &i128| inverse.eval(expr, Some(*n)) == Ok(value.into());

@@ -3,13 +3,14 @@
 use super::Inference;
 use crate::et::ShapeId;
 use crate::et::space::Kind;
+use crate::et::system::Expr;
 use crate::interval::Interval;
 use ijk_syntax::et::ast::Quantity;
 
 /// Solutions that are looked for.
 const WANTED: usize = 4;
-/// Extents that are tried before the search gives up.
-const MAX_STEPS: usize = 200_000;
+/// Operands of constraints that are looked at before the search gives up.
+const MAX_STEPS: usize = 1_000_000;
 /// Unknown extents of one component with which the search is not begun.
 const MAX_UNKNOWN: usize = 64;
 /// Extents of an eintup without constraint go from 0 to this.
@@ -44,7 +45,9 @@ pub fn search(inference: &Inference<'_>, component: usize) -> Search {
     for (n, shape) in found.unknown.iter().enumerate() {
         positions[shape.0 as usize] = Some(n);
     }
-    let mut trial = Trial { inference, component, found, positions, values: Vec::new(), steps: 0 };
+    let watching = watching(inference, component, &found.unknown);
+    let values = Vec::new();
+    let mut trial = Trial { inference, component, found, positions, watching, values, steps: 0 };
     if trial.found.unknown.len() > MAX_UNKNOWN {
         trial.found.open = true;
         trial.found.solutions.push(vec![1; trial.found.unknown.len()]);
@@ -54,12 +57,34 @@ pub fn search(inference: &Inference<'_>, component: usize) -> Search {
     trial.found
 }
 
+/// For each unknown shape the constraints on known extents that it takes part in, with the extent.
+type Watching<'i> = Vec<Vec<(&'i Expr, u64)>>;
+
+fn watching<'i>(
+    inference: &'i Inference<'_>,
+    component: usize,
+    unknown: &[ShapeId],
+) -> Watching<'i> {
+    let mut watching: Watching<'i> = vec![Vec::new(); unknown.len()];
+    for target in &inference.space.order {
+        let Kind::Equals(expr) = inference.space.kinds[target.0 as usize] else { continue };
+        let Some(value) = inference.get(*target, component) else { continue };
+        for shape in expr.dims() {
+            if let Some(n) = unknown.iter().position(|s| *s == shape) {
+                watching[n].push((expr, value));
+            }
+        }
+    }
+    watching
+}
+
 struct Trial<'i, 'a> {
     inference: &'i Inference<'a>,
     component: usize,
     found: Search,
     /// Where each shape stands among the unknown.
     positions: Vec<Option<usize>>,
+    watching: Watching<'i>,
     values: Vec<u64>,
     steps: usize,
 }
@@ -88,13 +113,13 @@ impl Trial<'_, '_> {
             if self.found.solutions.len() >= WANTED {
                 return;
             }
-            self.steps += 1;
+            self.steps += self.watching[n].iter().map(|(expr, _)| expr.size()).sum::<usize>() + 1;
             if self.steps > MAX_STEPS {
                 self.found.open = true;
                 return;
             }
             self.values.push(extent);
-            if self.possible(shape) {
+            if self.possible(n) {
                 self.descend();
             }
             self.values.pop();
@@ -113,20 +138,14 @@ impl Trial<'_, '_> {
         i64::try_from(value).ok().and_then(|v| u64::try_from(v).ok())
     }
 
-    /// Whether known extents that depend on the shape may still come out.
-    fn possible(&self, shape: ShapeId) -> bool {
-        let space = &self.inference.space;
-        space.order.iter().all(|target| {
-            let Kind::Equals(expr) = space.kinds[target.0 as usize] else { return true };
-            let Some(value) = self.inference.get(*target, self.component) else { return true };
-            if !expr.dims().contains(&shape) {
-                return true;
-            }
-            let range = expr.range(&|quantity, s| match quantity {
-                Quantity::Rank => Interval::point(space.rank(s) as i128),
-                Quantity::Dims => self.range(s),
-            });
-            range.is_some_and(|r| (r.least..=r.greatest).contains(&value.into()))
+    /// Whether known extents that depend on an unknown one may still come out.
+    fn possible(&self, n: usize) -> bool {
+        let of = |quantity, shape| match quantity {
+            Quantity::Rank => Interval::point(self.inference.space.rank(shape) as i128),
+            Quantity::Dims => self.range(shape),
+        };
+        self.watching[n].iter().all(|(expr, value)| {
+            expr.range(&of).is_some_and(|r| (r.least..=r.greatest).contains(&(*value).into()))
         })
     }
 
