@@ -13,26 +13,41 @@ use ijk_syntax::et::ast::{Bound, Constraint, IndexOp, Program, Quantity, Relatio
 
 /// Looks up constraints.
 pub struct Constraints<'a> {
-    pub program: &'a Program,
-    pub names: &'a Names,
-    pub found: &'a Found,
-    pub sink: &'a mut Sink,
+    program: &'a Program,
+    names: &'a Names,
+    found: &'a Found,
+    sink: &'a mut Sink,
     pub rules: Vec<Rule>,
     pub rank_rules: Vec<Option<usize>>,
     pub dims_rules: Vec<Option<usize>>,
     pub ties: Vec<Tie>,
 }
 
-impl Constraints<'_> {
-    /// Goes through all.
-    pub fn collect(&mut self) {
-        let shapes = self.found.shapes.shapes as usize;
-        (self.rank_rules, self.dims_rules) = (vec![None; shapes], vec![None; shapes]);
-        for (n, constraint) in self.program.constraints.iter().enumerate() {
-            self.take(n, constraint);
+impl<'a> Constraints<'a> {
+    /// Looks up all constraints of a program.
+    pub fn collect(
+        program: &'a Program,
+        names: &'a Names,
+        found: &'a Found,
+        sink: &'a mut Sink,
+    ) -> Self {
+        let rules_of_shapes = || vec![None; found.shapes.shapes as usize];
+        let mut all = Self {
+            program,
+            names,
+            found,
+            sink,
+            rules: Vec::new(),
+            rank_rules: rules_of_shapes(),
+            dims_rules: rules_of_shapes(),
+            ties: Vec::new(),
+        };
+        for (n, constraint) in program.constraints.iter().enumerate() {
+            all.take(n, constraint);
         }
-        self.cycles(Quantity::Rank);
-        self.cycles(Quantity::Dims);
+        all.cycles(Quantity::Rank);
+        all.cycles(Quantity::Dims);
+        all
     }
 
     fn take(&mut self, n: usize, constraint: &Constraint) {

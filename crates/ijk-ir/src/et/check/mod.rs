@@ -84,64 +84,61 @@ pub fn check(source: &str, program: Program) -> (Option<Checked>, Vec<Diagnostic
     let arrays = Arrays::collect(&program, &names, &mut sink);
     let shapes = Shapes::find(&program, &names, &arrays);
     let found = Found::new(arrays, shapes);
-
-    let mut ranker = Ranker::new(source, &found, &mut sink);
-    program.statements.iter().for_each(|s| ranker.statement(s));
-    ranker.finish();
-    let (mut ties, links) = (ranker.ties, ranker.links);
-    let mut constraints = Constraints {
-        program: &program,
-        names: &names,
-        found: &found,
-        sink: &mut sink,
-        rules: Vec::new(),
-        rank_rules: Vec::new(),
-        dims_rules: Vec::new(),
-        ties: Vec::new(),
-    };
-    constraints.collect();
-    let Constraints { rules, rank_rules, dims_rules, ties: more, .. } = constraints;
-    ties.extend(more);
-    ties.extend(counted(&links, &dims_rules));
-
+    let system = system(source, &program, &names, &found, &mut sink);
     let outputs = unused::outputs(&program, &names, &found, &mut sink);
     unused::call(&program, &names, &found, &mut sink);
     unused::judge(&program, &names, &found, &outputs, &mut sink);
+    let checked = Checked {
+        source: source.to_owned(),
+        program,
+        tuples: found.shapes.tuples,
+        shapes: found.shapes.shapes,
+        arrays: found.arrays.infos,
+        outputs,
+        system,
+    };
+    if sink.errors() == 0 {
+        report::no_ranks(&checked).into_iter().for_each(|d| sink.push(d));
+    }
+    let checked = (sink.errors() == 0).then_some(checked);
+    (checked, sink.finish())
+}
+
+/// What statements and constraints say of ranks and extents.
+fn system(
+    source: &str,
+    program: &Program,
+    names: &Names,
+    found: &Found,
+    sink: &mut Sink,
+) -> System {
+    let mut ranker = Ranker::new(source, found, sink);
+    program.statements.iter().for_each(|s| ranker.statement(s));
+    ranker.finish();
+    let (mut ties, links) = (ranker.ties, ranker.links);
+    let Constraints { rules, rank_rules, dims_rules, ties: more, .. } =
+        Constraints::collect(program, names, found, sink);
+    ties.extend(more);
+    ties.extend(counted(&links, &dims_rules));
 
     let (groups, group_count) = groups::groups(found.nodes as usize, &ties);
-    groups::judge(source, &program, &groups, found.one_node(), &rules, &ties, &mut sink);
-    let errors = sink.errors();
-    let one = groups[found.one_node().0 as usize];
+    let one = found.one_node();
+    groups::judge(source, program, &groups, one, &rules, &ties, sink);
     let (ties, sums) = ties.into_iter().partition(|tie| groups::ends(tie).is_some());
-    let Found { arrays, shapes, places, .. } = found;
-    let system = System {
+    System {
+        one: groups[one.0 as usize],
         groups,
         group_count,
-        places,
-        one,
+        places: found.places.clone(),
         sums,
         ties,
         links,
         rules,
         rank_rules,
         dims_rules,
-        standing: shapes.standing,
-        sizing: arrays.sizing,
-    };
-    let checked = Checked {
-        source: source.to_owned(),
-        program,
-        tuples: shapes.tuples,
-        shapes: shapes.shapes,
-        arrays: arrays.infos,
-        outputs,
-        system,
-    };
-    if errors == 0 {
-        report::no_ranks(&checked).into_iter().for_each(|d| sink.push(d));
+        standing: found.shapes.standing.clone(),
+        sizing: found.arrays.sizing.clone(),
     }
-    let checked = (sink.errors() == 0).then_some(checked);
-    (checked, sink.finish())
 }
 
 /// What one extent counts has one rank.
