@@ -9,6 +9,7 @@ mod cases;
 mod outputs;
 mod program;
 mod ranges;
+mod recent;
 mod run;
 mod segments;
 mod signature;

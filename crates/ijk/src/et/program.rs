@@ -1,11 +1,12 @@
 //! Programs, checked.
 
-use super::segments::{Case, Segments};
-use super::solve::Shapes;
+use super::recent::Recent;
+use super::segments::{Case, Segment};
+use super::solve::{Question, Shapes};
 use super::{Bindings, Cases, Outputs, Signature, run};
 use crate::error::has_errors;
 use crate::{Engine, Error};
-use ijk_ir::et::{Checked, Origin};
+use ijk_ir::et::{Checked, Origin, Solution};
 use ijk_syntax::Diagnostic;
 use ijk_tensor::TensorView;
 use ijk_types::DType;
@@ -33,7 +34,8 @@ pub struct Program {
 pub(super) struct Inner {
     pub checked: Checked,
     warnings: Vec<Diagnostic>,
-    pub segments: Segments,
+    pub segments: Recent<Case, Segment>,
+    pub solutions: Recent<Question, Solution>,
 }
 
 impl Program {
@@ -50,8 +52,8 @@ impl Program {
         diagnostics.extend(more);
         match checked {
             Some(checked) if !has_errors(&diagnostics) => {
-                let segments = Segments::default();
-                let inner = Inner { checked, warnings: diagnostics, segments };
+                let (segments, solutions) = (Recent::default(), Recent::default());
+                let inner = Inner { checked, warnings: diagnostics, segments, solutions };
                 Ok(Self { inner: Arc::new(inner) })
             }
             _ => Err(Error::program(source, diagnostics)),
@@ -98,7 +100,7 @@ impl Program {
     /// ```
     pub fn solve(&self, bindings: &Bindings<'_>) -> Result<Shapes, Error> {
         let bound = self.bound(bindings)?;
-        Shapes::solve(self, &described(&bound), &bindings.choices)
+        Shapes::solve(self, &bound, &bindings.choices)
     }
 
     /// Runs the program on the [global engine](Engine::global): with arrays bound, and ranks and

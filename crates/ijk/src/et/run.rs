@@ -3,7 +3,7 @@
 use super::Outputs;
 use super::program::Inner;
 use super::ranges::ranges;
-use super::segments::{Case, Segment};
+use super::segments::{self, Case, Segment};
 use crate::{Engine, Error, Views};
 use ijk_tensor::{Tensor, TensorView};
 
@@ -40,7 +40,7 @@ pub(super) fn run(
     let mut versions: Vec<Option<Version<'_>>> =
         bound.into_iter().map(|view| view.map(Version::Bound)).collect();
     loop {
-        let segment = program.segments.get(checked, &case)?;
+        let segment = program.segments.get(&case, || segments::lower(checked, &case))?;
         segment.run(engine, &mut versions)?;
         let Some(wanted) = segment.then else { break };
         let array = versions[wanted.array].as_ref().expect("it is asked for when it has elements");

@@ -4,10 +4,6 @@ use crate::Error;
 use crate::cache::PlanCache;
 use ijk_ir::et::{Checked, Lowering, Solution, Stage, Step, Wanted};
 use ijk_types::DType;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Segments that are kept.
-const MOST: usize = 64;
 
 /// What a program was lowered for.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,34 +24,8 @@ pub(super) struct Segment {
     pub then: Option<Wanted>,
 }
 
-/// Segments by what they were lowered for, the least recently used ones forgotten.
-#[derive(Default)]
-pub(super) struct Segments {
-    kept: Mutex<Vec<(Case, Arc<Segment>)>>,
-}
-
-impl Segments {
-    /// The segment of an earlier run, or a new one.
-    pub fn get(&self, checked: &Checked, case: &Case) -> Result<Arc<Segment>, Error> {
-        if let Some(segment) = self.find(case) {
-            return Ok(segment);
-        }
-        let segment = Arc::new(lower(checked, case)?);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.insert(0, (case.clone(), Arc::clone(&segment)));
-        kept.truncate(MOST);
-        Ok(segment)
-    }
-
-    fn find(&self, case: &Case) -> Option<Arc<Segment>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = kept.iter().position(|(own, _)| own == case)?;
-        kept[..=at].rotate_right(1);
-        Some(Arc::clone(&kept[0].1))
-    }
-}
-
-fn lower(checked: &Checked, case: &Case) -> Result<Segment, Error> {
+/// Lowers the segment after what was told.
+pub(super) fn lower(checked: &Checked, case: &Case) -> Result<Segment, Error> {
     let fail = |diagnostics| Error::program(&checked.source, diagnostics);
     let mut lowering =
         Lowering::new(checked, &case.solution, &case.bound, case.seed).map_err(fail)?;

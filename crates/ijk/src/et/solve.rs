@@ -3,8 +3,10 @@
 use super::Program;
 use super::bindings::Choices;
 use crate::Error;
-use ijk_ir::et::{self, Overrides, Solution};
-use ijk_types::DType;
+use crate::prepared::extents;
+use ijk_ir::et::{self, Checked, Overrides, Solution};
+use ijk_syntax::Diagnostic;
+use ijk_tensor::TensorView;
 use std::fmt;
 
 /// Most points of a statement with extents that are drawn at random.
@@ -32,23 +34,17 @@ impl Shapes {
 
     pub(super) fn solve(
         program: &Program,
-        bound: &[Option<(DType, Vec<u64>)>],
+        bound: &[Option<TensorView<'_>>],
         choices: &Choices,
     ) -> Result<Self, Error> {
-        let checked = program.checked();
-        let overrides = choices.overrides();
-        let points = choices.points.unwrap_or(POINTS);
-        let solution = match (bound.iter().any(Option::is_some), choices.seed) {
-            (true, _) => {
-                let shapes = bound.iter().enumerate();
-                let shapes = shapes.filter_map(|(n, b)| Some((n, b.as_ref()?.1.clone())));
-                et::infer(checked, &shapes.collect::<Vec<_>>(), &overrides)
-            }
-            (false, None) => et::first(checked, &overrides),
-            (false, Some(seed)) => et::random(checked, &overrides, seed, points),
-        };
-        let solution = solution.map_err(|d| Error::program(program.source(), d))?;
-        Ok(Self::new(program.clone(), solution))
+        let shapes = bound.iter().enumerate();
+        let shapes = shapes.filter_map(|(n, b)| Some((n, extents(b.as_ref()?.shape()))));
+        let question = Question { shapes: shapes.collect(), choices: choices.clone() };
+        let solution = program.inner.solutions.get(&question, || {
+            let solution = question.answer(program.checked());
+            solution.map_err(|diagnostics| Error::program(program.source(), diagnostics))
+        })?;
+        Ok(Self::new(program.clone(), (*solution).clone()))
     }
 
     /// The extents of an eintup; none for another name.
@@ -74,6 +70,26 @@ impl Shapes {
 
     pub(super) fn into_solution(self) -> Solution {
         self.solution
+    }
+}
+
+/// What ranks and extents are solved from.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Question {
+    /// The shapes of arrays that are bound.
+    shapes: Vec<(usize, Vec<u64>)>,
+    choices: Choices,
+}
+
+impl Question {
+    fn answer(&self, checked: &Checked) -> Result<Solution, Vec<Diagnostic>> {
+        let overrides = self.choices.overrides();
+        let points = self.choices.points.unwrap_or(POINTS);
+        match (&self.shapes[..], self.choices.seed) {
+            ([], None) => et::first(checked, &overrides),
+            ([], Some(seed)) => et::random(checked, &overrides, seed, points),
+            (shapes, _) => et::infer(checked, shapes, &overrides),
+        }
     }
 }
 

@@ -1,0 +1,54 @@
+//! A few results of earlier work, by what they were made for.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Results that are kept.
+const MOST: usize = 64;
+
+/// Results by keys, the least recently used ones forgotten.
+pub(super) struct Recent<K, V> {
+    kept: Mutex<Vec<(K, Arc<V>)>>,
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { kept: Mutex::default() }
+    }
+}
+
+impl<K: Clone + PartialEq, V> Recent<K, V> {
+    /// What was made for the key before, or is made now.
+    pub fn get<E>(&self, key: &K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
+        if let Some(value) = self.find(key) {
+            return Ok(value);
+        }
+        let value = Arc::new(make()?);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.insert(0, (key.clone(), Arc::clone(&value)));
+        kept.truncate(MOST);
+        Ok(value)
+    }
+
+    fn find(&self, key: &K) -> Option<Arc<V>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = kept.iter().position(|(own, _)| own == key)?;
+        kept[..=at].rotate_right(1);
+        Some(Arc::clone(&kept[0].1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_is_found_again_for_a_while() {
+        let recent = Recent::default();
+        let make = |n: usize| recent.get(&n, || Ok::<_, ()>(n * n));
+        assert_eq!(make(3).map(|n| *n), Ok(9));
+        let again: Result<_, ()> = recent.get(&3, || Err(()));
+        assert_eq!(again.map(|n| *n), Ok(9));
+        (10..10 + MOST).for_each(|n| assert!(make(n).is_ok()));
+        assert!(recent.get(&3, || Err::<usize, _>(())).is_err());
+    }
+}

@@ -1,0 +1,198 @@
+//! The API of Einsum Tuple.
+
+use ijk::et::{Bindings, Source};
+use ijk::ndarray::{Array, Array2, Array3, array};
+use ijk::{DType, Engine, Error, Tensor, et};
+
+const CONVOLUTION: &str = "\
+input[batch,ipos,ichan]    = RANDOM(0, 10, FLOAT)
+filters[fpos,ichan,ochan]  = RANDOM(0, 1, FLOAT)
+output[batch,opos,ochan]   = filters[fpos,ichan,ochan] * input[batch,fpos+DIMS(stride)*opos,ichan]
+
+output
+
+RANK(ipos) IN [1,3]
+DIMS(stride) IN [1,3]
+DIMS(fpos) IN [2,5]
+DIMS(ipos) IN [15,24]
+DIMS(opos) = (DIMS(ipos) - DIMS(fpos) + 1) //^ DIMS(stride)
+";
+
+fn numbers(tensor: &Tensor) -> &[f64] {
+    tensor.as_slice().expect("f64")
+}
+
+#[test]
+fn a_convolution_runs_for_every_rank() {
+    let program = et(CONVOLUTION).unwrap();
+    let cases: Vec<_> = program.cases(3, 2).points(20_000).map(Result::unwrap).collect();
+    let ranks: Vec<_> = cases.iter().map(|case| case.shapes().rank("ipos").unwrap()).collect();
+    assert_eq!(ranks, [1, 1, 2, 2, 3, 3]);
+    for case in &cases {
+        let shapes = case.shapes();
+        let outputs = case.run(Bindings::new().keep("input").keep("filters")).unwrap();
+        assert_eq!(outputs.names().collect::<Vec<_>>(), ["output", "input", "filters"]);
+        let dims = [shapes.dims("batch"), shapes.dims("opos"), shapes.dims("ochan")];
+        let expected: Vec<usize> =
+            dims.into_iter().flat_map(Option::unwrap).map(|&n| n as usize).collect();
+        assert_eq!(outputs["output"].shape(), expected);
+        assert_eq!(outputs["input"].rank(), 2 + shapes.rank("ipos").unwrap());
+    }
+}
+
+#[test]
+fn bound_arrays_decide_ranks_and_extents() {
+    let program = et(CONVOLUTION).unwrap();
+    let input = Array::from_elem((1, 15, 16, 1), 1f32);
+    let filters = Array::from_elem((2, 3, 1, 4), 2f32);
+    let bindings = Bindings::new().bind("input", &input).bind("filters", &filters);
+    let error = program.solve(&bindings).unwrap_err();
+    assert!(error.to_string().contains("stride"), "{error}");
+    let bindings = bindings.dims("stride", [2, 3]);
+    let shapes = program.solve(&bindings).unwrap();
+    assert_eq!(shapes.dims("opos"), Some(&[7, 5][..]));
+    let outputs = program.run(bindings).unwrap();
+    assert_eq!(outputs["output"].shape(), [1, 7, 5, 4]);
+    assert_eq!(outputs["output"].dtype(), DType::F32);
+    assert!(outputs["output"].as_slice::<f32>().unwrap().iter().all(|&x| x == 12.0));
+}
+
+#[test]
+fn random_numbers_depend_on_the_seed_alone() {
+    let program = et("x[i,j] = RANDOM(0, 1, FLOAT)\ny[i] = x[i,j]\n\nx, y").unwrap();
+    let run = |threads: usize, seed: u64| {
+        let engine = Engine::builder().threads(threads).build();
+        let bindings = Bindings::new().dims("i", [300]).dims("j", [40]).seed(seed);
+        let outputs = program.run_on(&engine, bindings).unwrap();
+        [numbers(&outputs["x"]).to_vec(), numbers(&outputs["y"]).to_vec()]
+    };
+    assert_eq!(run(1, 5), run(2, 5));
+    assert_ne!(run(1, 5)[0], run(1, 6)[0]);
+    assert!(run(1, 5)[0].iter().all(|x| (0.0..1.0).contains(x)));
+}
+
+#[test]
+fn drawn_ranks_and_extents_depend_on_the_seed() {
+    let program = et("x[i] = 1\n\nRANK(i) IN [0,4]\nDIMS(i) IN [1,4]").unwrap();
+    let shape = |seed: u64| program.run(Bindings::new().seed(seed)).unwrap()["x"].shape().to_vec();
+    assert_eq!(shape(1), shape(1));
+    let shapes: std::collections::HashSet<_> = (0..20).map(shape).collect();
+    assert!(shapes.len() > 5);
+}
+
+#[test]
+fn views_of_any_layout_are_bound_without_a_copy() {
+    let program = et!("y[i,j] = x[j,i] - m[i]");
+    let x = Array2::from_shape_fn((3, 2), |(j, i)| (10 * i + j) as f64);
+    let m = array![0.5, 9.0, 1.5, 9.0];
+    let (x, m) = (x.t(), m.slice(ijk::ndarray::s![..;2]));
+    let x = x.t();
+    let outputs = program.run(Bindings::new().bind("x", &x).bind("m", &m)).unwrap();
+    assert_eq!(outputs["y"].shape(), [2, 3]);
+    assert_eq!(numbers(&outputs["y"]), [-0.5, 0.5, 1.5, 8.5, 9.5, 10.5]);
+}
+
+#[test]
+fn programs_are_reused_for_other_shapes_and_types() {
+    let program = et!("s[b] = x[b,k]\n\nRANK(b) IN [0,3]");
+    for n in 0..4usize {
+        let x = Array3::<f64>::ones((2, n, 3));
+        let outputs = program.run([("x", &x)]).unwrap();
+        assert_eq!(outputs["s"].shape(), [2, n]);
+        assert!(numbers(&outputs["s"]).iter().all(|&s| s == 3.0));
+        let whole = Array::from_elem(n, 1i32);
+        let outputs = program.run([("x", &whole)]).unwrap();
+        assert_eq!(outputs["s"].as_slice::<i32>(), Some(&[n as i32][..]));
+    }
+}
+
+#[test]
+fn data_sizes_arrays_anew_at_every_run() {
+    let program = et("h[idx[s]] = 1\ntotal[] = h[o]\n\nh, total\n\nDIMS(o) = 100").unwrap();
+    for greatest in [3i64, 7, 0, 3] {
+        let idx = array![0, greatest, greatest];
+        let outputs = program.run([("idx", &idx)]).unwrap();
+        assert_eq!(outputs["h"].shape(), [greatest as usize + 1]);
+        assert_eq!(outputs["total"].as_slice::<i64>(), Some(&[3][..]));
+    }
+}
+
+#[test]
+fn threads_share_a_program() {
+    let program = et!("h[idx[s] + 1] = x[s]\nsum[] = h[FLAT(k)]\n\nsum\n\nDIMS(k) = 9");
+    std::thread::scope(|scope| {
+        for n in 1..5i64 {
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    let (idx, x) =
+                        (Array::from_iter(0..n), Array::from_iter((0..n).map(|i| i * i)));
+                    let outputs = program.run([("idx", &idx), ("x", &x)]).unwrap();
+                    let expected: i64 = (0..n).map(|i| i * i).sum();
+                    assert_eq!(outputs["sum"].as_slice::<i64>(), Some(&[expected][..]));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_signature_tells_what_can_be_bound() {
+    let program = et(CONVOLUTION).unwrap();
+    let signature = program.signature();
+    assert_eq!(signature.bindable().collect::<Vec<_>>(), ["input", "filters"]);
+    assert_eq!(signature.outputs().collect::<Vec<_>>(), ["output"]);
+    assert_eq!(signature.arrays[0].source, Source::Default);
+    assert_eq!(signature.arrays[0].places, ["batch", "ipos", "ichan"]);
+    assert!(program.to_string().starts_with("input or random input[batch,ipos,ichan]\n"));
+}
+
+#[test]
+fn wrong_names_list_those_that_can_be_bound() {
+    let program = et("y[i] = x[i] * w[i]").unwrap();
+    let x = array![1.0];
+    let error = program.run([("z", &x)]).unwrap_err();
+    assert!(matches!(&error, Error::Binding { name, .. } if name == "z"));
+    assert!(error.to_string().ends_with("can be bound: `x`, `w`"), "{error}");
+    let error = program.run([("y", &x)]).unwrap_err();
+    assert!(error.to_string().contains("`y` is computed by the program"), "{error}");
+    let error = program.run([("x", &x)]).unwrap_err();
+    assert!(error.to_string().contains("`w` is not bound"), "{error}");
+    assert!(program.run(Bindings::from([("x", &x), ("w", &x)]).keep("v")).is_err());
+}
+
+#[test]
+fn wrong_programs_and_sizes_are_errors() {
+    for source in ["y[i] = ", "y[i] = x[i", "y[i,i2] = x[i] + x[i,i2]", "", "y[i] = 1 // %"] {
+        assert!(!matches!(et(source).map(|p| p.run(())), Ok(Ok(outputs)) if !outputs.is_empty()));
+    }
+    let huge = et("y[i,j] = i\n\nDIMS(i) = 4000000000000\nDIMS(j) = 4000000").unwrap();
+    assert!(huge.run(()).unwrap_err().to_string().contains("too many points"));
+    let large = et("y[i] = 0\n\nDIMS(i) = 1000000000").unwrap();
+    let engine = Engine::builder().memory_limit(1 << 20).build();
+    assert!(matches!(large.run_on(&engine, ()), Err(Error::Plan(_))));
+    let factors = vec!["(i % 7)"; 2000].join("*");
+    let product = et(&format!("y[{factors}] = 1\n\nDIMS(i) = 2")).unwrap();
+    assert!(product.run(()).unwrap_err().to_string().contains("nests too many"));
+    let terms: String = (2..3000).map(|n| format!(" + i//{n}")).collect();
+    let sum = et(&format!("y[i{terms}] = 1\n\nDIMS(i) = 2")).unwrap();
+    assert!(sum.run(()).unwrap_err().to_string().contains("too many terms"));
+}
+
+#[test]
+fn long_values_are_answered() {
+    let terms = vec!["x[i]"; 5000].join(" + ");
+    let program = et(&format!("y[i] = {terms}")).unwrap();
+    let outputs = program.run([("x", &array![1i64, 2])]).unwrap();
+    assert_eq!(outputs["y"].as_slice::<i64>(), Some(&[5000, 10_000][..]));
+    let terms = vec!["x[i]"; 50_000].join(" + ");
+    let program = et(&format!("y[i] = {terms}")).unwrap();
+    let error = program.run([("x", &array![1i64, 2])]).unwrap_err();
+    assert!(error.to_string().contains("too many operations"), "{error}");
+}
+
+#[test]
+fn a_program_in_a_file() {
+    let program = et!(file "tests/transpose.et");
+    let outputs = program.run([("x", &array![[1, 2], [3, 4]])]).unwrap();
+    assert_eq!(outputs["y"].as_slice::<i32>(), Some(&[1, 3, 2, 4][..]));
+}
