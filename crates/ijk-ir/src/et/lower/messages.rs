@@ -6,15 +6,16 @@ use ijk_syntax::et::ast::{Access, Name};
 use ijk_syntax::{Diagnostic, Span};
 use ijk_types::{DType, TypeSet};
 
+/// Checking lets no such name through, nor what the others complain of that have no code.
 #[cold]
 pub fn unknown(name: &Name) -> Diagnostic {
     let message = format!("`{}` has no value here", name.text);
-    codes::UNKNOWN_NAME.error(name.span, message)
+    Diagnostic::error(name.span, message)
 }
 
 #[cold]
 pub fn star(span: Span) -> Diagnostic {
-    codes::STAR_EXTENT.error(span, "`:` stands among the indices of a nested array only")
+    Diagnostic::error(span, "`:` stands among the indices of a nested array only")
 }
 
 #[cold]
@@ -90,14 +91,14 @@ pub fn random_bound(source: &str, span: Span, t: DType) -> Diagnostic {
 
 #[cold]
 pub fn operands(name: &str, span: Span, found: usize) -> Diagnostic {
-    codes::FUNCTION_OPERANDS.error(span, format!("`{name}` does not take {found} operands"))
+    Diagnostic::error(span, format!("`{name}` does not take {found} operands"))
 }
 
 #[cold]
 pub fn component_count(source: &str, span: Span, found: u64) -> Diagnostic {
     let text = quote(source, span, "it");
     let message = format!("{text} has {found} components, but a value is one number");
-    codes::COMPONENT_COUNT.error(span, message).with_hint("choose one of them: `[…]`")
+    Diagnostic::error(span, message).with_hint("choose one of them: `[…]`")
 }
 
 #[cold]
@@ -138,5 +139,5 @@ pub fn too_long(span: Span) -> Diagnostic {
 pub fn binding_shape(name: &str, span: Span, shape: &[u64], places: &[u32]) -> Diagnostic {
     let (rank, wanted) = (shape.len(), places.iter().map(|&r| u64::from(r)).sum::<u64>());
     let message = format!("`{name}` is bound to an array of rank {rank}, but has rank {wanted}");
-    codes::BINDING_SHAPE.error(span, message)
+    Diagnostic::error(span, message)
 }
