@@ -74,9 +74,14 @@ impl Maker<'_> {
         let base = self.array(t, &shape, &own);
         let empty = self.axes.iter().any(|a| a.extent == 0);
         if self.random.one_in(8) && !empty {
-            let coefficients = strides.iter().map(|&s| s as i64).collect();
+            let (mut steps, mut coefficients) = (strides.clone(), vec![0; strides.len()]);
+            for a in 0..strides.len() {
+                if self.random.one_in(2) {
+                    coefficients[a] = std::mem::take(&mut steps[a]) as i64;
+                }
+            }
             let offset = self.push(Node::Index { constant: 0, coefficients }, DType::I64);
-            return self.push(Node::Gather { base, dtype: t, offset }, t);
+            return self.push(Node::Gather { base, dtype: t, strides: steps, offset }, t);
         }
         self.loads.push(Load { base, dtype: t, strides });
         self.push(Node::Load(self.loads.len() as u32 - 1), t)

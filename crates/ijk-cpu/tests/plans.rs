@@ -163,7 +163,8 @@ fn faults_are_errors() {
     ];
     assert_eq!(run(&with(power), &engine, &zeros).err(), Some(RunError::NegativePower));
     for outside in [-1, 10, i64::MIN, i64::MAX] {
-        let gather = Node::Gather { base: base(0), dtype: DType::I64, offset: NodeId(0) };
+        let gather =
+            Node::Gather { base: base(0), dtype: DType::I64, strides: vec![0], offset: NodeId(0) };
         let body = vec![Node::Const(Scalar::I64(outside)), gather];
         assert_eq!(run(&with(body), &engine, &zeros).err(), Some(RunError::OutOfBounds));
         let mut plan = with(vec![Node::Const(Scalar::I64(outside)), Node::Load(0)]);

@@ -105,6 +105,7 @@ fn copy(buffers: &Buffers, from: BufferId, to: BufferId, span: Span) -> Step {
 
 fn nest(graph: &Graph, buffers: &Buffers, stmt: &Stmt, covered: bool) -> Nest {
     let mut emitter = Emitter::new(graph, buffers, stmt);
+    let fixed = emitter.fixed_places(stmt);
     let stays = emitter.stays_inside(stmt.out, &stmt.out_index);
     let (base, strides, offset) = match stays {
         true => emitter.place(stmt.out, &stmt.out_index),
@@ -120,7 +121,7 @@ fn nest(graph: &Graph, buffers: &Buffers, stmt: &Stmt, covered: bool) -> Nest {
     };
     let (loads, body) = emitter.finish(value);
     Nest {
-        axes: nest_axes(stmt, stays),
+        axes: nest_axes(stmt, &fixed),
         loads,
         body,
         store: Store { base, dtype, strides, offset },
@@ -140,15 +141,15 @@ fn stores(graph: &Graph, stmt: &Stmt, monoid: Monoid) -> bool {
     !stmt.guards.is_empty() && fresh && one_each(stmt)
 }
 
-/// The axes; where the store's offset is masked, skipped points fall on one element.
-fn nest_axes(stmt: &Stmt, stays: bool) -> Vec<NestAxis> {
+/// The axes, given the places of the output that skipped points have, too.
+fn nest_axes(stmt: &Stmt, fixed: &[IndexExpr]) -> Vec<NestAxis> {
     let kept = stmt.kept_axes();
-    let determined = coverage::determined(&stmt.out_index, &stmt.extents());
+    let determined = coverage::determined(fixed, &stmt.extents());
     let axis = |a: usize| NestAxis {
         name: stmt.axes[a].name.clone(),
         extent: stmt.axes[a].extent as usize,
         reduced: !kept[a],
-        collides: stmt.reduce.is_some() && kept[a] && !(determined[a] && stays),
+        collides: stmt.reduce.is_some() && kept[a] && !determined[a],
     };
     (0..stmt.axes.len()).map(axis).collect()
 }

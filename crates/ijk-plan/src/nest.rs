@@ -160,32 +160,54 @@ impl<'a> Emitter<'a> {
         (Base { buffer, offset }, strides, computed)
     }
 
-    /// The same where it may be out of bounds: all of it computed, the first element where points
-    /// are skipped.
+    /// The same where it may be out of bounds: axes of the array where it may be are computed, and
+    /// 0 where points are skipped.
     pub(crate) fn masked_place(
         &mut self,
         array: ArrayId,
         index: &[IndexExpr],
     ) -> (Base, Vec<isize>, Option<NodeId>) {
-        let (base, strides, computed) = self.place(array, index);
-        let offset = self.offset(base.offset as i64, &strides, computed);
-        let offset = self.masked(offset, Scalar::I64(0));
-        (Base { offset: 0, ..base }, vec![0; self.axes], Some(offset))
+        let safe = self.safe_places(array, index);
+        let part = |wanted: bool| -> Vec<IndexExpr> {
+            let places = index.iter().zip(&safe);
+            places
+                .map(|(e, &s)| if s == wanted { e.clone() } else { IndexExpr::default() })
+                .collect()
+        };
+        let (base, strides, _) = self.place(array, &part(true));
+        let (origin, steps, computed) = self.place(array, &part(false));
+        let offset = self.offset(origin.offset as i64, &steps, computed);
+        (base, strides, Some(self.masked(offset, Scalar::I64(0))))
+    }
+
+    /// Indices of the output that are not masked.
+    pub(crate) fn fixed_places(&self, stmt: &Stmt) -> Vec<IndexExpr> {
+        if self.stays_inside(stmt.out, &stmt.out_index) {
+            return stmt.out_index.clone();
+        }
+        let safe = self.safe_places(stmt.out, &stmt.out_index);
+        let places = stmt.out_index.iter().zip(safe);
+        places.filter(|(_, safe)| *safe).map(|(e, _)| e.clone()).collect()
+    }
+
+    /// For each axis of an array, whether an index is affine there and always in bounds.
+    pub(crate) fn safe_places(&self, array: ArrayId, index: &[IndexExpr]) -> Vec<bool> {
+        let safe = |(e, extent): (&IndexExpr, &u64)| {
+            e.is_affine() && bounds::holds(e, *extent, &self.extents)
+        };
+        index.iter().zip(&self.graph.array(array).shape).map(safe).collect()
     }
 
     fn access(&mut self, array: ArrayId, index: &[IndexExpr]) -> NodeId {
         let dtype = self.graph.array(array).dtype;
-        let (base, offset) = if self.stays_inside(array, index) {
-            let (base, strides, computed) = self.place(array, index);
-            if computed.is_none() {
-                return self.load(Load { base, dtype, strides });
-            }
-            (base, self.offset(0, &strides, computed))
-        } else {
-            let (base, _, offset) = self.masked_place(array, index);
-            (base, offset.unwrap_or(NodeId(0)))
+        let (base, strides, offset) = match self.stays_inside(array, index) {
+            true => self.place(array, index),
+            false => self.masked_place(array, index),
         };
-        self.share(Node::Gather { base, dtype, offset })
+        match offset {
+            None => self.load(Load { base, dtype, strides }),
+            Some(offset) => self.share(Node::Gather { base, dtype, strides, offset }),
+        }
     }
 
     /// `constant + Σ stride · axis + computed`.

@@ -212,13 +212,15 @@ pub enum Node {
         /// For each axis of the nest, its coefficient.
         coefficients: Vec<i64>,
     },
-    /// An element of an array at a computed offset from its base, in elements (in bounds).
+    /// An element of an array at `base + Σ stride · axis + offset`, in elements (in bounds).
     Gather {
         /// Array and origin.
         base: Base,
         /// Its element type.
         dtype: DType,
-        /// The offset, an i64.
+        /// For each axis of the nest, the step.
+        strides: Vec<isize>,
+        /// A further computed offset, an i64.
         offset: NodeId,
     },
     /// A function of one operand.

@@ -98,7 +98,10 @@ fn node_type(
                 Err(Fault::Rank)
             }
         }
-        Node::Gather { base, dtype, offset } => {
+        Node::Gather { base, dtype, ref strides, offset } => {
+            if strides.len() != nest.axes.len() {
+                return Err(Fault::Rank);
+            }
             let fits = of(offset)? == DType::I64 && layout_of(layouts, base)?.dtype == dtype;
             if fits { Ok(dtype) } else { Err(Fault::Types) }
         }

@@ -116,8 +116,10 @@ impl<'a> Body<'a> {
             }
         }
         last_use[value as usize] = end;
-        if let Sink::Scatter { offsets, .. } = sink {
-            last_use[*offsets as usize] = end;
+        match sink {
+            Sink::Scatter { offsets, .. } => last_use[*offsets as usize] = end,
+            Sink::Rows(rows) => rows.slots().for_each(|slot| last_use[slot as usize] = end),
+            _ => {}
         }
         self.allot(&last_use);
         self.finished.slots = self.slots.len();
@@ -204,11 +206,10 @@ impl<'a> Body<'a> {
                 Ok(Operand { slot, dtype: scalar.dtype(), splat: true })
             }
             Node::Index { constant, .. } => {
-                let which = lowering.nest.body[..n].iter().filter(|n| is_index(n)).count();
-                let steps = self.geometry.loops.iter().map(|l| l.axis.indices[which]).collect();
+                let steps = self.steps_of(n);
                 self.index(constant, steps)
             }
-            Node::Gather { base, dtype, offset } => self.gather(base, dtype, offset),
+            Node::Gather { base, dtype, offset, .. } => self.gather(n, base, dtype, offset),
             Node::Unary(op, a) => {
                 let a = self.known(a)?;
                 let kernel = kernel::unary(op, a.dtype, lowering.level).ok_or(Fault::Types)?;
@@ -328,8 +329,50 @@ impl<'a> Body<'a> {
         Ok(Operand { slot: dst, dtype: DType::I64, splat })
     }
 
-    fn gather(&mut self, base: Base, dtype: DType, offset: NodeId) -> Result<Operand, Fault> {
-        let Operand { slot: offsets, splat, .. } = self.known(offset)?;
+    /// The steps of a node that computes an index or a place, along each loop.
+    fn steps_of(&self, n: usize) -> Vec<i64> {
+        let which = self.lowering.nest.body[..n].iter().filter(|n| is_index(n)).count();
+        self.geometry.loops.iter().map(|l| l.axis.indices[which]).collect()
+    }
+
+    /// Offsets of elements along loops, from affine steps and what else is computed.
+    fn offsets(&mut self, steps: Vec<i64>, computed: Operand) -> Result<Operand, Fault> {
+        if steps.iter().all(|&step| step == 0) {
+            return Ok(computed);
+        }
+        let affine = self.index(0, steps)?;
+        self.binary(BinaryOp::Add, affine, computed)
+    }
+
+    /// The slot of the offsets that a gather reads at.
+    pub fn gather_offsets(&mut self, id: NodeId, offset: NodeId) -> Result<Slot, Fault> {
+        let computed = self.operand(offset)?;
+        let offsets = self.offsets(self.steps_of(id.0 as usize), computed)?;
+        self.whole(offsets)
+    }
+
+    /// The slot of the offsets that a load reads at.
+    pub fn load_offsets(&mut self, n: usize) -> Result<Slot, Fault> {
+        let steps = self.geometry.loops.iter().map(|l| l.axis.loads[n] as i64).collect();
+        let offsets = self.index(0, steps)?;
+        self.whole(offsets)
+    }
+
+    /// The slot of a node, one element for each point of a tile.
+    pub fn whole_node(&mut self, id: NodeId) -> Result<Slot, Fault> {
+        let operand = self.operand(id)?;
+        self.whole(operand)
+    }
+
+    fn gather(
+        &mut self,
+        n: usize,
+        base: Base,
+        dtype: DType,
+        offset: NodeId,
+    ) -> Result<Operand, Fault> {
+        let computed = self.known(offset)?;
+        let Operand { slot: offsets, splat, .. } = self.offsets(self.steps_of(n), computed)?;
         let array = place(self.lowering, self.geometry, base, |_| 0);
         let range = self.lowering.offset_check(base);
         let moves = moves(dtype, self.lowering.level);
@@ -401,7 +444,7 @@ fn operands(node: &Node) -> impl Iterator<Item = NodeId> {
 }
 
 fn is_index(node: &Node) -> bool {
-    matches!(node, Node::Index { .. })
+    matches!(node, Node::Index { .. } | Node::Gather { .. })
 }
 
 /// Nanoseconds for a point, roughly: what decides whether threads are worth waking.

@@ -9,6 +9,7 @@ use super::run::Worker;
 use crate::error::RunError;
 use crate::scratch::ScratchPool;
 use crate::threads::Workers;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Work below this many nanoseconds stays on the caller's thread: waking another costs some 10 µs.
@@ -53,6 +54,9 @@ impl Launch<'_> {
         unsafe {
             match &self.nest.sink {
                 Sink::Reduce(spec) if spec.chunks > 1 => self.run_chunks(spec),
+                Sink::Rows(rows) if self.nest.parallel == 0 && self.nest.is_large() => {
+                    self.run_rows(rows.reach())
+                }
                 _ => self.run_blocks(),
             }
         }
@@ -104,6 +108,30 @@ impl Launch<'_> {
             // SAFETY: the caller's promises; blocks of different tasks differ in a loop that
             // tells elements of the output apart.
             unsafe { self.work(&faults, |worker| worker.run(range)) };
+        });
+        self.settle(faults)
+    }
+
+    /// All rows on each thread, of which each moves what falls on its part of the output: so
+    /// elements take values in their order, whatever the number of threads.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); no offset outside `reach` is written.
+    unsafe fn run_rows(&self, reach: Range<i64>) -> Result<u32, RunError> {
+        let blocks: usize = self.nest.blocks.iter().product();
+        let parts = self.workers.threads();
+        let faults = AtomicU32::new(0);
+        let length = i128::from(reach.end) - i128::from(reach.start);
+        let cut =
+            |part: usize| (i128::from(reach.start) + length * part as i128 / parts as i128) as i64;
+        self.each(parts, |part| {
+            // SAFETY: the caller's promises; parts are apart.
+            unsafe {
+                self.work(&faults, |worker| {
+                    worker.own = cut(part)..cut(part + 1);
+                    worker.run(0..blocks);
+                });
+            }
         });
         self.settle(faults)
     }

@@ -4,6 +4,7 @@ use super::body::Body;
 use super::geometry::{Axis, Geometry, Wishes};
 use super::kernel::{FoldKernels, arg, fold, moves};
 use super::program::*;
+use super::rows::RowPattern;
 use crate::check::{CheckedNest, Layout};
 use crate::copy::Copier;
 use crate::error::Fault;
@@ -35,14 +36,21 @@ const ROW_RUN: usize = 16;
 const CHUNK: usize = 1 << 17;
 const CHUNKS: usize = 256;
 
+/// Nanoseconds for a row, and for each of its elements.
+const ROW: f64 = 5.0;
+const MOVE: f64 = 0.2;
+
 /// Blocks of outputs from which on a reduction is not divided into chunks.
 const MANY_BLOCKS: usize = 16;
 
 impl Lowering<'_> {
     /// The program. The domain is not empty.
     pub fn lower(&self) -> Result<TileNest, Fault> {
+        if let Some(pattern) = RowPattern::of(self) {
+            return self.rows(&pattern);
+        }
         let ordered = self.is_ordered();
-        let geometry = Geometry::new(self.axes(ordered), self.wishes(ordered));
+        let geometry = Geometry::new(self.axes(ordered, &[]), self.wishes(ordered));
         let blocks: Vec<usize> =
             geometry.loops.iter().map(|l| l.axis.extent.div_ceil(l.tile)).collect();
         let out = place(self, &geometry, self.nest.store.base, |axis| axis.store);
@@ -55,6 +63,38 @@ impl Lowering<'_> {
         Ok(TileNest {
             cost: finished.nanoseconds * self.checked.extents.iter().product::<usize>() as f64,
             parallel: if ordered { 0 } else { parallel },
+            loads: finished.loads,
+            constants: finished.constants,
+            registers: finished.registers,
+            instructions: finished.instructions,
+            slots: finished.slots,
+            scratch: finished.scratch,
+            size: self.nest.store.dtype.size(),
+            geometry,
+            blocks,
+            value,
+            out,
+            sink,
+        })
+    }
+
+    /// The program of a nest that moves rows.
+    fn rows(&self, pattern: &RowPattern) -> Result<TileNest, Fault> {
+        let geometry = Geometry::new(self.axes(true, &pattern.run), self.wishes(true));
+        let blocks: Vec<usize> =
+            geometry.loops.iter().map(|l| l.axis.extent.div_ceil(l.tile)).collect();
+        let out = place(self, &geometry, self.nest.store.base, |axis| axis.store);
+        let mut body = Body::new(self, &geometry);
+        let spec = pattern.spec(self, &mut body)?;
+        let (value, length) = (spec.to, spec.length);
+        let sink = Sink::Rows(Box::new(spec));
+        let finished = body.finish(value, &sink)?;
+        let separable = |a: &&usize| geometry.loops[**a].axis.separable;
+        let parallel = geometry.kept.iter().take_while(separable).count();
+        let rows: usize = geometry.loops.iter().map(|l| l.axis.extent).product();
+        Ok(TileNest {
+            cost: (finished.nanoseconds + ROW + length as f64 * MOVE) * rows as f64,
+            parallel,
             loads: finished.loads,
             constants: finished.constants,
             registers: finished.registers,
@@ -84,8 +124,8 @@ impl Lowering<'_> {
         self.nest.store.offset.is_some() || (self.nest.sequential && combines && shows)
     }
 
-    /// The axes with more than one value.
-    fn axes(&self, ordered: bool) -> Vec<Axis> {
+    /// The axes with more than one value, without some.
+    fn axes(&self, ordered: bool, without: &[usize]) -> Vec<Axis> {
         let nest = self.nest;
         let axis = |a: usize| Axis {
             extent: self.checked.extents[a],
@@ -95,7 +135,8 @@ impl Lowering<'_> {
             indices: nest.body.iter().filter_map(|n| coefficient(n, a)).collect(),
             separable: self.checked.separable.contains(&a),
         };
-        (0..nest.axes.len()).filter(|&a| self.checked.extents[a] > 1).map(axis).collect()
+        let outer = |a: &usize| self.checked.extents[*a] > 1 && !without.contains(a);
+        (0..nest.axes.len()).filter(outer).map(axis).collect()
     }
 
     fn wishes(&self, ordered: bool) -> Wishes {
@@ -258,10 +299,11 @@ fn reducer_is_position(reducer: Reducer) -> bool {
     !matches!(reducer, Reducer::Monoid(_))
 }
 
-/// The coefficient of an axis in an index node.
+/// The coefficient of an axis in a node that computes an index or a place.
 fn coefficient(node: &Node, axis: usize) -> Option<i64> {
     match node {
         Node::Index { coefficients, .. } => Some(coefficients[axis]),
+        Node::Gather { strides, .. } => Some(strides[axis] as i64),
         _ => None,
     }
 }

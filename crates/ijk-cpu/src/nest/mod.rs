@@ -5,6 +5,7 @@
 //!
 //! * [`geometry`] merges axes and chooses which are inside a tile,
 //! * [`body`] makes instructions of the nodes, [`lower`] chooses what becomes of the value,
+//! * [`rows`] finds nests that move whole rows, which take a way of their own,
 //! * [`run`] runs tiles, [`reduce`] joins partial results, [`launch`] divides blocks among threads.
 
 mod body;
@@ -14,6 +15,7 @@ mod launch;
 mod lower;
 mod program;
 mod reduce;
+mod rows;
 mod run;
 
 pub(crate) use kernel::{fault, leveled};

@@ -2,6 +2,7 @@
 
 use super::geometry::Geometry;
 use super::kernel::{ArgKernels, FoldKernels, Kernel, MoveKernels};
+use super::rows::RowSpec;
 use crate::check::Footprint;
 use crate::copy::Copier;
 
@@ -113,6 +114,20 @@ pub(super) enum OffsetCheck {
     Sparse(Footprint, i64),
 }
 
+impl OffsetCheck {
+    /// The same for the first of `length` neighbouring elements.
+    pub(super) fn of_rows(self, length: usize) -> Self {
+        match self {
+            Self::Range { least, greatest, check } => {
+                let greatest = greatest.saturating_sub(length as i64 - 1);
+                Self::Range { least, greatest, check }
+            }
+            // Not reached: rows are of arrays without gaps. Nothing is an element then.
+            Self::Sparse(footprint, _) => Self::Sparse(footprint, i64::MAX),
+        }
+    }
+}
+
 /// What becomes of a tile's value.
 #[derive(Clone, Debug)]
 pub(super) enum Sink {
@@ -129,6 +144,8 @@ pub(super) enum Sink {
         fold: Option<FoldKernels>,
         moves: MoveKernels,
     },
+    /// Each point moves a row.
+    Rows(Box<RowSpec>),
     /// It is reduced.
     Reduce(ReduceSpec),
 }

@@ -2,6 +2,7 @@
 
 use super::kernel::fault;
 use super::program::*;
+use super::rows::RowSpec;
 use crate::copy::{Side, dense_strides};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -24,6 +25,8 @@ pub(super) struct Worker<'a> {
     extents: Axes<usize>,
     /// Points of the present tile.
     points: usize,
+    /// Offsets of the output's elements that rows are moved to.
+    pub own: Range<i64>,
     /// What went wrong so far.
     pub faults: u32,
 }
@@ -51,6 +54,7 @@ impl<'a> Worker<'a> {
             block: smallvec![0; loops],
             extents: smallvec![0; nest.geometry.inner.len()],
             points: 1,
+            own: i64::MIN..i64::MAX,
             faults: 0,
         }
     }
@@ -203,7 +207,35 @@ impl<'a> Worker<'a> {
                         None => (moves.scatter)(self.points, base, offsets, value),
                     }
                 }
+                Sink::Rows(rows) => {
+                    self.compute();
+                    self.move_rows(rows);
+                }
                 Sink::Reduce(_) => {}
+            }
+        }
+    }
+
+    /// Moves the rows of the present tile.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); the tile's instructions have run.
+    unsafe fn move_rows(&mut self, rows: &RowSpec) {
+        let offsets = |slot: Slot| self.slots[slot as usize].cast_const().cast::<i64>();
+        let (from, to) = (offsets(rows.from), offsets(rows.to));
+        let mask = rows.mask.map(|slot| self.slots[slot as usize].cast_const().cast::<bool>());
+        let at = |(buffer, offset): (usize, isize)| self.bases[buffer].wrapping_offset(offset);
+        let source = at(rows.source).cast_const();
+        let out = at((self.nest.out.buffer, self.nest.out.offset));
+        // SAFETY: offsets are computed, one for each point. Rows move only if all offsets are in
+        // bounds; affine ones were checked with the nest. Rows of different workers are apart.
+        unsafe {
+            let check = |range: &Option<OffsetCheck>, offsets| {
+                range.as_ref().map_or(0, |range| check_offsets(range, self.points, offsets))
+            };
+            self.faults |= check(&rows.readable, from) | check(&rows.writable, to);
+            if self.faults & fault::OFFSET == 0 {
+                rows.run(self.points, mask, from, to, source, out, &self.own);
             }
         }
     }

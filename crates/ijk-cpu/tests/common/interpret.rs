@@ -119,8 +119,10 @@ fn evaluate(nest: &Nest, buffers: &[Array], point: &[usize]) -> Result<Vec<Scala
                     point.iter().zip(coefficients).map(|(&i, &c)| (i as i64).wrapping_mul(c));
                 Scalar::I64(steps.fold(*constant, i64::wrapping_add))
             }
-            Node::Gather { base, offset, .. } => {
-                buffers[base.buffer.0 as usize].at(base.offset + integer(of(*offset)) as isize)
+            Node::Gather { base, offset, strides, .. } => {
+                let steps: isize = point.iter().zip(strides).map(|(&i, &s)| i as isize * s).sum();
+                buffers[base.buffer.0 as usize]
+                    .at(base.offset + steps + integer(of(*offset)) as isize)
             }
             Node::Unary(op, a) => scalar::unary(*op, of(*a))?,
             Node::Binary(op, a, b) => scalar::binary(*op, of(*a), of(*b))?,

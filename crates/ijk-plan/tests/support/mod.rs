@@ -536,9 +536,9 @@ fn run_nest(memory: &mut Memory<'_>, nest: &plan::Nest) {
                     let terms = point.iter().zip(coefficients).map(|(p, c)| p.wrapping_mul(*c));
                     Scalar::I64(terms.fold(*constant, i64::wrapping_add))
                 }
-                Node::Gather { base, offset, .. } => {
+                Node::Gather { base, offset, strides, .. } => {
                     let Scalar::I64(offset) = v(offset) else { panic!("offset") };
-                    memory.read(base.buffer, base.offset + offset as isize)
+                    memory.read(base.buffer, base.offset + dot(point, strides) + offset as isize)
                 }
                 Node::Unary(op, x) => scalar::unary(*op, v(x)).unwrap(),
                 Node::Binary(op, x, y) => scalar::binary(*op, v(x), v(y)).unwrap(),
