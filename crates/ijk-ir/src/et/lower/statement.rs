@@ -38,7 +38,7 @@ impl Lowering<'_> {
         let old = self.known.versions[array].clone();
         let shape = match &old {
             Some(version) => version.shape.clone(),
-            None => scope.size(statement, array),
+            None => index.as_ref().and_then(|_| scope.size(statement, array)),
         };
         let former = old.as_ref().filter(|_| statement.assign.accumulate);
         let mut builder = Builder::new(scope, self.seed, self.sites[self.next]);

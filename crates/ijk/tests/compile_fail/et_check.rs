@@ -1,0 +1,6 @@
+fn main() {
+    let _ = ijk::et!(
+        "out[i] = in[i]
+         out[i,j] = in[i]"
+    );
+}

@@ -1,0 +1,3 @@
+fn main() {
+    let _ = ijk::et!("out[i] = in[i");
+}
