@@ -5,7 +5,7 @@ mod problem;
 mod search;
 
 use super::checked::Checked;
-pub(super) use problem::{Problem, Source};
+pub(super) use problem::{Impossible, Problem, Source};
 pub use search::RankCombinations;
 
 /// The greatest rank of an eintup.

@@ -1,7 +1,9 @@
 //! What is said where no ranks are possible.
 
 use super::codes;
-use super::ranks::{Problem, Source};
+use super::ranks::{Impossible, Problem, Source};
+use super::space::rule_span;
+use super::system::Counts;
 use super::{Checked, ShapeId};
 use ijk_syntax::{Diagnostic, Span};
 
@@ -21,18 +23,24 @@ pub fn no_ranks(checked: &Checked) -> Option<Diagnostic> {
 /// Why a problem without solutions has none.
 pub fn explain(checked: &Checked, problem: &Problem<'_>) -> Diagnostic {
     match problem.impossible() {
-        Some((source, groups)) => one(checked, problem, source, &groups),
+        Some(found) => one(checked, &found),
         None => all(checked, problem),
     }
 }
 
-fn one(checked: &Checked, problem: &Problem<'_>, source: Source, groups: &[usize]) -> Diagnostic {
+fn one(checked: &Checked, found: &Impossible<'_>) -> Diagnostic {
+    let groups = &found.groups;
     let known: Vec<String> =
-        groups.iter().filter_map(|g| described(checked, problem, *g)).collect();
-    let known = shortened(&known);
-    let (span, why) = place(checked, source);
-    let message = format!("{why} cannot hold: {known}");
-    offer_rank(checked, groups, codes::NO_RANKS.error(span, message))
+        groups.iter().filter_map(|g| described(checked, &found.problem, *g)).collect();
+    let (span, why) = place(checked, found.source);
+    let message = format!("{why} cannot hold: {}", shortened(&known));
+    let mut error = codes::NO_RANKS.error(span, message);
+    for other in found.others.iter().take(MAX_NAMES) {
+        let (at, why) = place(checked, *other);
+        let why = why.trim_start_matches("that ").trim_end_matches(',');
+        error = error.with_related(at, why);
+    }
+    offer_rank(checked, groups, error)
 }
 
 fn all(checked: &Checked, problem: &Problem<'_>) -> Diagnostic {
@@ -40,7 +48,7 @@ fn all(checked: &Checked, problem: &Problem<'_>) -> Diagnostic {
     let (span, _) = places.next().unwrap_or_default();
     let message = "no ranks from 0 to 9 satisfy all constraints on ranks";
     let error = codes::NO_RANKS.error(span, message);
-    places.take(MAX_NAMES).fold(error, |e, (span, why)| e.with_related(span, why))
+    places.take(MAX_NAMES).fold(error, |e, (span, _)| e.with_related(span, "one of them"))
 }
 
 /// Where a relation is seen, and its text.
@@ -48,16 +56,15 @@ fn place(checked: &Checked, source: Source) -> (Span, String) {
     let system = &checked.system;
     let quote = |span| crate::text::quote(&checked.source, span, "this constraint");
     match source {
-        Source::Sum(n) => {
-            (system.sums[n].span, format!("the equation of ranks that {}", system.sums[n].why))
-        }
+        Source::Sum(n) => (system.sums[n].span, format!("that {}", system.sums[n].why)),
         Source::Rule(n) => {
             let span = checked.program.constraints[system.rules[n].constraint].span;
             (span, quote(span))
         }
         Source::Link(n) => {
-            let span = system.links[n].span;
-            (span, "the constraint on the extent that counts components here".to_owned())
+            let Counts::Shape(shape) = system.links[n].counts else { return Default::default() };
+            let span = rule_span(checked, shape);
+            (span, format!("{}, the number of components that `:` yields,", quote(span)))
         }
         Source::Axes(array) => {
             let info = &checked.arrays[array];

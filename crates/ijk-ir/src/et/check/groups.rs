@@ -49,7 +49,8 @@ struct Fact {
     node: usize,
     least: i128,
     greatest: i128,
-    span: Option<Span>,
+    /// The eintup and the constraint on it; none for what has rank 1 by itself.
+    rule: Option<(String, Span)>,
 }
 
 impl Fact {
@@ -71,7 +72,7 @@ pub fn judge(
     ties: &[Tie],
     sink: &mut Sink,
 ) {
-    let mut facts = vec![Fact { node: one.0 as usize, least: 1, greatest: 1, span: None }];
+    let mut facts = vec![Fact { node: one.0 as usize, least: 1, greatest: 1, rule: None }];
     facts.extend(rules.iter().filter_map(|rule| fact(program, rule)));
     let mut by_group: std::collections::BTreeMap<Group, Vec<Fact>> = Default::default();
     for fact in facts {
@@ -93,8 +94,9 @@ fn fact(program: &Program, rule: &Rule) -> Option<Fact> {
         Limit::In(lo, hi) => (i128::from(*lo), i128::from(*hi)),
         Limit::Equals(expr) => expr.constant().map(|value| (value, value))?,
     };
-    let span = Some(program.constraints[rule.constraint].span);
-    Some(Fact { node: rule.shape.0 as usize, least, greatest, span })
+    let constraint = &program.constraints[rule.constraint];
+    let rule_of = Some((constraint.tuple.text.clone(), constraint.span));
+    Some(Fact { node: rule.shape.0 as usize, least, greatest, rule: rule_of })
 }
 
 fn conflict(
@@ -106,16 +108,21 @@ fn conflict(
 ) -> ijk_syntax::Diagnostic {
     let path = path(fact.node, other.node, nodes, ties);
     let (a, b) = (fact.text(), other.text());
-    let span = fact.span.or(other.span).unwrap_or_default();
-    let text = quote(source, span, "a constraint");
-    let message = match other.span {
-        Some(_) => format!("ranks that must be equal are {b} and {a}"),
-        None => format!("{text} cannot hold: that rank is {b}"),
+    let Some((name, span)) = &fact.rule else {
+        return codes::RANKS_DIFFER.error(Span::default(), "ranks differ");
     };
-    let mut error = codes::RANKS_DIFFER.error(span, message).with_label(a);
-    if let Some(at) = other.span {
-        error = error.with_related(at, b);
-    }
+    let mut error = match &other.rule {
+        Some((before, at)) => {
+            let message =
+                format!("`{name}` has rank {a} and `{before}` rank {b}, which must be equal");
+            codes::RANKS_DIFFER.error(*span, message).with_label(a).with_related(*at, b)
+        }
+        None => {
+            let text = quote(source, *span, "the constraint");
+            let message = format!("{text} cannot hold: the rank of `{name}` is {b}");
+            codes::RANKS_DIFFER.error(*span, message).with_label(a)
+        }
+    };
     for tie in path.iter().take(MAX_NOTES) {
         error = error.with_related(tie.span, tie.why.clone());
     }

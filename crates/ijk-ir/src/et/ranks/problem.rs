@@ -45,6 +45,17 @@ pub enum Right {
     Within(i128, i128),
 }
 
+/// A relation that no ranks satisfy.
+pub struct Impossible<'a> {
+    pub source: Source,
+    /// Its groups.
+    pub groups: Vec<usize>,
+    /// The other relations of these groups.
+    pub others: Vec<Source>,
+    /// The problem with the ranks that the others leave.
+    pub problem: Problem<'a>,
+}
+
 /// The ranks of groups and what they must satisfy.
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
@@ -244,12 +255,22 @@ impl<'a> Problem<'a> {
         (0..=MAX_RANK).filter(|r| domain & (1 << r) != 0).collect()
     }
 
-    /// The relation that no ranks satisfy, where that shows without a search.
-    pub fn impossible(&self) -> Option<(Source, Vec<usize>)> {
+    /// What cannot be, where that shows without a search.
+    pub fn impossible(&self) -> Option<Impossible<'a>> {
         let mut state = State::new(self);
-        let failed = state.propagate(self, (0..self.relations.len()).collect());
-        let relation = self.relations.get(failed.err()?)?;
-        Some((relation.source, relation.groups.clone()))
+        let failed = state.propagate(self, (0..self.relations.len()).collect()).err()?;
+        let relation = self.relations.get(failed)?;
+        let mut others: Vec<usize> =
+            relation.groups.iter().flat_map(|g| self.watching[*g].iter().copied()).collect();
+        others.sort_unstable();
+        others.dedup();
+        let others = others.into_iter().filter(|n| *n != failed);
+        Some(Impossible {
+            source: relation.source,
+            groups: relation.groups.clone(),
+            others: others.map(|n| self.relations[n].source).collect(),
+            problem: Self { domains: state.domains, ..self.clone() },
+        })
     }
 
     /// The program.
