@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// A folder of `examples/et`, the packages its programs call, and what to print of them.
+/// A folder of `examples/et`, and the packages that its programs call.
 const FRAMEWORKS: [(&str, &[&str]); 3] =
     [("tensorflow", &[TENSORFLOW]), ("pytorch", &["torch"]), ("jax", &["jax"])];
 
@@ -69,9 +69,9 @@ fn base_python() -> String {
 fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let mut build = Command::new(cargo);
-    succeed(build.args(["build", "--release", "--quiet", "-p", "ijk-cli"]).current_dir(root))?;
+    succeed(build.args(["build", "--quiet", "-p", "ijk-cli"]).current_dir(root))?;
     let name = if cfg!(windows) { "ijk.exe" } else { "ijk" };
-    Ok(root.join("target/release").join(name))
+    Ok(root.join("target/debug").join(name))
 }
 
 fn versions(python: &Path, packages: &[&str]) -> Result<String, String> {

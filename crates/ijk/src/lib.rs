@@ -203,6 +203,8 @@ pub fn et(source: &str) -> Result<et::Program, Error> {
 mod pages {
     #[doc = include_str!("../../../book/src/afternoon.md")]
     mod afternoon {}
+    #[doc = include_str!("../../../book/src/einsum_tuple.md")]
+    mod einsum_tuple {}
     #[doc = include_str!("../../../README.md")]
     mod readme {}
 }
