@@ -153,7 +153,7 @@ fn results_must_be_as_many_and_as_large() {
     let Some(python) = python() else { return };
     for (call, said) in [
         ("np.ravel(np.matmul(a, b))", "the shape is"),
-        ("np.divmod(a, a)", "2 results, the program has 1"),
+        ("np.divmod(a, a)", "gives 2 results, the program has 1"),
         ("np.float16(np.matmul(a, b))", "float16 are not supported"),
         ("np.no_such_function(a)", "no_such_function"),
         ("np.multiply(np.matmul(a, b), L(1.000001))", "here and"),

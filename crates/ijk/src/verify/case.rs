@@ -85,7 +85,7 @@ impl Subject<'_> {
             Ok(request) => request,
             Err(error) => return Ok(Outcome::Refused(error)),
         };
-        let theirs = match child.call(request)? {
+        let theirs = match child.call(request, self.outputs().len())? {
             Reply::Results(theirs) => theirs,
             Reply::Failed(message) => return Ok(Outcome::Raised(message)),
         };

@@ -168,13 +168,11 @@ def to_array(value):
 
 def results(value, count):
     """The results in order; one result may come alone or in a tuple."""
-    if isinstance(value, (tuple, list)) and (count != 1 or len(value) == 1):
-        if len(value) != count:
-            raise TypeError(f"the call gives {len(value)} results, the program has {count}")
-        return [to_array(part) for part in value]
-    if count != 1:
-        raise TypeError(f"the call gives one result, the program has {count}")
-    return [to_array(value)]
+    several = isinstance(value, tuple) or isinstance(value, list) and (count != 1 or len(value) == 1)
+    parts = list(value) if several else [value]
+    if len(parts) != count:
+        raise TypeError(f"the call gives {len(parts)} results, the program has {count}")
+    return [to_array(part) for part in parts]
 
 
 def encode(array):

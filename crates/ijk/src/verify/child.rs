@@ -57,10 +57,15 @@ impl Child {
         }
     }
 
-    /// Evaluates a call.
-    pub fn call(&mut self, request: Message) -> Result<Reply, ChildError> {
+    /// Evaluates a call that gives so many results.
+    pub fn call(&mut self, request: Message, outputs: usize) -> Result<Reply, ChildError> {
         let reply = self.ask(request)?;
-        self.reply(&reply)
+        match self.reply(&reply)? {
+            Reply::Results(results) if results.len() != outputs => {
+                Err(self.nonsense("another number of results than asked for"))
+            }
+            reply => Ok(reply),
+        }
     }
 
     fn spawn(python: &str, timeout: Duration) -> Result<Self, ChildError> {

@@ -361,3 +361,75 @@ fn used(v: &Value, found: &mut BTreeSet<String>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounded_text(source: &str) -> (Vec<String>, Vec<Option<String>>) {
+        let (program, diagnostics) = ijk_syntax::et::parse(source);
+        assert!(diagnostics.is_empty());
+        let outputs: Vec<String> = program.outputs.iter().map(|n| n.text.clone()).collect();
+        let outputs: Vec<&str> = outputs.iter().map(|name| &name[..]).collect();
+        let (bounded, names) = bounded(&program, &outputs, &|s| meeting(s, &|_| Some(3.0)));
+        let text = bounded.to_string();
+        assert!(ijk_syntax::et::parse(&text).1.is_empty(), "{text}");
+        (text.lines().map(str::to_string).collect(), names)
+    }
+
+    #[test]
+    fn sums_of_products() {
+        let (lines, names) = bounded_text(
+            "a[i,k] = RANDOM(0, 1, FLOAT)\nb[k] = RANDOM(0, 9, INT)\nc[i] = a[i,k] * b[k]\n\nc",
+        );
+        assert_eq!(names, [Some("c_rounding".to_string())]);
+        assert!(lines[0].starts_with("a_rounding[i, k] = "));
+        assert_eq!(lines[2], "b[k] = RANDOM(0, 9, INT)");
+        assert_eq!(
+            lines[3],
+            "c_rounding[i] = a_rounding[i, k] * ABS(F64(b[k])) + ABS(F64(a[i, k] * b[k])) \
+             + 3.0 * ABS(F64(a[i, k] * b[k]))"
+        );
+    }
+
+    #[test]
+    fn what_is_exact_has_no_bound() {
+        let (lines, names) = bounded_text("a[i] = RANDOM(0, 9, INT)\nb[] = 2 * a[i]\n\nb");
+        assert_eq!((lines.len(), names), (4, vec![None]));
+        let (_, names) = bounded_text("a[i] = RANDOM(0, 9, FLOAT)\nb[i] = LT(a[i], 3)\n\nb");
+        assert_eq!(names, [None]);
+    }
+
+    #[test]
+    fn bounds_draw_nothing() {
+        let (lines, _) = bounded_text("a[i] = 2.0 * EXP(RANDOM(-1, 3, FLOAT))\n\na");
+        let text = lines.join("\n");
+        assert_eq!(text.matches("RANDOM").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn names_of_bounds_are_free() {
+        let (_, names) = bounded_text("x[i] = RANDOM(0, 1, FLOAT)\nx_rounding[i] = x[i]\n\nx");
+        assert_eq!(names, [Some("x_rounding_".to_string())]);
+    }
+
+    #[test]
+    fn products_over_points() {
+        let (lines, _) = bounded_text("x[i] = RANDOM(1, 2, FLOAT)\ny[] =* x[i]\n\ny");
+        assert!(lines[2].starts_with("y_reach[] =* ABS(F64(x[i]))"), "{lines:?}");
+        assert_eq!(lines[3], "y[] =* x[i]");
+        assert!(lines[4].starts_with("y_rounding[] = (y_reach[] - ABS(F64(y[]))) / "));
+    }
+
+    #[test]
+    fn only_what_stands_alone_on_the_left_separates_points() {
+        let meeting_of = |source: &str| {
+            let program = ijk_syntax::et::parse(source).0;
+            meeting(&program.statements[0], &|name| (name.len() == 1).then_some(10.0))
+        };
+        assert_eq!(meeting_of("out[a] = x[a,b] * y[b+c]"), 100.0);
+        assert_eq!(meeting_of("out[a+b] = x[a]"), 100.0);
+        assert_eq!(meeting_of("out[idx[a,:]] += DIMS(b)[c]"), 100.0);
+        assert_eq!(meeting_of("out[a] = 1"), 1.0);
+    }
+}

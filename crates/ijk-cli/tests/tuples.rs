@@ -1,0 +1,144 @@
+//! `ijk run` and `ijk check` of Einsum Tuple programs.
+
+use ijk::file::npy;
+use ijk::{Tensor, TensorView};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const VALID: &str = "\
+input[ipos]  = RANDOM(0, 1, FLOAT)
+filter[fpos] = RANDOM(0, 1, FLOAT)
+output[opos] = filter[fpos] * input[opos+fpos]
+
+output
+
+RANK(ipos) IN [1,3]
+DIMS(fpos) IN [1,3]
+DIMS(ipos) IN [3,6]
+DIMS(opos) = DIMS(ipos) - DIMS(fpos) + 1
+";
+
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self(tempfile::tempdir().unwrap());
+        desk.write("valid.et", VALID);
+        desk.save("image.npy", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
+        desk.save("edge.npy", &[1.0, -1.0], &[1, 2]);
+        desk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn save(&self, name: &str, elements: &[f64], shape: &[usize]) {
+        npy::write(self.path(name), &TensorView::from_slice(elements, shape).unwrap()).unwrap();
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ijk"));
+        command.args(args).current_dir(self.0.path()).stdin(Stdio::null()).output().unwrap()
+    }
+
+    fn prints(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What is said by a command that fails with code 1 and writes nothing.
+    fn refuses(&self, args: &[&str]) -> String {
+        let files = || fs::read_dir(self.0.path()).unwrap().count();
+        let before = files();
+        let output = self.run(args);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {errors}");
+        assert!(output.stdout.is_empty() && files() == before);
+        errors
+    }
+}
+
+#[test]
+fn ranks_follow_from_bound_arrays() {
+    let desk = Desk::new();
+    let run = ["run", "valid.et", "--bind", "input=image.npy", "--bind", "filter=edge.npy"];
+    assert_eq!(desk.prints(&run), "[[-1. -1.]\n [-1. -1.]]\n");
+    let told = desk.prints(&[&run[..], &["--out", "output=out.npy"]].concat());
+    assert!(told.starts_with("f64 (2, 2) in ") && told.ends_with("-> out.npy\n"), "{told}");
+    let out = npy::read(desk.path("out.npy")).unwrap();
+    assert_eq!(out, Tensor::from_vec(vec![-1.0; 4], &[2, 2]).unwrap());
+    let single = desk.prints(&[&run[..], &["--dtype", "f32", "--json"]].concat());
+    let single: serde_json::Value = serde_json::from_str(&single).unwrap();
+    assert_eq!(single["results"][0]["name"], "output");
+    assert_eq!(single["results"][0]["dtype"], "f32");
+}
+
+#[test]
+fn random_data_is_that_of_the_seed() {
+    let desk = Desk::new();
+    let run = |more: &[&str]| desk.prints(&[&["run", "valid.et"], more].concat());
+    assert_eq!(run(&[]), run(&[]));
+    assert_eq!(run(&["--seed", "7"]), run(&["--seed", "7", "--threads", "1"]));
+    assert_ne!(run(&["--seed", "7"]), run(&["--seed", "8"]));
+    let sized = ["--dims", "ipos=3,4", "--dims", "fpos=2,2", "--json"];
+    let sized: serde_json::Value = serde_json::from_str(&run(&sized)).unwrap();
+    assert_eq!(sized["results"][0]["shape"], serde_json::json!([2, 3]));
+    let cube: serde_json::Value =
+        serde_json::from_str(&run(&["--rank", "ipos=3", "--json"])).unwrap();
+    assert_eq!(cube["results"][0]["shape"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn several_outputs_have_their_names() {
+    let desk = Desk::new();
+    desk.write("two.et", "a[i] = i\nb[] = a[i]\n\na, b\n\nDIMS(i) = 3\n");
+    assert_eq!(desk.prints(&["run", "two.et"]), "a: [0 1 2]\nb: 3\n");
+    desk.prints(&["run", "two.et", "--out", "a=out.npz", "--out", "b=out.npz"]);
+    let members = ijk::file::npz::read(desk.path("out.npz")).unwrap();
+    let names: Vec<_> = members.iter().map(|(name, _)| &name[..]).collect();
+    assert_eq!(names, ["a", "b"]);
+}
+
+#[test]
+fn check_tells_what_it_found() {
+    let desk = Desk::new();
+    let text = desk.prints(&["check", "valid.et"]);
+    for said in ["input[ipos]", "output[opos]", "RANK(ipos) IN [1,3]", "DIMS(opos) ="] {
+        assert!(text.contains(said), "{text}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&desk.prints(&["check", "valid.et", "--json"])).unwrap();
+    assert_eq!(json["outputs"], serde_json::json!(["output"]));
+    assert_eq!(json["arrays"][0]["bindable"], true);
+}
+
+#[test]
+fn mistakes_are_quoted() {
+    let desk = Desk::new();
+    desk.write("wrong.et", "x[i] = RANDOM(0, 1, FLOAT)\ny[i] = x[i,j]\n");
+    for command in ["check", "run", "verify"] {
+        let said = desk.refuses(&[command, "wrong.et"]);
+        assert!(said.contains("wrong.et:2") && said.contains("x[i,j]"), "{said}");
+    }
+    desk.save("line.npy", &[1.0, 2.0], &[2]);
+    let valid = |more: &[&str]| desk.refuses(&[&["run", "valid.et"], more].concat());
+    let conflict = valid(&["--bind", "input=image.npy", "--bind", "filter=line.npy"]);
+    assert!(conflict.contains("valid.et:"), "{conflict}");
+    assert!(valid(&["--bind", "nothing=image.npy"]).contains("input, filter"));
+    assert!(valid(&["--bind", "input=image.npy", "--bind", "input=edge.npy"]).contains("twice"));
+    assert!(valid(&["--bind", "input=missing.npy"]).contains("missing.npy"));
+    assert!(valid(&["--out", "filter=f.npy"]).contains("named output"));
+    assert!(valid(&["--rank", "ipos"]).contains("ipos=2"));
+    assert!(valid(&["--dims", "ipos=x"]).contains("stride=2,2"));
+    assert!(valid(&["--rank", "ipos=7"]).contains("ipos"));
+    assert!(valid(&["--dims", "nobody=3"]).contains("nobody"));
+}
