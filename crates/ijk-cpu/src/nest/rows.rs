@@ -53,6 +53,8 @@ pub(super) struct RowSpec {
     pub fill: Option<([u64; 2], Kernel)>,
     /// What combines rows; `None` copies them.
     pub fold: Option<FoldKernels>,
+    /// What combines the fill with a row, in one go.
+    pub fresh: Option<Kernel>,
 }
 
 impl RowPattern {
@@ -127,6 +129,10 @@ impl RowPattern {
             size: dtype.size(),
             fill: self.fill.map(|value| (super::scalar_bits(value), moves.splat)),
             fold: self.combine.map(fold).transpose()?,
+            fresh: self
+                .combine
+                .filter(|_| self.fill.is_some())
+                .and_then(|monoid| super::kernel::binary(monoid.op(), dtype, *level, true, false)),
         })
     }
 }
@@ -244,6 +250,10 @@ impl RowSpec {
                 let row = source.wrapping_offset(from as isize * bytes);
                 let out = out.wrapping_offset(first as isize * bytes);
                 let counts = mask.is_none_or(|mask| mask.add(n).read());
+                if let (Some(fresh), Some((value, _)), true) = (self.fresh, &self.fill, counts) {
+                    fresh(length, out, value.as_ptr().cast(), row, row);
+                    continue;
+                }
                 let copies = counts && self.fold.is_none();
                 if let (Some((value, splat)), false) = (&self.fill, copies) {
                     let value = value.as_ptr().cast();
