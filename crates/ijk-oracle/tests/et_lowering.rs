@@ -1,10 +1,13 @@
 //! Random programs of Einsum Tuple mean the same to the evaluator and to the interpreter of what
-//! they are lowered to.
+//! they are lowered to; and the programs reach everything.
+//!
+//! `IJK_PROGRAMS=50000 cargo test --release -p ijk-oracle --test et_lowering` is the full run. With
+//! the engine: `crates/ijk/tests/et_random.rs`.
 
 use ijk_ir::et::{Checked, Overrides, Solution, infer, random};
 use ijk_oracle::et::harness::compare;
-use ijk_oracle::et::random::{EtCase, note};
-use ijk_oracle::random::Coverage;
+use ijk_oracle::et::random::{EtCase, expected_of_et, expected_of_et_mistakes, note};
+use ijk_oracle::random::{Coverage, Rng};
 use ijk_syntax::Diagnostic;
 
 fn solve(case: &EtCase, checked: &Checked) -> Result<Solution, Vec<Diagnostic>> {
@@ -12,15 +15,12 @@ fn solve(case: &EtCase, checked: &Checked) -> Result<Solution, Vec<Diagnostic>> 
         let input = case.bound.get(name)?;
         Some(input.value.shape.iter().map(|&n| n as u64).collect())
     };
-    let bound: Vec<(usize, Vec<u64>)> = checked
-        .arrays
-        .iter()
-        .enumerate()
-        .filter_map(|(at, array)| Some((at, shape(&array.name)?)))
-        .collect();
+    let arrays = checked.arrays.iter().enumerate();
+    let bound: Vec<(usize, Vec<u64>)> =
+        arrays.filter_map(|(at, array)| Some((at, shape(&array.name)?))).collect();
     let overrides = Overrides { dims: case.dims.clone(), ..Overrides::default() };
     match bound.is_empty() {
-        true => random(checked, &overrides, case.seed, 3000),
+        true => random(checked, &overrides, case.seed, 40_000),
         false => infer(checked, &bound, &overrides),
     }
 }
@@ -29,27 +29,41 @@ fn number(name: &str, or: u64) -> u64 {
     std::env::var(name).map_or(or, |n| n.parse().expect("a number"))
 }
 
+/// Whether all agree; else prints the case, made small.
+fn agrees(seed: u64, case: &EtCase, reached: &mut Coverage) -> bool {
+    match compare(case, &mut solve, &mut []) {
+        Ok(agreement) => {
+            note(reached, case, &agreement);
+            true
+        }
+        Err(disagreement) => {
+            println!("seed {seed}: {disagreement}\n{case}");
+            let small = case.shrunk(&mut |case| compare(case, &mut solve, &mut []).is_err());
+            if let Err(disagreement) = compare(&small, &mut solve, &mut []) {
+                println!("made small: {disagreement}\n{small}");
+            }
+            false
+        }
+    }
+}
+
 #[test]
 fn the_lowering_agrees() {
     let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1000));
-    let (mut failures, mut reached) = (0, Coverage::default());
+    let (mut failures, mut reached, mut mistakes) = (0, Coverage::default(), Coverage::default());
     for seed in first..first + count {
         let case = EtCase::random(seed);
-        match compare(&case, &mut solve, &mut []) {
-            Ok(agreement) => note(&mut reached, &case, &agreement),
-            Err(disagreement) => {
-                failures += 1;
-                println!("seed {seed}: {disagreement}\n{case}");
-                if failures > 12 {
-                    break;
-                }
-                let small = case.shrunk(&mut |case| compare(case, &mut solve, &mut []).is_err());
-                if let Err(disagreement) = compare(&small, &mut solve, &mut []) {
-                    println!("made small: {disagreement}\n{small}");
-                }
-            }
-        }
+        let wrong = case.mutated(&mut Rng::new(seed));
+        failures += u32::from(!agrees(seed, &case, &mut reached));
+        failures += u32::from(!agrees(seed, &wrong, &mut mistakes));
+        assert!(failures < 8, "many programs disagree");
     }
-    println!("{reached}");
-    assert_eq!(failures, 0);
+    println!("{reached}\nwith mistakes:\n{mistakes}");
+    assert_eq!(failures, 0, "programs disagree");
+    if count >= 10_000 {
+        let rare = reached.below(count / 500, expected_of_et().iter().map(String::as_str));
+        let wrong =
+            mistakes.below(count / 500, expected_of_et_mistakes().iter().map(String::as_str));
+        assert!(rare.is_empty() && wrong.is_empty(), "rarely reached: {rare:#?} {wrong:#?}");
+    }
 }

@@ -5,7 +5,7 @@ use super::{EtError, EtEvaluation, Shapes, broken, evaluate_et};
 use crate::harness::SMALL_DOMAIN;
 use crate::{Bounded, EvalError, Value, interpret, same_bits};
 use ijk_ir::et::lower::{Lowering, Stage, Step, Wanted};
-use ijk_ir::et::{Checked, Solution};
+use ijk_ir::et::{Checked, Origin, Solution};
 use ijk_syntax::{Diagnostic, Severity};
 use ijk_types::{DType, Scalar};
 use std::collections::BTreeMap;
@@ -108,6 +108,14 @@ pub fn compare(
             false => Ok(EtAgreement::IllFormed(diagnostics)),
         };
     };
+    let bindable = |name: &String| {
+        let array = checked.arrays.iter().find(|array| array.name == *name);
+        array.is_some_and(|array| array.origin != Origin::Computed)
+    };
+    if let Some(name) = case.bound.keys().find(|name| !bindable(name)) {
+        fail_all(case, engines, "an array is bound to a name that takes none")?;
+        return Ok(EtAgreement::Refused(EtError::Unknown(name.clone()), Vec::new()));
+    }
     let solution = match solve(case, &checked) {
         Ok(solution) => solution,
         Err(more) => {
@@ -119,6 +127,10 @@ pub fn compare(
     let shapes = Shapes::of(&checked, &solution);
     check_solution(case, &checked, &shapes)?;
     let truth = evaluate_et(&checked.program, &shapes, &case.values(), case.seed);
+    // Limits on sizes are each evaluation's own: what is too large here is run by none.
+    if let Err(error @ EtError::TooLarge) = truth {
+        return Ok(EtAgreement::Refused(error, Vec::new()));
+    }
     let lowered = run_lowered(&checked, &solution, &case.values(), case.seed);
     agree(case, truth, lowered, checked, shapes, engines)
 }
@@ -138,8 +150,6 @@ fn agree(
             agree_on_values(case, &truth, engines)?;
             Ok(EtAgreement::Value(truth, solved(stages)))
         }
-        // Limits on sizes are each evaluation's own.
-        (Err(error @ EtError::TooLarge), _) => Ok(EtAgreement::Refused(error, Vec::new())),
         (
             Err(error @ EtError::Value(EvalError::Scalar(_))),
             Err(Failure::NoValue(EvalError::Scalar(_), stages)),

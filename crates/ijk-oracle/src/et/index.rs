@@ -98,6 +98,20 @@ impl Node<'_> {
         }
     }
 
+    /// Whether the indices of nested arrays without components are in bounds: [`Self::at`] sees to
+    /// the others.
+    pub fn inside(&self, point: &[usize]) -> bool {
+        match self {
+            Self::Scalar(_) | Self::Static(_) | Self::Tuple(..) => true,
+            Self::Element(element) => element.inside(point),
+            Self::Flat(digits) => digits.iter().all(|(e, _)| e.inside(point)),
+            Self::Sum(terms) => terms.iter().all(|(_, term)| term.inside(point)),
+            Self::Product(first, rest) => {
+                first.inside(point) && rest.iter().all(|(_, factor)| factor.inside(point))
+            }
+        }
+    }
+
     /// The values that a component may have, as interval arithmetic finds them.
     pub fn range(&self, component: usize) -> Result<Range, EtError> {
         let range = match self {
@@ -150,6 +164,21 @@ impl Element<'_> {
 
     fn rank(&self) -> usize {
         self.star().map_or(1, |axis| self.array.shape[axis])
+    }
+
+    /// As of [`Node::inside`].
+    pub fn inside(&self, point: &[usize]) -> bool {
+        let mut axis = 0;
+        self.places.iter().all(|(place, rank)| {
+            let first = axis;
+            axis += rank;
+            let Place::Index(e) = place else { return true };
+            let fits = |c: usize| {
+                let extent = self.array.shape[first + c] as i128;
+                e.at(c, point).is_some_and(|i| (0..extent).contains(&i))
+            };
+            e.inside(point) && (self.rank() > 0 || (0..*rank).all(fits))
+        })
     }
 
     fn at(&self, component: usize, point: &[usize]) -> Option<i128> {

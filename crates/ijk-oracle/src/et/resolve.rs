@@ -98,15 +98,18 @@ impl<'a> Scope<'a> {
         let factor = |(op, factor): &(IndexOp, Index)| Ok((*op, self.index(factor)?));
         let rest = rest.iter().map(factor).collect::<Result<Vec<_>, EtError>>()?;
         same_rank(std::iter::once(&first).chain(rest.iter().map(|(_, factor)| factor)))?;
+        let product = Node::Product(Box::new(first), rest);
+        let Node::Product(_, rest) = &product else { unreachable!("made above") };
         for (op, divisor) in rest.iter().filter(|(op, _)| *op != IndexOp::Mul) {
             if !divisor.is_static() {
                 return Err(EtError::NotStatic);
             }
-            for component in 0..divisor.own_rank() {
+            // Of no components none is divided by 0.
+            for component in 0..product.own_rank() {
                 apply(*op, 0, divisor.at(component, &[]).expect("static"))?;
             }
         }
-        Ok(Node::Product(Box::new(first), rest))
+        Ok(product)
     }
 
     /// An element of an array as an index.

@@ -14,7 +14,7 @@ use ijk_types::{DType, Monoid, scalar};
 use std::collections::BTreeMap;
 
 /// Points that a statement may have here, and elements an array may have.
-const MOST: usize = 1 << 26;
+const MOST: usize = 1 << 20;
 
 /// The new version of the array on the left; the number of points, and how many were skipped.
 pub(crate) fn run(
@@ -136,6 +136,9 @@ impl Points<'_, '_> {
         let mut index = Vec::with_capacity(self.shape.len());
         for (place, rank) in &self.places {
             let Place::Index(e) = place else { return None };
+            if !e.inside(point) {
+                return None;
+            }
             for component in 0..*rank {
                 let extent = *self.shape.get(index.len())? as i128;
                 let value = e.at(component, point)?;

@@ -25,11 +25,13 @@ impl Read<'_> {
     /// The value, if every index is in bounds.
     pub fn at(&self, point: &[usize]) -> Option<Cell> {
         let within = |coord: &Node, count: usize| {
+            let coord = Some(coord).filter(|coord| coord.inside(point))?;
             let at = usize::try_from(coord.at(0, point)?).ok()?;
             (at < count).then_some(at)
         };
         let integer = |value: i128| Cell::exact(Scalar::I64(value as i64));
         Some(match self {
+            Self::Element(element) if !element.inside(point) => return None,
             Self::Element(element) => element.array.cells[element.position(0, point)?],
             Self::Component(first, rank, coord) => {
                 integer(point[first + within(coord, *rank)?] as i128)

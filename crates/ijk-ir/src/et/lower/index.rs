@@ -39,7 +39,9 @@ impl Scope<'_, '_> {
     pub fn place(&mut self, e: &Index, rank: u32) -> Option<Vec<IndexExpr>> {
         self.check(self.known.extents(|extents| extents.range(e, rank)))?;
         let parts = self.parts(e, rank)?;
-        Some(parts.into_iter().map(|part| part.expr).collect())
+        let indices: Vec<IndexExpr> = parts.into_iter().map(|part| part.expr).collect();
+        self.guard_lost(&indices);
+        Some(indices)
     }
 
     fn parts(&mut self, e: &Index, rank: u32) -> Parts {
@@ -119,7 +121,7 @@ impl Scope<'_, '_> {
                 index.push(self.parts(e, place)?);
             }
         }
-        let (Some(_), Some(shape)) = (dtype, shape) else { return None };
+        let (Some(_), Some(shape)) = (dtype, shape.cloned()) else { return None };
         if let Some((axis, span)) = star
             && let Some(&extent) = shape.get(axis)
             && extent != u64::from(rank)
@@ -128,6 +130,14 @@ impl Scope<'_, '_> {
         }
         let id = self.stage.read(array, self.known);
         let index: Vec<Part> = index.concat();
+        if rank == 0 {
+            // No component reads the array, but points beyond it are skipped all the same.
+            for (axis, (part, &extent)) in index.iter().zip(&shape).enumerate() {
+                if star.is_none_or(|(star, _)| star != axis) {
+                    self.guard(&part.expr, extent);
+                }
+            }
+        }
         let depth = 1 + index.iter().map(|part| part.depth).max().unwrap_or(0);
         let component = |component: u32| {
             let mut index: Vec<IndexExpr> = index.iter().map(|part| part.expr.clone()).collect();
@@ -137,7 +147,13 @@ impl Scope<'_, '_> {
             let access = Access { array: id, index, span: access.span.into() };
             Part { expr: IndexExpr::element(access), depth }
         };
-        Some((0..rank).map(component).collect())
+        let parts: Vec<Part> = (0..rank).map(component).collect();
+        for (_, atom) in parts.iter().flat_map(|part| &part.expr.terms) {
+            if let Atom::Element(access) = atom {
+                self.elements.push(((**access).clone(), shape.clone()));
+            }
+        }
+        Some(parts)
     }
 
     fn sum(&mut self, terms: &[(bool, Index)], rank: u32, span: Span) -> Parts {

@@ -2,7 +2,7 @@
 
 use super::known::Known;
 use super::stage::StageBuilder;
-use crate::core::{Axis, AxisId, IndexExpr};
+use crate::core::{Access, Atom, Axis, AxisId, IndexExpr};
 use crate::interval::{Interval, range};
 use crate::sink::Sink;
 use ijk_syntax::Diagnostic;
@@ -23,6 +23,8 @@ pub struct Scope<'s, 'a> {
     pub extents: Vec<u64>,
     /// What points must fulfil besides that accesses are in bounds.
     pub guards: Vec<(IndexExpr, u64)>,
+    /// Elements that the index in the making reads, each with the extents of its array.
+    pub elements: Vec<(Access, Vec<u64>)>,
 }
 
 impl<'s, 'a> Scope<'s, 'a> {
@@ -42,7 +44,16 @@ impl<'s, 'a> Scope<'s, 'a> {
                 extents.push(extent);
             }
         }
-        Self { known, stage, errors, variables, domain, extents, guards: Vec::new() }
+        Self {
+            known,
+            stage,
+            errors,
+            variables,
+            domain,
+            extents,
+            guards: Vec::new(),
+            elements: Vec::new(),
+        }
     }
 
     /// Whether there is no point.
@@ -66,6 +77,17 @@ impl<'s, 'a> Scope<'s, 'a> {
         let guard = (index.clone(), extent);
         if !within && !self.guards.contains(&guard) {
             self.guards.push(guard);
+        }
+    }
+
+    /// Skips points where an element that an index read is out of bounds, though the element itself
+    /// is gone from what the index became: `0 * idx[a]`.
+    pub fn guard_lost(&mut self, indices: &[IndexExpr]) {
+        for (access, shape) in std::mem::take(&mut self.elements) {
+            if !indices.iter().any(|index| reads(index, &access)) {
+                let each = access.index.iter().zip(shape);
+                each.for_each(|(index, extent)| self.guard(index, extent));
+            }
         }
     }
 
@@ -100,4 +122,16 @@ impl<'s, 'a> Scope<'s, 'a> {
 fn axis(name: &str, component: usize, rank: usize) -> Axis {
     let name = if rank == 1 { name.to_string() } else { format!("{name}.{component}") };
     Axis { name, dims: Vec::new(), pins: Vec::new() }
+}
+
+/// Whether an element is part of an index.
+fn reads(index: &IndexExpr, access: &Access) -> bool {
+    index.terms.iter().any(|(_, atom)| match atom {
+        Atom::Axis(_) => false,
+        Atom::FloorDiv(e, _) | Atom::Mod(e, _) => reads(e, access),
+        Atom::Product(left, right) => reads(left, access) || reads(right, access),
+        Atom::Element(own) => {
+            **own == *access || own.index.iter().any(|index| reads(index, access))
+        }
+    })
 }

@@ -16,7 +16,17 @@ pub(crate) fn idiom(rng: &mut Rng) -> String {
         .replace("<few>", &rng.between(0, 3).to_string())
 }
 
-const IDIOMS: [&str; 22] = [
+const IDIOMS: [&str; 23] = [
+    // Sums of many.
+    "left[i,k] = RANDOM(0, 5, FLOAT)
+right[k,j] = RANDOM(0, 5, FLOAT)
+out[i,j] = left[i,k] * right[k,j]
+most[k % 7] =max left[i,k]
+
+DIMS(i) = 23
+DIMS(k) = 60
+DIMS(j) IN [<side>, 14]
+",
     // Valid convolution, linear in the input.
     "input[batch,ipos,ichan] = RANDOM(0, 10, FLOAT)
 filters[fpos,ichan,ochan] = RANDOM(0, 1, FLOAT)

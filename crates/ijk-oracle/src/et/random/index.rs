@@ -157,6 +157,7 @@ impl World<'_> {
         let mut list = Vec::new();
         for _ in 0..self.rng.between(1, 3) {
             let r = *self.rng.pick(&ranks);
+            let depth = if self.rng.chance(0.4) { depth.max(1) } else { depth };
             list.push(self.index(r, depth, true));
         }
         Index::Flat(list, SPAN)

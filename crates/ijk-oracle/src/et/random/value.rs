@@ -305,7 +305,7 @@ impl World<'_> {
     /// A real number, mostly not 0.
     fn divisor(&mut self, depth: u32) -> Typed {
         match self.rng.below(10) {
-            0 => {
+            0 | 2 => {
                 let value = self.value(depth);
                 real(value)
             }
@@ -332,7 +332,8 @@ impl World<'_> {
                 let right = match op {
                     BinaryOp::Mod => self.divisor(0),
                     BinaryOp::Pow if self.rng.chance(0.9) => {
-                        (whole(self.rng.below(4) as i64), Type::weak(DType::I64))
+                        let power = self.rng.between(0, 5) as i64 - 1;
+                        (whole(power), Type::weak(DType::I64))
                     }
                     _ => right,
                 };

@@ -77,7 +77,7 @@ const ARRAYS: [&str; 8] = ["x", "y", "out", "acc", "mat", "image", "w", "z"];
 
 impl<'r> World<'r> {
     pub fn new(rng: &'r mut Rng) -> Self {
-        let budget = rng.weighted(&[(75, 256), (20, 2500), (5, 15_000)]);
+        let budget = rng.weighted(&[(75, 256), (15, 2500), (10, 40_000)]);
         let flavour = Flavour::random(rng);
         let mut world = Self {
             rng,

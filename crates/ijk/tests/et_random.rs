@@ -1,0 +1,163 @@
+//! Random programs of Einsum Tuple mean the same to the evaluator of rules 0 to 6, to the interpreter
+//! of what they are lowered to, and to the engine; and all agree on what means nothing.
+//!
+//! `IJK_PROGRAMS=50000 cargo test --release -p ijk --test et_random` is the full run;
+//! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one program again. See `docs/TESTING.md`.
+
+use ijk::et::{Bindings, Program};
+use ijk::{Engine, Error, Tensor};
+use ijk_ir::et::{Checked, Overrides, Solution, infer, random};
+use ijk_oracle::Value;
+use ijk_oracle::et::harness::{Arrays, EtAgreement, EtContender, EtDisagreement, compare};
+use ijk_oracle::et::random::{EtCase, expected_of_et, expected_of_et_mistakes, note};
+use ijk_oracle::random::{Coverage, Placed, Rng, View};
+use ijk_syntax::Diagnostic;
+
+/// Most points of a statement whose extents are drawn.
+const POINTS: u64 = 40_000;
+
+/// Engines with different numbers of threads.
+struct Engines([Engine; 3]);
+
+impl Engines {
+    fn new() -> Self {
+        Self([1, 2, 3].map(|threads| Engine::builder().threads(threads).build()))
+    }
+
+    fn compare(&self, case: &EtCase) -> Result<EtAgreement, EtDisagreement> {
+        let [one, two, three] = &self.0;
+        let mut contenders = [
+            EtContender::new("one thread", |case| run(one, case)),
+            EtContender::new("two threads", |case| run(two, case)),
+            EtContender::new("three threads", |case| run(three, case)),
+        ];
+        compare(case, &mut solve, &mut contenders)
+    }
+}
+
+fn run(engine: &Engine, case: &EtCase) -> Result<Arrays, String> {
+    let error = |error: Error| error.to_string();
+    let program = Program::parse(&case.source).map_err(error)?;
+    let placed: Vec<(&String, Placed)> =
+        case.bound.iter().map(|(name, input)| (name, Placed::input(input))).collect();
+    let views: Vec<(&String, View)> =
+        placed.iter().map(|(name, placed)| (*name, placed.view())).collect();
+    let mut bindings = Bindings::new().seed(case.seed).points(POINTS);
+    for (name, view) in &views {
+        bindings = bindings.bind(name.as_str(), view.tensor());
+    }
+    for (tuple, dims) in &case.dims {
+        bindings = bindings.dims(tuple.as_str(), dims.clone());
+    }
+    let outputs = program.run_on(engine, &bindings).map_err(error)?;
+    Ok(outputs.iter().map(|(name, tensor)| (name.to_owned(), value(tensor))).collect())
+}
+
+fn value(tensor: &Tensor) -> Value {
+    let data = tensor.view().iter_scalars().collect();
+    Value { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), data }
+}
+
+/// Ranks and extents as the facade finds them.
+fn solve(case: &EtCase, checked: &Checked) -> Result<Solution, Vec<Diagnostic>> {
+    let shape = |name: &str| {
+        let input = case.bound.get(name)?;
+        Some(input.value.shape.iter().map(|&n| n as u64).collect())
+    };
+    let arrays = checked.arrays.iter().enumerate();
+    let bound: Vec<(usize, Vec<u64>)> =
+        arrays.filter_map(|(at, array)| Some((at, shape(&array.name)?))).collect();
+    let overrides = Overrides { dims: case.dims.clone(), ..Overrides::default() };
+    match bound.is_empty() {
+        true => random(checked, &overrides, case.seed, POINTS),
+        false => infer(checked, &bound, &overrides),
+    }
+}
+
+/// What a share of the programs reached, and how many disagreed.
+#[derive(Default)]
+struct Outcome {
+    reached: Coverage,
+    mistakes: Coverage,
+    failures: u64,
+}
+
+impl Outcome {
+    /// Prints the case, made small, and how to run it again.
+    fn fail(&mut self, engines: &Engines, seed: u64, case: &EtCase, disagreement: &EtDisagreement) {
+        self.failures += 1;
+        println!("{disagreement}\n{case}");
+        if self.failures > 3 {
+            return;
+        }
+        let small = case.shrunk(&mut |case| engines.compare(case).is_err());
+        if let Err(disagreement) = engines.compare(&small) {
+            println!("made small: {disagreement}\n{small}");
+        }
+        println!("again: IJK_SEED={seed} IJK_PROGRAMS=1 cargo test -p ijk --test et_random\n");
+    }
+}
+
+fn number(name: &str, or: u64) -> u64 {
+    std::env::var(name).map_or(or, |n| n.parse().expect("a number"))
+}
+
+/// Compares the programs of some seeds, each also with mistakes.
+fn work(seeds: impl Iterator<Item = u64>) -> Outcome {
+    let engines = Engines::new();
+    let mut outcome = Outcome::default();
+    for seed in seeds {
+        let case = EtCase::random(seed);
+        match engines.compare(&case) {
+            Ok(agreement) => note(&mut outcome.reached, &case, &agreement),
+            Err(disagreement) => outcome.fail(&engines, seed, &case, &disagreement),
+        }
+        let wrong = case.mutated(&mut Rng::new(seed));
+        match engines.compare(&wrong) {
+            Ok(agreement) => note(&mut outcome.mistakes, &wrong, &agreement),
+            Err(disagreement) => outcome.fail(&engines, seed, &wrong, &disagreement),
+        }
+    }
+    outcome
+}
+
+#[test]
+fn all_evaluations_agree() {
+    let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1000));
+    let workers = 2;
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let share = |worker| (first + worker..first + count).step_by(workers as usize);
+        let start = |worker| scope.spawn(move || work(share(worker)));
+        let threads: Vec<_> = (0..workers).map(start).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    let mut all = Outcome::default();
+    for outcome in outcomes {
+        all.reached.merge(outcome.reached);
+        all.mistakes.merge(outcome.mistakes);
+        all.failures += outcome.failures;
+    }
+    println!("{}", all.reached);
+    println!("with mistakes:\n{}", all.mistakes);
+    println!("{} of {} programs disagree", all.failures, 2 * count);
+    assert_eq!(all.failures, 0);
+    check_coverage(&all, count);
+}
+
+/// Everything is reached at least twice in a thousand programs, and most of them have a value.
+fn check_coverage(all: &Outcome, count: u64) {
+    if count < 1000 {
+        return;
+    }
+    assert!(all.reached.of("outcome: value") * 10 > count * 9, "few programs have a value");
+    // Few programs say little of what is rare.
+    let least = if count < 10_000 { 0 } else { count / 500 };
+    let expected = expected_of_et();
+    let never = all.reached.below(1, expected.iter().map(String::as_str));
+    assert!(never.len() * 10 < expected.len(), "never reached: {never:#?}");
+    let rare = all.reached.below(least, expected.iter().map(String::as_str));
+    assert!(rare.is_empty(), "reached less than {least} times: {rare:#?}");
+    let mistakes = expected_of_et_mistakes();
+    let rare = all.mistakes.below(least, mistakes.iter().map(String::as_str));
+    assert!(rare.is_empty(), "reached less than {least} times by mistakes: {rare:#?}");
+}
