@@ -61,7 +61,7 @@ fn follow_index(stmt: &Stmt) -> Option<Stmt> {
             let Atom::Axis(AxisId(axis)) = atom else { continue };
             let axis = *axis as usize;
             let handicap = if kept[axis] { SCATTER_GAIN } else { 1 };
-            let gain = stmt.axes[axis].extent * 16 / guard.1 / handicap;
+            let gain = stmt.axes[axis].extent.saturating_mul(16) / guard.1 / handicap;
             let better = best.is_none_or(|(other, ..)| gain > other);
             if coefficient.abs() == 1 && gain > 16 && better {
                 best = Some((gain, axis, guard));

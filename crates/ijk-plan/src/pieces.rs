@@ -146,13 +146,16 @@ fn cuts(stmt: &Stmt, (e, extent): &Guard) -> Option<Cuts> {
         let Atom::Axis(axis) = atom else { return None };
         let axis = axis.0 as usize;
         let (c, n) = (i128::from(*coefficient), i128::from(extents[axis]));
-        let own = c * (n - 1);
+        let own = c.saturating_mul(n - 1);
         // What the other terms give, at least and at most.
-        let (low, high) = (least - own.min(0), greatest - own.max(0));
+        let low = least.saturating_sub(own.min(0));
+        let high = greatest.saturating_sub(own.max(0));
         // 0 <= c·x + low and c·x + high <= last.
         let (from, to) = match c > 0 {
-            true => (-low.div_euclid(c), (last - high).div_euclid(c)),
-            false => (-(last - high).div_euclid(-c), low.div_euclid(-c)),
+            true => (low.div_euclid(c).saturating_neg(), last.saturating_sub(high).div_euclid(c)),
+            false => {
+                (last.saturating_sub(high).div_euclid(-c).saturating_neg(), low.div_euclid(-c))
+            }
         };
         let (first, last) = (from.max(0), to.min(n - 1));
         (first <= last).then_some(Cuts { axis, first, last, extent: n })
