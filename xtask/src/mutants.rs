@@ -4,6 +4,7 @@
 //! All bugs go into one build, each behind a question for the environment variable `IJK_PLANTED`,
 //! so that the copy is compiled once.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,8 @@ use std::process::{Command, ExitCode, Output};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 const LIST: &str = "crates/ijk-oracle/mutants/list.txt";
-/// The tests that are to find the bugs.
-const TEST: [&str; 6] = ["test", "--no-run", "-p", "ijk-cpu", "--test", "random_programs"];
+/// The tests that are to find the bugs that name none: crate and test.
+const TEST: &str = "ijk-cpu random_programs";
 /// The crate that all others with bugs use, and what is added to it.
 const HOME: &str = "crates/ijk-types/src/lib.rs";
 const QUESTION: &str = r#"
@@ -29,6 +30,8 @@ pub fn planted(bug: usize) -> bool {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Mutant {
     name: String,
+    /// The crate and the test that is to find it, where that is not [`TEST`].
+    test: Option<String>,
     file: PathBuf,
     /// What stands before the expression in the line, the expression, what stands after it.
     before: String,
@@ -61,18 +64,25 @@ fn try_run(root: &Path, filter: &str) -> io::Result<usize> {
     for (number, mutant) in mutants.iter().enumerate() {
         plant(mutant, number, &copy)?;
     }
-    let program = build(&copy, &place)?;
-    let sound = test(&program, usize::MAX)?;
-    if !sound.status.success() {
-        let said = String::from_utf8_lossy(&sound.stderr).into_owned();
-        return Err(io::Error::other(format!("the tests fail without any bug:\n{said}")));
+    let mut programs: BTreeMap<&str, PathBuf> = BTreeMap::new();
+    for mutant in mutants.iter().filter(|mutant| mutant.name.contains(filter)) {
+        if programs.contains_key(mutant.test()) {
+            continue;
+        }
+        let program = build(mutant.test(), &copy, &place)?;
+        let sound = test(&program, usize::MAX)?;
+        if !sound.status.success() {
+            let said = String::from_utf8_lossy(&sound.stderr).into_owned();
+            return Err(io::Error::other(format!("the tests fail without any bug:\n{said}")));
+        }
+        programs.insert(mutant.test(), program);
     }
     let chosen: Vec<usize> =
         (0..mutants.len()).filter(|&number| mutants[number].name.contains(filter)).collect();
     let (next, survivors) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || -> io::Result<()> {
         while let Some(&number) = chosen.get(next.fetch_add(1, Relaxed)) {
-            let verdict = verdict(&test(&program, number)?);
+            let verdict = verdict(&test(&programs[mutants[number].test()], number)?);
             survivors.fetch_add(usize::from(verdict == SURVIVED), Relaxed);
             println!("{verdict:>32}  {}", mutants[number].name);
         }
@@ -101,6 +111,8 @@ fn parse(list: &str) -> Vec<Mutant> {
             mutant.after = after.into();
         } else if let Some(text) = line.strip_prefix("+ ") {
             mutant.replacement = text.into();
+        } else if let Some(test) = line.strip_prefix("? ") {
+            mutant.test = Some(test.into());
         } else if !line.is_empty() && !line.starts_with('#') {
             mutant.file = line.into();
         }
@@ -109,6 +121,11 @@ fn parse(list: &str) -> Vec<Mutant> {
 }
 
 impl Mutant {
+    /// The crate and the test that is to find it.
+    fn test(&self) -> &str {
+        self.test.as_deref().unwrap_or(TEST)
+    }
+
     fn line(&self) -> String {
         format!("{}{}{}", self.before, self.expression, self.after)
     }
@@ -174,10 +191,11 @@ fn planted(mutant: &Mutant, number: usize, text: &str) -> Option<String> {
     Some(format!("{}{choice}{}", &text[..start], &text[end..]))
 }
 
-/// Compiles the tests of the copy, and says which program they are.
-fn build(copy: &Path, place: &Path) -> io::Result<PathBuf> {
+/// Compiles a test of the copy, and says which program it is.
+fn build(test: &str, copy: &Path, place: &Path) -> io::Result<PathBuf> {
+    let (package, test) = test.split_once(' ').unwrap_or((test, "random_programs"));
     let output = Command::new(env!("CARGO"))
-        .args(TEST)
+        .args(["test", "--no-run", "-p", package, "--test", test])
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", place.join("target"))
         .output()?;

@@ -9,7 +9,7 @@ use crate::surface::{Map, apply_map, map_type, pointwise};
 use ijk_syntax::Function;
 use ijk_syntax::ast::Number;
 use ijk_syntax::et::ast::{Access, Index, Value, ValueOp};
-use ijk_types::{BinaryOp, C64, C128, DType, Scalar, TypeSet, UnaryOp, random};
+use ijk_types::{BinaryOp, C64, C128, DType, Literal, Scalar, TypeSet, UnaryOp, random};
 
 /// What is read at a point, before anything is computed (rule 4).
 #[derive(Clone, Debug)]
@@ -254,6 +254,10 @@ fn unary(op: UnaryOp, term: Term) -> Term {
 
 /// The value in another type.
 pub(crate) fn convert((term, t): Typed, to: DType) -> Result<Term, EtError> {
+    if let (Term::Constant(Cell { value: Scalar::I64(n), .. }), true) = (&term, t.weak) {
+        let fits = Literal::Integer(*n).to_scalar(to).is_ok() || to == DType::Bool;
+        fits.then_some(()).ok_or(EtError::Type(to))?;
+    }
     match (t.dtype, to) {
         (from, to) if from == to => Ok(term),
         (DType::C64, DType::C128) => Ok(Term::Complex(to, Box::new(term))),
@@ -289,6 +293,9 @@ fn truth(typed: Typed) -> Result<Typed, EtError> {
 
 fn negate(typed: Typed) -> Result<Typed, EtError> {
     let (term, t) = number(typed)?;
+    if let (Term::Constant(Cell { value: Scalar::I64(n), .. }), true) = (&term, t.weak) {
+        return Ok(integer(i128::from(n.wrapping_neg())));
+    }
     Ok((unary(UnaryOp::Neg, term), t))
 }
 
