@@ -16,6 +16,9 @@ const PROGRAM: &str = include_str!("child.py");
 /// Bytes kept of what the process last said.
 const KEPT: usize = 4000;
 
+/// The bytes of a message, if one came.
+type Answer = io::Result<Option<Vec<u8>>>;
+
 /// What a call gave.
 #[derive(Debug)]
 pub(super) enum Reply {
@@ -30,7 +33,7 @@ pub(super) struct Child {
     timeout: Duration,
     process: Process,
     requests: Option<Sender<Vec<u8>>>,
-    replies: Receiver<io::Result<Option<Vec<u8>>>>,
+    replies: Receiver<Answer>,
     said: Arc<Mutex<VecDeque<u8>>>,
     listener: Option<JoinHandle<()>>,
 }
@@ -198,10 +201,7 @@ fn results(parts: &mut Parts<'_>) -> Result<Option<Reply>, String> {
 }
 
 /// Exchanges requests for replies in a thread, so that waiting can be given up.
-fn converse(
-    mut stdin: ChildStdin,
-    mut stdout: ChildStdout,
-) -> (Sender<Vec<u8>>, Receiver<io::Result<Option<Vec<u8>>>>) {
+fn converse(mut stdin: ChildStdin, mut stdout: ChildStdout) -> (Sender<Vec<u8>>, Receiver<Answer>) {
     let (requests, asked) = channel::<Vec<u8>>();
     let (answers, replies) = channel();
     thread::spawn(move || {
