@@ -16,7 +16,7 @@ output
 
 RANK(ipos) IN [1,3]
 DIMS(fpos) IN [1,3]
-DIMS(ipos) IN [3,6]
+DIMS(ipos) IN [2,6]
 DIMS(opos) = DIMS(ipos) - DIMS(fpos) + 1
 ";
 
