@@ -107,8 +107,10 @@ const MISTAKES: &[Mistake] = &[
     ("stores-meet", "i*j~[i+j]", &[1, 1]),
 ];
 
-/// Limits, each with a program beyond it.
-const BEYOND: &[(&str, fn() -> String)] = &[
+/// The diagnostic of a limit, and a program beyond it.
+type Beyond = (&'static str, fn() -> String);
+
+const BEYOND: &[Beyond] = &[
     ("more", || "i~i . (a".to_owned() + &" & a".repeat(600) + ")"),
     ("more-errors", || "i~; ".repeat(120)),
     ("more-warnings", || (0..120).map(|n| format!("a{n}: i\n-i~i; ")).collect()),
