@@ -125,7 +125,7 @@ const BEYOND: &[Beyond] = &[
         let uses = (0..620).map(|n| format!("a{n}: w\n")).collect::<String>();
         format!("w: {}\n{uses}i~i", vec!["I"; 4096].join(" | "))
     }),
-    ("stores-untold", || "i~i[j{9000001}/4][j%6]".into()),
+    ("stores-untold", || "i~i[j{900000001}/4][j%6]".into()),
 ];
 
 /// A program that joins a component with itself, and that with itself, and so on.
