@@ -98,6 +98,20 @@ impl Node<'_> {
         }
     }
 
+    /// Whether an eintup or a nested array in it has no value.
+    fn empty(&self) -> bool {
+        match self {
+            Self::Scalar(_) | Self::Static(_) => false,
+            Self::Tuple(_, extents) => extents.contains(&0),
+            Self::Element(element) => element.empty(),
+            Self::Flat(digits) => digits.iter().any(|(_, extents)| extents.contains(&0)),
+            Self::Sum(terms) => terms.iter().any(|(_, term)| term.empty()),
+            Self::Product(first, rest) => {
+                first.empty() || rest.iter().any(|(_, factor)| factor.empty())
+            }
+        }
+    }
+
     /// Whether the indices of nested arrays without components are in bounds: [`Self::at`] sees to
     /// the others.
     pub fn inside(&self, point: &[usize]) -> bool {
@@ -162,6 +176,17 @@ impl Element<'_> {
         Some(self.places[..star].iter().map(|(_, rank)| rank).sum())
     }
 
+    /// Whether an index of it has no value, or an axis that is indexed no element.
+    fn empty(&self) -> bool {
+        let star = self.star();
+        let mut axes = self.array.shape.iter().enumerate();
+        axes.any(|(axis, &extent)| extent == 0 && Some(axis) != star)
+            || self.places.iter().any(|(place, _)| match place {
+                Place::Index(e) => e.empty(),
+                Place::Star => false,
+            })
+    }
+
     fn rank(&self) -> usize {
         self.star().map_or(1, |axis| self.array.shape[axis])
     }
@@ -203,16 +228,8 @@ impl Element<'_> {
 
     /// The values that the array holds for a component; none where the place is never indexed.
     fn range(&self, component: usize) -> Result<Range, EtError> {
-        for (place, rank) in &self.places {
-            let Place::Index(e) = place else { continue };
-            for c in 0..*rank {
-                if e.range(c)?.empty {
-                    return Ok(Range::EMPTY);
-                }
-            }
-        }
         let (shape, star) = (&self.array.shape, self.star());
-        if shape.contains(&0) {
+        if self.empty() || shape.contains(&0) {
             return Ok(Range::EMPTY);
         }
         let mut held = Vec::new();

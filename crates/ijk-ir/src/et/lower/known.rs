@@ -68,7 +68,7 @@ impl<'a> Known<'a> {
         Some(Wanted { array, axis })
     }
 
-    /// Whether an eintup in the expression, or a nested array, is empty.
+    /// Whether an eintup in the expression, or a nested array but for its `:`, is empty.
     fn yields_nothing(&self, e: &Index) -> bool {
         match e {
             Index::Integer(..) | Index::Dims(..) | Index::Rank(..) | Index::Star(_) => false,
@@ -77,8 +77,10 @@ impl<'a> Known<'a> {
                 self.extents(|e| e.all_dims(of)).is_ok_and(|dims| dims.contains(&0))
             }
             Index::Array(access) => {
-                self.shape(access).is_some_and(|shape| shape.contains(&0))
-                    || access.indices.iter().any(|e| self.yields_nothing(e))
+                let star = self.wanted(access).and_then(|wanted| wanted.axis);
+                let indexed = |(axis, extent)| extent == 0 && Some(axis) != star;
+                let mut axes = (0..).zip(self.shape(access).unwrap_or_default().iter().copied());
+                axes.any(indexed) || access.indices.iter().any(|e| self.yields_nothing(e))
             }
             Index::Sum(terms, _) => terms.iter().any(|(_, term)| self.yields_nothing(term)),
             Index::Product(first, rest, _) => {
