@@ -2,31 +2,38 @@
 //! registers.
 //!
 //! ```text
-//! for each block of n            right panels are shared by all threads, in L3
-//!   for each block of k          KC steps; the first replaces the output (or not), later ones accumulate
-//!     pack right                 in parallel
-//!     for each block of m        in parallel; each packs its left panels, in L2
-//!       for each right panel     in L1
-//!         for each left panel    the microkernel: a tile of the output in registers
+//! for each block of the shared side    its panels are shared by all threads
+//!   for each round of blocks of k      as many as keep those panels in L3
+//!     pack shared                      in parallel
+//!     for each block of the other side in parallel
+//!       for each block of k            the first replaces the output (or not), later ones accumulate
+//!         pack the other's panels      in L2
+//!         for each right panel         in L1
+//!           for each left panel        the microkernel: a tile of the output in registers
 //! ```
 //!
-//! Where there are few columns, left is read once only, and not packed if its rows are contiguous.
+//! The right side is shared, or the left one where it has so few rows that its panels for a block of
+//! k stay in L2. Where there are few columns, left is read once only, and not packed if its rows are
+//! contiguous.
 
+use super::Context;
+use super::KC;
 use super::bundle::Operand;
-use super::pack::{Source, Word};
+use super::output::{self, Columns};
+use super::pack::Word;
 use super::panel::{self, Flags};
 use super::problem::{Problem, Tensors};
+use super::side::{Panel, Side};
+use super::steps::{Steps, blocks, rounds};
 use super::tile::{Entry, Tile, smallest};
-use super::{Context, KC};
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Bytes of left panels that stay in L2 while right panels pass.
 const LEFT_BYTES: usize = 384 << 10;
 
-/// Bytes of right panels that stay in L3 while left panels pass.
-const RIGHT_BYTES: usize = 4 << 20;
+/// Bytes of shared panels that stay in L3 while others pass.
+const SHARED_BYTES: usize = 4 << 20;
 
 /// Fewest bytes worth a task of their own when packing.
 const PACK_BYTES: usize = 64 << 10;
@@ -37,8 +44,9 @@ const NEAR_BYTES: usize = 32 << 10;
 /// Rows of a task where left is read where it lies.
 const DIRECT_ROWS: usize = 8192;
 
-/// Bytes of the largest tile.
-const TILE_BYTES: usize = 2048;
+/// Bytes of a shared left's panels for one block of k, and of the right ones that pass it: L2
+/// holds both.
+const RESIDENT_BYTES: usize = 192 << 10;
 
 /// The size of panels.
 #[derive(Clone, Copy)]
@@ -49,7 +57,9 @@ struct Shape {
     columns: usize,
     /// Whether left is read where it lies.
     direct: bool,
-    /// Whether it is too large to stay near, so that later rows are worth fetching ahead.
+    /// Whether left is the side that threads share.
+    resident: bool,
+    /// Whether left is too large to stay near, so that later rows are worth fetching ahead.
     far: bool,
 }
 
@@ -68,32 +78,22 @@ impl Shape {
             true => smallest(algebra.tiles.direct, 1, n.min(widest)).columns,
             false => smallest(algebra.tiles.packed, full.groups, n.min(full.columns)).columns,
         };
-        Self { rows, columns, direct, far: direct && left_bytes > LEFT_BYTES }
+        let m = problem.m.len();
+        let few = m.saturating_mul(KC * algebra.size) <= RESIDENT_BYTES;
+        let resident = !direct && few && m <= n / 4;
+        Self { rows, columns, direct, resident, far: direct && left_bytes > LEFT_BYTES }
     }
 }
 
-/// One block of columns and steps, packed.
-struct Block<'a, W> {
+/// A problem and the sizes of its panels.
+struct Gemm<'a> {
     problem: &'a Problem,
     tensors: Tensors,
     context: &'a Context<'a>,
     shape: Shape,
-    /// For each step, the offset in left.
-    steps: &'a [isize],
-    unit_steps: bool,
-    /// For each column, the offset in the output.
-    columns: &'a [isize],
-    right: Shared<W>,
-    right_flags: &'a [AtomicU8],
-    accumulate: bool,
+    left: Side<'a>,
+    right: Side<'a>,
 }
-
-/// A pointer that tasks share; they use disjoint parts of what it points to.
-struct Shared<W>(*mut W);
-// SAFETY: each use says which part is its own.
-unsafe impl<W> Send for Shared<W> {}
-// SAFETY: as above.
-unsafe impl<W> Sync for Shared<W> {}
 
 /// Computes one batch for the steps `ks` of k (a first block replaces what the output
 /// holds, unless the problem accumulates).
@@ -108,265 +108,238 @@ pub(crate) unsafe fn gemm<W: Word>(
     context: &Context,
 ) {
     let shape = Shape::of(problem);
-    let most = (RIGHT_BYTES / (KC * size_of::<W>())).max(1).next_multiple_of(shape.columns);
-    let longest = ks.len().min(KC);
-    let widest = problem.n.len().min(most).next_multiple_of(shape.columns);
-    let right = context.scratch.take(widest * longest * size_of::<W>());
-    let right = right.as_ptr().cast::<W>();
-    for columns in blocks(0..problem.n.len(), most, shape.columns) {
-        for steps in blocks(ks.clone(), KC, 1) {
-            let accumulate = problem.accumulate || steps.start > ks.start;
-            // SAFETY: the scratch has room for the largest block; the rest is the caller's
-            // promise.
+    let left = Side::new(problem, tensors, Operand::Left, shape.rows);
+    let right = Side::new(problem, tensors, Operand::Right, shape.columns);
+    let gemm = Gemm { problem, tensors, context, shape, left, right };
+    let side = if shape.resident { left } else { right };
+    let widest = (SHARED_BYTES / (KC * size_of::<W>())).max(1).next_multiple_of(side.width);
+    let width = side.len().min(widest).next_multiple_of(side.width);
+    let most = (SHARED_BYTES / (width * size_of::<W>())).max(KC);
+    let memory = context.scratch.take(width * most.min(ks.len()) * size_of::<W>());
+    for range in blocks(0..side.len(), widest, side.width) {
+        for steps in rounds(problem, ks.clone(), most) {
+            let memory = memory.as_ptr().cast::<W>();
+            let shared = Shared::new(side, range.clone(), &steps, memory);
+            // SAFETY: the scratch has room for the largest block and round; the rest is the
+            // caller's promise.
             unsafe {
-                step::<W>(problem, tensors, context, shape, &columns, steps, right, accumulate)
-            };
+                shared.pack(context);
+                gemm.round(&shared);
+            }
         }
     }
 }
 
-/// Cuts a range into blocks of nearly equal length, at most `most`, all but the last a multiple of
-/// `unit`. An empty range is one empty block.
-fn blocks(all: Range<usize>, most: usize, unit: usize) -> impl Iterator<Item = Range<usize>> {
-    let count = all.len().div_ceil(most).max(1);
-    let length = all.len().div_ceil(count).next_multiple_of(unit).max(1);
-    let count = all.len().div_ceil(length).max(1);
-    (0..count).map(move |n| {
-        let start = all.start + n * length;
-        start..(start + length).min(all.end)
-    })
+/// The panels that all threads share: a block of rows or columns, a round of blocks of k.
+struct Shared<'a, W> {
+    side: Side<'a>,
+    range: Range<usize>,
+    steps: &'a [Steps],
+    memory: *mut W,
+    flags: Vec<AtomicU8>,
 }
 
-/// One block of columns and steps.
-///
-/// # Safety
-/// As for [`gemm`]; `right` has room for the block's panels.
-#[allow(clippy::too_many_arguments)]
-unsafe fn step<W: Word>(
-    problem: &Problem,
-    tensors: Tensors,
-    context: &Context,
-    shape: Shape,
-    columns: &Range<usize>,
-    ks: Range<usize>,
-    right: *mut W,
-    accumulate: bool,
-) {
-    let offsets = |bundle: &super::bundle::Bundle, operand, range: &Range<usize>| {
-        let mut out = vec![0; range.len()];
-        bundle.offsets(operand, range.start, &mut out);
-        out
-    };
-    let steps_left = offsets(&problem.k, Operand::Left, &ks);
-    let steps_right = offsets(&problem.k, Operand::Right, &ks);
-    let source = Source {
-        base: tensors.right.cast::<W>(),
-        operand: Operand::Right,
-        bundle: &problem.n,
-        steps: &steps_right,
-        unit_steps: problem.k.is_run(Operand::Right, ks.start, ks.len()),
-    };
-    let panels = columns.len().div_ceil(shape.columns);
-    let right_flags: Vec<AtomicU8> = (0..panels).map(|_| AtomicU8::new(0)).collect();
-    let block = Block {
-        problem,
-        tensors,
-        context,
-        shape,
-        steps: &steps_left,
-        unit_steps: problem.k.is_run(Operand::Left, ks.start, ks.len()),
-        columns: &offsets(&problem.n, Operand::Out, columns),
-        right: Shared(right),
-        right_flags: &right_flags,
-        accumulate,
-    };
-    // SAFETY: the caller's promise; packing ends before rows begin.
-    unsafe {
-        block.pack_right(&source, columns.start, &offsets(&problem.n, Operand::Right, columns));
-        block.all_rows();
-    }
-}
+// SAFETY: tasks pack different panels, and read them once all are packed.
+unsafe impl<W> Sync for Shared<'_, W> {}
 
-impl<W: Word> Block<'_, W> {
-    /// Elements of a right panel.
-    fn right_len(&self) -> usize {
-        self.steps.len() * self.shape.columns
+impl<'a, W: Word> Shared<'a, W> {
+    fn new(side: Side<'a>, range: Range<usize>, steps: &'a [Steps], memory: *mut W) -> Self {
+        let panels = range.len().div_ceil(side.width);
+        let flags = (0..panels * steps.len()).map(|_| AtomicU8::new(0)).collect();
+        Self { side, range, steps, memory, flags }
     }
 
-    /// Packs all right panels; `offsets` are those of the columns in right.
+    /// Panels for one block of k.
+    fn panels(&self) -> usize {
+        self.range.len().div_ceil(self.side.width)
+    }
+
+    /// Where a panel is, or will be.
+    fn place(&self, block: usize, panel: usize) -> *mut W {
+        let steps = &self.steps[block];
+        let before = steps.before * self.panels() + panel * steps.len();
+        self.memory.wrapping_add(before * self.side.width)
+    }
+
+    /// Packs all panels.
     ///
     /// # Safety
-    /// As for [`step`].
-    unsafe fn pack_right(&self, source: &Source<W>, first: usize, offsets: &[isize]) {
-        let panels = self.right_flags.len();
-        let bytes = (self.right_len() * size_of::<W>()).max(1);
+    /// As for [`gemm`]; the memory has room for them.
+    unsafe fn pack(&self, context: &Context) {
+        let longest = self.steps.iter().map(Steps::len).max().unwrap_or(0);
+        let bytes = (longest * self.side.width * size_of::<W>()).max(1);
         let each = PACK_BYTES.div_ceil(bytes);
-        let source = SharedSource(source);
-        self.context.parallel_for(panels.div_ceil(each), |task| {
-            for panel in task * each..((task + 1) * each).min(panels) {
-                let start = panel * self.shape.columns;
-                let rows = &offsets[start..(start + self.shape.columns).min(offsets.len())];
+        context.parallel_for(self.flags.len().div_ceil(each), |task| {
+            for at in task * each..((task + 1) * each).min(self.flags.len()) {
+                let (block, panel) = (at / self.panels(), at % self.panels());
+                let rows = self.side.rows(&self.range, panel);
+                let (steps, to) = (&self.steps[block], self.place(block, panel));
                 // SAFETY: the caller's promise; this panel is this task's own.
-                let flags = unsafe {
-                    let to = self.right.0.add(panel * self.right_len());
-                    source.get().pack(
-                        self.context.level,
-                        first + start,
-                        rows,
-                        to,
-                        self.shape.columns,
-                    );
-                    let (to, count) = (to.cast(), self.right_len());
-                    let Problem { dtype, algebra, .. } = self.problem;
-                    panel::prepare(self.context.level, *dtype, algebra.right, to, count);
-                    self.scan(to, count)
-                };
-                self.right_flags[panel].store(flags.bits(), Ordering::Relaxed);
+                let packed = unsafe { self.side.pack(context, steps, rows, to) };
+                self.flags[at].store(packed.flags.bits(), Ordering::Relaxed);
             }
         });
     }
 
-    /// # Safety
-    /// The panel holds that many elements.
-    unsafe fn scan(&self, panel: *const u8, count: usize) -> Flags {
-        match self.problem.algebra.guarded {
-            // SAFETY: the caller's promise.
-            true => unsafe { panel::scan(self.context.level, self.problem.dtype, panel, count) },
-            false => Flags::NONE,
-        }
+    /// A panel, once packed.
+    fn panel(&self, block: usize, panel: usize) -> Panel {
+        let flags = self.flags[block * self.panels() + panel].load(Ordering::Relaxed);
+        let rows = self.side.rows(&self.range, panel);
+        let data = self.place(block, panel).cast_const().cast();
+        Panel { data, start: rows.start, count: rows.len(), flags: Flags::from_bits(flags) }
+    }
+}
+
+/// How a round is cut into tasks: panels of one side, and of the shared one where those are few.
+struct Cut {
+    panels: usize,
+    blocks: usize,
+    shared: usize,
+    splits: usize,
+}
+
+impl Cut {
+    /// Blocks of `most` panels at most, as many for each thread.
+    fn new(panels: usize, most: usize, shared: usize, threads: usize) -> Self {
+        let blocks = panels.div_ceil(most.max(1)).next_multiple_of(threads).min(panels);
+        let splits = if blocks < threads { threads.div_ceil(blocks).min(shared) } else { 1 };
+        Self { panels, blocks, shared, splits }
     }
 
-    /// Computes all rows.
+    fn tasks(&self) -> usize {
+        self.blocks * self.splits
+    }
+
+    /// A task's panels, and those shared ones that they meet.
+    fn task(&self, task: usize) -> (Range<usize>, Range<usize>) {
+        let part = |n: usize, of: usize, all: usize| n * all / of..(n + 1) * all / of;
+        let (block, split) = (task / self.splits, task % self.splits);
+        (part(block, self.blocks, self.panels), part(split, self.splits, self.shared))
+    }
+}
+
+impl Gemm<'_> {
+    /// Computes what a block of the shared side takes part in.
     ///
     /// # Safety
-    /// As for [`step`]; the right panels are packed.
-    unsafe fn all_rows(&self) {
-        let (m, threads) = (self.problem.m.len(), self.context.threads());
-        let panels = self.right_flags.len();
-        let most = match self.shape.direct {
-            true => DIRECT_ROWS,
-            false => LEFT_BYTES / (self.steps.len().max(1) * size_of::<W>()),
+    /// As for [`gemm`]; the shared panels are packed.
+    unsafe fn round<W: Word>(&self, shared: &Shared<W>) {
+        let Shape { direct, resident, .. } = self.shape;
+        let other = if resident { self.right } else { self.left };
+        let longest = shared.steps.iter().map(Steps::len).max().unwrap_or(0).max(1);
+        let row = longest * size_of::<W>();
+        let most = match (direct, resident) {
+            (true, _) => DIRECT_ROWS,
+            (_, true) => RESIDENT_BYTES / row,
+            _ => LEFT_BYTES / row,
         };
-        let unit = self.shape.rows;
-        let most = (most / unit).max(1) * unit;
-        let count = m.div_ceil(most).next_multiple_of(threads);
-        let length = m.div_ceil(count).next_multiple_of(unit);
-        let count = m.div_ceil(length);
-        let splits = if count < threads { threads.div_ceil(count).min(panels) } else { 1 };
-        self.context.parallel_for(count * splits, |task| {
-            let (rows, part) = (task / splits * length, task % splits);
-            let rows = rows..(rows + length).min(m);
-            let part = part * panels / splits..(part + 1) * panels / splits;
+        let panels = other.len().div_ceil(other.width);
+        let threads = self.context.threads();
+        let cut = Cut::new(panels, most / other.width, shared.panels(), threads);
+        let columns = (!resident).then(|| Columns::new(self.problem, &shared.range));
+        self.context.parallel_for(cut.tasks(), |task| {
+            let (panels, part) = cut.task(task);
+            let rows = panels.start * other.width..(panels.end * other.width).min(other.len());
             // SAFETY: the caller's promise; tasks differ in rows or columns of the output.
             unsafe {
-                match self.shape.direct {
-                    true => self.direct_rows(rows),
-                    false => self.packed_rows(rows, part),
+                match &columns {
+                    Some(columns) if direct => self.direct_rows(shared, rows, columns),
+                    Some(columns) => self.packed(shared, (other, rows), part, columns),
+                    None => {
+                        let columns = Columns::new(self.problem, &rows);
+                        self.packed(shared, (other, rows), part, &columns);
+                    }
                 }
             }
         });
     }
 
-    /// Packs the left panels of some rows, then computes those rows for some right panels.
+    /// Packs the other side's panels of some rows (or columns), and computes what they have in
+    /// common with some shared panels, block of k by block of k.
     ///
     /// # Safety
-    /// As for [`all_rows`](Self::all_rows).
-    unsafe fn packed_rows(&self, rows: Range<usize>, right: Range<usize>) {
-        let width = self.shape.rows;
-        let len = self.steps.len() * width;
-        let panels = rows.len().div_ceil(width);
-        let left = self.context.scratch.take(panels * len * size_of::<W>());
-        let left = left.as_ptr().cast::<W>();
-        let mut flags = Vec::with_capacity(panels);
-        for panel in 0..panels {
-            let start = rows.start + panel * width;
-            let count = (rows.end - start).min(width);
-            // SAFETY: the scratch has room for the panels.
-            flags.push(unsafe { self.pack_left(start, count, left.add(panel * len)) });
-        }
-        for column in right {
-            for (panel, &flags) in flags.iter().enumerate() {
-                let start = rows.start + panel * width;
-                let count = (rows.end - start).min(width);
-                // SAFETY: both panels are packed.
-                unsafe {
-                    let left = left.add(panel * len).cast();
-                    let entry = self.entry(column, flags, count);
-                    self.tile(entry, start, count, left, column);
+    /// As for [`round`](Self::round).
+    unsafe fn packed<W: Word>(
+        &self,
+        shared: &Shared<W>,
+        (other, rows): (Side, Range<usize>),
+        part: Range<usize>,
+        columns: &Columns,
+    ) {
+        let panels = rows.len().div_ceil(other.width);
+        let longest = shared.steps.iter().map(Steps::len).max().unwrap_or(0);
+        let memory = self.context.scratch.take(panels * longest * other.width * size_of::<W>());
+        let memory = memory.as_ptr().cast::<W>();
+        for (block, steps) in shared.steps.iter().enumerate() {
+            let pack = |panel: usize| {
+                let to = memory.wrapping_add(panel * steps.len() * other.width);
+                // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
+                unsafe { other.pack(self.context, steps, other.rows(&rows, panel), to) }
+            };
+            let own: Vec<Panel> = (0..panels).map(pack).collect();
+            let common: Vec<Panel> = part.clone().map(|p| shared.panel(block, p)).collect();
+            let (left, right) = if self.shape.resident { (common, own) } else { (own, common) };
+            for right in &right {
+                for left in &left {
+                    let entry = self.entry(*left, *right);
+                    // SAFETY: both panels are packed.
+                    unsafe { self.tile::<W>(entry, steps, *left, *right, columns) };
                 }
             }
         }
     }
 
-    /// Packs one left panel of `count` rows.
-    ///
-    /// # Safety
-    /// As for [`step`]; `to` has room for the panel.
-    unsafe fn pack_left(&self, start: usize, count: usize, to: *mut W) -> Flags {
-        let source = Source {
-            base: self.tensors.left.cast::<W>(),
-            operand: Operand::Left,
-            bundle: &self.problem.m,
-            steps: self.steps,
-            unit_steps: self.unit_steps,
-        };
-        let mut offsets = [0; MAX_ROWS];
-        let offsets = &mut offsets[..count];
-        self.problem.m.offsets(Operand::Left, start, offsets);
-        let len = self.steps.len() * self.shape.rows;
-        let (level, Problem { dtype, algebra, .. }) = (self.context.level, self.problem);
-        // SAFETY: the caller's promise.
-        unsafe {
-            source.pack(level, start, offsets, to, self.shape.rows);
-            panel::prepare(level, *dtype, algebra.left, to.cast(), len);
-            panel::split(level, algebra.split, to.cast(), len);
-            self.scan(to.cast(), len)
-        }
-    }
-
-    /// The columns of a right panel.
-    fn width(&self, column: usize) -> usize {
-        (self.columns.len() - column * self.shape.columns).min(self.shape.columns)
-    }
-
-    /// The microkernel for `rows` packed rows and a right panel.
-    fn entry(&self, column: usize, left: Flags, rows: usize) -> Entry {
+    /// The microkernel for two packed panels.
+    fn entry(&self, left: Panel, right: Panel) -> Entry {
         let algebra = &self.problem.algebra;
-        let right = Flags::from_bits(self.right_flags[column].load(Ordering::Relaxed));
-        let fast = algebra.guarded && (algebra.nan_free)(left, right);
+        let fast = algebra.guarded && (algebra.nan_free)(left.flags, right.flags);
         let entries = if fast { algebra.fast.packed } else { algebra.tiles.packed };
-        let (first, width) = (entries[0], self.width(column));
-        match rows == first.groups * algebra.lanes && width == first.columns {
+        let first = entries[0];
+        match left.count == first.groups * algebra.lanes && right.count == first.columns {
             true => first,
-            false => smallest(entries, rows.div_ceil(algebra.lanes), width),
+            false => smallest(entries, left.count.div_ceil(algebra.lanes), right.count),
         }
     }
 
     /// Computes some rows from left where it lies, run by run.
     ///
     /// # Safety
-    /// As for [`all_rows`](Self::all_rows).
-    unsafe fn direct_rows(&self, rows: Range<usize>) {
+    /// As for [`round`](Self::round).
+    unsafe fn direct_rows<W: Word>(
+        &self,
+        shared: &Shared<W>,
+        rows: Range<usize>,
+        columns: &Columns,
+    ) {
         let m = &self.problem.m;
         let run = m.run(Operand::Left);
-        let mut start = rows.start;
-        while start < rows.end {
-            let end = (start + run - start % run).min(rows.end);
-            // SAFETY: the rows are in the tensor.
-            unsafe {
-                let first = m.offset(Operand::Left, start);
-                let first = self.tensors.left.cast::<W>().offset(first);
-                self.direct_run(start..end, first);
+        for block in 0..shared.steps.len() {
+            let mut start = rows.start;
+            while start < rows.end {
+                let end = (start + run - start % run).min(rows.end);
+                // SAFETY: the rows are in the tensor.
+                unsafe {
+                    let first = m.offset(Operand::Left, start);
+                    let first = self.tensors.left.cast::<W>().offset(first);
+                    self.direct_run(shared, block, start..end, first, columns);
+                }
+                start = end;
             }
-            start = end;
         }
     }
 
     /// Computes neighbouring rows, the first of which is `left`.
     ///
     /// # Safety
-    /// As for [`all_rows`](Self::all_rows).
-    unsafe fn direct_run(&self, rows: Range<usize>, left: *const W) {
+    /// As for [`round`](Self::round).
+    unsafe fn direct_run<W: Word>(
+        &self,
+        shared: &Shared<W>,
+        block: usize,
+        rows: Range<usize>,
+        left: *const W,
+        columns: &Columns,
+    ) {
         let algebra = &self.problem.algebra;
         let of_width = |e: &&Entry| e.columns == self.shape.columns;
         let mut start = rows.start;
@@ -376,155 +349,96 @@ impl<W: Word> Block<'_, W> {
             let entry = entries.filter(|e| e.groups <= groups).max_by_key(|e| e.groups);
             let Some(&entry) = entry else { break };
             let count = entry.groups * algebra.lanes;
-            for column in 0..self.right_flags.len() {
-                // SAFETY: `count` rows remain.
-                unsafe {
-                    let left = left.add(start - rows.start);
-                    self.tile(entry, start, count, left.cast(), column);
-                }
+            // SAFETY: `count` rows remain.
+            let data = unsafe { left.add(start - rows.start) };
+            let left = Panel { data: data.cast(), start, count, flags: Flags::NONE };
+            for panel in 0..shared.panels() {
+                let (steps, right) = (&shared.steps[block], shared.panel(block, panel));
+                // SAFETY: the rows are there; the panel is packed.
+                unsafe { self.tile::<W>(entry, steps, left, right, columns) };
             }
             start += count;
         }
         // SAFETY: the caller's promise.
-        unsafe { self.direct_tail(start..rows.end) };
+        unsafe { self.direct_tail(shared, block, start..rows.end, columns) };
     }
 
     /// Fewer rows than a group: packed.
     ///
     /// # Safety
-    /// As for [`all_rows`](Self::all_rows).
-    unsafe fn direct_tail(&self, rows: Range<usize>) {
+    /// As for [`round`](Self::round).
+    unsafe fn direct_tail<W: Word>(
+        &self,
+        shared: &Shared<W>,
+        block: usize,
+        rows: Range<usize>,
+        columns: &Columns,
+    ) {
         if rows.is_empty() {
             return;
         }
-        let panel = self.context.scratch.take(self.steps.len() * self.shape.rows * size_of::<W>());
-        let panel = panel.as_ptr().cast::<W>();
-        // SAFETY: the scratch holds a panel.
+        let steps = &shared.steps[block];
+        let panel = self.context.scratch.take(steps.len() * self.left.width * size_of::<W>());
+        // SAFETY: the scratch holds a panel; the rest is the caller's promise.
         unsafe {
-            let flags = self.pack_left(rows.start, rows.len(), panel);
-            for column in 0..self.right_flags.len() {
-                let entry = self.entry(column, flags, rows.len());
-                self.tile(entry, rows.start, rows.len(), panel.cast(), column);
+            let to = panel.as_ptr().cast::<W>();
+            let left = self.left.pack(self.context, steps, rows, to);
+            for panel in 0..shared.panels() {
+                let right = shared.panel(block, panel);
+                self.tile::<W>(self.entry(left, right), steps, left, right, columns);
             }
         }
     }
 
-    /// Computes one tile: `count` rows from `start` on, all columns of a right panel.
+    /// Computes the tile of two panels; `left` may be rows where they lie.
     ///
     /// # Safety
-    /// `left` is a packed panel, or the first row for a direct microkernel.
-    unsafe fn tile(
+    /// As for [`gemm`]; the microkernel reads such panels.
+    unsafe fn tile<W: Word>(
         &self,
         entry: Entry,
-        start: usize,
-        count: usize,
-        left: *const u8,
-        column: usize,
+        steps: &Steps,
+        left: Panel,
+        right: Panel,
+        columns: &Columns,
     ) {
-        let first = column * self.shape.columns;
-        let columns = &self.columns[first..first + self.width(column)];
-        // SAFETY: the panel is there.
-        let right = unsafe { self.right.0.add(column * self.right_len()) };
-        let m = &self.problem.m;
-        let mut tile = Tile {
-            k: self.steps.len(),
-            left,
+        let columns = columns.at(right.start, right.count);
+        let tile = Tile {
+            k: steps.len(),
+            left: left.data,
             left_step: self.shape.rows,
-            left_offsets: self.steps.as_ptr(),
+            left_offsets: steps.offsets(Operand::Left).as_ptr(),
             ahead: self.shape.far,
-            right: right.cast_const().cast(),
+            right: right.data,
             right_step: self.shape.columns,
             out: self.tensors.out,
             columns: columns.as_ptr(),
             width: columns.len(),
-            rows: count,
-            accumulate: self.accumulate,
+            rows: left.count,
+            accumulate: steps.accumulate,
             identity: self.problem.algebra.identity.0.as_ptr(),
         };
         // SAFETY: the microkernel's level is the context's; the output has these rows and columns.
-        unsafe {
-            if m.is_run(Operand::Out, start, count) {
-                let first = m.offset(Operand::Out, start);
-                tile.out = self.tensors.out.cast::<W>().offset(first).cast();
-                (entry.run)(&tile);
-            } else {
-                let mut rows = [0; MAX_ROWS];
-                m.offsets(Operand::Out, start, &mut rows[..count]);
-                scattered::<W>(entry, tile, &rows[..count], columns);
-            }
-        }
+        unsafe { output::write::<W>(self.problem, self.tensors, entry, tile, left.start, columns) };
     }
 }
-
-/// Rows of the largest tile: 8 groups of 16, or 2 of 64.
-const MAX_ROWS: usize = 128;
-
-/// Computes a tile whose rows are not neighbours in the output, by way of one where they are.
-///
-/// # Safety
-/// As for the microkernel, with rows of the output at `rows`.
-unsafe fn scattered<W: Word>(entry: Entry, mut tile: Tile, rows: &[isize], columns: &[isize]) {
-    let mut dense = MaybeUninit::<Dense>::uninit();
-    let dense = dense.as_mut_ptr().cast::<W>();
-    let out = tile.out.cast::<W>();
-    let mut starts = [0; MAX_COLUMNS];
-    for (n, start) in starts.iter_mut().enumerate().take(columns.len()) {
-        *start = (n * rows.len()) as isize;
-    }
-    assert!(rows.len() * columns.len() * size_of::<W>() <= TILE_BYTES);
-    let at = |r: usize, c: usize| rows[r] + columns[c];
-    // SAFETY: the dense tile has room; the output has these rows and columns.
-    unsafe {
-        if tile.accumulate {
-            for c in 0..columns.len() {
-                for r in 0..rows.len() {
-                    dense.add(c * rows.len() + r).write(out.offset(at(r, c)).read());
-                }
-            }
-        }
-        (tile.out, tile.columns) = (dense.cast(), starts.as_ptr());
-        (entry.run)(&tile);
-        for c in 0..columns.len() {
-            for r in 0..rows.len() {
-                out.offset(at(r, c)).write(dense.add(c * rows.len() + r).read());
-            }
-        }
-    }
-}
-
-/// Columns of the widest tile.
-const MAX_COLUMNS: usize = 16;
-
-#[repr(align(64))]
-struct Dense(#[allow(dead_code)] [u8; TILE_BYTES]);
-
-/// A source that tasks read together.
-struct SharedSource<'a, 'b, W>(&'a Source<'b, W>);
-
-impl<'a, 'b, W> SharedSource<'a, 'b, W> {
-    fn get(&self) -> &'a Source<'b, W> {
-        self.0
-    }
-}
-
-// SAFETY: a source is only read.
-unsafe impl<W> Sync for SharedSource<'_, '_, W> {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn blocks_cover_a_range() {
-        for len in 0..200 {
-            for most in [1, 7, 32, 64] {
-                let mut at = 5;
-                for block in blocks(5..5 + len, most, 1) {
-                    assert_eq!(block.start, at);
-                    assert!(block.len() <= most);
-                    at = block.end;
+    fn tasks_cover_all_panels_evenly() {
+        for panels in 1..40 {
+            for (most, shared, threads) in [(1, 1, 1), (8, 3, 2), (8, 30, 7), (100, 2, 3)] {
+                let cut = Cut::new(panels, most, shared, threads);
+                let mut met = vec![0; panels * shared];
+                for task in 0..cut.tasks() {
+                    let (own, part) = cut.task(task);
+                    assert!(own.len() <= most);
+                    own.for_each(|p| part.clone().for_each(|s| met[p * shared + s] += 1));
                 }
-                assert_eq!(at, 5 + len);
+                assert!(met.iter().all(|&n| n == 1));
             }
         }
     }

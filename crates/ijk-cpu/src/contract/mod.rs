@@ -21,10 +21,13 @@ mod bundle;
 mod dot;
 mod gemm;
 mod lane;
+mod output;
 mod pack;
 mod panel;
 mod problem;
 mod rows;
+mod side;
+mod steps;
 mod tile;
 
 #[cfg(test)]

@@ -1,0 +1,120 @@
+//! One operand as packed panels.
+
+use super::Context;
+use super::bundle::{Bundle, Operand};
+use super::pack::{Source, Word};
+use super::panel::{self, Flags, Prepare, Split};
+use super::problem::{Problem, Tensors};
+use super::steps::Steps;
+use std::ops::Range;
+
+/// Rows of the widest panel: 8 groups of 16, or 2 of 64.
+pub(crate) const MAX_ROWS: usize = 128;
+
+/// An operand, cut along the axes it has in common with the output.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    problem: &'a Problem,
+    tensors: Tensors,
+    operand: Operand,
+    /// Rows (or columns) of a panel.
+    pub(crate) width: usize,
+}
+
+/// A packed panel, or rows of left where they lie.
+#[derive(Clone, Copy)]
+pub(crate) struct Panel {
+    pub(crate) data: *const u8,
+    /// Its first row (or column).
+    pub(crate) start: usize,
+    /// How many of its rows there are.
+    pub(crate) count: usize,
+    pub(crate) flags: Flags,
+}
+
+impl<'a> Side<'a> {
+    /// An operand in panels of that width.
+    pub(crate) fn new(
+        problem: &'a Problem,
+        tensors: Tensors,
+        operand: Operand,
+        width: usize,
+    ) -> Self {
+        assert!(width <= MAX_ROWS);
+        Self { problem, tensors, operand, width }
+    }
+
+    /// The axes it has in common with the output.
+    pub(crate) fn bundle(&self) -> &'a Bundle {
+        match self.operand {
+            Operand::Left => &self.problem.m,
+            _ => &self.problem.n,
+        }
+    }
+
+    /// Rows in all.
+    pub(crate) fn len(&self) -> usize {
+        self.bundle().len()
+    }
+
+    /// The rows of a panel of some rows.
+    pub(crate) fn rows(&self, all: &Range<usize>, panel: usize) -> Range<usize> {
+        let start = all.start + panel * self.width;
+        start..(start + self.width).min(all.end)
+    }
+
+    /// Packs a panel of those rows, and tells what it holds.
+    ///
+    /// # Safety
+    /// `W` has the size of an element; the tensors are readable at those rows and steps; `to` has
+    /// room for `steps.len() * width` elements, which nobody else uses.
+    pub(crate) unsafe fn pack<W: Word>(
+        &self,
+        context: &Context,
+        steps: &Steps,
+        rows: Range<usize>,
+        to: *mut W,
+    ) -> Panel {
+        let Problem { dtype, algebra, .. } = self.problem;
+        let (base, prepare, split) = match self.operand {
+            Operand::Left => (self.tensors.left, algebra.left, algebra.split),
+            _ => (self.tensors.right, algebra.right, Split::None),
+        };
+        let source = Source {
+            base: base.cast::<W>(),
+            operand: self.operand,
+            bundle: self.bundle(),
+            steps: steps.offsets(self.operand),
+            unit_steps: steps.unit(self.operand),
+        };
+        let mut offsets = [0; MAX_ROWS];
+        let offsets = &mut offsets[..rows.len()];
+        self.bundle().offsets(self.operand, rows.start, offsets);
+        let (level, count) = (context.level, steps.len() * self.width);
+        // SAFETY: the caller's promise.
+        let flags = unsafe {
+            source.pack(level, rows.start, offsets, to, self.width);
+            finish(level, *dtype, to.cast(), count, (prepare, split, algebra.guarded))
+        };
+        Panel { data: to.cast_const().cast(), start: rows.start, count: rows.len(), flags }
+    }
+}
+
+/// Changes a panel to what microkernels read.
+///
+/// # Safety
+/// The panel holds `count` elements of that type.
+unsafe fn finish(
+    level: crate::Level,
+    dtype: ijk_types::DType,
+    panel: *mut u8,
+    count: usize,
+    (prepare, split, guarded): (Prepare, Split, bool),
+) -> Flags {
+    // SAFETY: the caller's promise.
+    unsafe {
+        panel::prepare(level, dtype, prepare, panel, count);
+        panel::split(level, split, panel, count);
+        if guarded { panel::scan(level, dtype, panel, count) } else { Flags::NONE }
+    }
+}
