@@ -4,25 +4,14 @@
 //! `IJK_PROGRAMS=50000 cargo test --release -p ijk-oracle --test et_lowering` is the full run. With
 //! the engine: `crates/ijk/tests/et_random.rs`.
 
-use ijk_ir::et::{Checked, Overrides, Solution, infer, random};
+use ijk_ir::et::{Checked, Solution};
 use ijk_oracle::et::harness::compare;
 use ijk_oracle::et::random::{EtCase, expected_of_et, expected_of_et_mistakes, note};
 use ijk_oracle::random::{Coverage, Rng};
 use ijk_syntax::Diagnostic;
 
 fn solve(case: &EtCase, checked: &Checked) -> Result<Solution, Vec<Diagnostic>> {
-    let shape = |name: &str| {
-        let input = case.bound.get(name)?;
-        Some(input.value.shape.iter().map(|&n| n as u64).collect())
-    };
-    let arrays = checked.arrays.iter().enumerate();
-    let bound: Vec<(usize, Vec<u64>)> =
-        arrays.filter_map(|(at, array)| Some((at, shape(&array.name)?))).collect();
-    let overrides = Overrides { dims: case.dims.clone(), ..Overrides::default() };
-    match bound.is_empty() {
-        true => random(checked, &overrides, case.seed, 40_000),
-        false => infer(checked, &bound, &overrides),
-    }
+    ijk_oracle::et::harness::solve(case, checked, 40_000)
 }
 
 fn number(name: &str, or: u64) -> u64 {

@@ -6,7 +6,7 @@
 
 use ijk::et::{Bindings, Program};
 use ijk::{Engine, Error, Tensor};
-use ijk_ir::et::{Checked, Overrides, Solution, infer, random};
+use ijk_ir::et::{Checked, Solution};
 use ijk_oracle::Value;
 use ijk_oracle::et::harness::{Arrays, EtAgreement, EtContender, EtDisagreement, compare};
 use ijk_oracle::et::random::{EtCase, expected_of_et, expected_of_et_mistakes, note};
@@ -58,20 +58,8 @@ fn value(tensor: &Tensor) -> Value {
     Value { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), data }
 }
 
-/// Ranks and extents as the facade finds them.
 fn solve(case: &EtCase, checked: &Checked) -> Result<Solution, Vec<Diagnostic>> {
-    let shape = |name: &str| {
-        let input = case.bound.get(name)?;
-        Some(input.value.shape.iter().map(|&n| n as u64).collect())
-    };
-    let arrays = checked.arrays.iter().enumerate();
-    let bound: Vec<(usize, Vec<u64>)> =
-        arrays.filter_map(|(at, array)| Some((at, shape(&array.name)?))).collect();
-    let overrides = Overrides { dims: case.dims.clone(), ..Overrides::default() };
-    match bound.is_empty() {
-        true => random(checked, &overrides, case.seed, POINTS),
-        false => infer(checked, &bound, &overrides),
-    }
+    ijk_oracle::et::harness::solve(case, checked, POINTS)
 }
 
 /// What a share of the programs reached, and how many disagreed.

@@ -5,7 +5,7 @@ use super::{EtError, EtEvaluation, Shapes, broken, evaluate_et};
 use crate::harness::SMALL_DOMAIN;
 use crate::{Bounded, EvalError, Value, interpret, same_bits};
 use ijk_ir::et::lower::{Lowering, Stage, Step, Wanted};
-use ijk_ir::et::{Checked, Origin, Solution};
+use ijk_ir::et::{Checked, Origin, Overrides, Solution, infer, random};
 use ijk_syntax::{Diagnostic, Severity};
 use ijk_types::{DType, Scalar};
 use std::collections::BTreeMap;
@@ -58,6 +58,8 @@ pub struct Solved {
     pub shapes: Shapes,
     /// What it was lowered to.
     pub stages: Vec<Stage>,
+    /// What checking warns of.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// How a case ended on which all agree.
@@ -83,6 +85,26 @@ fn errors(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
 
 fn messages(diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(|d| &d.message[..]).collect::<Vec<_>>().join("; ")
+}
+
+/// Ranks and extents as the facade finds them, where drawn ones give a statement at most so many
+/// points.
+///
+/// # Errors
+/// What the solver complains of.
+pub fn solve(case: &EtCase, checked: &Checked, points: u64) -> Result<Solution, Vec<Diagnostic>> {
+    let shape = |name: &str| {
+        let input = case.bound.get(name)?;
+        Some(input.value.shape.iter().map(|&n| n as u64).collect())
+    };
+    let arrays = checked.arrays.iter().enumerate();
+    let bound: Vec<(usize, Vec<u64>)> =
+        arrays.filter_map(|(at, array)| Some((at, shape(&array.name)?))).collect();
+    let overrides = Overrides { dims: case.dims.clone(), ranks: BTreeMap::new() };
+    match bound.is_empty() {
+        true => random(checked, &overrides, case.seed, points),
+        false => infer(checked, &bound, &overrides),
+    }
 }
 
 /// Compares all evaluations of a case.
@@ -129,21 +151,26 @@ pub fn compare(
     let truth = evaluate_et(&checked.program, &shapes, &case.values(), case.seed);
     // Limits on sizes are each evaluation's own: what is too large here is run by none.
     if let Err(error @ EtError::TooLarge) = truth {
-        return Ok(EtAgreement::Refused(error, Vec::new()));
+        diagnostics.extend(refusal(&checked, &solution, &case.values(), case.seed));
+        return Ok(EtAgreement::Refused(error, diagnostics));
     }
     let lowered = run_lowered(&checked, &solution, &case.values(), case.seed);
-    agree(case, truth, lowered, checked, shapes, engines)
+    let found = Solved { checked, shapes, stages: Vec::new(), warnings: diagnostics };
+    agree(case, truth, lowered, found, engines)
 }
 
 fn agree(
     case: &EtCase,
     truth: Result<EtEvaluation, EtError>,
     lowered: Result<(Arrays, Vec<Stage>), Failure>,
-    checked: Checked,
-    shapes: Shapes,
+    found: Solved,
     engines: &mut [EtContender<'_>],
 ) -> Result<EtAgreement, EtDisagreement> {
-    let solved = |stages| Box::new(Solved { checked, shapes, stages });
+    let warnings = found.warnings.clone();
+    let solved = |stages| Box::new(Solved { stages, ..found });
+    let refused = |error, said: Vec<Diagnostic>| {
+        EtAgreement::Refused(error, [warnings.clone(), said].concat())
+    };
     match (truth, lowered) {
         (Ok(truth), Ok((arrays, stages))) => {
             same_results("the interpreter", &truth, &arrays, true)?;
@@ -159,10 +186,10 @@ fn agree(
         }
         (Err(error), Err(Failure::Refused(diagnostics))) => {
             fail_all(case, engines, &error.to_string())?;
-            Ok(EtAgreement::Refused(error, diagnostics))
+            Ok(refused(error, diagnostics))
         }
-        (Ok(_), Err(Failure::Refused(diagnostics))) if beyond_limits(&diagnostics) => {
-            Ok(EtAgreement::Refused(EtError::TooLarge, diagnostics))
+        (Ok(_), Err(Failure::Refused(diagnostics))) if beyond_limits(case, &diagnostics) => {
+            Ok(refused(EtError::TooLarge, diagnostics))
         }
         (Ok(_), Err(failure)) => {
             disagree("the lowering", format!("says {failure}, but it has a value"))
@@ -174,9 +201,15 @@ fn agree(
     }
 }
 
-fn beyond_limits(diagnostics: &[Diagnostic]) -> bool {
-    let limits = |d: &Diagnostic| d.code.is_some_and(|code| code.name().contains("too-"));
-    diagnostics.iter().any(limits)
+/// Whether a limit is told of that is not the evaluator's; only programs that are long or name huge
+/// numbers may meet those of index expressions.
+fn beyond_limits(case: &EtCase, diagnostics: &[Diagnostic]) -> bool {
+    let digits = case.source.split(|c: char| !c.is_ascii_digit()).map(str::len).max();
+    let huge = case.source.len() > 1000 || digits > Some(9);
+    diagnostics.iter().filter_map(|d| d.code).any(|code| match code.name() {
+        "index-nested" | "index-overflow" => huge,
+        name => name.contains("too-"),
+    })
 }
 
 fn fail_all(
@@ -291,6 +324,19 @@ pub enum Failure {
     NoValue(EvalError, Vec<Stage>),
 }
 
+/// What the lowering complains of before anything runs.
+fn refusal(checked: &Checked, solution: &Solution, bound: &Arrays, seed: u64) -> Vec<Diagnostic> {
+    let lowering = Lowering::new(checked, solution, &described(checked, bound), seed);
+    lowering.and_then(|mut lowering| lowering.step()).err().unwrap_or_default()
+}
+
+/// The types and shapes of the arrays that are bound.
+fn described(checked: &Checked, bound: &Arrays) -> Vec<Option<(DType, Vec<u64>)>> {
+    let shape = |value: &Value| value.shape.iter().map(|&n| n as u64).collect();
+    let described = |name| bound.get(name).map(|value| (value.dtype, shape(value)));
+    checked.arrays.iter().map(|array| described(&array.name)).collect()
+}
+
 /// Lowers a program and interprets what it is lowered to.
 ///
 /// # Errors
@@ -303,13 +349,8 @@ pub fn run_lowered(
 ) -> Result<(Arrays, Vec<Stage>), Failure> {
     let mut versions: Vec<Option<Value>> =
         checked.arrays.iter().map(|array| bound.get(&array.name).cloned()).collect();
-    let shape = |value: &Value| value.shape.iter().map(|&n| n as u64).collect();
-    let described: Vec<Option<(DType, Vec<u64>)>> = versions
-        .iter()
-        .map(|version| version.as_ref().map(|value| (value.dtype, shape(value))))
-        .collect();
-    let mut lowering =
-        Lowering::new(checked, solution, &described, seed).map_err(Failure::Refused)?;
+    let mut lowering = Lowering::new(checked, solution, &described(checked, bound), seed)
+        .map_err(Failure::Refused)?;
     let mut stages = Vec::new();
     while let Some(step) = lowering.step().map_err(Failure::Refused)? {
         match step {

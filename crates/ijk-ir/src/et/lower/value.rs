@@ -31,13 +31,15 @@ pub struct Builder<'b, 's, 'a> {
     seed: u64,
     /// The ordinal of the next `RANDOM` in the program's text.
     site: u64,
+    /// Whether that there are too many operations was said.
+    too_long: bool,
 }
 
 impl<'b, 's, 'a> Builder<'b, 's, 'a> {
     /// With nothing built. The program runs with `seed`; `site` is the ordinal of the statement's
     /// first `RANDOM` in the program.
     pub fn new(scope: &'b mut Scope<'s, 'a>, seed: u64, site: u64) -> Self {
-        Self { scope, nodes: Vec::new(), seed, site }
+        Self { scope, nodes: Vec::new(), seed, site, too_long: false }
     }
 
     /// What was built.
@@ -45,11 +47,19 @@ impl<'b, 's, 'a> Builder<'b, 's, 'a> {
         ScalarExpr { nodes: self.nodes }
     }
 
+    /// Says once that there are too many operations.
+    fn too_long<T>(&mut self, span: Span) -> Option<T> {
+        if !std::mem::replace(&mut self.too_long, true) {
+            self.scope.errors.push(messages::too_long(span));
+        }
+        None
+    }
+
     /// A value; nothing after an error, or where what it reads is unknown since another.
     pub fn value(&mut self, value: &Value) -> Option<Operand> {
         let span = value.span();
         if self.nodes.len() > MAX_NODES {
-            return self.scope.fail(messages::too_long(span));
+            return self.too_long(span);
         }
         match value {
             Value::Number(number, _) => Some(self.number(*number, span)),

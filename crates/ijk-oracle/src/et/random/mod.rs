@@ -5,6 +5,7 @@ mod constraints;
 mod coverage;
 mod idioms;
 mod index;
+mod mistakes;
 mod mutate;
 mod print;
 mod shrink;

@@ -1,6 +1,6 @@
 //! Programs with mistakes: tokens exchanged, doubled, left out, numbers made odd.
 
-use super::EtCase;
+use super::{EtCase, mistakes};
 use crate::random::Rng;
 
 /// Words that mean something.
@@ -23,8 +23,13 @@ const NUMBERS: [&str; 9] = [
 ];
 
 impl EtCase {
-    /// The case with one to three mistakes.
+    /// The case with one to three mistakes, or another one with a mistake that is seldom made.
     pub fn mutated(&self, rng: &mut Rng) -> Self {
+        match rng.below(1000) {
+            0..20 => return mistakes::beyond(rng),
+            20..420 => return mistakes::mistake(rng),
+            _ => {}
+        }
         let mut case = self.clone();
         for _ in 0..rng.weighted(&[(6, 1), (2, 2), (1, 3)]) {
             match rng.below(12) {
