@@ -214,7 +214,7 @@ pub struct Verify {
     /// The program, a .et file
     pub file: PathBuf,
     /// Cases for each combination of ranks, each with other extents and data
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub reps: u32,
     /// Another seed is other extents and data
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -229,7 +229,7 @@ pub struct Verify {
     #[arg(long, value_name = "PATH")]
     pub python: Option<String>,
     /// How long Python may take to import, and for each call
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
     /// Number of threads; results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads)]

@@ -44,7 +44,7 @@ pub fn bytes(dtype: DType, shape: &[usize]) -> u64 {
 /// Bytes that can still be allocated and used; `None` where the system does not tell.
 ///
 /// Linux promises memory it does not have and ends processes that believe it.
-fn available() -> Option<u64> {
+pub fn available() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| of_machine(&text));
     let group = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok();
     let group = group("memory.max").zip(group("memory.current"));

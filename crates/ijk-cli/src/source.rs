@@ -78,6 +78,11 @@ impl Source {
         }
     }
 
+    /// A diagnostic of this program as text, with the line that it speaks of.
+    pub fn quote(&self, diagnostic: ijk::Diagnostic) -> String {
+        ijk::render(&self.text, &self.origin, &[diagnostic], colors())
+    }
+
     /// What messages call it.
     pub fn origin(&self) -> &str {
         &self.origin

@@ -122,6 +122,23 @@ fn check_tells_what_it_found() {
 }
 
 #[test]
+fn more_than_there_is_of_memory() {
+    let desk = Desk::new();
+    desk.write("big.et", "x[i,j] = RANDOM(0, 1, FLOAT)\ny[i] = x[i,j]\n\ny\n");
+    desk.write("all.et", "x[i,j] = RANDOM(0, 1, FLOAT)\n");
+    desk.write("late.et", "n[i] = 3000000\nx[n[i],n[i]] = 1\n\nDIMS(i) = 2\n");
+    let dims = ["--dims", "i=1000000", "--dims", "j=1000000", "--out"];
+    let all = desk.refuses(&[&["run", "all.et"], &dims[..], &["x=x.npy"]].concat());
+    assert!(all.contains("not enough memory: 8000000000000 bytes are needed"), "{all}");
+    assert!(all.contains("all.et:1:1") && all.contains("[1000000, 1000000]"), "{all}");
+    let late = desk.refuses(&["run", "late.et"]);
+    assert!(late.contains("late.et:2:1") && late.contains("[3000001, 3000001]"), "{late}");
+    let case = desk.run(&["verify", "late.et"]);
+    assert_eq!(case.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&case.stdout).contains("not enough memory"), "{case:?}");
+}
+
+#[test]
 fn mistakes_are_quoted() {
     let desk = Desk::new();
     desk.write("wrong.et", "x[i] = RANDOM(0, 1, FLOAT)\ny[i] = x[i,j]\n");

@@ -73,7 +73,7 @@ fn a_child_that_dies_is_reported() {
 fn a_child_that_is_silent_is_ended() {
     let (code, said) = with_impostor("exec sleep 60", &["--timeout", "1"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("no answer in 1 s"), "{said}");
+    assert!(said.contains("no answer in 1 s") && said.contains("--timeout"), "{said}");
 }
 
 #[cfg(unix)]
@@ -104,6 +104,14 @@ fn without_a_call_the_oracle_judges() {
 }
 
 #[test]
+fn nothing_to_verify_is_a_wrong_command() {
+    let (_directory, path) = program(PRODUCT);
+    let output = ijk(&["verify", path.to_str().unwrap(), "--reps", "0"], Path::new("python3"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("--reps"));
+}
+
+#[test]
 fn missing_packages_are_named() {
     let Some(python) = python() else { return };
     let calls = ["no_such_package.f(a)", "np.matmul(a, no_such_package.f(b))"];
@@ -113,6 +121,7 @@ fn missing_packages_are_named() {
         let said = texts(&output).1;
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains("no package `no_such_package`"), "{said}");
+        assert!(said.contains(&format!("| {call}\n")), "{said}");
     }
 }
 

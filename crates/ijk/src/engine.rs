@@ -6,6 +6,7 @@ use crate::prepared::Prepared;
 use crate::{Arguments, Error, Views};
 use ijk_cpu::{Fault, PlanError, RunError};
 use ijk_ir::core::{Instance, Program};
+use ijk_plan::plan::Plan;
 use ijk_tensor::{Tensor, TensorView, TensorViewMut};
 use std::sync::{Arc, OnceLock};
 
@@ -139,13 +140,15 @@ impl Engine {
         regular(&inputs, |inputs| self.apply_views_into(component, inputs, outputs))
     }
 
-    /// Runs an instance of a program, with a plan of an earlier run where there is one.
+    /// Runs an instance of a program, with a plan of an earlier run where there is one, unless
+    /// `accept` refuses the plan.
     pub(crate) fn run_instance(
         &self,
         program: &Program,
         instance: &Instance,
         plans: &PlanCache,
         inputs: &[TensorView<'_>],
+        accept: impl Fn(&Plan) -> Result<(), Error>,
     ) -> Result<Vec<Tensor>, Error> {
         regular(inputs, |inputs| {
             let key = Key::new(self.context, inputs, None);
@@ -159,6 +162,7 @@ impl Engine {
                     prepared
                 }
             };
+            accept(prepared.plan())?;
             Ok(self.cpu.execute_new(prepared.compiled(), inputs)?)
         })
     }

@@ -7,7 +7,7 @@ use crate::files::{self, Place};
 use crate::progress::Progress;
 use crate::results::Results;
 use crate::source::Source;
-use crate::{json, names, output};
+use crate::{json, memory, names, output};
 use ijk::et::{Bindings, Program};
 use ijk::{Engine, Tensor};
 use serde_json::json;
@@ -24,6 +24,10 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     files::check_distinct(&outputs)?;
     let arrays = arrays(&program, args)?;
     let bindings = bindings(args, &arrays)?;
+    let bindings = match memory::available() {
+        Some(bytes) => bindings.memory(bytes),
+        None => bindings,
+    };
     let engine = Engine::builder().threads(args.how.threads.unwrap_or(0)).build();
     let progress = Progress::steps("computing", None);
     let start = Instant::now();

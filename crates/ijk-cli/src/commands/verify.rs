@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::source::Source;
 use crate::table::Table;
-use crate::{json, output};
-use ijk::Engine;
+use crate::{json, memory, output};
 use ijk::et::Program;
 use ijk::verify::{ChildError, Outcome, Python, Row, Verifier, VerifyError};
+use ijk::{Diagnostic, Engine};
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -23,14 +23,18 @@ pub fn verify(args: &Verify) -> Result<(), Failure> {
     let program = source.compile_et()?;
     let engine = Engine::builder().threads(args.threads.unwrap_or(0)).build();
     let verifier = Verifier::new(&program, engine, &python(args));
-    let mut verifier = verifier.map_err(|error| refused(&source, error))?;
+    let mut verifier = verifier.map_err(|error| refused(&source, &program, error))?;
+    if let Some(bytes) = memory::available() {
+        verifier = verifier.memory(bytes);
+    }
     let mut report = Report::new(&source, &program, args.json);
     let cases = program.cases(args.seed, args.reps).points(args.points).free_ranks(args.free_ranks);
     // Rows that appear on a terminal tell the progress themselves.
     let shown = io::stdout().is_terminal();
     let progress = (!shown).then(|| Progress::steps("verifying", None));
     for case in cases {
-        let row = verifier.verify(case).map_err(|error| refused(&source, error))?;
+        let at = case.as_ref().map_or(String::new(), |case| case.shapes().to_string());
+        let row = verifier.verify(case).map_err(|error| stopped(&source, &at, error))?;
         report.row(&row)?;
         if let Some(progress) = &progress {
             progress.at(report.cases as u64);
@@ -52,15 +56,31 @@ fn python(args: &Verify) -> Python {
     }
 }
 
-/// Whose fault it is that a verification can not go on.
-fn refused(source: &Source, error: VerifyError) -> Failure {
-    let message = format!("{}: {error}", source.origin());
+/// Whose fault it is that a verification can not begin. What can not be imported is quoted.
+fn refused(source: &Source, program: &Program, error: VerifyError) -> Failure {
+    let message = match (&error, &program.checked().program.call) {
+        (VerifyError::Child(ChildError::Missing { .. } | ChildError::Import(_)), Some(call)) => {
+            source.quote(Diagnostic::error(call.span, error.to_string()))
+        }
+        _ => format!("{}: {error}", source.origin()),
+    };
     match error {
         VerifyError::Child(ChildError::Start { .. } | ChildError::Missing { .. }) => {
             Failure::Environment(message)
         }
         _ => Failure::Wrong(message),
     }
+}
+
+/// Why a verification can not go on after the case of these extents.
+#[cold]
+fn stopped(source: &Source, at: &str, error: VerifyError) -> Failure {
+    let at = if at.is_empty() { String::new() } else { format!(" with {at}") };
+    let longer = match error {
+        VerifyError::Child(ChildError::Silent { .. }) => "\n`--timeout` gives it more time",
+        _ => "",
+    };
+    Failure::wrong(format!("{}{at}: {error}{longer}", source.origin()))
 }
 
 /// What is told of the cases.

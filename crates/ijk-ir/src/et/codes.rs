@@ -2,7 +2,6 @@
 
 ijk_syntax::codes! {
     AMBIGUOUS = "ambiguous";
-    ARRAY_IN_STATIC = "array-in-static";
     ARRAY_WITHOUT_BRACKETS = "array-without-brackets";
     BINDING_CONFLICT = "binding-conflict";
     BINDING_RANK = "binding-rank";
@@ -28,6 +27,7 @@ ijk_syntax::codes! {
     RANK_RANGE = "rank-range";
     READ_BEFORE = "read-before";
     STAR_EXTENT = "star-extent";
+    STAR_IN_DIMS = "star-in-dims";
     STAR_OUTSIDE = "star-outside";
     TOO_MANY_POINTS = "too-many-points";
     TWO_STARS = "two-stars";

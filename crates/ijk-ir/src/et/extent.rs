@@ -16,6 +16,9 @@ use ijk_syntax::{Diagnostic, Span};
 /// nothing before it has elements.
 pub type Elements<'a> = &'a dyn Fn(&Access) -> Option<Vec<Interval>>;
 
+/// How many components a nested array with `:` has, where that is known.
+pub type Counts<'a> = &'a dyn Fn(&Access) -> Option<u64>;
+
 /// Answers about index expressions of one program under one solution.
 ///
 /// ```
@@ -39,6 +42,7 @@ pub struct Extents<'a> {
     checked: &'a Checked,
     solution: &'a Solution,
     elements: Option<Elements<'a>>,
+    counts: Option<Counts<'a>>,
 }
 
 /// The range of one component.
@@ -80,12 +84,13 @@ type Components = Result<Vec<Component>, Diagnostic>;
 impl<'a> Extents<'a> {
     /// Answers that take nested arrays for unknown.
     pub fn new(checked: &'a Checked, solution: &'a Solution) -> Self {
-        Self { checked, solution, elements: None }
+        Self { checked, solution, elements: None, counts: None }
     }
 
-    /// Answers that ask `elements` for the ranges of what nested arrays yield.
-    pub fn with_elements(self, elements: Elements<'a>) -> Self {
-        Self { elements: Some(elements), ..self }
+    /// Answers that ask `elements` for the ranges of what nested arrays yield, and `counts` for the
+    /// extents of the axes with `:`.
+    pub fn with_elements(self, elements: Elements<'a>, counts: Counts<'a>) -> Self {
+        Self { elements: Some(elements), counts: Some(counts), ..self }
     }
 
     /// The number of components; none for scalars and for nested arrays with a `:`, which have as
@@ -107,9 +112,40 @@ impl<'a> Extents<'a> {
         }
     }
 
+    /// The number of components where no place says it: 1 for scalars, for nested arrays with a `:`
+    /// the extent of that axis.
+    pub fn own_rank(&self, index: &Index) -> u32 {
+        self.rank(index).or_else(|| self.count(index)).unwrap_or(1)
+    }
+
+    /// The extent of the axis with `:` of a nested array that meets scalars only.
+    fn count(&self, index: &Index) -> Option<u32> {
+        match index {
+            Index::Array(access) => {
+                let place = access.indices.iter().position(|i| matches!(i, Index::Star(_)))?;
+                let known = self.counts.and_then(|counts| counts(access));
+                let extent = known.or_else(|| {
+                    let array = self.checked.array(&access.array.text)?;
+                    let shape = self.checked.place_shape(array, place)?;
+                    self.solution.dims[shape.0 as usize].first().copied()
+                });
+                u32::try_from(extent?).ok()
+            }
+            Index::Dims(of, _) => match &of[..] {
+                [e] => self.count(e),
+                _ => None,
+            },
+            Index::Sum(terms, _) => terms.iter().find_map(|(_, term)| self.count(term)),
+            Index::Product(first, rest, _) => {
+                self.count(first).or_else(|| rest.iter().find_map(|(_, factor)| self.count(factor)))
+            }
+            _ => None,
+        }
+    }
+
     /// `RANK(of, …)`: the sum of the ranks, where a scalar has 1.
     pub fn total_rank(&self, of: &[Index]) -> u32 {
-        of.iter().fold(0, |sum: u32, e| sum.saturating_add(self.rank(e).unwrap_or(1)))
+        of.iter().fold(0, |sum: u32, e| sum.saturating_add(self.own_rank(e)))
     }
 
     /// Least and greatest value of each of `rank` components. An empty eintup counts as if its
@@ -138,7 +174,7 @@ impl<'a> Extents<'a> {
     pub fn all_dims(&self, of: &[Index]) -> Result<Vec<u64>, Diagnostic> {
         let mut all = Vec::new();
         for e in of {
-            let dims = self.dims(e, self.rank(e).unwrap_or(1))?;
+            let dims = self.dims(e, self.own_rank(e))?;
             all.extend(dims.ok_or_else(|| self.of_data(e.span()))?);
         }
         Ok(all)

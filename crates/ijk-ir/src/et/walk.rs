@@ -38,8 +38,17 @@ pub fn statement<'a>(statement: &'a Statement, visit: &mut impl FnMut(Event<'a>)
 }
 
 fn access<'a>(access: &'a Access, role: Role, visit: &mut impl FnMut(Event<'a>)) {
+    accessed(access, role, Standing::Index, visit);
+}
+
+fn accessed<'a>(
+    access: &'a Access,
+    role: Role,
+    standing: Standing,
+    visit: &mut impl FnMut(Event<'a>),
+) {
     visit(Event::Access(access, role));
-    all(&access.indices, Standing::Index, visit);
+    all(&access.indices, standing, visit);
 }
 
 fn all<'a>(indices: &'a [Index], standing: Standing, visit: &mut impl FnMut(Event<'a>)) {
@@ -52,7 +61,7 @@ fn index<'a>(e: &'a Index, standing: Standing, visit: &mut impl FnMut(Event<'a>)
         Index::Tuple(name) => visit(Event::Name(name, standing)),
         Index::Dims(of, _) | Index::Rank(of, _) => all(of, Standing::Fixed, visit),
         Index::Flat(of, _) => all(of, standing, visit),
-        Index::Array(nested) => access(nested, Role::Nested, visit),
+        Index::Array(nested) => accessed(nested, Role::Nested, standing, visit),
         Index::Sum(terms, _) => terms.iter().for_each(|(_, t)| index(t, standing, visit)),
         Index::Product(first, rest, _) => {
             index(first, standing, visit);

@@ -22,6 +22,7 @@ pub struct Bindings<'a> {
     pub(super) arrays: Vec<(String, TensorView<'a>)>,
     pub(super) choices: Choices,
     pub(super) kept: Vec<String>,
+    pub(super) memory: Option<u64>,
 }
 
 /// Ranks and extents that the user decides, and the seed.
@@ -74,6 +75,27 @@ impl<'a> Bindings<'a> {
     #[must_use]
     pub fn points(mut self, points: u64) -> Self {
         self.choices.points = Some(points);
+        self
+    }
+
+    /// Most bytes that the arrays which a run makes may take together; what would need more is an
+    /// error that names the greatest of them, before it is allocated. No limit by default.
+    ///
+    /// Results do not depend on it, as they may on an engine's
+    /// [limit](crate::EngineBuilder::memory_limit).
+    ///
+    /// ```
+    /// use ijk::et::Bindings;
+    /// let program = ijk::et("x[i,j] = RANDOM(0, 1, FLOAT)")?;
+    /// let square = Bindings::new().dims("i", [100]).dims("j", [100]);
+    /// let error = program.run(square.clone().memory(10_000)).unwrap_err();
+    /// assert!(error.to_string().contains("f64 of shape [100, 100]: 80000 bytes"));
+    /// assert!(program.run(square.memory(1_000_000)).is_ok());
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
         self
     }
 

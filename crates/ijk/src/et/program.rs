@@ -161,7 +161,7 @@ impl Program {
         let kept = kept.collect::<Result<Vec<_>, _>>()?;
         let (solution, described) = (shapes.into_solution(), described(&bound));
         let case = Case { solution, bound: described, seed, kept, told: Vec::new() };
-        run::run(engine, &self.inner, bound, case)
+        run::run(engine, &self.inner, bound, case, bindings.memory)
     }
 
     /// Every combination of ranks that the constraints allow, each with `reps` choices of extents

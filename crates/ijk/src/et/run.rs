@@ -1,10 +1,11 @@
 //! Running a lowered program.
 
-use super::Outputs;
 use super::program::Inner;
 use super::ranges::ranges;
 use super::segments::{self, Case, Segment};
+use super::{Outputs, memory};
 use crate::{Engine, Error, Views};
+use ijk_plan::plan::Plan;
 use ijk_tensor::{Tensor, TensorView};
 
 /// The current version of an array.
@@ -18,6 +19,14 @@ impl Version<'_> {
         match self {
             Self::Bound(view) => view.clone(),
             Self::Owned(tensor) => tensor.view(),
+        }
+    }
+
+    /// Bytes that the run holds for it.
+    fn held(&self) -> u64 {
+        match self {
+            Self::Bound(_) => 0,
+            Self::Owned(tensor) => memory::taken(tensor),
         }
     }
 
@@ -35,13 +44,14 @@ pub(super) fn run(
     program: &Inner,
     bound: Vec<Option<TensorView<'_>>>,
     mut case: Case,
+    memory: Option<u64>,
 ) -> Result<Outputs, Error> {
     let checked = &program.checked;
     let mut versions: Vec<Option<Version<'_>>> =
         bound.into_iter().map(|view| view.map(Version::Bound)).collect();
     loop {
         let segment = program.segments.get(&case, || segments::lower(checked, &case))?;
-        segment.run(engine, &mut versions)?;
+        segment.run(engine, &mut versions, memory)?;
         let Some(wanted) = segment.then else { break };
         let array = versions[wanted.array].as_ref().expect("it is asked for when it has elements");
         case.told.push(ranges(&array.view(), wanted.axis)?);
@@ -60,11 +70,19 @@ pub(super) fn run(
 
 impl Segment {
     /// Runs the stages one after another.
-    fn run(&self, engine: &Engine, versions: &mut [Option<Version<'_>>]) -> Result<(), Error> {
+    fn run(
+        &self,
+        engine: &Engine,
+        versions: &mut [Option<Version<'_>>],
+        most: Option<u64>,
+    ) -> Result<(), Error> {
         for (stage, plans) in &self.stages {
             let view = |&array: &usize| versions[array].as_ref().map(Version::view);
             let inputs: Views<'_> = stage.inputs.iter().filter_map(view).collect();
-            let results = engine.run_instance(&stage.program, &stage.instance, plans, &inputs)?;
+            let held = versions.iter().flatten().map(Version::held).sum();
+            let fits = |plan: &Plan| memory::fits(stage, plan.arena as u64, held, most);
+            let (program, instance) = (&stage.program, &stage.instance);
+            let results = engine.run_instance(program, instance, plans, &inputs, fits)?;
             drop(inputs);
             for (&array, result) in stage.outputs.iter().zip(results) {
                 versions[array] = Some(Version::Owned(result));

@@ -56,8 +56,8 @@ pub(super) fn verify(
         Ok(case) => case,
         Err(error) => return Ok(Row { dims: Vec::new(), outcome: Outcome::Refused(error) }),
     };
-    let Verifier { program, engine, child } = verifier;
-    let subject = Subject { program, engine, case: &case };
+    let Verifier { program, engine, child, memory } = verifier;
+    let subject = Subject { program, engine, case: &case, memory: *memory };
     let outcome = match (&program.checked().program.call, child) {
         (Some(call), Some(child)) => subject.against(call, child)?,
         _ => subject.against_oracle(),
@@ -71,6 +71,7 @@ struct Subject<'a> {
     program: &'a Program,
     engine: &'a Engine,
     case: &'a Case,
+    memory: Option<u64>,
 }
 
 impl Subject<'_> {
@@ -102,8 +103,13 @@ impl Subject<'_> {
 
     /// Runs the program, and keeps some arrays besides its results.
     fn run(&self, keep: &[&str]) -> Result<Outputs, Error> {
-        let bindings = keep.iter().fold(Bindings::new(), |bindings, name| bindings.keep(*name));
+        let bindings = keep.iter().fold(self.bindings(), |bindings, name| bindings.keep(*name));
         self.case.run_on(self.engine, bindings)
+    }
+
+    /// What every run of the case is held to.
+    fn bindings(&self) -> Bindings<'static> {
+        self.memory.map_or(Bindings::new(), |bytes| Bindings::new().memory(bytes))
     }
 
     fn request(
@@ -165,7 +171,7 @@ impl Subject<'_> {
         if names.iter().all(Option::is_none) {
             return Ok(names.iter().map(|_| None).collect());
         }
-        let mut bindings = Bindings::new().seed(self.case.seed()).points(u64::MAX);
+        let mut bindings = self.bindings().seed(self.case.seed()).points(u64::MAX);
         for (name, dims) in shapes.iter() {
             bindings = bindings.dims(name, dims);
         }

@@ -42,6 +42,7 @@ pub struct Verifier {
     program: Program,
     engine: Engine,
     child: Option<Child>,
+    memory: Option<u64>,
 }
 
 impl Verifier {
@@ -56,7 +57,16 @@ impl Verifier {
             Child::start(&python.path, python.timeout, &python.directory, &paths)
         };
         let child = call.map(start).transpose()?;
-        Ok(Self { program: program.clone(), engine, child })
+        Ok(Self { program: program.clone(), engine, child, memory: None })
+    }
+
+    /// Most bytes that the arrays of one case may take, as [`Bindings::memory`] says.
+    ///
+    /// [`Bindings::memory`]: crate::et::Bindings::memory
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
     }
 
     /// Compares one case.

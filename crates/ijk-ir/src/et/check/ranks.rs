@@ -36,11 +36,13 @@ enum Rank {
 
 /// What an index expression stands in.
 #[derive(Clone, Copy)]
-enum Around<'a> {
+enum Around {
     /// A place or something else of that rank.
     Place(Node),
-    /// `DIMS`, `RANK`, `FLAT`, which want extents before arrays have elements.
-    Known(&'a str),
+    /// `RANK`, `FLAT` or a value, for which an array with `:` has as many components as there are.
+    Free,
+    /// `DIMS` of several expressions, whose ranks add up to that of a place.
+    Added,
 }
 
 impl<'a> Ranker<'a> {
@@ -182,11 +184,11 @@ impl<'a> Ranker<'a> {
             self.sink.push(codes::COMPONENT_INDEX.error(access.span, message));
             return;
         };
-        self.coordinate(coord, Total::of(Node(shape.0)));
+        self.coordinate(coord, Some(Total::of(Node(shape.0))));
     }
 
-    /// The index of a component of something of rank `total`.
-    fn coordinate(&mut self, coord: &Index, total: Total) {
+    /// The index of a component of something of rank `total`, where that is known.
+    fn coordinate(&mut self, coord: &Index, total: Option<Total>) {
         let one = self.found.one_node();
         if let Index::Star(span) = coord {
             let message = "`:` cannot select a component";
@@ -195,25 +197,25 @@ impl<'a> Ranker<'a> {
             let why = format!("{} selects one component", quote(self.source, span, "this"));
             self.tie(rank, self.found.one(), span, why);
         }
-        if let Index::Tuple(name) = coord
+        if let (Index::Tuple(name), Some(rank)) = (coord, total)
             && let Some(shape) = self.found.shape(&name.text)
         {
             let counts = Counts::Shape(shape);
-            self.links.push(Link { counts, rank: total, strict: false, span: name.span });
+            self.links.push(Link { counts, rank, strict: false, span: name.span });
         }
     }
 
-    fn index(&mut self, index: &Index, around: Around<'_>) -> Rank {
+    fn index(&mut self, index: &Index, around: Around) -> Rank {
         match index {
             Index::Integer(..) => Rank::Scalar,
             Index::Rank(of, _) => {
-                self.total(of, "RANK");
+                self.total(of, Around::Free);
                 Rank::Scalar
             }
             Index::Tuple(name) => self.tuple(name),
-            Index::Dims(of, span) => Rank::Of(self.total(of, "DIMS"), *span),
+            Index::Dims(of, span) => self.extents(of, *span, around),
             Index::Flat(of, span) => {
-                self.total(of, "FLAT");
+                self.total(of, Around::Free);
                 Rank::Of(self.found.one(), *span)
             }
             Index::Array(nested) => self.nested(nested, around),
@@ -238,23 +240,36 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    fn nested(&mut self, access: &Access, around: Around<'_>) -> Rank {
-        match around {
-            Around::Place(node) => self.access(access, Role::Nested, Some(node)),
-            Around::Known(function) => {
-                let text = quote(self.source, access.span, "it");
-                let message = format!(
-                    "{text} cannot stand in `{function}(…)`: what an array yields has no extent before it has elements"
-                );
-                self.sink.push(codes::ARRAY_IN_STATIC.error(access.span, message));
-                self.access(access, Role::Nested, None);
-                Rank::Of(self.found.one(), access.span)
-            }
+    fn nested(&mut self, access: &Access, around: Around) -> Rank {
+        let place = match around {
+            Around::Place(node) => Some(node),
+            Around::Free | Around::Added => None,
+        };
+        let rank = self.access(access, Role::Nested, place);
+        if let (Rank::Star, Around::Added) = (&rank, around) {
+            let text = quote(self.source, access.span, "it");
+            let message =
+                format!("{text} stands beside others in `DIMS(…)`: nothing tells its rank");
+            let error = codes::STAR_IN_DIMS.error(access.span, message);
+            self.sink.push(error.with_hint(format!(
+                "`DIMS({})` has the rank of its place",
+                text.trim_matches('`')
+            )));
         }
+        rank
+    }
+
+    /// `DIMS(…)`.
+    fn extents(&mut self, of: &[Index], span: Span, around: Around) -> Rank {
+        let around = match around {
+            Around::Place(_) if of.len() > 1 => Around::Added,
+            around => around,
+        };
+        self.total(of, around).map_or(Rank::Star, |total| Rank::Of(total, span))
     }
 
     /// Equates the ranks of operands.
-    fn meet<'b>(&mut self, operands: impl Iterator<Item = &'b Index>, around: Around<'_>) -> Rank {
+    fn meet<'b>(&mut self, operands: impl Iterator<Item = &'b Index>, around: Around) -> Rank {
         let mut met = Rank::Scalar;
         for operand in operands {
             match (self.index(operand, around), &met) {
@@ -272,16 +287,18 @@ impl<'a> Ranker<'a> {
         met
     }
 
-    /// The sum of the ranks of the arguments of `DIMS`, `RANK` or `FLAT`.
-    pub fn total(&mut self, of: &[Index], function: &str) -> Total {
+    /// The sum of the ranks of the arguments of `DIMS`, `RANK` or `FLAT`; none with a `:` among them.
+    fn total(&mut self, of: &[Index], around: Around) -> Option<Total> {
         let mut sum = Total::default();
+        let mut known = true;
         for e in of {
-            match self.index(e, Around::Known(function)) {
+            match self.index(e, around) {
                 Rank::Of(total, _) => sum.add(&total),
-                Rank::Scalar | Rank::Star => sum.add(&Total { nodes: vec![], constant: 1 }),
+                Rank::Scalar => sum.add(&Total { nodes: vec![], constant: 1 }),
+                Rank::Star => known = false,
             }
         }
-        sum.simplified(self.found.one_node())
+        known.then(|| sum.simplified(self.found.one_node()))
     }
 
     fn divisor(&mut self, op: IndexOp, factor: &Index) {
@@ -305,7 +322,7 @@ impl<'a> Ranker<'a> {
             Value::Tuple(name) => self.bare(name),
             Value::Dims { of, coord, span } => self.dims(of, coord.as_deref(), *span),
             Value::Rank(of, _) => {
-                self.total(of, "RANK");
+                self.total(of, Around::Free);
             }
             Value::Random { lo, hi, .. } => {
                 self.value(lo);
@@ -335,10 +352,11 @@ impl<'a> Ranker<'a> {
     }
 
     fn dims(&mut self, of: &[Index], coord: Option<&Index>, span: Span) {
-        let total = self.total(of, "DIMS");
-        match coord {
-            Some(coord) => self.coordinate(coord, total),
-            None => {
+        let total = self.total(of, Around::Free);
+        match (coord, total) {
+            (Some(coord), total) => self.coordinate(coord, total),
+            (None, None) => {}
+            (None, Some(total)) => {
                 let text = quote(self.source, span, "this");
                 let why = format!("{text} is a value, which is one extent");
                 self.tie(total, self.found.one(), span, why);

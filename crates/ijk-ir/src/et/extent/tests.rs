@@ -152,7 +152,7 @@ fn nested_arrays_are_known_when_their_elements_are() {
     assert_eq!(all.dims(&e, 2), Ok(None));
     let of = |greatest| Interval { least: -1, greatest };
     let found = |_: &Access| Some(vec![of(8), of(-2)]);
-    assert_eq!(all.with_elements(&found).dims(&e, 2), Ok(Some(vec![10, 0])));
+    assert_eq!(all.with_elements(&found, &|_| None).dims(&e, 2), Ok(Some(vec![10, 0])));
 }
 
 #[test]

@@ -63,6 +63,11 @@ fn value(v: &Value, visit: &mut dyn FnMut(&Access, Use)) {
     }
 }
 
+/// Calls `visit` with every nested array of index expressions.
+pub fn for_each_nested(of: &[Index], visit: &mut dyn FnMut(&Access)) {
+    of.iter().for_each(|e| index(e, Use::Index, &mut |access, _| visit(access)));
+}
+
 /// Calls `visit` with every access of a statement, the left side's first.
 pub fn for_each_access(statement: &Statement, visit: &mut dyn FnMut(&Access)) {
     visit(&statement.left);

@@ -1,7 +1,7 @@
 //! Index expressions, component by component.
 
-use super::messages;
 use super::scope::Scope;
+use super::{accesses, messages};
 use crate::core::{Access, Atom, IndexExpr};
 use crate::et::extent::is_static;
 use crate::limits::MAX_TERMS;
@@ -37,11 +37,27 @@ impl Scope<'_, '_> {
 
     /// The components of an expression at a place.
     pub fn place(&mut self, e: &Index, rank: u32) -> Option<Vec<IndexExpr>> {
+        self.integers(std::slice::from_ref(e))?;
         self.check(self.known.extents(|extents| extents.range(e, rank)))?;
         let parts = self.parts(e, rank)?;
         let indices: Vec<IndexExpr> = parts.into_iter().map(|part| part.expr).collect();
         self.guard_lost(&indices);
         Some(indices)
+    }
+
+    /// That nested arrays hold integers, also those of which only extents are asked for.
+    pub fn integers(&mut self, of: &[Index]) -> Option<()> {
+        let mut wrong = None;
+        accesses::for_each_nested(of, &mut |access| {
+            let array = self.known.checked.array(&access.array.text);
+            let version = array.and_then(|array| self.known.versions[array].as_ref());
+            let dtype = version.map(|version| version.dtype);
+            if dtype.is_some_and(|dtype| dtype.is_none_or(|t| !t.is_integer())) {
+                wrong.get_or_insert((access.clone(), dtype.flatten()));
+            }
+        });
+        let Some((access, dtype)) = wrong else { return Some(()) };
+        self.fail(messages::index_type(self.source(), &access, dtype?))
     }
 
     fn parts(&mut self, e: &Index, rank: u32) -> Parts {
@@ -75,7 +91,7 @@ impl Scope<'_, '_> {
         let dims = self.check(self.known.extents(|extents| extents.all_dims(of)))?;
         let mut digits = Vec::with_capacity(dims.len());
         for e in of {
-            let rank = self.known.extents(|extents| Ok(extents.rank(e).unwrap_or(1)));
+            let rank = self.known.extents(|extents| Ok(extents.own_rank(e)));
             let rank = self.check(rank)?;
             digits.extend(self.parts(e, rank)?);
         }
@@ -103,11 +119,6 @@ impl Scope<'_, '_> {
         let version = self.known.versions[array].as_ref();
         let version = version.or_else(|| self.fail(messages::unknown(&access.array)))?;
         let (dtype, shape) = (version.dtype, version.shape.as_ref());
-        if let Some(t) = dtype
-            && !t.is_integer()
-        {
-            return self.fail(messages::index_type(self.source(), access, t));
-        }
         let places = self.known.places(array);
         let mut index: Vec<Vec<Part>> = Vec::with_capacity(places.len());
         let mut star = None;

@@ -49,7 +49,11 @@ impl<'a> Known<'a> {
         ask: impl FnOnce(Extents<'_>) -> Result<T, Diagnostic>,
     ) -> Result<T, Diagnostic> {
         let elements = |access: &Access| self.elements(access);
-        ask(Extents::new(self.checked, self.solution).with_elements(&elements))
+        let counts = |access: &Access| {
+            let axis = self.wanted(access)?.axis?;
+            self.shape(access)?.get(axis as usize).copied()
+        };
+        ask(Extents::new(self.checked, self.solution).with_elements(&elements, &counts))
     }
 
     /// The ranges of what a nested array yields.

@@ -149,6 +149,7 @@ impl<'b, 's, 'a> Builder<'b, 's, 'a> {
     }
 
     fn dims(&mut self, of: &[Index], coord: Option<&Index>, span: Span) -> Option<Operand> {
+        self.scope.integers(of)?;
         let dims = self.scope.known.extents(|extents| extents.all_dims(of));
         let dims = self.scope.check(dims)?;
         let dims: Vec<IndexExpr> =

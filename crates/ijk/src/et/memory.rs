@@ -1,0 +1,61 @@
+//! Whether the arrays of a stage fit in the memory that a run may take.
+
+use crate::Error;
+use ijk_ir::core::ArrayId;
+use ijk_ir::et::Stage;
+use ijk_syntax::{Diagnostic, Span};
+use ijk_tensor::Tensor;
+
+/// That a stage's results and temporaries fit beside the bytes that are held already.
+///
+/// # Errors
+/// If not, one that quotes the greatest array.
+pub(super) fn fits(
+    stage: &Stage,
+    temporaries: u64,
+    held: u64,
+    most: Option<u64>,
+) -> Result<(), Error> {
+    let Some(most) = most else { return Ok(()) };
+    let results = stage.program.outputs.iter().map(|&id| bytes(stage, id));
+    let needed = results.fold(temporaries.saturating_add(held), u64::saturating_add);
+    if needed <= most {
+        return Ok(());
+    }
+    Err(Error::program(&stage.program.source, vec![too_much(stage, temporaries, needed, most)]))
+}
+
+#[cold]
+fn too_much(stage: &Stage, temporaries: u64, needed: u64, most: u64) -> Diagnostic {
+    let message = format!("not enough memory: {needed} bytes are needed, {most} are available");
+    let Some(id) = greatest(stage, temporaries) else {
+        return Diagnostic::error(Span::default(), message);
+    };
+    let (dtype, shape) =
+        (stage.instance.dtypes[id.0 as usize], &stage.instance.shapes[id.0 as usize]);
+    let own = bytes(stage, id);
+    Diagnostic::error(stage.program.arrays[id.0 as usize].span.into(), message)
+        .with_label(format!("{dtype} of shape {shape:?}: {own} bytes"))
+        .with_hint("make its extents smaller")
+}
+
+/// The greatest array that the stage allocates: a result, or a temporary where there is room for
+/// it among the temporaries.
+fn greatest(stage: &Stage, temporaries: u64) -> Option<ArrayId> {
+    let program = &stage.program;
+    let own = program.statements.iter().map(|statement| statement.out);
+    own.filter(|id| program.outputs.contains(id) || bytes(stage, *id) <= temporaries)
+        .max_by_key(|&id| bytes(stage, id))
+}
+
+/// The size of an array; the greatest number where it overflows.
+fn bytes(stage: &Stage, id: ArrayId) -> u64 {
+    let size = stage.instance.dtypes[id.0 as usize].size() as u64;
+    stage.instance.shapes[id.0 as usize].iter().fold(size, |n, &extent| n.saturating_mul(extent))
+}
+
+/// The size of an array that there is.
+pub(super) fn taken(tensor: &Tensor) -> u64 {
+    let size = tensor.dtype().size() as u64;
+    tensor.shape().iter().fold(size, |n, &extent| n.saturating_mul(extent as u64))
+}
