@@ -18,7 +18,7 @@ use std::fmt::Write;
 
 /// Diagnostics without a case, and why, and where they are tested instead.
 const ELSEWHERE: [(&str, &str); 3] = [
-    ("extents-of-data", "told as `array-in-static` before: `src/et/extent/tests.rs`"),
+    ("extents-of-data", "told of a framework call when it is made: `src/et/extent/tests.rs`"),
     ("index-too-large", "told when a program is lowered: `tests/suite/et/run/errors.et`"),
     ("star-outside", "told by the grammar before: `tests/suite/et/parse/errors.et`"),
 ];

@@ -62,7 +62,7 @@ fn refused(source: &Source, program: &Program, error: VerifyError) -> Failure {
         (VerifyError::Child(ChildError::Missing { .. } | ChildError::Import(_)), Some(call)) => {
             source.quote(Diagnostic::error(call.span, error.to_string()))
         }
-        _ => format!("{}: {error}", source.origin()),
+        _ => format!("{}: {}", source.origin(), told(&error)),
     };
     match error {
         VerifyError::Child(ChildError::Start { .. } | ChildError::Missing { .. }) => {
@@ -76,11 +76,17 @@ fn refused(source: &Source, program: &Program, error: VerifyError) -> Failure {
 #[cold]
 fn stopped(source: &Source, at: &str, error: VerifyError) -> Failure {
     let at = if at.is_empty() { String::new() } else { format!(" with {at}") };
-    let longer = match error {
-        VerifyError::Child(ChildError::Silent { .. }) => "\n`--timeout` gives it more time",
-        _ => "",
-    };
-    Failure::wrong(format!("{}{at}: {error}{longer}", source.origin()))
+    Failure::wrong(format!("{}{at}: {}", source.origin(), told(&error)))
+}
+
+/// The error, and what can be done about it.
+fn told(error: &VerifyError) -> String {
+    match error {
+        VerifyError::Child(ChildError::Silent { .. }) => {
+            format!("{error}\n`--timeout` gives it more time")
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// What is told of the cases.

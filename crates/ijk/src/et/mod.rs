@@ -6,6 +6,7 @@
 
 mod bindings;
 mod cases;
+mod faults;
 mod memory;
 mod outputs;
 mod program;

@@ -111,7 +111,8 @@ impl Program {
     ///
     /// # Errors
     /// As for [`solve`](Self::solve); [`Error::Program`] where element types do not fit, or sizes
-    /// are too large; [`Error::Plan`] and [`Error::Run`] as for
+    /// are too large, and where an integer is divided by zero or raised to a negative power, or a
+    /// range of `RANDOM` is empty; [`Error::Plan`] and [`Error::Run`] as for
     /// [`Component::apply`](crate::Component::apply).
     ///
     /// ```

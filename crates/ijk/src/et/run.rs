@@ -3,8 +3,9 @@
 use super::program::Inner;
 use super::ranges::ranges;
 use super::segments::{self, Case, Segment};
-use super::{Outputs, memory};
+use super::{Outputs, faults, memory};
 use crate::{Engine, Error, Views};
+use ijk_ir::et::Checked;
 use ijk_plan::plan::Plan;
 use ijk_tensor::{Tensor, TensorView};
 
@@ -51,7 +52,7 @@ pub(super) fn run(
         bound.into_iter().map(|view| view.map(Version::Bound)).collect();
     loop {
         let segment = program.segments.get(&case, || segments::lower(checked, &case))?;
-        segment.run(engine, &mut versions, memory)?;
+        segment.run(engine, checked, &mut versions, memory)?;
         let Some(wanted) = segment.then else { break };
         let array = versions[wanted.array].as_ref().expect("it is asked for when it has elements");
         case.told.push(ranges(&array.view(), wanted.axis)?);
@@ -73,6 +74,7 @@ impl Segment {
     fn run(
         &self,
         engine: &Engine,
+        checked: &Checked,
         versions: &mut [Option<Version<'_>>],
         most: Option<u64>,
     ) -> Result<(), Error> {
@@ -82,7 +84,8 @@ impl Segment {
             let held = versions.iter().flatten().map(Version::held).sum();
             let fits = |plan: &Plan| memory::fits(stage, plan.arena as u64, held, most);
             let (program, instance) = (&stage.program, &stage.instance);
-            let results = engine.run_instance(program, instance, plans, &inputs, fits)?;
+            let results = engine.run_instance(program, instance, plans, &inputs, fits);
+            let results = results.map_err(|error| faults::located(checked, stage, error))?;
             drop(inputs);
             for (&array, result) in stage.outputs.iter().zip(results) {
                 versions[array] = Some(Version::Owned(result));

@@ -1,7 +1,7 @@
 //! A framework call as a request to the child process.
 
 use super::frame::Message;
-use ijk_syntax::et::ast::{Call, CallArg, Index, IndexOp};
+use ijk_syntax::et::ast::{Call, CallArg, Index, IndexOp, Name};
 use ijk_syntax::{Diagnostic, Span};
 use ijk_tensor::{TensorView, file};
 
@@ -164,9 +164,19 @@ impl Encoder<'_> {
                     rest.iter().map(|(op, factor)| Ok((Operator::Of(*op), self.number(factor)?)));
                 fold(self.number(first)?, rest, *span)
             }
+            CallArg::Array(name) => Err(CallError::Diagnostic(Box::new(no_arithmetic(name)))),
             other => Err(refused(other, "not a number or a list of numbers")),
         }
     }
+}
+
+#[cold]
+fn no_arithmetic(array: &Name) -> Diagnostic {
+    let message =
+        format!("`{}` is an array: operators of a call are for integers and lists", array.text);
+    Diagnostic::error(array.span, message).with_hint(
+        "assign the result to an array in a statement, or call a function: `np.add(x, y)`",
+    )
 }
 
 #[cold]

@@ -580,7 +580,7 @@ const OF_BOTH: [&str; 7] = [
 /// Diagnostics that no text of a random program has, and why, and where they are tested instead.
 const ELSEWHERE: &[(&str, &str)] = &[(
     "extents-of-data",
-    "told as `array-in-static` when the program is checked; a guard: `ijk-ir/src/et/extent/tests.rs`",
+    "told of framework calls, which these have none of: `ijk-ir/src/et/extent/tests.rs`",
 )];
 
 /// The codes of everything that is said of a case, each once.

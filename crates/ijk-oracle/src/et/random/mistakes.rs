@@ -54,8 +54,7 @@ const MISTAKES: &[Mistake] = &[
     ("unexpected", "y[a] = 1\n)"),
     ("unknown-function", "y[a] = TANNH(a)"),
     // Names, ranks, constraints.
-    ("array-in-static", "q[a,b] = RANDOM(0, <n>, INT)\ny[a] = DIMS(q[a,:])[0]\n\nDIMS(a) = 2"),
-    ("array-in-static", "q[a,b] = RANDOM(0, <n>, INT)\ny[FLAT(a, q[a,:])] = 1\n\nDIMS(b) = 2"),
+    ("star-in-dims", "q[a,b] = RANDOM(0, <n>, INT)\ny[a] = x[DIMS(a, q[a,:])]\n\nDIMS(b) = 2"),
     ("array-without-brackets", "x[a] = 1\ny[a] = <n> * x"),
     ("both-array-and-tuple", "x[a] = 1\ny[x] = <n>"),
     ("component-as-index", "q[a] = 1\ny[a] = q[a[0]]\n\nDIMS(a) = <n>"),
