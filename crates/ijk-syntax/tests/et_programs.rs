@@ -3,6 +3,10 @@
 use ijk_syntax::et::ast::{Assign, AssignOp, CallArg, Index, IndexOp, Value};
 use ijk_syntax::et::parse;
 
+#[allow(dead_code)]
+mod support;
+use support::without_span_texts;
+
 const CONVOLUTION: &str = r#"
 # strided "valid" convolution, for any number of spatial dimensions
 input[batch,ipos,ichan]    = RANDOM(0, 10, FLOAT)
@@ -57,6 +61,30 @@ fn signs() {
     assert_eq!(shape("+a[]"), terms(&[(false, "a[]")]));
     assert!(matches!(value("-1"), Value::Number(ijk_syntax::ast::Number::Integer(-1), _)));
     assert!(matches!(value("-1 // 2"), Value::Product(..)));
+}
+
+/// Where a sign stands is kept when a program is printed and parsed again.
+#[test]
+fn printed_signs_stay_where_they_stand() {
+    let table = [
+        ("-(a[] * b[]) * c[]", "-(a[] * b[]) * c[]"),
+        ("((-a[]) * b[]) * c[]", "(-a[] * b[]) * c[]"),
+        ("(-a[]) * b[]", "-a[] * b[]"),
+        ("-(a[] * b[])", "-(a[] * b[])"),
+        ("-(a[] * b[]) + c[]", "-(a[] * b[]) + c[]"),
+        ("-a[] * b[] + c[]", "-a[] * b[] + c[]"),
+        ("a[] - -(b[] * -c[])", "a[] - -(b[] * -c[])"),
+        ("-(3) + -(-3) - -3", "-(3) + --3 - -3"),
+        ("-(-(a[] + b[]))", "--(a[] + b[])"),
+        ("+(-a[]) * +b[]", "+-a[] * +b[]"),
+        ("-(2.5) * -INF", "-(2.5) * -INF"),
+    ];
+    for (text, printed) in table {
+        let tree = value(text);
+        assert_eq!(tree.to_string(), printed, "{text}");
+        let trees = [&tree, &value(printed)].map(|tree| without_span_texts(&format!("{tree:?}")));
+        assert_eq!(trees[0], trees[1], "{text}");
+    }
 }
 
 #[test]

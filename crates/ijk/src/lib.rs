@@ -152,7 +152,10 @@ pub fn i(source: &str) -> Result<Component, Error> {
 
 /// A program in Einsum Tuple, checked at compile time: a `&'static` [`et::Program`].
 ///
-/// The program is a string literal, or `file "…"`, whose path starts from the crate's root.
+/// The program is a string literal, or `file "…"`, whose path starts from the crate's root. It is
+/// no bare text as that of [`i!`](macro@i), since Rust has its own idea of tokens and drops what the
+/// language needs: empty lines separate sections, ends of lines end statements, `#` starts a
+/// comment, and `L('VALID')` holds Python.
 ///
 /// ```
 /// use ijk::{et, ndarray::array};
@@ -162,11 +165,15 @@ pub fn i(source: &str) -> Result<Component, Error> {
 /// # Ok::<(), ijk::Error>(())
 /// ```
 ///
-/// What is wrong with a program is a compile error on the literal:
+/// What is wrong with a program is a compile error on the literal, whose text quotes the line with a
+/// caret; where the literal is without escapes, as the line of the Rust file that it is:
 ///
 /// ```compile_fail
 /// ijk::et!("out[x] = in[y");
 /// ```
+///
+/// The program is parsed and checked again when it is first asked for, once; this does not fail.
+/// [`run`](et::Program::run) and the others give errors for data that does not fit, and never panic.
 #[doc(inline)]
 pub use ijk_macros::et;
 

@@ -37,6 +37,23 @@ pub struct Python {
 }
 
 /// A program and what it is compared with.
+///
+/// ```
+/// use ijk::verify::{Outcome, Python, Verifier};
+/// use std::time::Duration;
+/// // Without a call the oracle judges, and Python is not started.
+/// let program = ijk::et("x[i] = RANDOM(0, 9, INT)\ny[i+j] = x[i]\n\ny\n\nDIMS(i) IN [1,5]\nRANK(i) IN [0,2]")?;
+/// let (path, directory) = ("python3".into(), ".".into());
+/// let python = Python { path, directory, timeout: Duration::from_secs(60) };
+/// let verifier = Verifier::new(&program, ijk::Engine::default(), &python).unwrap();
+/// let mut verifier = verifier.memory(1 << 30);
+/// for case in program.cases(0, 2).points(1000) {
+///     let row = verifier.verify(case).unwrap();
+///     assert_eq!(row.outcome, Outcome::Passed { error: 0.0 });
+///     assert_eq!(row.dims[0].0, "i");
+/// }
+/// # Ok::<(), ijk::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Verifier {
     program: Program,
@@ -50,6 +67,19 @@ impl Verifier {
     ///
     /// # Errors
     /// If the interpreter does not start, or a package is missing.
+    ///
+    /// ```
+    /// use ijk::verify::{ChildError, Python, Verifier, VerifyError};
+    /// let program = ijk::et("x[i] = RANDOM(0, 9, INT)\ny[i] = 2 * x[i]\n\nnp.add(x, x)\n\ny")?;
+    /// let python = Python {
+    ///     path: "no/such/python".into(),
+    ///     directory: ".".into(),
+    ///     timeout: std::time::Duration::from_secs(60),
+    /// };
+    /// let error = Verifier::new(&program, ijk::Engine::default(), &python).unwrap_err();
+    /// assert!(matches!(error, VerifyError::Child(ChildError::Start { .. })));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
     pub fn new(program: &Program, engine: Engine, python: &Python) -> Result<Self, VerifyError> {
         let call = program.checked().program.call.as_ref();
         let start = |call| {
@@ -72,7 +102,7 @@ impl Verifier {
     /// Compares one case.
     ///
     /// # Errors
-    /// If Python ends or stays silent. That it raises an exception, or that results differ, is an
+    /// If Python ends or stays silent: the other cases can not be verified with this. That it raises an exception, or that results differ, is an
     /// [`Outcome`].
     pub fn verify(&mut self, case: Result<Case, Error>) -> Result<Row, VerifyError> {
         case::verify(self, case)

@@ -90,7 +90,11 @@ fn terms<T>(terms: &[(bool, T)], print: impl Fn(&T, Level) -> String) -> String 
             (_, false) => " + ",
         };
         text.push_str(sign);
-        text.push_str(&print(term, PRODUCT));
+        // A sign of its own binds tighter than a product, and makes a number's of a number.
+        let signed = at == 0 && !sign.is_empty();
+        let printed = print(term, if signed { ATOM } else { PRODUCT });
+        let number = signed && printed.starts_with(|c: char| c.is_ascii_digit());
+        text.push_str(&if number { format!("({printed})") } else { printed });
     }
     text
 }
