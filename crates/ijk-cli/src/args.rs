@@ -92,7 +92,7 @@ pub struct Run {
     #[arg(long, value_name = "TUPLE=N,…")]
     pub dims: Vec<String>,
     /// In .et: other random numbers, and random extents where nothing decides them
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// How to run
     #[command(flatten)]
@@ -217,7 +217,7 @@ pub struct Verify {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub reps: u32,
     /// Another seed is other extents and data
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub seed: u64,
     /// Let eintups whose rank nothing constrains have any rank from 0 to 9, not only 1
     #[arg(long)]

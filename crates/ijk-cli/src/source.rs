@@ -32,6 +32,8 @@ impl Source {
             io::ErrorKind::InvalidData => wrong("is not text in UTF-8"),
             _ => wrong(&error.to_string()),
         })?;
+        // Some editors put a mark before the text.
+        let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned);
         Ok(Self { text, origin })
     }
 

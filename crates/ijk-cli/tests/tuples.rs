@@ -156,6 +156,14 @@ fn mistakes_are_quoted() {
     assert!(valid(&["--out", "filter=f.npy"]).contains("named output"));
     assert!(valid(&["--rank", "ipos"]).contains("ipos=2"));
     assert!(valid(&["--dims", "ipos=x"]).contains("stride=2,2"));
-    assert!(valid(&["--rank", "ipos=7"]).contains("ipos"));
+    let rank = valid(&["--rank", "ipos=7"]);
+    assert!(rank.contains("valid.et:1:7") && rank.contains("| RANK(ipos) IN [1,3]"), "{rank}");
+    assert!(valid(&["--rank", "ipos=17"]).contains("ranks go up to 9"));
+    assert!(valid(&["--rank", "ipos=1", "--rank", "ipos=2"]).contains("`ipos` twice"));
+    assert!(valid(&["--dims", "ipos=9", "--dims", "ipos=9"]).contains("`ipos` twice"));
+    desk.write("three.et", "\u{feff}x[a] = a\n\nDIMS(a) = 3\n");
+    assert_eq!(desk.prints(&["run", "three.et"]), "[0 1 2]\n");
+    let fixed = desk.refuses(&["run", "three.et", "--dims", "a=4"]);
+    assert!(fixed.contains("`DIMS(a) = 3` gives 3\n"), "{fixed}");
     assert!(valid(&["--dims", "nobody=3"]).contains("nobody"));
 }

@@ -82,22 +82,34 @@ fn bindings<'a>(args: &Run, arrays: &'a [(String, Tensor)]) -> Result<Bindings<'
     for (name, array) in arrays {
         bindings = bindings.bind(name, array.view());
     }
+    let mut decided = Vec::new();
     for option in &args.rank {
-        let (tuple, rank) = decision("--rank", option, "ipos=2")?;
+        let (tuple, rank) = decision("--rank", option, "ipos=2", &mut decided)?;
         let rank = rank.trim().parse().map_err(|_| misread("--rank", option, "ipos=2"))?;
         bindings = bindings.rank(tuple, rank);
     }
+    decided.clear();
     for option in &args.dims {
-        let (tuple, dims) = decision("--dims", option, "stride=2,2")?;
+        let (tuple, dims) = decision("--dims", option, "stride=2,2", &mut decided)?;
         let dims = extents(dims).ok_or_else(|| misread("--dims", option, "stride=2,2"))?;
         bindings = bindings.dims(tuple, dims);
     }
     Ok(bindings)
 }
 
-/// The parts of `NAME=VALUE`.
-fn decision<'a>(flag: &str, option: &'a str, example: &str) -> Result<(&'a str, &'a str), Failure> {
-    option.split_once('=').ok_or_else(|| misread(flag, option, example))
+/// The parts of `NAME=VALUE`; the name is none that was decided before.
+fn decision<'a>(
+    flag: &str,
+    option: &'a str,
+    example: &str,
+    decided: &mut Vec<&'a str>,
+) -> Result<(&'a str, &'a str), Failure> {
+    let parts = option.split_once('=').ok_or_else(|| misread(flag, option, example))?;
+    if decided.contains(&parts.0) {
+        return Err(Failure::wrong(format!("{flag} {option}: {flag} decides `{}` twice", parts.0)));
+    }
+    decided.push(parts.0);
+    Ok(parts)
 }
 
 #[cold]

@@ -54,7 +54,11 @@ fn contradiction(
             let value = space.defined(expr, component, &of);
             let terms = space.terms(shape, component, &of);
             let Ok(value) = value else { return Some(failed(checked, shape, value, &terms)) };
-            let message = format!("`{flag}`, but {text} gives {value} where {}", terms.join(", "));
+            let at = match &terms[..] {
+                [] => String::new(),
+                terms => format!(" where {}", terms.join(", ")),
+            };
+            let message = format!("`{flag}`, but {text} gives {value}{at}");
             Some(codes::BINDING_CONFLICT.error(span, message).with_label(format!("{value}")))
         }
     }

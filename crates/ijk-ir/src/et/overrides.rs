@@ -1,7 +1,7 @@
 //! Ranks and extents that are given with the program.
 
 use super::checked::Checked;
-use super::ranks::Problem;
+use super::ranks::{MAX_RANK, Problem};
 use super::space::name_of;
 use super::{ShapeId, codes};
 use crate::compile::order::nearest;
@@ -69,12 +69,25 @@ impl Given {
                     [] => "nothing".to_owned(),
                 };
                 let name = name_of(problem.checked(), *shape);
-                let message = format!("`{flag}` does not fit: the rank of `{name}` is {rank_text}");
-                errors.push(codes::BINDING_CONFLICT.error(*span, message));
+                let message = match *rank > MAX_RANK {
+                    true => format!("`{flag}` does not fit: ranks go up to {MAX_RANK}"),
+                    false => format!("`{flag}` does not fit: the rank of `{name}` is {rank_text}"),
+                };
+                let error = codes::BINDING_CONFLICT.error(*span, message);
+                errors.push(match rule(problem.checked(), *shape).filter(|_| *rank <= MAX_RANK) {
+                    Some(rule) => error.with_related(rule, rank_text),
+                    None => error,
+                });
             }
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
+}
+
+/// Where the constraint on a shape's rank stands.
+fn rule(checked: &Checked, shape: ShapeId) -> Option<Span> {
+    let rule = checked.system.rank_rules[shape.0 as usize]?;
+    Some(checked.program.constraints[checked.system.rules[rule].constraint].span)
 }
 
 /// `2,3`.

@@ -3,6 +3,7 @@
 use super::super::codes;
 use super::{Parsed, Parser};
 use crate::codes::UNEXPECTED;
+use crate::report::nearest;
 use crate::{Diagnostic, Span, Token, TokenKind};
 
 /// What an item may look like.
@@ -161,6 +162,13 @@ impl Parser<'_> {
         }
     }
 
+    /// `RANK` or `DIMS`, where the call has a name like that, and its place.
+    fn meant_quantity(&self) -> Option<(Span, &'static str)> {
+        let [name] = &self.program.call.as_ref()?.path[..] else { return None };
+        let near = nearest(&name.text.to_uppercase(), ["RANK", "DIMS"].into_iter())?;
+        Some((name.span, near))
+    }
+
     /// Fails where the line goes on behind an item.
     fn check_end(&mut self, section: Section) -> Parsed<()> {
         let token = self.peek(0);
@@ -170,9 +178,10 @@ impl Parser<'_> {
         let message = format!("expected the end of the line, found {}", self.describe(token));
         let error = self.unopened(codes::EXPECTED_END.error(token.span, message));
         let error = match token.kind {
-            TokenKind::Punct('=') if section == Section::Call => {
-                error.with_hint("an element of an array is `array[index, …]`")
-            }
+            TokenKind::Punct('=') if section == Section::Call => match self.meant_quantity() {
+                Some((span, word)) => error.with_fix(format!("did you mean `{word}`?"), span, word),
+                None => error.with_hint("an element of an array is `array[index, …]`"),
+            },
             TokenKind::Punct('=') => error.with_hint("`EQ(x, y)` compares"),
             TokenKind::Ident if self.behind_slashes() => {
                 error.with_hint("`//` divides; a comment starts with `#`")
