@@ -104,6 +104,16 @@ fn without_a_call_the_oracle_judges() {
 }
 
 #[test]
+fn inputs_can_not_be_verified() {
+    let (_directory, path) = program("y[i] = x[i-1] * w[k]\n");
+    let output = ijk(&["verify", path.to_str().unwrap()], Path::new("no-such-python"));
+    let (table, said) = texts(&output);
+    assert_eq!((output.status.code(), &table[..]), (Some(1), ""), "{said}");
+    assert!(said.contains("`w[k] = RANDOM(-1, 1, FLOAT)`"), "{said}");
+    assert!(said.contains("`x[…] = RANDOM(-1, 1, FLOAT)`") && said.contains(":1:17"), "{said}");
+}
+
+#[test]
 fn nothing_to_verify_is_a_wrong_command() {
     let (_directory, path) = program(PRODUCT);
     let output = ijk(&["verify", path.to_str().unwrap(), "--reps", "0"], Path::new("python3"));

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::source::Source;
 use crate::table::Table;
 use crate::{json, memory, output};
-use ijk::et::Program;
+use ijk::et::{Program, Source as Origin};
 use ijk::verify::{ChildError, Outcome, Python, Row, Verifier, VerifyError};
 use ijk::{Diagnostic, Engine};
 use serde_json::json;
@@ -21,6 +21,7 @@ use std::time::Duration;
 pub fn verify(args: &Verify) -> Result<(), Failure> {
     let source = Source::file(&args.file)?;
     let program = source.compile_et()?;
+    draws_its_arrays(&source, &program)?;
     let engine = Engine::builder().threads(args.threads.unwrap_or(0)).build();
     let verifier = Verifier::new(&program, engine, &python(args));
     let mut verifier = verifier.map_err(|error| refused(&source, &program, error))?;
@@ -42,6 +43,26 @@ pub fn verify(args: &Verify) -> Result<(), Failure> {
     }
     drop(progress);
     report.finish()
+}
+
+/// That no array has to be bound.
+fn draws_its_arrays(source: &Source, program: &Program) -> Result<(), Failure> {
+    let signature = program.signature();
+    let arrays = signature.arrays.iter().zip(&program.checked().arrays);
+    let inputs = arrays.filter(|(array, _)| array.source == Origin::Input).map(|(array, found)| {
+        let message = format!("`{}` has no elements: nothing assigns it", array.name);
+        let plain = |place: &String| place.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let places = match array.places.iter().all(plain) {
+            true => array.places.join(","),
+            false => "…".to_string(),
+        };
+        let random = format!("`{}[{places}] = RANDOM(-1, 1, FLOAT)`", array.name);
+        Diagnostic::error(found.span, message).with_label("an input").with_hint(format!(
+            "a verification draws all arrays at random; as the first statement, {random}, say"
+        ))
+    });
+    let text: String = inputs.map(|diagnostic| source.quote(diagnostic)).collect();
+    if text.is_empty() { Ok(()) } else { Err(Failure::Wrong(text)) }
 }
 
 /// The interpreter: that of the command line, of the environment, or the system's.

@@ -168,10 +168,13 @@ def to_array(value):
 
 def results(value, count):
     """The results in order; one result may come alone or in a tuple."""
+    if value is None:
+        raise TypeError("the call gives None: its last function returns nothing")
     several = isinstance(value, tuple) or isinstance(value, list) and (count != 1 or len(value) == 1)
     parts = list(value) if several else [value]
     if len(parts) != count:
-        raise TypeError(f"the call gives {len(parts)} results, the program has {count}")
+        found = "1 result" if len(parts) == 1 else f"{len(parts)} results"
+        raise TypeError(f"the call gives {found}, the program has {count}")
     return [to_array(part) for part in parts]
 
 
