@@ -150,7 +150,11 @@ fn wrong_rank(checked: &Checked, alone: &Problem<'_>, array: usize, axes: usize)
     let text = quote(&checked.source, info.span, "the array");
     let message = format!("{text} has {wanted}, but the array bound to it has {axes}");
     let error = codes::BINDING_RANK.error(info.span, message).with_label(wanted);
+    // A flag may have given them another rank than the default.
+    let first = alone.clone().solutions().next();
+    let is_one = |p: &usize| first.as_ref().is_none_or(|ranks| ranks.places[array][*p] == 1);
     let groups: Vec<usize> = (0..info.places)
+        .filter(is_one)
         .map(|p| checked.system.places[array] as usize + p)
         .map(|node| checked.system.groups[node].0 as usize)
         .collect();
