@@ -68,10 +68,12 @@ fn base_python() -> String {
 
 fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let target = root.join("target");
     let mut build = Command::new(cargo);
-    succeed(build.args(["build", "--quiet", "-p", "ijk-cli"]).current_dir(root))?;
+    build.args(["build", "--quiet", "-p", "ijk-cli", "--target-dir"]).arg(&target);
+    succeed(build.current_dir(root))?;
     let name = if cfg!(windows) { "ijk.exe" } else { "ijk" };
-    Ok(root.join("target/debug").join(name))
+    Ok(target.join("debug").join(name))
 }
 
 fn versions(python: &Path, packages: &[&str]) -> Result<String, String> {

@@ -42,13 +42,15 @@ impl Source {
         Self { text: text.into(), origin: "expression".into() }
     }
 
-    /// A file's program if the text ends in `.ijk` or names a file, else an expression.
+    /// A file's program if the text ends in `.ijk` or names a file (or is the path of a folder, which
+    /// is refused), else an expression.
     ///
     /// # Errors
     /// As for [`Source::file`].
     pub fn either(text: &str) -> Result<Self, Failure> {
         let path = Path::new(text);
-        if path.extension().is_some_and(|e| e == "ijk") || path.is_file() {
+        let folder = text.contains('/') && path.is_dir();
+        if path.extension().is_some_and(|e| e == "ijk") || path.is_file() || folder {
             return Self::file(path);
         }
         Ok(Self::expression(text))
