@@ -4,9 +4,10 @@ use crate::check::{CheckedNest, Layout, check_contraction, check_nest, layouts};
 use crate::error::{Fault, PlanError};
 use crate::nest::{self, TileNest};
 use crate::simd::Level;
+use crate::sweep::SweepProgram;
 use ijk_plan::plan::{
     Base, BufferId, Contraction, Load, Nest, NestAxis, Node, NodeId, Place, Plan, Role, Start,
-    Step, Store,
+    Step, Store, Sweep,
 };
 use ijk_types::{Monoid, Reducer, Scalar};
 
@@ -36,23 +37,41 @@ pub(crate) enum Program {
     Nest(Box<TileNest>),
     /// A contraction, for a level.
     Contract(Contraction, Level),
+    /// Several steps, block of rows by block of rows.
+    Sweep(Box<SweepProgram>),
 }
 
 impl Program {
     /// Whether a step is worth dividing among threads, by itself.
     fn is_large(&self) -> bool {
+        self.cost() >= LARGE
+    }
+
+    /// Estimated work, in nanoseconds on one thread.
+    fn cost(&self) -> f64 {
         match self {
-            Self::Nest(nest) => nest.is_large(),
+            Self::Nest(nest) => nest.cost(),
             Self::Contract(task, _) => {
                 let points: f64 = task.axes.iter().map(|axis| axis.extent as f64).product();
-                points > LARGE_CONTRACTION
+                points / POINTS_PER_NANOSECOND
             }
+            Self::Sweep(sweep) => sweep.cost(),
         }
     }
 }
 
-/// Points from which on a contraction takes some 100 µs.
-const LARGE_CONTRACTION: f64 = 4e6;
+/// Nanoseconds from which on a step is divided among threads.
+const LARGE: f64 = 60_000.0;
+
+/// What a contraction does, about.
+const POINTS_PER_NANOSECOND: f64 = 60.0;
+
+impl Compiled {
+    /// Estimated work of all steps, in nanoseconds on one thread.
+    pub(crate) fn cost(&self) -> f64 {
+        self.steps.iter().map(Program::cost).sum()
+    }
+}
 
 /// Checks and compiles a plan.
 pub(crate) fn compile(plan: &Plan, level: Level) -> Result<Compiled, PlanError> {
@@ -89,7 +108,21 @@ impl Compiler<'_> {
             Step::Fill(buffer, value) => self.fill(*buffer, *value),
             Step::Nest(nest) => self.nest(nest),
             Step::Contract(contraction) => self.contract(contraction),
+            Step::Sweep(sweep) => self.sweep(sweep),
         }
+    }
+
+    fn sweep(&mut self, sweep: &Sweep) -> Result<(), Fault> {
+        let (program, results) = SweepProgram::new(sweep, self.buffers, self.level)?;
+        sweep.inputs.iter().try_for_each(|window| self.ready(window.buffer))?;
+        for &(buffer, covered) in &results {
+            if !covered {
+                self.ready(buffer)?;
+            }
+        }
+        self.steps.push(Program::Sweep(Box::new(program)));
+        results.iter().for_each(|(buffer, _)| self.wrote(*buffer));
+        Ok(())
     }
 
     /// Sets every element.

@@ -123,7 +123,8 @@ impl Engine {
             bases.push(base(layout, inputs, outputs, arena)?);
         }
         // The level of a plan compiled by another engine is one that the machine has, too.
-        let run = Run { engine: self, compiled, bases: &bases };
+        let (workers, scratch) = (&self.workers, &self.scratch);
+        let run = Run { workers, scratch, compiled, bases: &bases };
         // SAFETY: the views have the elements that the plan was checked against, for as long as
         // they are borrowed; temporaries lie in the arena, which is ours alone; compilation made
         // sure that what is read was written before.
@@ -144,11 +145,12 @@ impl Engine {
 }
 
 /// A compiled plan with the arrays it runs on.
-struct Run<'a> {
-    engine: &'a Engine,
-    compiled: &'a Compiled,
+pub(crate) struct Run<'a> {
+    pub(crate) workers: &'a Workers,
+    pub(crate) scratch: &'a ScratchPool,
+    pub(crate) compiled: &'a Compiled,
     /// The first element of each buffer.
-    bases: &'a [*mut u8],
+    pub(crate) bases: &'a [*mut u8],
 }
 
 // SAFETY: one thread at a time follows the pointers, but for what a step divides among workers.
@@ -161,9 +163,8 @@ impl Run<'_> {
     ///
     /// # Safety
     /// `bases` are the first elements of the buffers that the plan was checked against.
-    unsafe fn steps(&self) -> Result<u32, RunError> {
-        let Self { engine, compiled, bases } = self;
-        let (workers, scratch) = (&engine.workers, &engine.scratch);
+    pub(crate) unsafe fn steps(&self) -> Result<u32, RunError> {
+        let &Self { workers, scratch, compiled, bases } = self;
         for step in &compiled.steps {
             let faults = match step {
                 Program::Nest(nest) => {
@@ -182,6 +183,8 @@ impl Run<'_> {
                     unsafe { contract(task, a, b, c, &context) };
                     0
                 }
+                // SAFETY: as above.
+                Program::Sweep(sweep) => unsafe { sweep.run(bases, workers, scratch) }?,
             };
             if faults != 0 {
                 return Ok(faults);

@@ -24,6 +24,7 @@ mod fresh;
 mod nest;
 mod scratch;
 mod simd;
+mod sweep;
 mod threads;
 
 pub use compiled::Compiled;

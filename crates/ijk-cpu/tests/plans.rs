@@ -9,7 +9,7 @@ use common::random::Random;
 use ijk_cpu::{Engine, Fault, Level, PlanError, RunError};
 use ijk_plan::plan::{
     Base, Buffer, BufferId, Contraction, ContractionAxis, Load, Nest, NestAxis, Node, NodeId,
-    Place, Plan, Role, Start, Step, Store,
+    Place, Plan, Role, Start, Step, Store, Sweep, SweepAxis, Window,
 };
 use ijk_types::{BinaryOp, DType, Literal, Monoid, Reducer, Scalar, UnaryOp};
 
@@ -409,4 +409,76 @@ fn contractions_run_as_kernels_or_as_nests() {
             }
         }
     }
+}
+
+/// `out = -in` of 7 rows of 4, two or three rows at a time.
+fn sweep() -> Plan {
+    let block = |rows: usize| {
+        let body = vec![Node::Load(0), Node::Unary(UnaryOp::Neg, NodeId(0))];
+        let strides = [4, 1];
+        let load = load(0, DType::F32, &strides);
+        let nest = map(&[rows, 4], vec![load], body, (1, DType::F32, &strides));
+        let places = [Place::Input(0), Place::Output(0)];
+        Plan {
+            buffers: places.map(|place| buffer(place, DType::F32, &[rows, 4])).to_vec(),
+            steps: vec![Step::Nest(nest)],
+            arena: 0,
+        }
+    };
+    let window = |n| vec![Window { buffer: BufferId(n), strides: vec![4] }];
+    let step = Sweep {
+        axes: vec![SweepAxis { name: "i".into(), extent: 7, block: 3 }],
+        inputs: window(0),
+        outputs: window(1),
+        body: block(3),
+        rest: Some(block(1)),
+    };
+    let places = [Place::Input(0), Place::Output(0)];
+    Plan {
+        buffers: places.map(|place| buffer(place, DType::F32, &[7, 4])).to_vec(),
+        steps: vec![Step::Sweep(Box::new(step))],
+        arena: 0,
+    }
+}
+
+#[test]
+fn a_sweep_reaches_every_row() {
+    let values: Vec<f32> = (0..28).map(|x| x as f32).collect();
+    let numbers = ijk_tensor::TensorView::from_slice(&values, &[7, 4]).unwrap();
+    for threads in 1..4 {
+        let engine = Engine::builder().threads(threads).build();
+        let mut found = vec![0f32; 28];
+        let out = ijk_tensor::TensorViewMut::from_slice(&mut found, &[7, 4]).unwrap();
+        engine.run(&sweep(), &[numbers.clone()], &mut [out]).unwrap();
+        assert!(found.iter().zip(&values).all(|(y, x)| *y == -x));
+    }
+}
+
+#[test]
+fn unsound_sweeps_are_refused() {
+    let refused = |change: &dyn Fn(&mut Sweep)| {
+        let mut plan = sweep();
+        let Step::Sweep(sweep) = &mut plan.steps[0] else { unreachable!() };
+        change(sweep);
+        match Engine::default().compile(&plan).expect_err("the plan is unsound") {
+            PlanError::Step { fault, .. } | PlanError::Buffer { fault, .. } => fault,
+            other => panic!("{other}"),
+        }
+    };
+    assert_eq!(refused(&|s| s.axes[0].extent = 8), Fault::Bounds);
+    assert_eq!(refused(&|s| s.axes[0].extent = 10), Fault::Bounds);
+    assert_eq!(refused(&|s| s.axes[0].block = 0), Fault::Bounds);
+    assert_eq!(refused(&|s| s.axes[0].block = 2), Fault::Bounds);
+    assert_eq!(refused(&|s| s.rest = None), Fault::Bounds);
+    assert_eq!(refused(&|s| s.rest = Some(s.body.clone())), Fault::Bounds);
+    assert_eq!(refused(&|s| s.inputs[0].strides = vec![3]), Fault::Bounds);
+    assert_eq!(refused(&|s| s.inputs[0].strides = vec![-4]), Fault::Bounds);
+    assert_eq!(refused(&|s| s.inputs[0].strides = vec![]), Fault::Rank);
+    assert_eq!(refused(&|s| s.inputs.clear()), Fault::Reference);
+    assert_eq!(refused(&|s| s.inputs[0].buffer = BufferId(2)), Fault::Reference);
+    assert_eq!(refused(&|s| s.outputs[0].strides = vec![0]), Fault::Bounds);
+    assert_eq!(refused(&|s| s.outputs[0].buffer = BufferId(0)), Fault::WritesArgument);
+    assert_eq!(refused(&|s| s.inputs[0].buffer = BufferId(1)), Fault::Overlap);
+    assert_eq!(refused(&|s| s.body.buffers[0].strides = vec![5, 1]), Fault::Bounds);
+    assert_eq!(refused(&|s| s.body.buffers[0].dtype = DType::I32), Fault::Types);
 }

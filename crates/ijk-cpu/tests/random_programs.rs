@@ -9,7 +9,12 @@ use ijk_types::Scalar;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Plans and runs a lowered program, results in memory of random layouts.
-fn run(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value>, String> {
+fn run(
+    engine: &Engine,
+    near: u64,
+    lowered: &Lowered,
+    inputs: &[Input],
+) -> Result<Vec<Value>, String> {
     let Lowered { program, instance, .. } = lowered;
     let placed: Vec<Placed> = inputs.iter().map(Placed::input).collect();
     let views: Vec<View> = placed.iter().map(Placed::view).collect();
@@ -20,7 +25,8 @@ fn run(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value
     let layout = Layout {
         inputs: views.iter().map(|view| view.strides().to_vec()).collect(),
         outputs: result_views.iter().map(|view| view.strides().to_vec()).collect(),
-        memory_limit: None,
+        near,
+        ..Layout::contiguous(program, instance)
     };
     let plan = plan(program, instance, &layout).map_err(|error| error.to_string())?;
     let run = engine.run(&plan, &views, &mut result_views);
@@ -41,6 +47,9 @@ fn results(Lowered { program, instance, .. }: &Lowered) -> Vec<Placed> {
     program.outputs.iter().map(place).collect()
 }
 
+/// How many bytes stay near: what sweeps, in blocks of which size.
+const NEAR: [u64; 3] = [0, 1000, 1 << 19];
+
 #[test]
 fn the_engine_keeps_the_meaning() {
     let number =
@@ -52,8 +61,9 @@ fn the_engine_keeps_the_meaning() {
         let case = Case::random(seed);
         let wrong = case.mutated(&mut Rng::new(seed));
         for case in [case, wrong] {
+            let near = NEAR[seed as usize % NEAR.len()];
             let contender = |(who, engine)| {
-                Contender::new(who, 0, move |l: &Lowered, i: &[Input]| run(engine, l, i))
+                Contender::new(who, 0, move |l: &Lowered, i: &[Input]| run(engine, near, l, i))
             };
             let who = ["one thread", "two threads", "three threads"];
             let mut all: Vec<Contender> = who.into_iter().zip(&engines).map(contender).collect();

@@ -61,13 +61,15 @@ impl Buffers {
         self.add(graph, array, Place::Temporary(start as usize), c_strides(&info.shape))
     }
 
-    /// Gives back memory of temporaries that nobody reads after the statement at `at`.
+    /// Gives back memory of temporaries that nobody reads after the statement at `at`. Those that
+    /// only a sweep knows never had any.
     pub(crate) fn release(&mut self, graph: &Graph, at: usize) {
         for array in std::mem::take(&mut self.last_reads[at]) {
+            let Some(own) = self.of_array[array.0 as usize] else { continue };
             if self.heirs[array.0 as usize] != array {
                 continue;
             }
-            let buffer = &self.all[self.of(array).0 as usize];
+            let buffer = &self.all[own.0 as usize];
             if let Place::Temporary(start) = buffer.place {
                 let bytes = bytes(graph.array(array)).unwrap_or(0);
                 self.arena.release(start as u64, bytes);

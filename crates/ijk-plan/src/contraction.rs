@@ -42,6 +42,11 @@ pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Opti
     (worth_contracting(batch, m, n, k) && apart(&whole.axes)).then_some(whole)
 }
 
+/// Whether a statement is a contraction for all that its output's layout does not decide.
+pub(crate) fn is_one(graph: &Graph, stmt: &Stmt) -> bool {
+    pattern(graph, stmt).is_some()
+}
+
 struct Pattern<'a> {
     map: BinaryOp,
     reduce: Monoid,

@@ -1,7 +1,7 @@
 //! What a plan does, counted: operations, bytes, kinds of kernels.
 
 use crate::expr::{can_fail, random_can_fail};
-use crate::plan::{Buffer, Contraction, Nest, Node, NodeId, Place, Plan, Role, Start, Step};
+use crate::plan::{Buffer, Contraction, Nest, Node, NodeId, Place, Plan, Role, Start, Step, Sweep};
 use ijk_types::{BinaryOp, DType, Reducer, UnaryOp};
 use std::fmt;
 
@@ -47,11 +47,13 @@ pub enum Kernel {
     Arg,
     /// A nest whose points collide on elements that depend on all their axes.
     Scatter,
+    /// Several steps, block of rows by block of rows.
+    Sweep,
 }
 
 impl Kernel {
     /// Every kind.
-    pub const ALL: [Kernel; 8] = [
+    pub const ALL: [Kernel; 9] = [
         Self::Fill,
         Self::Contract,
         Self::ContractSemiring,
@@ -60,6 +62,7 @@ impl Kernel {
         Self::Reduce,
         Self::Arg,
         Self::Scatter,
+        Self::Sweep,
     ];
 
     /// A word for it.
@@ -73,6 +76,7 @@ impl Kernel {
             Self::Reduce => "reduce",
             Self::Arg => "arg",
             Self::Scatter => "scatter",
+            Self::Sweep => "sweep",
         }
     }
 }
@@ -95,9 +99,24 @@ impl Plan {
         results.fold(0, |sum, b| sum.saturating_add(bytes(b)))
     }
 
-    /// How many buffers live in the arena.
+    /// How many buffers live in the arena, and in those of sweeps.
     pub fn temporaries(&self) -> usize {
-        self.buffers.iter().filter(|b| matches!(b.place, Place::Temporary(_))).count()
+        let own = self.buffers.iter().filter(|b| matches!(b.place, Place::Temporary(_))).count();
+        own + self.bodies().map(Plan::temporaries).sum::<usize>()
+    }
+
+    /// Bytes of the arena, and of the largest one of a sweep's block.
+    pub fn temporary_bytes(&self) -> u64 {
+        let blocks = self.bodies().map(Plan::temporary_bytes).max().unwrap_or(0);
+        (self.arena as u64).saturating_add(blocks)
+    }
+
+    /// The plans of sweeps' blocks.
+    fn bodies(&self) -> impl Iterator<Item = &Plan> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Sweep(sweep) => Some(&sweep.body),
+            _ => None,
+        })
     }
 
     /// Whether running it can fail: integers are divided, or raised to a power, by what is only
@@ -107,9 +126,16 @@ impl Plan {
     }
 
     /// What was chosen for each step, as a name that tells apart whatever kernels tell apart:
-    /// `reduce f32 sequential`, `map f64 gather`.
+    /// `reduce f32 sequential`, `map f64 gather`. Those of a sweep's steps follow it.
     pub fn choices(&self) -> impl Iterator<Item = String> {
-        self.steps.iter().map(|step| step.choice(&self.buffers))
+        let each = |step: &Step| {
+            let mut all = vec![step.choice(&self.buffers)];
+            if let Step::Sweep(sweep) = step {
+                all.extend(sweep.body.choices());
+            }
+            all
+        };
+        self.steps.iter().flat_map(each).collect::<Vec<_>>().into_iter()
     }
 }
 
@@ -121,6 +147,7 @@ impl Step {
             Self::Contract(c) if c.is_product_sum() => Kernel::Contract,
             Self::Contract(_) => Kernel::ContractSemiring,
             Self::Nest(nest) => nest.kernel(),
+            Self::Sweep(_) => Kernel::Sweep,
         }
     }
 
@@ -133,12 +160,17 @@ impl Step {
             }
             Self::Contract(c) => c.cost(),
             Self::Nest(nest) => nest.cost(buffers),
+            Self::Sweep(sweep) => sweep.cost(),
         }
     }
 
     /// Whether running it can fail.
     pub fn is_fallible(&self) -> bool {
-        matches!(self, Self::Nest(nest) if nest.is_fallible())
+        match self {
+            Self::Nest(nest) => nest.is_fallible(),
+            Self::Sweep(sweep) => sweep.body.is_fallible(),
+            Self::Fill(..) | Self::Contract(_) => false,
+        }
     }
 
     fn choice(&self, buffers: &[Buffer]) -> String {
@@ -147,9 +179,21 @@ impl Step {
             Self::Contract(c) if c.accumulate => (c.dtype, vec!["existing"]),
             Self::Contract(c) => (c.dtype, Vec::new()),
             Self::Nest(nest) => (nest.store.dtype, nest.flags()),
+            Self::Sweep(_) => return Kernel::Sweep.to_string(),
         };
         let flags: String = flags.iter().map(|flag| format!(" {flag}")).collect();
         format!("{} {dtype}{flags}", self.kernel())
+    }
+}
+
+impl Sweep {
+    /// What all blocks cost together, each as if it were whole.
+    fn cost(&self) -> Cost {
+        let blocks = self.axes.iter().fold(1, |n: u64, a| n.saturating_mul(a.blocks() as u64));
+        let Cost { operations, read, written } = self.body.cost();
+        let [operations, read, written] =
+            [operations, read, written].map(|n| n.saturating_mul(blocks));
+        Cost { operations, read, written }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Plans as tables.
 
-use crate::plan::{Buffer, Contraction, Nest, Place, Plan, Role, Step};
+use crate::plan::{Buffer, BufferId, Contraction, Nest, Place, Plan, Role, Step, Sweep, SweepAxis};
 use ijk_types::Scalar;
 use std::fmt::{self, Write as _};
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows: Vec<[String; 7]> =
-            self.steps.iter().enumerate().map(|(n, step)| row(n, step, &self.buffers)).collect();
+        let mut rows = Vec::new();
+        push_rows(&mut rows, self, "", &self.buffers.iter().map(place).collect::<Vec<_>>());
         let header = ["step", "kernel", "type", "writes", "axes", "operations", "bytes"];
         table(f, &header.map(str::to_owned), &rows)?;
         let total = self.cost();
@@ -23,23 +23,46 @@ impl fmt::Display for Plan {
     }
 }
 
-fn row(number: usize, step: &Step, buffers: &[Buffer]) -> [String; 7] {
+/// Adds a row for each step, numbered after `prefix`; `places` are what buffers are called. The
+/// steps of a sweep follow it, for one block.
+fn push_rows(rows: &mut Vec<[String; 7]>, plan: &Plan, prefix: &str, places: &[String]) {
+    for (n, step) in plan.steps.iter().enumerate() {
+        let number = format!("{prefix}{}", n + 1);
+        rows.push(row(&number, step, &plan.buffers, places));
+        if let Step::Sweep(sweep) = step {
+            let own = |buffer: &Buffer| match buffer.place {
+                Place::Input(n) => places[sweep.inputs[n].buffer.0 as usize].clone(),
+                Place::Output(n) => places[sweep.outputs[n].buffer.0 as usize].clone(),
+                Place::Temporary(_) => place(buffer),
+            };
+            let own: Vec<String> = sweep.body.buffers.iter().map(own).collect();
+            push_rows(rows, &sweep.body, &format!("{number}."), &own);
+        }
+    }
+}
+
+fn row(number: &str, step: &Step, buffers: &[Buffer], places: &[String]) -> [String; 7] {
     let cost = step.cost(buffers);
-    let (buffer, axes) = match step {
-        Step::Fill(buffer, value) => (*buffer, format!("= {}", scalar_text(*value))),
-        Step::Contract(c) => (c.c.buffer, contraction_axes(c)),
-        Step::Nest(nest) => (nest.store.base.buffer, nest_axes(nest)),
+    let of = |buffer: BufferId| {
+        let at = buffer.0 as usize;
+        (buffers[at].dtype.to_string(), places[at].clone())
     };
-    let target = &buffers[buffer.0 as usize];
-    [
-        (number + 1).to_string(),
-        step.kernel().to_string(),
-        target.dtype.to_string(),
-        place(target),
-        axes,
-        cost.operations.to_string(),
-        Bytes(cost.read.saturating_add(cost.written)).to_string(),
-    ]
+    let ((dtype, place), axes) = match step {
+        Step::Fill(buffer, value) => (of(*buffer), format!("= {}", scalar_text(*value))),
+        Step::Contract(c) => (of(c.c.buffer), contraction_axes(c)),
+        Step::Nest(nest) => (of(nest.store.base.buffer), nest_axes(nest)),
+        Step::Sweep(sweep) => (Default::default(), sweep_axes(sweep)),
+    };
+    let bytes = Bytes(cost.read.saturating_add(cost.written)).to_string();
+    let (kernel, operations) = (step.kernel().to_string(), cost.operations.to_string());
+    [number.to_owned(), kernel, dtype, place, axes, operations, bytes]
+}
+
+/// `rows(i=4096 by 8)`: the steps that follow are for 8 of the rows.
+fn sweep_axes(sweep: &Sweep) -> String {
+    let axis = |a: &SweepAxis| format!("{}={} by {}", a.name, a.extent, a.block);
+    let axes: Vec<String> = sweep.axes.iter().map(axis).collect();
+    format!("rows({})", axes.join(" "))
 }
 
 fn scalar_text(value: Scalar) -> String {

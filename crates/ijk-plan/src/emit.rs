@@ -6,21 +6,38 @@ use crate::contraction;
 use crate::coverage;
 use crate::expr::same_bits;
 use crate::graph::{Graph, Node as Value, Stmt};
+use crate::layout::Layout;
 use crate::nest::Emitter;
-use crate::plan::{Base, BufferId, Load, Nest, NestAxis, Node, Start, Step, Store};
-use crate::{PlanError, SMALL_DOMAIN};
+use crate::plan::{Base, BufferId, Load, Nest, NestAxis, Node, Plan, Start, Step, Store};
+use crate::{PlanError, SMALL_DOMAIN, sweep};
 use ijk_ir::core::{Atom, IndexExpr, Init, Span};
 use ijk_types::{Monoid, Reducer, scalar};
 
+/// The plan of a graph that all passes went over.
+pub(crate) fn plan(graph: &Graph, layout: &Layout) -> Result<Plan, PlanError> {
+    let mut buffers = Buffers::new(graph, layout)?;
+    let steps = emit(graph, &mut buffers, layout.near)?;
+    Ok(Plan { arena: buffers.arena() as usize, buffers: buffers.all, steps })
+}
+
 /// The steps of all statements, and of outputs that are inputs or other outputs.
-pub(crate) fn emit(graph: &Graph, buffers: &mut Buffers) -> Result<Vec<Step>, PlanError> {
+fn emit(graph: &Graph, buffers: &mut Buffers, near: u64) -> Result<Vec<Step>, PlanError> {
     let mut steps = Vec::with_capacity(graph.statements.len());
-    for (at, stmt) in graph.statements.iter().enumerate() {
-        buffers.define(graph, stmt.out)?;
-        if !graph.array(stmt.out).shape.contains(&0) {
-            emit_statement(graph, buffers, stmt, &mut steps);
-        }
-        buffers.release(graph, at);
+    let mut groups = sweep::groups(graph, near).into_iter().peekable();
+    let mut at = 0;
+    while at < graph.statements.len() {
+        let end = match groups.next_if(|group| group.statements.start == at) {
+            Some(group) => {
+                steps.push(group.emit(graph, buffers)?);
+                group.statements.end
+            }
+            None => {
+                emit_statement(graph, buffers, &graph.statements[at], &mut steps)?;
+                at + 1
+            }
+        };
+        (at..end).for_each(|done| buffers.release(graph, done));
+        at = end;
     }
     for (n, &output) in graph.outputs.iter().enumerate() {
         let own = BufferId((graph.inputs.len() + n) as u32);
@@ -32,14 +49,23 @@ pub(crate) fn emit(graph: &Graph, buffers: &mut Buffers) -> Result<Vec<Step>, Pl
     Ok(steps)
 }
 
-fn emit_statement(graph: &Graph, buffers: &Buffers, stmt: &Stmt, steps: &mut Vec<Step>) {
+fn emit_statement(
+    graph: &Graph,
+    buffers: &mut Buffers,
+    stmt: &Stmt,
+    steps: &mut Vec<Step>,
+) -> Result<(), PlanError> {
+    buffers.define(graph, stmt.out)?;
+    if graph.array(stmt.out).shape.contains(&0) {
+        return Ok(());
+    }
     let covered = covers(graph, stmt);
     if covered
         && let Some(Value::Const(value)) = stmt.as_leaf()
         && stmt.reduce.is_none()
     {
         steps.push(Step::Fill(buffers.of(stmt.out), *value));
-        return;
+        return Ok(());
     }
     if !covered {
         steps.extend(initialise(graph, buffers, stmt));
@@ -49,6 +75,7 @@ fn emit_statement(graph: &Graph, buffers: &Buffers, stmt: &Stmt, steps: &mut Vec
         None => Step::Nest(nest(graph, buffers, stmt, covered)),
     };
     steps.push(step);
+    Ok(())
 }
 
 /// Whether a statement defines every element, whatever they start from.

@@ -12,7 +12,12 @@ pub struct Layout {
     pub outputs: Vec<Vec<isize>>,
     /// Most bytes that results and temporaries together may take.
     pub memory_limit: Option<u64>,
+    /// Bytes that stay near: steps sweep together over arrays that are larger.
+    pub near: u64,
 }
+
+/// What stays in the second cache of any machine the engine is made for.
+const NEAR: u64 = 512 << 10;
 
 impl Layout {
     /// Inputs and outputs in C order, no limit.
@@ -20,7 +25,8 @@ impl Layout {
         let of = |ids: &[ijk_ir::core::ArrayId]| {
             ids.iter().map(|a| c_strides(&instance.shapes[a.0 as usize])).collect()
         };
-        Self { inputs: of(&program.inputs), outputs: of(&program.outputs), memory_limit: None }
+        let (inputs, outputs) = (of(&program.inputs), of(&program.outputs));
+        Self { inputs, outputs, memory_limit: None, near: NEAR }
     }
 
     pub(crate) fn check(&self, program: &Program, instance: &Instance) -> Result<(), PlanError> {

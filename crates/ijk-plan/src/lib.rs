@@ -34,13 +34,13 @@ pub mod plan;
 mod product;
 mod simplify;
 mod split;
+mod sweep;
 mod verify;
 
 pub use cost::{Cost, Kernel};
 pub use error::PlanError;
 pub use layout::{Layout, c_strides};
 
-use buffers::Buffers;
 use graph::Graph;
 use ijk_ir::core::{Instance, Program};
 use plan::Plan;
@@ -62,10 +62,9 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
         pass(&mut graph);
         verify(&graph, name);
     }
-    let mut buffers = Buffers::new(&graph, layout)?;
-    let steps = emit::emit(&graph, &mut buffers)?;
-    check_memory(&graph, buffers.arena(), layout)?;
-    Ok(Plan { arena: buffers.arena() as usize, buffers: buffers.all, steps })
+    let plan = emit::plan(&graph, layout)?;
+    check_memory(&graph, plan.temporary_bytes(), layout)?;
+    Ok(plan)
 }
 
 type Pass = fn(&mut Graph);

@@ -53,6 +53,53 @@ pub enum Step {
     Contract(Contraction),
     /// Anything else: a fused loop nest.
     Nest(Nest),
+    /// Several steps, block of rows by block of rows.
+    Sweep(Box<Sweep>),
+}
+
+/// Steps that go through their arrays together, one block of rows after another: what one writes
+/// is still near when the next reads it, and temporaries are as large as a block. Blocks can run in
+/// any order, or side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// The axes that all steps have in common, cut into blocks: each combination is one block.
+    pub axes: Vec<SweepAxis>,
+    /// For each input of the body, what it shows of a buffer.
+    pub inputs: Vec<Window>,
+    /// The same for each output. Windows of different blocks have no element in common.
+    pub outputs: Vec<Window>,
+    /// The steps of one block; its arena is for one block, too.
+    pub body: Plan,
+    /// The steps of the last blocks along the last axis, where those have fewer rows.
+    pub rest: Option<Plan>,
+}
+
+/// An axis of a sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepAxis {
+    /// Its letter.
+    pub name: String,
+    /// Number of values.
+    pub extent: usize,
+    /// How many of them a block has; it divides the extent but for the last axis.
+    pub block: usize,
+}
+
+impl SweepAxis {
+    /// Blocks along the axis, a shorter last one included.
+    pub fn blocks(&self) -> usize {
+        self.extent.div_ceil(self.block.max(1))
+    }
+}
+
+/// What a block of a [`Sweep`] sees of a buffer: from its element at `Σ stride · row` on, where
+/// `row` is the first of the block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// For each axis of the sweep, the step; 0 where every block sees the same.
+    pub strides: Vec<isize>,
 }
 
 /// `c[batch, m, n] = reduce over k of map(a[batch, m, k], b[batch, k, n])`, each of batch, m, n, k

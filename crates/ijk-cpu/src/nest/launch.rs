@@ -19,6 +19,11 @@ const WORTH_THREADS: f64 = 60_000.0;
 const TASKS_PER_THREAD: usize = 4;
 
 impl TileNest {
+    /// Estimated work, in nanoseconds on one thread.
+    pub fn cost(&self) -> f64 {
+        self.cost
+    }
+
     /// Whether it is worth dividing among threads.
     pub fn is_large(&self) -> bool {
         self.cost >= WORTH_THREADS

@@ -185,7 +185,9 @@ pub fn checked(program: &Program, instance: &Instance) -> Plan {
     let contiguous = Layout::contiguous(program, instance);
     let (strided, inputs) = strided(program, instance);
     let expected = run_program(program, instance, &inputs);
-    for layout in [contiguous.clone(), Layout { inputs: strided, ..contiguous.clone() }] {
+    let strided = Layout { inputs: strided, ..contiguous.clone() };
+    let sweeping = Layout { near: 100, ..contiguous.clone() };
+    for layout in [contiguous.clone(), strided, sweeping] {
         let plan = plan(program, instance, &layout).unwrap();
         let got = run_plan(&plan, &inputs);
         for (n, (e, g)) in expected.iter().zip(&got).enumerate() {
@@ -516,6 +518,42 @@ fn run_step(memory: &mut Memory<'_>, step: &Step) {
             }
         }
         Step::Nest(nest) => run_nest(memory, nest),
+        Step::Sweep(sweep) => {
+            let counts: Vec<u64> = sweep.axes.iter().map(|a| a.blocks() as u64).collect();
+            for_points(&counts, |block| run_block(memory, sweep, block));
+        }
+    }
+}
+
+/// Runs one block of a sweep, in memory of its own.
+fn run_block(memory: &mut Memory<'_>, sweep: &plan::Sweep, block: &[i64]) {
+    let first: Vec<i64> =
+        block.iter().zip(&sweep.axes).map(|(n, axis)| n * axis.block as i64).collect();
+    let mut axes = sweep.axes.iter().zip(&first);
+    let short = axes.any(|(a, n)| *n as usize + a.block > a.extent);
+    let body = if short { sweep.rest.as_ref().unwrap() } else { &sweep.body };
+    let elements = |place: Place| {
+        let window = match place {
+            Place::Input(n) => &sweep.inputs[n],
+            Place::Output(n) => &sweep.outputs[n],
+            Place::Temporary(_) => unreachable!(),
+        };
+        let buffer = body.buffers.iter().find(|b| b.place == place).unwrap();
+        let shape: Vec<u64> = buffer.shape.iter().map(|&x| x as u64).collect();
+        let mut all = vec![];
+        for_points(&shape, |p| {
+            all.push(dot(&first, &window.strides) + dot(p, &buffer.strides));
+        });
+        (window.buffer, all)
+    };
+    let read = |n: usize| {
+        let (buffer, all) = elements(Place::Input(n));
+        all.into_iter().map(|at| memory.read(buffer, at)).collect()
+    };
+    let inputs: Vec<Vec<Scalar>> = (0..sweep.inputs.len()).map(read).collect();
+    for (n, values) in run_plan(body, &inputs).into_iter().enumerate() {
+        let (buffer, all) = elements(Place::Output(n));
+        all.into_iter().zip(values).for_each(|(at, value)| memory.write(buffer, at, value));
     }
 }
 

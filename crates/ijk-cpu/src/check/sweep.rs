@@ -1,0 +1,160 @@
+//! Checks of one sweep.
+//!
+//! A window is a box of rows of a buffer: along each axis of the sweep one axis of the window has
+//! the same step and as many elements as a block has rows. All windows together are then a larger
+//! box with the same strides, and they are apart if its elements are.
+
+use super::{Affine, Layout, separable};
+use crate::error::Fault;
+use ijk_plan::plan::{BufferId, Place, Sweep, SweepAxis, Window};
+
+/// Checks a sweep against the buffers of its plan, given those of its bodies: blocks see elements of
+/// the buffers, write elements of their own, and nothing that others read. Gives the buffers that
+/// are written, and whether the blocks cover each.
+pub(crate) fn check_sweep(
+    sweep: &Sweep,
+    body: &[Layout],
+    rest: Option<&[Layout]>,
+    layouts: &[Layout],
+) -> Result<Vec<(BufferId, bool)>, Fault> {
+    check_axes(sweep)?;
+    let mut written = Vec::new();
+    for own in body {
+        let Some((window, output)) = window_of(sweep, own)? else { continue };
+        let layout = layouts.get(window.buffer.0 as usize).ok_or(Fault::Reference)?;
+        let along = rows(sweep, window, own)?;
+        let all = Whole::of(sweep, own, &along);
+        if layout.dtype != own.dtype {
+            return Err(Fault::Types);
+        }
+        if !layout.holds(Affine { offset: 0, extents: &all.0, strides: &own.strides }) {
+            return Err(Fault::Bounds);
+        }
+        if let Some(rest) = rest {
+            check_rest(sweep, own, &along, rest)?;
+        }
+        if output {
+            check_apart(sweep, window, own, &along, &all, layouts)?;
+            written.push((window.buffer, all.0.iter().product::<usize>() == layout.len));
+        }
+    }
+    for own in rest.unwrap_or_default() {
+        if window_of(sweep, own)?.is_some() && !body.iter().any(|whole| whole.place == own.place) {
+            return Err(Fault::Reference);
+        }
+    }
+    Ok(written)
+}
+
+/// Blocks have rows, and are short along one axis at most, if there is a body for that.
+fn check_axes(sweep: &Sweep) -> Result<(), Fault> {
+    if sweep.axes.iter().any(|a| a.block == 0 || a.block > a.extent) {
+        return Err(Fault::Bounds);
+    }
+    let short = sweep.axes.iter().filter(|a| remainder(a) != a.block).count();
+    let points = sweep.axes.iter().try_fold(1usize, |n, a| n.checked_mul(a.extent));
+    match points {
+        None => Err(Fault::TooLarge),
+        Some(_) if short > 1 || (short == 1) != sweep.rest.is_some() => Err(Fault::Bounds),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Rows of the last block.
+fn remainder(axis: &SweepAxis) -> usize {
+    match axis.extent % axis.block {
+        0 => axis.block,
+        rest => rest,
+    }
+}
+
+/// The window of a body's buffer, and whether it is written.
+fn window_of<'a>(sweep: &'a Sweep, own: &Layout) -> Result<Option<(&'a Window, bool)>, Fault> {
+    let window = match own.place {
+        Place::Temporary(_) => return Ok(None),
+        Place::Input(n) => sweep.inputs.get(n).map(|window| (window, false)),
+        Place::Output(n) => sweep.outputs.get(n).map(|window| (window, true)),
+    };
+    let (window, output) = window.ok_or(Fault::Reference)?;
+    match window.strides.len() == sweep.axes.len() {
+        true => Ok(Some((window, output))),
+        false => Err(Fault::Rank),
+    }
+}
+
+/// For each axis of the sweep, the axis of a window that goes along the same rows; none where every
+/// block sees the same.
+fn rows(sweep: &Sweep, window: &Window, own: &Layout) -> Result<Vec<Option<usize>>, Fault> {
+    let mut along: Vec<Option<usize>> = Vec::new();
+    for (axis, &stride) in sweep.axes.iter().zip(&window.strides) {
+        let fits = |&p: &usize| {
+            own.strides[p] == stride && own.shape[p] == axis.block && !along.contains(&Some(p))
+        };
+        let found = (0..own.shape.len()).find(fits);
+        if stride != 0 && found.is_none() {
+            return Err(Fault::Bounds);
+        }
+        along.push(found.filter(|_| stride != 0));
+    }
+    Ok(along)
+}
+
+/// The shape of all blocks' windows together.
+struct Whole(Vec<usize>);
+
+impl Whole {
+    fn of(sweep: &Sweep, own: &Layout, along: &[Option<usize>]) -> Self {
+        let mut shape = own.shape.clone();
+        for (axis, p) in sweep.axes.iter().zip(along) {
+            p.iter().for_each(|&p| shape[p] = axis.extent);
+        }
+        Self(shape)
+    }
+}
+
+/// Short blocks see the same box, but for the rows they have not.
+fn check_rest(
+    sweep: &Sweep,
+    own: &Layout,
+    along: &[Option<usize>],
+    rest: &[Layout],
+) -> Result<(), Fault> {
+    let mut shape = own.shape.clone();
+    for (axis, p) in sweep.axes.iter().zip(along) {
+        p.iter().for_each(|&p| shape[p] = remainder(axis));
+    }
+    let same = |short: &&Layout| short.place == own.place;
+    let fits = |short: &Layout| {
+        short.shape == shape && short.strides == own.strides && short.dtype == own.dtype
+    };
+    if rest.iter().filter(same).all(fits) { Ok(()) } else { Err(Fault::Bounds) }
+}
+
+/// Blocks write elements of their own, of a buffer that no other window shows.
+fn check_apart(
+    sweep: &Sweep,
+    window: &Window,
+    own: &Layout,
+    along: &[Option<usize>],
+    all: &Whole,
+    layouts: &[Layout],
+) -> Result<(), Fault> {
+    let layout = &layouts[window.buffer.0 as usize];
+    if matches!(layout.place, Place::Input(_)) {
+        return Err(Fault::WritesArgument);
+    }
+    let shared = sweep.axes.iter().zip(along).any(|(a, p)| a.blocks() > 1 && p.is_none());
+    let distinct = all.0.iter().filter(|&&n| n > 1).count();
+    if shared || separable(&all.0, &own.strides).len() != distinct {
+        return Err(Fault::Overlap);
+    }
+    let others = sweep.inputs.iter().chain(sweep.outputs.iter().filter(|&w| w != window));
+    for other in others {
+        let other = layouts.get(other.buffer.0 as usize).ok_or(Fault::Reference)?;
+        if other.overlaps(layout) {
+            return Err(Fault::Overlap);
+        }
+    }
+    let twice = sweep.outputs.iter().filter(|&w| w == window).count() > 1;
+    if twice { Err(Fault::SharedResult) } else { Ok(()) }
+}

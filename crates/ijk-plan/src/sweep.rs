@@ -1,0 +1,370 @@
+//! Statements that have rows in common, made into one step that goes block of rows by block of rows.
+//!
+//! Softmax is four statements over the same rows. One after another they would go through memory
+//! four times; a block of rows goes through all four while it is near.
+
+use crate::PlanError;
+use crate::buffers::{self, Buffers};
+use crate::contraction;
+use crate::emit;
+use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::index;
+use crate::layout::Layout;
+use crate::plan::{Plan, Step, Sweep, SweepAxis, Window};
+use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// More statements than this do not sweep together.
+const MOST_STATEMENTS: usize = 32;
+
+/// There are so many blocks, if there are as many rows, that threads can share them.
+const LEAST_BLOCKS: u64 = 16;
+
+/// Neighbouring statements that have rows in common.
+pub(crate) struct Group {
+    /// Which statements.
+    pub statements: Range<usize>,
+    rows: Vec<Row>,
+    /// How many values of each row axis a block has.
+    blocks: Vec<u64>,
+}
+
+/// An axis that all statements of a group have.
+#[derive(Clone)]
+struct Row {
+    extent: u64,
+    /// For each statement, which of its axes.
+    axes: Vec<usize>,
+    /// Where arrays are indexed by it: all that the group defines, some that it only reads.
+    places: Places,
+}
+
+type Places = BTreeMap<ArrayId, usize>;
+
+/// The groups of a graph's statements that are worth a sweep, given how many bytes stay near.
+pub(crate) fn groups(graph: &Graph, near: u64) -> Vec<Group> {
+    let mut groups = Vec::new();
+    let mut at = 0;
+    while at < graph.statements.len() {
+        let group = grow(graph, at).and_then(|group| group.sized(graph, near));
+        at = group.as_ref().map_or(at + 1, |group| group.statements.end);
+        groups.extend(group);
+    }
+    groups
+}
+
+/// The longest group that starts with a statement.
+fn grow(graph: &Graph, first: usize) -> Option<Group> {
+    let stmt = &graph.statements[first];
+    let mut rows = if suits(graph, stmt) { rows_of(stmt) } else { Vec::new() };
+    let mut end = first + 1;
+    for next in graph.statements[end..].iter().take(MOST_STATEMENTS - 1) {
+        let defined: BTreeSet<ArrayId> =
+            graph.statements[first..end].iter().map(|stmt| stmt.out).collect();
+        let mut common: Vec<Row> = Vec::new();
+        for row in rows.iter().filter_map(|row| row.with(next, &defined)) {
+            // An array that is only read may be indexed by one axis where two rows stand.
+            if common.iter().all(|other| other.axes.last() != row.axes.last()) {
+                common.push(row);
+            }
+        }
+        if common.is_empty() || !suits(graph, next) {
+            break;
+        }
+        (rows, end) = (common, end + 1);
+    }
+    let statements = first..end;
+    (statements.len() > 1).then_some(Group { statements, rows, blocks: Vec::new() })
+}
+
+/// Whether a statement may be evaluated for some rows at a time.
+fn suits(graph: &Graph, stmt: &Stmt) -> bool {
+    let mut reads = false;
+    stmt.for_each_index(|e| reads |= index::reads(e));
+    !reads
+        && stmt.guards.is_empty()
+        && !matches!(stmt.init, Init::From(_))
+        && !graph.array(stmt.out).shape.contains(&0)
+        && !graph.can_fail(stmt)
+        && !contraction::is_one(graph, stmt)
+}
+
+/// Axes that a statement's rows may be counted along.
+fn rows_of(stmt: &Stmt) -> Vec<Row> {
+    let kept = stmt.kept_axes();
+    let axes = (0..stmt.axes.len()).filter(|&axis| kept[axis] && stmt.axes[axis].extent > 1);
+    let row = |axis: usize| {
+        let (extent, axes, places) = (stmt.axes[axis].extent, vec![axis], places(stmt, axis)?);
+        Some(Row { extent, axes, places })
+    };
+    axes.filter_map(row).collect()
+}
+
+impl Row {
+    /// The row axis with a further statement, if that has it.
+    fn with(&self, stmt: &Stmt, defined: &BTreeSet<ArrayId>) -> Option<Self> {
+        let axis = self.axis_in(stmt, defined)?;
+        let mut row = self.clone();
+        for (array, place) in places(stmt, axis)? {
+            row.places.entry(array).or_insert(place);
+        }
+        row.axes.push(axis);
+        Some(row)
+    }
+
+    /// Which axis of a statement goes along the rows of the arrays it reads.
+    fn axis_in(&self, stmt: &Stmt, defined: &BTreeSet<ArrayId>) -> Option<usize> {
+        let mut found = None;
+        for node in &stmt.value.nodes {
+            let Node::Access(array, index) = node else { continue };
+            let Some(&place) = self.places.get(array) else { continue };
+            let axis = plain_axis(&index[place]);
+            match axis.filter(|&axis| stmt.axes[axis].extent == self.extent) {
+                Some(axis) if found.is_none_or(|known| known == axis) => found = Some(axis),
+                _ if defined.contains(array) => return None,
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+/// Where each array of a statement, its own first of all, is indexed by an axis; `None` if the axis
+/// stands anywhere else than alone at one place of an index, or not in the output's.
+fn places(stmt: &Stmt, axis: usize) -> Option<Places> {
+    let mut places = Places::new();
+    places.insert(stmt.out, place(&stmt.out_index, axis).ok()??);
+    for node in &stmt.value.nodes {
+        match node {
+            Node::Access(array, index) => {
+                if let Some(place) = place(index, axis).ok()? {
+                    places.entry(*array).or_insert(place);
+                }
+            }
+            other if other.indices().iter().any(|e| mentions(e, axis)) => return None,
+            _ => {}
+        }
+    }
+    Some(places)
+}
+
+/// The place of an index at which an axis stands alone, if it occurs.
+fn place(index: &[IndexExpr], axis: usize) -> Result<Option<usize>, Elsewhere> {
+    let mut occurs = (0..index.len()).filter(|&at| mentions(&index[at], axis));
+    match (occurs.next(), occurs.next()) {
+        (None, _) => Ok(None),
+        (Some(at), None) if plain_axis(&index[at]) == Some(axis) => Ok(Some(at)),
+        _ => Err(Elsewhere),
+    }
+}
+
+/// An axis occurs in arithmetic, or more than once.
+struct Elsewhere;
+
+fn mentions(e: &IndexExpr, axis: usize) -> bool {
+    let mut found = false;
+    index::for_each_axis(e, &mut |a| found |= a.0 as usize == axis);
+    found
+}
+
+/// The axis that an expression is.
+fn plain_axis(e: &IndexExpr) -> Option<usize> {
+    let mut axis = None;
+    index::for_each_axis(e, &mut |a| axis = Some(a));
+    axis.filter(|&axis| *e == IndexExpr::axis(axis)).map(|axis| axis.0 as usize)
+}
+
+impl Group {
+    /// The group with the size of its blocks, if its arrays are too large to stay near as they are.
+    fn sized(mut self, graph: &Graph, near: u64) -> Option<Self> {
+        let rows = self.rows.iter().fold(1, |n: u64, row| n.saturating_mul(row.extent));
+        if self.reused(graph) <= near || rows == 1 {
+            return None;
+        }
+        let each = (self.bytes(graph) / rows).max(1);
+        let mut left = (near / each).min(rows.div_ceil(LEAST_BLOCKS)).max(1);
+        self.blocks = vec![1; self.rows.len()];
+        for (row, block) in self.rows.iter().zip(&mut self.blocks).rev() {
+            *block = row.extent.div_ceil(row.extent.div_ceil(left));
+            left = if *block == row.extent { (left / row.extent).max(1) } else { 1 };
+        }
+        Some(self)
+    }
+
+    fn members<'g>(&self, graph: &'g Graph) -> &'g [Stmt] {
+        &graph.statements[self.statements.clone()]
+    }
+
+    /// Bytes of the arrays that more than one statement touches.
+    fn reused(&self, graph: &Graph) -> u64 {
+        let touched = self.touched(graph).into_iter().filter(|(_, times)| *times > 1);
+        touched.fold(0, |sum, (array, _)| sum.saturating_add(bytes(graph, array)))
+    }
+
+    /// Bytes of the arrays that have rows.
+    fn bytes(&self, graph: &Graph) -> u64 {
+        let touched = self.touched(graph).into_keys();
+        touched.fold(0, |sum, array| sum.saturating_add(bytes(graph, array)))
+    }
+
+    /// Arrays that have rows, and how many statements touch them.
+    fn touched(&self, graph: &Graph) -> BTreeMap<ArrayId, usize> {
+        let mut touched = BTreeMap::new();
+        for stmt in self.members(graph) {
+            let mut own = BTreeSet::from([stmt.out]);
+            stmt.for_each_read(|array| own.extend([array]));
+            own.retain(|array| self.rows.iter().any(|row| row.places.contains_key(array)));
+            own.into_iter().for_each(|array| *touched.entry(array).or_default() += 1);
+        }
+        touched
+    }
+
+    /// Arrays of the group that others need.
+    fn results(&self, graph: &Graph) -> Vec<ArrayId> {
+        let mut needed: BTreeSet<ArrayId> = graph.outputs.iter().copied().collect();
+        let others = graph.statements.iter().enumerate();
+        let others = others.filter(|(at, _)| !self.statements.contains(at));
+        others.for_each(|(_, stmt)| stmt.for_each_read(|array| needed.extend([array])));
+        let own = self.members(graph).iter().map(|stmt| stmt.out);
+        own.filter(|array| needed.contains(array)).collect()
+    }
+
+    /// The step; defines the buffers of its results.
+    pub(crate) fn emit(&self, graph: &Graph, buffers: &mut Buffers) -> Result<Step, PlanError> {
+        let results = self.results(graph);
+        results.iter().try_for_each(|&array| buffers.define(graph, array))?;
+        let (body, inputs, outputs) = self.body(graph, buffers, &results, &self.blocks)?;
+        let short = |(row, &block): (&Row, &u64)| match row.extent % block {
+            0 => block,
+            rest => rest,
+        };
+        let last: Vec<u64> = self.rows.iter().zip(&self.blocks).map(short).collect();
+        let rest = match last == self.blocks {
+            true => None,
+            false => Some(self.body(graph, buffers, &results, &last)?.0),
+        };
+        let first = &self.members(graph)[0];
+        let axis = |(row, &block): (&Row, &u64)| SweepAxis {
+            name: first.axes[row.axes[0]].name.clone(),
+            extent: row.extent as usize,
+            block: block as usize,
+        };
+        let axes = self.rows.iter().zip(&self.blocks).map(axis).collect();
+        Ok(Step::Sweep(Box::new(Sweep { axes, inputs, outputs, body, rest })))
+    }
+
+    /// The plan of one block, and what it sees of the buffers.
+    fn body(
+        &self,
+        graph: &Graph,
+        buffers: &Buffers,
+        results: &[ArrayId],
+        blocks: &[u64],
+    ) -> Result<(Plan, Vec<Window>, Vec<Window>), PlanError> {
+        let mut cutter = Cutter { group: self, graph, blocks, cut: Vec::new(), seen: Vec::new() };
+        let statements: Vec<Stmt> =
+            (0..self.statements.len()).map(|member| cutter.statement(member)).collect();
+        let own: BTreeSet<ArrayId> = statements.iter().map(|stmt| stmt.out).collect();
+        let all = (0..cutter.cut.len() as u32).map(ArrayId);
+        let inputs: Vec<ArrayId> = all.filter(|array| !own.contains(array)).collect();
+        let outputs: Vec<ArrayId> = results.iter().map(|&a| cutter.defined(a)).collect();
+        let (cut, seen) = (cutter.cut, cutter.seen);
+        let window = |array: &ArrayId| window(buffers, &seen[array.0 as usize]);
+        let (from, to): (Vec<_>, Vec<_>) =
+            (inputs.iter().map(window).collect(), outputs.iter().map(window).collect());
+        let strides = |array: &ArrayId| {
+            let buffer = buffers.of(seen[array.0 as usize].0);
+            buffers.all[buffer.0 as usize].strides.clone()
+        };
+        let layout = Layout {
+            inputs: inputs.iter().map(strides).collect(),
+            outputs: outputs.iter().map(strides).collect(),
+            memory_limit: None,
+            near: u64::MAX,
+        };
+        let graph = Graph { arrays: cut, inputs, outputs, fallible: Vec::new(), statements };
+        Ok((emit::plan(&graph, &layout)?, from, to))
+    }
+}
+
+/// An array, and for each row axis the place where it is cut.
+type Seen = (ArrayId, Vec<Option<usize>>);
+
+fn window(buffers: &Buffers, (array, places): &Seen) -> Window {
+    let buffer = buffers.of(*array);
+    let all = &buffers.all[buffer.0 as usize].strides;
+    let strides = places.iter().map(|place| place.map_or(0, |place| all[place])).collect();
+    Window { buffer, strides }
+}
+
+/// Makes the statements of one block.
+struct Cutter<'a> {
+    group: &'a Group,
+    graph: &'a Graph,
+    blocks: &'a [u64],
+    /// Arrays as a block sees them.
+    cut: Vec<crate::graph::ArrayInfo>,
+    /// What each shows.
+    seen: Vec<Seen>,
+}
+
+impl Cutter<'_> {
+    /// A statement over the rows of a block.
+    fn statement(&mut self, member: usize) -> Stmt {
+        let stmt = &self.group.members(self.graph)[member];
+        let axes = self.axes(stmt, member);
+        let access = |cutter: &mut Self, node: &Node| match node {
+            Node::Access(array, index) => {
+                let places = cutter.places(member, index);
+                Node::Access(cutter.array(*array, places), index.clone())
+            }
+            other => other.clone(),
+        };
+        let nodes = stmt.value.nodes.iter().map(|node| access(self, node)).collect();
+        let places = self.places(member, &stmt.out_index);
+        Stmt { out: self.array(stmt.out, places), axes, value: Expr { nodes }, ..stmt.clone() }
+    }
+
+    fn axes(&self, stmt: &Stmt, member: usize) -> Vec<Axis> {
+        let mut axes = stmt.axes.clone();
+        for (row, &block) in self.group.rows.iter().zip(self.blocks) {
+            axes[row.axes[member]].extent = block;
+        }
+        axes
+    }
+
+    /// Where an index of a statement has the rows.
+    fn places(&self, member: usize, index: &[IndexExpr]) -> Vec<Option<usize>> {
+        let axis = |row: &Row| IndexExpr::axis(AxisId(row.axes[member] as u32));
+        let rows = self.group.rows.iter();
+        rows.map(|row| index.iter().position(|e| *e == axis(row))).collect()
+    }
+
+    /// The array as the block sees it.
+    fn array(&mut self, array: ArrayId, places: Vec<Option<usize>>) -> ArrayId {
+        let seen = (array, places);
+        if let Some(at) = self.seen.iter().position(|known| *known == seen) {
+            return ArrayId(at as u32);
+        }
+        let mut info = self.graph.array(array).clone();
+        for (place, &block) in seen.1.iter().zip(self.blocks) {
+            if let Some(place) = place {
+                info.shape[*place] = block;
+            }
+        }
+        self.cut.push(info);
+        self.seen.push(seen);
+        ArrayId(self.cut.len() as u32 - 1)
+    }
+
+    /// What became of an array that the group defines.
+    fn defined(&self, array: ArrayId) -> ArrayId {
+        let at = self.seen.iter().position(|(known, _)| *known == array);
+        ArrayId(at.unwrap_or(usize::MAX) as u32)
+    }
+}
+
+fn bytes(graph: &Graph, array: ArrayId) -> u64 {
+    buffers::bytes(graph.array(array)).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,92 @@
+//! Which statements go block of rows by block of rows together, and what that saves.
+
+mod support;
+
+use ijk_plan::plan::{Plan, Step, Sweep};
+use ijk_plan::{Kernel, Layout, plan};
+use ijk_types::DType;
+
+const SOFTMAX: &str = "(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij";
+
+/// The plan of a program in i, all arguments matrices of `f32`, where that many bytes stay near.
+fn planned(source: &str, shapes: &[&[u64]], near: u64) -> Plan {
+    let arguments: Vec<_> = shapes.iter().map(|&shape| (DType::F32, shape)).collect();
+    support::checked_source(source, &arguments);
+    let program = ijk_ir::compile_source(source).program.expect("a program");
+    let instance = ijk_ir::instantiate(&program, &arguments).expect("it fits");
+    let layout = Layout { near, ..Layout::contiguous(&program, &instance) };
+    plan(&program, &instance, &layout).expect("small")
+}
+
+fn only_sweep(plan: &Plan) -> &Sweep {
+    let [Step::Sweep(sweep)] = &plan.steps[..] else { panic!("{plan}") };
+    sweep
+}
+
+/// Letter, extent and block of each axis.
+fn axes(sweep: &Sweep) -> Vec<(&str, usize, usize)> {
+    sweep.axes.iter().map(|a| (&a.name[..], a.extent, a.block)).collect()
+}
+
+#[test]
+fn softmax_is_one_sweep_over_rows() {
+    let plan = planned(SOFTMAX, &[&[40, 50]], 1000);
+    let sweep = only_sweep(&plan);
+    assert_eq!(axes(sweep), [("i", 40, 1)]);
+    assert_eq!(sweep.body.steps.len(), 4);
+    assert_eq!(plan.arena, 0);
+    assert!(sweep.body.arena < 400, "{plan}");
+    assert!(sweep.rest.is_none());
+}
+
+#[test]
+fn blocks_are_even_and_the_last_may_be_short() {
+    let plan = planned(SOFTMAX, &[&[41, 10]], 400);
+    let sweep = only_sweep(&plan);
+    assert_eq!(axes(sweep), [("i", 41, 3)]);
+    assert_eq!(sweep.rest.as_ref().map(|rest| rest.buffers[0].shape.clone()), Some(vec![2, 10]));
+}
+
+#[test]
+fn what_stays_near_does_not_sweep() {
+    let plan = planned(SOFTMAX, &[&[40, 50]], 1 << 20);
+    assert_eq!(plan.steps.len(), 4, "{plan}");
+}
+
+#[test]
+fn rows_of_several_axes() {
+    let softmax = "(I & >bij~bi) . ^(bij-bi)~bij . (I & +bij~bi) . bij/bi~bij";
+    let sweep = |near| planned(softmax, &[&[3, 20, 8]], near);
+    assert_eq!(axes(only_sweep(&sweep(500))), [("b", 3, 1), ("i", 20, 4)]);
+}
+
+#[test]
+fn reductions_of_the_same_rows_are_one_sweep() {
+    let plan = planned("(+ij~i | +ij~i) . i*i~i", &[&[30, 40], &[30, 40]], 1000);
+    assert_eq!(plan.steps.len(), 3, "nothing is read twice: {plan}");
+    let plan = planned("(+ij~i & >ij~i) . i*i~i", &[&[30, 40]], 1000);
+    assert_eq!(only_sweep(&plan).axes.len(), 1);
+}
+
+#[test]
+fn what_has_no_rows_in_common_does_not_sweep() {
+    // Sums along both axes; the rows of one are the columns of the other.
+    let plan = planned("(I & +ij~i) . ij/i~ji . (I & +ij~.) . ij/.~ij", &[&[40, 50]], 100);
+    assert!(plan.steps.iter().any(|step| step.kernel() == Kernel::Reduce), "{plan}");
+}
+
+#[test]
+fn statements_that_may_fail_do_not_sweep() {
+    let program = ijk_ir::compile_source("(I & +ij~i) . ij/i~ij").program.expect("a program");
+    let instance = ijk_ir::instantiate(&program, &[(DType::I32, &[40, 50])]).expect("it fits");
+    let layout = Layout { near: 0, ..Layout::contiguous(&program, &instance) };
+    let plan = plan(&program, &instance, &layout).expect("small");
+    assert_eq!(plan.steps.len(), 2, "{plan}");
+}
+
+#[test]
+fn a_sweep_is_shown_with_its_steps() {
+    let text = planned(SOFTMAX, &[&[40, 50]], 1000).to_string();
+    assert!(text.contains("sweep") && text.contains("rows(i=40 by 1)"), "{text}");
+    assert!(text.contains("\n1.4") && text.contains("result 1 [40, 50]"), "{text}");
+}
