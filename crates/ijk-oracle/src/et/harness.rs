@@ -1,14 +1,16 @@
 //! Comparing what the evaluator, the lowering and an engine make of a program.
 
+use super::accesses::accesses;
 use super::random::EtCase;
 use super::{EtError, EtEvaluation, Shapes, broken, evaluate_et};
 use crate::harness::SMALL_DOMAIN;
 use crate::{Bounded, EvalError, Value, interpret, same_bits};
 use ijk_ir::et::lower::{Lowering, Stage, Step, Wanted};
 use ijk_ir::et::{Checked, Origin, Overrides, Solution, infer, random};
+use ijk_syntax::et::ast::{Access, Index, Program};
 use ijk_syntax::{Diagnostic, Severity};
 use ijk_types::{DType, Scalar};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// Arrays by name.
@@ -100,7 +102,7 @@ pub fn solve(case: &EtCase, checked: &Checked, points: u64) -> Result<Solution, 
     let arrays = checked.arrays.iter().enumerate();
     let bound: Vec<(usize, Vec<u64>)> =
         arrays.filter_map(|(at, array)| Some((at, shape(&array.name)?))).collect();
-    let overrides = Overrides { dims: case.dims.clone(), ranks: BTreeMap::new() };
+    let overrides = Overrides { dims: case.dims.clone(), ranks: case.ranks.clone() };
     match bound.is_empty() {
         true => random(checked, &overrides, case.seed, points),
         false => infer(checked, &bound, &overrides),
@@ -239,8 +241,47 @@ fn check_solution(case: &EtCase, checked: &Checked, shapes: &Shapes) -> Result<(
                 format!("`{name}` has places {:?}", shapes.places[name]),
             );
         }
+        check_extents(name, &input.value.shape, checked, shapes)?;
     }
     Ok(())
+}
+
+/// The extents of a bound array are those of the eintup that sizes a place, which an input has where
+/// only one eintup stands there by itself.
+fn check_extents(
+    name: &str,
+    shape: &[usize],
+    checked: &Checked,
+    shapes: &Shapes,
+) -> Result<(), EtDisagreement> {
+    let mut axis = 0;
+    for (place, &rank) in shapes.places.get(name).into_iter().flatten().enumerate() {
+        let here = &shape[axis..axis + rank];
+        axis += rank;
+        let standing = standing(&checked.program, name, place);
+        let [tuple] = standing.into_iter().collect::<Vec<_>>()[..] else { continue };
+        let extents = &shapes.tuples[tuple];
+        if !extents.iter().copied().eq(here.iter().map(|&n| n as u64)) {
+            return disagree("the solver", format!("`{name}` has {here:?}, `{tuple}` {extents:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// The eintups that stand by themselves at a place of an array: of one that is drawn, in the
+/// statement that sizes it; of an input, anywhere.
+fn standing<'p>(program: &'p Program, name: &'p str, place: usize) -> BTreeSet<&'p str> {
+    let first = program.statements.iter().find(|s| s.left.array.text == name);
+    let accesses: Vec<&Access> = match first {
+        Some(statement) => vec![&statement.left],
+        None => program.statements.iter().flat_map(accesses).collect(),
+    };
+    let own = accesses.into_iter().filter(|access| access.array.text == name);
+    let plain = |access: &'p Access| match access.indices.get(place) {
+        Some(Index::Tuple(tuple)) => Some(&tuple.text[..]),
+        _ => None,
+    };
+    own.filter_map(plain).collect()
 }
 
 fn agree_on_values(

@@ -4,6 +4,7 @@
 //! ranks and extents that eintups have in one run ([`Shapes`]); it finds array shapes, element
 //! types and what to skip by itself.
 
+mod accesses;
 mod error;
 pub mod harness;
 mod index;
@@ -50,14 +51,25 @@ pub struct EtEvaluation {
     pub arrays: BTreeMap<String, Bounded>,
     /// Names of the results, in their order.
     pub outputs: Vec<String>,
-    /// For each statement that ran, the number of its points, and how many were skipped.
-    pub points: Vec<(usize, usize)>,
+    /// For each statement that ran, its points.
+    pub points: Vec<PointCount>,
+}
+
+/// How many points a statement has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PointCount {
+    /// All of them.
+    pub points: usize,
+    /// Those that rule 3 skips.
+    pub skipped: usize,
+    /// The most that reach one element.
+    pub meet: usize,
 }
 
 impl EtEvaluation {
     /// The most points of a statement.
     pub fn most_points(&self) -> usize {
-        self.points.iter().map(|p| p.0).max().unwrap_or(0)
+        self.points.iter().map(|p| p.points).max().unwrap_or(0)
     }
 
     /// The results, in their order.

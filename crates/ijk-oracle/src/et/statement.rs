@@ -5,7 +5,7 @@ use super::resolve::Scope;
 use super::terms::{Compiler, Read, Term, convert};
 use super::types::Type;
 use super::variables::variables;
-use super::{EtError, Shapes};
+use super::{EtError, PointCount, Shapes};
 use crate::surface::{advance, reduce, size};
 use crate::value::position;
 use crate::{Bounded, Cell};
@@ -16,14 +16,14 @@ use std::collections::BTreeMap;
 /// Points that a statement may have here, and elements an array may have.
 const MOST: usize = 1 << 20;
 
-/// The new version of the array on the left; the number of points, and how many were skipped.
+/// The new version of the array on the left, and how many points there were.
 pub(crate) fn run(
     statement: &Statement,
     shapes: &Shapes,
     arrays: &BTreeMap<String, Bounded>,
     seed: u64,
     site: u64,
-) -> Result<(Bounded, (usize, usize)), EtError> {
+) -> Result<(Bounded, PointCount), EtError> {
     let variables = variables(statement, &|name| shapes.tuples.contains_key(name));
     let scope = Scope { shapes, arrays, variables: &variables };
     let domain = usable(&scope.domain()?)?;
@@ -41,7 +41,9 @@ pub(crate) fn run(
     let scattered = !statement.left.indices.iter().all(|e| matches!(e, Index::Tuple(_)));
     let element = |(at, group): (usize, &Vec<Cell>)| start.combine(at, group, scattered);
     let cells = groups.iter().enumerate().map(element).collect::<Result<_, _>>()?;
-    Ok((Bounded { dtype, shape, cells }, (size(&domain), skipped)))
+    let meet = groups.iter().map(Vec::len).max().unwrap_or(0);
+    let points = PointCount { points: size(&domain), skipped, meet };
+    Ok((Bounded { dtype, shape, cells }, points))
 }
 
 /// The extents that the first use of an array gives it.

@@ -1,8 +1,10 @@
 //! Random constraints: of both kinds, consistent with what is expected of the eintups.
 
 use super::build::{SPAN, constant, name, of};
-use super::world::{Kind, World};
+use super::links::links;
+use super::world::{Kind, Tuple, World};
 use ijk_syntax::et::ast::{Bound, Constraint, IndexOp, Quantity, Relation};
+use std::collections::BTreeMap;
 
 impl World<'_> {
     /// Constrains the eintups that are used.
@@ -19,6 +21,72 @@ impl World<'_> {
             known.push(at);
         }
         self.rng.shuffle(&mut self.program.constraints);
+    }
+
+    /// Makes constraints on ranks say less, or leaves them out, where something else decides.
+    pub fn loosen_ranks(&mut self, used: &dyn Fn(&str) -> bool, dims: &BTreeMap<String, Vec<u64>>) {
+        let ranks: BTreeMap<String, usize> =
+            self.tuples.iter().map(|t| (t.name.clone(), t.rank)).collect();
+        if self.rng.chance(0.5) {
+            self.leave_out_ranks(&ranks);
+        }
+        let bound = |t: &&Tuple| t.kind == Kind::Bound && t.exact.is_some() && t.rank != 1;
+        let given = |t: &&Tuple| dims.contains_key(&t.name) || self.open_tuple(&t.name);
+        let wide = self.tuples.iter().find(|t| bound(t) && used(&t.name) && !given(t));
+        let Some(name) = wide.map(|t| t.name.clone()).filter(|_| self.rng.chance(0.7)) else {
+            return self.give_a_rank(&ranks, dims);
+        };
+        self.widen(&name, &ranks);
+    }
+
+    /// Whether no bound array says the extents of an eintup.
+    fn open_tuple(&self, name: &str) -> bool {
+        self.open.iter().any(|&at| self.tuples[at].name == name)
+    }
+
+    /// Leaves out the constraints on ranks that follow from another's.
+    fn leave_out_ranks(&mut self, ranks: &BTreeMap<String, usize>) {
+        let program = self.program.clone();
+        let mut kept: Vec<&str> = Vec::new();
+        let mut left_out: Vec<&str> = Vec::new();
+        for (_, x, y) in links(&program, &|name| ranks.contains_key(name)) {
+            let both = self.constrains_rank(x) && self.constrains_rank(y);
+            let fresh = !kept.contains(&y) && !left_out.contains(&y) && !left_out.contains(&x);
+            if both && fresh && ranks[x] == ranks[y] {
+                kept.push(x);
+                left_out.push(y);
+            }
+        }
+        self.program
+            .constraints
+            .retain(|c| c.quantity != Quantity::Rank || !left_out.contains(&&c.tuple.text[..]));
+    }
+
+    fn constrains_rank(&self, tuple: &str) -> bool {
+        let own = |c: &Constraint| c.quantity == Quantity::Rank && c.tuple.text == tuple;
+        self.program.constraints.iter().any(own)
+    }
+
+    /// A range for a rank.
+    fn widen(&mut self, tuple: &str, ranks: &BTreeMap<String, usize>) -> bool {
+        let r = ranks[tuple] as i64;
+        let (lo, hi) = ((r - 1).max(0), (r + self.rng.between(0, 2) as i64).min(9));
+        let own = |c: &&mut Constraint| c.quantity == Quantity::Rank && c.tuple.text == tuple;
+        let Some(constraint) = self.program.constraints.iter_mut().find(own) else { return false };
+        constraint.relation = Relation::In((lo, SPAN), (hi.max(lo + 1), SPAN));
+        true
+    }
+
+    /// A range for a rank that is given with the program, or decided by chance.
+    fn give_a_rank(&mut self, ranks: &BTreeMap<String, usize>, dims: &BTreeMap<String, Vec<u64>>) {
+        if !self.rng.chance(0.15) {
+            return;
+        }
+        let name = self.rng.pick(&self.tuples).name.clone();
+        if dims.contains_key(&name) || ranks[&name] > 3 || !self.widen(&name, ranks) {
+            return;
+        }
+        self.ranks.insert(name.clone(), ranks[&name] as u32);
     }
 
     fn add(&mut self, quantity: Quantity, at: usize, relation: Relation) {

@@ -16,7 +16,7 @@ pub(crate) fn idiom(rng: &mut Rng) -> String {
         .replace("<few>", &rng.between(0, 3).to_string())
 }
 
-const IDIOMS: [&str; 23] = [
+const IDIOMS: [&str; 27] = [
     // Sums of many.
     "left[i,k] = RANDOM(0, 5, FLOAT)
 right[k,j] = RANDOM(0, 5, FLOAT)
@@ -281,5 +281,38 @@ out
 
 DIMS(pos) = <side>
 DIMS(fine) = DIMS(pos) * 2
+",
+    // Extents that nothing says.
+    "x[a] = RANDOM(-5, 5, INT)
+y[b] = x[b + 1]
+total[] += x[a]
+",
+    // Ranks that the bounds rule and three meetings decide.
+    "x[pos] = RANDOM(0, 9, INT)
+y[wide + DIMS(pos)] = x[wide]
+z[wide + side] = 1
+part[half] = x[half]
+
+RANK(pos) = <r>
+DIMS(pos) = <tap>
+DIMS(side) = 2
+DIMS(half) = DIMS(low) + 1
+DIMS(low) = 1
+",
+    // Pointers that jump: indices read the version before.
+    "next[a] = RANDOM(0, <side>, INT)
+next[a] = next[next[a]]
+next[next[a]] += a
+
+DIMS(a) = <side>
+",
+    // Mostly out of bounds: too many values of each axis leave them to cut them off one by one.
+    "x[a] = RANDOM(0, 9, INT)
+y[b] = x[b + c - 1<tap>]
+z[b,c] += x[b - <stride> * c + <side>]
+
+DIMS(a) = 20
+DIMS(b) = 40
+DIMS(c) = 16
 ",
 ];

@@ -19,11 +19,12 @@ enum Form {
     Product,
     Gather,
     Nested,
+    Lost,
     Flat,
     Static,
 }
 
-const FORMS: [(u32, Form); 15] = [
+const FORMS: [(u32, Form); 16] = [
     (46, Form::Plain),
     (8, Form::Sum),
     (8, Form::WithStatic),
@@ -37,6 +38,7 @@ const FORMS: [(u32, Form); 15] = [
     (3, Form::Product),
     (9, Form::Gather),
     (5, Form::Nested),
+    (2, Form::Lost),
     (5, Form::Flat),
     (3, Form::Static),
 ];
@@ -80,6 +82,7 @@ impl World<'_> {
                 product(left, IndexOp::Mul, self.index(r, 0, true))
             }
             Form::Gather if r < 4 => self.gather(r, inner),
+            Form::Lost if r < 4 => self.lost(r, inner),
             Form::Nested if r == 1 => self.nested(inner),
             Form::Flat if r == 1 => self.flat(inner),
             Form::Static if !anchored => self.statics(r),
@@ -136,8 +139,9 @@ impl World<'_> {
         match self.rng.below(8) {
             0..=3 => integer(self.rng.between(0, 4) as i64),
             4 => {
-                let at = self.rng.below(self.tuples.len());
-                rank(vec![self.plain(at)])
+                let list = (0..self.rng.between(1, 2)).map(|_| self.rng.below(self.tuples.len()));
+                let list: Vec<usize> = list.collect();
+                rank(list.into_iter().map(|at| self.plain(at)).collect())
             }
             5 | 6 => self.some_dims(r),
             _ => {
@@ -158,7 +162,10 @@ impl World<'_> {
         for _ in 0..self.rng.between(1, 3) {
             let r = *self.rng.pick(&ranks);
             let depth = if self.rng.chance(0.4) { depth.max(1) } else { depth };
-            list.push(self.index(r, depth, true));
+            list.push(match self.rng.chance(0.06) {
+                true => self.some_dims(r),
+                false => self.index(r, depth, true),
+            });
         }
         Index::Flat(list, SPAN)
     }
@@ -175,13 +182,27 @@ impl World<'_> {
         self.index_of(at, depth)
     }
 
+    /// An index with an element that makes no difference, unless it is out of bounds itself.
+    fn lost(&mut self, r: usize, depth: u32) -> Index {
+        let (left, lost) = (self.index(r, 0, true), self.gather(r, depth.max(1)));
+        let lost = match self.rng.chance(0.5) {
+            true => product(lost, IndexOp::Mul, integer(0)),
+            false => sum(lost.clone(), true, lost),
+        };
+        sum(left, false, lost)
+    }
+
     fn index_of(&mut self, at: usize, depth: u32) -> Index {
         let Array { name, places, star, .. } = self.arrays[at].clone();
         let mut indices = Vec::new();
         for (number, place) in places.iter().enumerate() {
             indices.push(match star {
                 Some((star, _)) if star == number => Index::Star(SPAN),
-                _ => self.place_index(at, place, depth),
+                _ => match self.rng.below(20) {
+                    0 => self.some_dims(place.rank),
+                    1 if place.rank == 1 => self.flat(0),
+                    _ => self.place_index(at, place, depth),
+                },
             });
         }
         Index::Array(access(&name, indices))

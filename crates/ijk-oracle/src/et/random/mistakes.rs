@@ -4,7 +4,6 @@
 use super::EtCase;
 use crate::random::{Flavour, Rng, data_input};
 use ijk_types::DType;
-use std::collections::BTreeMap;
 
 /// The diagnostic that a program is to get, and the program. `<n>` stands for a number from 2 to 5.
 type Mistake = (&'static str, &'static str);
@@ -137,6 +136,7 @@ const GIVEN: &[(&str, &str, Inputs, Dims)] = &[
         &[],
     ),
     ("binding-conflict", "y[a] = x[a]\n\nDIMS(a) IN [4, 5]", &[("x", DType::F32, &[3])], &[]),
+    ("binding-conflict", "y[a] = x[a]\n\nDIMS(a) IN [1, <n>]", &[("x", DType::F32, &[6])], &[]),
     ("binding-conflict", "y[a] = 1\n\nDIMS(a) IN [4, 5]", &[], &[("a", &[3])]),
     ("binding-rank", "y[a] = x[a]", &[("x", DType::Bool, &[3, 1])], &[]),
     (
@@ -161,6 +161,13 @@ const GIVEN: &[(&str, &str, Inputs, Dims)] = &[
     ("unknown-override", "y[a] = 1", &[], &[("aa", &[2, 2])]),
 ];
 
+/// Well-formed programs without a value: bounds of `RANDOM` that are no bounds.
+const NO_VALUE: &[&str] = &[
+    "y[a] = RANDOM(<n>, a, INT)\n\nDIMS(a) = 3",
+    "y[a] = RANDOM(0, INF, FLOAT)\n\nDIMS(a) = <n>",
+    "y[a] = RANDOM(a - 1, DIMS(a)[0] - <n>, FLOAT)\n\nDIMS(a) = <n>",
+];
+
 /// The diagnostic of a limit, and a program beyond it.
 type Beyond = (&'static str, fn() -> String);
 
@@ -179,24 +186,24 @@ const BEYOND: &[Beyond] = &[
 
 /// One of the mistakes.
 pub(super) fn mistake(rng: &mut Rng) -> EtCase {
+    if rng.chance(0.02) {
+        let source = *rng.pick(NO_VALUE);
+        return EtCase::unbound(spelled(rng, source));
+    }
     let at = rng.below(MISTAKES.len() + GIVEN.len());
     match MISTAKES.get(at) {
-        Some((_, source)) => plain(spelled(rng, source)),
+        Some((_, source)) => EtCase::unbound(spelled(rng, source)),
         None => given(rng, &GIVEN[at - MISTAKES.len()]),
     }
 }
 
 /// One of the programs beyond a limit.
 pub(super) fn beyond(rng: &mut Rng) -> EtCase {
-    plain((rng.pick(BEYOND).1)())
-}
-
-fn plain(source: String) -> EtCase {
-    EtCase { source, bound: BTreeMap::new(), dims: BTreeMap::new(), seed: 1 }
+    EtCase::unbound((rng.pick(BEYOND).1)())
 }
 
 fn given(rng: &mut Rng, (_, source, inputs, dims): &(&str, &str, Inputs, Dims)) -> EtCase {
-    let mut case = plain(spelled(rng, source));
+    let mut case = EtCase::unbound(spelled(rng, source));
     for (name, dtype, shape) in *inputs {
         let input = data_input(rng, &(*dtype, shape.to_vec()), Flavour::Small);
         case.bound.insert((*name).into(), input);
@@ -239,13 +246,16 @@ mod tests {
         let seeds = || (0..8).map(Rng::new);
         let mut all: Vec<String> = Vec::new();
         for (code, source) in MISTAKES {
-            all.extend(wrong(code, seeds().map(|mut rng| plain(spelled(&mut rng, source)))));
+            all.extend(wrong(
+                code,
+                seeds().map(|mut rng| EtCase::unbound(spelled(&mut rng, source))),
+            ));
         }
         for mistake in GIVEN {
             all.extend(wrong(mistake.0, seeds().map(|mut rng| given(&mut rng, mistake))));
         }
         for (code, source) in BEYOND {
-            all.extend(wrong(code, std::iter::once(plain(source()))));
+            all.extend(wrong(code, std::iter::once(EtCase::unbound(source()))));
         }
         assert!(all.is_empty(), "{}", all.join("\n"));
     }

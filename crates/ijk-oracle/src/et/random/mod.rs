@@ -3,8 +3,10 @@
 mod build;
 mod constraints;
 mod coverage;
+mod framework;
 mod idioms;
 mod index;
+mod links;
 mod mistakes;
 mod mutate;
 mod print;
@@ -31,6 +33,8 @@ pub struct EtCase {
     pub bound: BTreeMap<String, Input>,
     /// Extents of eintups that are given with the program.
     pub dims: BTreeMap<String, Vec<u64>>,
+    /// Ranks of eintups that are given with the program.
+    pub ranks: BTreeMap<String, u32>,
     /// The seed of the run.
     pub seed: u64,
 }
@@ -41,8 +45,7 @@ impl EtCase {
         let mut rng = Rng::new(seed);
         let run = rng.below(1000) as u64;
         if rng.chance(0.15) {
-            let (bound, dims) = (BTreeMap::new(), BTreeMap::new());
-            return Self { source: idioms::idiom(&mut rng), bound, dims, seed: run };
+            return Self { seed: run, ..Self::unbound(idioms::idiom(&mut rng)) };
         }
         let mut world = World::new(&mut rng);
         for _ in 0..world.rng.between(1, 4) {
@@ -55,8 +58,17 @@ impl EtCase {
         world.bound.retain(|name, _| used(name));
         let some = !world.bound.is_empty() || world.rng.chance(0.1);
         let dims = if some { world.choose_dims(&used) } else { BTreeMap::new() };
+        world.loosen_ranks(&used, &dims);
+        world.call();
         let (program, bound) = (world.program, world.bound);
-        Self { source: print_et(&program, Some(&mut rng)), bound, dims, seed: run }
+        let ranks = world.ranks;
+        Self { source: print_et(&program, Some(&mut rng)), bound, dims, ranks, seed: run }
+    }
+
+    /// A program with nothing bound or given.
+    fn unbound(source: String) -> Self {
+        let (bound, dims, ranks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { source, bound, dims, ranks, seed: 1 }
     }
 
     /// The elements of the arrays.
@@ -78,6 +90,9 @@ impl std::fmt::Display for EtCase {
         writeln!(f, "{}  seed {}", self.source, self.seed)?;
         for (name, dims) in &self.dims {
             writeln!(f, "  DIMS({name}) is {dims:?}")?;
+        }
+        for (name, rank) in &self.ranks {
+            writeln!(f, "  RANK({name}) is {rank}")?;
         }
         for (name, input) in &self.bound {
             let Value { dtype, shape, data } = &input.value;

@@ -9,7 +9,7 @@ use ijk_syntax::et::ast::{
 };
 use std::fmt::Write;
 
-/// The text of a program. The framework call is left out. With an `rng`, comments and blank lines
+/// The text of a program. With an `rng`, comments and blank lines
 /// stand here and there.
 pub fn print_et(program: &Program, mut rng: Option<&mut Rng>) -> String {
     let mut text = String::new();
@@ -17,6 +17,9 @@ pub fn print_et(program: &Program, mut rng: Option<&mut Rng>) -> String {
         decorate(&mut text, &mut rng);
         let (left, value) = (access(&statement.left), value(&statement.value, 0));
         writeln!(text, "{left} {} {value}", symbol(statement.assign)).expect("to a string");
+    }
+    if let Some(call) = &program.call {
+        writeln!(text, "\n{call}").expect("to a string");
     }
     if !program.outputs.is_empty() {
         let one_line = rng.as_mut().is_none_or(|rng| rng.chance(0.5));

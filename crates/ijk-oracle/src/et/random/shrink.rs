@@ -49,6 +49,7 @@ impl EtCase {
             let text = case.source.clone();
             case.bound.retain(|name, _| text.contains(&format!("{name}[")));
             case.dims.retain(|name, _| text.contains(&name[..]));
+            case.ranks.retain(|name, _| text.contains(&name[..]));
         }
         for name in self.dims.keys() {
             let mut fewer = self.clone();

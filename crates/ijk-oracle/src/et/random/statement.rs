@@ -79,7 +79,10 @@ impl World<'_> {
         for _ in 0..count {
             let r = *self.rng.pick(&ranks);
             let depth = self.rng.weighted(&[(7, 0), (3, 1), (1, 2)]);
-            let e = self.index(r, depth, r != 1);
+            let e = match r == 1 && self.rng.chance(0.02) {
+                true => super::build::rank(vec![self.plain(0)]),
+                false => self.index(r, depth, r != 1),
+            };
             let extent = self.most(&e).saturating_add(1).saturating_pow(r as u32);
             let (e, extent) = match size.saturating_mul(extent) > MOST_ELEMENTS {
                 true => (self.index(r, 0, r != 1), 100),

@@ -127,7 +127,19 @@ impl World<'_> {
     pub fn random(&mut self) -> Typed {
         let float = self.rng.chance(0.5);
         let lo = whole(self.rng.between(0, 4) as i64 - 3);
-        let hi = match self.rng.below(5) {
+        let hi = match self.rng.below(8) {
+            2 => {
+                let (lo, hi) = (Box::new(whole(0)), Box::new(whole(3)));
+                let inner = Value::Random { lo, hi, float: false, span: SPAN };
+                Value::Sum(vec![(false, whole(4)), (false, inner)], SPAN)
+            }
+            3 => {
+                let position = self.position().0;
+                match position {
+                    Value::Tuple(_) => Value::Sum(vec![(false, position), (false, whole(2))], SPAN),
+                    _ => whole(3),
+                }
+            }
             0 => {
                 let extent = self.extent().0;
                 Value::Sum(vec![(false, extent), (false, whole(2))], SPAN)
@@ -309,6 +321,7 @@ impl World<'_> {
                 let value = self.value(depth);
                 real(value)
             }
+            3 if self.rng.chance(0.2) => (whole(0), Type::weak(DType::I64)),
             1 => (number(Number::Float(0.75)), Type::weak(DType::F64)),
             _ => (whole(*self.rng.pick(&[1, 2, 3, -2])), Type::weak(DType::I64)),
         }

@@ -60,6 +60,8 @@ pub(crate) struct World<'r> {
     pub tuples: Vec<Tuple>,
     pub arrays: Vec<Array>,
     pub bound: BTreeMap<String, Input>,
+    /// Ranks to give with the program.
+    pub ranks: BTreeMap<String, u32>,
     pub flavour: Flavour,
     /// Names of arrays, those of unfinished statements included.
     pub names: Vec<String>,
@@ -85,13 +87,15 @@ impl<'r> World<'r> {
             tuples: Vec::new(),
             arrays: Vec::new(),
             bound: BTreeMap::new(),
+            ranks: BTreeMap::new(),
             flavour,
             names: Vec::new(),
             open: Vec::new(),
             budget,
             pool: Vec::new(),
         };
-        let other = world.rng.weighted(&[(3, 0), (4, 2), (2, 3), (5, 1)]);
+        let many = world.rng.between(4, 9);
+        let other = world.rng.weighted(&[(6, 0), (8, 2), (4, 3), (10, 1), (1, many), (1, 9)]);
         for _ in 0..world.rng.between(2, 4) {
             let rank = if world.rng.chance(0.65) { 1 } else { other };
             let kind =
@@ -109,7 +113,8 @@ impl<'r> World<'r> {
         let most = match rank {
             0 | 1 => 6,
             2 => 4,
-            _ => 2,
+            3 => 2,
+            _ => 1,
         };
         let hi = if self.rng.chance(0.07) { 0 } else { self.rng.between(1, most) as u64 };
         let lo = match kind {
