@@ -71,6 +71,7 @@ impl<'b, 's, 'a> Builder<'b, 's, 'a> {
             }
             Value::Dims { of, coord, .. } => self.dims(of, coord.as_deref(), span),
             Value::Rank(of, _) => {
+                self.scope.integers(of)?;
                 let rank = self.scope.known.extents(|extents| Ok(extents.total_rank(of)));
                 let rank = self.scope.check(rank)?;
                 Some(self.constant(rank.into(), span))

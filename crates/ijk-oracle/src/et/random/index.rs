@@ -126,8 +126,11 @@ impl World<'_> {
         found.or_else(|| pooled.first().copied())
     }
 
-    /// `DIMS` of an eintup of some rank.
+    /// `DIMS` of an eintup of some rank, or of what an index array holds.
     fn some_dims(&mut self, r: usize) -> Index {
+        if r == 1 && self.rng.chance(0.06) {
+            return dims(vec![self.nested(0)]);
+        }
         let usable = |t: &Tuple| t.rank == r && t.kind != Kind::Inferred;
         let at = self.tuples.iter().position(usable);
         let at = at.unwrap_or_else(|| self.tuple(r, Kind::Pinned));
@@ -136,10 +139,11 @@ impl World<'_> {
 
     /// A number known before the statement runs.
     fn statics(&mut self, r: usize) -> Index {
-        match self.rng.below(8) {
+        match self.rng.below(9) {
             0..=3 => integer(self.rng.between(0, 4) as i64),
-            4 => {
-                let list = (0..self.rng.between(1, 2)).map(|_| self.rng.below(self.tuples.len()));
+            4 | 8 => {
+                let several = usize::from(self.rng.chance(0.3));
+                let list = (0..=several).map(|_| self.rng.below(self.tuples.len()));
                 let list: Vec<usize> = list.collect();
                 rank(list.into_iter().map(|at| self.plain(at)).collect())
             }
@@ -162,9 +166,11 @@ impl World<'_> {
         for _ in 0..self.rng.between(1, 3) {
             let r = *self.rng.pick(&ranks);
             let depth = if self.rng.chance(0.4) { depth.max(1) } else { depth };
-            list.push(match self.rng.chance(0.06) {
-                true => self.some_dims(r),
-                false => self.index(r, depth, true),
+            list.push(match self.rng.below(32) {
+                0 | 1 => self.some_dims(r),
+                2 => self.nested(0),
+                3 => self.gather(2, 0),
+                _ => self.index(r, depth, true),
             });
         }
         Index::Flat(list, SPAN)

@@ -140,6 +140,7 @@ const FEATURES: &str = "
     index: // of a difference
     index: //^ of a difference
     index: % of a difference
+    index: nested array in DIMS
     index: RANK in left
     index: RANK in right
     index: integer in left

@@ -127,8 +127,11 @@ impl Notes<'_> {
         let form = match e {
             Index::Integer(..) => "integer",
             Index::Tuple(_) => "eintup",
-            Index::Dims(list, _) if list.len() > 1 => "DIMS of several",
-            Index::Dims(..) => "DIMS",
+            Index::Dims(list, _) => {
+                let nested = list.iter().filter(|e| matches!(e, Index::Array(_)));
+                nested.for_each(|e| self.index("DIMS", e));
+                if list.len() > 1 { "DIMS of several" } else { "DIMS" }
+            }
             Index::Rank(list, _) if list.len() > 1 => "RANK of several",
             Index::Rank(..) => "RANK",
             Index::Star(_) => ":",
