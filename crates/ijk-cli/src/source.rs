@@ -96,6 +96,7 @@ impl Source {
     pub fn failure(&self, error: Error) -> Failure {
         match error {
             Error::Program(report) => Failure::Wrong(report.render(&self.origin, colors())),
+            Error::Memory(report) => Failure::Environment(report.render(&self.origin, colors())),
             Error::Tensor(error) => error.into(),
             Error::Run(RunError::OutOfMemory(_)) => Failure::Environment(error.to_string()),
             other => Failure::Wrong(other.to_string()),

@@ -17,7 +17,7 @@ impl fmt::Display for Plan {
             total.operations,
             Bytes(total.read),
             Bytes(total.written),
-            Bytes(self.arena as u64),
+            Bytes(self.temporary_bytes()),
             Bytes(self.result_bytes())
         )
     }

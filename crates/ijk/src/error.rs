@@ -15,6 +15,10 @@ pub enum Error {
     /// The program is wrong, or does not fit its arguments: their number, types, ranks or extents.
     #[error(transparent)]
     Program(Box<Report>),
+    /// The arrays of a program in Einsum Tuple would not fit in the memory that it may take; nothing
+    /// was allocated.
+    #[error(transparent)]
+    Memory(Box<Report>),
     /// The results or temporaries are too large.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -113,7 +117,7 @@ impl Error {
         Self::Program(Box::new(Report::new(source, diagnostics)))
     }
 
-    /// What there is to say of the program, where that is wrong.
+    /// What there is to say of the program, where that is wrong or needs too much memory.
     ///
     /// ```
     /// let error = ijk::i("ij~i").unwrap_err();
@@ -123,7 +127,7 @@ impl Error {
     /// ```
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
-            Self::Program(report) => report.diagnostics(),
+            Self::Program(report) | Self::Memory(report) => report.diagnostics(),
             _ => &[],
         }
     }

@@ -24,7 +24,7 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
         "operations": cost.operations,
         "bytes_read": cost.read,
         "bytes_written": cost.written,
-        "bytes_of_temporaries": explanation.plan().arena,
+        "bytes_of_temporaries": explanation.plan().temporary_bytes(),
         "text": explanation.to_string(),
     })))
 }

@@ -1,6 +1,7 @@
 //! Whether the arrays of a stage fit in the memory that a run may take.
 
 use crate::Error;
+use crate::error::Report;
 use ijk_ir::core::ArrayId;
 use ijk_ir::et::Stage;
 use ijk_syntax::{Diagnostic, Span};
@@ -22,7 +23,8 @@ pub(super) fn fits(
     if needed <= most {
         return Ok(());
     }
-    Err(Error::program(&stage.program.source, vec![too_much(stage, temporaries, needed, most)]))
+    let message = too_much(stage, temporaries, needed, most);
+    Err(Error::Memory(Box::new(Report::new(&stage.program.source, vec![message]))))
 }
 
 #[cold]

@@ -82,7 +82,7 @@ impl Segment {
             let view = |&array: &usize| versions[array].as_ref().map(Version::view);
             let inputs: Views<'_> = stage.inputs.iter().filter_map(view).collect();
             let held = versions.iter().flatten().map(Version::held).sum();
-            let fits = |plan: &Plan| memory::fits(stage, plan.arena as u64, held, most);
+            let fits = |plan: &Plan| memory::fits(stage, plan.temporary_bytes(), held, most);
             let (program, instance) = (&stage.program, &stage.instance);
             let results = engine.run_instance(program, instance, plans, &inputs, fits);
             let results = results.map_err(|error| faults::located(checked, stage, error))?;
