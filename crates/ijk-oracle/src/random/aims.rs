@@ -63,18 +63,22 @@ const AIMS: &[Aim] = &[
     aim("@argmin(k-k)~.", &["k", "k"], REAL, "k1100-3000", Uniform),
 ];
 
-/// Reductions that are long enough for several chunks, whose results are joined; arrays too large to
-/// stay near, which statements sweep over together.
+/// Reductions that are long enough for several chunks, whose results are joined.
 const LONG: &[Aim] = &[
     aim("+k~.", &["k"], COMPLEX_TOO, "k270000-330000", Uniform),
     aim("+k~.", &["k"], INTEGER, "k270000-330000", Small),
     aim("+(k-k)~.", &["k", "k"], NUMBER, "k270000-330000", Small),
     aim("@argmin k~.", &["k"], REAL, "k270000-330000", Uniform),
-    aim("(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij", &["i j"], REAL, ROWS, Uniform),
-    aim("(I & +(ij*ij)~i) . ij/i~ij . (I & <ij~i) . ij-i~ji", &["i j"], NUMBER, ROWS, Small),
 ];
 
-const ROWS: &str = "i150-200 j900-1100";
+/// Arrays too large to stay near, over whose rows statements sweep together.
+const WIDE: &[Aim] = &[
+    aim("(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij", &["i j"], REAL, ROWS, Uniform),
+    aim("(I & +ij~i) . ij/i~ij . (I & <ij~i) . ij-i~ji", &["i j"], REAL, ROWS, Uniform),
+    aim("(I & +ij~i) . ij-i~ij . (I & >ij~i) . ij*i~ij", &["i j"], ORDERED, ROWS, Small),
+];
+
+const ROWS: &str = "i150-180 j900-1000";
 
 /// One of the small ones.
 pub(crate) fn small(rng: &mut Rng) -> Case {
@@ -84,6 +88,11 @@ pub(crate) fn small(rng: &mut Rng) -> Case {
 /// One of the long ones.
 pub(crate) fn long(rng: &mut Rng) -> Case {
     rng.pick(LONG).case(rng)
+}
+
+/// One of the wide ones.
+pub(crate) fn wide(rng: &mut Rng) -> Case {
+    rng.pick(WIDE).case(rng)
 }
 
 impl Aim {
