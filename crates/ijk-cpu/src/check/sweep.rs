@@ -31,7 +31,7 @@ pub(crate) fn check_sweep(
             return Err(Fault::Bounds);
         }
         if let Some(rest) = rest {
-            check_rest(sweep, own, &along, rest)?;
+            check_rest(sweep, own, &along, rest, output)?;
         }
         if output {
             check_apart(sweep, window, own, &along, &all, layouts)?;
@@ -112,20 +112,29 @@ impl Whole {
     }
 }
 
-/// Short blocks see the same box, but for the rows they have not.
+/// Short blocks see the same box, but for the rows they have not. Of what every block sees the same
+/// they may see less.
 fn check_rest(
     sweep: &Sweep,
     own: &Layout,
     along: &[Option<usize>],
     rest: &[Layout],
+    output: bool,
 ) -> Result<(), Fault> {
     let mut shape = own.shape.clone();
     for (axis, p) in sweep.axes.iter().zip(along) {
         p.iter().for_each(|&p| shape[p] = remainder(axis));
     }
+    let inside = |short: &Layout| match output {
+        true => short.shape == shape,
+        false => short.shape.iter().zip(&shape).all(|(n, most)| n <= most),
+    };
     let same = |short: &&Layout| short.place == own.place;
     let fits = |short: &Layout| {
-        short.shape == shape && short.strides == own.strides && short.dtype == own.dtype
+        short.shape.len() == shape.len()
+            && short.strides == own.strides
+            && short.dtype == own.dtype
+            && inside(short)
     };
     if rest.iter().filter(same).all(fits) { Ok(()) } else { Err(Fault::Bounds) }
 }
