@@ -449,7 +449,7 @@ fn a_sweep_reaches_every_row() {
         let engine = Engine::builder().threads(threads).build();
         let mut found = vec![0f32; 28];
         let out = ijk_tensor::TensorViewMut::from_slice(&mut found, &[7, 4]).unwrap();
-        engine.run(&sweep(), &[numbers.clone()], &mut [out]).unwrap();
+        engine.run(&sweep(), std::slice::from_ref(&numbers), &mut [out]).unwrap();
         assert!(found.iter().zip(&values).all(|(y, x)| *y == -x));
     }
 }
