@@ -12,8 +12,9 @@ use std::hint::black_box;
 
 const N: usize = 4096;
 
-const PROGRAMS: [(&str, &str); 4] = [
+const PROGRAMS: [(&str, &str); 5] = [
     ("softmax", "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij"),
+    ("softmax of columns", "(I & >ij~j) . ij-j~ij . ^ij~ij . (I & +ij~j) . ij/j~ij"),
     (
         "layer norm",
         "rms: (I & I) . +(ij*ij)~i . i*0.000244140625~i . i+0.00001~i . @sqrt i~i

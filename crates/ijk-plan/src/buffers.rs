@@ -45,6 +45,14 @@ impl Buffers {
         self.of_array[array.0 as usize].unwrap_or(BufferId(u32::MAX))
     }
 
+    /// The strides that an array has, or will have.
+    pub(crate) fn strides(&self, graph: &Graph, array: ArrayId) -> Vec<isize> {
+        match self.of_array[array.0 as usize] {
+            Some(buffer) => self.all[buffer.0 as usize].strides.clone(),
+            None => c_strides(&graph.array(array).shape),
+        }
+    }
+
     /// Gives the array that a statement defines its memory.
     pub(crate) fn define(&mut self, graph: &Graph, array: ArrayId) -> Result<(), PlanError> {
         if self.of_array[array.0 as usize].is_some() {

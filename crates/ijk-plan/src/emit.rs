@@ -23,7 +23,7 @@ pub(crate) fn plan(graph: &Graph, layout: &Layout) -> Result<Plan, PlanError> {
 /// The steps of all statements, and of outputs that are inputs or other outputs.
 fn emit(graph: &Graph, buffers: &mut Buffers, near: u64) -> Result<Vec<Step>, PlanError> {
     let mut steps = Vec::with_capacity(graph.statements.len());
-    let mut groups = sweep::groups(graph, near).into_iter().peekable();
+    let mut groups = sweep::groups(graph, buffers, near).into_iter().peekable();
     let mut at = 0;
     while at < graph.statements.len() {
         let end = match groups.next_if(|group| group.statements.start == at) {

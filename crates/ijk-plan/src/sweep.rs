@@ -43,11 +43,11 @@ struct Row {
 type Places = BTreeMap<ArrayId, usize>;
 
 /// The groups of a graph's statements that are worth a sweep, given how many bytes stay near.
-pub(crate) fn groups(graph: &Graph, near: u64) -> Vec<Group> {
+pub(crate) fn groups(graph: &Graph, buffers: &Buffers, near: u64) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut at = 0;
     while at < graph.statements.len() {
-        let group = grow(graph, at).and_then(|group| group.sized(graph, near));
+        let group = grow(graph, at).and_then(|group| group.sized(graph, buffers, near));
         at = group.as_ref().map_or(at + 1, |group| group.statements.end);
         groups.extend(group);
     }
@@ -130,6 +130,25 @@ impl Row {
     }
 }
 
+impl Row {
+    /// Whether blocks of rows would be slivers of an array that is not near: rows are its neighbours
+    /// in memory, and it has other axes.
+    fn cuts_runs(&self, graph: &Graph, buffers: &Buffers, near: u64) -> bool {
+        self.places.iter().any(|(&array, &place)| {
+            let strides = buffers.strides(graph, array);
+            let own = strides[place].unsigned_abs();
+            let others = graph.array(array).shape.iter().zip(&strides).enumerate();
+            let others = others.filter(|(axis, (extent, _))| *axis != place && **extent > 1);
+            let steps = others.map(|(_, (_, step))| step.unsigned_abs()).filter(|&n| n > 0);
+            let mut steps = steps.peekable();
+            own > 0
+                && bytes(graph, array) > near
+                && steps.peek().is_some()
+                && steps.all(|step| step >= own)
+        })
+    }
+}
+
 /// Where each array of a statement, its own first of all, is indexed by an axis; `None` if the axis
 /// stands anywhere else than alone at one place of an index, or not in the output's.
 fn places(stmt: &Stmt, axis: usize) -> Option<Places> {
@@ -177,7 +196,8 @@ fn plain_axis(e: &IndexExpr) -> Option<usize> {
 
 impl Group {
     /// The group with the size of its blocks, if its arrays are too large to stay near as they are.
-    fn sized(mut self, graph: &Graph, near: u64) -> Option<Self> {
+    fn sized(mut self, graph: &Graph, buffers: &Buffers, near: u64) -> Option<Self> {
+        self.rows.retain(|row| !row.cuts_runs(graph, buffers, near));
         let rows = self.rows.iter().fold(1, |n: u64, row| n.saturating_mul(row.extent));
         if self.reused(graph) <= near || rows == 1 {
             return None;

@@ -54,6 +54,13 @@ fn what_stays_near_does_not_sweep() {
 }
 
 #[test]
+fn slivers_of_rows_do_not_sweep() {
+    let columns = "(I & >ij~j) . ^(ij-j)~ij . (I & +ij~j) . ij/j~ij";
+    let plan = planned(columns, &[&[40, 50]], 1000);
+    assert_eq!(plan.steps.len(), 4, "{plan}");
+}
+
+#[test]
 fn rows_of_several_axes() {
     let softmax = "(I & >bij~bi) . ^(bij-bi)~bij . (I & +bij~bi) . bij/bi~bij";
     let sweep = |near| planned(softmax, &[&[3, 20, 8]], near);
