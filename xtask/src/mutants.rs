@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Output};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 const LIST: &str = "crates/ijk-oracle/mutants/list.txt";
 /// The tests that are to find the bugs that name none: crate and test.
@@ -64,25 +65,27 @@ fn try_run(root: &Path, filter: &str) -> io::Result<usize> {
     for (number, mutant) in mutants.iter().enumerate() {
         plant(mutant, number, &copy)?;
     }
-    let mut programs: BTreeMap<&str, PathBuf> = BTreeMap::new();
+    let mut programs: BTreeMap<&str, Found> = BTreeMap::new();
     for mutant in mutants.iter().filter(|mutant| mutant.name.contains(filter)) {
         if programs.contains_key(mutant.test()) {
             continue;
         }
         let program = build(mutant.test(), &copy, &place)?;
-        let sound = test(&program, usize::MAX)?;
+        let begin = Instant::now();
+        let sound = Command::new(&program).output()?;
         if !sound.status.success() {
             let said = String::from_utf8_lossy(&sound.stderr).into_owned();
             return Err(io::Error::other(format!("the tests fail without any bug:\n{said}")));
         }
-        programs.insert(mutant.test(), program);
+        let limit = begin.elapsed() * SLOWER + LEAST_LIMIT;
+        programs.insert(mutant.test(), Found { program, limit });
     }
     let chosen: Vec<usize> =
         (0..mutants.len()).filter(|&number| mutants[number].name.contains(filter)).collect();
     let (next, survivors) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || -> io::Result<()> {
         while let Some(&number) = chosen.get(next.fetch_add(1, Relaxed)) {
-            let verdict = verdict(&test(&programs[mutants[number].test()], number)?);
+            let verdict = verdict(test(&programs[mutants[number].test()], number, &place)?);
             survivors.fetch_add(usize::from(verdict == SURVIVED), Relaxed);
             println!("{verdict:>32}  {}", mutants[number].name);
         }
@@ -207,19 +210,59 @@ fn build(test: &str, copy: &Path, place: &Path) -> io::Result<PathBuf> {
     program.ok_or_else(|| io::Error::other(format!("the tests do not compile:\n{said}")))
 }
 
-fn test(program: &Path, number: usize) -> io::Result<Output> {
-    Command::new(program).arg("--nocapture").env("IJK_PLANTED", number.to_string()).output()
+/// A test with bugs in it.
+struct Found {
+    program: PathBuf,
+    /// How long it may take with one of them planted.
+    limit: Duration,
+}
+
+/// A test may take so many times what it takes without a bug (side by side with others),
+const SLOWER: u32 = 4;
+/// and so much more.
+const LEAST_LIMIT: Duration = Duration::from_secs(60);
+
+/// How a test ended with a bug planted, and what it said.
+struct Run {
+    /// None where it had not ended when its time was over.
+    success: Option<bool>,
+    said: String,
+}
+
+fn test(found: &Found, number: usize, place: &Path) -> io::Result<Run> {
+    let said = place.join(format!("said-{number}"));
+    let mut child = Command::new(&found.program)
+        .arg("--nocapture")
+        .env("IJK_PLANTED", number.to_string())
+        .stdout(fs::File::create(&said)?)
+        .stderr(Stdio::null())
+        .spawn()?;
+    let begin = Instant::now();
+    let success = loop {
+        match child.try_wait()? {
+            Some(status) => break Some(status.success()),
+            None if begin.elapsed() > found.limit => {
+                child.kill()?;
+                child.wait()?;
+                break None;
+            }
+            None => std::thread::sleep(Duration::from_millis(50)),
+        }
+    };
+    let text = String::from_utf8_lossy(&fs::read(&said)?).into_owned();
+    fs::remove_file(&said)?;
+    Ok(Run { success, said: text })
 }
 
 const SURVIVED: &str = "SURVIVED";
 
-fn verdict(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stdout);
-    let found = said.lines().find(|line| line.contains("programs disagree"));
-    match found {
-        _ if output.status.success() => SURVIVED.into(),
-        Some(line) => line.trim().into(),
-        None => "found by a crash or a panic".into(),
+fn verdict(run: Run) -> String {
+    let found = run.said.lines().find(|line| line.contains("programs disagree"));
+    match (run.success, found) {
+        (None, _) => "found by not ending".into(),
+        (Some(true), _) => SURVIVED.into(),
+        (_, Some(line)) => line.trim().into(),
+        (_, None) => "found by a crash or a panic".into(),
     }
 }
 
