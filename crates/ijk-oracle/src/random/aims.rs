@@ -76,7 +76,12 @@ const WIDE: &[Aim] = &[
     aim("(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij", &["i j"], REAL, ROWS, Uniform),
     aim("(I & +ij~i) . ij/i~ij . (I & <ij~i) . ij-i~ji", &["i j"], REAL, ROWS, Uniform),
     aim("(I & +ij~i) . ij-i~ij . (I & >ij~i) . ij*i~ij", &["i j"], ORDERED, ROWS, Small),
+    // One axis goes along the rows of one square and the columns of the other.
+    aim("ij*ij~ij & [i][0]-[0][i]~i", &["i i", "i i"], FOUR_BYTES, "i330-360", Small),
 ];
+
+/// Types of which each of those squares stays near, and both together do not.
+const FOUR_BYTES: &[DType] = &[DType::F32, DType::I32];
 
 const ROWS: &str = "i150-180 j900-1000";
 
