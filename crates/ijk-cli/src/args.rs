@@ -19,6 +19,8 @@ const LONG: &str = "Index expressions on files of arrays.
 Arrays are .npy files, or members of .npz archives (data.npz:member).
 Exit codes: 0 done; 1 the program or the data is wrong; 2 the command line or the machine is.
 Inputs and outputs are named 0, 1, … in order; messages count arguments and results from 1.
+The environment variable IJK_LEVEL (portable, avx2, avx512) forces a level of SIMD instructions; without it
+the widest of the machine is used.
 
   ijk eval 'ik*kj~ijk . +ijk~ij' a.npy b.npy -o c.npy";
 

@@ -3,6 +3,7 @@
 mod applied;
 mod args;
 mod commands;
+mod engine;
 mod failure;
 mod files;
 mod json;

@@ -306,6 +306,33 @@ fn more_than_there_is_of_memory() {
 }
 
 #[test]
+fn the_environment_chooses_the_instructions() {
+    let desk = Desk::new();
+    let level =
+        |level: &str, args: &[&str]| desk.command(args).env("IJK_LEVEL", level).output().unwrap();
+    for name in ijk::Level::available().iter().map(|level| level.name()) {
+        let output = level(name, &["eval", "+ij~j", "a.npy"]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "[3. 5. 7.]\n", "{name}: {output:?}");
+    }
+    fs::write(desk.path("x.et"), "x[i] = RANDOM(0, 1, FLOAT)\n").unwrap();
+    for wrong in ["avx1024", "AVX2", ""] {
+        for args in [
+            &["eval", "+ij~j", "a.npy"][..],
+            &["bench", "i~i", "--shape=2"],
+            &["run", "two.ijk", "--bind", "0=v.npy"],
+            &["run", "x.et"],
+        ] {
+            let output = level(wrong, args);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            let said = format!("IJK_LEVEL: `{wrong}` is no SIMD level: this machine has portable");
+            assert_eq!(output.status.code(), Some(2), "{errors}");
+            assert!(errors.contains(&said), "{errors}");
+        }
+    }
+    assert!(desk.prints(&["--help"]).contains("IJK_LEVEL"));
+}
+
+#[test]
 fn nobody_reads_the_output() {
     let desk = Desk::new();
     desk.save("big.npy", vec![1.0; 200_000], &[200_000]);

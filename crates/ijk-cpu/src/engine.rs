@@ -6,7 +6,7 @@ use crate::contract::{Context, contract};
 use crate::error::{PlanError, RunError, Side};
 use crate::nest::{Launch, fault};
 use crate::scratch::ScratchPool;
-use crate::simd::Level;
+use crate::simd::{Level, LevelError};
 use crate::threads::Workers;
 use ijk_plan::plan::{Base, Place, Plan};
 use ijk_tensor::{TensorView, TensorViewMut};
@@ -20,6 +20,8 @@ use smallvec::SmallVec;
 #[derive(Debug)]
 pub struct Engine {
     level: Level,
+    /// Why nothing runs: the level that was asked for is none.
+    refused: Option<LevelError>,
     workers: Workers,
     scratch: ScratchPool,
 }
@@ -39,16 +41,19 @@ impl EngineBuilder {
         self
     }
 
-    /// Which instructions to use; by default the widest the machine has.
+    /// Which instructions to use; by default [`Level::preferred`].
     pub fn level(mut self, level: Level) -> Self {
         self.level = Some(level);
         self
     }
 
-    /// The engine.
+    /// The engine. Where the environment asks for instructions that the machine has not, it runs
+    /// nothing: each run gives [`RunError::Level`].
     pub fn build(self) -> Engine {
+        let level = self.level.map_or_else(Level::preferred, Ok);
         Engine {
-            level: self.level.unwrap_or_else(Level::best),
+            level: level.clone().unwrap_or_else(|_| Level::best()),
+            refused: level.err(),
             workers: Workers::new(self.threads),
             scratch: ScratchPool::new(),
         }
@@ -75,6 +80,14 @@ impl Engine {
     /// Which instructions are used.
     pub fn level(&self) -> Level {
         self.level
+    }
+
+    /// Whether the engine has the level that was asked for.
+    ///
+    /// # Errors
+    /// If not: it runs nothing.
+    pub fn check_level(&self) -> Result<(), LevelError> {
+        self.refused.clone().map_or(Ok(()), Err)
     }
 
     /// Checks a plan and makes it ready to run any number of times.
@@ -111,6 +124,7 @@ impl Engine {
         inputs: &[TensorView<'_>],
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), RunError> {
+        self.check_level()?;
         check_count(Side::Argument, compiled.inputs, inputs.len())?;
         check_count(Side::Result, compiled.outputs, outputs.len())?;
         let arena = match compiled.arena {

@@ -1,5 +1,6 @@
 //! Why a plan cannot be compiled or run.
 
+use crate::simd::LevelError;
 use ijk_plan::plan::BufferId;
 use ijk_types::DType;
 use thiserror::Error;
@@ -11,6 +12,9 @@ pub enum RunError {
     /// The plan itself is wrong.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// The environment asks the engine for SIMD instructions that the machine has not.
+    #[error(transparent)]
+    Level(#[from] LevelError),
     /// Not as many arrays as the plan has.
     #[error("the plan has {expected} {side}s, but {found} are given")]
     Count {

@@ -31,5 +31,5 @@ pub use compiled::Compiled;
 pub use engine::{Engine, EngineBuilder};
 pub use error::{Fault, PlanError, RunError, Side};
 pub use scratch::ScratchPool;
-pub use simd::Level;
+pub use simd::{LEVEL_VARIABLE, Level, LevelError};
 pub use threads::Workers;

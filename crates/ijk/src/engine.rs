@@ -4,7 +4,7 @@ use crate::cache::{Key, PlanCache};
 use crate::component::Component;
 use crate::prepared::Prepared;
 use crate::{Arguments, Error, Views};
-use ijk_cpu::{Fault, PlanError, RunError};
+use ijk_cpu::{Fault, Level, PlanError, RunError};
 use ijk_ir::core::{Instance, Program};
 use ijk_plan::plan::Plan;
 use ijk_tensor::{Tensor, TensorView, TensorViewMut};
@@ -12,7 +12,10 @@ use std::sync::{Arc, OnceLock};
 
 /// Threads, memory they reuse, and a limit to it. Any number of threads may use one at a time.
 ///
-/// Results are the same, bit for bit, for any number of threads.
+/// Results are the same, bit for bit, for any number of threads. They may differ in the last bits
+/// between levels of SIMD instructions: an engine takes the widest of the machine, but for what
+/// [`EngineBuilder::level`] or the environment variable `IJK_LEVEL` (`portable`, `avx2`, `avx512`)
+/// say.
 ///
 /// ```
 /// use ijk::ndarray::array;
@@ -58,14 +61,48 @@ impl EngineBuilder {
         self
     }
 
+    /// Which SIMD instructions to use; without it those that the environment variable `IJK_LEVEL`
+    /// names, or the widest of the machine.
+    ///
+    /// ```
+    /// let engine = ijk::Engine::builder().level("portable".parse()?).build();
+    /// assert_eq!(engine.simd(), "portable");
+    /// # Ok::<(), ijk::LevelError>(())
+    /// ```
+    #[must_use]
+    pub fn level(mut self, level: Level) -> Self {
+        self.cpu = self.cpu.level(level);
+        self
+    }
+
     /// The engine.
+    ///
+    /// Where `IJK_LEVEL` is set to what is no level of this machine, the engine computes nothing:
+    /// whatever is applied on it gives an error that says so, as [`try_build`](Self::try_build) does
+    /// at once.
     pub fn build(self) -> Engine {
         let cpu = self.cpu.build();
-        let levels = ijk_cpu::Level::available();
+        let levels = Level::available();
         let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
         let limit = self.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
         let context = limit.wrapping_mul(64).wrapping_add(level as u64);
         Engine { cpu, memory_limit: self.memory_limit, context }
+    }
+
+    /// The engine, if the machine has the SIMD instructions that the environment asks for.
+    ///
+    /// # Errors
+    /// [`Error::Run`] with [`RunError::Level`], if not.
+    ///
+    /// ```
+    /// let engine = ijk::Engine::builder().threads(2).try_build()?;
+    /// assert_eq!(engine.threads(), 2);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn try_build(self) -> Result<Engine, Error> {
+        let engine = self.build();
+        engine.cpu.check_level().map_err(RunError::from)?;
+        Ok(engine)
     }
 }
 

@@ -48,7 +48,7 @@ pub use engine::{Engine, EngineBuilder};
 pub use error::{Error, Report};
 pub use explain::Explanation;
 
-pub use ijk_cpu::RunError;
+pub use ijk_cpu::{Level, LevelError, RunError};
 pub use ijk_ir::{Piece, PointSet, Port, Range, Rank, Signature};
 pub use ijk_plan as plan;
 pub use ijk_syntax::{Diagnostic, Hint, Severity, Span, render};

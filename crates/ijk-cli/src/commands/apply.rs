@@ -1,13 +1,14 @@
 //! `ijk run` and `ijk eval`: programs on files.
 
 use crate::args::{Eval, How, Run};
+use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, Place};
 use crate::progress::Progress;
 use crate::results::Results;
 use crate::source::Source;
 use crate::{memory, names, output};
-use ijk::{Component, Engine, Tensor, TensorView};
+use ijk::{Component, Tensor, TensorView};
 use std::time::Instant;
 
 /// Runs the program of a file.
@@ -68,9 +69,9 @@ fn apply(
     how: &How,
 ) -> Result<(), Failure> {
     files::check_distinct(outputs)?;
+    let engine = engine(how.threads)?;
     let arguments = inputs.iter().map(|place| load(place, how)).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();
-    let engine = Engine::builder().threads(how.threads.unwrap_or(0)).build();
     let typed: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
     memory::check(&engine, component, &typed, |error| source.failure(error))?;
     let progress = Progress::steps("computing", None);

@@ -2,10 +2,11 @@
 
 use crate::applied::Application;
 use crate::args::Bench;
+use crate::engine::engine;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{json, layout, memory, output};
-use ijk::{DType, Engine, Error, Tensor, TensorError, TensorView, TensorViewMut};
+use ijk::{DType, Error, Tensor, TensorError, TensorView, TensorViewMut};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,7 @@ const MOST: usize = 100_000;
 /// If the program is wrong, does not fit the shapes, or fails.
 pub fn bench(args: &Bench) -> Result<(), Failure> {
     let application = Application::new(&args.applied)?;
-    let engine = Engine::builder().threads(args.threads.unwrap_or(0)).build();
+    let engine = engine(args.threads)?;
     let fail = |error: Error| application.failure(error);
     let arguments = application.borrowed();
     let cost = engine.explain(&application.component, &arguments).map_err(fail)?.cost();

@@ -2,14 +2,15 @@
 
 use super::apply::load;
 use crate::args::{Check, Run};
+use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, Place};
 use crate::progress::Progress;
 use crate::results::Results;
 use crate::source::Source;
 use crate::{json, memory, names, output};
+use ijk::Tensor;
 use ijk::et::{Bindings, Program};
-use ijk::{Engine, Tensor};
 use serde_json::json;
 use std::time::Instant;
 
@@ -22,13 +23,13 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let program = source.compile_et()?;
     let outputs = outputs(&program, &args.out)?;
     files::check_distinct(&outputs)?;
+    let engine = engine(args.how.threads)?;
     let arrays = arrays(&program, args)?;
     let bindings = bindings(args, &arrays)?;
     let bindings = match memory::available() {
         Some(bytes) => bindings.memory(bytes),
         None => bindings,
     };
-    let engine = Engine::builder().threads(args.how.threads.unwrap_or(0)).build();
     let progress = Progress::steps("computing", None);
     let start = Instant::now();
     let results = program.run_on(&engine, bindings).map_err(|error| source.failure(error))?;

@@ -1,14 +1,15 @@
 //! `ijk verify`: a program beside the framework call it names.
 
 use crate::args::Verify;
+use crate::engine::engine;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::source::Source;
 use crate::table::Table;
 use crate::{json, memory, output};
+use ijk::Diagnostic;
 use ijk::et::{Program, Source as Origin};
 use ijk::verify::{ChildError, Outcome, Python, Row, Verifier, VerifyError};
-use ijk::{Diagnostic, Engine};
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -22,7 +23,7 @@ pub fn verify(args: &Verify) -> Result<(), Failure> {
     let source = Source::file(&args.file)?;
     let program = source.compile_et()?;
     draws_its_arrays(&source, &program)?;
-    let engine = Engine::builder().threads(args.threads.unwrap_or(0)).build();
+    let engine = engine(args.threads)?;
     let verifier = Verifier::new(&program, engine, &python(args));
     let mut verifier = verifier.map_err(|error| refused(&source, &program, error))?;
     if let Some(bytes) = memory::available() {

@@ -9,9 +9,11 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod choice;
 mod portable;
 mod vector;
 
+pub use choice::{LEVEL_VARIABLE, LevelError};
 pub(crate) use portable::Portable;
 pub(crate) use vector::{Bits, Float, Number, Vector};
 
