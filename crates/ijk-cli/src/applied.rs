@@ -23,7 +23,8 @@ impl Application {
     pub fn new(args: &Applied) -> Result<Self, Failure> {
         let source = Source::either(&args.program)?;
         let component = source.compile()?;
-        let (arity, shapes, types) = (component.arity(), args.shape.len(), args.dtype.len());
+        check_types(component.arity(), &args.dtype)?;
+        let (arity, shapes) = (component.arity(), args.shape.len());
         if arity != shapes {
             let arguments = if arity == 1 { "argument" } else { "arguments" };
             let given = match shapes {
@@ -32,10 +33,6 @@ impl Application {
                 _ => format!("--shape is given {shapes} times"),
             };
             let message = format!("the program has {arity} {arguments}, but {given}");
-            return Err(Failure::wrong(message));
-        }
-        if types > arity.max(1) {
-            let message = format!("--dtype is given {types} times for {arity} arguments");
             return Err(Failure::wrong(message));
         }
         let shapes: Vec<_> = args.shape.iter().map(|shape| shape.0.clone()).collect();
@@ -71,6 +68,19 @@ impl Application {
     /// Element types and shapes, borrowed.
     pub fn borrowed(&self) -> Vec<(DType, &[usize])> {
         self.arguments.iter().map(|(dtype, shape)| (*dtype, &shape[..])).collect()
+    }
+}
+
+/// That `--dtype` is not given more often than there are arguments.
+///
+/// # Errors
+/// If it is.
+pub fn check_types(arity: usize, types: &[DType]) -> Result<(), Failure> {
+    match types.len() {
+        n if n > arity.max(1) => {
+            Err(Failure::wrong(format!("--dtype is given {n} times for {arity} arguments")))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -41,8 +41,25 @@ const DEPS: &str = "Examples:
   ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2
   ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2 --input 0    the other way round";
 
-const BENCH: &str = "Example:
-  ijk bench '+(ik*kj)~ij' --shape 1024x1024 --shape 1024x1024 --dtype f32 --threads 1";
+const BENCH: &str = "Examples:
+  ijk bench '+(ik*kj)~ij' --shape 1024x1024 --shape 1024x1024 --dtype f32 --threads 1,2
+  ijk bench softmax.ijk --bind 0=scores.npy --fresh
+
+The first run, which plans, is not counted. Runs of less than 20 µs are timed several at a time.
+Operations are the scalar operations of the plan; bytes are those of the arguments and results.
+
+--json prints an object on a line for each number of threads, with these members:
+  threads, simd               number of threads, and the instructions used
+  outputs                     \"reused\" or \"fresh\"
+  repetitions                 how many times were measured
+  median_seconds, best_seconds, first_quartile_seconds, third_quartile_seconds
+  operations                  null where they are not known (.et)
+  bytes, bytes_read, bytes_written
+  giga_operations_per_second, gigabytes_per_second        by the median
+
+--paced prints an object with threads, simd, operations, bytes, bytes_read and bytes_written, then waits
+for lines such as `reused 0.05` or `fresh 0.05`. For each it runs that many seconds, at least once, and
+prints {\"outputs\": …, \"repetitions\": …, \"seconds\": median}; so a script measures it in turn with others.";
 
 const VERIFY: &str = "Examples:
   ijk verify examples/et/gather_nd.et
@@ -81,12 +98,23 @@ pub enum Command {
 pub struct Run {
     /// The program, a .ijk or .et file
     pub file: PathBuf,
-    /// Input NAME (0, 1, … in .ijk) is the array of a .npy file or of a member of an archive
-    #[arg(long, value_name = "NAME=FILE[:MEMBER]")]
-    pub bind: Vec<String>,
     /// Write output NAME (0, 1, … in .ijk) to a file; outputs without one are printed
     #[arg(long, value_name = "NAME=FILE")]
     pub out: Vec<String>,
+    /// On what
+    #[command(flatten)]
+    pub given: Given,
+    /// How to run
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Arrays of files, and what else decides ranks and extents of a `.et` program.
+#[derive(Debug, Args)]
+pub struct Given {
+    /// Input NAME (0, 1, … in .ijk) is the array of a .npy file or of a member of an archive
+    #[arg(long, value_name = "NAME=FILE[:MEMBER]")]
+    pub bind: Vec<String>,
     /// In .et: the rank of an eintup, where neither arrays nor constraints decide
     #[arg(long, value_name = "TUPLE=N")]
     pub rank: Vec<String>,
@@ -96,9 +124,6 @@ pub struct Run {
     /// In .et: other random numbers, and random extents where nothing decides them
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// How to run
-    #[command(flatten)]
-    pub how: How,
 }
 
 /// `ijk eval`.
@@ -146,7 +171,7 @@ pub struct Check {
 /// A program with the shapes of its arguments.
 #[derive(Debug, Args)]
 pub struct Applied {
-    /// A .ijk file, or an expression
+    /// A .ijk file, or an expression (bench: or a .et file)
     #[arg(value_name = "FILE|EXPR", allow_hyphen_values = true, value_parser = program)]
     pub program: String,
     /// The shape of the next argument, such as 8x8 or 5; `.` for a single number
@@ -194,12 +219,24 @@ pub struct Bench {
     /// What to measure
     #[command(flatten)]
     pub applied: Applied,
-    /// Number of threads
-    #[arg(long, value_name = "N", value_parser = threads)]
-    pub threads: Option<usize>,
-    /// Repetitions, of which the best and the median are told [default: about a second's worth]
+    /// On what, instead of made-up arrays of given shapes; a .et program is given nothing else
+    #[command(flatten)]
+    pub given: Given,
+    /// Number of threads; several, such as 1,2, are measured in turn
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = threads)]
+    pub threads: Vec<usize>,
+    /// New memory for the results of each run, instead of the same again [always so in .et]
+    #[arg(long)]
+    pub fresh: bool,
+    /// Runs that are counted [default: about a second's worth]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub reps: Option<usize>,
+    /// Write output NAME (0, 1, …) to a file, too
+    #[arg(long, value_name = "NAME=FILE")]
+    pub out: Vec<String>,
+    /// Run when told: see below
+    #[arg(long, conflicts_with_all = ["reps", "fresh"])]
+    pub paced: bool,
 }
 
 /// A program may start with `-`, but none starts with two: that is an option misspelt.

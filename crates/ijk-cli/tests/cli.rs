@@ -138,8 +138,6 @@ fn json() {
     let value = desk.json(&[&["explain", PRODUCT, "--json"][..], &shapes].concat());
     assert_eq!(value["operations"], 2 * 8 * 4 * 2);
     assert_eq!((&value["bytes_read"], &value["bytes_written"]), (&320.into(), &128.into()));
-    let value = desk.json(&[&["bench", PRODUCT, "--json", "--reps", "2"][..], &shapes].concat());
-    assert_eq!(value["repetitions"], 2);
 }
 
 #[test]
@@ -167,15 +165,6 @@ fn explain_prints_the_plan() {
     let pick = ["explain", "@where(i,i,i)~i", "--shape=2", "--shape=2", "--shape=2", "--dtype=f64"];
     let fitting = "`--dtype bool --dtype f64 --dtype f64` would fit";
     desk.refuses(&pick, &["argument 1 is f64, but must be bool", fitting]);
-}
-
-#[test]
-fn bench_prints_rates() {
-    let desk = Desk::new();
-    let shapes = ["--shape", "3x2", "--shape", "3x2", "--dtype", "i32", "--reps", "3"];
-    let said = desk.prints(&[&["bench", "ij/ij~ij"][..], &shapes].concat());
-    assert!(said.starts_with("i32 (3, 2), i32 (3, 2); threads:"), "{said}");
-    assert!(said.contains("best ") && said.contains("operations/s"), "{said}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::results::Results;
 use crate::source::Source;
 use crate::{memory, names, output};
-use ijk::{Component, Tensor, TensorView};
+use ijk::{Component, DType, Tensor, TensorView};
 use std::time::Instant;
 
 /// Runs the program of a file.
@@ -18,7 +18,7 @@ use std::time::Instant;
 pub fn run(args: &Run) -> Result<(), Failure> {
     let source = Source::file(&args.file)?;
     let component = source.compile()?;
-    let inputs = names::inputs(&args.bind, component.arity())?;
+    let inputs = names::inputs(&args.given.bind, component.arity())?;
     let outputs = names::outputs(&args.out, component.signature().outputs.len())?;
     apply(&source, &component, &inputs, &outputs, &args.how)
 }
@@ -70,7 +70,8 @@ fn apply(
 ) -> Result<(), Failure> {
     files::check_distinct(outputs)?;
     let engine = engine(how.threads)?;
-    let arguments = inputs.iter().map(|place| load(place, how)).collect::<Result<Vec<_>, _>>()?;
+    let arguments =
+        inputs.iter().map(|place| load(place, how.dtype)).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();
     let typed: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
     memory::check(&engine, component, &typed, |error| source.failure(error))?;
@@ -86,9 +87,9 @@ fn apply(
 }
 
 /// Reads an argument, with the element type asked for.
-pub(super) fn load(place: &Place, how: &How) -> Result<Tensor, Failure> {
+pub(super) fn load(place: &Place, dtype: Option<DType>) -> Result<Tensor, Failure> {
     let tensor = files::read(place)?;
-    match how.dtype {
+    match dtype {
         Some(dtype) if dtype != tensor.dtype() => tensor.cast(dtype).map_err(|error| {
             Failure::wrong(format!("{}: cannot convert: {error}", place.path.display()))
         }),

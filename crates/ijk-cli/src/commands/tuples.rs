@@ -1,7 +1,7 @@
 //! `ijk run` and `ijk check` of Einsum Tuple programs.
 
 use super::apply::load;
-use crate::args::{Check, Run};
+use crate::args::{Check, Given, Run};
 use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, Place};
@@ -9,8 +9,8 @@ use crate::progress::Progress;
 use crate::results::Results;
 use crate::source::Source;
 use crate::{json, memory, names, output};
-use ijk::Tensor;
 use ijk::et::{Bindings, Program};
+use ijk::{DType, Tensor};
 use serde_json::json;
 use std::time::Instant;
 
@@ -24,8 +24,8 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let outputs = outputs(&program, &args.out)?;
     files::check_distinct(&outputs)?;
     let engine = engine(args.how.threads)?;
-    let arrays = arrays(&program, args)?;
-    let bindings = bindings(args, &arrays)?;
+    let arrays = arrays(&program, &args.given, args.how.dtype)?;
+    let bindings = bindings(&args.given, &arrays)?;
     let bindings = match memory::available() {
         Some(bytes) => bindings.memory(bytes),
         None => bindings,
@@ -53,7 +53,10 @@ pub fn check(args: &Check) -> Result<(), Failure> {
 }
 
 /// Where results go: a member of an archive bears the result's name.
-fn outputs(program: &Program, options: &[String]) -> Result<Vec<(usize, Place)>, Failure> {
+pub(super) fn outputs(
+    program: &Program,
+    options: &[String],
+) -> Result<Vec<(usize, Place)>, Failure> {
     let known: Vec<_> = program.signature().outputs().map(str::to_string).collect();
     let mut outputs = names::named(options, "--out", "output", &known)?;
     for (n, place) in &mut outputs {
@@ -65,32 +68,39 @@ fn outputs(program: &Program, options: &[String]) -> Result<Vec<(usize, Place)>,
 }
 
 /// The arrays of `--bind` options with their names.
-fn arrays(program: &Program, args: &Run) -> Result<Vec<(String, Tensor)>, Failure> {
+pub(super) fn arrays(
+    program: &Program,
+    given: &Given,
+    dtype: Option<DType>,
+) -> Result<Vec<(String, Tensor)>, Failure> {
     let known: Vec<_> = program.signature().bindable().map(str::to_string).collect();
     let mut arrays: Vec<(String, Tensor)> = Vec::new();
-    for (n, place) in names::named(&args.bind, "--bind", "input", &known)? {
+    for (n, place) in names::named(&given.bind, "--bind", "input", &known)? {
         if arrays.iter().any(|(name, _)| *name == known[n]) {
             return Err(Failure::wrong(format!("input `{}` is bound twice", known[n])));
         }
-        arrays.push((known[n].clone(), load(&place, &args.how)?));
+        arrays.push((known[n].clone(), load(&place, dtype)?));
     }
     Ok(arrays)
 }
 
 /// What the command line decides.
-fn bindings<'a>(args: &Run, arrays: &'a [(String, Tensor)]) -> Result<Bindings<'a>, Failure> {
-    let mut bindings = args.seed.map_or(Bindings::new(), |seed| Bindings::new().seed(seed));
+pub(super) fn bindings<'a>(
+    given: &Given,
+    arrays: &'a [(String, Tensor)],
+) -> Result<Bindings<'a>, Failure> {
+    let mut bindings = given.seed.map_or(Bindings::new(), |seed| Bindings::new().seed(seed));
     for (name, array) in arrays {
         bindings = bindings.bind(name, array.view());
     }
     let mut decided = Vec::new();
-    for option in &args.rank {
+    for option in &given.rank {
         let (tuple, rank) = decision("--rank", option, "ipos=2", &mut decided)?;
         let rank = rank.trim().parse().map_err(|_| misread("--rank", option, "ipos=2"))?;
         bindings = bindings.rank(tuple, rank);
     }
     decided.clear();
-    for option in &args.dims {
+    for option in &given.dims {
         let (tuple, dims) = decision("--dims", option, "stride=2,2", &mut decided)?;
         let dims = extents(dims).ok_or_else(|| misread("--dims", option, "stride=2,2"))?;
         bindings = bindings.dims(tuple, dims);

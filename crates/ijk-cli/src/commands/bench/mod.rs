@@ -1,0 +1,112 @@
+//! `ijk bench`: how fast does a program run?
+
+mod i;
+mod measure;
+mod paced;
+mod report;
+mod tuples;
+
+use crate::args::Bench;
+use crate::engine::engine;
+use crate::failure::Failure;
+use crate::files::{self, Place};
+use crate::output;
+use crate::progress::Progress;
+use ijk::{Engine, Tensor};
+use report::Report;
+use std::path::Path;
+
+/// Where results of a run go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Memory {
+    /// Where those of the run before went.
+    Reused,
+    /// To new arrays.
+    Fresh,
+}
+
+impl Memory {
+    fn name(self) -> &'static str {
+        match self {
+            Memory::Reused => "reused",
+            Memory::Fresh => "fresh",
+        }
+    }
+}
+
+/// What a run does and moves, at least.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Work {
+    /// Scalar operations, where they are known.
+    operations: Option<u64>,
+    /// Bytes of the arguments.
+    read: u64,
+    /// Bytes of the results.
+    written: u64,
+}
+
+/// A program with its arguments.
+trait Subject {
+    /// Runs it; results are dropped.
+    fn run(&mut self, engine: &Engine, memory: Memory) -> Result<(), Failure>;
+    /// Runs it for its results.
+    fn results(&mut self, engine: &Engine) -> Result<Vec<Tensor>, Failure>;
+    /// Whether there is a way to reuse the results' memory.
+    fn reuses(&self) -> bool;
+    /// What it is applied to, as text.
+    fn arguments(&self) -> &str;
+    /// See [`Work`].
+    fn work(&self) -> Work;
+}
+
+/// Runs a program on made-up or given arguments and prints times and rates.
+///
+/// # Errors
+/// If the program is wrong, does not fit its arguments, or fails.
+pub fn bench(args: &Bench) -> Result<(), Failure> {
+    let engines = engines(&args.threads)?;
+    match super::is_et(Path::new(&args.applied.program)) {
+        true => tuples::bench(args, &engines),
+        false => i::bench(args, &engines),
+    }
+}
+
+/// One for each number of threads; with all there are, if none is given.
+fn engines(threads: &[usize]) -> Result<Vec<Engine>, Failure> {
+    match threads {
+        [] => Ok(vec![engine(None)?]),
+        _ => threads.iter().map(|&threads| engine(Some(threads))).collect(),
+    }
+}
+
+/// Measures a subject as the command line says.
+fn measure(
+    args: &Bench,
+    engines: &[Engine],
+    outputs: &[(usize, Place)],
+    subject: &mut dyn Subject,
+) -> Result<(), Failure> {
+    if !outputs.is_empty() {
+        files::write_all(&subject.results(&engines[0])?, outputs)?;
+    }
+    if args.paced {
+        return paced::serve(&engines[0], subject);
+    }
+    let memory = match args.fresh || !subject.reuses() {
+        true => Memory::Fresh,
+        false => Memory::Reused,
+    };
+    let progress = Progress::steps("measuring", args.reps.map(|reps| reps as u64));
+    let times = measure::in_turn(engines.len(), args.reps, &progress, |n| {
+        subject.run(&engines[n], memory)
+    })?;
+    drop(progress);
+    for (engine, times) in engines.iter().zip(times) {
+        let report = Report { engine, memory, work: subject.work(), times };
+        output::print(&match args.applied.json {
+            true => report.as_json(),
+            false => report.as_text(subject.arguments()),
+        })?;
+    }
+    Ok(())
+}
