@@ -1,9 +1,10 @@
 //! The engine computes what surface trees mean, on random programs, and refuses what means nothing.
 
-use ijk_cpu::Engine;
+use ijk_cpu::{Engine, LEVEL_VARIABLE, Level};
 use ijk_oracle::Value;
 use ijk_oracle::harness::{Contender, Lowered, compare};
 use ijk_oracle::random::{Case, Input, Layout as Places, Placed, Rng, View, ViewMut};
+use ijk_oracle::turns;
 use ijk_plan::{Layout, plan};
 use ijk_types::Scalar;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,33 +51,71 @@ fn results(Lowered { program, instance, .. }: &Lowered) -> Vec<Placed> {
 /// How many bytes stay near: what sweeps, in blocks of which size.
 const NEAR: [u64; 3] = [0, 1000, 1 << 19];
 
+/// Numbers of threads: alone, as many as small machines have, more than there is work for.
+const THREADS: [usize; 3] = [1, 2, 7];
+
+/// Engines of one SIMD level with [`THREADS`], and what messages call them.
+struct Peers {
+    level: Level,
+    engines: [(&'static str, Engine); 3],
+}
+
+/// Engines of every level that the machine has, or of the one that `IJK_LEVEL` names.
+fn engines() -> Vec<Peers> {
+    let levels = match std::env::var_os(LEVEL_VARIABLE) {
+        Some(_) => vec![Level::preferred().unwrap_or_else(|error| panic!("{error}"))],
+        None => Level::available(),
+    };
+    let build = |level: Level| {
+        move |threads| {
+            let who: &'static str = format!("{}, {threads} threads", level.name()).leak();
+            (who, Engine::builder().level(level).threads(threads).build())
+        }
+    };
+    let peers = |level| Peers { level, engines: THREADS.map(build(level)) };
+    levels.into_iter().map(peers).collect()
+}
+
+/// What is wrong with a program on some engines.
+fn problem(case: &Case, near: u64, peers: &[Peers]) -> Option<String> {
+    let mut all: Vec<Contender> = Vec::new();
+    for (group, peers) in peers.iter().enumerate() {
+        for (who, engine) in &peers.engines {
+            let run = move |l: &Lowered, i: &[Input]| run(engine, near, l, i);
+            all.push(Contender::new(who, group as u64, run));
+        }
+    }
+    match catch_unwind(AssertUnwindSafe(|| compare(case, &mut all))) {
+        Ok(Ok(_)) => None,
+        Ok(Err(disagreement)) => Some(disagreement.to_string()),
+        Err(_) => Some("a panic".into()),
+    }
+}
+
 #[test]
 fn the_engine_keeps_the_meaning() {
     let number =
         |name: &str, or: u64| std::env::var(name).map_or(or, |n| n.parse().expect("a number"));
     let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1500));
-    let engines = [1, 2, 3].map(|threads| Engine::builder().threads(threads).build());
+    let engines = engines();
     let mut failures = 0;
+    let mut runs = vec![0; engines.len()];
     for seed in first..first + count {
+        let near = NEAR[seed as usize % NEAR.len()];
+        let turns = turns(seed, count, engines.len());
+        runs[turns.clone()].iter_mut().for_each(|runs| *runs += 2);
         let case = Case::random(seed);
         let wrong = case.mutated(&mut Rng::new(seed));
         for case in [case, wrong] {
-            let near = NEAR[seed as usize % NEAR.len()];
-            let contender = |(who, engine)| {
-                Contender::new(who, 0, move |l: &Lowered, i: &[Input]| run(engine, near, l, i))
-            };
-            let who = ["one thread", "two threads", "three threads"];
-            let mut all: Vec<Contender> = who.into_iter().zip(&engines).map(contender).collect();
-            let compared = catch_unwind(AssertUnwindSafe(|| compare(&case, &mut all)));
-            let problem = match compared {
-                Ok(Ok(_)) => continue,
-                Ok(Err(disagreement)) => disagreement.to_string(),
-                Err(_) => "a panic".into(),
-            };
-            failures += 1;
-            println!("{seed}: {problem}\n{case}");
+            if let Some(problem) = problem(&case, near, &engines[turns.clone()]) {
+                failures += 1;
+                println!("{seed}: {problem}\n{case}");
+            }
         }
     }
     println!("{failures} of {} programs disagree", 2 * count);
+    for (peers, runs) in engines.iter().zip(runs) {
+        println!("{runs} of them under {}, with {THREADS:?} threads each", peers.level.name());
+    }
     assert_eq!(failures, 0);
 }

@@ -1,11 +1,12 @@
-//! The engine computes what random core programs that skip points say, on 1, 2 and 3 threads.
+//! The engine computes what random core programs that skip points say, on 1, 2 and 7 threads, at
+//! every SIMD level in turn.
 
 #[path = "../../ijk-plan/tests/support/skipping.rs"]
 mod skipping;
 
-use ijk_cpu::{Engine, RunError};
+use ijk_cpu::{Engine, Level, RunError};
 use ijk_oracle::random::{Layout as Places, Placed, View, ViewMut};
-use ijk_oracle::{Value, interpret};
+use ijk_oracle::{Value, interpret, turns};
 use ijk_plan::{Layout, plan};
 use ijk_types::Scalar;
 use skipping::{Case, agree, case};
@@ -35,12 +36,13 @@ fn the_engine_skips_the_points_that_programs_skip() {
     let number =
         |name: &str, or: u64| std::env::var(name).map_or(or, |n| n.parse().expect("a number"));
     let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1000));
-    let engines = [1, 2, 3].map(|threads| Engine::builder().threads(threads).build());
+    let build = |level| [1, 2, 7].map(|n| Engine::builder().level(level).threads(n).build());
+    let engines: Vec<_> = Level::available().into_iter().map(build).collect();
     let mut failures = 0;
     for seed in first..first + count {
         let case = case(seed);
         let expected = interpret(&case.program, &case.instance, &case.inputs);
-        for engine in &engines {
+        for engine in engines[turns(seed, count, engines.len())].iter().flatten() {
             let found = run(engine, &case);
             let agrees = match (&expected, &found) {
                 (Err(_), Err(error)) => !matches!(error, RunError::Plan(_) | RunError::OutOfBounds),

@@ -19,20 +19,21 @@ pub type Engine<'a> = dyn FnMut(&Lowered, &[Input]) -> Result<Vec<Value>, String
 pub struct Contender<'a> {
     /// What messages call it.
     pub who: &'static str,
-    /// Contenders with the same layouts of their results must agree bit for bit.
-    pub layouts: u64,
+    /// Contenders of one group must agree bit for bit: they lay their results out alike, and run
+    /// the same instructions.
+    pub group: u64,
     /// The engine.
     pub run: Box<Engine<'a>>,
 }
 
 impl<'a> Contender<'a> {
-    /// An engine that lays its results out in one of several ways.
+    /// An engine of a group.
     pub fn new(
         who: &'static str,
-        layouts: u64,
+        group: u64,
         run: impl FnMut(&Lowered, &[Input]) -> Result<Vec<Value>, String> + 'a,
     ) -> Self {
-        Self { who, layouts, run: Box::new(run) }
+        Self { who, group, run: Box::new(run) }
     }
 }
 
@@ -220,13 +221,13 @@ fn agree_on_values(
     same_results("the interpreter", truth, &literal, Precision::Bits)?;
     let small = truth.most_points <= SMALL_DOMAIN;
     let mut firsts: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
-    for Contender { who, layouts, run } in engines {
+    for Contender { who, group, run } in engines {
         let found = run(lowered, &case.inputs).map_err(|found| failure(who, found))?;
         let precision = if small { Precision::Bits } else { Precision::Bounds };
         same_results(who, truth, &found, precision)?;
-        match firsts.get(layouts) {
+        match firsts.get(group) {
             Some(first) => same_as_first(who, first, &found)?,
-            None => drop(firsts.insert(*layouts, found)),
+            None => drop(firsts.insert(*group, found)),
         }
     }
     Ok(())

@@ -14,9 +14,11 @@ pub mod et;
 pub mod harness;
 pub mod random;
 mod surface;
+mod turns;
 mod value;
 
 pub use crate::core::interpret;
 pub use error::EvalError;
 pub use surface::{Bounded, Cell, Evaluation, evaluate, evaluate_bounded};
+pub use turns::turns;
 pub use value::{Value, same_bits};

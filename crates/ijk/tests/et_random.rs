@@ -4,6 +4,9 @@
 //! `IJK_PROGRAMS=50000 cargo test --release -p ijk --test et_random` is the full run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one program again. See `docs/TESTING.md`.
 
+mod common;
+
+use common::{Engines, Peers};
 use ijk::et::{Bindings, Program};
 use ijk::{Engine, Error, Tensor};
 use ijk_ir::et::{Checked, Solution};
@@ -16,23 +19,15 @@ use ijk_syntax::Diagnostic;
 /// Most points of a statement whose extents are drawn.
 const POINTS: u64 = 40_000;
 
-/// Engines with different numbers of threads.
-struct Engines([Engine; 3]);
-
-impl Engines {
-    fn new() -> Self {
-        Self([1, 2, 3].map(|threads| Engine::builder().threads(threads).build()))
+/// Compares all evaluations of a program, on the engines whose turn it is.
+fn contend(peers: &[Peers], case: &EtCase) -> Result<EtAgreement, EtDisagreement> {
+    let mut contenders = Vec::new();
+    for (group, peers) in peers.iter().enumerate() {
+        for (who, engine) in peers.names[0].into_iter().zip(&peers.engines) {
+            contenders.push(EtContender::new(who, group as u64, |case| run(engine, case)));
+        }
     }
-
-    fn compare(&self, case: &EtCase) -> Result<EtAgreement, EtDisagreement> {
-        let [one, two, three] = &self.0;
-        let mut contenders = [
-            EtContender::new("one thread", |case| run(one, case)),
-            EtContender::new("two threads", |case| run(two, case)),
-            EtContender::new("three threads", |case| run(three, case)),
-        ];
-        compare(case, &mut solve, &mut contenders)
-    }
+    compare(case, &mut solve, &mut contenders)
 }
 
 fn run(engine: &Engine, case: &EtCase) -> Result<Arrays, String> {
@@ -75,14 +70,14 @@ struct Outcome {
 
 impl Outcome {
     /// Prints the case, made small, and how to run it again.
-    fn fail(&mut self, engines: &Engines, seed: u64, case: &EtCase, disagreement: &EtDisagreement) {
+    fn fail(&mut self, peers: &[Peers], seed: u64, case: &EtCase, disagreement: &EtDisagreement) {
         self.failures += 1;
         println!("{disagreement}\n{case}");
         if self.failures > 3 {
             return;
         }
-        let small = case.shrunk(&mut |case| engines.compare(case).is_err());
-        if let Err(disagreement) = engines.compare(&small) {
+        let small = case.shrunk(&mut |case| contend(peers, case).is_err());
+        if let Err(disagreement) = contend(peers, &small) {
             println!("made small: {disagreement}\n{small}");
         }
         println!("again: IJK_SEED={seed} IJK_PROGRAMS=1 cargo test -p ijk --test et_random\n");
@@ -94,19 +89,20 @@ fn number(name: &str, or: u64) -> u64 {
 }
 
 /// Compares the programs of some seeds, each also with mistakes.
-fn work(seeds: impl Iterator<Item = u64>) -> Outcome {
-    let engines = Engines::new();
+fn work(engines: &Engines, count: u64, seeds: impl Iterator<Item = u64>) -> Outcome {
     let mut outcome = Outcome::default();
     for seed in seeds {
+        let peers = engines.of(seed, count);
+        engines.note(seed, count, &mut outcome.reached);
         let case = EtCase::random(seed);
-        match engines.compare(&case) {
+        match contend(peers, &case) {
             Ok(agreement) => note(&mut outcome.reached, &case, &agreement),
-            Err(disagreement) => outcome.fail(&engines, seed, &case, &disagreement),
+            Err(disagreement) => outcome.fail(peers, seed, &case, &disagreement),
         }
         let wrong = case.mutated(&mut Rng::new(seed));
-        match engines.compare(&wrong) {
+        match contend(peers, &wrong) {
             Ok(agreement) => note(&mut outcome.mistakes, &wrong, &agreement),
-            Err(disagreement) => outcome.fail(&engines, seed, &wrong, &disagreement),
+            Err(disagreement) => outcome.fail(peers, seed, &wrong, &disagreement),
         }
     }
     outcome
@@ -116,9 +112,10 @@ fn work(seeds: impl Iterator<Item = u64>) -> Outcome {
 fn all_evaluations_agree() {
     let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1000));
     let workers = 2;
+    let engines = &Engines::new(&["run"]);
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
         let share = |worker| (first + worker..first + count).step_by(workers as usize);
-        let start = |worker| scope.spawn(move || work(share(worker)));
+        let start = |worker| scope.spawn(move || work(engines, count, share(worker)));
         let threads: Vec<_> = (0..workers).map(start).collect();
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
@@ -131,19 +128,20 @@ fn all_evaluations_agree() {
     println!("{}", all.reached);
     println!("with mistakes:\n{}", all.mistakes);
     println!("{} of {} programs disagree", all.failures, 2 * count);
+    println!("programs, {}", engines.summary(&all.reached));
     assert_eq!(all.failures, 0);
-    check_coverage(&all, count);
+    check_coverage(engines, &all, count);
 }
 
 /// Everything is reached at least twice in a thousand programs, and most of them have a value.
-fn check_coverage(all: &Outcome, count: u64) {
+fn check_coverage(engines: &Engines, all: &Outcome, count: u64) {
     if count < 1000 {
         return;
     }
     assert!(all.reached.of("outcome: value") * 100 > count * 93, "few programs have a value");
     // Few programs say little of what is rare.
     let least = if count < 10_000 { 0 } else { count / 500 };
-    let expected = expected_of_et();
+    let expected: Vec<String> = expected_of_et().into_iter().chain(engines.expected()).collect();
     let never = all.reached.below(1, expected.iter().map(String::as_str));
     assert!(never.len() * 10 < expected.len(), "never reached: {never:#?}");
     let rare = all.reached.below(least, expected.iter().map(String::as_str));

@@ -22,18 +22,24 @@ pub type Run<'a> = dyn FnMut(&EtCase) -> Result<Arrays, String> + 'a;
 /// What finds ranks and extents for a program and its arrays.
 pub type Solve<'a> = dyn FnMut(&EtCase, &Checked) -> Result<Solution, Vec<Diagnostic>> + 'a;
 
-/// An engine under test. All engines must agree bit for bit.
+/// An engine under test.
 pub struct EtContender<'a> {
     /// What messages call it.
     pub who: &'static str,
+    /// Engines of one group must agree bit for bit: they run the same instructions.
+    pub group: u64,
     /// The engine.
     pub run: Box<Run<'a>>,
 }
 
 impl<'a> EtContender<'a> {
-    /// An engine.
-    pub fn new(who: &'static str, run: impl FnMut(&EtCase) -> Result<Arrays, String> + 'a) -> Self {
-        Self { who, run: Box::new(run) }
+    /// An engine of a group.
+    pub fn new(
+        who: &'static str,
+        group: u64,
+        run: impl FnMut(&EtCase) -> Result<Arrays, String> + 'a,
+    ) -> Self {
+        Self { who, group, run: Box::new(run) }
     }
 }
 
@@ -219,7 +225,7 @@ fn fail_all(
     engines: &mut [EtContender<'_>],
     why: &str,
 ) -> Result<(), EtDisagreement> {
-    for EtContender { who, run } in engines {
+    for EtContender { who, run, .. } in engines {
         if run(case).is_ok() {
             return disagree(who, format!("gives a value, but {why}"));
         }
@@ -290,16 +296,16 @@ fn agree_on_values(
     engines: &mut [EtContender<'_>],
 ) -> Result<(), EtDisagreement> {
     let small = truth.most_points() <= SMALL_DOMAIN;
-    let mut first: Option<Arrays> = None;
-    for EtContender { who, run } in engines {
+    let mut firsts: BTreeMap<u64, Arrays> = BTreeMap::new();
+    for EtContender { who, group, run } in engines {
         let found = match run(case) {
             Ok(found) => found,
             Err(error) => return disagree(who, format!("says {error}, but there is a value")),
         };
         same_results(who, truth, &found, small)?;
-        match &first {
+        match firsts.get(group) {
             Some(first) => same_as_first(who, first, &found)?,
-            None => first = Some(found),
+            None => drop(firsts.insert(*group, found)),
         }
     }
     Ok(())
@@ -348,7 +354,10 @@ fn same_as_first(who: &'static str, first: &Arrays, found: &Arrays) -> Result<()
     for (name, first) in first {
         let same = found.get(name).is_some_and(|found| found.same(first));
         if !same {
-            return disagree(who, format!("`{name}` differs from that of the first engine"));
+            return disagree(
+                who,
+                format!("`{name}` differs from that of the first engine of its level"),
+            );
         }
     }
     Ok(())

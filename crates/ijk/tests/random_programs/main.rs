@@ -4,8 +4,11 @@
 //! `IJK_PROGRAMS=100000 cargo test --release -p ijk --test random_programs` is the full run;
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one program again. See `docs/TESTING.md`.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod misuse;
 
+use common::{Engines, Peers};
 use ijk::{Engine, Tensor, plan};
 use ijk_oracle::Value;
 use ijk_oracle::harness::{Agreement, Contender, Disagreement, Lowered, compare};
@@ -14,28 +17,24 @@ use ijk_oracle::random::{
 };
 use ijk_types::Scalar;
 
-/// Engines with different numbers of threads.
-struct Engines([Engine; 3]);
-
-impl Engines {
-    fn new() -> Self {
-        Self([1, 2, 3].map(|threads| Engine::builder().threads(threads).build()))
+/// All ways to run a program on some engines: into new arrays, and into arrays that lie anyhow.
+fn contenders(peers: &[Peers]) -> Vec<Contender<'_>> {
+    let mut all = Vec::new();
+    for (group, peers) in peers.iter().enumerate() {
+        let group = 2 * group as u64;
+        let [fresh, into] = [0, 1].map(|way| peers.names[way].into_iter().zip(&peers.engines));
+        for (who, engine) in fresh {
+            all.push(Contender::new(who, group, |l, i| apply(engine, l, i)));
+        }
+        for (who, engine) in into.step_by(2) {
+            all.push(Contender::new(who, group + 1, |l, i| apply_into(engine, l, i)));
+        }
     }
+    all
+}
 
-    /// All ways to run a program: into new arrays, and into arrays that lie anyhow.
-    fn contenders(&self) -> Vec<Contender<'_>> {
-        let [one, two, three] = &self.0;
-        vec![
-            Contender::new("apply with one thread", 0, |l, i| apply(one, l, i)),
-            Contender::new("apply with two threads", 0, |l, i| apply(two, l, i)),
-            Contender::new("apply_into with one thread", 1, |l, i| apply_into(one, l, i)),
-            Contender::new("apply_into with three threads", 1, |l, i| apply_into(three, l, i)),
-        ]
-    }
-
-    fn compare(&self, case: &Case) -> Result<Agreement, Disagreement> {
-        compare(case, &mut self.contenders())
-    }
+fn contend(peers: &[Peers], case: &Case) -> Result<Agreement, Disagreement> {
+    compare(case, &mut contenders(peers))
 }
 
 fn apply(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value>, String> {
@@ -97,26 +96,27 @@ fn number(name: &str, or: u64) -> u64 {
     std::env::var(name).map_or(or, |n| n.parse().expect("a number"))
 }
 
-/// Compares every `step`-th program.
-fn work(seeds: impl Iterator<Item = u64>) -> Outcome {
-    let engines = Engines::new();
+/// Compares the programs of some seeds, each also with mistakes.
+fn work(engines: &Engines, count: u64, seeds: impl Iterator<Item = u64>) -> Outcome {
     let mut outcome = Outcome::default();
     for seed in seeds {
+        let peers = engines.of(seed, count);
+        engines.note(seed, count, &mut outcome.reached);
         let case = Case::random(seed);
-        match engines.compare(&case) {
+        match contend(peers, &case) {
             Ok(agreement) => {
                 outcome.reached.note(&case, &agreement);
                 kernels(&mut outcome.reached, &case, &agreement);
             }
-            Err(disagreement) => outcome.fail(&engines, seed, &case, &disagreement),
+            Err(disagreement) => outcome.fail(peers, seed, &case, &disagreement),
         }
         let wrong = case.mutated(&mut Rng::new(seed));
-        match engines.compare(&wrong) {
+        match contend(peers, &wrong) {
             Ok(agreement) => {
                 outcome.mistakes.note(&wrong, &agreement);
-                outcome.misuse(&engines.0[0], seed, &wrong, &agreement);
+                outcome.misuse(&peers[0].engines[0], seed, &wrong, &agreement);
             }
-            Err(disagreement) => outcome.fail(&engines, seed, &wrong, &disagreement),
+            Err(disagreement) => outcome.fail(peers, seed, &wrong, &disagreement),
         }
     }
     outcome
@@ -159,14 +159,14 @@ impl Outcome {
     }
 
     /// Prints the case, made small, and how to run it again.
-    fn fail(&mut self, engines: &Engines, seed: u64, case: &Case, disagreement: &Disagreement) {
+    fn fail(&mut self, peers: &[Peers], seed: u64, case: &Case, disagreement: &Disagreement) {
         self.failures += 1;
         println!("{disagreement}\n{case}");
         if self.failures > 3 {
             return;
         }
-        let small = case.shrunk(&mut |case| engines.compare(case).is_err());
-        if let Err(disagreement) = engines.compare(&small) {
+        let small = case.shrunk(&mut |case| contend(peers, case).is_err());
+        if let Err(disagreement) = contend(peers, &small) {
             println!("made small: {disagreement}\n{small}");
         }
         println!(
@@ -179,9 +179,10 @@ impl Outcome {
 fn all_evaluations_agree() {
     let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1500));
     let workers = 2;
+    let engines = &Engines::new(&["apply", "apply_into"]);
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
         let share = |worker| (first + worker..first + count).step_by(workers as usize);
-        let start = |worker| scope.spawn(move || work(share(worker)));
+        let start = |worker| scope.spawn(move || work(engines, count, share(worker)));
         let threads: Vec<_> = (0..workers).map(start).collect();
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
@@ -194,19 +195,21 @@ fn all_evaluations_agree() {
     println!("{}", all.reached);
     println!("with mistakes:\n{}", all.mistakes);
     println!("{} of {} programs disagree", all.failures, 2 * count);
+    println!("programs, {}", engines.summary(&all.reached));
     assert_eq!(all.failures, 0);
-    check_coverage(&all, count);
+    check_coverage(engines, &all, count);
 }
 
 /// Everything is reached at least once in a thousand programs.
-fn check_coverage(all: &Outcome, count: u64) {
+fn check_coverage(engines: &Engines, all: &Outcome, count: u64) {
     if count < 1000 {
         return;
     }
     // Few programs say little of what is rare.
     let least = if count < 10_000 { 0 } else { count / 1000 };
     let kernels = ijk::plan::Kernel::ALL.map(|kernel| format!("kernel: {kernel}"));
-    let expected: Vec<String> = expected().into_iter().chain(kernels).collect();
+    let expected: Vec<String> =
+        expected().into_iter().chain(kernels).chain(engines.expected()).collect();
     let total = expected.len();
     let never = all.reached.below(1, expected.iter().map(String::as_str));
     assert!(never.len() * 20 < total, "never reached: {never:#?}");
