@@ -1,5 +1,6 @@
 //! The arguments of every command.
 
+use crate::size::size;
 use clap::{Args, Parser, Subcommand};
 use ijk::DType;
 use std::num::IntErrorKind;
@@ -149,6 +150,9 @@ pub struct How {
     /// Number of threads; results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
+    /// Most memory that results and temporaries may take, such as 512MiB or 2GB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
     /// Convert every argument to this element type
     #[arg(long, value_name = "TYPE", value_parser = dtype)]
     pub dtype: Option<DType>,
@@ -194,6 +198,9 @@ pub struct Explain {
     /// Number of threads to plan for
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
+    /// Most memory that results and temporaries may take, such as 512MiB or 2GB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
 }
 
 /// `ijk deps`.
@@ -225,6 +232,9 @@ pub struct Bench {
     /// Number of threads; several, such as 1,2, are measured in turn
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = threads)]
     pub threads: Vec<usize>,
+    /// Most memory that results and temporaries may take, such as 512MiB or 2GB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
     /// New memory for the results of each run, instead of the same again [always so in .et]
     #[arg(long)]
     pub fresh: bool,

@@ -3,11 +3,16 @@
 use crate::failure::Failure;
 use ijk::Engine;
 
-/// An engine of so many threads, or as many as the machine offers.
+/// An engine of so many threads, or as many as the machine offers, whose results and temporaries take
+/// so many bytes at most, if there is a limit.
 ///
 /// # Errors
 /// If the environment asks for SIMD instructions that the machine has not.
-pub fn engine(threads: Option<usize>) -> Result<Engine, Failure> {
-    let engine = Engine::builder().threads(threads.unwrap_or(0)).try_build();
-    engine.map_err(|error| Failure::Environment(error.to_string()))
+pub fn engine(threads: Option<usize>, memory: Option<u64>) -> Result<Engine, Failure> {
+    let builder = Engine::builder().threads(threads.unwrap_or(0));
+    let builder = match memory {
+        Some(bytes) => builder.memory_limit(bytes),
+        None => builder,
+    };
+    builder.try_build().map_err(|error| Failure::Environment(error.to_string()))
 }

@@ -14,6 +14,7 @@ mod numbers;
 mod output;
 mod progress;
 mod results;
+mod size;
 mod source;
 mod table;
 

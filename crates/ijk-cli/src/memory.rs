@@ -17,7 +17,7 @@ pub fn check(
     arguments: &[(DType, &[usize])],
     fail: impl Fn(Error) -> Failure,
 ) -> Result<(), Failure> {
-    let temporaries = engine.explain(component, arguments).map_err(&fail)?.plan().temporary_bytes();
+    let temporaries = engine.explain(component, arguments).map_err(&fail)?.temporary_bytes();
     let results = component.results(arguments).map_err(&fail)?;
     let results = results.iter().map(|(dtype, shape)| bytes(*dtype, shape));
     fits(results.fold(temporaries, u64::saturating_add))

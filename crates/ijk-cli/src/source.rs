@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output;
+use ijk::plan::PlanError;
 use ijk::{Component, Error, RunError};
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -98,7 +99,9 @@ impl Source {
             Error::Program(report) => Failure::Wrong(report.render(&self.origin, colors())),
             Error::Memory(report) => Failure::Environment(report.render(&self.origin, colors())),
             Error::Tensor(error) => error.into(),
-            Error::Run(RunError::OutOfMemory(_)) => Failure::Environment(error.to_string()),
+            Error::Run(RunError::OutOfMemory(_)) | Error::Plan(PlanError::MemoryLimit { .. }) => {
+                Failure::Environment(error.to_string())
+            }
             other => Failure::Wrong(other.to_string()),
         }
     }

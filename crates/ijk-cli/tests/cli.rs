@@ -295,6 +295,66 @@ fn more_than_there_is_of_memory() {
 }
 
 #[test]
+fn memory_is_limited() {
+    let desk = Desk::new();
+    desk.save("row.npy", vec![1.0; 1000], &[1000]);
+    fs::write(desk.path("outer.ijk"), "(I & I) . i*j~ij").unwrap();
+    fs::write(desk.path("outer.et"), "x[i] = RANDOM(0, 1, FLOAT)\ny[i,j] = x[i] * x[j]\n\ny\n")
+        .unwrap();
+    let shape = "--shape=1000";
+    let dims = ["run", "outer.et", "--dims=i=1000", "--dims=j=1000", "--out=y=y.npy"];
+    let commands = [
+        &["eval", "(I & I) . i*j~ij", "row.npy", "-o", "y.npy"][..],
+        &["run", "outer.ijk", "--bind=0=row.npy", "--out=0=y.npy"],
+        &["bench", "(I & I) . i*j~ij", shape, "--reps=1"],
+        &["explain", "(I & I) . i*j~ij", shape],
+        &dims,
+    ];
+    for command in commands {
+        let limited = |limit: &str| {
+            let args: Vec<&str> = [command, &["--memory", limit]].concat();
+            desk.run(&args)
+        };
+        let output = limited("5MB");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {errors}");
+        assert!(errors.contains("the memory limit is 5000000 bytes"), "{command:?}: {errors}");
+        let needed = errors.split("needs ").nth(1).and_then(|text| text.split(' ').next());
+        let needed: u64 = needed.and_then(|n| n.parse().ok()).expect("a number");
+        assert!((8_000_000..9_000_000).contains(&needed), "{errors}");
+        assert!(!desk.path("y.npy").exists());
+        let output = limited(&needed.to_string());
+        assert!(output.status.success(), "{output:?}");
+        let output = limited("12MiB");
+        assert!(output.status.success(), "{output:?}");
+        let _ = fs::remove_file(desk.path("y.npy"));
+        let output = limited("5 lots");
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+    }
+}
+
+#[test]
+fn blocks_are_counted_for_each_thread() {
+    let desk = Desk::new();
+    let softmax = "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij";
+    let explain = |more: &[&str]| {
+        desk.prints(&[&["explain", softmax, "--shape=4096x4096"][..], more].concat())
+    };
+    let bytes = |more: &[&str]| {
+        let said: Value = serde_json::from_str(&explain(&[more, &["--json"]].concat())).unwrap();
+        said["bytes_of_temporaries"].as_u64().unwrap()
+    };
+    let one = bytes(&["--threads=1"]);
+    assert_eq!(bytes(&["--threads=3"]), 3 * one);
+    assert!(explain(&["--threads=3"]).contains(" with 3 threads, whose blocks have their own"));
+    assert!(!explain(&["--threads=1"]).contains("have their own"));
+    // A limit leaves room for fewer.
+    let results = 8 * 4096 * 4096;
+    let limit = format!("{}", results + 2 * one);
+    assert_eq!(bytes(&["--threads=3", "--memory", &limit]), 2 * one);
+}
+
+#[test]
 fn the_environment_chooses_the_instructions() {
     let desk = Desk::new();
     let level =

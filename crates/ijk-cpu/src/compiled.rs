@@ -37,8 +37,8 @@ pub(crate) enum Program {
     Nest(Box<TileNest>),
     /// A contraction, for a level.
     Contract(Contraction, Level),
-    /// Several steps, block of rows by block of rows.
-    Sweep(Box<SweepProgram>),
+    /// Several steps, block of rows by block of rows, and the bytes of temporaries of one block.
+    Sweep(Box<SweepProgram>, usize),
 }
 
 impl Program {
@@ -55,7 +55,7 @@ impl Program {
                 let points: f64 = task.axes.iter().map(|axis| axis.extent as f64).product();
                 points / POINTS_PER_NANOSECOND
             }
-            Self::Sweep(sweep) => sweep.cost(),
+            Self::Sweep(sweep, _) => sweep.cost(),
         }
     }
 }
@@ -70,6 +70,15 @@ impl Compiled {
     /// Estimated work of all steps, in nanoseconds on one thread.
     pub(crate) fn cost(&self) -> f64 {
         self.steps.iter().map(Program::cost).sum()
+    }
+
+    /// Bytes of the results and of the arena: what a run takes whatever its threads.
+    pub(crate) fn bytes(&self) -> u64 {
+        let results = self.buffers.iter().filter(|b| matches!(b.place, Place::Output(_)));
+        results.fold(self.arena as u64, |sum, layout| {
+            let bytes = (layout.len as u64).saturating_mul(layout.dtype.size() as u64);
+            sum.saturating_add(bytes)
+        })
     }
 }
 
@@ -120,7 +129,8 @@ impl Compiler<'_> {
                 self.ready(buffer)?;
             }
         }
-        self.steps.push(Program::Sweep(Box::new(program)));
+        let arena = sweep.rest.iter().fold(sweep.body.arena, |n, rest| n.max(rest.arena));
+        self.steps.push(Program::Sweep(Box::new(program), arena));
         results.iter().for_each(|(buffer, _)| self.wrote(*buffer));
         Ok(())
     }

@@ -24,6 +24,7 @@ pub struct Engine {
     refused: Option<LevelError>,
     workers: Workers,
     scratch: ScratchPool,
+    memory_limit: Option<u64>,
 }
 
 /// Settings of an [`Engine`].
@@ -31,6 +32,7 @@ pub struct Engine {
 pub struct EngineBuilder {
     threads: usize,
     level: Option<Level>,
+    memory_limit: Option<u64>,
 }
 
 impl EngineBuilder {
@@ -47,6 +49,14 @@ impl EngineBuilder {
         self
     }
 
+    /// Bytes that results and temporaries of a run should not exceed: fewer blocks of a sweep run at
+    /// a time where they would, but at least one. Results do not depend on it, nor is it checked
+    /// whether one block fits: planning does that.
+    pub fn memory_limit(mut self, bytes: Option<u64>) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+
     /// The engine. Where the environment asks for instructions that the machine has not, it runs
     /// nothing: each run gives [`RunError::Level`].
     pub fn build(self) -> Engine {
@@ -56,6 +66,7 @@ impl EngineBuilder {
             refused: level.err(),
             workers: Workers::new(self.threads),
             scratch: ScratchPool::new(),
+            memory_limit: self.memory_limit,
         }
     }
 }
@@ -138,14 +149,15 @@ impl Engine {
         }
         // The level of a plan compiled by another engine is one that the machine has, too.
         let (workers, scratch) = (&self.workers, &self.scratch);
+        let spare = self.memory_limit.map(|limit| limit.saturating_sub(compiled.bytes()));
         let run = Run { workers, scratch, compiled, bases: &bases };
         // SAFETY: the views have the elements that the plan was checked against, for as long as
         // they are borrowed; temporaries lie in the arena, which is ours alone; compilation made
         // sure that what is read was written before.
         let faults = unsafe {
             match compiled.enters_pool {
-                true => self.workers.install(|| run.steps()),
-                false => run.steps(),
+                true => self.workers.install(|| run.steps_within(spare)),
+                false => run.steps_within(spare),
             }
         }?;
         match faults {
@@ -178,6 +190,16 @@ impl Run<'_> {
     /// # Safety
     /// `bases` are the first elements of the buffers that the plan was checked against.
     pub(crate) unsafe fn steps(&self) -> Result<u32, RunError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.steps_within(None) }
+    }
+
+    /// Runs all steps, of a sweep's blocks so many at a time that their temporaries take at most
+    /// `spare` bytes together, if there is such a number, but one at least.
+    ///
+    /// # Safety
+    /// As for [`Self::steps`].
+    unsafe fn steps_within(&self, spare: Option<u64>) -> Result<u32, RunError> {
         let &Self { workers, scratch, compiled, bases } = self;
         for step in &compiled.steps {
             let faults = match step {
@@ -197,8 +219,12 @@ impl Run<'_> {
                     unsafe { contract(task, a, b, c, &context) };
                     0
                 }
-                // SAFETY: as above.
-                Program::Sweep(sweep) => unsafe { sweep.run(bases, workers, scratch) }?,
+                Program::Sweep(sweep, arena) => {
+                    let fewer = blocks_at_once(*arena, spare).map(|most| workers.at_most(most));
+                    let workers = fewer.as_ref().unwrap_or(workers);
+                    // SAFETY: as above.
+                    unsafe { sweep.run(bases, workers, scratch) }?
+                }
             };
             if faults != 0 {
                 return Ok(faults);
@@ -206,6 +232,12 @@ impl Run<'_> {
         }
         Ok(0)
     }
+}
+
+/// How many blocks with temporaries of so many bytes fit at a time, where that is a question.
+fn blocks_at_once(arena: usize, spare: Option<u64>) -> Option<usize> {
+    let fit = spare?.checked_div(arena as u64)?;
+    Some(usize::try_from(fit).unwrap_or(usize::MAX))
 }
 
 /// The number of arrays is the plan's.
@@ -255,4 +287,20 @@ fn check_view(
         return Err(RunError::Layout { side, position });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_that_fit() {
+        assert_eq!(blocks_at_once(100, None), None);
+        assert_eq!(blocks_at_once(0, Some(0)), None);
+        assert_eq!(blocks_at_once(100, Some(350)), Some(3));
+        // One is always run: planning made sure that it fits.
+        let workers = Workers::new(4);
+        let most = blocks_at_once(100, Some(0)).unwrap();
+        assert_eq!(workers.at_most(most).threads(), 1);
+    }
 }

@@ -1,15 +1,22 @@
 //! Worker threads and loops whose result does not depend on how many there are.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A number of threads, started when first needed. The caller's own counts as one.
 #[derive(Debug)]
 pub struct Workers {
     threads: usize,
+    pool: Arc<Pool>,
+}
+
+/// Threads, which start when first needed.
+#[derive(Debug)]
+struct Pool {
+    threads: usize,
     /// `None` where threads could not be started: then the caller works alone.
-    pool: OnceLock<Option<ThreadPool>>,
+    started: OnceLock<Option<ThreadPool>>,
 }
 
 impl Workers {
@@ -17,7 +24,13 @@ impl Workers {
     pub fn new(threads: usize) -> Self {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if threads == 0 { available() } else { threads };
-        Self { threads: threads.min(MAX_THREADS), pool: OnceLock::new() }
+        let threads = threads.min(MAX_THREADS);
+        Self { threads, pool: Arc::new(Pool { threads, started: OnceLock::new() }) }
+    }
+
+    /// The same threads, of which at most so many work at a time.
+    pub fn at_most(&self, threads: usize) -> Self {
+        Self { threads: self.threads.min(threads).max(1), pool: Arc::clone(&self.pool) }
     }
 
     /// How many threads work at a time.
@@ -61,10 +74,10 @@ impl Workers {
 
     fn pool(&self) -> Option<&ThreadPool> {
         let start = || {
-            let builder = ThreadPoolBuilder::new().num_threads(self.threads);
+            let builder = ThreadPoolBuilder::new().num_threads(self.pool.threads);
             builder.thread_name(|n| format!("ijk-{n}")).build().ok()
         };
-        if self.threads == 1 { None } else { self.pool.get_or_init(start).as_ref() }
+        if self.threads == 1 { None } else { self.pool.started.get_or_init(start).as_ref() }
     }
 }
 
@@ -111,6 +124,24 @@ mod tests {
             })
         });
         assert_eq!(count.into_inner(), 77);
+    }
+
+    #[test]
+    fn fewer_at_a_time() {
+        let workers = Workers::new(4);
+        for most in [0, 1, 2, 9] {
+            let some = workers.at_most(most);
+            assert_eq!(some.threads(), most.clamp(1, 4));
+            let (now, peak) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            some.parallel_for(50, |_| {
+                peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                std::thread::sleep(std::time::Duration::from_micros(100));
+                now.fetch_sub(1, Ordering::SeqCst);
+            });
+            assert!(peak.into_inner() <= some.threads());
+        }
+        // The threads that started are all there are.
+        assert_eq!(workers.install(rayon::current_num_threads), 4);
     }
 
     #[test]

@@ -105,10 +105,23 @@ impl Plan {
         own + self.bodies().map(Plan::temporaries).sum::<usize>()
     }
 
-    /// Bytes of the arena, and of the largest one of a sweep's block.
+    /// Bytes of the arena, and of the largest one of a sweep's block: what it takes at least.
     pub fn temporary_bytes(&self) -> u64 {
-        let blocks = self.bodies().map(Plan::temporary_bytes).max().unwrap_or(0);
-        (self.arena as u64).saturating_add(blocks)
+        self.temporary_bytes_of(1)
+    }
+
+    /// Bytes of the arena, and of those of a sweep's blocks where so many run at a time, each with
+    /// one of its own.
+    pub fn temporary_bytes_of(&self, blocks_at_once: u64) -> u64 {
+        let sweeps = self.steps.iter().filter_map(|step| match step {
+            Step::Sweep(sweep) => Some(&**sweep),
+            _ => None,
+        });
+        let all = |sweep: &Sweep| {
+            let at_once = blocks_at_once.clamp(1, sweep.blocks().max(1));
+            sweep.body.temporary_bytes().saturating_mul(at_once)
+        };
+        (self.arena as u64).saturating_add(sweeps.map(all).max().unwrap_or(0))
     }
 
     /// The plans of sweeps' blocks.
@@ -187,9 +200,14 @@ impl Step {
 }
 
 impl Sweep {
+    /// How many blocks there are.
+    fn blocks(&self) -> u64 {
+        self.axes.iter().fold(1, |n, a| n.saturating_mul(a.blocks() as u64))
+    }
+
     /// What all blocks cost together, each as if it were whole.
     fn cost(&self) -> Cost {
-        let blocks = self.axes.iter().fold(1, |n: u64, a| n.saturating_mul(a.blocks() as u64));
+        let blocks = self.blocks();
         let Cost { operations, read, written } = self.body.cost();
         let [operations, read, written] =
             [operations, read, written].map(|n| n.saturating_mul(blocks));

@@ -134,8 +134,9 @@ fn table<const N: usize>(
     Ok(())
 }
 
-/// A number of bytes for people.
-struct Bytes(u64);
+/// A number of bytes for people: `67.1 MB`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub u64);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -38,6 +38,7 @@ mod sweep;
 mod verify;
 
 pub use cost::{Cost, Kernel};
+pub use display::Bytes;
 pub use error::PlanError;
 pub use layout::{Layout, c_strides};
 

@@ -54,7 +54,12 @@ impl EngineBuilder {
     }
 
     /// Most bytes that the results and temporaries of one application may take together; what
-    /// would need more is an error before anything is allocated. No limit by default.
+    /// would need more is an error before anything is allocated. No limit by default. For a program
+    /// in Einsum Tuple these are all the arrays that a run makes.
+    ///
+    /// Blocks that threads work on side by side have temporaries each: where the limit leaves no
+    /// room for them, fewer run at a time. Arguments are not counted, nor is what kernels take
+    /// to rearrange parts of them, some MB.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = Some(bytes);
@@ -81,7 +86,7 @@ impl EngineBuilder {
     /// whatever is applied on it gives an error that says so, as [`try_build`](Self::try_build) does
     /// at once.
     pub fn build(self) -> Engine {
-        let cpu = self.cpu.build();
+        let cpu = self.cpu.memory_limit(self.memory_limit).build();
         let levels = Level::available();
         let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
         let limit = self.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
@@ -133,6 +138,13 @@ impl Engine {
     /// Which instructions are used: `avx512`, say.
     pub fn simd(&self) -> &'static str {
         self.cpu.level().name()
+    }
+
+    /// Bytes of temporaries of a plan with this engine's threads.
+    pub(crate) fn temporary_bytes(&self, plan: &Plan) -> u64 {
+        let (least, all) = (plan.temporary_bytes(), plan.temporary_bytes_of(self.threads() as u64));
+        let Some(limit) = self.memory_limit else { return all };
+        all.min(limit.saturating_sub(plan.result_bytes())).max(least)
     }
 
     /// Most bytes that results and temporaries of one application may take.

@@ -4,7 +4,7 @@ use crate::prepared::{extents, instantiate};
 use crate::{Component, Engine, Error};
 use ijk_ir::core::{Instance, Program};
 use ijk_plan::plan::Plan;
-use ijk_plan::{Cost, Layout};
+use ijk_plan::{Bytes, Cost, Layout};
 use ijk_types::DType;
 use std::fmt;
 
@@ -15,6 +15,8 @@ pub struct Explanation {
     program: Program,
     instance: Instance,
     plan: Plan,
+    threads: usize,
+    temporaries: u64,
 }
 
 impl Component {
@@ -37,7 +39,7 @@ impl Component {
 }
 
 impl Engine {
-    /// As [`Component::explain`], within this engine's memory limit.
+    /// As [`Component::explain`], with this engine's threads and within its memory limit.
     ///
     /// # Errors
     /// As for [`Component::explain`].
@@ -53,7 +55,9 @@ impl Engine {
         layout.memory_limit = self.memory_limit();
         let plan = ijk_plan::plan(program, &instance, &layout)?;
         let signature = component.signature().to_string();
-        Ok(Explanation { signature, program: program.clone(), instance, plan })
+        let (threads, temporaries) = (self.threads(), self.temporary_bytes(&plan));
+        let program = program.clone();
+        Ok(Explanation { signature, program, instance, plan, threads, temporaries })
     }
 }
 
@@ -61,6 +65,23 @@ impl Explanation {
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Bytes of the temporaries, those of all blocks of a sweep that run at a time on the threads of
+    /// the engine included.
+    ///
+    /// ```
+    /// use ijk::{DType, Engine};
+    /// let softmax = ijk::i("(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij")?;
+    /// let bytes = |threads| {
+    ///     let engine = Engine::builder().threads(threads).build();
+    ///     Ok::<_, ijk::Error>(engine.explain(&softmax, &[(DType::F32, &[4096, 4096])])?.temporary_bytes())
+    /// };
+    /// assert_eq!(bytes(3)?, 3 * bytes(1)?);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn temporary_bytes(&self) -> u64 {
+        self.temporaries
     }
 
     /// What it costs.
@@ -87,7 +108,12 @@ impl fmt::Display for Explanation {
             }
             writeln!(f)?;
         }
-        write!(f, "\n{}", self.plan)
+        write!(f, "\n{}", self.plan)?;
+        if self.temporaries == self.plan.temporary_bytes() {
+            return Ok(());
+        }
+        let (threads, temporaries) = (self.threads, Bytes(self.temporaries));
+        write!(f, "\ntemporaries {temporaries} with {threads} threads, whose blocks have their own")
     }
 }
 

@@ -203,6 +203,26 @@ fn limits_are_told_before_anything_is_allocated() {
 }
 
 #[test]
+fn a_limit_does_not_show_in_results_of_sweeps() {
+    let softmax = i("(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij").unwrap();
+    let x = Array2::from_shape_fn((1000, 500), |(i, j)| ((i * 31 + j * 17) % 101) as f64 / 7.0);
+    let arguments = [(DType::F64, x.shape())];
+    let least = softmax.explain(&arguments).unwrap().plan().temporary_bytes();
+    assert!(least > 0);
+    let run = |threads, bytes| {
+        let engine = Engine::builder().threads(threads).memory_limit(bytes).build();
+        engine.apply(&softmax, (&x,))
+    };
+    let results = 8 * x.len() as u64;
+    let one = run(1, u64::MAX).unwrap();
+    for (threads, blocks) in [(1, 1), (7, 1), (7, 2), (7, 100)] {
+        assert_eq!(run(threads, results + blocks * least).unwrap(), one);
+    }
+    let error = run(7, results + least - 1).unwrap_err().to_string();
+    assert!(error.contains(&format!("needs {} bytes", results + least)), "{error}");
+}
+
+#[test]
 fn an_explanation_shows_the_plan() {
     let product = i("ik*kj~ijk . +ijk~ij").unwrap();
     let arguments: [(DType, &[usize]); 2] = [(DType::F32, &[64, 32]), (DType::F32, &[32, 16])];

@@ -169,7 +169,16 @@ fn wrong_programs_and_sizes_are_errors() {
     assert!(huge.run(()).unwrap_err().to_string().contains("too many points"));
     let large = et("y[i] = 0\n\nDIMS(i) = 1000000000").unwrap();
     let engine = Engine::builder().memory_limit(1 << 20).build();
-    assert!(matches!(large.run_on(&engine, ()), Err(Error::Plan(_))));
+    let error = large.run_on(&engine, ()).unwrap_err();
+    assert!(matches!(error, Error::Memory(_)), "{error:?}");
+    let said = ["needs 8000000000 bytes, but the memory limit is 1048576", "[1000000000]"];
+    assert!(said.iter().all(|said| error.to_string().contains(said)), "{error}");
+    // Arrays of other stages count, too: 640 kB and 640 kB.
+    let two = "n[i] = 399\nx[n[i],n[i]] = i\ny[n[i],n[i]] = x[n[i],n[i]]\n\nDIMS(i) = 2";
+    let two = et(two).unwrap();
+    let limited = |bytes| two.run_on(&Engine::builder().memory_limit(bytes).build(), ());
+    assert!(limited(8 << 20).is_ok());
+    assert!(matches!(limited(1_000_000).unwrap_err(), Error::Memory(_)));
     let factors = vec!["(i % 7)"; 2000].join("*");
     let product = et(&format!("y[{factors}] = 1\n\nDIMS(i) = 2")).unwrap();
     assert!(product.run(()).unwrap_err().to_string().contains("nests too many"));

@@ -69,7 +69,7 @@ fn apply(
     how: &How,
 ) -> Result<(), Failure> {
     files::check_distinct(outputs)?;
-    let engine = engine(how.threads)?;
+    let engine = engine(how.threads, how.memory)?;
     let arguments =
         inputs.iter().map(|place| load(place, how.dtype)).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();

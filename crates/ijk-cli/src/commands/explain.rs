@@ -2,6 +2,7 @@
 
 use crate::applied::Application;
 use crate::args::Explain;
+use crate::engine::engine;
 use crate::failure::Failure;
 use crate::{json, output};
 use serde_json::json;
@@ -13,8 +14,9 @@ use serde_json::json;
 pub fn explain(args: &Explain) -> Result<(), Failure> {
     let application = Application::new(&args.applied)?;
     let arguments = application.borrowed();
-    let explanation =
-        application.component.explain(&arguments).map_err(|error| application.failure(error))?;
+    let engine = engine(args.threads, args.memory)?;
+    let explanation = engine.explain(&application.component, &arguments);
+    let explanation = explanation.map_err(|error| application.failure(error))?;
     if !args.applied.json {
         return output::print(&format!("{}\n", explanation.to_string().trim_end()));
     }
@@ -24,7 +26,7 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
         "operations": cost.operations,
         "bytes_read": cost.read,
         "bytes_written": cost.written,
-        "bytes_of_temporaries": explanation.plan().temporary_bytes(),
+        "bytes_of_temporaries": explanation.temporary_bytes(),
         "text": explanation.to_string(),
     })))
 }

@@ -23,7 +23,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let program = source.compile_et()?;
     let outputs = outputs(&program, &args.out)?;
     files::check_distinct(&outputs)?;
-    let engine = engine(args.how.threads)?;
+    let engine = engine(args.how.threads, args.how.memory)?;
     let arrays = arrays(&program, &args.given, args.how.dtype)?;
     let bindings = bindings(&args.given, &arrays)?;
     let bindings = match memory::available() {

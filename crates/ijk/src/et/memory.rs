@@ -15,21 +15,42 @@ pub(super) fn fits(
     stage: &Stage,
     temporaries: u64,
     held: u64,
-    most: Option<u64>,
+    most: Option<Most>,
 ) -> Result<(), Error> {
     let Some(most) = most else { return Ok(()) };
     let results = stage.program.outputs.iter().map(|&id| bytes(stage, id));
     let needed = results.fold(temporaries.saturating_add(held), u64::saturating_add);
-    if needed <= most {
+    if needed <= most.bytes {
         return Ok(());
     }
     let message = too_much(stage, temporaries, needed, most);
     Err(Error::Memory(Box::new(Report::new(&stage.program.source, vec![message]))))
 }
 
+/// Most bytes that the arrays of a run may take.
+#[derive(Clone, Copy)]
+pub(super) struct Most {
+    bytes: u64,
+    /// Whether that is the engine's limit, not what is available.
+    limit: bool,
+}
+
+impl Most {
+    /// The smaller of what there is and what the engine may take.
+    pub fn of(available: Option<u64>, limit: Option<u64>) -> Option<Self> {
+        let available = available.map(|bytes| Self { bytes, limit: false });
+        let limit = limit.map(|bytes| Self { bytes, limit: true });
+        limit.into_iter().chain(available).min_by_key(|most| most.bytes)
+    }
+}
+
 #[cold]
-fn too_much(stage: &Stage, temporaries: u64, needed: u64, most: u64) -> Diagnostic {
-    let message = format!("not enough memory: {needed} bytes are needed, {most} are available");
+fn too_much(stage: &Stage, temporaries: u64, needed: u64, most: Most) -> Diagnostic {
+    let Most { bytes: most, limit } = most;
+    let message = match limit {
+        true => format!("the program needs {needed} bytes, but the memory limit is {most} bytes"),
+        false => format!("not enough memory: {needed} bytes are needed, {most} are available"),
+    };
     let Some(id) = greatest(stage, temporaries) else {
         return Diagnostic::error(Span::default(), message);
     };

@@ -1,11 +1,13 @@
 //! Running a lowered program.
 
+use super::memory::Most;
 use super::program::Inner;
 use super::ranges::ranges;
 use super::segments::{self, Case, Segment};
 use super::{Outputs, faults, memory};
 use crate::{Engine, Error, Views};
 use ijk_ir::et::Checked;
+use ijk_plan::PlanError;
 use ijk_plan::plan::Plan;
 use ijk_tensor::{Tensor, TensorView};
 
@@ -50,9 +52,10 @@ pub(super) fn run(
     let checked = &program.checked;
     let mut versions: Vec<Option<Version<'_>>> =
         bound.into_iter().map(|view| view.map(Version::Bound)).collect();
+    let most = Most::of(memory, engine.memory_limit());
     loop {
         let segment = program.segments.get(&case, || segments::lower(checked, &case))?;
-        segment.run(engine, checked, &mut versions, memory)?;
+        segment.run(engine, checked, &mut versions, most)?;
         let Some(wanted) = segment.then else { break };
         let array = versions[wanted.array].as_ref().expect("it is asked for when it has elements");
         case.told.push(ranges(&array.view(), wanted.axis)?);
@@ -76,7 +79,7 @@ impl Segment {
         engine: &Engine,
         checked: &Checked,
         versions: &mut [Option<Version<'_>>],
-        most: Option<u64>,
+        most: Option<Most>,
     ) -> Result<(), Error> {
         for (stage, plans) in &self.stages {
             let view = |&array: &usize| versions[array].as_ref().map(Version::view);
@@ -85,7 +88,12 @@ impl Segment {
             let fits = |plan: &Plan| memory::fits(stage, plan.temporary_bytes(), held, most);
             let (program, instance) = (&stage.program, &stage.instance);
             let results = engine.run_instance(program, instance, plans, &inputs, fits);
-            let results = results.map_err(|error| faults::located(checked, stage, error))?;
+            let results = results.map_err(|error| match error {
+                Error::Plan(PlanError::MemoryLimit { temporaries, .. }) => {
+                    memory::fits(stage, temporaries, held, most).err().unwrap_or(error)
+                }
+                error => faults::located(checked, stage, error),
+            })?;
             drop(inputs);
             for (&array, result) in stage.outputs.iter().zip(results) {
                 versions[array] = Some(Version::Owned(result));

@@ -64,7 +64,7 @@ trait Subject {
 /// # Errors
 /// If the program is wrong, does not fit its arguments, or fails.
 pub fn bench(args: &Bench) -> Result<(), Failure> {
-    let engines = engines(&args.threads)?;
+    let engines = engines(&args.threads, args.memory)?;
     match super::is_et(Path::new(&args.applied.program)) {
         true => tuples::bench(args, &engines),
         false => i::bench(args, &engines),
@@ -72,10 +72,10 @@ pub fn bench(args: &Bench) -> Result<(), Failure> {
 }
 
 /// One for each number of threads; with all there are, if none is given.
-fn engines(threads: &[usize]) -> Result<Vec<Engine>, Failure> {
+fn engines(threads: &[usize], memory: Option<u64>) -> Result<Vec<Engine>, Failure> {
     match threads {
-        [] => Ok(vec![engine(None)?]),
-        _ => threads.iter().map(|&threads| engine(Some(threads))).collect(),
+        [] => Ok(vec![engine(None, memory)?]),
+        _ => threads.iter().map(|&threads| engine(Some(threads), memory)).collect(),
     }
 }
 
