@@ -1,0 +1,36 @@
+"""Times of runs, taken the way `ijk bench` takes them."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from typing import Callable
+
+# Runs that are shorter are timed several at a time, so that reading the clock does not count.
+SHORT = 20e-6
+MOST = 100_000
+
+
+def batch(run: Callable[[], object]) -> int:
+    """How many runs make a repetition, after two to warm up."""
+    run()
+    run()
+    return max(1, min(10_000, math.ceil(SHORT / max(repeat(run, 1), 1e-9))))
+
+
+def repeat(run: Callable[[], object], count: int) -> float:
+    """Seconds of a run, as the mean of so many."""
+    start = time.perf_counter()
+    for _ in range(count):
+        run()
+    return (time.perf_counter() - start) / count
+
+
+def during(run: Callable[[], object], count: int, seconds: float) -> float:
+    """Median of the times of runs that go on for so many seconds."""
+    begin = time.perf_counter()
+    times = [repeat(run, count)]
+    while time.perf_counter() - begin < seconds and len(times) < MOST:
+        times.append(repeat(run, count))
+    return statistics.median(times)

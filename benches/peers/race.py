@@ -1,0 +1,146 @@
+"""Rounds of all contestants, and whether they computed the same."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .case import Case
+from .runners import Failed
+
+# The greatest difference allowed, of the greatest magnitude of NumPy's result.
+TOLERANCE = {"float32": 1e-4, "float64": 1e-9}
+# Threads of one that wait by turning round have given up after this.
+PAUSE = 0.04
+
+
+@dataclass
+class Outcome:
+    """What became of a case: medians by contestant and mode, and what went wrong with whom."""
+
+    case: Case
+    times: dict[str, dict[str, float]] = field(default_factory=dict)
+    spread: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def time(self, who: str, mode: str) -> float | None:
+        """The median; that with new memory for one who has no way to reuse any."""
+        times = self.times.get(who, {})
+        return times.get(mode, times.get("fresh"))
+
+    def best_peer(self, mode: str) -> tuple[str, float] | None:
+        """The fastest besides ijk."""
+        times = [(self.time(who, mode), who) for who in self.times if who != "ijk"]
+        return min(((who, time) for time, who in times), key=lambda pair: pair[1], default=None)
+
+    def ratio(self, mode: str) -> float | None:
+        """How many times as fast as the best peer ijk is."""
+        ours, best = self.time("ijk", mode), self.best_peer(mode)
+        return best[1] / ours if ours and best else None
+
+
+@dataclass
+class Rules:
+    """How long a race is."""
+
+    rounds: int = 9
+    seconds: float = 0.05
+
+
+def race(case: Case, contestants: list, rules: Rules) -> Outcome:
+    """Runs a case in every contestant."""
+    outcome = Outcome(case)
+    with tempfile.TemporaryDirectory(prefix="ijk-peers-") as folder:
+        folder = Path(folder)
+        files = write_inputs(case, folder)
+        modes = {}
+        for who in contestants:
+            try:
+                modes[who.name] = who.load(case, files)
+                who.result(folder / f"result-{who.name}.npy")
+            except Failed as failure:
+                modes.pop(who.name, None)
+                outcome.failures[who.name] = str(failure)
+        compare(case, folder, outcome, modes)
+        try:
+            take_turns(contestants, modes, rules, outcome)
+        finally:
+            for who in contestants:
+                drop(who)
+    return outcome
+
+
+def drop(who) -> None:
+    """Frees what a contestant holds."""
+    try:
+        who.drop()
+    except Failed:
+        pass
+
+
+def write_inputs(case: Case, folder: Path) -> list[Path]:
+    """The arguments as files."""
+    import numpy as np
+
+    files = []
+    for number in range(len(case.inputs)):
+        files.append(folder / f"{number}.npy")
+        np.save(files[-1], case.numbers(number))
+    return files
+
+
+def compare(case: Case, folder: Path, outcome: Outcome, modes: dict) -> None:
+    """Notes who differs from NumPy: those do not run."""
+    import numpy as np
+
+    path = folder / "result-numpy.npy"
+    if not path.exists():
+        return
+    expected = np.load(path)
+    for who in [who for who in modes if who != "numpy"]:
+        found = np.load(folder / f"result-{who}.npy")
+        problem = difference(expected, found, case.tolerance or TOLERANCE[case.dtype])
+        if problem:
+            outcome.failures[who] = problem
+            del modes[who]
+
+
+def difference(expected, found, tolerance: float) -> str | None:
+    """What is wrong with a result, if anything."""
+    import numpy as np
+
+    if expected.shape != found.shape:
+        return f"differs: its shape is {found.shape}, NumPy's is {expected.shape}"
+    if expected.dtype.kind in "biu":
+        count = int(np.count_nonzero(expected != found))
+        return f"differs from NumPy in {count} elements" if count else None
+    if expected.size == 0:
+        return None
+    most = np.max(np.abs(expected))
+    worst = np.max(np.abs(expected - found))
+    if not worst <= tolerance * most:
+        return f"differs from NumPy by {worst:.3g} where the greatest magnitude is {most:.3g}"
+    return None
+
+
+def take_turns(contestants: list, modes: dict, rules: Rules, outcome: Outcome) -> None:
+    """All rounds; whoever began is last in the next."""
+    turns = [(who, mode) for who in contestants for mode in modes.get(who.name, [])]
+    times = {(who.name, mode): [] for who, mode in turns}
+    for number in range(rules.rounds):
+        shift = number % max(1, len(turns))
+        for who, mode in turns[shift:] + turns[:shift]:
+            if who.name in outcome.failures:
+                continue
+            time.sleep(PAUSE)
+            try:
+                times[who.name, mode].append(who.run(mode, rules.seconds))
+            except Failed as failure:
+                outcome.failures[who.name] = str(failure)
+    for (who, mode), found in times.items():
+        if found and who not in outcome.failures:
+            outcome.times.setdefault(who, {})[mode] = statistics.median(found)
+            outcome.spread.setdefault(who, {})[mode] = [min(found), max(found)]
