@@ -2,7 +2,7 @@
 
 use crate::check::Layout;
 use crate::compiled::{Compiled, Program, compile};
-use crate::contract::{Context, contract};
+use crate::contract::{Context, Packed, contract};
 use crate::error::{PlanError, RunError, Side};
 use crate::nest::{Launch, fault};
 use crate::scratch::ScratchPool;
@@ -150,7 +150,7 @@ impl Engine {
         // The level of a plan compiled by another engine is one that the machine has, too.
         let (workers, scratch) = (&self.workers, &self.scratch);
         let spare = self.memory_limit.map(|limit| limit.saturating_sub(compiled.bytes()));
-        let run = Run { workers, scratch, compiled, bases: &bases };
+        let run = Run { workers, scratch, compiled, bases: &bases, packed: &[] };
         // SAFETY: the views have the elements that the plan was checked against, for as long as
         // they are borrowed; temporaries lie in the arena, which is ours alone; compilation made
         // sure that what is read was written before.
@@ -177,6 +177,16 @@ pub(crate) struct Run<'a> {
     pub(crate) compiled: &'a Compiled,
     /// The first element of each buffer.
     pub(crate) bases: &'a [*mut u8],
+    /// Operands of contractions that are packed already.
+    pub(crate) packed: &'a [PackedOperand<'a>],
+}
+
+/// An operand of a step's contraction, packed at several origins.
+pub(crate) struct PackedOperand<'a> {
+    pub(crate) step: usize,
+    pub(crate) panels: &'a Packed<'a>,
+    /// The number of its origin.
+    pub(crate) origin: usize,
 }
 
 // SAFETY: one thread at a time follows the pointers, but for what a step divides among workers.
@@ -200,23 +210,26 @@ impl Run<'_> {
     /// # Safety
     /// As for [`Self::steps`].
     unsafe fn steps_within(&self, spare: Option<u64>) -> Result<u32, RunError> {
-        let &Self { workers, scratch, compiled, bases } = self;
-        for step in &compiled.steps {
+        let &Self { workers, scratch, compiled, bases, packed } = self;
+        for (at, step) in compiled.steps.iter().enumerate() {
             let faults = match step {
                 Program::Nest(nest) => {
                     // SAFETY: the caller's promise; the steps before wrote what this one reads.
                     unsafe { Launch { nest, bases, workers, scratch }.run() }?
                 }
                 Program::Contract(task, level) => {
-                    let at = |base: Base| {
-                        let size = task.dtype.size() as isize;
-                        bases[base.buffer.0 as usize].wrapping_offset(base.offset * size)
-                    };
+                    let origin = |base| origin(base, task.dtype, bases);
                     let workers = Some(workers);
                     let context = Context { level: *level, workers, scratch };
-                    let (a, b, c) = (at(task.a), at(task.b), at(task.c));
+                    let (a, b, c) = (origin(task.a), origin(task.b), origin(task.c));
+                    let packed = packed.iter().find(|packed| packed.step == at);
                     // SAFETY: as above; accesses and the output's distinctness were checked.
-                    unsafe { contract(task, a, b, c, &context) };
+                    unsafe {
+                        match packed {
+                            Some(p) => p.panels.contract(p.origin, (a, b, c), &context),
+                            None => contract(task, a, b, c, &context),
+                        }
+                    }
                     0
                 }
                 Program::Sweep(sweep, arena) => {
@@ -238,6 +251,12 @@ impl Run<'_> {
 fn blocks_at_once(arena: usize, spare: Option<u64>) -> Option<usize> {
     let fit = spare?.checked_div(arena as u64)?;
     Some(usize::try_from(fit).unwrap_or(usize::MAX))
+}
+
+/// The element at a contraction's origin.
+pub(crate) fn origin(base: Base, dtype: DType, bases: &[*mut u8]) -> *mut u8 {
+    let bytes = base.offset * dtype.size() as isize;
+    bases[base.buffer.0 as usize].wrapping_offset(bytes)
 }
 
 /// The number of arrays is the plan's.

@@ -1,13 +1,15 @@
 //! Steps that run together, block of rows by block of rows.
 
 use crate::check::{Layout, check_sweep};
-use crate::compiled::{Compiled, compile};
-use crate::engine::Run;
+use crate::compiled::{Compiled, Program, compile};
+use crate::contract::{Context, Fixed, Packed, Same};
+use crate::engine::{PackedOperand, Run};
 use crate::error::{Fault, PlanError, RunError};
 use crate::scratch::ScratchPool;
 use crate::simd::Level;
 use crate::threads::Workers;
-use ijk_plan::plan::{BufferId, Place, Plan, Sweep, SweepAxis, Window};
+use ijk_plan::plan::{Base, BufferId, Place, Plan, Sweep, SweepAxis, Window};
+use ijk_types::DType;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,6 +25,8 @@ pub(crate) struct SweepProgram {
     outputs: Vec<Window>,
     body: Compiled,
     rest: Option<Compiled>,
+    /// Contractions of the body that have an operand in common with those of other blocks.
+    shared: Vec<SharedOperand>,
 }
 
 impl SweepProgram {
@@ -37,7 +41,10 @@ impl SweepProgram {
         let short = rest.as_ref().map(|rest| &rest.buffers[..]);
         let results = check_sweep(sweep, &body.buffers, short, buffers)?;
         let Sweep { axes, inputs, outputs, .. } = sweep.clone();
-        Ok((Self { axes, inputs, outputs, body, rest }, results))
+        let steps = body.steps.iter().enumerate();
+        let shared = steps.filter_map(|(at, step)| SharedOperand::find(sweep, &body, at, step));
+        let shared = shared.collect();
+        Ok((Self { axes, inputs, outputs, body, rest, shared }, results))
     }
 
     /// Estimated work of a whole run, in nanoseconds on one thread.
@@ -60,7 +67,10 @@ impl SweepProgram {
         workers: &Workers,
         scratch: &ScratchPool,
     ) -> Result<u32, RunError> {
-        let job = Job { sweep: self, bases, scratch, alone: &Workers::new(1) };
+        // SAFETY: the caller's promise.
+        let pack = self.shared.iter().map(|s| unsafe { s.pack(self, bases, workers, scratch) });
+        let packed: Vec<_> = pack.collect();
+        let job = Job { sweep: self, bases, scratch, packed: &packed, alone: &Workers::new(1) };
         let (blocks, faults) = (self.blocks(), AtomicU32::new(0));
         let tasks = match self.cost() < WORTH_THREADS {
             true => 1,
@@ -94,6 +104,8 @@ struct Job<'a> {
     sweep: &'a SweepProgram,
     bases: &'a [*mut u8],
     scratch: &'a ScratchPool,
+    /// For each shared operand, its panels, if there is memory for them.
+    packed: &'a [Option<Packed<'a>>],
     alone: &'a Workers,
 }
 
@@ -115,17 +127,19 @@ impl Job<'_> {
         for block in blocks {
             self.seek(block, &mut at);
             let short = sweep.axes.iter().zip(&at).any(|(a, &n)| (n + 1) * a.block > a.extent);
-            let compiled = match &sweep.rest {
-                Some(rest) if short => rest,
-                _ => &sweep.body,
+            let (compiled, packed) = match &sweep.rest {
+                Some(rest) if short => (rest, SmallVec::new()),
+                _ => (&sweep.body, self.packed(&at)),
             };
+            let window = |w, layout: &Layout| sweep.window(w, layout.dtype, self.bases, &at);
             let base = |layout: &Layout| match layout.place {
-                Place::Input(n) => self.window(&sweep.inputs[n], layout, &at),
-                Place::Output(n) => self.window(&sweep.outputs[n], layout, &at),
+                Place::Input(n) => window(&sweep.inputs[n], layout),
+                Place::Output(n) => window(&sweep.outputs[n], layout),
                 Place::Temporary(start) => arena.as_ptr().wrapping_add(start),
             };
             let bases: SmallVec<[*mut u8; 16]> = compiled.buffers.iter().map(base).collect();
-            let run = Run { workers: self.alone, scratch: self.scratch, compiled, bases: &bases };
+            let (workers, scratch) = (self.alone, self.scratch);
+            let run = Run { workers, scratch, compiled, bases: &bases, packed: &packed };
             // SAFETY: the windows lie in their buffers, the arena is this task's own.
             faults |= unsafe { run.steps() }?;
         }
@@ -140,11 +154,104 @@ impl Job<'_> {
         }
     }
 
-    /// The first element of a window.
-    fn window(&self, window: &Window, layout: &Layout, at: &[usize]) -> *mut u8 {
-        let axes = self.sweep.axes.iter().zip(at).zip(&window.strides);
-        let rows: isize = axes.map(|((a, &n), &stride)| (n * a.block) as isize * stride).sum();
-        let base = self.bases[window.buffer.0 as usize];
-        base.wrapping_offset(rows * layout.dtype.size() as isize)
+    /// The panels for a block that has all its rows.
+    fn packed(&self, at: &[usize]) -> SmallVec<[PackedOperand<'_>; 2]> {
+        let each = self.sweep.shared.iter().zip(self.packed);
+        let each = each.filter_map(|(shared, panels)| {
+            let origin = shared.origin(self.sweep, at);
+            Some(PackedOperand { step: shared.step, panels: panels.as_ref()?, origin })
+        });
+        each.collect()
     }
+}
+
+impl SweepProgram {
+    /// The first element that a block sees of a buffer.
+    fn window(&self, window: &Window, dtype: DType, bases: &[*mut u8], at: &[usize]) -> *mut u8 {
+        let axes = self.axes.iter().zip(at).zip(&window.strides);
+        let rows: isize = axes.map(|((a, &n), &stride)| (n * a.block) as isize * stride).sum();
+        bases[window.buffer.0 as usize].wrapping_offset(rows * dtype.size() as isize)
+    }
+}
+
+/// An operand of a contraction of the body that several blocks see the same of.
+#[derive(Clone, Debug)]
+struct SharedOperand {
+    /// Which step of the body contracts it.
+    step: usize,
+    contraction: Fixed,
+    /// What blocks see of it.
+    window: Window,
+    /// From there to the contraction's origin, in elements.
+    offset: isize,
+    dtype: DType,
+    level: Level,
+}
+
+impl SharedOperand {
+    /// The operand of a step that most blocks have in common.
+    fn find(sweep: &Sweep, body: &Compiled, step: usize, program: &Program) -> Option<Self> {
+        let Program::Contract(task, level) = program else { return None };
+        let candidate = |same: Same, base: Base| {
+            let Place::Input(n) = body.buffers[base.buffer.0 as usize].place else { return None };
+            let (window, offset) = (sweep.inputs[n].clone(), base.offset);
+            let blocks: usize = along(&sweep.axes, &window, true).map(|(_, a)| full(a)).product();
+            (blocks > 1).then_some((blocks, same, window, offset))
+        };
+        let candidates = [candidate(Same::A, task.a), candidate(Same::B, task.b)];
+        let best = candidates.into_iter().flatten().max_by_key(|&(blocks, ..)| blocks);
+        let (_, same, window, offset) = best?;
+        let contraction = Fixed::new(task, *level, same)?;
+        Some(Self { step, contraction, window, offset, dtype: task.dtype, level: *level })
+    }
+
+    /// Packs the operand for all blocks that have all their rows.
+    ///
+    /// # Safety
+    /// As for [`SweepProgram::run`].
+    unsafe fn pack<'a>(
+        &'a self,
+        sweep: &SweepProgram,
+        bases: &[*mut u8],
+        workers: &'a Workers,
+        scratch: &'a ScratchPool,
+    ) -> Option<Packed<'a>> {
+        let own: SmallVec<[(usize, usize); 4]> =
+            along(&sweep.axes, &self.window, false).map(|(n, a)| (n, full(a))).collect();
+        let count: usize = own.iter().map(|&(_, blocks)| blocks).product();
+        let origin = |mut number: usize| {
+            let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, sweep.axes.len());
+            for &(axis, blocks) in own.iter().rev() {
+                at[axis] = number % blocks;
+                number /= blocks;
+            }
+            let window = sweep.window(&self.window, self.dtype, bases, &at);
+            window.wrapping_offset(self.offset * self.dtype.size() as isize).cast_const()
+        };
+        let origins: Vec<*const u8> = (0..count).map(origin).collect();
+        let context = Context { level: self.level, workers: Some(workers), scratch };
+        // SAFETY: the caller's promise; blocks with all their rows see such operands.
+        unsafe { Packed::new(&self.contraction, &origins, &context) }
+    }
+
+    /// The number of the origin for a block.
+    fn origin(&self, sweep: &SweepProgram, at: &[usize]) -> usize {
+        let own = along(&sweep.axes, &self.window, false);
+        own.fold(0, |number, (n, axis)| number * full(axis) + at[n])
+    }
+}
+
+/// The axes along which all blocks see the same of a window, or those along which they do not.
+fn along<'a>(
+    axes: &'a [SweepAxis],
+    window: &'a Window,
+    same: bool,
+) -> impl Iterator<Item = (usize, &'a SweepAxis)> {
+    let own = move |n: usize| (window.strides[n] == 0) == same;
+    axes.iter().enumerate().filter(move |(n, _)| own(*n))
+}
+
+/// Blocks along an axis that have all their rows.
+fn full(axis: &SweepAxis) -> usize {
+    axis.extent / axis.block
 }

@@ -2,11 +2,12 @@
 //! the arena for as long as it is read.
 
 use crate::PlanError;
-use crate::graph::{ArrayInfo, Graph};
+use crate::graph::{ArrayInfo, Graph, Node, Stmt};
 use crate::layout::{Layout, c_strides};
 use crate::memory::Arena;
 use crate::plan::{Buffer, BufferId, Place};
 use ijk_ir::core::{ArrayId, Init};
+use std::ops::Range;
 
 /// Buffers of a plan, by array.
 pub(crate) struct Buffers {
@@ -14,8 +15,8 @@ pub(crate) struct Buffers {
     of_array: Vec<Option<BufferId>>,
     /// For each statement, arrays that nobody reads after it.
     last_reads: Vec<Vec<ArrayId>>,
-    /// For each array, the one that it is accumulated into in place, and so on to the last: they
-    /// share its memory.
+    /// For each array, the one that is computed in place from it, and so on to the last: they share
+    /// its memory.
     heirs: Vec<ArrayId>,
     arena: Arena,
 }
@@ -27,7 +28,7 @@ impl Buffers {
         let mut buffers = Self {
             all: Vec::with_capacity(graph.arrays.len()),
             of_array: vec![None; graph.arrays.len()],
-            heirs: heirs(graph, &last_reads),
+            heirs: (0..graph.arrays.len() as u32).map(ArrayId).collect(),
             last_reads,
             arena: Arena::default(),
         };
@@ -38,6 +39,12 @@ impl Buffers {
             buffers.add(graph, array, Place::Output(n), strides.clone())?;
         }
         Ok(buffers)
+    }
+
+    /// Lets arrays be computed in place of others; those that statements of a sweep define only of
+    /// others that it defines.
+    pub(crate) fn share(&mut self, graph: &Graph, layout: &Layout, sweeps: &[Range<usize>]) {
+        self.heirs = heirs(graph, layout, &self.last_reads, sweeps);
     }
 
     /// The buffer of an array; the first, where it is an input or several outputs.
@@ -142,18 +149,72 @@ fn last_reads(graph: &Graph) -> Vec<Vec<ArrayId>> {
     last
 }
 
-/// For each array, the last of those that accumulate into it in place: each starts from the one
-/// before, which nothing else needs any more.
-fn heirs(graph: &Graph, last_reads: &[Vec<ArrayId>]) -> Vec<ArrayId> {
+/// For each array, the last of those that take its memory over: each is computed in place from the
+/// one before, which nothing else needs any more.
+fn heirs(
+    graph: &Graph,
+    layout: &Layout,
+    last_reads: &[Vec<ArrayId>],
+    sweeps: &[Range<usize>],
+) -> Vec<ArrayId> {
     let mut heirs: Vec<ArrayId> = (0..graph.arrays.len() as u32).map(ArrayId).collect();
     let kept = |array: ArrayId| graph.inputs.contains(&array) || graph.outputs.contains(&array);
-    for (stmt, last_reads) in graph.statements.iter().zip(last_reads).rev() {
-        let Init::From(source) = stmt.init else { continue };
-        let mut alone = last_reads.contains(&source) && !kept(source);
-        stmt.for_each_point_read(|array| alone &= array != source);
-        if alone {
+    // Results are no place for what would stay near elsewhere, nor for what they scatter.
+    let unfit = |array: ArrayId| {
+        let mut own = graph.outputs.iter().zip(&layout.outputs).filter(|(out, _)| **out == array);
+        let info = graph.array(array);
+        let near = bytes(info).is_ok_and(|bytes| bytes <= layout.near);
+        own.any(|(_, strides)| near || !in_order(&info.shape, strides))
+    };
+    for (at, (stmt, last_reads)) in graph.statements.iter().zip(last_reads).enumerate().rev() {
+        let sweep = sweeps.iter().find(|sweep| sweep.contains(&at));
+        let near = |array| {
+            sweep.is_none_or(|s| graph.statements[s.clone()].iter().any(|stmt| stmt.out == array))
+        };
+        let free = |array: ArrayId| last_reads.contains(&array) && !kept(array) && near(array);
+        let source = match stmt.init {
+            Init::From(source) => Some(source).filter(|&array| accumulates(stmt, array)),
+            _ if unfit(stmt.out) => None,
+            _ => last_reads.iter().copied().find(|&array| replaces(graph, stmt, array)),
+        };
+        if let Some(source) = source.filter(|&array| free(array)) {
             heirs[source.0 as usize] = heirs[stmt.out.0 as usize];
         }
     }
     heirs
+}
+
+/// Whether an array lies in memory as in C order, but for gaps between rows.
+fn in_order(shape: &[u64], strides: &[isize]) -> bool {
+    let mut least = 1;
+    shape.iter().zip(strides).rev().filter(|(n, _)| **n != 1).enumerate().all(
+        |(at, (&n, &step))| {
+            let fits = if at == 0 { step == 1 } else { step >= least };
+            least = step.saturating_mul(isize::try_from(n).unwrap_or(isize::MAX));
+            fits
+        },
+    )
+}
+
+/// Whether a statement reads the array that it starts from nowhere else.
+fn accumulates(stmt: &Stmt, source: ArrayId) -> bool {
+    let mut alone = true;
+    stmt.for_each_point_read(|array| alone &= array != source);
+    alone
+}
+
+/// Whether each point of a statement reads of an array the one element that it writes.
+fn replaces(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
+    let mut reads = 0;
+    stmt.for_each_point_read(|read| reads += usize::from(read == array));
+    let same = |node: &&Node| matches!(node, Node::Access(a, index) if *a == array && *index == stmt.out_index);
+    let (from, to) = (graph.array(array), graph.array(stmt.out));
+    array != stmt.out
+        && stmt.reduce.is_none()
+        && stmt.guards.is_empty()
+        && stmt.value.nodes.len() > 1
+        && from.dtype == to.dtype
+        && from.shape == to.shape
+        && reads > 0
+        && stmt.value.nodes.iter().filter(same).count() == reads
 }

@@ -16,14 +16,17 @@ use ijk_types::{Monoid, Reducer, scalar};
 /// The plan of a graph that all passes went over.
 pub(crate) fn plan(graph: &Graph, layout: &Layout) -> Result<Plan, PlanError> {
     let mut buffers = Buffers::new(graph, layout)?;
-    let steps = emit(graph, &mut buffers, layout.near)?;
+    let steps = emit(graph, &mut buffers, layout)?;
     Ok(Plan { arena: buffers.arena() as usize, buffers: buffers.all, steps })
 }
 
 /// The steps of all statements, and of outputs that are inputs or other outputs.
-fn emit(graph: &Graph, buffers: &mut Buffers, near: u64) -> Result<Vec<Step>, PlanError> {
+fn emit(graph: &Graph, buffers: &mut Buffers, layout: &Layout) -> Result<Vec<Step>, PlanError> {
     let mut steps = Vec::with_capacity(graph.statements.len());
-    let mut groups = sweep::groups(graph, buffers, near).into_iter().peekable();
+    let groups = sweep::groups(graph, buffers, layout.near);
+    let sweeps: Vec<_> = groups.iter().map(|group| group.statements.clone()).collect();
+    buffers.share(graph, layout, &sweeps);
+    let mut groups = groups.into_iter().peekable();
     let mut at = 0;
     while at < graph.statements.len() {
         let end = match groups.next_if(|group| group.statements.start == at) {

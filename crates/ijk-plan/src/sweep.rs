@@ -21,6 +21,13 @@ const MOST_STATEMENTS: usize = 32;
 /// There are so many blocks, if there are as many rows, that threads can share them.
 const LEAST_BLOCKS: u64 = 16;
 
+/// A block of a contraction has so many rows, if there are as many.
+const LEAST_ROWS: u64 = 32;
+
+/// How many products a contraction forms in about the time in which a byte goes to memory and back,
+/// and what that must save at least.
+const FASTER: u64 = 100;
+
 /// Neighbouring statements that have rows in common.
 pub(crate) struct Group {
     /// Which statements.
@@ -47,15 +54,19 @@ pub(crate) fn groups(graph: &Graph, buffers: &Buffers, near: u64) -> Vec<Group> 
     let mut groups = Vec::new();
     let mut at = 0;
     while at < graph.statements.len() {
-        let group = grow(graph, at).and_then(|group| group.sized(graph, buffers, near));
+        let sized = |suits| grow(graph, at, suits)?.sized(graph, buffers, near);
+        let group = sized(suits_all).or_else(|| sized(suits));
         at = group.as_ref().map_or(at + 1, |group| group.statements.end);
         groups.extend(group);
     }
     groups
 }
 
-/// The longest group that starts with a statement.
-fn grow(graph: &Graph, first: usize) -> Option<Group> {
+/// Whether a statement may be in a group.
+type Suits = fn(&Graph, &Stmt) -> bool;
+
+/// The longest group of statements that suit, from one on.
+fn grow(graph: &Graph, first: usize, suits: Suits) -> Option<Group> {
     let stmt = &graph.statements[first];
     let mut rows = if suits(graph, stmt) { rows_of(stmt) } else { Vec::new() };
     let mut end = first + 1;
@@ -78,8 +89,13 @@ fn grow(graph: &Graph, first: usize) -> Option<Group> {
     (statements.len() > 1).then_some(Group { statements, rows, blocks: Vec::new() })
 }
 
-/// Whether a statement may be evaluated for some rows at a time.
+/// Whether a statement may be evaluated for some rows at a time, and is no contraction.
 fn suits(graph: &Graph, stmt: &Stmt) -> bool {
+    suits_all(graph, stmt) && !contraction::is_one(graph, stmt)
+}
+
+/// Whether a statement may be evaluated for some rows at a time.
+fn suits_all(graph: &Graph, stmt: &Stmt) -> bool {
     let mut reads = false;
     stmt.for_each_index(|e| reads |= index::reads(e));
     !reads
@@ -87,7 +103,6 @@ fn suits(graph: &Graph, stmt: &Stmt) -> bool {
         && !matches!(stmt.init, Init::From(_))
         && !graph.array(stmt.out).shape.contains(&0)
         && !graph.can_fail(stmt)
-        && !contraction::is_one(graph, stmt)
 }
 
 /// Axes that a statement's rows may be counted along.
@@ -203,7 +218,17 @@ impl Group {
             return None;
         }
         let each = (self.bytes(graph) / rows).max(1);
-        let mut left = (near / each).min(rows.div_ceil(LEAST_BLOCKS)).max(1);
+        let multiplied = self.contracted(graph);
+        if multiplied / FASTER > self.reused(graph) {
+            return None;
+        }
+        let near = if multiplied > 0 {
+            near * std::env::var("NEAR").map_or(2, |v| v.parse().unwrap())
+        } else {
+            near
+        };
+        let least = if multiplied > 0 { LEAST_ROWS } else { 1 };
+        let mut left = (near / each).max(least).min(rows.div_ceil(LEAST_BLOCKS)).max(1);
         self.blocks = vec![1; self.rows.len()];
         for (row, block) in self.rows.iter().zip(&mut self.blocks).rev() {
             *block = row.extent.div_ceil(row.extent.div_ceil(left));
@@ -220,6 +245,12 @@ impl Group {
     fn reused(&self, graph: &Graph) -> u64 {
         let touched = self.touched(graph).into_iter().filter(|(_, times)| *times > 1);
         touched.fold(0, |sum, (array, _)| sum.saturating_add(bytes(graph, array)))
+    }
+
+    /// Products of all contractions.
+    fn contracted(&self, graph: &Graph) -> u64 {
+        let all = self.members(graph).iter().filter(|stmt| contraction::is_one(graph, stmt));
+        all.fold(0, |sum: u64, stmt| sum.saturating_add(stmt.points()))
     }
 
     /// Bytes of the arrays that have rows.

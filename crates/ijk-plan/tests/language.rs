@@ -96,7 +96,7 @@ fn a_network_of_two_layers() {
     let source = "layer: +(ik*kj)~ij . ij+j~ij . ij>0~ij; layer . layer";
     let shapes: [&[u64]; 5] = [&[20, 12], &[12, 16], &[16], &[16, 10], &[10]];
     let arguments = shapes.map(|shape| (F32, shape));
-    check(&[(source, &arguments, &["contract", "map", "contract", "map"], 3)]);
+    check(&[(source, &arguments, &["contract", "map", "contract", "map"], 2)]);
 }
 
 #[test]

@@ -12,9 +12,15 @@ const SOFTMAX: &str = "(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij";
 fn planned(source: &str, shapes: &[&[u64]], near: u64) -> Plan {
     let arguments: Vec<_> = shapes.iter().map(|&shape| (DType::F32, shape)).collect();
     support::checked_source(source, &arguments);
+    only_planned(source, &arguments, Some(near))
+}
+
+/// The same without running it.
+fn only_planned(source: &str, arguments: &[(DType, &[u64])], near: Option<u64>) -> Plan {
     let program = ijk_ir::compile_source(source).program.expect("a program");
-    let instance = ijk_ir::instantiate(&program, &arguments).expect("it fits");
-    let layout = Layout { near, ..Layout::contiguous(&program, &instance) };
+    let instance = ijk_ir::instantiate(&program, arguments).expect("it fits");
+    let contiguous = Layout::contiguous(&program, &instance);
+    let layout = Layout { near: near.unwrap_or(contiguous.near), ..contiguous };
     plan(&program, &instance, &layout).expect("small")
 }
 
@@ -89,6 +95,39 @@ fn statements_that_may_fail_do_not_sweep() {
     let layout = Layout { near: 0, ..Layout::contiguous(&program, &instance) };
     let plan = plan(&program, &instance, &layout).expect("small");
     assert_eq!(plan.steps.len(), 2, "{plan}");
+}
+
+const ATTENTION: &str =
+    "+(id*jd)~ij . (I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij . +(ij*jk)~ik";
+
+#[test]
+fn scores_of_attention_are_never_all_there() {
+    let plan = planned(ATTENTION, &[&[640, 8], &[600, 8], &[600, 8]], 10_000);
+    let sweep = only_sweep(&plan);
+    assert_eq!(axes(sweep), [("i", 640, 32)]);
+    let kernels: Vec<Kernel> = sweep.body.steps.iter().map(Step::kernel).collect();
+    assert_eq!(kernels.first(), Some(&Kernel::Contract));
+    assert_eq!(kernels.last(), Some(&Kernel::Contract));
+    assert!(plan.temporary_bytes() < 32 * 600 * 4 * 3, "{plan}");
+}
+
+#[test]
+fn attention_over_long_sequences_needs_no_more_than_its_arguments() {
+    let source = include_str!("../../../examples/attention.ijk");
+    for length in [4096, 65_536] {
+        let shape: &[u64] = &[length, 64];
+        let plan = only_planned(source, &[(DType::F32, shape); 3], None);
+        let argument = length * 64 * 4;
+        assert!(plan.temporary_bytes() <= argument, "{plan}");
+    }
+}
+
+#[test]
+fn contractions_that_take_longer_than_memory_do_not_sweep() {
+    let chain = "+(ij*jk)~ik . (I & >ik~i) . ik-i~ik";
+    let plan = planned(chain, &[&[20, 2000], &[2000, 20]], 1000);
+    assert_eq!(plan.steps[0].kernel(), Kernel::Contract, "{plan}");
+    assert!(plan.steps.iter().any(|step| step.kernel() == Kernel::Sweep), "{plan}");
 }
 
 #[test]

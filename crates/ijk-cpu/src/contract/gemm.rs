@@ -23,20 +23,17 @@ use super::output::{self, Columns};
 use super::pack::Word;
 use super::panel::{self, Flags};
 use super::problem::{Problem, Tensors};
+use super::shared::Panels;
 use super::side::{Panel, Side};
 use super::steps::{Steps, blocks, rounds};
 use super::tile::{Entry, Tile, smallest};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Bytes of left panels that stay in L2 while right panels pass.
 const LEFT_BYTES: usize = 384 << 10;
 
 /// Bytes of shared panels that stay in L3 while others pass.
 const SHARED_BYTES: usize = 4 << 20;
-
-/// Fewest bytes worth a task of their own when packing.
-const PACK_BYTES: usize = 64 << 10;
 
 /// Bytes of left that are read where they lie even for many columns.
 const NEAR_BYTES: usize = 32 << 10;
@@ -83,6 +80,20 @@ impl Shape {
         let resident = !direct && few && m <= n / 4;
         Self { rows, columns, direct, resident, far: direct && left_bytes > LEFT_BYTES }
     }
+
+    /// The same where panels of an operand are there already.
+    fn with_panels(self, operand: Operand) -> Self {
+        match operand {
+            Operand::Left => Self { direct: false, resident: true, far: false, ..self },
+            _ => Self { resident: false, ..self },
+        }
+    }
+}
+
+/// How wide the panels of an operand are that is packed for many problems.
+pub(crate) fn width(problem: &Problem, operand: Operand) -> usize {
+    let shape = Shape::of(problem).with_panels(operand);
+    if operand == Operand::Left { shape.rows } else { shape.columns }
 }
 
 /// A problem and the sizes of its panels.
@@ -108,86 +119,42 @@ pub(crate) unsafe fn gemm<W: Word>(
     context: &Context,
 ) {
     let shape = Shape::of(problem);
-    let left = Side::new(problem, tensors, Operand::Left, shape.rows);
-    let right = Side::new(problem, tensors, Operand::Right, shape.columns);
-    let gemm = Gemm { problem, tensors, context, shape, left, right };
-    let side = if shape.resident { left } else { right };
+    let gemm = Gemm::new(problem, tensors, context, shape);
+    let side = if shape.resident { gemm.left } else { gemm.right };
     let widest = (SHARED_BYTES / (KC * size_of::<W>())).max(1).next_multiple_of(side.width);
     let width = side.len().min(widest).next_multiple_of(side.width);
     let most = (SHARED_BYTES / (width * size_of::<W>())).max(KC);
     let memory = context.scratch.take(width * most.min(ks.len()) * size_of::<W>());
     for range in blocks(0..side.len(), widest, side.width) {
         for steps in rounds(problem, ks.clone(), most) {
-            let memory = memory.as_ptr().cast::<W>();
-            let shared = Shared::new(side, range.clone(), &steps, memory);
+            let flags = Panels::flags(side, &range, &steps);
+            let memory = memory.as_ptr().cast();
+            let range = range.clone();
+            let shared = Panels { width: side.width, range, steps: &steps, memory, flags: &flags };
             // SAFETY: the scratch has room for the largest block and round; the rest is the
             // caller's promise.
             unsafe {
-                shared.pack(context);
-                gemm.round(&shared);
+                shared.pack::<W>(side, context);
+                gemm.round::<W>(&shared);
             }
         }
     }
 }
 
-/// The panels that all threads share: a block of rows or columns, a round of blocks of k.
-struct Shared<'a, W> {
-    side: Side<'a>,
-    range: Range<usize>,
-    steps: &'a [Steps],
-    memory: *mut W,
-    flags: Vec<AtomicU8>,
-}
-
-// SAFETY: tasks pack different panels, and read them once all are packed.
-unsafe impl<W> Sync for Shared<'_, W> {}
-
-impl<'a, W: Word> Shared<'a, W> {
-    fn new(side: Side<'a>, range: Range<usize>, steps: &'a [Steps], memory: *mut W) -> Self {
-        let panels = range.len().div_ceil(side.width);
-        let flags = (0..panels * steps.len()).map(|_| AtomicU8::new(0)).collect();
-        Self { side, range, steps, memory, flags }
-    }
-
-    /// Panels for one block of k.
-    fn panels(&self) -> usize {
-        self.range.len().div_ceil(self.side.width)
-    }
-
-    /// Where a panel is, or will be.
-    fn place(&self, block: usize, panel: usize) -> *mut W {
-        let steps = &self.steps[block];
-        let before = steps.before * self.panels() + panel * steps.len();
-        self.memory.wrapping_add(before * self.side.width)
-    }
-
-    /// Packs all panels.
-    ///
-    /// # Safety
-    /// As for [`gemm`]; the memory has room for them.
-    unsafe fn pack(&self, context: &Context) {
-        let longest = self.steps.iter().map(Steps::len).max().unwrap_or(0);
-        let bytes = (longest * self.side.width * size_of::<W>()).max(1);
-        let each = PACK_BYTES.div_ceil(bytes);
-        context.parallel_for(self.flags.len().div_ceil(each), |task| {
-            for at in task * each..((task + 1) * each).min(self.flags.len()) {
-                let (block, panel) = (at / self.panels(), at % self.panels());
-                let rows = self.side.rows(&self.range, panel);
-                let (steps, to) = (&self.steps[block], self.place(block, panel));
-                // SAFETY: the caller's promise; this panel is this task's own.
-                let packed = unsafe { self.side.pack(context, steps, rows, to) };
-                self.flags[at].store(packed.flags.bits(), Ordering::Relaxed);
-            }
-        });
-    }
-
-    /// A panel, once packed.
-    fn panel(&self, block: usize, panel: usize) -> Panel {
-        let flags = self.flags[block * self.panels() + panel].load(Ordering::Relaxed);
-        let rows = self.side.rows(&self.range, panel);
-        let data = self.place(block, panel).cast_const().cast();
-        Panel { data, start: rows.start, count: rows.len(), flags: Flags::from_bits(flags) }
-    }
+/// Computes one batch from panels of all rows of an operand, and of all steps, as wide as [`width`]
+/// says.
+///
+/// # Safety
+/// As for [`gemm`]; the panels hold what the operand has there.
+pub(crate) unsafe fn with_panels<W: Word>(
+    problem: &Problem,
+    tensors: Tensors,
+    (operand, panels): (Operand, &Panels),
+    context: &Context,
+) {
+    let shape = Shape::of(problem).with_panels(operand);
+    // SAFETY: the caller's promise.
+    unsafe { Gemm::new(problem, tensors, context, shape).round::<W>(panels) };
 }
 
 /// How a round is cut into tasks: panels of one side, and of the shared one where those are few.
@@ -218,16 +185,21 @@ impl Cut {
     }
 }
 
-impl Gemm<'_> {
+impl<'a> Gemm<'a> {
+    fn new(problem: &'a Problem, tensors: Tensors, context: &'a Context<'a>, shape: Shape) -> Self {
+        let left = Side::new(problem, tensors, Operand::Left, shape.rows);
+        let right = Side::new(problem, tensors, Operand::Right, shape.columns);
+        Self { problem, tensors, context, shape, left, right }
+    }
+
     /// Computes what a block of the shared side takes part in.
     ///
     /// # Safety
     /// As for [`gemm`]; the shared panels are packed.
-    unsafe fn round<W: Word>(&self, shared: &Shared<W>) {
+    unsafe fn round<W: Word>(&self, shared: &Panels) {
         let Shape { direct, resident, .. } = self.shape;
         let other = if resident { self.right } else { self.left };
-        let longest = shared.steps.iter().map(Steps::len).max().unwrap_or(0).max(1);
-        let row = longest * size_of::<W>();
+        let row = shared.longest().max(1) * size_of::<W>();
         let most = match (direct, resident) {
             (true, _) => DIRECT_ROWS,
             (_, true) => RESIDENT_BYTES / row,
@@ -243,11 +215,11 @@ impl Gemm<'_> {
             // SAFETY: the caller's promise; tasks differ in rows or columns of the output.
             unsafe {
                 match &columns {
-                    Some(columns) if direct => self.direct_rows(shared, rows, columns),
-                    Some(columns) => self.packed(shared, (other, rows), part, columns),
+                    Some(columns) if direct => self.direct_rows::<W>(shared, rows, columns),
+                    Some(columns) => self.packed::<W>(shared, (other, rows), part, columns),
                     None => {
                         let columns = Columns::new(self.problem, &rows);
-                        self.packed(shared, (other, rows), part, &columns);
+                        self.packed::<W>(shared, (other, rows), part, &columns);
                     }
                 }
             }
@@ -261,14 +233,14 @@ impl Gemm<'_> {
     /// As for [`round`](Self::round).
     unsafe fn packed<W: Word>(
         &self,
-        shared: &Shared<W>,
+        shared: &Panels,
         (other, rows): (Side, Range<usize>),
         part: Range<usize>,
         columns: &Columns,
     ) {
         let panels = rows.len().div_ceil(other.width);
-        let longest = shared.steps.iter().map(Steps::len).max().unwrap_or(0);
-        let memory = self.context.scratch.take(panels * longest * other.width * size_of::<W>());
+        let elements = panels * shared.longest() * other.width;
+        let memory = self.context.scratch.take(elements * size_of::<W>());
         let memory = memory.as_ptr().cast::<W>();
         for (block, steps) in shared.steps.iter().enumerate() {
             let pack = |panel: usize| {
@@ -277,14 +249,18 @@ impl Gemm<'_> {
                 unsafe { other.pack(self.context, steps, other.rows(&rows, panel), to) }
             };
             let own: Vec<Panel> = (0..panels).map(pack).collect();
-            let common: Vec<Panel> = part.clone().map(|p| shared.panel(block, p)).collect();
+            let common: Vec<Panel> = part.clone().map(|p| shared.panel::<W>(block, p)).collect();
             let (left, right) = if self.shape.resident { (common, own) } else { (own, common) };
-            for right in &right {
-                for left in &left {
-                    let entry = self.entry(*left, *right);
-                    // SAFETY: both panels are packed.
-                    unsafe { self.tile::<W>(entry, steps, *left, *right, columns) };
-                }
+            let bytes = left.len() * self.shape.rows * steps.len() * size_of::<W>();
+            let tile = |left: &Panel, right: &Panel| {
+                let entry = self.entry(*left, *right);
+                // SAFETY: both panels are packed.
+                unsafe { self.tile::<W>(entry, steps, *left, *right, columns) };
+            };
+            // The inner panels stay in L2.
+            match bytes > LEFT_BYTES {
+                true => left.iter().for_each(|l| right.iter().for_each(|r| tile(l, r))),
+                false => right.iter().for_each(|r| left.iter().for_each(|l| tile(l, r))),
             }
         }
     }
@@ -305,12 +281,7 @@ impl Gemm<'_> {
     ///
     /// # Safety
     /// As for [`round`](Self::round).
-    unsafe fn direct_rows<W: Word>(
-        &self,
-        shared: &Shared<W>,
-        rows: Range<usize>,
-        columns: &Columns,
-    ) {
+    unsafe fn direct_rows<W: Word>(&self, shared: &Panels, rows: Range<usize>, columns: &Columns) {
         let m = &self.problem.m;
         let run = m.run(Operand::Left);
         for block in 0..shared.steps.len() {
@@ -321,7 +292,7 @@ impl Gemm<'_> {
                 unsafe {
                     let first = m.offset(Operand::Left, start);
                     let first = self.tensors.left.cast::<W>().offset(first);
-                    self.direct_run(shared, block, start..end, first, columns);
+                    self.direct_run::<W>(shared, block, start..end, first, columns);
                 }
                 start = end;
             }
@@ -334,7 +305,7 @@ impl Gemm<'_> {
     /// As for [`round`](Self::round).
     unsafe fn direct_run<W: Word>(
         &self,
-        shared: &Shared<W>,
+        shared: &Panels,
         block: usize,
         rows: Range<usize>,
         left: *const W,
@@ -353,14 +324,14 @@ impl Gemm<'_> {
             let data = unsafe { left.add(start - rows.start) };
             let left = Panel { data: data.cast(), start, count, flags: Flags::NONE };
             for panel in 0..shared.panels() {
-                let (steps, right) = (&shared.steps[block], shared.panel(block, panel));
+                let (steps, right) = (&shared.steps[block], shared.panel::<W>(block, panel));
                 // SAFETY: the rows are there; the panel is packed.
                 unsafe { self.tile::<W>(entry, steps, left, right, columns) };
             }
             start += count;
         }
         // SAFETY: the caller's promise.
-        unsafe { self.direct_tail(shared, block, start..rows.end, columns) };
+        unsafe { self.direct_tail::<W>(shared, block, start..rows.end, columns) };
     }
 
     /// Fewer rows than a group: packed.
@@ -369,7 +340,7 @@ impl Gemm<'_> {
     /// As for [`round`](Self::round).
     unsafe fn direct_tail<W: Word>(
         &self,
-        shared: &Shared<W>,
+        shared: &Panels,
         block: usize,
         rows: Range<usize>,
         columns: &Columns,
@@ -384,7 +355,7 @@ impl Gemm<'_> {
             let to = panel.as_ptr().cast::<W>();
             let left = self.left.pack(self.context, steps, rows, to);
             for panel in 0..shared.panels() {
-                let right = shared.panel(block, panel);
+                let right = shared.panel::<W>(block, panel);
                 self.tile::<W>(self.entry(left, right), steps, left, right, columns);
             }
         }

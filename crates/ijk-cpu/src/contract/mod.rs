@@ -23,9 +23,11 @@ mod gemm;
 mod lane;
 mod output;
 mod pack;
+mod packed;
 mod panel;
 mod problem;
 mod rows;
+mod shared;
 mod side;
 mod steps;
 mod tile;
@@ -40,6 +42,8 @@ use ijk_plan::plan::Contraction;
 use pack::Word;
 use problem::{Problem, Tensors};
 use std::ops::Range;
+
+pub(crate) use packed::{Fixed, Packed, Same};
 
 /// Steps of k in a block.
 pub(crate) const KC: usize = 256;
@@ -86,6 +90,23 @@ impl Context<'_> {
     }
 }
 
+/// Evaluates an expression with `$W` the word that has the size of an element.
+macro_rules! for_word {
+    ($size:expr, $W:ident => $body:expr) => {
+        match $size {
+            1 => for_word!(@ $W, u8, $body),
+            4 => for_word!(@ $W, u32, $body),
+            8 => for_word!(@ $W, u64, $body),
+            _ => for_word!(@ $W, [u64; 2], $body),
+        }
+    };
+    (@ $W:ident, $word:ty, $body:expr) => {{
+        type $W = $word;
+        $body
+    }};
+}
+use for_word;
+
 /// Executes a contraction; `a`, `b` and `c` point to the elements at its origin.
 ///
 /// # Panics
@@ -108,14 +129,7 @@ pub(crate) unsafe fn contract(
     let alone = context.alone();
     let context = if nanoseconds(&problem) < PARALLEL_NANOSECONDS { &alone } else { context };
     // SAFETY: the words have the size of an element; the rest is the caller's promise.
-    unsafe {
-        match problem.algebra.size {
-            1 => batches::<u8>(&problem, context),
-            4 => batches::<u32>(&problem, context),
-            8 => batches::<u64>(&problem, context),
-            _ => batches::<[u64; 2]>(&problem, context),
-        }
-    }
+    unsafe { for_word!(problem.algebra.size, W => batches::<W>(&problem, context)) }
 }
 
 /// About how long a problem takes on one thread, from operations and from bytes.
@@ -156,16 +170,7 @@ unsafe fn batches<W: Word>(problem: &Problem, context: &Context) {
 /// # Safety
 /// As for [`contract`].
 unsafe fn batch<W: Word>(problem: &Problem, n: usize, context: &Context) {
-    let offset = |operand| problem.batch.offset(operand, n);
-    let Tensors { left, right, out } = problem.tensors;
-    // SAFETY: the batch is within the tensors.
-    let tensors = unsafe {
-        Tensors {
-            left: left.cast::<W>().offset(offset(Operand::Left)).cast(),
-            right: right.cast::<W>().offset(offset(Operand::Right)).cast(),
-            out: out.cast::<W>().offset(offset(Operand::Out)).cast(),
-        }
-    };
+    let tensors = problem.tensors.at::<W>(&problem.batch, n);
     let k = problem.k.len();
     // SAFETY: the caller's promise.
     unsafe {

@@ -2,6 +2,7 @@
 
 use super::algebra::Algebra;
 use super::bundle::{Axis, Bundle, Operand};
+use super::pack::Word;
 use ijk_plan::plan::{Contraction, Role};
 use ijk_types::DType;
 
@@ -21,8 +22,10 @@ pub(crate) struct Problem {
     pub(crate) n: Bundle,
     /// Axes of left and right.
     pub(crate) k: Bundle,
-    /// Left, right and out at the origin; left and right may be b and a.
+    /// Left, right and out at the origin.
     pub(crate) tensors: Tensors,
+    /// Whether left is b, and right is a.
+    pub(crate) swapped: bool,
     /// Whether to combine with what the output holds, else replace it.
     pub(crate) accumulate: bool,
 }
@@ -44,12 +47,30 @@ unsafe impl Send for Tensors {}
 // SAFETY: as above.
 unsafe impl Sync for Tensors {}
 
+impl Tensors {
+    /// Left and right exchanged.
+    pub(crate) fn swapped(self) -> Self {
+        Self { left: self.right, right: self.left, out: self.out }
+    }
+
+    /// Moved to a point of a bundle.
+    pub(crate) fn at<W: Word>(self, bundle: &Bundle, point: usize) -> Self {
+        let bytes = |operand| bundle.offset(operand, point).wrapping_mul(size_of::<W>() as isize);
+        Self {
+            left: self.left.wrapping_offset(bytes(Operand::Left)),
+            right: self.right.wrapping_offset(bytes(Operand::Right)),
+            out: self.out.wrapping_offset(bytes(Operand::Out)),
+        }
+    }
+}
+
 impl Problem {
     /// The canonical form of a contraction.
     pub(crate) fn new(task: &Contraction, algebra: Algebra, tensors: Tensors) -> Self {
         let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|r| bundle(task, r));
         let (dtype, accumulate) = (task.dtype, task.accumulate);
-        let mut problem = Self { dtype, algebra, batch, m, n, k, tensors, accumulate };
+        let swapped = false;
+        let mut problem = Self { dtype, algebra, batch, m, n, k, tensors, swapped, accumulate };
         if problem.algebra.commutative && problem.cost_swapped() < problem.cost() {
             problem.swap();
         }
@@ -73,8 +94,8 @@ impl Problem {
         let bundles = [&mut self.batch, &mut self.m, &mut self.n, &mut self.k];
         bundles.into_iter().for_each(Bundle::swap);
         self.algebra.swap();
-        let Tensors { left, right, .. } = self.tensors;
-        (self.tensors.left, self.tensors.right) = (right, left);
+        self.tensors = self.tensors.swapped();
+        self.swapped = !self.swapped;
     }
 
     /// What the present choice of lanes costs, relative to the other one: wasted lanes, and

@@ -65,6 +65,11 @@ pub(crate) fn rounds(
     })
 }
 
+/// All blocks of k, in one round.
+pub(crate) fn one_round(problem: &Problem) -> Vec<Steps> {
+    rounds(problem, 0..problem.k.len(), problem.k.len() + KC).flatten().collect()
+}
+
 /// The offsets of a range of a bundle's points.
 pub(crate) fn offsets(bundle: &Bundle, operand: Operand, range: &Range<usize>) -> Vec<isize> {
     let mut out = vec![0; range.len()];

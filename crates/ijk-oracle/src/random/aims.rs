@@ -76,9 +76,19 @@ const WIDE: &[Aim] = &[
     aim("(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij", &["i j"], REAL, ROWS, Uniform),
     aim("(I & +ij~i) . ij/i~ij . (I & <ij~i) . ij-i~ji", &["i j"], REAL, ROWS, Uniform),
     aim("(I & +ij~i) . ij-i~ij . (I & >ij~i) . ij*i~ij", &["i j"], ORDERED, ROWS, Small),
+    // Contractions with operands that all blocks of rows have in common, or those of a head.
+    aim(ATTENTION, &["i d", "j d", "j k"], REAL, "i500-530 j270-300 d4-9 k3-40", Uniform),
+    aim(HEADS, &["h i d", "j h d", "h k j"], REAL, "h2-3 i170-190 j300-330 d4-9 k3-9", Uniform),
+    aim(SCALED, &["i d", "d j", "k j"], REAL, "i300-340 j400-420 d2-9 k18-40", Small),
     // One axis goes along the rows of one square and the columns of the other.
     aim("ij*ij~ij & [i][0]-[0][i]~i", &["i i", "i i"], FOUR_BYTES, "i330-360", Small),
 ];
+
+const ATTENTION: &str =
+    "+(id*jd)~ij . (I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij . +(ij*jk)~ik";
+const HEADS: &str =
+    "+(hid*jhd)~hij . (I & >hij~hi) . hij-hi~hij . (I & +hij~hi) . hij*hi~hij . +(hij*hkj)~hik";
+const SCALED: &str = ">(id+dj)~ij . (I & <ij~i) . ij-i~ij . +(ij*kj)~ki";
 
 /// Types of which each of those squares stays near, and both together do not.
 const FOUR_BYTES: &[DType] = &[DType::F32, DType::I32];

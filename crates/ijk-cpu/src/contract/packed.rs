@@ -1,0 +1,154 @@
+//! An operand packed once for many contractions that have it in common: those of a sweep's blocks.
+
+use super::algebra::Algebra;
+use super::bundle::Operand;
+use super::pack::Word;
+use super::problem::{Problem, Tensors};
+use super::shared::Panels;
+use super::side::Side;
+use super::steps::{Steps, one_round};
+use super::{Context, dot, for_word, gemm};
+use crate::Level;
+use crate::scratch::Scratch;
+use ijk_plan::plan::Contraction;
+use std::ops::Range;
+use std::ptr;
+use std::sync::atomic::AtomicU8;
+
+/// Which operand of a contraction stays the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Same {
+    /// `a`.
+    A,
+    /// `b`.
+    B,
+}
+
+/// A contraction that is computed many times with one operand the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Fixed {
+    /// Its tensors are nowhere.
+    problem: Problem,
+    /// The operand that stays.
+    operand: Operand,
+    width: usize,
+}
+
+impl Fixed {
+    /// The contraction, if packing an operand once is of use.
+    pub(crate) fn new(task: &Contraction, level: Level, same: Same) -> Option<Self> {
+        let algebra = Algebra::find(level, task.dtype, task.map, task.reduce)?;
+        let nowhere = Tensors { left: ptr::null(), right: ptr::null(), out: ptr::null_mut() };
+        let problem = Problem::new(task, algebra, nowhere);
+        let operand = match (same == Same::A) != problem.swapped {
+            true => Operand::Left,
+            false => Operand::Right,
+        };
+        let width = gemm::width(&problem, operand);
+        (!dot::suits(&problem)).then_some(Self { problem, operand, width })
+    }
+
+    fn side(&self, tensors: Tensors) -> Side<'_> {
+        Side::new(&self.problem, tensors, self.operand, self.width)
+    }
+
+    fn rows(&self) -> Range<usize> {
+        0..self.side(self.problem.tensors).len()
+    }
+
+    fn panels(&self) -> usize {
+        self.rows().len().div_ceil(self.width)
+    }
+
+    /// Bytes of the panels of one batch; `None` beyond any address.
+    fn bytes(&self) -> Option<usize> {
+        let elements = (self.panels() * self.width).checked_mul(self.problem.k.len())?;
+        elements.checked_mul(self.problem.algebra.size)
+    }
+}
+
+/// The panels of an operand at several origins.
+pub(crate) struct Packed<'a> {
+    fixed: &'a Fixed,
+    steps: Vec<Steps>,
+    memory: Scratch<'a>,
+    flags: Vec<AtomicU8>,
+}
+
+impl<'a> Packed<'a> {
+    /// Packs the operand at each of some origins; `None` where there is no memory for that.
+    ///
+    /// # Safety
+    /// From each origin, the operand may be read at every point of its axes.
+    pub(crate) unsafe fn new(
+        fixed: &'a Fixed,
+        origins: &[*const u8],
+        context: &Context<'a>,
+    ) -> Option<Self> {
+        let Problem { batch, algebra, .. } = &fixed.problem;
+        let parts = origins.len().checked_mul(batch.len())?;
+        let memory = context.scratch.try_take(fixed.bytes()?.checked_mul(parts)?)?;
+        let steps = one_round(&fixed.problem);
+        let flags = (0..fixed.panels() * steps.len() * parts).map(|_| AtomicU8::new(0)).collect();
+        let packed = Self { fixed, steps, memory, flags };
+        for (at, &origin) in origins.iter().enumerate() {
+            for n in 0..batch.len() {
+                // SAFETY: the caller's promise; words have the size of an element.
+                unsafe { for_word!(algebra.size, W => packed.pack::<W>(at, origin, n, context)) }
+            }
+        }
+        Some(packed)
+    }
+
+    /// Packs one batch of an origin.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new); `W` has the size of an element.
+    unsafe fn pack<W: Word>(&self, at: usize, origin: *const u8, n: usize, context: &Context) {
+        let tensors = Tensors { left: origin, right: origin, out: ptr::null_mut() };
+        let tensors = tensors.at::<W>(&self.fixed.problem.batch, n);
+        // SAFETY: the caller's promise; the memory has room for the panels of each batch.
+        unsafe { self.panels(at, n).pack::<W>(self.fixed.side(tensors), context) };
+    }
+
+    /// The panels of a batch of an origin.
+    fn panels(&self, at: usize, n: usize) -> Panels<'_> {
+        let part = at * self.fixed.problem.batch.len() + n;
+        let each = self.fixed.panels() * self.steps.len();
+        let bytes = self.fixed.bytes().unwrap_or(0);
+        Panels {
+            width: self.fixed.width,
+            range: self.fixed.rows(),
+            steps: &self.steps,
+            memory: self.memory.as_ptr().wrapping_add(part * bytes),
+            flags: &self.flags[part * each..(part + 1) * each],
+        }
+    }
+
+    /// Executes the contraction with the operand at the origin of that number; of `a` and `b` the
+    /// other one is read.
+    ///
+    /// # Safety
+    /// As for [`contract`](super::contract).
+    pub(crate) unsafe fn contract(
+        &self,
+        at: usize,
+        (a, b, c): (*const u8, *const u8, *mut u8),
+        context: &Context,
+    ) {
+        let Problem { batch, swapped, algebra, .. } = &self.fixed.problem;
+        let tensors = Tensors { left: a, right: b, out: c };
+        let tensors = if *swapped { tensors.swapped() } else { tensors };
+        for n in 0..batch.len() {
+            let (panels, operand) = (self.panels(at, n), self.fixed.operand);
+            // SAFETY: the caller's promise; words have the size of an element.
+            unsafe {
+                for_word!(algebra.size, W => {
+                    let tensors = tensors.at::<W>(batch, n);
+                    let panels = (operand, &panels);
+                    gemm::with_panels::<W>(&self.fixed.problem, tensors, panels, context);
+                });
+            }
+        }
+    }
+}
