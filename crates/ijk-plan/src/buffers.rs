@@ -43,8 +43,8 @@ impl Buffers {
 
     /// Lets arrays be computed in place of others; those that statements of a sweep define only of
     /// others that it defines.
-    pub(crate) fn share(&mut self, graph: &Graph, layout: &Layout, sweeps: &[Range<usize>]) {
-        self.heirs = heirs(graph, layout, &self.last_reads, sweeps);
+    pub(crate) fn share(&mut self, graph: &Graph, sweeps: &[Range<usize>]) {
+        self.heirs = heirs(graph, &self.last_reads, sweeps);
     }
 
     /// The buffer of an array; the first, where it is an input or several outputs.
@@ -151,21 +151,9 @@ fn last_reads(graph: &Graph) -> Vec<Vec<ArrayId>> {
 
 /// For each array, the last of those that take its memory over: each is computed in place from the
 /// one before, which nothing else needs any more.
-fn heirs(
-    graph: &Graph,
-    layout: &Layout,
-    last_reads: &[Vec<ArrayId>],
-    sweeps: &[Range<usize>],
-) -> Vec<ArrayId> {
+fn heirs(graph: &Graph, last_reads: &[Vec<ArrayId>], sweeps: &[Range<usize>]) -> Vec<ArrayId> {
     let mut heirs: Vec<ArrayId> = (0..graph.arrays.len() as u32).map(ArrayId).collect();
     let kept = |array: ArrayId| graph.inputs.contains(&array) || graph.outputs.contains(&array);
-    // Results are no place for what would stay near elsewhere, nor for what they scatter.
-    let unfit = |array: ArrayId| {
-        let mut own = graph.outputs.iter().zip(&layout.outputs).filter(|(out, _)| **out == array);
-        let info = graph.array(array);
-        let near = bytes(info).is_ok_and(|bytes| bytes <= layout.near);
-        own.any(|(_, strides)| near || !in_order(&info.shape, strides))
-    };
     for (at, (stmt, last_reads)) in graph.statements.iter().zip(last_reads).enumerate().rev() {
         let sweep = sweeps.iter().find(|sweep| sweep.contains(&at));
         let near = |array| {
@@ -174,7 +162,7 @@ fn heirs(
         let free = |array: ArrayId| last_reads.contains(&array) && !kept(array) && near(array);
         let source = match stmt.init {
             Init::From(source) => Some(source).filter(|&array| accumulates(stmt, array)),
-            _ if unfit(stmt.out) => None,
+            _ if kept(stmt.out) => None,
             _ => last_reads.iter().copied().find(|&array| replaces(graph, stmt, array)),
         };
         if let Some(source) = source.filter(|&array| free(array)) {
@@ -182,18 +170,6 @@ fn heirs(
         }
     }
     heirs
-}
-
-/// Whether an array lies in memory as in C order, but for gaps between rows.
-fn in_order(shape: &[u64], strides: &[isize]) -> bool {
-    let mut least = 1;
-    shape.iter().zip(strides).rev().filter(|(n, _)| **n != 1).enumerate().all(
-        |(at, (&n, &step))| {
-            let fits = if at == 0 { step == 1 } else { step >= least };
-            least = step.saturating_mul(isize::try_from(n).unwrap_or(isize::MAX));
-            fits
-        },
-    )
 }
 
 /// Whether a statement reads the array that it starts from nowhere else.

@@ -16,16 +16,16 @@ use ijk_types::{Monoid, Reducer, scalar};
 /// The plan of a graph that all passes went over.
 pub(crate) fn plan(graph: &Graph, layout: &Layout) -> Result<Plan, PlanError> {
     let mut buffers = Buffers::new(graph, layout)?;
-    let steps = emit(graph, &mut buffers, layout)?;
+    let steps = emit(graph, &mut buffers, layout.near)?;
     Ok(Plan { arena: buffers.arena() as usize, buffers: buffers.all, steps })
 }
 
 /// The steps of all statements, and of outputs that are inputs or other outputs.
-fn emit(graph: &Graph, buffers: &mut Buffers, layout: &Layout) -> Result<Vec<Step>, PlanError> {
+fn emit(graph: &Graph, buffers: &mut Buffers, near: u64) -> Result<Vec<Step>, PlanError> {
     let mut steps = Vec::with_capacity(graph.statements.len());
-    let groups = sweep::groups(graph, buffers, layout.near);
+    let groups = sweep::groups(graph, buffers, near);
     let sweeps: Vec<_> = groups.iter().map(|group| group.statements.clone()).collect();
-    buffers.share(graph, layout, &sweeps);
+    buffers.share(graph, &sweeps);
     let mut groups = groups.into_iter().peekable();
     let mut at = 0;
     while at < graph.statements.len() {
