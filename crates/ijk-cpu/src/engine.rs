@@ -9,7 +9,7 @@ use crate::scratch::ScratchPool;
 use crate::simd::{Level, LevelError};
 use crate::threads::Workers;
 use ijk_plan::plan::{Base, Place, Plan};
-use ijk_tensor::{TensorView, TensorViewMut};
+use ijk_tensor::{TensorPool, TensorView, TensorViewMut};
 use ijk_types::DType;
 use smallvec::SmallVec;
 
@@ -24,6 +24,7 @@ pub struct Engine {
     refused: Option<LevelError>,
     workers: Workers,
     scratch: ScratchPool,
+    results: TensorPool,
     memory_limit: Option<u64>,
 }
 
@@ -33,7 +34,12 @@ pub struct EngineBuilder {
     threads: usize,
     level: Option<Level>,
     memory_limit: Option<u64>,
+    kept: Option<usize>,
 }
+
+/// Bytes of dropped results that an engine keeps unless it is told otherwise: those of four arrays
+/// of 4096² `f32`.
+const KEPT: usize = 256 << 20;
 
 impl EngineBuilder {
     /// How many threads work at a time, the caller's included; 0, as is the default, means as many
@@ -57,15 +63,25 @@ impl EngineBuilder {
         self
     }
 
+    /// Most bytes of dropped results that are kept for new ones; by default 256 MiB, or as many as
+    /// the memory limit if that is less.
+    pub fn keep(mut self, bytes: usize) -> Self {
+        self.kept = Some(bytes);
+        self
+    }
+
     /// The engine. Where the environment asks for instructions that the machine has not, it runs
     /// nothing: each run gives [`RunError::Level`].
     pub fn build(self) -> Engine {
         let level = self.level.map_or_else(Level::preferred, Ok);
+        let most = self.memory_limit.and_then(|limit| usize::try_from(limit).ok());
+        let kept = self.kept.unwrap_or(most.map_or(KEPT, |most| most.min(KEPT)));
         Engine {
             level: level.clone().unwrap_or_else(|_| Level::best()),
             refused: level.err(),
             workers: Workers::new(self.threads),
             scratch: ScratchPool::new(),
+            results: TensorPool::new(kept),
             memory_limit: self.memory_limit,
         }
     }
@@ -99,6 +115,17 @@ impl Engine {
     /// If not: it runs nothing.
     pub fn check_level(&self) -> Result<(), LevelError> {
         self.refused.clone().map_or(Ok(()), Err)
+    }
+
+    /// Memory of results that were dropped.
+    pub(crate) fn results(&self) -> &TensorPool {
+        &self.results
+    }
+
+    /// Frees the memory that is kept for later runs.
+    pub fn release_memory(&self) {
+        self.results.clear();
+        self.scratch.clear();
     }
 
     /// Checks a plan and makes it ready to run any number of times.

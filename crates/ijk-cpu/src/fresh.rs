@@ -4,11 +4,12 @@ use crate::compiled::Compiled;
 use crate::engine::Engine;
 use crate::error::RunError;
 use ijk_plan::plan::Place;
-use ijk_tensor::{Tensor, TensorView, TensorViewMut, UninitTensor};
+use ijk_tensor::{Tensor, TensorPool, TensorView, TensorViewMut, UninitTensor};
 use smallvec::SmallVec;
 
 impl Engine {
-    /// Runs a compiled plan, whose outputs are in C order, and gives them as new tensors.
+    /// Runs a compiled plan, whose outputs are in C order, and gives them as new tensors. The memory
+    /// of large ones returns to the engine when they are dropped.
     ///
     /// # Errors
     /// [`RunError`], as for [`Engine::execute`]; also if there is no memory for the outputs.
@@ -19,7 +20,7 @@ impl Engine {
     ) -> Result<Vec<Tensor>, RunError> {
         let mut outputs = Vec::with_capacity(compiled.outputs);
         for position in 0..compiled.outputs {
-            outputs.push(allocate(compiled, position)?);
+            outputs.push(allocate(compiled, position, self.results())?);
         }
         let mut views: SmallVec<[TensorViewMut<'_>; 2]> =
             outputs.iter_mut().map(UninitTensor::view_mut).collect();
@@ -31,7 +32,11 @@ impl Engine {
 }
 
 /// Memory for the result of that position.
-fn allocate(compiled: &Compiled, position: usize) -> Result<UninitTensor, RunError> {
+fn allocate(
+    compiled: &Compiled,
+    position: usize,
+    pool: &TensorPool,
+) -> Result<UninitTensor, RunError> {
     let missing = RunError::Count {
         side: crate::error::Side::Result,
         expected: compiled.outputs,
@@ -40,5 +45,6 @@ fn allocate(compiled: &Compiled, position: usize) -> Result<UninitTensor, RunErr
     let layout = compiled.buffers.iter().find(|b| b.place == Place::Output(position));
     let layout = layout.ok_or(missing)?;
     let bytes = layout.shape.iter().fold(layout.dtype.size(), |n, &m| n.saturating_mul(m));
-    UninitTensor::new(layout.dtype, &layout.shape).map_err(|_| RunError::OutOfMemory(bytes))
+    let memory = UninitTensor::new_in(pool, layout.dtype, &layout.shape);
+    memory.map_err(|_| RunError::OutOfMemory(bytes))
 }

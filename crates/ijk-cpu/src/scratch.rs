@@ -2,6 +2,7 @@
 //!
 //! Fresh pages cost more than the work done in them, so an engine keeps its buffers.
 
+use ijk_tensor::advise_huge_pages;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Mutex;
@@ -37,6 +38,12 @@ impl ScratchPool {
     pub(crate) fn try_take(&self, bytes: usize) -> Option<Scratch<'_>> {
         let block = self.reuse(bytes).or_else(|| Block::try_new(bytes))?;
         Some(Scratch { block: Some(block), pool: self })
+    }
+
+    /// Frees the buffers that nobody has.
+    pub(crate) fn clear(&self) {
+        let free = std::mem::take(&mut *self.free.lock().unwrap_or_else(|e| e.into_inner()));
+        drop(free);
     }
 
     /// The smallest free block that is large enough.
@@ -103,6 +110,10 @@ impl Block {
         let layout = Self::layout(bytes)?;
         // SAFETY: the size is at least 1.
         let start = NonNull::new(unsafe { alloc(layout) })?;
+        // SAFETY: so many bytes were just allocated; nobody else knows of them.
+        advise_huge_pages(unsafe {
+            std::slice::from_raw_parts_mut(start.as_ptr().cast(), layout.size())
+        });
         Some(Self { start, layout })
     }
 

@@ -1,9 +1,10 @@
 //! Owned memory for elements: a `Vec<T>` whose `T` is known at run time.
 
-use crate::TensorError;
+use crate::pool::{Block, Home};
+use crate::{TensorError, TensorPool};
 use ijk_types::with_element;
 use ijk_types::{DType, Element};
-use std::alloc::{self, Layout};
+use std::alloc::Layout;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
@@ -21,6 +22,8 @@ pub(crate) struct Buffer {
     dtype: DType,
     capacity: usize,
     start: usize,
+    /// Where the memory goes when it is dropped.
+    home: Home,
 }
 
 // SAFETY: a buffer owns its elements, whose types are all `Send`.
@@ -37,22 +40,49 @@ impl Buffer {
         shape: &[usize],
     ) -> Result<Self, TensorError> {
         if len == 0 {
-            return Ok(Self { ptr: dangling(dtype), dtype, capacity: 0, start: 0 });
+            return Ok(Self::empty(dtype));
         }
-        let capacity = len + (ALIGN / dtype.size() - 1);
-        let layout = layout(dtype, capacity).ok_or_else(|| TensorError::TooLarge(shape.into()))?;
-        // SAFETY: the layout's size is not 0.
-        let ptr =
-            unsafe { if zeroed { alloc::alloc_zeroed(layout) } else { alloc::alloc(layout) } };
-        let ptr = NonNull::new(ptr).ok_or_else(|| TensorError::OutOfMemory {
-            shape: shape.into(),
-            bytes: layout.size(),
-        })?;
+        let layout = padded(dtype, len, shape)?;
+        let block = Block::allocate(layout, zeroed).ok_or_else(|| refused(layout, shape))?;
+        Ok(Self::of_block(block, dtype, Home::new()))
+    }
+
+    /// Memory of a pool for `len` elements, not initialised; it returns there when it is dropped.
+    pub(crate) fn allocate_in(
+        pool: &TensorPool,
+        dtype: DType,
+        len: usize,
+        shape: &[usize],
+    ) -> Result<Self, TensorError> {
+        if len == 0 {
+            return Ok(Self::empty(dtype));
+        }
+        let layout = padded(dtype, len, shape)?;
+        let block = pool.reuse(layout, dtype.size()).or_else(|| Block::allocate(layout, false));
+        let retry = || {
+            pool.clear();
+            Block::allocate(layout, false)
+        };
+        let block = block.or_else(retry).ok_or_else(|| refused(layout, shape))?;
+        Ok(Self::of_block(block, dtype, pool.home(layout.size())))
+    }
+
+    /// Memory for no elements.
+    fn empty(dtype: DType) -> Self {
+        Self { ptr: dangling(dtype), dtype, capacity: 0, start: 0, home: Home::new() }
+    }
+
+    /// A block aligned for the type, whose size is a multiple of the type's: the allocation of a
+    /// `Vec<T>`.
+    fn of_block(block: Block, dtype: DType, home: Home) -> Self {
+        let (ptr, allocated) = block.into_raw();
+        let capacity = allocated.size() / dtype.size();
+        assert_eq!(layout(dtype, capacity), Some(allocated), "the layout of a vector");
         let start = ptr.align_offset(ALIGN) / dtype.size();
         // SAFETY: `start` elements lie before the aligned one, within the padding; all bits 0 is a
         // value of every element type.
         unsafe { ptr.write_bytes(0, start * dtype.size()) };
-        Ok(Self { ptr, dtype, capacity, start })
+        Self { ptr, dtype, capacity, start, home }
     }
 
     /// The elements of a vector from `start` on.
@@ -62,7 +92,7 @@ impl Buffer {
         let mut vec = ManuallyDrop::new(vec);
         let capacity = vec.capacity();
         let ptr = NonNull::new(vec.as_mut_ptr()).expect("a vector's pointer is not null").cast();
-        Self { ptr, dtype, capacity, start }
+        Self { ptr, dtype, capacity, start, home: Home::new() }
     }
 
     /// The vector, without a copy, and where its used elements start.
@@ -72,7 +102,9 @@ impl Buffer {
     /// initialised.
     pub(crate) unsafe fn into_vec<T: Element>(self, len: usize) -> (Vec<T>, usize) {
         debug_assert_eq!(crate::dtype_of::<T>(), self.dtype);
-        let this = ManuallyDrop::new(self);
+        let mut this = ManuallyDrop::new(self);
+        // The vector frees the memory itself.
+        this.home = Home::new();
         // SAFETY: the allocation is that of a `Vec<T>` of this capacity; elements before `start`
         // are initialised by construction and those after by the caller's promise.
         let vec = unsafe {
@@ -98,10 +130,26 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if let Some(layout) = layout(self.dtype, self.capacity).filter(|l| l.size() > 0) {
-            // SAFETY: allocated with this layout, by `allocate` or by a `Vec<T>`.
-            unsafe { alloc::dealloc(self.ptr.as_ptr(), layout) }
+            // SAFETY: allocated with this layout, by `allocate` or by a `Vec<T>`, and ours alone.
+            let block = unsafe { Block::from_raw(self.ptr, layout) };
+            if let Some(kept) = self.home.upgrade() {
+                kept.give(block);
+            }
         }
     }
+}
+
+/// The layout for `len` elements, the first of which may have to be moved to be aligned: a line more,
+/// whatever the type, so that types of one size find each other's memory in a pool.
+fn padded(dtype: DType, len: usize, shape: &[usize]) -> Result<Layout, TensorError> {
+    let capacity = len.checked_add(ALIGN / dtype.size());
+    let layout = capacity.and_then(|capacity| layout(dtype, capacity));
+    layout.ok_or_else(|| TensorError::TooLarge(shape.into()))
+}
+
+#[cold]
+fn refused(layout: Layout, shape: &[usize]) -> TensorError {
+    TensorError::OutOfMemory { shape: shape.into(), bytes: layout.size() }
 }
 
 /// The layout of a `Vec<T>`'s allocation.

@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::shape::{c_strides, element_count};
-use crate::{Shape, Tensor, TensorError, TensorViewMut};
+use crate::{Shape, Tensor, TensorError, TensorPool, TensorViewMut};
 use ijk_types::DType;
 
 /// A tensor whose elements are still to be written: what an engine computes into.
@@ -31,6 +31,15 @@ impl UninitTensor {
     /// If the size overflows or memory does not suffice.
     pub fn new(dtype: DType, shape: &[usize]) -> Result<Self, TensorError> {
         Self::allocate(dtype, shape, false)
+    }
+
+    /// The same in memory of a pool, to which it returns when the tensor is dropped.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn new_in(pool: &TensorPool, dtype: DType, shape: &[usize]) -> Result<Self, TensorError> {
+        let len = element_count(dtype, shape)?;
+        Ok(Self { buffer: Buffer::allocate_in(pool, dtype, len, shape)?, shape: shape.into() })
     }
 
     /// The same, all elements 0 (false). Costs next to nothing for large arrays, whose pages the

@@ -66,6 +66,18 @@ impl EngineBuilder {
         self
     }
 
+    /// Most bytes of results that were dropped which the engine keeps for new ones, as writing memory
+    /// that was used before is several times faster; 256 MiB by default, or as many as the
+    /// [memory limit](Self::memory_limit) if that is less, on top of it. 0 keeps none.
+    ///
+    /// [`Tensor`]s of a megabyte or more return their memory; arrays of ndarray that took it over, by
+    /// [`Tensor::into_array`] or from [`i!`](macro@crate::i), free it.
+    #[must_use]
+    pub fn keep(mut self, bytes: usize) -> Self {
+        self.cpu = self.cpu.keep(bytes);
+        self
+    }
+
     /// Which SIMD instructions to use; without it those that the environment variable `IJK_LEVEL`
     /// names, or the widest of the machine.
     ///
@@ -138,6 +150,21 @@ impl Engine {
     /// Which instructions are used: `avx512`, say.
     pub fn simd(&self) -> &'static str {
         self.cpu.level().name()
+    }
+
+    /// Frees the memory that the engine keeps for later applications: of results that were dropped,
+    /// and of temporaries.
+    ///
+    /// ```
+    /// use ijk::ndarray::Array1;
+    /// let engine = ijk::Engine::default();
+    /// let x = Array1::<f32>::zeros(1 << 20);
+    /// drop(engine.apply(&ijk::i("i+1~i")?, (&x,))?);
+    /// engine.release_memory();
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn release_memory(&self) {
+        self.cpu.release_memory();
     }
 
     /// Bytes of temporaries of a plan with this engine's threads.

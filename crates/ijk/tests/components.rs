@@ -223,6 +223,33 @@ fn a_limit_does_not_show_in_results_of_sweeps() {
 }
 
 #[test]
+fn memory_of_dropped_results_is_used_again() {
+    let next = i("i+1~i").unwrap();
+    let x = Array1::<f32>::zeros(1 << 20);
+    let engine = Engine::builder().threads(1).build();
+    let apply = |engine: &Engine| engine.apply(&next, (&x,)).unwrap().swap_remove(0);
+    let at = |tensor: &Tensor| tensor.view().as_ptr() as usize;
+    let first = apply(&engine);
+    let address = at(&first);
+    let other = apply(&engine);
+    assert_ne!(at(&other), address);
+    drop(first);
+    let again = apply(&engine);
+    assert_eq!(at(&again), address);
+    assert_eq!(again, other);
+    // What ndarray took over does not come back, what outlives its engine is freed.
+    let array: Array1<f32> = again.into_array().unwrap();
+    let third = apply(&engine);
+    drop(engine);
+    assert_eq!(array, Array1::ones(1 << 20));
+    assert_eq!(third, other);
+    let engine = Engine::builder().keep(0).build();
+    drop(apply(&engine));
+    engine.release_memory();
+    assert_eq!(apply(&engine), other);
+}
+
+#[test]
 fn an_explanation_shows_the_plan() {
     let product = i("ik*kj~ijk . +ijk~ij").unwrap();
     let arguments: [(DType, &[usize]); 2] = [(DType::F32, &[64, 32]), (DType::F32, &[32, 16])];

@@ -1,0 +1,107 @@
+//! Results in memory of their own: `cargo bench -p ijk-benches --bench fresh`.
+//!
+//! `ij+1~ij` of 4096² `f32`, 64 MB, in turn with a plain `Vec` and with itself in other memory:
+//!
+//! * *loop into a new `Vec`*: what Rust without ijk does, on one thread;
+//! * *ordinary pages*: into an array that ndarray allocated, as results were before;
+//! * *taken by ndarray*: a result that became an array of ndarray and is freed as such, so that
+//!   nothing comes back: new memory in huge pages;
+//! * *dropped*: a result whose memory comes back to the engine;
+//! * *reused*: into the same memory each time, which is as good as it gets.
+//!
+//! What to expect: a page fault for each 4 kB costs 1 to 1.5 µs under virtualisation, 16,384 of
+//! them 16 to 25 ms, beside the 4 to 6 ms that the work takes. With huge pages there are 32 faults, and
+//! what remains is that the kernel zeroes 64 MB at 10 to 15 GB/s, 4 to 7 ms (half of it with two
+//! threads): twice to three times as fast as ordinary pages. Memory that came back has neither: as
+//! fast as reused memory, 4 to 6 times as fast as ordinary pages.
+//!
+//! Seen on two busy cores with one thread: 67 ms, 17 ms and 11 ms, 3.8 and 6.2 times. All ways were
+//! twice as slow as expected, and so in proportion.
+//!
+//! Arguments: repetitions (31), rows and columns (4096).
+
+use ijk::ndarray::Array2;
+use ijk::{Component, Engine, TensorView, TensorViewMut};
+use ijk_benches::numbers;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1).filter_map(|text| text.parse::<usize>().ok());
+    let repetitions = arguments.next().unwrap_or(31).max(1);
+    let n = arguments.next().unwrap_or(4096).max(1);
+    let input = numbers(n * n);
+    let component = ijk::i("ij+1~ij").expect("a program");
+    for threads in [1, 2] {
+        println!("{threads} thread(s)");
+        let engine = Engine::builder().threads(threads).build();
+        race(&engine, &component, &input, n, repetitions);
+    }
+}
+
+/// What it is called, and a run.
+type Way<'a> = (&'a str, Box<dyn FnMut() + 'a>);
+
+/// The median of each way, in turn.
+fn race(engine: &Engine, component: &Component, input: &[f32], n: usize, repetitions: usize) {
+    let view = || [TensorView::from_slice(input, &[n, n]).expect("it fits")];
+    let fresh = || engine.apply(component, &view()[..]).expect("it runs").swap_remove(0);
+    let mut reused = Array2::<f32>::zeros((n, n));
+    let mut ways: [Way<'_>; 5] = [
+        (
+            "loop into a new Vec",
+            Box::new(|| drop(black_box(input.iter().map(|x| x + 1.0).collect::<Vec<f32>>()))),
+        ),
+        (
+            "ordinary pages",
+            Box::new(|| {
+                let mut out = Array2::<f32>::uninit((n, n));
+                let into = &mut [TensorViewMut::from_uninit_array(&mut out)];
+                engine.apply_into(component, &view()[..], into).expect("it runs");
+                black_box(out);
+            }),
+        ),
+        (
+            "taken by ndarray",
+            Box::new(|| drop(black_box(fresh().into_array::<f32, ijk::ndarray::Ix2>()))),
+        ),
+        ("dropped", Box::new(|| drop(black_box(fresh())))),
+        (
+            "reused",
+            Box::new(|| {
+                let into = &mut [TensorViewMut::from_array(&mut reused)];
+                engine.apply_into(component, &view()[..], into).expect("it runs");
+            }),
+        ),
+    ];
+    let mut times = vec![Vec::new(); ways.len()];
+    for round in 0..=repetitions {
+        for ((name, run), times) in ways.iter_mut().zip(&mut times) {
+            // What came back must not serve those who are to get new memory.
+            if *name != "dropped" {
+                engine.release_memory();
+            } else {
+                run();
+            }
+            let start = Instant::now();
+            run();
+            if round > 0 {
+                times.push(start.elapsed());
+            }
+        }
+    }
+    let medians: Vec<Duration> = times.iter_mut().map(|times| median(times)).collect();
+    for ((name, _), time) in ways.iter().zip(&medians) {
+        let bytes = (2 * n * n * size_of::<f32>()) as f64;
+        println!(
+            "  {name:<22} {time:>9.1?}  {:>5.1} GB/s   {:.2} times ordinary pages",
+            bytes / time.as_secs_f64() / 1e9,
+            medians[1].as_secs_f64() / time.as_secs_f64()
+        );
+    }
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

@@ -1,0 +1,271 @@
+//! Memory of dropped tensors, kept for new ones.
+
+use crate::pages::advise_huge_pages;
+use std::alloc::{self, Layout};
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Smaller memory is the allocator's business, which recycles it well.
+const LEAST: usize = 1 << 20;
+
+/// A new tensor leaves at most one part in so many of old memory unused.
+const WASTE: usize = 8;
+
+/// Keeps the memory of large tensors that are dropped, for new ones: writing fresh pages costs many
+/// times what writing pages costs that were written before.
+///
+/// Only memory of [`UninitTensor::new_in`](crate::UninitTensor::new_in) comes back to it, unless an
+/// array of ndarray took it over. Tensors outlive a pool; then they free their memory.
+///
+/// ```
+/// use ijk_tensor::{TensorPool, UninitTensor};
+/// use ijk_types::DType;
+/// let pool = TensorPool::new(64 << 20);
+/// let mut tensor = UninitTensor::new_in(&pool, DType::F32, &[1000, 1000])?;
+/// let first = tensor.view_mut().as_mut_ptr();
+/// drop(tensor);
+/// assert!(pool.bytes() >= 4_000_000);
+/// let mut again = UninitTensor::new_in(&pool, DType::I32, &[1_000_000])?;
+/// assert_eq!(again.view_mut().as_mut_ptr(), first);
+/// assert_eq!(pool.bytes(), 0);
+/// # Ok::<(), ijk_tensor::TensorError>(())
+/// ```
+#[derive(Debug)]
+pub struct TensorPool {
+    kept: Arc<Kept>,
+}
+
+/// What is kept.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    most: usize,
+    /// The longest kept first.
+    blocks: Mutex<Vec<Block>>,
+}
+
+/// The pool that memory returns to, if any.
+pub(crate) type Home = Weak<Kept>;
+
+impl TensorPool {
+    /// A pool that keeps at most so many bytes, the longest kept of which give way.
+    pub fn new(most: usize) -> Self {
+        Self { kept: Arc::new(Kept { most, blocks: Mutex::default() }) }
+    }
+
+    /// Bytes that are kept now.
+    pub fn bytes(&self) -> usize {
+        total(&self.kept.blocks())
+    }
+
+    /// Frees what is kept.
+    pub fn clear(&self) {
+        let blocks = std::mem::take(&mut *self.kept.blocks());
+        drop(blocks);
+    }
+
+    /// Where memory of that size returns to.
+    pub(crate) fn home(&self, bytes: usize) -> Home {
+        if (LEAST..=self.kept.most).contains(&bytes) {
+            Arc::downgrade(&self.kept)
+        } else {
+            Home::new()
+        }
+    }
+
+    /// Kept memory for so many bytes, of an alignment, and of a size that elements of `size` fill.
+    pub(crate) fn reuse(&self, needed: Layout, size: usize) -> Option<Block> {
+        if needed.size() < LEAST {
+            return None;
+        }
+        let most = needed.size() + needed.size() / WASTE;
+        let fits = |block: &Block| {
+            let bytes = block.layout.size();
+            let fits = (needed.size()..=most).contains(&bytes) && bytes.is_multiple_of(size);
+            fits && block.layout.align() == needed.align()
+        };
+        let mut blocks = self.kept.blocks();
+        let found = blocks.iter().enumerate().filter(|(_, block)| fits(block));
+        // Of equals the last: it may still be in a cache.
+        let (at, _) = found.rev().min_by_key(|(_, block)| block.layout.size())?;
+        Some(blocks.remove(at))
+    }
+}
+
+impl Kept {
+    fn blocks(&self) -> MutexGuard<'_, Vec<Block>> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps memory, or frees it where it is too large.
+    pub fn give(&self, block: Block) {
+        let bytes = block.layout.size();
+        if bytes > self.most {
+            return;
+        }
+        let mut blocks = self.blocks();
+        let mut left = total(&blocks).saturating_add(bytes).saturating_sub(self.most);
+        let mut gone = 0;
+        while left > 0 && gone < blocks.len() {
+            left = left.saturating_sub(blocks[gone].layout.size());
+            gone += 1;
+        }
+        let gone: Vec<Block> = blocks.drain(..gone).collect();
+        blocks.push(block);
+        drop(blocks);
+        // Unmapping takes time: others need not wait for it.
+        drop(gone);
+    }
+}
+
+fn total(blocks: &[Block]) -> usize {
+    blocks.iter().map(|block| block.layout.size()).sum()
+}
+
+/// Memory from the global allocator.
+#[derive(Debug)]
+pub(crate) struct Block {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: a block is plain memory that it alone owns.
+unsafe impl Send for Block {}
+
+impl Block {
+    /// Memory of that layout, whose size is not 0; `None` if the allocator refuses.
+    pub fn allocate(layout: Layout, zeroed: bool) -> Option<Self> {
+        assert!(layout.size() > 0);
+        // SAFETY: the size is not 0.
+        let start =
+            unsafe { if zeroed { alloc::alloc_zeroed(layout) } else { alloc::alloc(layout) } };
+        let start = NonNull::new(start)?;
+        // SAFETY: as many bytes were allocated, and nobody else knows of them.
+        let bytes = unsafe {
+            std::slice::from_raw_parts_mut(start.as_ptr().cast::<MaybeUninit<u8>>(), layout.size())
+        };
+        advise_huge_pages(bytes);
+        Some(Self { start, layout })
+    }
+
+    /// The owner of memory.
+    ///
+    /// # Safety
+    /// The global allocator gave it for this layout, whose size is not 0, and nobody else owns it.
+    pub unsafe fn from_raw(start: NonNull<u8>, layout: Layout) -> Self {
+        Self { start, layout }
+    }
+
+    /// The memory, which is the caller's now.
+    pub fn into_raw(self) -> (NonNull<u8>, Layout) {
+        let this = std::mem::ManuallyDrop::new(self);
+        (this.start, this.layout)
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, and owned by this block alone.
+        unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Tensor, UninitTensor};
+    use ijk_types::DType::{self, Bool, C64, F32, F64, I64};
+
+    const MB: usize = 1 << 20;
+
+    /// A tensor of ones.
+    fn made(pool: &TensorPool, dtype: DType, bytes: usize) -> Tensor {
+        let len = bytes / dtype.size();
+        let mut memory = UninitTensor::new_in(pool, dtype, &[len]).unwrap();
+        // SAFETY: so many bytes are the tensor's; all of them 1 are elements of any type.
+        unsafe {
+            memory.view_mut().as_mut_ptr().write_bytes(1, len * dtype.size());
+            memory.assume_init()
+        }
+    }
+
+    fn address(tensor: &Tensor) -> usize {
+        tensor.view().as_ptr() as usize
+    }
+
+    #[test]
+    fn memory_is_used_again_where_it_fits() {
+        let pool = TensorPool::new(64 * MB);
+        for (first, then, again) in [
+            (F32, F32, true),
+            (F32, C64, true),
+            (F64, I64, true),
+            (Bool, Bool, true),
+            (F32, F64, false),
+            (Bool, F32, false),
+        ] {
+            let old = made(&pool, first, 4 * MB);
+            let at = address(&old);
+            drop(old);
+            assert!(pool.bytes() >= 4 * MB);
+            let new = made(&pool, then, 4 * MB - 4096);
+            assert_eq!(address(&new) == at && pool.bytes() == 0, again, "{first} {then}");
+            assert_eq!(address(&new) % 64, 0);
+            drop(new);
+            pool.clear();
+        }
+        drop(made(&pool, F32, 4 * MB));
+        let others = [2 * MB, 5 * MB].map(|other| made(&pool, F32, other));
+        assert!((4 * MB..5 * MB).contains(&pool.bytes()));
+        drop(others);
+    }
+
+    #[test]
+    fn arrays_of_ndarray_keep_what_they_took() {
+        let pool = TensorPool::new(64 * MB);
+        drop(made(&pool, I64, 4 * MB));
+        let tensor = made(&pool, I64, 4 * MB);
+        let at = address(&tensor);
+        let array: ndarray::Array1<i64> = tensor.into_array().unwrap();
+        assert_eq!(array.as_ptr() as usize, at);
+        assert!(array.iter().all(|&x| x == 0x0101_0101_0101_0101));
+        drop(array);
+        assert_eq!(pool.bytes(), 0);
+    }
+
+    #[test]
+    fn a_pool_is_bounded_and_forgets_the_oldest() {
+        let pool = TensorPool::new(10 * MB);
+        let tensors: Vec<_> = [2, 3, 4].map(|n| made(&pool, F32, n * MB)).into();
+        let newest = address(&tensors[2]);
+        drop(tensors);
+        assert!(pool.bytes() > 9 * MB && pool.bytes() <= 10 * MB);
+        drop(made(&pool, F32, 5 * MB));
+        assert!(pool.bytes() > 9 * MB && pool.bytes() <= 10 * MB, "{}", pool.bytes());
+        assert_eq!(address(&made(&pool, F32, 4 * MB)), newest);
+        drop(made(&pool, F32, 11 * MB));
+        drop(made(&pool, F32, 1000));
+        assert!(pool.bytes() <= 10 * MB);
+        drop(made(&TensorPool::new(0), F32, 4 * MB));
+    }
+
+    #[test]
+    fn tensors_outlive_their_pool() {
+        let pool = TensorPool::new(64 * MB);
+        let tensor = made(&pool, F32, 4 * MB);
+        drop(pool);
+        assert_eq!(tensor.get(&[7]), ijk_types::Scalar::F32(f32::from_bits(0x0101_0101)));
+        std::thread::spawn(move || drop(tensor)).join().unwrap();
+    }
+
+    #[test]
+    fn threads_share_a_pool() {
+        let pool = TensorPool::new(16 * MB);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..20).for_each(|_| drop(made(&pool, F32, 2 * MB))));
+            }
+        });
+        assert!(pool.bytes() <= 16 * MB);
+    }
+}
