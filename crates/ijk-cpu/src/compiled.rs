@@ -7,9 +7,9 @@ use crate::simd::Level;
 use crate::sweep::SweepProgram;
 use ijk_plan::plan::{
     Base, BufferId, Contraction, Load, Nest, NestAxis, Node, NodeId, Place, Plan, Role, Start,
-    Step, Store, Sweep,
+    Step, Store, Sweep, Then,
 };
-use ijk_types::{Monoid, Reducer, Scalar};
+use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp};
 
 /// A plan that an [`Engine`](crate::Engine) has checked and compiled; made by
 /// [`Engine::compile`](crate::Engine::compile), run by [`Engine::execute`](crate::Engine::execute).
@@ -190,7 +190,7 @@ impl Compiler<'_> {
             self.ready(task.c.buffer)?;
         }
         let empty = task.axes.iter().any(|axis| axis.extent == 0);
-        if empty || !Contraction::supports(task.dtype, task.map, task.reduce) {
+        if empty || !Contraction::supports(task.dtype, (task.map, task.then), task.reduce) {
             return self.nest(&contraction_nest(task));
         }
         self.steps.push(Program::Contract(task.clone(), self.level));
@@ -304,10 +304,15 @@ fn contraction_nest(task: &Contraction) -> Nest {
         dtype: task.dtype,
         strides: task.axes.iter().map(step).collect(),
     };
+    let mut body = vec![Node::Load(0), Node::Load(1), Node::Binary(task.map, NodeId(0), NodeId(1))];
+    body.extend(task.then.map(|then| match then {
+        Then::Square => Node::Binary(BinaryOp::Mul, NodeId(2), NodeId(2)),
+        Then::Abs => Node::Unary(UnaryOp::Abs, NodeId(2)),
+    }));
     Nest {
         axes: task.axes.iter().map(axis).collect(),
         loads: vec![load(task.a, |a| a.a), load(task.b, |a| a.b)],
-        body: vec![Node::Load(0), Node::Load(1), Node::Binary(task.map, NodeId(0), NodeId(1))],
+        body,
         store: Store {
             base: task.c,
             dtype: task.dtype,

@@ -364,6 +364,7 @@ fn contractions_run_as_kernels_or_as_nests() {
             let task = Contraction {
                 dtype: t,
                 map,
+                then: None,
                 reduce: Monoid::Add,
                 a: base(0),
                 b: base(1),

@@ -5,14 +5,14 @@ use crate::buffers::Buffers;
 use crate::coverage;
 use crate::emit::affine;
 use crate::graph::{Graph, Node, Stmt};
-use crate::plan::{Base, Contraction, ContractionAxis, Role};
+use crate::plan::{Base, Contraction, ContractionAxis, Role, Then};
 use crate::product::worth_contracting;
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
-use ijk_types::{BinaryOp, Monoid, Reducer};
+use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp};
 
 /// The contraction that a statement is, if it is one worth the name.
 pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Contraction> {
-    let Pattern { map, reduce, a, b } = pattern(graph, stmt)?.oriented(stmt);
+    let Pattern { map, then, reduce, a, b } = pattern(graph, stmt)?.oriented(stmt);
     let place = |array: ArrayId, index: &[IndexExpr]| {
         let buffer = buffers.of(array);
         let strides = &buffers.all[buffer.0 as usize].strides;
@@ -37,7 +37,7 @@ pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Opti
     let dtype = graph.array(stmt.out).dtype;
     let accumulate = stmt.init != Init::Identity(reduce);
     let (a, b, c, span) = (a_base, b_base, c_base, stmt.span);
-    let whole = Contraction { dtype, map, reduce, a, b, c, accumulate, axes, span };
+    let whole = Contraction { dtype, map, then, reduce, a, b, c, accumulate, axes, span };
     let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| whole.extent(role));
     (worth_contracting(batch, m, n, k) && apart(&whole.axes)).then_some(whole)
 }
@@ -49,6 +49,7 @@ pub(crate) fn is_one(graph: &Graph, stmt: &Stmt) -> bool {
 
 struct Pattern<'a> {
     map: BinaryOp,
+    then: Option<Then>,
     reduce: Monoid,
     a: (ArrayId, &'a [IndexExpr]),
     b: (ArrayId, &'a [IndexExpr]),
@@ -78,21 +79,32 @@ fn is_commutative(map: BinaryOp) -> bool {
 /// element of its own but for reduced axes.
 fn pattern<'a>(graph: &Graph, stmt: &'a Stmt) -> Option<Pattern<'a>> {
     let Some(Reducer::Monoid(reduce)) = stmt.reduce else { return None };
-    let [Node::Access(a, a_index), Node::Access(b, b_index), Node::Binary(map, 0, 1)] =
+    let [Node::Access(a, a_index), Node::Access(b, b_index), Node::Binary(map, 0, 1), rest @ ..] =
         &stmt.value.nodes[..]
     else {
         return None;
+    };
+    let then = match rest {
+        [] => None,
+        [Node::Binary(BinaryOp::Mul, 2, 2)] => Some(Then::Square),
+        [Node::Const(n), Node::Binary(BinaryOp::Pow, 2, 3)] if is_two(*n) => Some(Then::Square),
+        [Node::Unary(UnaryOp::Abs, 2)] => Some(Then::Abs),
+        _ => return None,
     };
     let dtype = graph.array(stmt.out).dtype;
     let affine = |index: &[IndexExpr]| index.iter().all(IndexExpr::is_affine);
     let fits = stmt.points() > SMALL_DOMAIN
         && stmt.guards.is_empty()
-        && Contraction::supports(dtype, *map, reduce)
+        && Contraction::supports(dtype, (*map, then), reduce)
         && graph.array(*a).dtype == dtype
         && graph.array(*b).dtype == dtype
         && [&stmt.out_index[..], a_index, b_index].into_iter().all(affine)
         && injective(stmt);
-    fits.then_some(Pattern { map: *map, reduce, a: (*a, a_index), b: (*b, b_index) })
+    fits.then_some(Pattern { map: *map, then, reduce, a: (*a, a_index), b: (*b, b_index) })
+}
+
+fn is_two(n: Scalar) -> bool {
+    matches!(n, Scalar::F32(2.0) | Scalar::F64(2.0))
 }
 
 /// Whether the strides of the output alone tell its elements apart: each step of an axis leaps over

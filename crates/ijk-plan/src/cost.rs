@@ -218,7 +218,8 @@ impl Sweep {
 impl Contraction {
     /// Whether it multiplies and adds.
     pub fn is_product_sum(&self) -> bool {
-        self.map == BinaryOp::Mul && self.reduce == ijk_types::Monoid::Add
+        let plain = self.map == BinaryOp::Mul && self.then.is_none();
+        plain && self.reduce == ijk_types::Monoid::Add
     }
 
     fn cost(&self) -> Cost {
@@ -230,7 +231,7 @@ impl Contraction {
             axes.fold(size, |n: u64, a| n.saturating_mul(a.extent as u64))
         };
         Cost {
-            operations: product(&[2, batch, m, n, k]),
+            operations: product(&[2 + u64::from(self.then.is_some()), batch, m, n, k]),
             read: touched(|a| a.a).saturating_add(touched(|a| a.b)),
             written: touched(|a| a.c),
         }

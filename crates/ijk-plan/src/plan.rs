@@ -102,6 +102,15 @@ pub struct Window {
     pub strides: Vec<isize>,
 }
 
+/// A function of what a contraction joins: of differences, it makes distances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Then {
+    /// `x * x`.
+    Square,
+    /// `@abs x`.
+    Abs,
+}
+
 /// `c[batch, m, n] = reduce over k of map(a[batch, m, k], b[batch, k, n])`, each of batch, m, n, k
 /// a bundle of any number of axes with any strides. Every element of `c` that the axes reach is
 /// written; it is read only by one that accumulates.
@@ -111,6 +120,8 @@ pub struct Contraction {
     pub dtype: DType,
     /// What joins an element of `a` (left) and one of `b` (right).
     pub map: BinaryOp,
+    /// What becomes of what is joined, before it is combined.
+    pub then: Option<Then>,
     /// What combines over k.
     pub reduce: Monoid,
     /// Left operand.
@@ -130,7 +141,7 @@ pub struct Contraction {
 impl Contraction {
     /// Whether an engine contracts this pair on elements of that type. The others are nests: maps
     /// that can fail, that change the type, or that have no one vector instruction.
-    pub fn supports(dtype: DType, map: BinaryOp, reduce: Monoid) -> bool {
+    pub fn supports(dtype: DType, (map, then): (BinaryOp, Option<Then>), reduce: Monoid) -> bool {
         use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
         let accepted = map.accepts().contains(dtype) && reduce.op().accepts().contains(dtype);
         let known = match dtype {
@@ -139,7 +150,9 @@ impl Contraction {
             DType::F32 | DType::F64 => matches!(map, Add | Sub | Mul | Div | Max | Min),
             DType::C64 | DType::C128 => matches!(map, Add | Sub | Mul),
         };
-        accepted && known
+        let distance =
+            || dtype.is_float() && matches!(map, Add | Sub) && !matches!(reduce, Monoid::Mul);
+        accepted && known && (then.is_none() || distance())
     }
 }
 

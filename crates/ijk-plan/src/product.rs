@@ -71,7 +71,7 @@ impl Product {
         if stmt.points() <= SMALL_DOMAIN
             || stmt.axes.len() > Axes::BITS as usize
             || types[x as usize] != dtype
-            || !Contraction::supports(dtype, op, monoid)
+            || !Contraction::supports(dtype, (op, None), monoid)
             || graph.can_fail(stmt)
             || !stmt.guards.is_empty()
         {

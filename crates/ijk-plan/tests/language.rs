@@ -86,8 +86,13 @@ fn reductions() {
             3,
         ),
         ("+(b[i+k]c*kco)~bio", &[(F32, &[2, 12, 3]), (F32, &[5, 3, 4])], &["contract"], 0),
-        // Squared distances: the difference is squared and summed in one nest.
-        ("ik-jk~ijk . ijk^2~ijk . +ijk~ij", &[(F64, &[9, 8]), (F64, &[10, 8])], &["reduce"], 0),
+        // Distances: differences are squared, or made positive, on their way.
+        (
+            "ik-jk~ijk . ijk^2~ijk . +ijk~ij",
+            &[(F64, &[9, 8]), (F64, &[10, 8])],
+            &["contract-semiring"],
+            0,
+        ),
     ]);
 }
 

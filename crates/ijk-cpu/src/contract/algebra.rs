@@ -5,6 +5,7 @@ use super::panel::{Flags, Prepare, Split};
 use super::rows::RowSet;
 use super::tile::TileSet;
 use crate::simd::{Bits, Float, Kernel, Level, Number, Simd};
+use ijk_plan::plan::{Contraction, Then};
 use ijk_types::{BinaryOp, DType, Monoid};
 
 /// The microkernels of a pair, and what they ask of packing.
@@ -42,15 +43,11 @@ pub(crate) struct Algebra {
 pub(crate) struct Identity(pub(crate) [u8; 16]);
 
 impl Algebra {
-    /// The microkernels of a level for a pair; `None` where there are none
-    /// (see [`ijk_plan::plan::Contraction::supports`]).
-    pub(crate) fn find(
-        level: Level,
-        dtype: DType,
-        map: BinaryOp,
-        reduce: Monoid,
-    ) -> Option<Algebra> {
-        level.run(Find { dtype, map, reduce })
+    /// The microkernels of a level for a contraction; `None` where there are none
+    /// (see [`Contraction::supports`]).
+    pub(crate) fn find(level: Level, task: &Contraction) -> Option<Algebra> {
+        let Contraction { dtype, map, then, reduce, .. } = *task;
+        level.run(Find { dtype, map, then, reduce })
     }
 
     /// Exchanges left and right.
@@ -62,6 +59,7 @@ impl Algebra {
 struct Find {
     dtype: DType,
     map: BinaryOp,
+    then: Option<Then>,
     reduce: Monoid,
 }
 
@@ -70,7 +68,18 @@ impl Kernel for Find {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) -> Option<Algebra> {
-        let Self { dtype, map, reduce } = self;
+        let Self { dtype, map, then, reduce } = self;
+        if let Some(then) = then {
+            return match dtype {
+                DType::F32 => {
+                    distance::<S::F32>((map, then), reduce, [0., f32::NEG_INFINITY, f32::INFINITY])
+                }
+                DType::F64 => {
+                    distance::<S::F64>((map, then), reduce, [0., f64::NEG_INFINITY, f64::INFINITY])
+                }
+                _ => None,
+            };
+        }
         match dtype {
             DType::Bool => bits::<S::U8>(map, reduce),
             DType::I32 => integer::<S::I32>(map, reduce, [0, 1, i32::MIN, i32::MAX]),
@@ -216,6 +225,30 @@ fn float<V: Float>(map: BinaryOp, reduce: Monoid, identities: [V::Element; 4]) -
         commutative: map != BinaryOp::Div,
         ..algebra
     })
+}
+
+/// Functions of differences (or sums).
+fn distance<V: Float>(
+    (map, then): (BinaryOp, Then),
+    reduce: Monoid,
+    [zero, least, greatest]: [V::Element; 3],
+) -> Option<Algebra> {
+    use lane::{AbsSum, Add, MaxNan, MinNan, SquareAdd, SquareSum};
+    let algebra = match (then, reduce) {
+        (Then::Square, Monoid::Add) => plain::<Real<V>, SquareAdd>(zero),
+        (Then::Square, Monoid::Max) => plain::<Real<V>, Seldom<SquareSum, MaxNan>>(least),
+        (Then::Square, Monoid::Min) => plain::<Real<V>, Seldom<SquareSum, MinNan>>(greatest),
+        (Then::Abs, Monoid::Add) => plain::<Real<V>, Join<AbsSum, Add, Add>>(zero),
+        (Then::Abs, Monoid::Max) => plain::<Real<V>, Join<AbsSum, MaxNan, MaxNan>>(least),
+        (Then::Abs, Monoid::Min) => plain::<Real<V>, Seldom<AbsSum, MinNan>>(greatest),
+        (_, Monoid::Mul | Monoid::And | Monoid::Or) => return None,
+    };
+    let right = match map {
+        BinaryOp::Sub => Prepare::Negate,
+        BinaryOp::Add => Prepare::Keep,
+        _ => return None,
+    };
+    Some(Algebra { right, ..algebra })
 }
 
 /// Microkernels of `CM` and `CR`, which keep NaN, and of `FM` and `FR`, which need not.

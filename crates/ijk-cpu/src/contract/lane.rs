@@ -252,6 +252,41 @@ impl<L: Lane, M: Op<L>, R: Op<L>> Pair<L> for Seldom<M, R> {
     }
 }
 
+/// Square of a sum.
+pub(crate) struct SquareSum;
+
+impl<V: Float> Op<Real<V>> for SquareSum {
+    #[inline(always)]
+    fn apply(left: Real<V>, right: Real<V>) -> Real<V> {
+        let sum = left.0.add(right.0);
+        Real(sum.mul(sum))
+    }
+}
+
+/// Absolute value of a sum.
+pub(crate) struct AbsSum;
+
+impl<V: Float> Op<Real<V>> for AbsSum {
+    #[inline(always)]
+    fn apply(left: Real<V>, right: Real<V>) -> Real<V> {
+        Real(left.0.add(right.0).abs())
+    }
+}
+
+/// Square a sum and add, fused where the level can.
+pub(crate) struct SquareAdd;
+
+impl<V: Float> Pair<Real<V>> for SquareAdd {
+    type Combine = Add;
+    const CLASS: Class = Class::Common;
+
+    #[inline(always)]
+    fn step(sum: Real<V>, left: Real<V>, right: Real<V>) -> Real<V> {
+        let joined = left.0.add(right.0);
+        Real(joined.mul_add(joined, sum.0))
+    }
+}
+
 /// Multiply and add, fused where the level can.
 pub(crate) struct MulAdd;
 

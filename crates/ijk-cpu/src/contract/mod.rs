@@ -123,7 +123,7 @@ pub(crate) unsafe fn contract(
     c: *mut u8,
     context: &Context,
 ) {
-    let algebra = Algebra::find(context.level, task.dtype, task.map, task.reduce);
+    let algebra = Algebra::find(context.level, task);
     let algebra = algebra.expect("plans contract only what Contraction::supports");
     let problem = Problem::new(task, algebra, Tensors { left: a, right: b, out: c });
     let alone = context.alone();

@@ -37,7 +37,7 @@ pub(crate) struct Fixed {
 impl Fixed {
     /// The contraction, if packing an operand once is of use.
     pub(crate) fn new(task: &Contraction, level: Level, same: Same) -> Option<Self> {
-        let algebra = Algebra::find(level, task.dtype, task.map, task.reduce)?;
+        let algebra = Algebra::find(level, task)?;
         let nowhere = Tensors { left: ptr::null(), right: ptr::null(), out: ptr::null_mut() };
         let problem = Problem::new(task, algebra, nowhere);
         let operand = match (same == Same::A) != problem.swapped {

@@ -2,8 +2,8 @@
 
 use super::{Context, contract};
 use crate::{Level, ScratchPool, Workers};
-use ijk_plan::plan::{Base, BufferId, Contraction, ContractionAxis, Role};
-use ijk_types::{BinaryOp, C64, C128, DType, Monoid, Scalar, scalar};
+use ijk_plan::plan::{Base, BufferId, Contraction, ContractionAxis, Role, Then};
+use ijk_types::{BinaryOp, C64, C128, DType, Monoid, Scalar, UnaryOp, scalar};
 
 /// A generator of numbers that need not be good.
 struct Dice(u64);
@@ -123,6 +123,11 @@ fn reference(task: &Contraction, a: &Data, b: &Data, c: &mut Data) {
     }
     points(&task.axes, &mut |[x, y, z]| {
         let value = scalar::binary(task.map, a.get(t, x), b.get(t, y)).unwrap();
+        let value = match task.then {
+            None => value,
+            Some(Then::Square) => scalar::binary(BinaryOp::Mul, value, value).unwrap(),
+            Some(Then::Abs) => scalar::unary(UnaryOp::Abs, value).unwrap(),
+        };
         let sum = scalar::binary(task.reduce.op(), c.get(t, z), value).unwrap();
         c.set(t, z, sum);
     });
@@ -148,11 +153,16 @@ fn agree(x: Scalar, y: Scalar) -> bool {
     }
 }
 
-/// Every pair there is.
-fn pairs() -> Vec<(DType, BinaryOp, Monoid)> {
-    let all = DType::ALL.into_iter().flat_map(|t| {
-        BinaryOp::ALL.into_iter().flat_map(move |f| Monoid::ALL.into_iter().map(move |m| (t, f, m)))
-    });
+/// Element type, map, reduction.
+type Triple = (DType, (BinaryOp, Option<Then>), Monoid);
+
+/// Every triple there is.
+fn triples() -> Vec<Triple> {
+    let then = [None, Some(Then::Square), Some(Then::Abs)];
+    let maps = || BinaryOp::ALL.into_iter().flat_map(move |f| then.map(|then| (f, then)));
+    let all = DType::ALL
+        .into_iter()
+        .flat_map(|t| maps().flat_map(move |f| Monoid::ALL.into_iter().map(move |m| (t, f, m))));
     all.filter(|&(t, f, m)| Contraction::supports(t, f, m)).collect()
 }
 
@@ -206,15 +216,13 @@ fn random_axes(dice: &mut Dice, most: usize) -> Vec<ContractionAxis> {
     axes
 }
 
-fn task(
-    (dtype, map, reduce): (DType, BinaryOp, Monoid),
-    axes: Vec<ContractionAxis>,
-) -> Contraction {
+fn task((dtype, (map, then), reduce): Triple, axes: Vec<ContractionAxis>) -> Contraction {
     let base = |n| Base { buffer: BufferId(n), offset: 0 };
     let span = Default::default();
     Contraction {
         dtype,
         map,
+        then,
         reduce,
         a: base(0),
         b: base(1),
@@ -270,7 +278,7 @@ fn rounds() -> usize {
 fn random_contractions_agree_with_the_definition() {
     let (mut dice, workers) = (Dice(1), all_workers());
     for _ in 0..rounds() {
-        for pair in pairs() {
+        for pair in triples() {
             let axes = random_axes(&mut dice, 6000);
             check(&task(pair, axes), &mut dice, &workers);
         }
@@ -281,11 +289,12 @@ fn axis(role: Role, extent: usize, [a, b, c]: [isize; 3]) -> ContractionAxis {
     ContractionAxis { name: String::new(), role, extent, a, b, c }
 }
 
-const SUM: [(DType, BinaryOp, Monoid); 4] = [
-    (DType::F32, BinaryOp::Mul, Monoid::Add),
-    (DType::F64, BinaryOp::Add, Monoid::Min),
-    (DType::C64, BinaryOp::Mul, Monoid::Add),
-    (DType::I64, BinaryOp::Mul, Monoid::Add),
+const SUM: [Triple; 5] = [
+    (DType::F32, (BinaryOp::Mul, None), Monoid::Add),
+    (DType::F64, (BinaryOp::Add, None), Monoid::Min),
+    (DType::C64, (BinaryOp::Mul, None), Monoid::Add),
+    (DType::I64, (BinaryOp::Mul, None), Monoid::Add),
+    (DType::F32, (BinaryOp::Sub, Some(Then::Square)), Monoid::Add),
 ];
 
 /// `ik*kj` of all orders of memory, sizes around those of blocks and panels.
@@ -346,7 +355,7 @@ fn long_sums() {
 #[test]
 fn empty_bundles() {
     let (mut dice, workers) = (Dice(5), all_workers());
-    for pair in pairs() {
+    for pair in triples() {
         for (m, n, k) in [(3, 40, 0), (0, 5, 5), (5, 0, 5), (1, 1, 0), (0, 0, 0)] {
             let axes = vec![
                 axis(Role::M, m, [5, 0, 40]),
@@ -389,7 +398,7 @@ fn threads_do_not_change_results() {
 fn sums_keep_their_error_bound() {
     let k = 5000;
     let task = task(
-        (DType::F32, BinaryOp::Mul, Monoid::Add),
+        (DType::F32, (BinaryOp::Mul, None), Monoid::Add),
         vec![
             axis(Role::M, 20, [1, 0, 1]),
             axis(Role::N, 20, [0, 1, 20]),

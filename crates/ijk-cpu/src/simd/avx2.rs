@@ -110,7 +110,7 @@ vector!(U8x32, __m256i, u8, 32, _mm256_set1_epi8, _mm256_loadu_si256, _mm256_sto
 
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
-     $fmadd:ident, $fnmadd:ident, $cmp:ident, $blend:ident) => {
+     $fmadd:ident, $fnmadd:ident, $cmp:ident, $blend:ident, $andnot:ident, $set:ident) => {
         impl Number for $name {
             instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
 
@@ -137,6 +137,12 @@ macro_rules! float {
             fn neg_mul_add(self, factor: Self, term: Self) -> Self {
                 // SAFETY: vectors of this type exist only where the machine has the instructions.
                 Self(unsafe { $fnmadd(self.0, factor.0, term.0) })
+            }
+
+            #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $andnot($set(-0.0), self.0) })
             }
 
             // The instruction gives its second operand where either is NaN.
@@ -224,7 +230,9 @@ float!(
     _mm256_fmadd_ps,
     _mm256_fnmadd_ps,
     _mm256_cmp_ps,
-    _mm256_blendv_ps
+    _mm256_blendv_ps,
+    _mm256_andnot_ps,
+    _mm256_set1_ps
 );
 float!(
     F64x4,
@@ -237,7 +245,9 @@ float!(
     _mm256_fmadd_pd,
     _mm256_fnmadd_pd,
     _mm256_cmp_pd,
-    _mm256_blendv_pd
+    _mm256_blendv_pd,
+    _mm256_andnot_pd,
+    _mm256_set1_pd
 );
 
 impl Number for I32x8 {

@@ -169,7 +169,7 @@ vector!(
 
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
-     $fmadd:ident, $fnmadd:ident, $cmp:ident, $mask_max:ident, $mask_min:ident, $permute:ident, $index:expr) => {
+     $fmadd:ident, $fnmadd:ident, $cmp:ident, $mask_max:ident, $mask_min:ident, $abs:ident, $permute:ident, $index:expr) => {
         impl Number for $name {
             instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
 
@@ -187,6 +187,12 @@ macro_rules! float {
             fn neg_mul_add(self, factor: Self, term: Self) -> Self {
                 // SAFETY: vectors of this type exist only where the machine has the instructions.
                 Self(unsafe { $fnmadd(self.0, factor.0, term.0) })
+            }
+
+            #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $abs(self.0) })
             }
 
             // The instruction gives its second operand where either is NaN; the mask keeps the
@@ -260,6 +266,7 @@ float!(
     _mm512_cmp_ps_mask,
     _mm512_mask_max_ps,
     _mm512_mask_min_ps,
+    _mm512_abs_ps,
     _mm512_permutex2var_ps,
     index32
 );
@@ -276,6 +283,7 @@ float!(
     _mm512_cmp_pd_mask,
     _mm512_mask_max_pd,
     _mm512_mask_min_pd,
+    _mm512_abs_pd,
     _mm512_permutex2var_pd,
     index64
 );

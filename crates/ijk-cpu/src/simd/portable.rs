@@ -128,6 +128,10 @@ macro_rules! float {
                 self.zip(self, |a, _| -a).mul_add(factor, term)
             }
             #[inline(always)]
+            fn abs(self) -> Self {
+                self.zip(self, |a, _| a.abs())
+            }
+            #[inline(always)]
             fn max_nan(self, right: Self) -> Self {
                 self.zip(right, |a, b| if a > b || a.is_nan() { a } else { b })
             }

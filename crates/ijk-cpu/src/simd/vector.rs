@@ -64,6 +64,8 @@ pub(crate) trait Float: Number {
     fn div(self, right: Self) -> Self;
     /// `term - self * factor`, in one rounding where the level has such an instruction.
     fn neg_mul_add(self, factor: Self, term: Self) -> Self;
+    /// Lane-wise absolute value.
+    fn abs(self) -> Self;
     /// Lane-wise maximum; NaN where either operand is.
     fn max_nan(self, right: Self) -> Self;
     /// Lane-wise minimum; NaN where either operand is.

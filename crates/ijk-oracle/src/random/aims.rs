@@ -41,6 +41,11 @@ const AIMS: &[Aim] = &[
     // Small contractions, whose order is promised.
     aim("+(ik*kj)~ij", &["i k", "k j"], REAL, "i2-4 j2-4 k5-16", Uniform),
     aim("+(ki*kj)~ij", &["k i", "k j"], REAL, "i2-4 j2-4 k5-16", Uniform),
+    // Distances.
+    aim("ik-jk~ijk . ijk^2~ijk . +ijk~ij", &["i k", "j k"], REAL, "i7-30 j7-30 k6-12", Uniform),
+    aim("ik-kj~ijk . ijk^2~ijk . >ijk~ji", &["i k", "k j"], REAL, "i7-30 j7-30 k6-12", Small),
+    aim("ik+kj~ijk . @abs ijk~ijk . <ijk~ji", &["i k", "k j"], REAL, "i7-20 j7-20 k6-12", Small),
+    aim("ik-jk~ijk . @abs ijk~ijk . +ijk~ij", &["i k", "j k"], REAL, "i7-20 j7-20 k6-12", Uniform),
     // Failures of elements that nobody reads.
     aim("i/i~i . [2*i+1]~i", &["i", "i"], INTEGER, "i2-7", Small),
     aim("i @mod i~i . [2*i]~i", &["i", "i"], INTEGER, "i2-7", Small),

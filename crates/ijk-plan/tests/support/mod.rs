@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use ijk_ir::core::*;
-use ijk_plan::plan::{Node, Place, Plan, Start, Step};
+use ijk_plan::plan::{Node, Place, Plan, Start, Step, Then};
 use ijk_plan::{Layout, c_strides, plan};
 use ijk_types::{
     BinaryOp, DType, Literal, Monoid, Reducer, Scalar, TypeSet, UnaryOp, random, scalar,
@@ -506,6 +506,11 @@ fn run_step(memory: &mut Memory<'_>, step: &Step) {
                 let x = memory.read(c.a.buffer, c.a.offset + dot(p, &a));
                 let y = memory.read(c.b.buffer, c.b.offset + dot(p, &b));
                 let value = scalar::binary(c.map, x, y).unwrap();
+                let value = match c.then {
+                    None => value,
+                    Some(Then::Square) => scalar::binary(BinaryOp::Mul, value, value).unwrap(),
+                    Some(Then::Abs) => scalar::unary(UnaryOp::Abs, value).unwrap(),
+                };
                 let sum = sums.entry(c.c.offset + dot(p, &out));
                 let sum = sum.or_insert_with(|| match c.accumulate {
                     true => memory.read(c.c.buffer, c.c.offset + dot(p, &out)),
