@@ -59,6 +59,9 @@ class Case:
     fixed: frozenset[str] = field(default_factory=frozenset)
     # Least size of a small version; 0 where there is none.
     least: int = 2
+    # What the engine is to reach, on a machine described in `race.py`: ("peak", giga-operations a
+    # second), ("read", milliseconds, by its bandwidth), ("seconds", seconds).
+    goal: tuple[str, float] | None = None
     # Greatest difference allowed, of the greatest magnitude.
     tolerance: float | None = None
 
@@ -93,13 +96,14 @@ class Case:
             return self
         size = lambda n: n if n <= SMALL else max(SMALL, round(n * factor))
         sizes = {name: size(n) for name, n in self.sizes.items()}
-        return dataclasses.replace(self, sizes=sizes)
+        return dataclasses.replace(self, sizes=sizes, goal=None)
 
     def small(self, extent: int) -> Case:
         """With small extents."""
         sizes = {name: n if name in self.fixed else extent for name, n in self.sizes.items()}
         name = f"{self.name}, {extent}"
-        return dataclasses.replace(self, name=name, group="small", sizes=sizes, contraction=False)
+        other = dict(name=name, group="small", sizes=sizes, contraction=False, goal=None)
+        return dataclasses.replace(self, **other)
 
     def numbers(self, number: int):
         """An input, the same in every run."""

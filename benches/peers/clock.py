@@ -13,8 +13,7 @@ MOST = 100_000
 
 
 def batch(run: Callable[[], object]) -> int:
-    """How many runs make a repetition, after two to warm up."""
-    run()
+    """How many runs make a repetition, after one to warm up."""
     run()
     return max(1, min(10_000, math.ceil(SHORT / max(repeat(run, 1), 1e-9))))
 

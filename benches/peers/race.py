@@ -13,6 +13,10 @@ from .runners import Failed
 
 # The greatest difference allowed, of the greatest magnitude of NumPy's result.
 TOLERANCE = {"float32": 1e-4, "float64": 1e-9}
+# Goals are given for a machine with these giga-operations (float32) and gigabytes read in a second, and
+# hold on another in proportion.
+PEAK = 535
+READ = 67
 # Threads of one that wait by turning round have given up after this.
 PAUSE = 0.04
 
@@ -25,6 +29,19 @@ class Outcome:
     times: dict[str, dict[str, float]] = field(default_factory=dict)
     spread: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    # What `ijk bench` says of the work and of the machine.
+    bound: dict = field(default_factory=dict)
+
+    def goal(self) -> float | None:
+        """Seconds that the engine is to take at most, on this machine."""
+        kind, value = self.case.goal or (None, None)
+        if kind == "seconds":
+            return value
+        if not self.bound or not kind:
+            return None
+        if kind == "peak":
+            return self.case.count() / (value * 1e9 / PEAK * self.bound["peak_giga_operations_per_second"])
+        return value * 1e-3 * READ / self.bound["read_gigabytes_per_second"]
 
     def time(self, who: str, mode: str) -> float | None:
         """The median; that with new memory for one who has no way to reuse any."""
@@ -64,6 +81,7 @@ def race(case: Case, contestants: list, rules: Rules) -> Outcome:
             except Failed as failure:
                 modes.pop(who.name, None)
                 outcome.failures[who.name] = str(failure)
+        outcome.bound = next((w.work for w in contestants if w.name == "ijk" and w.work), {})
         compare(case, folder, outcome, modes)
         try:
             take_turns(contestants, modes, rules, outcome)

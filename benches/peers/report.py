@@ -14,9 +14,14 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return "–"
     for unit, scale in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
+        if seconds >= 0.9995 * scale:
+            return f"{digits(seconds / scale)} {unit}"
+    return f"{digits(seconds * 1e9)} ns"
+
+
+def digits(value: float) -> str:
+    """Three of them, and no exponent."""
+    return f"{value:.0f}" if value >= 999.5 else f"{value:.3g}"
 
 
 def ratio(value: float | None) -> str:
@@ -53,9 +58,15 @@ class Report:
         return f"{duration(fresh)} / {duration(reused)}"
 
     def rate(self, outcome: Outcome) -> str:
-        """Operations that ijk does in a second."""
+        """Operations that ijk does in a second, as part of what the machine can do, and the goal."""
         time = outcome.time("ijk", "reused")
-        return f"   {outcome.case.count() / time / 1e9:.3g} G/s" if time else ""
+        if not time:
+            return ""
+        said = f"   {digits(outcome.case.count() / time / 1e9)} G/s"
+        if outcome.bound:
+            said += f", {outcome.bound['bound_seconds'] / time:.0%} of the {outcome.bound['bound']} bound"
+        goal = outcome.goal()
+        return f"{said}; goal {duration(goal)}{' met' if time <= goal else ''}" if goal else said
 
     def conclusion(self) -> str:
         """Means, and what to work on."""
@@ -67,6 +78,8 @@ class Report:
             lines.append(f"geometric mean of the ratios, {what}: {said} (new memory / reused)")
         for mode in MODES:
             lines += self.behind(mode)
+        unmet = [o for o in self.outcomes if (o.goal() or math.inf) < (o.time("ijk", "reused") or 0)]
+        lines.append(f"goals not met: {', '.join(o.case.name for o in unmet) or 'none'}")
         failed = [o for o in self.outcomes if "ijk" in o.failures]
         lines.append(f"without a result of ijk: {len(failed)}")
         lines += [f"    {o.case.name}: {o.failures['ijk']}" for o in failed]
@@ -106,6 +119,8 @@ class Report:
                 "median_seconds": o.times,
                 "least_and_most_seconds": o.spread,
                 "ratio": {mode: o.ratio(mode) for mode in MODES},
+                "bound": o.bound,
+                "goal_seconds": o.goal(),
                 "failures": o.failures,
             }
             for o in self.outcomes

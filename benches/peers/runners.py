@@ -148,9 +148,11 @@ class Ijk:
         said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True)
         self.version = said.stdout.split()[1]
         self.written = None
+        self.work: dict = {}
 
     def load(self, case: Case, files: list[Path]) -> list[str]:
         """Makes a case ready; its result is written at once, to the folder of the arguments."""
+        self.work = {}
         names = case.names or tuple(str(n) for n in range(len(files)))
         program = str(PROGRAMS / case.ijk) if case.is_tuples() else case.program()
         command = [str(self.binary), "bench", program, "--paced", "--json"]

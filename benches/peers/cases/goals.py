@@ -29,11 +29,18 @@ def matmul(name: str, spec: str, sizes: str, **more) -> Case:
 
 
 MATRICES = [
-    matmul("batched matmul", "bij-bik-bkj", "b=64 i=128 j=128 k=128", fixed=frozenset("b")),
-    matmul("matmul", "ij-ik-kj", "i=1024 j=1024 k=1024"),
-    matmul("matmul of 8", "ij-ik-kj", "i=8 j=8 k=8", least=0),
+    matmul(
+        "batched matmul",
+        "bij-bik-bkj",
+        "b=64 i=128 j=128 k=128",
+        fixed=frozenset("b"),
+        goal=("peak", 400),
+    ),
+    matmul("matmul", "ij-ik-kj", "i=1024 j=1024 k=1024", goal=("peak", 480)),
+    matmul("matmul of 8", "ij-ik-kj", "i=8 j=8 k=8", least=0, goal=("seconds", 0.3e-6)),
     Case(
         name="max-plus matmul",
+        goal=("peak", 350),
         group="goals",
         ijk=">(ik+kj)~ij",
         sizes=letters("i=512 j=512 k=512"),
@@ -47,6 +54,7 @@ MATRICES = [
     ),
     Case(
         name="squared distances",
+        goal=("peak", 500),
         group="goals",
         ijk="ik-jk~ijk . ijk^2~ijk . +ijk~ij",
         sizes=letters("i=2048 j=2048 k=64"),
@@ -60,6 +68,7 @@ MATRICES = [
     ),
     Case(
         name="attention",
+        goal=("peak", 300),
         group="goals",
         ijk=ATTENTION,
         sizes=letters("h=8 i=4096 j=4096 d=64 e=64"),
@@ -74,15 +83,23 @@ MATRICES = [
 ]
 
 
-def over_rows(name: str, ijk: str, operations: str, inputs: list[Input] | None = None, **calls) -> Case:
-    """A computation on 4096 rows of as many."""
+def over_rows(
+    name: str,
+    goal: float,
+    ijk: str,
+    operations: str,
+    inputs: list[Input] | None = None,
+    **calls,
+) -> Case:
+    """A computation on 4096 rows of as many; the goal is in milliseconds."""
     inputs = inputs or [Input("i j")]
-    return Case(name, "goals", ijk, ROWS, inputs, operations, **calls)
+    return Case(name, "goals", ijk, ROWS, inputs, operations, goal=("read", goal), **calls)
 
 
 ELEMENTWISE = [
     over_rows(
         "softmax",
+        4,
         SOFTMAX.format("ij", "i"),
         "5*i*j",
         numpy="np_softmax(x)",
@@ -92,6 +109,7 @@ ELEMENTWISE = [
     ),
     over_rows(
         "layer norm",
+        4,
         f"{MEAN}\n{RMS}\n(I & mean) . ij-i~ij . (I & rms) . ij/i~ij",
         "8*i*j",
         numpy="np_layer_norm(x)",
@@ -100,6 +118,7 @@ ELEMENTWISE = [
     ),
     over_rows(
         "gelu(x + b)",
+        4,
         "ij+j~ij . @gelu ij~ij",
         "2*i*j",
         [Input("i j"), Input("j")],
@@ -109,6 +128,7 @@ ELEMENTWISE = [
     ),
     Case(
         name="permute abcd~dbca",
+        goal=("read", 6),
         group="goals",
         ijk="abcd~dbca",
         sizes=letters("a=64 b=64 c=64 d=64"),
@@ -122,6 +142,7 @@ ELEMENTWISE = [
     ),
     over_rows(
         "row sums",
+        1,
         "+ij~i",
         "i*j",
         numpy="np.sum(x, axis=1)",
@@ -132,6 +153,7 @@ ELEMENTWISE = [
     ),
     over_rows(
         "column sums",
+        1,
         "+ij~j",
         "i*j",
         numpy="np.sum(x, axis=0)",
@@ -142,6 +164,7 @@ ELEMENTWISE = [
     ),
     Case(
         name="gather rows",
+        goal=("read", 4),
         group="goals",
         ijk="gather.et",
         sizes=letters("t=100000 r=200000 c=64"),
@@ -157,6 +180,7 @@ ELEMENTWISE = [
     ),
     Case(
         name="scatter-add rows",
+        goal=("read", 3),
         group="goals",
         ijk="scatter_add.et",
         sizes=letters("t=100000 r=200000 c=64"),

@@ -8,7 +8,14 @@ IMAGES = "n=8 c=64 f=64 h=56 w=56 r=3 s=3"
 
 
 def convolution(
-    name: str, ijk: str, image: str, filters: str, sizes: str, options: str, operations: str
+    name: str,
+    ijk: str,
+    image: str,
+    filters: str,
+    sizes: str,
+    options: str,
+    operations: str,
+    goal: tuple[str, float] | None = None,
 ) -> Case:
     """A convolution in one call of each peer; `options` are keywords that all of them understand."""
     return Case(
@@ -22,6 +29,7 @@ def convolution(
         torch=f"torch_convolution(x, y{options})",
         jax=f"jax_convolution(x, y{options})",
         fixed=frozenset("nrs"),
+        goal=goal,
     )
 
 
@@ -35,6 +43,7 @@ CASES = [
         IMAGES,
         "",
         FULL,
+        ("peak", 482),
     ),
     convolution(
         "convolution of 7 × 7 by 2",

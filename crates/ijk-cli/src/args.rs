@@ -48,6 +48,9 @@ const BENCH: &str = "Examples:
 
 The first run, which plans, is not counted. Runs of less than 20 µs are timed several at a time.
 Operations are the scalar operations of the plan; bytes are those of the arguments and results.
+The bound is the least time in which the machine can do so many operations, or move so many bytes, if that
+takes longer. What it can do is measured once, and kept in the user's cache folder, or the one that the
+environment variable IJK_CACHE names.
 
 --json prints an object on a line for each number of threads, with these members:
   threads, simd               number of threads, and the instructions used
@@ -57,8 +60,13 @@ Operations are the scalar operations of the plan; bytes are those of the argumen
   operations                  null where they are not known (.et)
   bytes, bytes_read, bytes_written
   giga_operations_per_second, gigabytes_per_second        by the median
+  probe                       \"kept\", \"measured\", \"unkept\" (measured, but not kept) or \"typical\" (neither)
+  peak_giga_operations_per_second, read_gigabytes_per_second, copy_gigabytes_per_second
+                              what the machine can do with these threads; null for truth values
+  bound, bound_seconds        \"compute\" or \"memory\", and the least time by it
+  fraction_of_bound           the least time by the median
 
---paced prints an object with threads, simd, operations, bytes, bytes_read and bytes_written, then waits
+--paced prints an object with those members that are known before a run, then waits
 for lines such as `reused 0.05` or `fresh 0.05`. For each it runs that many seconds, at least once, and
 prints {\"outputs\": …, \"repetitions\": …, \"seconds\": median}; so a script measures it in turn with others.";
 
@@ -244,6 +252,9 @@ pub struct Bench {
     /// Write output NAME (0, 1, …) to a file, too
     #[arg(long, value_name = "NAME=FILE")]
     pub out: Vec<String>,
+    /// Measure anew what the machine can do, which is otherwise done once
+    #[arg(long)]
+    pub probe: bool,
     /// Run when told: see below
     #[arg(long, conflicts_with_all = ["reps", "fresh"])]
     pub paced: bool,

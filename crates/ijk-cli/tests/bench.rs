@@ -33,6 +33,8 @@ impl Desk {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ijk"));
         command.arg("bench").args(args).current_dir(self.0.path()).stdin(Stdio::null());
+        // What the machine can do is measured once for all tests.
+        command.env("IJK_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
         command
     }
 
@@ -66,9 +68,15 @@ fn rates() {
     let args = ["ij/ij~ij", "--shape", "3x2", "--shape", "3x2", "--dtype", "i32", "--reps", "3"];
     let said = desk.prints(&args);
     assert!(said.starts_with("i32 (3, 2), i32 (3, 2); threads: "), "{said}");
-    for part in
-        ["results: reused", "median ", "quartiles ", "best ", " of 3\n", "6 operations, 72 bytes"]
-    {
+    for part in [
+        "results: reused",
+        "median ",
+        "quartiles ",
+        "best ",
+        " of 3\n",
+        "6 operations, 72 bytes",
+        " % of the bound, ",
+    ] {
         assert!(said.contains(part), "{said}");
     }
     assert!(desk.prints(&[&args[..], &["--fresh"]].concat()).contains("results: fresh"));
@@ -88,6 +96,10 @@ fn json_of_each_number_of_threads() {
         let median = seconds("median_seconds");
         assert!(seconds("best_seconds") <= median && median <= seconds("third_quartile_seconds"));
         assert!((seconds("gigabytes_per_second") * median * 1e9 - 448.0).abs() < 1e-6);
+        let fraction = seconds("bound_seconds") / median;
+        assert!((seconds("fraction_of_bound") - fraction).abs() < 1e-9 && fraction > 0.0);
+        assert!(["compute", "memory"].contains(&value["bound"].as_str().unwrap()));
+        assert!(seconds("peak_giga_operations_per_second") > 0.0);
     }
 }
 
@@ -150,4 +162,31 @@ fn rounds_at_command() {
     assert!(values[1..].iter().all(|value| value["seconds"].as_f64().unwrap() > 0.0));
     let (values, code) = paced(&desk, &args, &["soon"]);
     assert_eq!((values.len(), code), (1, Some(1)));
+}
+
+#[test]
+fn the_machine_is_measured_once() {
+    let desk = Desk::new();
+    let origin = |cache: &str, more: &[&str]| {
+        let args = [&["+i~.", "--shape", "9", "--reps", "1", "--json"][..], more].concat();
+        let output = desk.command(&args).env("IJK_CACHE", desk.path(cache)).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        value["probe"].as_str().unwrap().to_string()
+    };
+    assert_eq!(origin("cache", &[]), "measured");
+    assert_eq!(origin("cache", &[]), "kept");
+    assert_eq!(origin("cache", &["--probe"]), "measured");
+    assert_eq!(origin("a.npy", &[]), "unkept");
+}
+
+#[test]
+fn truth_values_have_no_peak() {
+    let desk = Desk::new();
+    let values = desk.json(&["+i~.", "--shape=9", "--dtype=bool", "--reps=1"]);
+    let value = &values[0];
+    assert_eq!(
+        (&value["peak_giga_operations_per_second"], &value["bound"]),
+        (&Value::Null, &"memory".into())
+    );
 }

@@ -34,6 +34,7 @@ impl Desk {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ijk"));
         command.args(args).current_dir(self.0.path()).stdin(Stdio::null());
+        command.env("IJK_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
         command
     }
 

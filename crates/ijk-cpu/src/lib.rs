@@ -22,6 +22,7 @@ mod engine;
 mod error;
 mod fresh;
 mod nest;
+pub mod probe;
 mod scratch;
 mod simd;
 mod sweep;

@@ -174,6 +174,10 @@ impl Engine {
         all.min(limit.saturating_sub(plan.result_bytes())).max(least)
     }
 
+    pub(crate) fn level(&self) -> Level {
+        self.cpu.level()
+    }
+
     /// Most bytes that results and temporaries of one application may take.
     pub fn memory_limit(&self) -> Option<u64> {
         self.memory_limit

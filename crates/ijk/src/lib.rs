@@ -39,6 +39,7 @@ pub mod et;
 mod explain;
 mod operators;
 mod prepared;
+pub mod probe;
 #[cfg(feature = "verify")]
 pub mod verify;
 

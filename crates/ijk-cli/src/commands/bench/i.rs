@@ -1,6 +1,6 @@
 //! Programs in i.
 
-use super::{Memory, Subject, Work, measure};
+use super::{Memory, Subject, Work, arithmetic, measure};
 use crate::applied::{Application, check_types};
 use crate::args::Bench;
 use crate::commands::apply::load;
@@ -27,7 +27,9 @@ pub fn bench(args: &Bench, engines: &[Engine]) -> Result<(), Failure> {
         results.iter().map(|(dtype, shape)| Tensor::zeros(*dtype, shape)).collect();
     let mut memory = memory?;
     let size = |arrays: &[Tensor]| arrays.iter().map(|a| memory::bytes(a.dtype(), a.shape())).sum();
+    let types = arguments.iter().map(|a| a.0).chain(results.iter().map(|r| r.0));
     let work = Work {
+        dtype: arithmetic(types),
         operations: Some(explanation.cost().operations),
         read: size(&inputs),
         written: size(&memory),

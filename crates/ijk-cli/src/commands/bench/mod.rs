@@ -12,8 +12,9 @@ use crate::failure::Failure;
 use crate::files::{self, Place};
 use crate::output;
 use crate::progress::Progress;
-use ijk::{Engine, Tensor};
-use report::Report;
+use ijk::probe::Cache;
+use ijk::{DType, Engine, Tensor};
+use report::{Report, Setting};
 use std::path::Path;
 
 /// Where results of a run go.
@@ -37,6 +38,8 @@ impl Memory {
 /// What a run does and moves, at least.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Work {
+    /// The type of its numbers.
+    dtype: DType,
     /// Scalar operations, where they are known.
     operations: Option<u64>,
     /// Bytes of the arguments.
@@ -79,6 +82,11 @@ fn engines(threads: &[usize], memory: Option<u64>) -> Result<Vec<Engine>, Failur
     }
 }
 
+/// The type whose arithmetic counts: that of the first array of numbers.
+fn arithmetic(types: impl IntoIterator<Item = DType>) -> DType {
+    types.into_iter().find(|&dtype| dtype != DType::Bool).unwrap_or(DType::Bool)
+}
+
 /// Measures a subject as the command line says.
 fn measure(
     args: &Bench,
@@ -89,8 +97,10 @@ fn measure(
     if !outputs.is_empty() {
         files::write_all(&subject.results(&engines[0])?, outputs)?;
     }
+    let cache = Cache::of_user();
+    let probed = if args.probe { cache.measure(&engines[0]) } else { cache.probe(&engines[0]) };
     if args.paced {
-        return paced::serve(&engines[0], subject);
+        return paced::serve(&engines[0], &probed, subject);
     }
     let memory = match args.fresh || !subject.reuses() {
         true => Memory::Fresh,
@@ -102,7 +112,8 @@ fn measure(
     })?;
     drop(progress);
     for (engine, times) in engines.iter().zip(times) {
-        let report = Report { engine, memory, work: subject.work(), times };
+        let setting = Setting { engine, work: subject.work(), probed: &probed };
+        let report = Report { setting, memory, times };
         output::print(&match args.applied.json {
             true => report.as_json(),
             false => report.as_text(subject.arguments()),

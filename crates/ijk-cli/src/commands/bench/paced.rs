@@ -1,10 +1,11 @@
 //! `ijk bench --paced`: rounds at the command of another program.
 
-use super::report::work;
+use super::report::Setting;
 use super::{Memory, Subject, measure};
 use crate::failure::Failure;
 use crate::{json, output};
 use ijk::Engine;
+use ijk::probe::Probed;
 use serde_json::json;
 use std::io::{self, BufRead};
 
@@ -15,12 +16,13 @@ const LONGEST: f64 = 3600.0;
 ///
 /// # Errors
 /// If a line cannot be read, or a run fails.
-pub fn serve(engine: &Engine, subject: &mut dyn Subject) -> Result<(), Failure> {
+pub fn serve(engine: &Engine, probed: &Probed, subject: &mut dyn Subject) -> Result<(), Failure> {
     let mut batches = [0; 2];
     for memory in memories(subject) {
         batches[memory as usize] = measure::batch(|| subject.run(engine, memory))?;
     }
-    output::print(&json::text(&work(engine, subject.work())))?;
+    let setting = Setting { engine, work: subject.work(), probed };
+    output::print(&json::text(&setting.as_json()))?;
     for line in io::stdin().lock().lines() {
         let unread =
             |error| Failure::Environment(format!("cannot read the standard input: {error}"));

@@ -4,36 +4,76 @@ use super::measure::Times;
 use super::{Memory, Work};
 use crate::{json, output};
 use ijk::Engine;
+use ijk::probe::{self, Bound, Origin, Probed, Rates};
 use serde_json::{Value, json};
+
+/// What a run does, on what, and what that can do at most.
+pub struct Setting<'a> {
+    /// What it runs on.
+    pub engine: &'a Engine,
+    /// What it does.
+    pub work: Work,
+    /// What the machine can do.
+    pub probed: &'a Probed,
+}
 
 /// A measurement.
 pub struct Report<'a> {
-    /// What it ran on.
-    pub engine: &'a Engine,
+    /// Of what.
+    pub setting: Setting<'a>,
     /// Where results went.
     pub memory: Memory,
-    /// What a run does.
-    pub work: Work,
     /// How long runs took.
     pub times: Times,
 }
 
-/// What a run does, and on what, as JSON.
-pub fn work(engine: &Engine, work: Work) -> Value {
-    json!({
-        "threads": engine.threads(),
-        "simd": engine.simd(),
-        "operations": work.operations,
-        "bytes": work.bytes(),
-        "bytes_read": work.read,
-        "bytes_written": work.written,
-    })
-}
-
 impl Work {
     /// Bytes that are read or written.
-    pub fn bytes(self) -> u64 {
+    fn bytes(self) -> u64 {
         self.read.saturating_add(self.written)
+    }
+}
+
+impl Setting<'_> {
+    /// What so many threads can do.
+    fn rates(&self) -> Rates {
+        self.probed.probe.rates(self.engine.threads())
+    }
+
+    /// The least time of a run.
+    fn bound(&self) -> Bound {
+        let Work { dtype, read, written, .. } = self.work;
+        let operations = self.work.operations.unwrap_or(0);
+        self.rates().bound(&probe::Work { dtype, operations, read, written })
+    }
+
+    /// As JSON.
+    pub fn as_json(&self) -> Value {
+        let (work, rates, bound) = (self.work, self.rates(), self.bound());
+        json!({
+            "threads": self.engine.threads(),
+            "simd": self.engine.simd(),
+            "operations": work.operations,
+            "bytes": work.bytes(),
+            "bytes_read": work.read,
+            "bytes_written": work.written,
+            "probe": origin(&self.probed.origin),
+            "peak_giga_operations_per_second": rates.peak(work.dtype).map(|rate| rate / 1e9),
+            "read_gigabytes_per_second": rates.bandwidth(work.bytes()).read / 1e9,
+            "copy_gigabytes_per_second": rates.bandwidth(work.bytes()).copy / 1e9,
+            "bound": bound.limit(),
+            "bound_seconds": bound.seconds(),
+        })
+    }
+}
+
+/// Where the probe comes from, in a word.
+fn origin(origin: &Origin) -> &'static str {
+    match origin {
+        Origin::Kept => "kept",
+        Origin::Measured => "measured",
+        Origin::Unkept(_) => "unkept",
+        Origin::Typical => "typical",
     }
 }
 
@@ -43,9 +83,14 @@ impl Report<'_> {
         count as f64 / self.times.median() / 1e9
     }
 
+    /// What part of the median the least time is.
+    fn fraction(&self) -> f64 {
+        self.setting.bound().seconds() / self.times.median()
+    }
+
     /// A few lines.
     pub fn as_text(&self, arguments: &str) -> String {
-        let Self { engine, memory, work, times } = self;
+        let Self { setting: Setting { engine, work, .. }, memory, times } = self;
         let seconds = output::seconds;
         let bytes = format!("{:.2} GB/s", self.rate(work.bytes()));
         let rates = match work.operations {
@@ -58,7 +103,7 @@ impl Report<'_> {
         };
         format!(
             "{arguments}; threads: {}; results: {}\n\
-             median {}, quartiles {} and {}, best {} of {}\n{rates}\n",
+             median {}, quartiles {} and {}, best {} of {}\n{rates}\n{}\n",
             engine.threads(),
             memory.name(),
             seconds(times.median()),
@@ -66,13 +111,35 @@ impl Report<'_> {
             seconds(times.quantile(0.75)),
             seconds(times.best()),
             times.count(),
+            self.roofline(),
         )
+    }
+
+    /// The fraction of what the machine can do, and what bounds it.
+    fn roofline(&self) -> String {
+        let Setting { work, probed, .. } = &self.setting;
+        let (rates, bound) = (self.setting.rates(), self.setting.bound());
+        let by = match (bound.limit(), rates.peak(work.dtype)) {
+            ("compute", Some(peak)) => format!("arithmetic, {:.1} G operations/s", peak / 1e9),
+            _ => {
+                let bandwidth = rates.bandwidth(work.bytes());
+                let (read, copy) = (bandwidth.read / 1e9, bandwidth.copy / 1e9);
+                format!("memory, {read:.1} GB/s read and {copy:.1} GB/s copied")
+            }
+        };
+        let note = match &probed.origin {
+            Origin::Kept | Origin::Measured => String::new(),
+            Origin::Unkept(error) => format!("; the probe cannot be kept: {error}"),
+            Origin::Typical => "; not measured, but usual".into(),
+        };
+        let least = output::seconds(bound.seconds());
+        format!("{:.0} % of the bound, {least} by {by}{note}", 100.0 * self.fraction())
     }
 
     /// A JSON object on one line.
     pub fn as_json(&self) -> String {
-        let mut object = work(self.engine, self.work);
-        let times = &self.times;
+        let mut object = self.setting.as_json();
+        let (times, work) = (&self.times, self.setting.work);
         let more = json!({
             "outputs": self.memory.name(),
             "repetitions": times.count(),
@@ -80,8 +147,9 @@ impl Report<'_> {
             "best_seconds": times.best(),
             "first_quartile_seconds": times.quantile(0.25),
             "third_quartile_seconds": times.quantile(0.75),
-            "giga_operations_per_second": self.work.operations.map(|n| self.rate(n)),
-            "gigabytes_per_second": self.rate(self.work.bytes()),
+            "giga_operations_per_second": work.operations.map(|n| self.rate(n)),
+            "gigabytes_per_second": self.rate(work.bytes()),
+            "fraction_of_bound": self.fraction(),
         });
         if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
             object.extend(more);

@@ -1,13 +1,13 @@
 //! Programs in Einsum Tuple.
 
-use super::{Memory, Subject, Work, measure};
+use super::{Memory, Subject, Work, arithmetic, measure};
 use crate::args::Bench;
 use crate::commands::tuples::{arrays, bindings, outputs};
 use crate::failure::Failure;
 use crate::source::Source;
 use crate::{files, layout, memory};
 use ijk::et::{Bindings, Program};
-use ijk::{Engine, Tensor};
+use ijk::{DType, Engine, Tensor};
 use std::path::Path;
 
 /// Measures a program in Einsum Tuple. What is not bound is drawn anew in every run.
@@ -35,7 +35,9 @@ pub fn bench(args: &Bench, engines: &[Engine]) -> Result<(), Failure> {
     let arguments = text.collect::<Vec<_>>().join(", ");
     let mut subject = Run { source: &source, program: &program, bindings, arguments, work: NONE };
     let results = subject.results(&engines[0])?;
+    let types = arrays.iter().map(|(_, array)| array).chain(&results).map(Tensor::dtype);
     subject.work = Work {
+        dtype: arithmetic(types),
         operations: None,
         read: size(arrays.iter().map(|(_, array)| array)),
         written: size(results.iter()),
@@ -44,7 +46,7 @@ pub fn bench(args: &Bench, engines: &[Engine]) -> Result<(), Failure> {
     measure(args, engines, &outputs, &mut subject)
 }
 
-const NONE: Work = Work { operations: None, read: 0, written: 0 };
+const NONE: Work = Work { dtype: DType::Bool, operations: None, read: 0, written: 0 };
 
 fn size<'a>(arrays: impl Iterator<Item = &'a Tensor>) -> u64 {
     arrays.map(|array| memory::bytes(array.dtype(), array.shape())).sum()

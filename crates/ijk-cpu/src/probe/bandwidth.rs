@@ -1,0 +1,62 @@
+//! How many bytes move in a second, at most.
+
+use super::Bandwidth;
+use super::crew::best;
+use crate::simd::{Kernel, Level, Simd};
+use std::hint::black_box;
+use std::sync::Mutex;
+
+/// Arrays are gone through again until so many bytes have moved, so that starting does not count.
+const LEAST: usize = 16 << 20;
+
+/// How often something is timed, and how often if it takes long.
+const CALLS: [usize; 2] = [20, 4];
+
+/// For arrays of so many bytes, all threads' together; `None` where there is no such memory.
+pub fn measure(level: Level, threads: usize, footprint: usize) -> Option<Bandwidth> {
+    let length = (footprint / size_of::<u64>() / threads).max(2);
+    let blocks = (0..threads).map(|_| zeros(length).map(Mutex::new));
+    let blocks: Vec<_> = blocks.collect::<Option<_>>()?;
+    let bytes = length * size_of::<u64>() * threads;
+    let passes = LEAST.div_ceil(bytes);
+    let calls = CALLS[usize::from(bytes > LEAST)];
+    let rate = |calls, body: fn(Level, &mut [u64])| {
+        let seconds = best(calls, threads, |n| {
+            let mut block = blocks[n].lock().unwrap_or_else(|e| e.into_inner());
+            (0..passes).for_each(|_| body(level, black_box(&mut block)));
+        });
+        (bytes * passes) as f64 / seconds
+    };
+    // Pages come to be where they are first written.
+    rate(1, |_, block| block.fill(1));
+    Some(Bandwidth { read: rate(calls, read), copy: rate(calls, copy) })
+}
+
+fn read(level: Level, block: &mut [u64]) {
+    black_box(level.run(Sum(block)));
+}
+
+fn copy(_: Level, block: &mut [u64]) {
+    let (from, to) = block.split_at_mut(block.len() / 2);
+    to[..from.len()].copy_from_slice(from);
+}
+
+/// Zeros, whose pages the system gives when they are first used.
+fn zeros(length: usize) -> Option<Vec<u64>> {
+    let mut there = Vec::<u64>::new();
+    there.try_reserve_exact(length).ok()?;
+    drop(there);
+    Some(vec![0; length])
+}
+
+/// Reads everything.
+struct Sum<'a>(&'a [u64]);
+
+impl Kernel for Sum<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> u64 {
+        self.0.iter().fold(0, |sum, &x| sum.wrapping_add(x))
+    }
+}

@@ -1,0 +1,249 @@
+//! What the machine can do at most: measured rates, and the least time that work takes by them.
+//!
+//! A probe informs, and chooses between ways that give the same numbers; nothing that changes the
+//! order of summation may depend on it.
+
+mod bandwidth;
+mod crew;
+mod peak;
+mod text;
+
+use crate::simd::Level;
+use crate::threads::Workers;
+use ijk_types::DType;
+use std::time::Instant;
+
+/// What a machine can do at most.
+///
+/// ```
+/// use ijk_cpu::probe::{Probe, Work};
+/// use ijk_types::DType;
+///
+/// let probe = Probe::typical(2);
+/// let product = Work { dtype: DType::F32, operations: 2_000_000_000, read: 8_000_000, written: 4_000_000 };
+/// let [one, two] = [1, 2].map(|threads| probe.rates(threads).bound(&product));
+/// assert_eq!(one.limit(), "compute");
+/// assert!(two.seconds() < one.seconds());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// How many threads `all` has.
+    pub threads: usize,
+    /// With one thread.
+    pub one: Rates,
+    /// With all threads.
+    pub all: Rates,
+    /// Seconds that it takes a thread outside the pool to have nothing done in it.
+    pub enter: f64,
+    /// Seconds from the beginning of a loop inside the pool until another thread is at work on it.
+    pub fork: f64,
+}
+
+/// What some threads can do at most in a second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rates {
+    /// Operations by [type](TYPES); a multiplication and an addition in one instruction are two.
+    pub peak: [f64; TYPES.len()],
+    /// Bytes that move, for arrays of growing size.
+    pub bandwidth: [Bandwidth; FOOTPRINTS.len()],
+}
+
+/// Types whose arithmetic is measured. Complex numbers have the rate of their parts divided by four:
+/// so many real operations are one of theirs.
+pub const TYPES: [DType; 4] = [DType::F32, DType::F64, DType::I32, DType::I64];
+
+/// Bytes of all arrays together for which bandwidth is measured: from what is near to what no cache
+/// holds.
+pub const FOOTPRINTS: [usize; 5] = [256 << 10, 2 << 20, 16 << 20, 64 << 20, 256 << 20];
+
+/// How fast bytes move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bandwidth {
+    /// Bytes read in a second.
+    pub read: f64,
+    /// Bytes read or written in a second, by a copy.
+    pub copy: f64,
+}
+
+/// What a computation has to do at least.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// The type of its numbers.
+    pub dtype: DType,
+    /// Scalar operations.
+    pub operations: u64,
+    /// Bytes of what it reads.
+    pub read: u64,
+    /// Bytes of what it writes.
+    pub written: u64,
+}
+
+/// The least time that work takes: its *roofline*.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// Seconds for the operations; `None` for truth values, whose rate is not measured.
+    pub compute: Option<f64>,
+    /// Seconds to move the bytes.
+    pub memory: f64,
+}
+
+impl Probe {
+    /// Measures the machine with so many threads, in about a second. `None` where there is not the
+    /// memory for it.
+    pub fn measure(level: Level, threads: usize) -> Option<Self> {
+        let workers = Workers::new(threads);
+        let threads = workers.threads();
+        let one = rates(level, 1)?;
+        let all = if threads == 1 { one.clone() } else { rates(level, threads)? };
+        let enter = median(|| workers.install(|| ()));
+        let fork = workers.install(|| median(|| crew::wait_for_help(&workers)));
+        Some(Self { threads, one, all, enter, fork })
+    }
+
+    /// What a machine of so many threads usually can, where it is not measured.
+    pub fn typical(threads: usize) -> Self {
+        let both = |rate: f64| Bandwidth { read: rate, copy: rate };
+        let bandwidth = [100e9, 60e9, 30e9, 12e9, 12e9].map(both);
+        let one = Rates { peak: [100e9, 50e9, 50e9, 15e9], bandwidth };
+        let threads = threads.max(1);
+        let mut all = one.clone();
+        all.peak = all.peak.map(|rate| rate * threads as f64);
+        for (bandwidth, footprint) in all.bandwidth.iter_mut().zip(FOOTPRINTS) {
+            // A few threads use all of what they share.
+            let most = if footprint > FOOTPRINTS[2] { 4 } else { threads };
+            *bandwidth = both(bandwidth.read * threads.min(most) as f64);
+        }
+        Self { threads, one, all, enter: 10e-6, fork: 1e-6 }
+    }
+
+    /// With some threads: what so many single ones can, if all together can it.
+    pub fn rates(&self, threads: usize) -> Rates {
+        let least = |one: f64, all: f64| (one * threads.max(1) as f64).min(all.max(one));
+        let mut rates = self.one.clone();
+        for (rate, all) in rates.peak.iter_mut().zip(self.all.peak) {
+            *rate = least(*rate, all);
+        }
+        for (one, all) in rates.bandwidth.iter_mut().zip(self.all.bandwidth) {
+            *one = Bandwidth { read: least(one.read, all.read), copy: least(one.copy, all.copy) };
+        }
+        rates
+    }
+}
+
+impl Rates {
+    /// Operations a second on numbers of a type, if that is known.
+    pub fn peak(&self, dtype: DType) -> Option<f64> {
+        let (part, factor) = match dtype {
+            DType::C64 => (DType::F32, 0.25),
+            DType::C128 => (DType::F64, 0.25),
+            other => (other, 1.0),
+        };
+        let at = TYPES.iter().position(|&t| t == part)?;
+        Some(self.peak[at] * factor)
+    }
+
+    /// How fast arrays of so many bytes, all in all, move: as fast as smaller ones that were measured.
+    pub fn bandwidth(&self, bytes: u64) -> Bandwidth {
+        let at = FOOTPRINTS.iter().rposition(|&footprint| footprint as u64 <= bytes);
+        self.bandwidth[at.unwrap_or(0)]
+    }
+
+    /// The least time that work takes.
+    pub fn bound(&self, work: &Work) -> Bound {
+        let compute = self.peak(work.dtype).map(|rate| work.operations as f64 / rate);
+        let Bandwidth { read, copy } = self.bandwidth(work.read.saturating_add(work.written));
+        let copied = work.read.min(work.written);
+        // What is written without being read costs about what a copy of it does.
+        let written = (work.written - copied) as f64 / copy;
+        let memory = 2.0 * copied as f64 / copy + (work.read - copied) as f64 / read + written;
+        Bound { compute, memory }
+    }
+}
+
+impl Bound {
+    /// The greater of both times.
+    pub fn seconds(&self) -> f64 {
+        self.compute.unwrap_or(0.0).max(self.memory)
+    }
+
+    /// `compute` or `memory`: what takes longer.
+    pub fn limit(&self) -> &'static str {
+        if self.compute.is_some_and(|compute| compute > self.memory) { "compute" } else { "memory" }
+    }
+}
+
+/// What so many threads can do.
+fn rates(level: Level, threads: usize) -> Option<Rates> {
+    let mut bandwidth = [Bandwidth { read: 0.0, copy: 0.0 }; FOOTPRINTS.len()];
+    for (found, footprint) in bandwidth.iter_mut().zip(FOOTPRINTS) {
+        *found = bandwidth::measure(level, threads, footprint)?;
+    }
+    let peak = TYPES.map(|dtype| peak::measure(level, threads, dtype));
+    Some(Rates { peak, bandwidth })
+}
+
+/// The median time of many calls.
+fn median(mut call: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..CALLS).map(|_| time(&mut call)).collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2].max(1e-9)
+}
+
+/// How often something short is timed.
+const CALLS: usize = 100;
+
+fn time(call: &mut impl FnMut()) -> f64 {
+    let start = Instant::now();
+    call();
+    start.elapsed().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine() {
+        for level in Level::available() {
+            let probe = Probe::measure(level, 2).unwrap();
+            assert_eq!(probe.threads, 2);
+            for rates in [&probe.one, &probe.all] {
+                assert!(rates.peak.iter().all(|&rate| rate > 1e6 && rate < 1e15), "{rates:?}");
+                let of = |b: &Bandwidth| [b.read, b.copy];
+                let rates = rates.bandwidth.iter().flat_map(of).collect::<Vec<_>>();
+                assert!(rates.iter().all(|&rate| rate > 1e6 && rate < 1e15), "{rates:?}");
+            }
+            assert!(probe.enter > 0.0 && probe.fork > 0.0 && probe.fork < 1.0);
+            assert_eq!(Probe::parse(&probe.to_text("here"), "here"), Some(probe));
+        }
+    }
+
+    #[test]
+    fn rates_of_some_threads() {
+        let mut probe = Probe::typical(8);
+        assert_eq!(probe.rates(1), probe.one);
+        assert_eq!(probe.rates(8).peak, probe.all.peak);
+        assert_eq!(probe.rates(100), probe.all);
+        assert_eq!(probe.rates(2).bandwidth[4].read, 2.0 * probe.one.bandwidth[4].read);
+        // Noise made several threads look slower than one.
+        probe.all.peak[0] = 1.0;
+        assert_eq!(probe.rates(2).peak[0], probe.one.peak[0]);
+    }
+
+    #[test]
+    fn bounds() {
+        let rates = Probe::typical(1).one;
+        let work = |dtype, operations, read, written| Work { dtype, operations, read, written };
+        let sum = rates.bound(&work(DType::F32, 1_000_000, 400_000_000, 4));
+        assert_eq!(sum.limit(), "memory");
+        assert!((sum.seconds() * rates.bandwidth[4].read / 4e8 - 1.0).abs() < 1e-3);
+        let logic = rates.bound(&work(DType::Bool, u64::MAX, 1, 1));
+        assert_eq!((logic.compute, logic.limit()), (None, "memory"));
+        let complex = rates.bound(&work(DType::C128, 1_000_000_000, 0, 0));
+        assert_eq!(complex.compute, Some(4e9 / rates.peak[1]));
+        let most = rates.bound(&work(DType::I64, u64::MAX, u64::MAX, u64::MAX));
+        assert!(most.seconds().is_finite());
+        assert_eq!(rates.bandwidth(0), rates.bandwidth[0]);
+        assert_eq!(rates.bandwidth(3 << 20), rates.bandwidth[1]);
+    }
+}

@@ -1,0 +1,87 @@
+//! How many operations there are in a second, at most: chains of multiplications and additions in
+//! registers, enough of them that none waits for another.
+
+use super::crew::best;
+use crate::simd::{Kernel, Level, Number, Simd, Vector};
+use ijk_types::DType;
+use std::hint::black_box;
+
+/// Chains side by side: more than two units of four cycles need, and they fit in 16 registers.
+const CHAINS: usize = 12;
+
+/// Steps of each chain in a task: less than a millisecond, so that a busy machine lets some pass whole.
+const STEPS: usize = 100_000;
+
+/// How often all chains are timed.
+const CALLS: usize = 30;
+
+/// Operations a second with so many threads, for one of [`super::TYPES`].
+pub fn measure(level: Level, threads: usize, dtype: DType) -> f64 {
+    let lanes = level.run(Lanes(dtype));
+    let seconds = best(CALLS, threads, |_| match dtype {
+        DType::F32 => level.run(Chains { from: 0.5_f32, factor: 0.5, term: 0.25 }),
+        DType::F64 => level.run(Chains { from: 0.5_f64, factor: 0.5, term: 0.25 }),
+        DType::I32 => level.run(Chains { from: 1_i32, factor: 3, term: 1 }),
+        _ => level.run(Chains { from: 1_i64, factor: 3, term: 1 }),
+    });
+    2.0 * (STEPS * CHAINS * lanes * threads) as f64 / seconds
+}
+
+/// How many numbers of a type fill a register.
+struct Lanes(DType);
+
+impl Kernel for Lanes {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> usize {
+        match self.0 {
+            DType::F32 => S::F32::LANES,
+            DType::F64 => S::F64::LANES,
+            DType::I32 => S::I32::LANES,
+            _ => S::I64::LANES,
+        }
+    }
+}
+
+/// All chains of a task.
+struct Chains<T> {
+    from: T,
+    factor: T,
+    term: T,
+}
+
+macro_rules! kernel {
+    ($($t:ty, $vector:ident;)*) => {$(
+        impl Kernel for Chains<$t> {
+            type Output = ();
+
+            #[inline(always)]
+            fn run<S: Simd>(self, simd: S) {
+                // The compiler must not see that all chains are alike.
+                let starts = black_box([self.from; CHAINS]);
+                let (factor, term) = (black_box(self.factor), black_box(self.term));
+                let splat = |x| S::$vector::splat(simd, x);
+                let ends = follow(starts.map(splat), splat(factor), splat(term));
+                black_box(ends);
+            }
+        }
+    )*};
+}
+
+kernel! {
+    f32, F32;
+    f64, F64;
+    i32, I32;
+    i64, I64;
+}
+
+#[inline(always)]
+fn follow<V: Number>(mut chains: [V; CHAINS], factor: V, term: V) -> [V; CHAINS] {
+    for _ in 0..STEPS {
+        for chain in &mut chains {
+            *chain = chain.mul_add(factor, term);
+        }
+    }
+    chains
+}
