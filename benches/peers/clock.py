@@ -10,11 +10,14 @@ from typing import Callable
 # Runs that are shorter are timed several at a time, so that reading the clock does not count.
 SHORT = 20e-6
 MOST = 100_000
+# What takes longer when it first runs, compilation and all, is not short, and is not run again to see.
+LONG = 0.5
 
 
 def batch(run: Callable[[], object]) -> int:
     """How many runs make a repetition, after one to warm up."""
-    run()
+    if repeat(run, 1) > LONG:
+        return 1
     return max(1, min(10_000, math.ceil(SHORT / max(repeat(run, 1), 1e-9))))
 
 

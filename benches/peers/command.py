@@ -48,7 +48,7 @@ def main() -> None:
     start = time.time()
     try:
         for case in cases:
-            outcome = race(case, contestants, Rules(args.rounds, args.seconds))
+            outcome = race(case, contestants, Rules(args.rounds, args.seconds, args.budget))
             print(report.line(outcome), flush=True)
     except KeyboardInterrupt:
         print("interrupted")
@@ -74,6 +74,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="default: all")
     parser.add_argument("--rounds", type=int, default=9, metavar="N", help="default: 9")
     parser.add_argument("--seconds", type=float, default=0.05, help="of a contestant's turn in a round")
+    parser.add_argument("--budget", type=float, default=120, metavar="SECONDS",
+                        help="no further round of a case begins after so many (default: 120)")
     parser.add_argument("--scale", type=float, default=1, metavar="F", help="extents so many times as large")
     parser.add_argument("--limit", type=float, default=120, metavar="SECONDS", help="for one answer")
     parser.add_argument("--peers", default=",".join(PEERS), help="some of them, with commas between")

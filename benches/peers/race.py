@@ -65,6 +65,8 @@ class Rules:
 
     rounds: int = 9
     seconds: float = 0.05
+    # After so many seconds no further round of a case begins.
+    budget: float = 120
 
 
 def race(case: Case, contestants: list, rules: Rules) -> Outcome:
@@ -148,7 +150,10 @@ def take_turns(contestants: list, modes: dict, rules: Rules, outcome: Outcome) -
     """All rounds; whoever began is last in the next."""
     turns = [(who, mode) for who in contestants for mode in modes.get(who.name, [])]
     times = {(who.name, mode): [] for who, mode in turns}
+    begin = time.monotonic()
     for number in range(rules.rounds):
+        if number and time.monotonic() - begin > rules.budget:
+            break
         shift = number % max(1, len(turns))
         for who, mode in turns[shift:] + turns[:shift]:
             if who.name in outcome.failures:

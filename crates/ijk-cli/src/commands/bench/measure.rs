@@ -12,6 +12,9 @@ const MOST: usize = 100_000;
 /// Runs that are shorter are timed several at a time, so that reading the clock does not count.
 const SHORT: f64 = 20e-6;
 
+/// What takes longer when it first runs, planning and all, is not short, and is not run again to see.
+const LONG: f64 = 0.5;
+
 /// Times in seconds, ascending, at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Times(Vec<f64>);
@@ -44,7 +47,7 @@ impl Times {
 }
 
 /// Times of contestants, who run one after another in every round. The first run of each plans and
-/// warms up, the second tells how many runs make a repetition; neither is counted.
+/// warms up, a second tells how many make a repetition; neither is counted.
 pub fn in_turn<E>(
     contestants: usize,
     reps: Option<usize>,
@@ -89,7 +92,9 @@ pub fn during<E>(
 
 /// How many runs make a repetition, after one to warm up.
 pub fn batch<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<usize, E> {
-    run()?;
+    if repeat(1, &mut run)? > LONG {
+        return Ok(1);
+    }
     let time = repeat(1, run)?;
     Ok((SHORT / time.max(1e-9)).ceil().clamp(1.0, 10_000.0) as usize)
 }
