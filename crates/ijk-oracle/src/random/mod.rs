@@ -49,8 +49,8 @@ impl Case {
     fn attempt(rng: &mut Rng) -> Option<Self> {
         match rng.below(10_000) {
             0..18 => return Some(aims::long(rng)),
-            18..34 => return Some(aims::wide(rng)),
-            34..534 => return Some(aims::small(rng)),
+            18..50 => return Some(aims::wide(rng)),
+            50..550 => return Some(aims::small(rng)),
             _ => {}
         }
         let most_points = rng.weighted(&[(50, 256), (32, 4000), (17, 30_000), (1, 150_000)]);
