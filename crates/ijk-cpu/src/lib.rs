@@ -18,6 +18,7 @@ mod check;
 mod compiled;
 mod contract;
 mod copy;
+mod crew;
 mod engine;
 mod error;
 mod fresh;

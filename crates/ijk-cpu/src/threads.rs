@@ -1,5 +1,6 @@
 //! Worker threads and loops whose result does not depend on how many there are.
 
+use crate::crew::work_with;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -38,9 +39,9 @@ impl Workers {
         self.threads
     }
 
-    /// Runs `work` on a thread of the pool, so that the loops in it start without delay; on the
+    /// Runs `work` on a thread of the pool, so that helpers come to the loops in it sooner; on the
     /// caller's where there is one thread only. Entering costs some 10 µs: do it once for a
-    /// plan, and only for one with enough work.
+    /// plan, and only for one with several loops of enough work.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match self.pool() {
             Some(pool) if pool.current_thread_index().is_none() => pool.install(work),
@@ -66,10 +67,12 @@ impl Workers {
                 task = claim();
             }
         };
-        self.install(|| {
-            let helpers = if self.pool().is_some() { self.threads.min(tasks) - 1 } else { 0 };
-            rayon_scope(helpers, &work)
-        });
+        let helpers = self.threads.min(tasks) - 1;
+        match self.pool() {
+            None => work(),
+            Some(pool) if pool.current_thread_index().is_some() => rayon_scope(helpers, &work),
+            Some(pool) => work_with(pool, helpers, &work),
+        }
     }
 
     fn pool(&self) -> Option<&ThreadPool> {
