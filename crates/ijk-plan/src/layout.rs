@@ -12,7 +12,8 @@ pub struct Layout {
     pub outputs: Vec<Vec<isize>>,
     /// Most bytes that results and temporaries together may take.
     pub memory_limit: Option<u64>,
-    /// Bytes that stay near: steps sweep together over arrays that are larger.
+    /// Bytes that stay near: steps sweep together over arrays that are larger; where it is 0, all
+    /// that can, for the smallest temporaries.
     pub near: u64,
 }
 

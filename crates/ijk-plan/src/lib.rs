@@ -64,8 +64,13 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
         verify(&graph, name);
     }
     let plan = emit::plan(&graph, layout)?;
-    check_memory(&graph, plan.temporary_bytes(), layout)?;
-    Ok(plan)
+    let fits = |plan: &Plan| check_memory(&graph, plan.temporary_bytes(), layout);
+    if fits(&plan).is_ok() {
+        return Ok(plan);
+    }
+    // Slower, but its temporaries are as large as a block of rows wherever that is possible.
+    let smallest = emit::plan(&graph, &Layout { near: 0, ..layout.clone() })?;
+    fits(&smallest).map(|()| smallest)
 }
 
 type Pass = fn(&mut Graph);

@@ -219,7 +219,7 @@ impl Group {
         }
         let each = (self.bytes(graph) / rows).max(1);
         let multiplied = self.contracted(graph);
-        if multiplied / FASTER > self.reused(graph) {
+        if near > 0 && multiplied / FASTER > self.reused(graph) {
             return None;
         }
         let near = if multiplied > 0 {

@@ -131,6 +131,26 @@ fn contractions_that_take_longer_than_memory_do_not_sweep() {
 }
 
 #[test]
+fn sweeps_keep_to_memory_limits() {
+    let source = "+(ij*jk)~ik . (I & >ik~i) . ik-i~ik";
+    let arguments: [(DType, &[u64]); 2] = [(DType::F32, &[200, 2000]), (DType::F32, &[2000, 20])];
+    let program = ijk_ir::compile_source(source).program.expect("a program");
+    let instance = ijk_ir::instantiate(&program, &arguments).expect("it fits");
+    let (result, block) = (200 * 20 * 4, 32 * 20 * 4 + 32 * 4);
+    let planned = |limit| {
+        let layout = Layout::contiguous(&program, &instance);
+        plan(&program, &instance, &Layout { memory_limit: Some(limit), ..layout })
+    };
+    let ample = planned(2 * result + 1000).expect("ample");
+    assert_eq!(ample.steps[0].kernel(), Kernel::Contract, "{ample}");
+    let scarce = planned(result + block).expect("a block");
+    assert_eq!(axes(only_sweep(&scarce)).len(), 1);
+    let error = planned(result).expect_err("not even a block");
+    let needed = result + scarce.temporary_bytes();
+    assert!(error.to_string().contains(&needed.to_string()), "{error}");
+}
+
+#[test]
 fn a_sweep_is_shown_with_its_steps() {
     let text = planned(SOFTMAX, &[&[40, 50]], 1000).to_string();
     assert!(text.contains("sweep") && text.contains("rows(i=40 by 1)"), "{text}");

@@ -15,6 +15,9 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::AtomicU8;
 
+/// Panels may be so many times as large as what is in them.
+const MOST_PADDING: usize = 4;
+
 /// Which operand of a contraction stays the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Same {
@@ -45,7 +48,10 @@ impl Fixed {
             false => Operand::Right,
         };
         let width = gemm::width(&problem, operand);
-        (!dot::suits(&problem)).then_some(Self { problem, operand, width })
+        let suits = !dot::suits(&problem);
+        let fixed = Self { problem, operand, width };
+        let padded = fixed.panels() * width > MOST_PADDING * fixed.rows().len();
+        (suits && !padded).then_some(fixed)
     }
 
     fn side(&self, tensors: Tensors) -> Side<'_> {
