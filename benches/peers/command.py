@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import importlib.util
 import json
 import os
 import platform
@@ -37,6 +38,8 @@ def main() -> None:
     cases = [case.scaled(args.scale) for case in all_cases() if asked(case, args.only)]
     if args.list:
         return print("\n".join(f"{case.group:<8} {case.name}: {case.program()}" for case in cases))
+    if importlib.util.find_spec("numpy") is None:
+        sys.exit("NumPy, which makes the data, is missing: pip install -r benches/requirements.txt")
     if not cases:
         sys.exit(f"no case is like {', '.join(args.only)}: --list tells their names")
     threads = pin(args.threads)

@@ -45,7 +45,7 @@ pub enum Origin {
     Measured,
     /// It was measured now, and cannot be kept: why not.
     Unkept(io::Error),
-    /// The machine has not the memory to measure it: these are usual numbers.
+    /// It was not measured, for lack of memory, say: these are usual numbers.
     Typical,
 }
 
@@ -70,7 +70,15 @@ impl Cache {
         Probe::parse(&text, &machine)
     }
 
-    /// The same; measured, in about a second, and kept, if it was not.
+    /// The same, or usual numbers if it was not: never measures.
+    pub fn known(&self, engine: &Engine) -> Probed {
+        match self.load(engine) {
+            Some(probe) => Probed { probe, origin: Origin::Kept },
+            None => Probed { probe: Probe::typical(threads()), origin: Origin::Typical },
+        }
+    }
+
+    /// The probe that was kept; measured, in about a second, and kept, if none was.
     pub fn probe(&self, engine: &Engine) -> Probed {
         match self.load(engine) {
             Some(probe) => Probed { probe, origin: Origin::Kept },
@@ -154,11 +162,15 @@ mod tests {
         let (folder, engine) = (folder("kept"), Engine::builder().threads(1).build());
         let cache = Cache::at(folder.join("deep"));
         assert_eq!(cache.load(&engine), None);
+        let known = cache.known(&engine);
+        assert!(matches!(known.origin, Origin::Typical), "{known:?}");
+        assert_eq!(known.probe.threads, threads());
         let measured = cache.probe(&engine);
         assert!(matches!(measured.origin, Origin::Measured), "{measured:?}");
         let again = cache.probe(&engine);
         assert!(matches!(again.origin, Origin::Kept), "{again:?}");
         assert_eq!(again.probe, measured.probe);
+        assert_eq!(cache.known(&engine).probe, measured.probe);
         assert_eq!(fs::read_dir(folder.join("deep")).unwrap().count(), 1);
         let file = cache.file(&machine(&engine)).unwrap();
         fs::write(&file, "machine of another\n").unwrap();

@@ -10,9 +10,9 @@ use crate::args::Bench;
 use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, Place};
-use crate::output;
 use crate::progress::Progress;
-use ijk::probe::Cache;
+use crate::{memory, output};
+use ijk::probe::{Cache, Probed};
 use ijk::{DType, Engine, Tensor};
 use report::{Report, Setting};
 use std::path::Path;
@@ -82,6 +82,19 @@ fn engines(threads: &[usize], memory: Option<u64>) -> Result<Vec<Engine>, Failur
     }
 }
 
+/// Arrays that measuring the machine needs, and some room.
+const ROOM: u64 = 1 << 30;
+
+/// What the machine can do: measured before, or now.
+fn probed(args: &Bench, engine: &Engine) -> Probed {
+    let cache = Cache::of_user();
+    match memory::fits(ROOM) {
+        Err(_) => cache.known(engine),
+        Ok(()) if args.probe => cache.measure(engine),
+        Ok(()) => cache.probe(engine),
+    }
+}
+
 /// The type whose arithmetic counts: that of the first array of numbers.
 fn arithmetic(types: impl IntoIterator<Item = DType>) -> DType {
     types.into_iter().find(|&dtype| dtype != DType::Bool).unwrap_or(DType::Bool)
@@ -97,8 +110,7 @@ fn measure(
     if !outputs.is_empty() {
         files::write_all(&subject.results(&engines[0])?, outputs)?;
     }
-    let cache = Cache::of_user();
-    let probed = if args.probe { cache.measure(&engines[0]) } else { cache.probe(&engines[0]) };
+    let probed = probed(args, &engines[0]);
     if args.paced {
         return paced::serve(&engines[0], &probed, subject);
     }
