@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -49,6 +50,9 @@ def main() -> None:
     print(f"{machine()}, threads: {threads}; " + ", ".join(f"{k} {v}" for k, v in versions.items()))
     print(report.head(), flush=True)
     start = time.time()
+    # Who ends the race early is told of what was run, and leaves no files behind.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for case in cases:
             outcome = race(case, contestants, Rules(args.rounds, args.seconds, args.budget))
