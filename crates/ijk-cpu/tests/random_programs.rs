@@ -66,9 +66,13 @@ fn engines() -> Vec<Peers> {
         Some(_) => vec![Level::preferred().unwrap_or_else(|error| panic!("{error}"))],
         None => Level::available(),
     };
-    let build = |level: Level| {
+    let build = |level| {
         move |threads| {
-            let who: &'static str = format!("{}, {threads} threads", level.name()).leak();
+            let who = match threads {
+                1 => "one thread",
+                2 => "two threads",
+                _ => "seven threads",
+            };
             (who, Engine::builder().level(level).threads(threads).build())
         }
     };
@@ -76,14 +80,20 @@ fn engines() -> Vec<Peers> {
     levels.into_iter().map(peers).collect()
 }
 
-/// What is wrong with a program on some engines.
+/// What is wrong with a program on engines of some levels.
 fn problem(case: &Case, near: u64, peers: &[Peers]) -> Option<String> {
+    let found = |peers: &Peers| {
+        let problem = problem_under(case, near, peers)?;
+        Some(format!("{}: {problem}", peers.level.name()))
+    };
+    peers.iter().find_map(found)
+}
+
+/// What is wrong with a program on engines of one level.
+fn problem_under(case: &Case, near: u64, peers: &Peers) -> Option<String> {
     let mut all: Vec<Contender> = Vec::new();
-    for (group, peers) in peers.iter().enumerate() {
-        for (who, engine) in &peers.engines {
-            let run = move |l: &Lowered, i: &[Input]| run(engine, near, l, i);
-            all.push(Contender::new(who, group as u64, run));
-        }
+    for (who, engine) in &peers.engines {
+        all.push(Contender::new(who, 0, move |l, i| run(engine, near, l, i)));
     }
     match catch_unwind(AssertUnwindSafe(|| compare(case, &mut all))) {
         Ok(Ok(_)) => None,
