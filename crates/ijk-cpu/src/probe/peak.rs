@@ -5,6 +5,8 @@ use super::crew::best;
 use crate::simd::{Kernel, Level, Number, Simd, Vector};
 use ijk_types::DType;
 use std::hint::black_box;
+use std::thread;
+use std::time::Duration;
 
 /// Chains side by side: more than two units of four cycles need, and they fit in 16 registers.
 const CHAINS: usize = 12;
@@ -15,8 +17,25 @@ const STEPS: usize = 100_000;
 /// How often all chains are timed.
 const CALLS: usize = 30;
 
-/// Operations a second with so many threads, for one of [`super::TYPES`].
-pub fn measure(level: Level, threads: usize, dtype: DType) -> f64 {
+/// Where others keep processors busy, measuring begins again, so many times, after a while.
+const TRIES: usize = 6;
+const WHILE: Duration = Duration::from_millis(15);
+
+/// Operations a second with so many threads, for one of [`super::TYPES`]; tries again where they
+/// are fewer than hoped for.
+pub fn measure(level: Level, threads: usize, dtype: DType, hoped: f64) -> f64 {
+    let mut most = measure_once(level, threads, dtype);
+    for _ in 1..TRIES {
+        if most >= hoped {
+            break;
+        }
+        thread::sleep(WHILE);
+        most = most.max(measure_once(level, threads, dtype));
+    }
+    most
+}
+
+fn measure_once(level: Level, threads: usize, dtype: DType) -> f64 {
     let lanes = level.run(Lanes(dtype));
     let seconds = best(CALLS, threads, |_| match dtype {
         DType::F32 => level.run(Chains { from: 0.5_f32, factor: 0.5, term: 0.25 }),
