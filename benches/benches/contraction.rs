@@ -30,6 +30,7 @@ fn task(map: BinaryOp, reduce: Monoid, axes: Vec<ContractionAxis>) -> Contractio
     Contraction {
         dtype,
         map,
+        then: None,
         reduce,
         a: base(0),
         b: base(1),
