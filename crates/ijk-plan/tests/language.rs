@@ -117,3 +117,11 @@ fn attention() {
     let matrix = 12 * 14 * 8;
     assert!(plan.arena < 3 * matrix, "{plan}");
 }
+
+#[test]
+fn what_is_filled_first_is_computed_elsewhere() {
+    // Only the diagonal is written; the rest is zero.
+    let source = "(I & +ij~i) . ij-i~ij . (I & +ij~j) . ij*j~ij . 2*ii~ii . (I & +ij~j) . ij-j~ij";
+    let plan = checked_source(source, &[(F64, &[20, 20])]);
+    assert!(plan.arena >= 2 * 20 * 20 * 8, "{plan}");
+}

@@ -46,6 +46,14 @@ const AIMS: &[Aim] = &[
     aim("ik-kj~ijk . ijk^2~ijk . >ijk~ji", &["i k", "k j"], REAL, "i7-30 j7-30 k6-12", Small),
     aim("ik+kj~ijk . @abs ijk~ijk . <ijk~ji", &["i k", "k j"], REAL, "i7-20 j7-20 k6-12", Small),
     aim("ik-jk~ijk . @abs ijk~ijk . +ijk~ij", &["i k", "j k"], REAL, "i7-20 j7-20 k6-12", Uniform),
+    // What is filled before it is written in part.
+    aim(
+        "(I & +ij~i) . ij-i~ij . (I & +ij~j) . ij*j~ij . 2*ii~ii . (I & +ij~j) . ij-j~ij",
+        &["i i"],
+        REAL,
+        "i17-30",
+        Small,
+    ),
     // Failures of elements that nobody reads.
     aim("i/i~i . [2*i+1]~i", &["i", "i"], INTEGER, "i2-7", Small),
     aim("i @mod i~i . [2*i]~i", &["i", "i"], INTEGER, "i2-7", Small),
