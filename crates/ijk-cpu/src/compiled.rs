@@ -37,8 +37,8 @@ pub(crate) enum Program {
     Nest(Box<TileNest>),
     /// A contraction, for a level.
     Contract(Contraction, Level),
-    /// Several steps, block of rows by block of rows, and the bytes of temporaries of one block.
-    Sweep(Box<SweepProgram>, usize),
+    /// Several steps, block of rows by block of rows.
+    Sweep(Box<SweepProgram>),
 }
 
 impl Program {
@@ -55,7 +55,7 @@ impl Program {
                 let points: f64 = task.axes.iter().map(|axis| axis.extent as f64).product();
                 points / POINTS_PER_NANOSECOND
             }
-            Self::Sweep(sweep, _) => sweep.cost(),
+            Self::Sweep(sweep) => sweep.cost(),
         }
     }
 }
@@ -129,8 +129,7 @@ impl Compiler<'_> {
                 self.ready(buffer)?;
             }
         }
-        let arena = sweep.rest.iter().fold(sweep.body.arena, |n, rest| n.max(rest.arena));
-        self.steps.push(Program::Sweep(Box::new(program), arena));
+        self.steps.push(Program::Sweep(Box::new(program)));
         results.iter().for_each(|(buffer, _)| self.wrote(*buffer));
         Ok(())
     }

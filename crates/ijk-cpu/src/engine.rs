@@ -259,8 +259,9 @@ impl Run<'_> {
                     }
                     0
                 }
-                Program::Sweep(sweep, arena) => {
-                    let fewer = blocks_at_once(*arena, spare).map(|most| workers.at_most(most));
+                Program::Sweep(sweep) => {
+                    let fewer =
+                        blocks_at_once(sweep.arena(), spare).map(|most| workers.at_most(most));
                     let workers = fewer.as_ref().unwrap_or(workers);
                     // SAFETY: as above.
                     unsafe { sweep.run(bases, workers, scratch) }?

@@ -52,6 +52,11 @@ impl SweepProgram {
         self.body.cost() * self.blocks() as f64
     }
 
+    /// Bytes of the temporaries of one block.
+    pub fn arena(&self) -> usize {
+        self.rest.iter().fold(self.body.arena, |n, rest| n.max(rest.arena))
+    }
+
     fn blocks(&self) -> usize {
         self.axes.iter().map(SweepAxis::blocks).product()
     }
@@ -120,7 +125,7 @@ impl Job<'_> {
     /// As for [`SweepProgram::run`]; nobody else runs these blocks.
     unsafe fn range(&self, blocks: Range<usize>) -> Result<u32, RunError> {
         let sweep = self.sweep;
-        let bytes = sweep.rest.iter().fold(sweep.body.arena, |n, rest| n.max(rest.arena));
+        let bytes = sweep.arena();
         let arena = self.scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?;
         let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, sweep.axes.len());
         let mut faults = 0;

@@ -2,11 +2,12 @@
 //! the arena for as long as it is read.
 
 use crate::PlanError;
+use crate::coverage;
 use crate::graph::{ArrayInfo, Graph, Node, Stmt};
 use crate::layout::{Layout, c_strides};
 use crate::memory::Arena;
 use crate::plan::{Buffer, BufferId, Place};
-use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
+use ijk_ir::core::{ArrayId, Init};
 use std::ops::Range;
 
 /// Buffers of a plan, by array.
@@ -186,7 +187,7 @@ fn replaces(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
     let same = |node: &&Node| matches!(node, Node::Access(a, index) if *a == array && *index == stmt.out_index);
     let (from, to) = (graph.array(array), graph.array(stmt.out));
     array != stmt.out
-        && covers(stmt, &to.shape)
+        && coverage::covers(graph, stmt)
         && stmt.reduce.is_none()
         && stmt.guards.is_empty()
         && stmt.value.nodes.len() > 1
@@ -194,15 +195,4 @@ fn replaces(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
         && from.shape == to.shape
         && reads > 0
         && stmt.value.nodes.iter().filter(same).count() == reads
-}
-
-/// Whether a statement writes every element by a point of its own, so that nothing is filled before.
-fn covers(stmt: &Stmt, shape: &[u64]) -> bool {
-    let whole = |(at, e): (usize, &IndexExpr)| {
-        let extent = |axis: usize| stmt.axes[axis].extent;
-        let mut axes = 0..stmt.axes.len();
-        let axis = axes.find(|&axis| *e == IndexExpr::axis(AxisId(axis as u32)));
-        axis.is_some_and(|axis| extent(axis) == shape[at]) && !stmt.out_index[..at].contains(e)
-    };
-    stmt.out_index.iter().enumerate().all(whole)
 }

@@ -102,7 +102,7 @@ impl Plan {
     /// How many buffers live in the arena, and in those of sweeps.
     pub fn temporaries(&self) -> usize {
         let own = self.buffers.iter().filter(|b| matches!(b.place, Place::Temporary(_))).count();
-        own + self.bodies().map(Plan::temporaries).sum::<usize>()
+        own + self.sweeps().map(|sweep| sweep.body.temporaries()).sum::<usize>()
     }
 
     /// Bytes of the arena, and of the largest one of a sweep's block: what it takes at least.
@@ -113,21 +113,16 @@ impl Plan {
     /// Bytes of the arena, and of those of a sweep's blocks where so many run at a time, each with
     /// one of its own.
     pub fn temporary_bytes_of(&self, blocks_at_once: u64) -> u64 {
-        let sweeps = self.steps.iter().filter_map(|step| match step {
-            Step::Sweep(sweep) => Some(&**sweep),
-            _ => None,
-        });
         let all = |sweep: &Sweep| {
             let at_once = blocks_at_once.clamp(1, sweep.blocks().max(1));
             sweep.body.temporary_bytes().saturating_mul(at_once)
         };
-        (self.arena as u64).saturating_add(sweeps.map(all).max().unwrap_or(0))
+        (self.arena as u64).saturating_add(self.sweeps().map(all).max().unwrap_or(0))
     }
 
-    /// The plans of sweeps' blocks.
-    fn bodies(&self) -> impl Iterator<Item = &Plan> {
+    fn sweeps(&self) -> impl Iterator<Item = &Sweep> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Sweep(sweep) => Some(&sweep.body),
+            Step::Sweep(sweep) => Some(&**sweep),
             _ => None,
         })
     }

@@ -1,6 +1,8 @@
 //! Which element of an array a point of a domain reaches: coverage and injectivity.
 
-use ijk_ir::core::{Atom, IndexExpr};
+use crate::graph::{Graph, Stmt};
+use ijk_ir::core::{Atom, IndexExpr, Init};
+use ijk_types::Reducer;
 
 /// How to get an axis of a domain back from a position: `⌊position[dim] / divisor⌋ mod extent`,
 /// the remainder only where `modulus` is given.
@@ -24,6 +26,16 @@ pub(crate) fn digits(
         place_digits(place, dim, extent, extents, &mut digits)?;
     }
     Some(digits)
+}
+
+/// Whether a statement defines every element, whatever they start from.
+pub(crate) fn covers(graph: &Graph, stmt: &Stmt) -> bool {
+    let own_start = match (stmt.reduce, stmt.init) {
+        (Some(Reducer::Monoid(monoid)), init) => init == Init::Identity(monoid),
+        _ => true,
+    };
+    let shape = &graph.array(stmt.out).shape;
+    own_start && digits(&stmt.out_index, shape, &stmt.extents()).is_some()
 }
 
 /// The digits that one position's axes have, if it is their mixed-radix number.

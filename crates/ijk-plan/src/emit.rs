@@ -62,7 +62,7 @@ fn emit_statement(
     if graph.array(stmt.out).shape.contains(&0) {
         return Ok(());
     }
-    let covered = covers(graph, stmt);
+    let covered = coverage::covers(graph, stmt);
     if covered
         && let Some(Value::Const(value)) = stmt.as_leaf()
         && stmt.reduce.is_none()
@@ -79,16 +79,6 @@ fn emit_statement(
     };
     steps.push(step);
     Ok(())
-}
-
-/// Whether a statement defines every element, whatever they start from.
-fn covers(graph: &Graph, stmt: &Stmt) -> bool {
-    let own_start = match (stmt.reduce, stmt.init) {
-        (Some(Reducer::Monoid(monoid)), init) => init == Init::Identity(monoid),
-        _ => true,
-    };
-    let shape = &graph.array(stmt.out).shape;
-    own_start && coverage::digits(&stmt.out_index, shape, &stmt.extents()).is_some()
 }
 
 /// What gives elements that no point reaches their value; nothing where they are in place.

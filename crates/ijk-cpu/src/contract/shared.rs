@@ -3,7 +3,7 @@
 use super::Context;
 use super::pack::Word;
 use super::panel::Flags;
-use super::side::{Panel, Side};
+use super::side::{Panel, Side, rows_of};
 use super::steps::Steps;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -52,10 +52,8 @@ impl Panels<'_> {
         self.memory.cast::<W>().wrapping_add(before * self.width)
     }
 
-    /// The rows of a panel.
     fn rows(&self, panel: usize) -> Range<usize> {
-        let start = self.range.start + panel * self.width;
-        start..(start + self.width).min(self.range.end)
+        rows_of(&self.range, self.width, panel)
     }
 
     /// Packs all panels.

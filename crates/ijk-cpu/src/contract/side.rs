@@ -59,8 +59,7 @@ impl<'a> Side<'a> {
 
     /// The rows of a panel of some rows.
     pub(crate) fn rows(&self, all: &Range<usize>, panel: usize) -> Range<usize> {
-        let start = all.start + panel * self.width;
-        start..(start + self.width).min(all.end)
+        rows_of(all, self.width, panel)
     }
 
     /// Packs a panel of those rows, and tells what it holds.
@@ -98,6 +97,12 @@ impl<'a> Side<'a> {
         };
         Panel { data: to.cast_const().cast(), start: rows.start, count: rows.len(), flags }
     }
+}
+
+/// The rows of a panel, where panels of that width go through some rows.
+pub(crate) fn rows_of(all: &Range<usize>, width: usize, panel: usize) -> Range<usize> {
+    let start = all.start + panel * width;
+    start..(start + width).min(all.end)
 }
 
 /// Changes a panel to what microkernels read.

@@ -48,15 +48,20 @@ fn decorate(text: &mut String, rng: &mut Option<&mut Rng>) {
     }
 }
 
-fn symbol(assign: Assign) -> String {
-    let op = match assign.op {
+/// How an operator is spelled before or after `=`.
+pub(super) fn spelled(op: AssignOp) -> &'static str {
+    match op {
         AssignOp::Add => "+",
         AssignOp::Mul => "*",
         AssignOp::Max => "max",
         AssignOp::Min => "min",
         AssignOp::And => "and",
         AssignOp::Or => "or",
-    };
+    }
+}
+
+fn symbol(assign: Assign) -> String {
+    let op = spelled(assign.op);
     match assign.accumulate {
         true => format!("{op}="),
         false if assign.op == AssignOp::Add => "=".to_owned(),

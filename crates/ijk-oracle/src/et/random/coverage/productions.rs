@@ -1,10 +1,10 @@
 //! Productions, and rows of the table of extents.
 
-use super::super::print::function_name;
+use super::super::print::{function_name, spelled};
 use super::Notes;
 use ijk_syntax::ast::Number;
 use ijk_syntax::et::ast::{
-    Access, AssignOp, Bound, Index, IndexOp, Program, Quantity, Relation, Statement, Value, ValueOp,
+    Access, Bound, Index, IndexOp, Program, Quantity, Relation, Statement, Value, ValueOp,
 };
 
 impl Notes<'_> {
@@ -68,14 +68,7 @@ impl Notes<'_> {
     }
 
     fn statement(&mut self, statement: &Statement, first: bool) {
-        let op = match statement.assign.op {
-            AssignOp::Add => "+",
-            AssignOp::Mul => "*",
-            AssignOp::Max => "max",
-            AssignOp::Min => "min",
-            AssignOp::And => "and",
-            AssignOp::Or => "or",
-        };
+        let op = spelled(statement.assign.op);
         let form = if statement.assign.accumulate { format!("{op}=") } else { format!("={op}") };
         let when = if first { "first" } else { "again" };
         self.count(format!("assign: {form} {when}"));
