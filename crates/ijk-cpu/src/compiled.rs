@@ -1,13 +1,14 @@
 //! A plan made ready to run: checked against its buffers, each step a program.
 
-use crate::check::{CheckedNest, Layout, check_contraction, check_nest, layouts};
+use crate::check::{CheckedNest, Layout, check_contraction, check_nest, check_scan, layouts};
 use crate::error::{Fault, PlanError};
 use crate::nest::{self, TileNest};
+use crate::scan::ScanProgram;
 use crate::simd::Level;
 use crate::sweep::SweepProgram;
 use ijk_plan::plan::{
-    Base, BufferId, Contraction, Load, Nest, NestAxis, Node, NodeId, Place, Plan, Role, Start,
-    Step, Store, Sweep, Then,
+    Base, BufferId, Contraction, Load, Nest, NestAxis, Node, NodeId, Place, Plan, Role, Scan,
+    Start, Step, Store, Sweep, Then,
 };
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp};
 
@@ -37,6 +38,8 @@ pub(crate) enum Program {
     Nest(Box<TileNest>),
     /// A contraction, for a level.
     Contract(Contraction, Level),
+    /// A scan.
+    Scan(Box<ScanProgram>),
     /// Several steps, block of rows by block of rows.
     Sweep(Box<SweepProgram>),
 }
@@ -55,6 +58,7 @@ impl Program {
                 let points: f64 = task.axes.iter().map(|axis| axis.extent as f64).product();
                 points / POINTS_PER_NANOSECOND
             }
+            Self::Scan(scan) => scan.cost(),
             Self::Sweep(sweep) => sweep.cost(),
         }
     }
@@ -117,6 +121,7 @@ impl Compiler<'_> {
             Step::Fill(buffer, value) => self.fill(*buffer, *value),
             Step::Nest(nest) => self.nest(nest),
             Step::Contract(contraction) => self.contract(contraction),
+            Step::Scan(scan) => self.scan(scan),
             Step::Sweep(sweep) => self.sweep(sweep),
         }
     }
@@ -194,6 +199,20 @@ impl Compiler<'_> {
         }
         self.steps.push(Program::Contract(task.clone(), self.level));
         self.wrote(task.c.buffer);
+        Ok(())
+    }
+
+    fn scan(&mut self, scan: &Scan) -> Result<(), Fault> {
+        let covers = check_scan(scan, self.buffers)?;
+        self.ready(scan.from.buffer)?;
+        if !covers {
+            self.ready(scan.to.buffer)?;
+        }
+        if scan.along.extent > 0 && scan.rows.iter().all(|axis| axis.extent > 0) {
+            let program = ScanProgram::new(scan, self.level)?;
+            self.steps.push(Program::Scan(Box::new(program)));
+        }
+        self.wrote(scan.to.buffer);
         Ok(())
     }
 

@@ -259,6 +259,11 @@ impl Run<'_> {
                     }
                     0
                 }
+                Program::Scan(scan) => {
+                    // SAFETY: as above; accesses and the output's distinctness were checked.
+                    unsafe { scan.run(bases, workers, scratch) }?;
+                    0
+                }
                 Program::Sweep(sweep) => {
                     let fewer =
                         blocks_at_once(sweep.arena(), spare).map(|most| workers.at_most(most));

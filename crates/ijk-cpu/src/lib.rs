@@ -24,6 +24,7 @@ mod error;
 mod fresh;
 mod nest;
 pub mod probe;
+mod scan;
 mod scratch;
 mod simd;
 mod sweep;

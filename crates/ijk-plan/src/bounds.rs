@@ -74,7 +74,7 @@ fn follow_index(stmt: &Stmt) -> Option<Stmt> {
 
 /// The statement with `axis` replaced by the value of `e`, in `0..extent`; the coefficient of the
 /// axis there is 1 or -1.
-fn replace_axis(stmt: &Stmt, axis: usize, e: &IndexExpr, extent: u64) -> Option<Stmt> {
+pub(crate) fn replace_axis(stmt: &Stmt, axis: usize, e: &IndexExpr, extent: u64) -> Option<Stmt> {
     let own = IndexExpr::axis(AxisId(axis as u32));
     let coefficient = e.terms.iter().find(|(_, atom)| *atom == own.terms[0].1)?.0;
     let rest = index::add(e, &index::scale(&own, -coefficient)?)?;

@@ -1,7 +1,9 @@
 //! What a plan does, counted: operations, bytes, kinds of kernels.
 
 use crate::expr::{can_fail, random_can_fail};
-use crate::plan::{Buffer, Contraction, Nest, Node, NodeId, Place, Plan, Role, Start, Step, Sweep};
+use crate::plan::{
+    Buffer, Contraction, Nest, Node, NodeId, Place, Plan, Role, Scan, ScanAxis, Start, Step, Sweep,
+};
 use ijk_types::{BinaryOp, DType, Reducer, UnaryOp};
 use std::fmt;
 
@@ -37,6 +39,8 @@ pub enum Kernel {
     Contract,
     /// A contraction by other operators.
     ContractSemiring,
+    /// A reduction over all up to each point.
+    Scan,
     /// A nest that only moves elements.
     Copy,
     /// A nest that computes each element from one point.
@@ -53,10 +57,11 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kind.
-    pub const ALL: [Kernel; 9] = [
+    pub const ALL: [Kernel; 10] = [
         Self::Fill,
         Self::Contract,
         Self::ContractSemiring,
+        Self::Scan,
         Self::Copy,
         Self::Map,
         Self::Reduce,
@@ -71,6 +76,7 @@ impl Kernel {
             Self::Fill => "fill",
             Self::Contract => "contract",
             Self::ContractSemiring => "contract-semiring",
+            Self::Scan => "scan",
             Self::Copy => "copy",
             Self::Map => "map",
             Self::Reduce => "reduce",
@@ -154,6 +160,7 @@ impl Step {
             Self::Fill(..) => Kernel::Fill,
             Self::Contract(c) if c.is_product_sum() => Kernel::Contract,
             Self::Contract(_) => Kernel::ContractSemiring,
+            Self::Scan(_) => Kernel::Scan,
             Self::Nest(nest) => nest.kernel(),
             Self::Sweep(_) => Kernel::Sweep,
         }
@@ -167,6 +174,7 @@ impl Step {
                 Cost { operations: 0, read: 0, written }
             }
             Self::Contract(c) => c.cost(),
+            Self::Scan(scan) => scan.cost(),
             Self::Nest(nest) => nest.cost(buffers),
             Self::Sweep(sweep) => sweep.cost(),
         }
@@ -177,7 +185,7 @@ impl Step {
         match self {
             Self::Nest(nest) => nest.is_fallible(),
             Self::Sweep(sweep) => sweep.body.is_fallible(),
-            Self::Fill(..) | Self::Contract(_) => false,
+            Self::Fill(..) | Self::Contract(_) | Self::Scan(_) => false,
         }
     }
 
@@ -186,6 +194,7 @@ impl Step {
             Self::Fill(buffer, _) => (buffers[buffer.0 as usize].dtype, Vec::new()),
             Self::Contract(c) if c.accumulate => (c.dtype, vec!["existing"]),
             Self::Contract(c) => (c.dtype, Vec::new()),
+            Self::Scan(scan) => (scan.dtype, Vec::new()),
             Self::Nest(nest) => (nest.store.dtype, nest.flags()),
             Self::Sweep(_) => return Kernel::Sweep.to_string(),
         };
@@ -229,6 +238,21 @@ impl Contraction {
             operations: product(&[2 + u64::from(self.then.is_some()), batch, m, n, k]),
             read: touched(|a| a.a).saturating_add(touched(|a| a.b)),
             written: touched(|a| a.c),
+        }
+    }
+}
+
+impl Scan {
+    fn cost(&self) -> Cost {
+        let axes = || self.rows.iter().chain([&self.along]);
+        let points = |counts: fn(&&ScanAxis) -> bool| {
+            axes().filter(counts).fold(1, |n: u64, a| n.saturating_mul(a.extent as u64))
+        };
+        let size = self.dtype.size() as u64;
+        Cost {
+            operations: points(|_| true),
+            read: points(|a| a.from != 0).saturating_mul(size),
+            written: points(|_| true).saturating_mul(size),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which element of an array a point of a domain reaches: coverage and injectivity.
 
 use crate::graph::{Graph, Stmt};
-use ijk_ir::core::{Atom, IndexExpr, Init};
+use ijk_ir::core::{Atom, AxisId, IndexExpr, Init};
 use ijk_types::Reducer;
 
 /// How to get an axis of a domain back from a position: `⌊position[dim] / divisor⌋ mod extent`,
@@ -34,8 +34,34 @@ pub(crate) fn covers(graph: &Graph, stmt: &Stmt) -> bool {
         (Some(Reducer::Monoid(monoid)), init) => init == Init::Identity(monoid),
         _ => true,
     };
-    let shape = &graph.array(stmt.out).shape;
-    own_start && digits(&stmt.out_index, shape, &stmt.extents()).is_some()
+    let (shape, extents) = (&graph.array(stmt.out).shape, stmt.extents());
+    own_start && digits(&forwards(&stmt.out_index, &extents), shape, &extents).is_some()
+}
+
+/// The positions with axes that step backwards counted from their ends, which reaches the same.
+fn forwards(places: &[IndexExpr], extents: &[u64]) -> Vec<IndexExpr> {
+    let mut places = places.to_vec();
+    for (axis, &extent) in extents.iter().enumerate() {
+        let own = Atom::Axis(AxisId(axis as u32));
+        let mut steps: Vec<(&mut i64, &mut i64)> = Vec::new();
+        for IndexExpr { constant, terms } in &mut places {
+            let terms = terms.iter_mut().filter(|(_, atom)| *atom == own);
+            steps.extend(terms.map(|(step, _)| &mut *step).next().map(|step| (step, constant)));
+        }
+        let ends = |(step, constant): &(&mut i64, &mut i64)| {
+            let last = i64::try_from(extent).ok()?.checked_sub(1)?;
+            constant.checked_add(step.checked_mul(last)?)
+        };
+        let ends: Option<Vec<i64>> = steps.iter().map(ends).collect();
+        if let Some(ends) = ends
+            && steps.iter().any(|(step, _)| **step < 0)
+        {
+            for ((step, constant), end) in steps.into_iter().zip(ends) {
+                (*step, *constant) = (-*step, end);
+            }
+        }
+    }
+    places
 }
 
 /// The digits that one position's axes have, if it is their mixed-radix number.
@@ -116,7 +142,6 @@ fn determine(place: &IndexExpr, extents: &[u64], known: &mut [bool]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ijk_ir::core::AxisId;
 
     fn sum(terms: &[(i64, u32)]) -> IndexExpr {
         let terms = terms.iter().map(|&(c, a)| (c, Atom::Axis(AxisId(a)))).collect();
@@ -135,6 +160,19 @@ mod tests {
         assert_eq!(digits(&[sum(&[(2, 0)])], &[9], &[5]), None);
         assert_eq!(digits(&[sum(&[(1, 0), (1, 1)])], &[8], &[5, 4]), None);
         assert_eq!(digits(&[sum(&[(1, 0)]), sum(&[(1, 0)])], &[5, 5], &[5]), None);
+    }
+
+    #[test]
+    fn backwards_covers_what_forwards_does() {
+        let place = |constant, terms: &[(i64, u32)]| IndexExpr { constant, ..sum(terms) };
+        let covers = |place, shape, extents: &[u64]| {
+            digits(&forwards(&[place], extents), &[shape], extents).is_some()
+        };
+        assert!(covers(place(4, &[(-1, 0)]), 5, &[5]));
+        assert!(!covers(place(5, &[(-1, 0)]), 6, &[5]));
+        assert!(covers(place(16, &[(-4, 0), (1, 1)]), 20, &[5, 4]));
+        assert!(covers(place(19, &[(-4, 0), (-1, 1)]), 20, &[5, 4]));
+        assert!(!covers(place(i64::MAX, &[(i64::MIN, 0)]), 5, &[5]));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Plans as tables.
 
-use crate::plan::{Buffer, BufferId, Contraction, Nest, Place, Plan, Role, Step, Sweep, SweepAxis};
+use crate::plan::{
+    Buffer, BufferId, Contraction, Nest, Place, Plan, Role, Scan, Step, Sweep, SweepAxis,
+};
 use ijk_types::Scalar;
 use std::fmt::{self, Write as _};
 
@@ -50,6 +52,7 @@ fn row(number: &str, step: &Step, buffers: &[Buffer], places: &[String]) -> [Str
     let ((dtype, place), axes) = match step {
         Step::Fill(buffer, value) => (of(*buffer), format!("= {}", scalar_text(*value))),
         Step::Contract(c) => (of(c.c.buffer), contraction_axes(c)),
+        Step::Scan(scan) => (of(scan.to.buffer), scan_axes(scan)),
         Step::Nest(nest) => (of(nest.store.base.buffer), nest_axes(nest)),
         Step::Sweep(sweep) => (Default::default(), sweep_axes(sweep)),
     };
@@ -94,6 +97,13 @@ fn contraction_axes(c: &Contraction) -> String {
         let axes = c.axes.iter().filter(|a| a.role == role);
         push_group(&mut text, name, axes.map(|a| (&a.name[..], a.extent)));
     }
+    text
+}
+
+fn scan_axes(scan: &Scan) -> String {
+    let mut text = String::new();
+    push_group(&mut text, "map", scan.rows.iter().map(|a| (&a.name[..], a.extent)));
+    push_group(&mut text, "scan", [(&scan.along.name[..], scan.along.extent)].into_iter());
     text
 }
 

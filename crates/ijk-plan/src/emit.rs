@@ -8,9 +8,11 @@ use crate::expr::same_bits;
 use crate::graph::{Graph, Node as Value, Stmt};
 use crate::layout::Layout;
 use crate::nest::Emitter;
-use crate::plan::{Base, BufferId, Load, Nest, NestAxis, Node, Plan, Start, Step, Store};
+use crate::plan::{
+    Base, BufferId, Load, Nest, NestAxis, Node, Plan, Scan, ScanAxis, Start, Step, Store,
+};
 use crate::{PlanError, SMALL_DOMAIN, sweep};
-use ijk_ir::core::{Atom, IndexExpr, Init, Span};
+use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init, Span};
 use ijk_types::{Monoid, Reducer, scalar};
 
 /// The plan of a graph that all passes went over.
@@ -73,12 +75,42 @@ fn emit_statement(
     if !covered {
         steps.extend(initialise(graph, buffers, stmt));
     }
+    if let Some(scan) = scan(graph, buffers, stmt) {
+        steps.push(Step::Scan(scan));
+        return Ok(());
+    }
     let step = match contraction::contraction(graph, buffers, stmt) {
         Some(contraction) => Step::Contract(contraction),
         None => Step::Nest(nest(graph, buffers, stmt, covered)),
     };
     steps.push(step);
     Ok(())
+}
+
+/// The scan that a statement is.
+fn scan(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Scan> {
+    let (Some(along), Some(Reducer::Monoid(reduce))) = (stmt.scan, stmt.reduce) else {
+        return None;
+    };
+    let Some(Value::Access(array, index)) = stmt.as_leaf() else { return None };
+    let place = |array: ArrayId, index: &[IndexExpr]| {
+        let buffer = buffers.of(array);
+        let strides = &buffers.all[buffer.0 as usize].strides;
+        let (offset, steps) = affine(index, strides, stmt.axes.len());
+        (Base { buffer, offset }, steps)
+    };
+    let ((from, from_steps), (to, to_steps)) =
+        (place(*array, index), place(stmt.out, &stmt.out_index));
+    let axis = |a: usize| ScanAxis {
+        name: stmt.axes[a].name.clone(),
+        extent: stmt.axes[a].extent as usize,
+        from: from_steps[a],
+        to: to_steps[a],
+    };
+    let along = along.0 as usize;
+    let rows = (0..stmt.axes.len()).filter(|&a| a != along).map(axis).collect();
+    let dtype = graph.array(stmt.out).dtype;
+    Some(Scan { dtype, reduce, from, to, along: axis(along), rows, span: stmt.span })
 }
 
 /// What gives elements that no point reaches their value; nothing where they are in place.

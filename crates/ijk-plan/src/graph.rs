@@ -40,6 +40,9 @@ pub(crate) struct Stmt {
     /// statement need be in bounds there. Without any, every index is. Elements that an index
     /// reads are guarded before it.
     pub guards: Vec<Guard>,
+    /// The axis along which each element takes all values up to its own: the statement is a scan. It
+    /// has no other two points with one element, and the value is an access.
+    pub scan: Option<AxisId>,
     pub span: Span,
 }
 
@@ -114,6 +117,7 @@ impl Graph {
             reduce: statement.reduce,
             value: import(&statement.value, variables)?,
             guards: statement.guards.clone(),
+            scan: None,
             span: statement.span,
         })
     }
@@ -141,6 +145,7 @@ impl Graph {
             reduce: None,
             value: Expr { nodes: vec![value] },
             guards: Vec::new(),
+            scan: None,
             span,
         }
     }
@@ -287,8 +292,12 @@ impl Stmt {
         let value = self.value.map_indices(replace)?;
         let guard = |(e, extent): &Guard| Some((replace(e)?, *extent));
         let guards = self.guards.iter().map(guard).collect::<Option<_>>()?;
+        let scan = match self.scan {
+            Some(axis) => Some(index::plain_axis(&map[axis.0 as usize])?),
+            None => None,
+        };
         let (out, init, reduce, span) = (self.out, self.init, self.reduce, self.span);
-        Some(Self { out, axes, out_index, init, reduce, value, guards, span })
+        Some(Self { out, axes, out_index, init, reduce, value, guards, scan, span })
     }
 
     /// The bare access or constant that the value is, if it is one.

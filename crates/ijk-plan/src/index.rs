@@ -237,6 +237,14 @@ pub(crate) fn for_each_element(e: &IndexExpr, f: &mut impl FnMut(&Access)) {
     }
 }
 
+/// The axis that an expression is, if it is nothing else.
+pub(crate) fn plain_axis(e: &IndexExpr) -> Option<AxisId> {
+    match e.terms[..] {
+        [(1, Atom::Axis(axis))] if e.constant == 0 => Some(axis),
+        _ => None,
+    }
+}
+
 /// Whether it reads an array.
 pub(crate) fn reads(e: &IndexExpr) -> bool {
     let mut found = false;

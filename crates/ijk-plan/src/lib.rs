@@ -8,10 +8,11 @@
 //! 1. *simplify* folds constants and views, and drops what nobody needs;
 //! 2. *fuse* evaluates elementwise producers where they are used;
 //! 3. *split* turns divisions and remainders of indices into axes of their own;
-//! 4. *pieces* cuts domains where points are skipped, so that most need no test;
-//! 5. *products* become contractions of two accesses, in a good order;
-//! 6. *arg* stores positions of extremes that do not cover their output apart;
-//! 7. *emit* gives arrays their memory and statements their kernels.
+//! 4. *prefixes* turns reductions over all points up to one into scans;
+//! 5. *pieces* cuts domains where points are skipped, so that most need no test;
+//! 6. *products* become contractions of two accesses, in a good order;
+//! 7. *arg* stores positions of extremes that do not cover their output apart;
+//! 8. *emit* gives arrays their memory and statements their kernels.
 
 mod arg;
 mod bounds;
@@ -31,6 +32,7 @@ mod memory;
 mod nest;
 mod pieces;
 pub mod plan;
+mod prefix;
 mod product;
 mod simplify;
 mod split;
@@ -75,11 +77,12 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
 
 type Pass = fn(&mut Graph);
 
-const PASSES: [(&str, Pass); 7] = [
+const PASSES: [(&str, Pass); 8] = [
     ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
     ("split", split::split_axes),
+    ("prefixes", prefix::scan_prefixes),
     ("pieces", pieces::cut),
     ("products", product::order_products),
     ("arg", arg::cover_arg),

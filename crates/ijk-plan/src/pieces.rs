@@ -1,4 +1,4 @@
-//! Pass 4: domains where points are skipped, cut into boxes.
+//! Pass 5: domains where points are skipped, cut into boxes.
 //!
 //! Where an index of several axes leaves its bounds (`[p + f - 1]`), it does so near the ends of
 //! an axis only. The domain is cut there: what is inside needs no guard, and a value of the axis
@@ -32,7 +32,7 @@ pub(crate) fn cut(graph: &mut Graph) {
 }
 
 /// Adds the pieces of a statement, each accumulating into what the one before left.
-fn chain(graph: &mut Graph, stmt: Stmt, mut pieces: Vec<Stmt>) {
+pub(crate) fn chain(graph: &mut Graph, stmt: Stmt, mut pieces: Vec<Stmt>) {
     // The largest first: it may replace what the array holds, where it starts from nothing.
     pieces.sort_by_key(|piece| std::cmp::Reverse(piece.points()));
     let count = pieces.len();

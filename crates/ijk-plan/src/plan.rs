@@ -51,6 +51,8 @@ pub enum Step {
     Fill(BufferId, Scalar),
     /// `c[…] = reduce over k of map(a[…], b[…])`.
     Contract(Contraction),
+    /// `out[…, n] = reduce of from[…, 0], …, from[…, n]`.
+    Scan(Scan),
     /// Anything else: a fused loop nest.
     Nest(Nest),
     /// Several steps, block of rows by block of rows.
@@ -193,6 +195,39 @@ pub enum Role {
     N,
     /// Not in the output.
     K,
+}
+
+/// `to[rows, n] = reduce of from[rows, 0], …, from[rows, n]`, along one axis of any step. Every
+/// element of `to` that the axes reach is written, and is another one at each point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scan {
+    /// Element type of both.
+    pub dtype: DType,
+    /// What combines.
+    pub reduce: Monoid,
+    /// What is read.
+    pub from: Base,
+    /// What is written.
+    pub to: Base,
+    /// The axis along which it goes.
+    pub along: ScanAxis,
+    /// The others, each combination of which is one row.
+    pub rows: Vec<ScanAxis>,
+    /// The expression it computes.
+    pub span: Span,
+}
+
+/// An axis of a scan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScanAxis {
+    /// Its letter.
+    pub name: String,
+    /// Number of values.
+    pub extent: usize,
+    /// Step in what is read; may be 0.
+    pub from: isize,
+    /// Step in what is written.
+    pub to: isize,
 }
 
 /// A fused loop nest: at every point of a domain evaluate `body`, combine it into the output.

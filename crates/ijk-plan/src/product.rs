@@ -1,4 +1,4 @@
-//! Pass 3: reductions of products made into contractions of two accesses.
+//! Pass 6: reductions of products made into contractions of two accesses.
 //!
 //! A product of several factors is multiplied pairwise, each reduced axis summed as soon as no
 //! other factor has it; factors that are more than an access, of fewer axes than the domain, are
@@ -74,6 +74,7 @@ impl Product {
             || !Contraction::supports(dtype, (op, None), monoid)
             || graph.can_fail(stmt)
             || !stmt.guards.is_empty()
+            || stmt.scan.is_some()
         {
             return None;
         }
@@ -291,6 +292,7 @@ impl Product {
             reduce: reduce.map(Reducer::Monoid),
             value,
             guards: Vec::new(),
+            scan: None,
             span: self.span,
         }
     }
@@ -372,7 +374,7 @@ fn flatten(value: &Expr, op: BinaryOp, roots: &mut Vec<u32>) {
 }
 
 /// The statement over the axes of a set alone; no index names the others.
-fn restrict(stmt: Stmt, axes: Axes) -> Stmt {
+pub(crate) fn restrict(stmt: Stmt, axes: Axes) -> Stmt {
     let mut kept = Vec::new();
     let mut map = Vec::new();
     for (a, axis) in stmt.axes.iter().enumerate() {

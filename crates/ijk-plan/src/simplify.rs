@@ -81,6 +81,7 @@ pub(crate) fn inline<'a>(
         reduce: stmt.reduce,
         value: builder.finish(root),
         guards: stmt.guards.clone(),
+        scan: stmt.scan,
         span: stmt.span,
     })
 }

@@ -165,8 +165,12 @@ impl Row {
 }
 
 /// Where each array of a statement, its own first of all, is indexed by an axis; `None` if the axis
-/// stands anywhere else than alone at one place of an index, or not in the output's.
+/// stands anywhere else than alone at one place of an index, or not in the output's, or if rows
+/// depend on those before.
 fn places(stmt: &Stmt, axis: usize) -> Option<Places> {
+    if stmt.scan == Some(AxisId(axis as u32)) {
+        return None;
+    }
     let mut places = Places::new();
     places.insert(stmt.out, place(&stmt.out_index, axis).ok()??);
     for node in &stmt.value.nodes {
@@ -204,9 +208,7 @@ fn mentions(e: &IndexExpr, axis: usize) -> bool {
 
 /// The axis that an expression is.
 fn plain_axis(e: &IndexExpr) -> Option<usize> {
-    let mut axis = None;
-    index::for_each_axis(e, &mut |a| axis = Some(a));
-    axis.filter(|&axis| *e == IndexExpr::axis(axis)).map(|axis| axis.0 as usize)
+    index::plain_axis(e).map(|axis| axis.0 as usize)
 }
 
 impl Group {
@@ -222,11 +224,7 @@ impl Group {
         if near > 0 && multiplied / FASTER > self.reused(graph) {
             return None;
         }
-        let near = if multiplied > 0 {
-            near * std::env::var("NEAR").map_or(2, |v| v.parse().unwrap())
-        } else {
-            near
-        };
+        let near = if multiplied > 0 { near.saturating_mul(2) } else { near };
         let least = if multiplied > 0 { LEAST_ROWS } else { 1 };
         let mut left = (near / each).max(least).min(rows.div_ceil(LEAST_BLOCKS)).max(1);
         self.blocks = vec![1; self.rows.len()];

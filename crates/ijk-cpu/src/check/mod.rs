@@ -7,10 +7,12 @@ mod contraction;
 mod footprint;
 mod layout;
 mod nest;
+mod scan;
 mod sweep;
 
 pub(crate) use contraction::check_contraction;
 pub(crate) use footprint::{Affine, Footprint, separable};
 pub(crate) use layout::{Layout, layouts};
 pub(crate) use nest::{CheckedNest, check_nest};
+pub(crate) use scan::check_scan;
 pub(crate) use sweep::check_sweep;

@@ -18,7 +18,9 @@ mod reduce;
 mod rows;
 mod run;
 
-pub(crate) use kernel::{fault, leveled};
+pub(crate) use kernel::{
+    BLOCK, FoldKernels, Kernel, ScanKernels, fault, fold, leveled, moves, scan,
+};
 pub(crate) use launch::Launch;
 pub(crate) use program::TileNest;
 
@@ -39,7 +41,7 @@ pub(crate) fn compile(
 }
 
 /// The bytes of a scalar as they lie in memory.
-fn scalar_bits(scalar: Scalar) -> [u64; 2] {
+pub(crate) fn scalar_bits(scalar: Scalar) -> [u64; 2] {
     let mut bytes = [0u8; 16];
     let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
     match scalar {

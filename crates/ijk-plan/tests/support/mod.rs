@@ -366,8 +366,19 @@ pub fn run_program(p: &Program, i: &Instance, inputs: &[Vec<Scalar>]) -> Vec<Vec
         let mut out: Vec<Cell> = (0..len).map(|_| Cell { value: start, best: None }).collect();
         let kept: Vec<bool> =
             (0..extents.len()).map(|a| s.out_index.iter().any(|e| uses(e, a))).collect();
+        let inside = |id: ArrayId, index: &[IndexExpr], point: &[i64]| {
+            let mut places = index.iter().zip(&i.shapes[id.0 as usize]);
+            places.all(|(e, &n)| (0..n as i64).contains(&e.eval(point)))
+        };
         for_points(extents, |point| {
             let mut values: Vec<Scalar> = vec![];
+            let counts = |node: &ScalarNode| match node {
+                ScalarNode::Access(a) => inside(a.array, &a.index, point),
+                _ => true,
+            };
+            if !inside(s.out, &s.out_index, point) || !s.value.nodes.iter().all(counts) {
+                return;
+            }
             for node in &s.value.nodes {
                 let v = |x: &ScalarId| values[x.0 as usize];
                 let value = match node {
@@ -522,12 +533,29 @@ fn run_step(memory: &mut Memory<'_>, step: &Step) {
                 memory.write(c.c.buffer, at, value);
             }
         }
+        Step::Scan(scan) => run_scan(memory, scan),
         Step::Nest(nest) => run_nest(memory, nest),
         Step::Sweep(sweep) => {
             let counts: Vec<u64> = sweep.axes.iter().map(|a| a.blocks() as u64).collect();
             for_points(&counts, |block| run_block(memory, sweep, block));
         }
     }
+}
+
+/// Scans each row from its start.
+fn run_scan(memory: &mut Memory<'_>, scan: &plan::Scan) {
+    let extents: Vec<u64> = scan.rows.iter().map(|a| a.extent as u64).collect();
+    let strides = |f: fn(&plan::ScanAxis) -> isize| scan.rows.iter().map(f).collect::<Vec<_>>();
+    let (from, to) = (strides(|a| a.from), strides(|a| a.to));
+    for_points(&extents, |row| {
+        let mut sum = scalar::identity(scan.reduce, scan.dtype);
+        for n in 0..scan.along.extent as isize {
+            let at = scan.from.offset + dot(row, &from) + n * scan.along.from;
+            sum = scalar::binary(scan.reduce.op(), sum, memory.read(scan.from.buffer, at)).unwrap();
+            let at = scan.to.offset + dot(row, &to) + n * scan.along.to;
+            memory.write(scan.to.buffer, at, sum);
+        }
+    });
 }
 
 /// Runs one block of a sweep, in memory of its own.

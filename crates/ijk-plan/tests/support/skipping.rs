@@ -67,10 +67,10 @@ pub fn case(seed: u64) -> Case {
         maker.tables.push(id);
     }
     for _ in 0..1 + maker.random.below(4) {
-        if maker.large && maker.random.one_in(3) {
-            maker.convolution();
-        } else {
-            maker.statement();
+        match maker.random.below(6) {
+            0 | 1 if maker.large => maker.convolution(),
+            2 if maker.large => maker.prefix(),
+            _ => maker.statement(),
         }
     }
     let last = *maker.data.last().unwrap();
@@ -245,6 +245,74 @@ impl Maker {
             domain: (0..extents.len()).map(axis).collect(),
             out_index,
             init: Init::Identity(monoid),
+            reduce: Some(Reducer::Monoid(monoid)),
+            value: ScalarExpr { nodes },
+            guards: vec![],
+            span: Span::default(),
+        });
+        self.case.instance.extents.push(extents);
+        self.data.push(out);
+    }
+
+    /// All values up to each position, or from each on, along one or two axes; sometimes not quite.
+    fn prefix(&mut self) {
+        let rank = 1 + self.random.below(2);
+        // Axes: one of the output, one that is reduced, positions, and distances from them.
+        let mut extents: Vec<u64> = (0..2).map(|_| 1 + self.random.below(4) as u64).collect();
+        let axis = |n: usize| IndexExpr::axis(AxisId(n as u32));
+        let (mut read, mut read_shape, mut distances) = (vec![], vec![], vec![]);
+        for n in 0..rank {
+            let (p, k) = (axis(2 + n), axis(2 + rank + n));
+            let positions = 2 + self.random.below(40 / rank) as i64;
+            let distance = positions + self.random.between(-1, 2);
+            let start = match self.random.below(4) {
+                0 => p.plus(&k).unwrap(),
+                1 => negated(&p).plus(&k).unwrap(),
+                _ => p.plus(&negated(&k)).unwrap(),
+            };
+            let shift = self.random.pick(&[0, 0, 0, 1, -1, positions / 2]);
+            read.push(start.plus(&IndexExpr::constant(shift)).unwrap());
+            read_shape.push((positions + self.random.pick(&[0, 0, 0, 1, -1])).max(1) as u64);
+            extents.push(positions as u64);
+            distances.push(distance.max(1) as u64);
+        }
+        let positions = extents[2..].to_vec();
+        extents.extend(distances);
+        // Some arrays have the axis of the output, some the reduced one.
+        for n in [0, 1] {
+            if self.random.one_in(2) {
+                let at = self.random.below(read.len() + 1);
+                read.insert(at, axis(n));
+                read_shape.insert(at, extents[n]);
+            }
+        }
+        let source = self.input(self.dtype, read_shape.clone());
+        let access =
+            |array, index| ScalarNode::Access(Access { array, index, span: Span::default() });
+        let mut nodes = vec![access(source, read.clone())];
+        if self.random.one_in(3) {
+            let other = self.input(self.dtype, read_shape);
+            nodes.push(access(other, read));
+            nodes.push(ScalarNode::Binary(self.operator(), ScalarId(0), ScalarId(1)));
+        }
+        let mut out_index: Vec<IndexExpr> = (2..2 + rank).map(axis).collect();
+        let mut shape: Vec<u64> =
+            positions.iter().map(|n| n + self.random.pick(&[0, 0, 0, 1])).collect();
+        let at = self.random.below(rank + 1);
+        out_index.insert(at, axis(0));
+        shape.insert(at, extents[0]);
+        let monoid = self.monoid();
+        let previous = self.input(self.dtype, shape.clone());
+        let out = self.array(self.dtype, shape);
+        let named = |n: usize| Axis { name: format!("x{n}"), dims: vec![], pins: vec![] };
+        self.case.program.statements.push(Statement {
+            out,
+            domain: (0..extents.len()).map(named).collect(),
+            out_index,
+            init: match self.random.below(4) {
+                0 => Init::From(previous),
+                _ => Init::Identity(monoid),
+            },
             reduce: Some(Reducer::Monoid(monoid)),
             value: ScalarExpr { nodes },
             guards: vec![],

@@ -9,6 +9,7 @@ mod map;
 mod moves;
 mod op;
 mod random;
+mod scan;
 mod table;
 
 pub(crate) use arg::{ArgKernels, arg};
@@ -16,6 +17,7 @@ pub(crate) use fold::{FoldKernels, fold};
 pub(crate) use map::Kernel;
 pub(crate) use moves::{MoveKernels, in_range, iota, moves};
 pub(crate) use random::draws;
+pub(crate) use scan::{BLOCK, ScanKernels, scan};
 pub(crate) use table::{binary, takes_splat, unary};
 
 /// What went wrong in a kernel, as bits.

@@ -16,7 +16,7 @@ pub(crate) fn idiom(rng: &mut Rng) -> String {
         .replace("<few>", &rng.between(0, 3).to_string())
 }
 
-const IDIOMS: [&str; 27] = [
+const IDIOMS: [&str; 28] = [
     // Sums of many.
     "left[i,k] = RANDOM(0, 5, FLOAT)
 right[k,j] = RANDOM(0, 5, FLOAT)
@@ -305,6 +305,18 @@ next[a] = next[next[a]]
 next[next[a]] += a
 
 DIMS(a) = <side>
+",
+    // All up to each position, and all from each on.
+    "x[row,pos] = RANDOM(-5, 6, INT)
+sums[row,pos] = x[row,pos-back]
+most[row,pos] =max x[row,pos+fore]
+late[row,pos] = sums[row,pos-back-1] * <stride>
+
+RANK(pos) = <r>
+DIMS(row) IN [1, 3]
+DIMS(pos) = <side>
+DIMS(back) = DIMS(pos)
+DIMS(fore) = DIMS(pos) + <few>
 ",
     // Mostly out of bounds: too many values of each axis leave them to cut them off one by one.
     "x[a] = RANDOM(0, 9, INT)

@@ -1,0 +1,208 @@
+//! Scans by a monoid: each value combined with all before it.
+//!
+//! The order is fixed by lengths alone. Values are taken in blocks of [`BLOCK`], each scanned from
+//! its own start; what came before the block is combined last. In a block of a row, groups of lanes
+//! are scanned by doubling. So no sum is of more than `BLOCK + n / BLOCK` values one after another.
+
+use super::leveled;
+use super::op::{Add, Max, Min, Mul, Op2};
+use crate::simd::Level;
+use ijk_types::{C64, C128, DType, Monoid};
+
+/// Values that are scanned from a start of their own.
+pub(crate) const BLOCK: usize = 512;
+
+/// Scans `n` neighbouring values, the first at `from`, to neighbouring places, the first at `to`:
+/// `sum` is what came before, and then that with all of them.
+///
+/// # Safety
+/// `from` and `to` have `n` elements (which may be the same ones), `sum` one; the processor has the
+/// SIMD level the kernel was chosen for.
+pub(crate) type ScanRow = unsafe fn(n: usize, sum: *mut u8, from: *const u8, to: *mut u8);
+
+/// Takes one value of each of `n` rows that lie side by side: `block[i]` is that of the values in
+/// the present block, `to[i]` the same after `sums[i]`. The first value of a block starts it.
+///
+/// # Safety
+/// All have `n` elements; those of `sums` and `block` are nobody else's; the processor has the
+/// SIMD level the kernel was chosen for.
+pub(crate) type ScanStep =
+    unsafe fn(first: bool, n: usize, sums: *const u8, block: *mut u8, from: *const u8, to: *mut u8);
+
+/// The kernels of one monoid and element type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScanKernels {
+    /// Along rows from low to high addresses.
+    pub up: ScanRow,
+    /// From high to low: `from` and `to` are the highest.
+    pub down: ScanRow,
+    /// Across rows.
+    pub across: ScanStep,
+}
+
+/// # Safety
+/// That of [`ScanRow`].
+#[inline(always)]
+unsafe fn row<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
+    n: usize,
+    sum: *mut u8,
+    from: *const u8,
+    to: *mut u8,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size_of::<O::In>() {
+            1 | 4 => lanes::<O, DOWN, 16>(n, sum.cast(), from.cast(), to.cast()),
+            8 => lanes::<O, DOWN, 8>(n, sum.cast(), from.cast(), to.cast()),
+            _ => lanes::<O, DOWN, 4>(n, sum.cast(), from.cast(), to.cast()),
+        }
+    }
+}
+
+/// # Safety
+/// That of [`ScanRow`].
+#[inline(always)]
+unsafe fn lanes<O: Op2<Out = <O as Op2>::In>, const DOWN: bool, const L: usize>(
+    n: usize,
+    sum: *mut O::In,
+    from: *const O::In,
+    to: *mut O::In,
+) {
+    let step = |at: usize| if DOWN { -(at as isize) } else { at as isize };
+    let mut at = 0;
+    while at < n {
+        let length = BLOCK.min(n - at);
+        // SAFETY: the block's values are among the `n`; `sum` is the caller's.
+        unsafe {
+            let (from, to) = (from.offset(step(at)), to.offset(step(at)));
+            let all = block::<O, DOWN, L>(length, sum.read(), from, to);
+            sum.write(O::apply(sum.read(), all));
+        }
+        at += length;
+    }
+}
+
+/// Scans a block after `sum`; gives its values combined.
+///
+/// # Safety
+/// `from` and `to` have `n > 0` elements, in the direction that `DOWN` says.
+#[inline(always)]
+unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool, const L: usize>(
+    n: usize,
+    sum: O::In,
+    from: *const O::In,
+    to: *mut O::In,
+) -> O::In {
+    let mut taken: Option<O::In> = None;
+    let start = |taken: Option<O::In>| taken.map_or(sum, |taken| O::apply(sum, taken));
+    let mut at = 0;
+    while at + L <= n {
+        // SAFETY: `L` elements from `at` on are among the `n`, the lowest address first.
+        unsafe {
+            let place = if DOWN { -((at + L - 1) as isize) } else { at as isize };
+            let mut group: [O::In; L] = from.offset(place).cast::<[O::In; L]>().read_unaligned();
+            if DOWN {
+                group.reverse();
+            }
+            let group = doubled::<O, L>(group);
+            let before = start(taken);
+            let mut out = group.map(|x| O::apply(before, x));
+            if DOWN {
+                out.reverse();
+            }
+            to.offset(place).cast::<[O::In; L]>().write_unaligned(out);
+            let last = group[L - 1];
+            taken = Some(taken.map_or(last, |taken| O::apply(taken, last)));
+        }
+        at += L;
+    }
+    while at < n {
+        let place = if DOWN { -(at as isize) } else { at as isize };
+        // SAFETY: `at < n`.
+        unsafe {
+            let x = from.offset(place).read();
+            let next = taken.map_or(x, |taken| O::apply(taken, x));
+            to.offset(place).write(O::apply(sum, next));
+            taken = Some(next);
+        }
+        at += 1;
+    }
+    // A block has a value.
+    taken.unwrap_or(sum)
+}
+
+/// Each lane combined with all before it: first with its neighbour, then with two, four, …
+#[inline(always)]
+fn doubled<O: Op2<Out = <O as Op2>::In>, const L: usize>(mut group: [O::In; L]) -> [O::In; L] {
+    let mut distance = 1;
+    while distance < L {
+        let before = group;
+        for lane in distance..L {
+            group[lane] = O::apply(before[lane - distance], before[lane]);
+        }
+        distance *= 2;
+    }
+    group
+}
+
+/// # Safety
+/// That of [`ScanStep`].
+#[inline(always)]
+unsafe fn across<O: Op2<Out = <O as Op2>::In>>(
+    first: bool,
+    n: usize,
+    sums: *const u8,
+    block: *mut u8,
+    from: *const u8,
+    to: *mut u8,
+) {
+    let (sums, block) = (sums.cast::<O::In>(), block.cast::<O::In>());
+    let (from, to) = (from.cast::<O::In>(), to.cast::<O::In>());
+    for i in 0..n {
+        // SAFETY: `i < n`.
+        unsafe {
+            let x = from.add(i).read();
+            let x = if first { x } else { O::apply(block.add(i).read(), x) };
+            block.add(i).write(x);
+            to.add(i).write(O::apply(sums.add(i).read(), x));
+        }
+    }
+}
+
+leveled!(row_at, row, [O: Op2<Out = <O as Op2>::In>, const DOWN: bool], [O, DOWN],
+    (n: usize, sum: *mut u8, from: *const u8, to: *mut u8) -> ());
+leveled!(across_at, across, [O: Op2<Out = <O as Op2>::In>], [O],
+    (first: bool, n: usize, sums: *const u8, block: *mut u8, from: *const u8, to: *mut u8) -> ());
+
+fn kernels<O: Op2<Out = <O as Op2>::In>>(level: Level) -> Option<ScanKernels> {
+    Some(ScanKernels {
+        up: row_at::<O, false>(level),
+        down: row_at::<O, true>(level),
+        across: across_at::<O>(level),
+    })
+}
+
+/// The kernels of a monoid on a type; `None` if the type does not have it.
+pub(crate) fn scan(monoid: Monoid, t: DType, level: Level) -> Option<ScanKernels> {
+    macro_rules! of {
+        ($op:ident, $($variant:ident: $T:ty),*) => {
+            match t {
+                $(DType::$variant => kernels::<$op<$T>>(level),)*
+                #[allow(unreachable_patterns)]
+                _ => None,
+            }
+        };
+    }
+    match monoid {
+        Monoid::Add => {
+            of!(Add, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64, C64: C64, C128: C128)
+        }
+        Monoid::Mul => {
+            of!(Mul, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64, C64: C64, C128: C128)
+        }
+        Monoid::Max => of!(Max, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
+        Monoid::Min => of!(Min, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
+        Monoid::And => of!(Mul, Bool: bool),
+        Monoid::Or => of!(Add, Bool: bool),
+    }
+}

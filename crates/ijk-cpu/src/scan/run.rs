@@ -1,0 +1,293 @@
+//! Runs a scan.
+
+use super::ScanProgram;
+use super::strand::{PACKED, Way};
+use crate::copy::Side;
+use crate::error::RunError;
+use crate::nest::BLOCK;
+use crate::scratch::ScratchPool;
+use crate::threads::Workers;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Work below this many nanoseconds stays on the caller's thread.
+const WORTH_THREADS: f64 = 60_000.0;
+
+/// Ranges of strands for each thread, so that a slow one does not keep the others waiting.
+const TASKS_PER_THREAD: usize = 4;
+
+/// A scan with what it runs on.
+struct Job<'a> {
+    scan: &'a ScanProgram,
+    from: *const u8,
+    to: *mut u8,
+    scratch: &'a ScratchPool,
+    /// Whether memory was refused.
+    failed: AtomicBool,
+}
+
+// SAFETY: the pointers are followed for strands or chunks of them only, each of which one task has.
+unsafe impl Sync for Job<'_> {}
+
+/// Sums of all chunks, side by side.
+#[derive(Clone, Copy)]
+struct Sums(*mut u8, usize);
+
+// SAFETY: each task follows the pointer to its own sums only.
+unsafe impl Sync for Sums {}
+
+impl Sums {
+    fn of(&self, number: usize) -> *mut u8 {
+        self.0.wrapping_add(number * self.1)
+    }
+}
+
+impl ScanProgram {
+    /// Runs the scan.
+    ///
+    /// # Safety
+    /// `bases` are the buffers that the scan was checked against: what it reads is initialised, and
+    /// nobody else accesses the output.
+    pub unsafe fn run(
+        &self,
+        bases: &[*mut u8],
+        workers: &Workers,
+        scratch: &ScratchPool,
+    ) -> Result<(), RunError> {
+        let from = bases[self.from.buffer].wrapping_offset(self.from.offset).cast_const();
+        let to = bases[self.to.buffer].wrapping_offset(self.to.offset);
+        let job = Job { scan: self, from, to, scratch, failed: AtomicBool::new(false) };
+        // SAFETY: the caller's promises.
+        unsafe {
+            match self.chunks() {
+                1 => job.strands(workers),
+                chunks => job.chunks(chunks, workers)?,
+            }
+        }
+        match job.failed.into_inner() {
+            true => Err(RunError::OutOfMemory(self.scratch_bytes())),
+            false => Ok(()),
+        }
+    }
+
+    /// Bytes that a task needs: sums, and a block of them or packed values.
+    fn scratch_bytes(&self) -> usize {
+        match self.strand.way {
+            Way::Up | Way::Down => 0,
+            Way::Across => 2 * self.sums_bytes(),
+            Way::Packed => PACKED * self.size,
+        }
+    }
+
+    /// Bytes of the sums of a strand.
+    fn sums_bytes(&self) -> usize {
+        self.strand.width * self.size
+    }
+
+    /// Values side by side in a strand.
+    fn width(&self, strand: usize) -> usize {
+        let first = strand % self.strand.pieces() * self.strand.width;
+        self.strand.width.min(self.strand.extent - first)
+    }
+
+    /// The bytes from the first value of all to that of a strand, in both arrays.
+    fn place(&self, mut strand: usize) -> (isize, isize) {
+        let pieces = self.strand.pieces();
+        let across = (strand % pieces * self.strand.width * self.size) as isize;
+        strand /= pieces;
+        let (mut from, mut to) = (across, across);
+        for row in self.rows.iter().rev() {
+            let at = (strand % row.extent) as isize;
+            strand /= row.extent;
+            from += at * row.from;
+            to += at * row.to;
+        }
+        (from, to)
+    }
+}
+
+impl Job<'_> {
+    /// Scans all strands, whole.
+    ///
+    /// # Safety
+    /// That of [`ScanProgram::run`].
+    unsafe fn strands(&self, workers: &Workers) {
+        let strands = self.scan.strands();
+        let tasks = match workers.threads() {
+            1 => 1,
+            _ if self.scan.cost() < WORTH_THREADS => 1,
+            threads => strands.min(threads * TASKS_PER_THREAD),
+        };
+        workers.parallel_for(tasks, |task| {
+            let cut = |task: usize| (strands as u128 * task as u128 / tasks as u128) as usize;
+            self.with_memory(|memory| {
+                for strand in cut(task)..cut(task + 1) {
+                    let mut start = self.scan.start;
+                    let (sums, free) = match self.scan.strand.way {
+                        Way::Across => (memory, memory.wrapping_add(self.scan.sums_bytes())),
+                        _ => (start.as_mut_ptr().cast(), memory),
+                    };
+                    // SAFETY: the caller's promises; each strand goes to one task, which has sums
+                    // for it and the memory after these.
+                    unsafe {
+                        self.reset(strand, sums);
+                        self.scan_range(strand, 0..self.scan.length, sums, free);
+                    }
+                }
+            });
+        });
+    }
+
+    /// Calls `work` with the memory that a task needs, if there is so much.
+    fn with_memory(&self, work: impl FnOnce(*mut u8)) {
+        match self.scan.scratch_bytes() {
+            0 => work(std::ptr::null_mut()),
+            bytes => match self.scratch.try_take(bytes) {
+                Some(memory) => work(memory.as_ptr()),
+                None => self.failed.store(true, Ordering::Relaxed),
+            },
+        }
+    }
+
+    /// Scans strands chunk by chunk.
+    ///
+    /// # Safety
+    /// That of [`ScanProgram::run`].
+    unsafe fn chunks(&self, chunks: usize, workers: &Workers) -> Result<(), RunError> {
+        let scan = self.scan;
+        let stride = scan.sums_bytes();
+        let bytes = scan.strands() * chunks * stride;
+        let memory = self.scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?;
+        let sums = Sums(memory.as_ptr(), stride);
+        let each = |body: &(dyn Fn(usize, Range<usize>, *mut u8, *mut u8) + Sync)| {
+            workers.parallel_for(scan.strands() * chunks, |task| {
+                let (strand, first) = (task / chunks, task % chunks * scan.chunk);
+                let range = first..scan.length.min(first + scan.chunk);
+                self.with_memory(|memory| body(strand, range, sums.of(task), memory));
+            });
+        };
+        // SAFETY: the caller's promises; each task has sums and memory of its own.
+        each(&|strand, range, sums, free| unsafe { self.total(strand, range, sums, free) });
+        if self.failed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        for strand in 0..scan.strands() {
+            // SAFETY: all totals are there; no other task has them now.
+            unsafe { self.carry(strand, sums.of(strand * chunks), chunks) };
+        }
+        // SAFETY: as above; chunks of a strand have other elements of the output.
+        each(&|strand, range, sums, free| unsafe { self.scan_range(strand, range, sums, free) });
+        Ok(())
+    }
+
+    /// Sums of nothing, for a strand.
+    ///
+    /// # Safety
+    /// `sums` has them.
+    unsafe fn reset(&self, strand: usize, sums: *mut u8) {
+        let start = self.scan.start.as_ptr().cast();
+        // SAFETY: the caller's promise; the start is one element.
+        unsafe { (self.scan.splat)(self.scan.width(strand), sums, start, start, start) };
+    }
+
+    /// Combines the values of a range.
+    ///
+    /// # Safety
+    /// That of [`ScanProgram::run`]; `sums` has the strand's sums and `free` the scan's scratch
+    /// bytes, nobody else's.
+    unsafe fn total(&self, strand: usize, range: Range<usize>, sums: *mut u8, free: *mut u8) {
+        let scan = self.scan;
+        let (from, _) = scan.place(strand);
+        let at = |n: usize| self.from.wrapping_offset(from + n as isize * scan.from.step);
+        // SAFETY: the caller's promise: the strand's values in the range are elements.
+        unsafe {
+            self.reset(strand, sums);
+            match scan.strand.way {
+                Way::Up => (scan.fold.along)(1, range.len(), sums, at(range.start)),
+                Way::Down => (scan.fold.along)(1, range.len(), sums, at(range.end - 1)),
+                Way::Across => {
+                    let width = scan.width(strand);
+                    range.for_each(|n| (scan.fold.down)(1, width, sums, at(n)));
+                }
+                Way::Packed => {
+                    for first in range.clone().step_by(PACKED) {
+                        let length = PACKED.min(range.end - first);
+                        self.pack(length, free, at(first));
+                        (scan.fold.along)(1, length, sums, free);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes of the totals of a strand's chunks what comes before each.
+    ///
+    /// # Safety
+    /// `totals` has those of `chunks` chunks, nobody else's.
+    unsafe fn carry(&self, strand: usize, totals: *mut u8, chunks: usize) {
+        let (width, stride) = (self.scan.width(strand), self.scan.sums_bytes());
+        let of = |chunk: usize| totals.wrapping_add(chunk * stride);
+        // SAFETY: the caller's promise. Every monoid is commutative, so that each total may take
+        // the one before it, which by then is of all up to there.
+        unsafe {
+            (1..chunks).for_each(|chunk| (self.scan.fold.down)(1, width, of(chunk), of(chunk - 1)));
+            for chunk in (1..chunks).rev() {
+                std::ptr::copy_nonoverlapping(of(chunk - 1), of(chunk), width * self.scan.size);
+            }
+            self.reset(strand, totals);
+        }
+    }
+
+    /// Copies values to packed memory.
+    ///
+    /// # Safety
+    /// They are elements, and `packed` has room.
+    unsafe fn pack(&self, length: usize, packed: *mut u8, from: *const u8) {
+        let scan = self.scan;
+        let to = Side { ptr: packed, strides: &[scan.size as isize] };
+        // SAFETY: the caller's promise.
+        unsafe {
+            scan.copier.copy(&[length], to, Side { ptr: from, strides: &[scan.from.step] });
+        }
+    }
+
+    /// Scans a range of a strand, after `sums`.
+    ///
+    /// # Safety
+    /// That of [`total`](Self::total); nobody else has these elements of the output.
+    unsafe fn scan_range(&self, strand: usize, range: Range<usize>, sums: *mut u8, free: *mut u8) {
+        let scan = self.scan;
+        let (from, to) = scan.place(strand);
+        let source = |n: usize| self.from.wrapping_offset(from + n as isize * scan.from.step);
+        let target = |n: usize| self.to.wrapping_offset(to + n as isize * scan.to.step);
+        let (first, length) = (range.start, range.len());
+        // SAFETY: the caller's promises: the strand's values in the range are elements.
+        unsafe {
+            match scan.strand.way {
+                Way::Up => (scan.kernels.up)(length, sums, source(first), target(first)),
+                Way::Down => (scan.kernels.down)(length, sums, source(first), target(first)),
+                Way::Across => {
+                    let width = scan.width(strand);
+                    for n in range.clone() {
+                        let starts = (n - first).is_multiple_of(BLOCK);
+                        if starts && n > first {
+                            (scan.fold.down)(1, width, sums, free);
+                        }
+                        (scan.kernels.across)(starts, width, sums, free, source(n), target(n));
+                    }
+                }
+                Way::Packed => {
+                    for first in range.clone().step_by(PACKED) {
+                        let length = PACKED.min(range.end - first);
+                        self.pack(length, free, source(first));
+                        (scan.kernels.up)(length, sums, free, free);
+                        let packed =
+                            Side { ptr: free.cast_const(), strides: &[scan.size as isize] };
+                        let to = Side { ptr: target(first), strides: &[scan.to.step] };
+                        scan.copier.copy(&[length], to, packed);
+                    }
+                }
+            }
+        }
+    }
+}

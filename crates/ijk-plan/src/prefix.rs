@@ -1,0 +1,302 @@
+//! Pass 4: reductions over all points up to one, made into scans.
+//!
+//! `out[p] = Σₖ in[p - k]`, where points out of bounds are skipped, is over all q = p - k up to p.
+//! With q in the place of k nothing but a guard, `q <= p`, has both: what is combined is then
+//! evaluated once for each q, and the statement is a scan of that. So for several such pairs of
+//! axes, one after another, and for all from a point on, which is the same seen from the end.
+
+use crate::bounds::{Guard, narrow, replace_axis, within};
+use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::pieces::chain;
+use crate::product::restrict;
+use crate::{SMALL_DOMAIN, coverage, index};
+use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
+use ijk_types::{Monoid, Reducer};
+
+/// Runs the pass.
+pub(crate) fn scan_prefixes(graph: &mut Graph) {
+    if graph.statements.iter().all(|stmt| stmt.guards.is_empty()) {
+        return;
+    }
+    for stmt in std::mem::take(&mut graph.statements) {
+        lower(graph, stmt);
+    }
+}
+
+/// Adds a statement, as scans where it is over prefixes.
+fn lower(graph: &mut Graph, stmt: Stmt) {
+    match Prefix::find(&stmt) {
+        Some(prefix) => prefix.lower(graph),
+        None => graph.statements.push(stmt),
+    }
+}
+
+/// A statement that combines, for each value of an axis `p`, what it has for all values of an axis
+/// `q` up to `p + shift`; nothing else has both, or is combined for `p`.
+struct Prefix {
+    /// Without the guard that says so.
+    stmt: Stmt,
+    monoid: Monoid,
+    p: usize,
+    q: usize,
+    shift: u64,
+}
+
+impl Prefix {
+    fn find(stmt: &Stmt) -> Option<Self> {
+        let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return None };
+        if stmt.points() <= SMALL_DOMAIN || stmt.axes.len() > u64::BITS as usize {
+            return None;
+        }
+        let kept = stmt.kept_axes();
+        stmt.guards.iter().find_map(|guard| {
+            let (p, k) = pair(guard, &kept)?;
+            let replaced = || narrow(replace_axis(stmt, k, &guard.0, guard.1)?);
+            Self::of(stmt.clone(), monoid, p, k).or_else(|| Self::of(replaced()?, monoid, p, k))
+        })
+    }
+
+    /// The statement as one over prefixes, where the axes `p` and `q` meet in one guard only.
+    fn of(mut stmt: Stmt, monoid: Monoid, p: usize, q: usize) -> Option<Self> {
+        let mut own = (0..stmt.guards.len()).filter(|&g| mentions(&stmt.guards[g].0, p));
+        let (Some(at), None) = (own.next(), own.next()) else { return None };
+        let mut indices = stmt.value.nodes.iter().flat_map(|node| node.indices());
+        if indices.any(|e| mentions(e, p)) {
+            return None;
+        }
+        let mut side = Side::of(&stmt.guards.remove(at), &stmt.extents(), p, q)?;
+        if side.q > 0 {
+            (stmt, side) = (mirrored(&stmt, q)?, side.mirrored_q(stmt.axes[q].extent));
+        }
+        if side.p < 0 {
+            (stmt, side) = (mirrored(&stmt, p)?, side.mirrored_p(stmt.axes[p].extent));
+        }
+        let shift = u64::try_from(side.constant).ok()?;
+        let all_used = stmt.axes[q].extent <= stmt.axes[p].extent.checked_add(shift)?;
+        all_used.then_some(Self { stmt, monoid, p, q, shift })
+    }
+
+    /// Adds what computes it.
+    fn lower(self, graph: &mut Graph) {
+        let direct = self.is_direct();
+        let elements = self.elements(graph);
+        if direct {
+            let scan = self.scan(self.stmt.out, self.moved_index(), elements, self.kept(true));
+            return graph.statements.push(scan);
+        }
+        let used = self.used();
+        let index = self.index(used | 1 << self.q);
+        let sums =
+            graph.new_array(graph.array(self.stmt.out).dtype, self.shape(used | 1 << self.q));
+        let scan = self.scan(sums, index, elements, used | 1 << self.q);
+        graph.statements.push(scan);
+        let pieces = self.pieces(sums, used);
+        chain(graph, self.stmt, pieces);
+    }
+
+    /// Whether the scan itself gives each element of the output.
+    fn is_direct(&self) -> bool {
+        let Self { stmt, p, q, .. } = self;
+        let determined = coverage::determined(&stmt.out_index, &stmt.extents());
+        let kept = stmt.kept_axes();
+        self.shift == 0
+            && stmt.axes[*p].extent == stmt.axes[*q].extent
+            && stmt.init == Init::Identity(self.monoid)
+            && stmt.out_index.iter().all(IndexExpr::is_affine)
+            && kept.iter().zip(determined).all(|(kept, determined)| determined || !kept)
+    }
+
+    /// What is scanned: an access, to an array that is computed before if the value is more.
+    fn elements(&self, graph: &mut Graph) -> Node {
+        let (stmt, used) = (&self.stmt, self.used());
+        let reduced = self.reduced();
+        let plain = |node: &&Node| node.indices().iter().all(IndexExpr::is_affine);
+        if let Some(access @ Node::Access(..)) = stmt.as_leaf().filter(plain)
+            && stmt.guards.is_empty()
+            && reduced == 0
+        {
+            return access.clone();
+        }
+        let own = used | 1 << self.q;
+        let array = graph.new_array(graph.array(stmt.out).dtype, self.shape(own));
+        let combines = reduced != 0 || !stmt.guards.is_empty();
+        let elements = Stmt {
+            out: array,
+            out_index: self.index(own),
+            init: if combines { Init::Identity(self.monoid) } else { Init::Zero },
+            reduce: stmt.reduce.filter(|_| combines),
+            ..stmt.clone()
+        };
+        lower(graph, restrict(elements, own | reduced));
+        Node::Access(array, self.index(own))
+    }
+
+    /// The scan of `elements` to an array, over the axes of a set.
+    fn scan(&self, out: ArrayId, out_index: Vec<IndexExpr>, elements: Node, over: u64) -> Stmt {
+        let mut axes = self.stmt.axes.clone();
+        axes[self.q].name.clone_from(&self.stmt.axes[self.p].name);
+        let scan = Stmt {
+            out,
+            axes,
+            out_index,
+            init: Init::Identity(self.monoid),
+            value: Expr { nodes: vec![elements] },
+            guards: Vec::new(),
+            scan: Some(AxisId(self.q as u32)),
+            ..self.stmt.clone()
+        };
+        restrict(scan, over)
+    }
+
+    /// Each element of the output with what it takes of the sums; the last sum, where all values
+    /// are combined.
+    fn pieces(&self, sums: ArrayId, used: u64) -> Vec<Stmt> {
+        let all = i128::from(self.stmt.axes[self.q].extent);
+        let shift = i128::from(self.shift);
+        let end = i128::from(self.stmt.axes[self.p].extent);
+        let middle = (all - shift).clamp(0, end);
+        let shifted = IndexExpr {
+            constant: self.shift as i64,
+            terms: vec![(1, Atom::Axis(AxisId(self.p as u32)))],
+        };
+        let last = IndexExpr::constant(all as i64 - 1);
+        let piece = |place: IndexExpr, range: (i128, i128)| {
+            let mut index = self.index(used);
+            index.push(place);
+            let value = Expr { nodes: vec![Node::Access(sums, index)] };
+            let stmt = Stmt { value, guards: Vec::new(), ..self.stmt.clone() };
+            let all = |axis: &Axis| (0, i128::from(axis.extent) - 1);
+            let mut bounds: Vec<_> = stmt.axes.iter().map(all).collect();
+            bounds[self.p] = range;
+            restrict(within(&stmt, &bounds).unwrap_or(stmt), self.kept(false))
+        };
+        let mut pieces = Vec::new();
+        if middle > 0 {
+            pieces.push(piece(shifted, (0, middle - 1)));
+        }
+        if middle < end {
+            pieces.push(piece(last, (middle, end - 1)));
+        }
+        pieces
+    }
+
+    /// The output's index, by `q` instead of `p`.
+    fn moved_index(&self) -> Vec<IndexExpr> {
+        let moved = |e: &IndexExpr| {
+            let mut e = e.clone();
+            for (_, atom) in &mut e.terms {
+                if *atom == Atom::Axis(AxisId(self.p as u32)) {
+                    *atom = Atom::Axis(AxisId(self.q as u32));
+                }
+            }
+            e
+        };
+        self.stmt.out_index.iter().map(moved).collect()
+    }
+
+    /// Axes of the output; with `q` instead of `p`, if it is moved.
+    fn kept(&self, moved: bool) -> u64 {
+        let kept = set(self.stmt.kept_axes().into_iter());
+        if moved { kept & !(1 << self.p) | 1 << self.q } else { kept }
+    }
+
+    /// Axes of the output that the value depends on.
+    fn used(&self) -> u64 {
+        let (kept, nodes) = (self.kept(false), &self.stmt.value.nodes);
+        let value = || nodes.iter().flat_map(|node| node.indices());
+        let all = || value().chain(self.stmt.guards.iter().map(|(e, _)| e));
+        let used = (0..self.stmt.axes.len()).map(|a| all().any(|e| mentions(e, a)));
+        kept & !(1 << self.p) & set(used)
+    }
+
+    /// Axes that the output does not depend on, but for `q`.
+    fn reduced(&self) -> u64 {
+        set(self.stmt.kept_axes().into_iter().map(|kept| !kept)) & !(1 << self.q)
+    }
+
+    /// The axes of a set as an index, `q` the last.
+    fn index(&self, axes: u64) -> Vec<IndexExpr> {
+        self.members(axes).map(|a| IndexExpr::axis(AxisId(a as u32))).collect()
+    }
+
+    fn shape(&self, axes: u64) -> Vec<u64> {
+        self.members(axes).map(|a| self.stmt.axes[a].extent).collect()
+    }
+
+    fn members(&self, axes: u64) -> impl Iterator<Item = usize> + use<> {
+        let q = self.q;
+        let others = (0..self.stmt.axes.len()).filter(move |&a| axes >> a & 1 == 1 && a != q);
+        others.chain((axes >> q & 1 == 1).then_some(q))
+    }
+}
+
+/// `q·axis + p·axis + constant >= 0`, with factors 1 and -1: the one side of a guard that may fail.
+struct Side {
+    q: i64,
+    p: i64,
+    constant: i128,
+}
+
+impl Side {
+    fn of((e, extent): &Guard, extents: &[u64], p: usize, q: usize) -> Option<Self> {
+        let factor = |axis: usize| {
+            let own = |(_, atom): &&(i64, Atom)| *atom == Atom::Axis(AxisId(axis as u32));
+            e.terms.iter().find(own).map(|(c, _)| *c).filter(|c| c.abs() == 1)
+        };
+        let (fp, fq) = (factor(p)?, factor(q)?);
+        let last = i128::from(*extent) - 1;
+        let (least, greatest) = index::range(e, extents);
+        match (least >= 0, greatest <= last) {
+            _ if !e.is_affine() || e.terms.len() != 2 => None,
+            (false, true) => Some(Self { q: fq, p: fp, constant: e.constant.into() }),
+            (true, false) => Some(Self { q: -fq, p: -fp, constant: last - i128::from(e.constant) }),
+            _ => None,
+        }
+    }
+
+    /// The same, `q` counted from its end.
+    fn mirrored_q(self, extent: u64) -> Self {
+        let last = i128::from(extent) - 1;
+        Self { q: -self.q, constant: self.constant + i128::from(self.q) * last, ..self }
+    }
+
+    /// The same, `p` counted from its end.
+    fn mirrored_p(self, extent: u64) -> Self {
+        let last = i128::from(extent) - 1;
+        Self { p: -self.p, constant: self.constant + i128::from(self.p) * last, ..self }
+    }
+}
+
+/// The kept and the reduced axis that a guard's index is the sum or difference of.
+fn pair((e, _): &Guard, kept: &[bool]) -> Option<(usize, usize)> {
+    let [(c, Atom::Axis(a)), (d, Atom::Axis(b))] = &e.terms[..] else { return None };
+    let (a, b) = (a.0 as usize, b.0 as usize);
+    match (kept[a], kept[b]) {
+        _ if c.abs() != 1 || d.abs() != 1 => None,
+        (true, false) => Some((a, b)),
+        (false, true) => Some((b, a)),
+        _ => None,
+    }
+}
+
+/// The statement with an axis counted from its end.
+fn mirrored(stmt: &Stmt, axis: usize) -> Option<Stmt> {
+    let mut map: Vec<IndexExpr> =
+        (0..stmt.axes.len() as u32).map(|a| IndexExpr::axis(AxisId(a))).collect();
+    map[axis] = IndexExpr {
+        constant: i64::try_from(stmt.axes[axis].extent).ok()? - 1,
+        terms: vec![(-1, Atom::Axis(AxisId(axis as u32)))],
+    };
+    stmt.substitute(&map, stmt.axes.clone())
+}
+
+fn mentions(e: &IndexExpr, axis: usize) -> bool {
+    let mut found = false;
+    index::for_each_axis(e, &mut |a| found |= a.0 as usize == axis);
+    found
+}
+
+/// A set of axes, one bit each.
+fn set(members: impl Iterator<Item = bool>) -> u64 {
+    members.enumerate().fold(0, |set, (a, member)| set | u64::from(member) << a)
+}
