@@ -57,18 +57,48 @@ impl Bundle {
         });
     }
 
-    /// How many neighbouring points are neighbours in the memory of `operand`: the extent of an
-    /// innermost axis of stride 1, else 1.
+    /// How many neighbouring points are neighbours in the memory of `operand`: those of the
+    /// innermost axes that lie densely one within another there.
     pub(crate) fn run(&self, operand: Operand) -> usize {
-        match self.axes.last() {
-            Some(a) if a.strides[operand as usize] == 1 => a.extent,
-            _ => 1,
-        }
+        let dense = |run: usize, a: &Axis| {
+            let next = a.strides[operand as usize] == isize::try_from(run).ok()?;
+            next.then(|| run.saturating_mul(a.extent))
+        };
+        let mut run = 1;
+        self.axes.iter().rev().map_while(|a| dense(run, a).inspect(|&all| run = all)).last();
+        run
     }
 
     /// Whether some axis has stride 1 in `operand`.
     pub(crate) fn touches_unit(&self, operand: Operand) -> bool {
-        self.axes.iter().any(|a| a.strides[operand as usize] == 1)
+        self.unit(operand).is_some()
+    }
+
+    /// The axis of stride 1 in `operand`.
+    pub(crate) fn unit(&self, operand: Operand) -> Option<usize> {
+        self.axes.iter().position(|a| a.strides[operand as usize] == 1)
+    }
+
+    /// Its axes, outermost first.
+    pub(crate) fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// Makes an axis the one around the innermost.
+    pub(crate) fn around_last(&mut self, axis: usize) {
+        let axis = self.axes.remove(axis);
+        self.axes.insert(self.axes.len().saturating_sub(1), axis);
+    }
+
+    /// Cuts the innermost axis into pieces of `length` values, of which its extent is a multiple.
+    pub(crate) fn split_last(&mut self, length: usize) {
+        let Some(&Axis { extent, strides }) = self.axes.last() else { return };
+        if length < extent {
+            let step = strides.map(|s| s.saturating_mul(length as isize));
+            self.axes.pop();
+            self.axes.push(Axis { extent: extent / length, strides: step });
+            self.axes.push(Axis { extent: length, strides });
+        }
     }
 
     /// The same points with `operand` laid out densely in their order, `step` elements apart.

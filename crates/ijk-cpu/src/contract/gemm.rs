@@ -22,9 +22,10 @@ use super::bundle::Operand;
 use super::output::{self, Columns};
 use super::pack::Word;
 use super::panel::{self, Flags};
-use super::problem::{Problem, Tensors};
+use super::problem::{Problem, RESIDENT_BYTES, Tensors};
 use super::shared::Panels;
 use super::side::{Panel, Side};
+use super::stage::{Part, Stage};
 use super::steps::{Steps, blocks, rounds};
 use super::tile::{Entry, Tile, smallest};
 use std::ops::Range;
@@ -40,10 +41,6 @@ const NEAR_BYTES: usize = 32 << 10;
 
 /// Rows of a task where left is read where it lies.
 const DIRECT_ROWS: usize = 8192;
-
-/// Bytes of a shared left's panels for one block of k, and of the right ones that pass it: L2
-/// holds both.
-const RESIDENT_BYTES: usize = 192 << 10;
 
 /// The size of panels.
 #[derive(Clone, Copy)]
@@ -75,9 +72,7 @@ impl Shape {
             true => smallest(algebra.tiles.direct, 1, n.min(widest)).columns,
             false => smallest(algebra.tiles.packed, full.groups, n.min(full.columns)).columns,
         };
-        let m = problem.m.len();
-        let few = m.saturating_mul(KC * algebra.size) <= RESIDENT_BYTES;
-        let resident = !direct && few && m <= n / 4;
+        let resident = !direct && problem.shares_left();
         Self { rows, columns, direct, resident, far: direct && left_bytes > LEFT_BYTES }
     }
 
@@ -123,14 +118,16 @@ pub(crate) unsafe fn gemm<W: Word>(
     let side = if shape.resident { gemm.left } else { gemm.right };
     let widest = (SHARED_BYTES / (KC * size_of::<W>())).max(1).next_multiple_of(side.width);
     let width = side.len().min(widest).next_multiple_of(side.width);
-    let most = (SHARED_BYTES / (width * size_of::<W>())).max(KC);
+    // Whole lines along another axis of k are worth more room.
+    let bytes = if problem.tile.is_some() { 2 * SHARED_BYTES } else { SHARED_BYTES };
+    let most = (bytes / (width * size_of::<W>())).max(KC);
     let memory = context.scratch.take(width * most.min(ks.len()) * size_of::<W>());
     for range in blocks(0..side.len(), widest, side.width) {
-        for steps in rounds(problem, ks.clone(), most) {
-            let flags = Panels::flags(side, &range, &steps);
+        for round in rounds(problem, ks.clone(), most) {
+            let flags = Panels::flags(side, &range, &round);
             let memory = memory.as_ptr().cast();
             let range = range.clone();
-            let shared = Panels { width: side.width, range, steps: &steps, memory, flags: &flags };
+            let shared = Panels { width: side.width, range, round: &round, memory, flags: &flags };
             // SAFETY: the scratch has room for the largest block and round; the rest is the
             // caller's promise.
             unsafe {
@@ -205,9 +202,17 @@ impl<'a> Gemm<'a> {
             (_, true) => RESIDENT_BYTES / row,
             _ => LEFT_BYTES / row,
         };
-        let panels = other.len().div_ceil(other.width);
+        let most = most / other.width;
         let threads = self.context.threads();
-        let cut = Cut::new(panels, most / other.width, shared.panels(), threads);
+        if let Some(stage) = self.stage(shared, threads) {
+            let parts = stage.parts(other.len());
+            return self.context.parallel_for(parts.len(), |n| {
+                // SAFETY: the caller's promise; parts differ in rows of the output.
+                unsafe { self.staged::<W>(shared, parts[n].clone(), most) };
+            });
+        }
+        let panels = other.len().div_ceil(other.width);
+        let cut = Cut::new(panels, most, shared.panels(), threads);
         let columns = (!resident).then(|| Columns::new(self.problem, &shared.range));
         self.context.parallel_for(cut.tasks(), |task| {
             let (panels, part) = cut.task(task);
@@ -215,8 +220,7 @@ impl<'a> Gemm<'a> {
             // SAFETY: the caller's promise; tasks differ in rows or columns of the output.
             unsafe {
                 match &columns {
-                    Some(columns) if direct => self.direct_rows::<W>(shared, rows, columns),
-                    Some(columns) => self.packed::<W>(shared, (other, rows), part, columns),
+                    Some(columns) => self.rows::<W>(shared, rows, part, columns),
                     None => {
                         let columns = Columns::new(self.problem, &rows);
                         self.packed::<W>(shared, (other, rows), part, &columns);
@@ -224,6 +228,56 @@ impl<'a> Gemm<'a> {
                 }
             }
         });
+    }
+
+    /// How to compute rows in scratch memory, if they are better moved to the output from there.
+    fn stage(&self, shared: &Panels, threads: usize) -> Option<Stage> {
+        let rows = !self.shape.resident;
+        rows.then(|| Stage::of(self.problem, shared.range.len(), threads)).flatten()
+    }
+
+    /// Computes some rows in scratch memory, `most` panels at a time, and moves them to the output.
+    ///
+    /// # Safety
+    /// As for [`round`](Self::round).
+    unsafe fn staged<W: Word>(&self, shared: &Panels, rows: Range<usize>, most: usize) {
+        let Context { level, scratch, .. } = *self.context;
+        let ranges = (rows.clone(), shared.range.clone());
+        let part = Part::new(self.problem, self.tensors.out, ranges, (level, scratch));
+        let dense = part.dense();
+        let tensors = Tensors { out: part.origin(), ..self.tensors };
+        let gemm = Gemm::new(&dense, tensors, self.context, self.shape);
+        let columns = Columns::new(&dense, &shared.range);
+        // SAFETY: the caller's promise; the part has room for the rows.
+        unsafe {
+            if shared.round.blocks.first().is_some_and(|steps| steps.accumulate) {
+                part.get();
+            }
+            for rows in blocks(rows, most.max(1) * gemm.left.width, gemm.left.width) {
+                gemm.rows::<W>(shared, rows, 0..shared.panels(), &columns);
+            }
+            part.put();
+        }
+    }
+
+    /// Computes some rows for some shared panels.
+    ///
+    /// # Safety
+    /// As for [`round`](Self::round).
+    unsafe fn rows<W: Word>(
+        &self,
+        shared: &Panels,
+        rows: Range<usize>,
+        part: Range<usize>,
+        columns: &Columns,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.shape.direct {
+                true => self.direct_rows::<W>(shared, rows, columns),
+                false => self.packed::<W>(shared, (self.left, rows), part, columns),
+            }
+        }
     }
 
     /// Packs the other side's panels of some rows (or columns), and computes what they have in
@@ -242,7 +296,7 @@ impl<'a> Gemm<'a> {
         let elements = panels * shared.longest() * other.width;
         let memory = self.context.scratch.take(elements * size_of::<W>());
         let memory = memory.as_ptr().cast::<W>();
-        for (block, steps) in shared.steps.iter().enumerate() {
+        for (block, steps) in shared.round.blocks.iter().enumerate() {
             let pack = |panel: usize| {
                 let to = memory.wrapping_add(panel * steps.len() * other.width);
                 // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
@@ -284,7 +338,7 @@ impl<'a> Gemm<'a> {
     unsafe fn direct_rows<W: Word>(&self, shared: &Panels, rows: Range<usize>, columns: &Columns) {
         let m = &self.problem.m;
         let run = m.run(Operand::Left);
-        for block in 0..shared.steps.len() {
+        for block in 0..shared.round.blocks.len() {
             let mut start = rows.start;
             while start < rows.end {
                 let end = (start + run - start % run).min(rows.end);
@@ -324,7 +378,7 @@ impl<'a> Gemm<'a> {
             let data = unsafe { left.add(start - rows.start) };
             let left = Panel { data: data.cast(), start, count, flags: Flags::NONE };
             for panel in 0..shared.panels() {
-                let (steps, right) = (&shared.steps[block], shared.panel::<W>(block, panel));
+                let (steps, right) = (&shared.round.blocks[block], shared.panel::<W>(block, panel));
                 // SAFETY: the rows are there; the panel is packed.
                 unsafe { self.tile::<W>(entry, steps, left, right, columns) };
             }
@@ -348,7 +402,7 @@ impl<'a> Gemm<'a> {
         if rows.is_empty() {
             return;
         }
-        let steps = &shared.steps[block];
+        let steps = &shared.round.blocks[block];
         let panel = self.context.scratch.take(steps.len() * self.left.width * size_of::<W>());
         // SAFETY: the scratch holds a panel; the rest is the caller's promise.
         unsafe {

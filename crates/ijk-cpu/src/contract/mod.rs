@@ -6,6 +6,9 @@
 //!
 //! * [`gemm`]: blocked loops around microkernels that keep a tile of the output in registers;
 //!   where there are few columns, rows are read where they lie instead of packed.
+//!   Where rows lie otherwise in the output than in left, a task computes its part in scratch memory
+//!   and then moves it ([`stage`]); where steps lie otherwise in left than in right, the shared
+//!   operand is packed for many blocks at a time ([`steps::Tile`]), so that both are read by lines.
 //! * [`dot`]: few columns and contiguous k, with k in the lanes.
 //! * Few outputs and long k: k is cut into fixed parts whose results combine as a tree.
 //!
@@ -13,8 +16,8 @@
 //!
 //! It is a function of extents, strides, element type and level alone, not of the number of
 //! threads: k is cut at multiples of [`KC`] (evened out) and at [`PART`], never by thread; within a
-//! block one step follows another, or lanes combine in a fixed tree. So an element of a sum of K
-//! products is off by at most `(KC + K/KC) · eps · Σ|ab|`.
+//! block one step follows another, or lanes combine in a fixed tree. Blocks have more than half as
+//! many steps, so an element of a sum of K products is off by at most `(KC + 2·K/KC) · eps · Σ|ab|`.
 
 mod algebra;
 mod bundle;
@@ -29,6 +32,7 @@ mod problem;
 mod rows;
 mod shared;
 mod side;
+mod stage;
 mod steps;
 mod tile;
 
@@ -202,6 +206,7 @@ unsafe fn steps<W: Word>(problem: &Problem, tensors: Tensors, ks: Range<usize>, 
 /// As for [`contract`].
 unsafe fn in_parts<W: Word>(problem: &Problem, tensors: Tensors, k: usize, context: &Context) {
     let length = k.div_ceil(PARTS).next_multiple_of(PART);
+    let length = length.next_multiple_of(problem.tile.map_or(1, |tile| tile.unit().clamp(1, k)));
     let (parts, outputs) = (k.div_ceil(length), problem.outputs());
     let scratch = context.scratch.take(parts * outputs * size_of::<W>());
     let dense = densely(problem);

@@ -3,6 +3,7 @@
 //! A panel holds, for each step of k, `width` elements of the rows: `panel[k * width + row]`.
 
 use super::bundle::{Bundle, Operand};
+use super::steps::Segment;
 use crate::simd::{Float, Kernel, Level, Simd, Vector};
 use std::ops::Range;
 
@@ -35,8 +36,8 @@ pub(crate) struct Source<'a, W> {
     pub(crate) bundle: &'a Bundle,
     /// For each step, its offset.
     pub(crate) steps: &'a [isize],
-    /// Whether all steps are neighbours, one after another.
-    pub(crate) unit_steps: bool,
+    /// Which steps are neighbours.
+    pub(crate) segments: &'a [Segment],
 }
 
 impl<W: Word> Source<'_, W> {
@@ -59,7 +60,7 @@ impl<W: Word> Source<'_, W> {
         }
         let run = self.bundle.run(self.operand);
         let job = Job { base: self.base, rows, steps: self.steps, panel, width };
-        level.run(Pack { job, run, left_of_run: run - start % run, unit_steps: self.unit_steps });
+        level.run(Pack { job, run, left_of_run: run - start % run, segments: self.segments });
     }
 }
 
@@ -77,11 +78,11 @@ struct Pack<'a, W> {
     run: usize,
     /// How many of the first ones are.
     left_of_run: usize,
-    unit_steps: bool,
+    segments: &'a [Segment],
 }
 
 /// Rows of fewer neighbours are not worth a copy of their own.
-const SHORT_RUN: usize = 4;
+pub(crate) const SHORT_RUN: usize = 4;
 
 impl<W: Word> Kernel for Pack<'_, W> {
     type Output = ();
@@ -94,10 +95,10 @@ impl<W: Word> Kernel for Pack<'_, W> {
         unsafe {
             if self.run >= SHORT_RUN.min(job.rows.len()) {
                 job.copy_runs(self.run, self.left_of_run);
-            } else if self.unit_steps {
-                job.transpose(simd);
+            } else if self.segments.is_empty() {
+                job.gather();
             } else {
-                job.gather(0..job.steps.len());
+                job.transpose(simd, self.segments);
             }
             job.clear_rest();
         }
@@ -174,78 +175,145 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// Steps are neighbours: read along them, a block of vectors at a time.
+    /// Steps are neighbours: read along them, as many rows at a time as a vector has lanes.
     #[inline(always)]
-    unsafe fn transpose<S: Simd>(&self, simd: S) {
-        // SAFETY: vectors of floats move words of their size as they are.
-        let done = unsafe {
+    unsafe fn transpose<S: Simd>(&self, simd: S, segments: &[Segment]) {
+        // SAFETY: vectors of floats move words of their size as they are; the rest is the caller's
+        // promise.
+        unsafe {
             match size_of::<W>() {
-                4 => self.transpose_blocks(S::F32::splat(simd, 0.0)),
-                8 => self.transpose_blocks(S::F64::splat(simd, 0.0)),
-                _ => 0,
+                4 => self.transpose_groups(S::F32::splat(simd, 0.0), segments),
+                8 => self.transpose_groups(S::F64::splat(simd, 0.0), segments),
+                _ => segments.iter().for_each(|segment| self.copy_segment(segment)),
             }
-        };
-        for start in (done..self.steps.len()).step_by(16) {
-            // SAFETY: the caller's promise.
-            unsafe { self.copy_columns(start..(start + 16).min(self.steps.len())) };
         }
     }
 
-    /// Transposes whole blocks of as many steps as a vector has lanes; gives how many steps that
-    /// were.
     #[inline(always)]
-    unsafe fn transpose_blocks<V: Float>(&self, zero: V) -> usize {
-        let blocks = self.steps.len() / V::LANES;
-        let base = self.base.cast::<V::Element>().wrapping_offset(self.steps[0]);
-        let panel = self.panel.cast::<V::Element>();
-        for start in (0..blocks).map(|n| n * V::LANES) {
-            for (n, rows) in self.rows.chunks(V::LANES).enumerate() {
-                let mut block = [zero; MAX_LANES];
-                for (row, &offset) in block.iter_mut().zip(rows) {
-                    // SAFETY: LANES steps of the row are readable.
-                    *row = unsafe { V::load(base.offset(offset + start as isize)) };
+    unsafe fn transpose_groups<V: Float>(&self, zero: V, segments: &[Segment]) {
+        for group in 0..self.rows.len().div_ceil(V::LANES) {
+            for (n, segment) in segments.iter().enumerate() {
+                let later = segments.get(n + AHEAD / 2).map(|s| self.steps[s.step(0)]);
+                // SAFETY: the caller's promise.
+                unsafe { self.transpose_segment(zero, group, segment, later) };
+            }
+        }
+    }
+
+    /// Transposes blocks of as many steps as a vector has lanes, while the same rows at the step
+    /// `later` are fetched.
+    #[inline(always)]
+    unsafe fn transpose_segment<V: Float>(
+        &self,
+        zero: V,
+        group: usize,
+        segment: &Segment,
+        later: Option<isize>,
+    ) {
+        let rows = &self.rows[group * V::LANES..];
+        let rows = &rows[..rows.len().min(V::LANES)];
+        for start in (0..segment.count).step_by(V::LANES) {
+            let count = (segment.count - start).min(V::LANES);
+            let here = self.base.wrapping_offset(self.steps[segment.step(start)]);
+            let next = match later {
+                Some(step) if segment.count <= 2 * V::LANES => {
+                    self.base.wrapping_offset(step + start as isize)
                 }
-                let block = transposed(block);
-                for (k, &column) in block.iter().enumerate().take(V::LANES) {
-                    let at = (start + k) * self.width + n * V::LANES;
-                    // A whole vector may run over into the next step, if that is written later.
-                    let last = at + V::LANES > self.steps.len() * self.width;
-                    // SAFETY: the panel has room for the step.
-                    unsafe {
-                        match rows.len() == V::LANES || n == 0 && !last {
-                            true => column.store(panel.add(at)),
-                            false => column.store_partial(panel.add(at), rows.len()),
+                _ => here.wrapping_add(AHEAD / 2 * V::LANES),
+            };
+            let mut block = [zero; MAX_LANES];
+            for (row, &offset) in block.iter_mut().zip(rows) {
+                let from = here.wrapping_offset(offset).cast::<V::Element>();
+                // SAFETY: `count` steps of the row are readable.
+                *row = unsafe {
+                    match count == V::LANES {
+                        true => V::load(from),
+                        false => V::load_partial(from, count),
+                    }
+                };
+                prefetch(next.wrapping_offset(offset).cast());
+            }
+            let steps = start..start + count;
+            // SAFETY: as above.
+            unsafe {
+                match 2 * self.width == V::LANES {
+                    true => self.put_pairs(&transposed(block, V::LANES / 2), segment, steps),
+                    false => {
+                        for (step, column) in steps.zip(transposed(block, V::LANES)) {
+                            self.put(column, segment, step, group, rows.len());
                         }
                     }
                 }
             }
         }
-        blocks * V::LANES
     }
 
-    /// Some neighbouring steps, row by row.
+    /// Writes steps of a segment, two in each vector.
     #[inline(always)]
-    unsafe fn copy_columns(&self, steps: Range<usize>) {
-        let first = self.steps[steps.start];
-        for (r, &row) in self.rows.iter().enumerate() {
-            // SAFETY: the row is readable at every step; the panel has room for them.
+    unsafe fn put_pairs<V: Float>(&self, pairs: &[V], segment: &Segment, steps: Range<usize>) {
+        let place =
+            |step| self.panel.cast::<V::Element>().wrapping_add(segment.step(step) * self.width);
+        for (step, &pair) in steps.clone().step_by(2).zip(pairs) {
+            let both = step + 1 < steps.end;
+            // SAFETY: the panel has room for the steps.
             unsafe {
-                let from = self.base.offset(row + first);
-                let to = self.panel.add(steps.start * self.width + r);
-                for k in 0..steps.len() {
-                    to.add(k * self.width).write(from.add(k).read());
+                if both && segment.distance == 1 {
+                    pair.store(place(step));
+                    continue;
+                }
+                pair.store_partial(place(step), self.width);
+                if both {
+                    let mut lanes = std::mem::MaybeUninit::<[V::Element; MAX_LANES]>::uninit();
+                    let lanes = lanes.as_mut_ptr().cast::<V::Element>();
+                    pair.store(lanes);
+                    let second = V::load_partial(lanes.add(self.width), self.width);
+                    second.store_partial(place(step + 1), self.width);
+                }
+            }
+        }
+    }
+
+    /// Writes `rows` elements of a step to group `n` of its rows.
+    #[inline(always)]
+    unsafe fn put<V: Float>(&self, column: V, segment: &Segment, k: usize, n: usize, rows: usize) {
+        let at = segment.step(k) * self.width + n * V::LANES;
+        // A whole vector may run over into the next step, if that is written later.
+        let last = at + V::LANES > self.steps.len() * self.width;
+        let over = n == 0 && !last && segment.distance == 1;
+        let to = self.panel.cast::<V::Element>().wrapping_add(at);
+        // SAFETY: the panel has room for the step.
+        unsafe {
+            match rows == V::LANES || over {
+                true => column.store(to),
+                false => column.store_partial(to, rows),
+            }
+        }
+    }
+
+    /// The steps of a segment, a few at a time row by row.
+    #[inline(always)]
+    unsafe fn copy_segment(&self, segment: &Segment) {
+        for start in (0..segment.count).step_by(16) {
+            let first = self.steps[segment.step(start)];
+            for (r, &row) in self.rows.iter().enumerate() {
+                for k in 0..(segment.count - start).min(16) {
+                    // SAFETY: the row is readable at every step; the panel has room for them.
+                    unsafe {
+                        let to = self.panel.add(segment.step(start + k) * self.width + r);
+                        to.write(self.base.offset(row + first).add(k).read());
+                    }
                 }
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn gather(&self, steps: Range<usize>) {
-        for k in steps {
+    unsafe fn gather(&self) {
+        for (k, &step) in self.steps.iter().enumerate() {
             for (r, &row) in self.rows.iter().enumerate() {
                 // SAFETY: the element is readable; the panel has room for the step.
                 unsafe {
-                    let from = self.base.offset(row + self.steps[k]);
+                    let from = self.base.offset(row + step);
                     self.panel.add(k * self.width + r).write(from.read());
                 }
             }
@@ -269,12 +337,13 @@ impl<W: Word> Job<'_, W> {
 /// Lanes of the longest vector of floats.
 const MAX_LANES: usize = 16;
 
-/// The transpose of the square block in the first `LANES` vectors: each round moves the halves
-/// of the block one bit closer.
+/// The transpose of the block in the first `rows` vectors, a power of two: each round moves the
+/// halves of the block one bit closer. Where there are fewer rows than lanes, a vector holds several
+/// columns, one after another.
 #[inline(always)]
-fn transposed<V: Float>(mut block: [V; MAX_LANES]) -> [V; MAX_LANES] {
-    let half = V::LANES / 2;
-    for _ in 0..V::LANES.ilog2() {
+fn transposed<V: Float>(mut block: [V; MAX_LANES], rows: usize) -> [V; MAX_LANES] {
+    let half = rows / 2;
+    for _ in 0..rows.ilog2() {
         let mut next = block;
         for n in 0..half {
             (next[2 * n], next[2 * n + 1]) = block[n].interleave(block[n + half]);

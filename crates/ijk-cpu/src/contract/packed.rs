@@ -6,7 +6,7 @@ use super::pack::Word;
 use super::problem::{Problem, Tensors};
 use super::shared::Panels;
 use super::side::Side;
-use super::steps::{Steps, one_round};
+use super::steps::{Round, one_round};
 use super::{Context, dot, for_word, gemm};
 use crate::Level;
 use crate::scratch::Scratch;
@@ -76,7 +76,7 @@ impl Fixed {
 /// The panels of an operand at several origins.
 pub(crate) struct Packed<'a> {
     fixed: &'a Fixed,
-    steps: Vec<Steps>,
+    round: Round,
     memory: Scratch<'a>,
     flags: Vec<AtomicU8>,
 }
@@ -94,9 +94,10 @@ impl<'a> Packed<'a> {
         let Problem { batch, algebra, .. } = &fixed.problem;
         let parts = origins.len().checked_mul(batch.len())?;
         let memory = context.scratch.try_take(fixed.bytes()?.checked_mul(parts)?)?;
-        let steps = one_round(&fixed.problem);
-        let flags = (0..fixed.panels() * steps.len() * parts).map(|_| AtomicU8::new(0)).collect();
-        let packed = Self { fixed, steps, memory, flags };
+        let round = one_round(&fixed.problem)?;
+        let flags = fixed.panels() * round.packs().len() * parts;
+        let flags = (0..flags).map(|_| AtomicU8::new(0)).collect();
+        let packed = Self { fixed, round, memory, flags };
         for (at, &origin) in origins.iter().enumerate() {
             for n in 0..batch.len() {
                 // SAFETY: the caller's promise; words have the size of an element.
@@ -120,12 +121,12 @@ impl<'a> Packed<'a> {
     /// The panels of a batch of an origin.
     fn panels(&self, at: usize, n: usize) -> Panels<'_> {
         let part = at * self.fixed.problem.batch.len() + n;
-        let each = self.fixed.panels() * self.steps.len();
+        let each = self.fixed.panels() * self.round.packs().len();
         let bytes = self.fixed.bytes().unwrap_or(0);
         Panels {
             width: self.fixed.width,
             range: self.fixed.rows(),
-            steps: &self.steps,
+            round: &self.round,
             memory: self.memory.as_ptr().wrapping_add(part * bytes),
             flags: &self.flags[part * each..(part + 1) * each],
         }

@@ -1,8 +1,11 @@
 //! A contraction made canonical: which operand fills the lanes, axes merged and ordered.
 
+use super::KC;
 use super::algebra::Algebra;
 use super::bundle::{Axis, Bundle, Operand};
-use super::pack::Word;
+use super::pack::{SHORT_RUN, Word};
+use super::stage;
+use super::steps::Tile;
 use ijk_plan::plan::{Contraction, Role};
 use ijk_types::DType;
 
@@ -22,6 +25,8 @@ pub(crate) struct Problem {
     pub(crate) n: Bundle,
     /// Axes of left and right.
     pub(crate) k: Bundle,
+    /// The innermost axes of k, where either operand is contiguous along one of them.
+    pub(crate) tile: Option<Tile>,
     /// Left, right and out at the origin.
     pub(crate) tensors: Tensors,
     /// Whether left is b, and right is a.
@@ -69,8 +74,9 @@ impl Problem {
     pub(crate) fn new(task: &Contraction, algebra: Algebra, tensors: Tensors) -> Self {
         let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|r| bundle(task, r));
         let (dtype, accumulate) = (task.dtype, task.accumulate);
-        let swapped = false;
-        let mut problem = Self { dtype, algebra, batch, m, n, k, tensors, swapped, accumulate };
+        let (tile, swapped) = (None, false);
+        let mut problem =
+            Self { dtype, algebra, batch, m, n, k, tile, tensors, swapped, accumulate };
         if problem.algebra.commutative && problem.cost_swapped() < problem.cost() {
             problem.swap();
         }
@@ -108,22 +114,54 @@ impl Problem {
         cost(&self.n, &self.m, self.algebra.lanes)
     }
 
-    /// Orders the axes of each bundle by the memory they should follow: rows the output where
-    /// its neighbours fill vectors, else the operand; steps the larger operand.
+    /// Orders the axes of each bundle by the memory they should follow: rows both left and the
+    /// output if a stage makes that possible, else the output where its neighbours fill vectors,
+    /// else left; steps the larger operand.
     fn order(&mut self) {
         let along = |b: &Bundle| {
             let mut by_out = b.clone();
             by_out.follow(Operand::Out);
             by_out.run(Operand::Out) >= self.algebra.lanes
         };
-        let rows = if along(&self.m) { Operand::Out } else { Operand::Left };
-        self.m.follow(rows);
+        match stage::order(&self.m, self.n.len(), self.algebra.size) {
+            Some(both) => self.m = both,
+            None if along(&self.m) => self.m.follow(Operand::Out),
+            None => self.m.follow(Operand::Left),
+        }
         self.n.follow(Operand::Right);
         self.batch.follow(Operand::Out);
         let larger = if self.m.len() >= self.n.len() { Operand::Left } else { Operand::Right };
         self.k.follow(larger);
+        self.tile_steps();
+    }
+
+    /// Where either operand is contiguous along another axis of k: makes that of the operand which
+    /// is packed block by block the innermost, and that of the shared one the one around it.
+    fn tile_steps(&mut self) {
+        let (shared, other) = match self.shares_left() {
+            true => (Operand::Left, Operand::Right),
+            false => (Operand::Right, Operand::Left),
+        };
+        let (Some(inner), Some(around)) = (self.k.unit(other), self.k.unit(shared)) else { return };
+        let rows = self.m.run(Operand::Left).max(self.n.run(Operand::Right));
+        if inner != around && rows < SHORT_RUN && self.k.len() > KC {
+            self.k.follow(other);
+            self.k.unit(shared).into_iter().for_each(|axis| self.k.around_last(axis));
+            self.tile = Tile::of(&self.k);
+        }
+    }
+
+    /// Whether left has so few rows that its panels for a block of k stay near while those of right
+    /// pass them.
+    pub(crate) fn shares_left(&self) -> bool {
+        let m = self.m.len();
+        m.saturating_mul(KC * self.algebra.size) <= RESIDENT_BYTES && m <= self.n.len() / 4
     }
 }
+
+/// Bytes of a shared left's panels for one block of k, and of the right ones that pass it: L2
+/// holds both.
+pub(crate) const RESIDENT_BYTES: usize = 192 << 10;
 
 fn bundle(task: &Contraction, role: Role) -> Bundle {
     let axes = task.axes.iter().filter(|a| a.role == role);

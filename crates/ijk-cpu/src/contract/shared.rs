@@ -4,7 +4,7 @@ use super::Context;
 use super::pack::Word;
 use super::panel::Flags;
 use super::side::{Panel, Side, rows_of};
-use super::steps::Steps;
+use super::steps::{Round, Steps};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -17,8 +17,8 @@ pub(crate) struct Panels<'a> {
     pub(crate) width: usize,
     /// The rows of all panels.
     pub(crate) range: Range<usize>,
-    /// The blocks of k.
-    pub(crate) steps: &'a [Steps],
+    /// The steps.
+    pub(crate) round: &'a Round,
     /// Room for [`Panels::elements`].
     pub(crate) memory: *mut u8,
     /// What each panel holds, once packed.
@@ -30,9 +30,9 @@ unsafe impl Sync for Panels<'_> {}
 
 impl Panels<'_> {
     /// Room for what the panels of some rows hold.
-    pub(crate) fn flags(side: Side, range: &Range<usize>, steps: &[Steps]) -> Vec<AtomicU8> {
+    pub(crate) fn flags(side: Side, range: &Range<usize>, round: &Round) -> Vec<AtomicU8> {
         let panels = range.len().div_ceil(side.width);
-        (0..panels * steps.len()).map(|_| AtomicU8::new(0)).collect()
+        (0..panels * round.packs().len()).map(|_| AtomicU8::new(0)).collect()
     }
 
     /// Panels for one block of k.
@@ -42,13 +42,16 @@ impl Panels<'_> {
 
     /// Steps of the longest block of k.
     pub(crate) fn longest(&self) -> usize {
-        self.steps.iter().map(Steps::len).max().unwrap_or(0)
+        self.round.blocks.iter().map(Steps::len).max().unwrap_or(0)
     }
 
-    /// Where a panel is, or will be.
-    fn place<W: Word>(&self, block: usize, panel: usize) -> *mut W {
-        let steps = &self.steps[block];
-        let before = steps.before * self.panels() + panel * steps.len();
+    /// Where a panel of some steps is, or will be: after those of the steps before, or, if all steps
+    /// of the round are packed at a time, after those of the panels before.
+    fn place<W: Word>(&self, steps: &Steps, panel: usize) -> *mut W {
+        let before = match self.round.packs() {
+            [whole] => panel * whole.len() + steps.before,
+            _ => steps.before * self.panels() + panel * steps.len(),
+        };
         self.memory.cast::<W>().wrapping_add(before * self.width)
     }
 
@@ -62,12 +65,14 @@ impl Panels<'_> {
     /// As for [`Side::pack`], for all rows and steps; the memory has room for the panels, and nobody
     /// else uses it.
     pub(crate) unsafe fn pack<W: Word>(&self, side: Side, context: &Context) {
-        let bytes = (self.longest() * self.width * size_of::<W>()).max(1);
+        let packs = self.round.packs();
+        let longest = packs.iter().map(Steps::len).max().unwrap_or(0);
+        let bytes = (longest * self.width * size_of::<W>()).max(1);
         let each = PACK_BYTES.div_ceil(bytes);
         context.parallel_for(self.flags.len().div_ceil(each), |task| {
             for at in task * each..((task + 1) * each).min(self.flags.len()) {
-                let (block, panel) = (at / self.panels(), at % self.panels());
-                let (steps, to) = (&self.steps[block], self.place::<W>(block, panel));
+                let (steps, panel) = (&packs[at / self.panels()], at % self.panels());
+                let to = self.place::<W>(steps, panel);
                 // SAFETY: the caller's promise; this panel is this task's own.
                 let packed = unsafe { side.pack(context, steps, self.rows(panel), to) };
                 self.flags[at].store(packed.flags.bits(), Ordering::Relaxed);
@@ -77,8 +82,10 @@ impl Panels<'_> {
 
     /// A panel, once packed.
     pub(crate) fn panel<W: Word>(&self, block: usize, panel: usize) -> Panel {
-        let flags = self.flags[block * self.panels() + panel].load(Ordering::Relaxed);
-        let (rows, data) = (self.rows(panel), self.place::<W>(block, panel));
+        let pack = if self.round.packs().len() == 1 { 0 } else { block };
+        let flags = self.flags[pack * self.panels() + panel].load(Ordering::Relaxed);
+        let data = self.place::<W>(&self.round.blocks[block], panel);
+        let rows = self.rows(panel);
         let data = data.cast_const().cast();
         Panel { data, start: rows.start, count: rows.len(), flags: Flags::from_bits(flags) }
     }

@@ -84,7 +84,7 @@ impl<'a> Side<'a> {
             operand: self.operand,
             bundle: self.bundle(),
             steps: steps.offsets(self.operand),
-            unit_steps: steps.unit(self.operand),
+            segments: steps.segments(self.operand),
         };
         let mut offsets = [0; MAX_ROWS];
         let offsets = &mut offsets[..rows.len()];

@@ -9,8 +9,8 @@ use std::ops::Range;
 pub(crate) struct Steps {
     left: Vec<isize>,
     right: Vec<isize>,
-    /// Whether the steps are neighbours in left, and in right.
-    unit: [bool; 2],
+    /// Which steps are neighbours in left, and in right.
+    segments: [Vec<Segment>; 2],
     /// Whether the block adds to what the output holds, else replaces it.
     pub(crate) accumulate: bool,
     /// How many steps come before it in its round.
@@ -19,11 +19,11 @@ pub(crate) struct Steps {
 
 impl Steps {
     fn new(problem: &Problem, steps: Range<usize>, before: usize, accumulate: bool) -> Self {
-        let unit = |operand| problem.k.is_run(operand, steps.start, steps.len());
+        let segments = |operand| segments(&problem.k, operand, &steps);
         Self {
             left: offsets(&problem.k, Operand::Left, &steps),
             right: offsets(&problem.k, Operand::Right, &steps),
-            unit: [unit(Operand::Left), unit(Operand::Right)],
+            segments: [segments(Operand::Left), segments(Operand::Right)],
             accumulate,
             before,
         }
@@ -39,9 +39,128 @@ impl Steps {
         if operand == Operand::Left { &self.left } else { &self.right }
     }
 
-    /// Whether the steps are neighbours there.
-    pub(crate) fn unit(&self, operand: Operand) -> bool {
-        self.unit[usize::from(operand != Operand::Left)]
+    /// Which steps are neighbours there: none, or every step is in one of the segments.
+    pub(crate) fn segments(&self, operand: Operand) -> &[Segment] {
+        &self.segments[usize::from(operand != Operand::Left)]
+    }
+}
+
+/// Some steps of a block that are neighbours in the memory of an operand, one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    first: usize,
+    /// Steps of the block from one to the next.
+    pub(crate) distance: usize,
+    /// How many there are.
+    pub(crate) count: usize,
+}
+
+impl Segment {
+    /// The step of that number.
+    pub(crate) fn step(&self, n: usize) -> usize {
+        self.first + n * self.distance
+    }
+}
+
+/// The segments of some points of k in an operand: along the axis of stride 1. If that is not the
+/// innermost one, there must be whole values of it.
+fn segments(k: &Bundle, operand: Operand, steps: &Range<usize>) -> Vec<Segment> {
+    let Some(axis) = k.unit(operand).filter(|_| !steps.is_empty()) else { return Vec::new() };
+    let count = k.axes()[axis].extent;
+    let distance: usize = k.axes()[axis + 1..].iter().map(|a| a.extent).product();
+    if distance == 1 {
+        let pieces = cut(steps, count);
+        let segment =
+            |p: Range<usize>| Segment { first: p.start - steps.start, distance, count: p.len() };
+        return pieces.map(segment).collect();
+    }
+    let pieces: Vec<_> = cut(steps, distance.saturating_mul(count)).collect();
+    if pieces.iter().any(|p| !p.start.is_multiple_of(distance) || !p.len().is_multiple_of(distance))
+    {
+        return Vec::new();
+    }
+    let each = |piece: Range<usize>| {
+        let (first, count) = (piece.start - steps.start, piece.len() / distance);
+        (first..first + distance).map(move |first| Segment { first, distance, count })
+    };
+    pieces.into_iter().flat_map(each).collect()
+}
+
+/// Cuts a range at multiples of `length`.
+fn cut(range: &Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> {
+    let (mut at, end) = (range.start, range.end);
+    std::iter::from_fn(move || {
+        let next = (at - at % length).saturating_add(length).min(end);
+        let piece = at..next;
+        at = next;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+/// The innermost two axes of k, where one operand is contiguous along either.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tile {
+    inner: usize,
+    around: usize,
+}
+
+/// Fewer steps of the outer axis are not worth a round.
+const LEAST_LINES: usize = 4;
+
+/// Steps of the outer axis come in multiples of so many, lest lines are cut.
+const LINES: usize = 16;
+
+impl Tile {
+    /// The last two axes.
+    pub(crate) fn of(k: &Bundle) -> Option<Self> {
+        let [.., around, inner] = k.axes() else { return None };
+        Some(Self { inner: inner.extent, around: around.extent })
+    }
+
+    /// Ranges of k begin at multiples of it, if they shall have whole lines.
+    pub(crate) fn unit(&self) -> usize {
+        self.inner.saturating_mul(LINES)
+    }
+
+    /// Ranges of at most `most` steps that have whole values of the outer axis, as many as can be;
+    /// `None` where those are few.
+    fn rounds(&self, ks: &Range<usize>, most: usize) -> Option<Vec<Range<usize>>> {
+        let (inner, period) = (self.inner.max(1), self.inner.saturating_mul(self.around).max(1));
+        if !(ks.start.is_multiple_of(inner) && ks.len().is_multiple_of(inner)) {
+            return None;
+        }
+        if period <= most && ks.start.is_multiple_of(period) {
+            return Some(pieces(ks.clone(), most / period * period).collect());
+        }
+        let lines = most / inner;
+        let lines = if lines >= LINES { lines - lines % LINES } else { lines };
+        let rounds = cut(ks, period).flat_map(|period| pieces(period, lines * inner));
+        (lines >= LEAST_LINES).then(|| rounds.collect())
+    }
+}
+
+/// Steps whose panels of the shared side are there at a time.
+pub(crate) struct Round {
+    /// Its blocks.
+    pub(crate) blocks: Vec<Steps>,
+    /// All of it.
+    whole: Option<Steps>,
+}
+
+impl Round {
+    fn new(problem: &Problem, all: Range<usize>, block: usize, first: usize, tiled: bool) -> Self {
+        let steps = |steps: Range<usize>| {
+            let accumulate = problem.accumulate || steps.start > first;
+            Steps::new(problem, steps.clone(), steps.start - all.start, accumulate)
+        };
+        let blocks = pieces(all.clone(), block).map(steps).collect();
+        Self { blocks, whole: tiled.then(|| steps(all.clone())) }
+    }
+
+    /// What is packed at a time of the shared side: the round, if only that has whole lines of it,
+    /// or blocks.
+    pub(crate) fn packs(&self) -> &[Steps] {
+        self.whole.as_ref().map_or(&self.blocks, std::slice::from_ref)
     }
 }
 
@@ -51,23 +170,21 @@ pub(crate) fn rounds(
     problem: &Problem,
     ks: Range<usize>,
     most: usize,
-) -> impl Iterator<Item = Vec<Steps>> {
-    let block = even(ks.len(), KC, 1);
-    let round = (most / block).max(1) * block;
+) -> impl Iterator<Item = Round> {
     let first = ks.start;
-    pieces(ks, round).map(move |round| {
-        let start = round.start;
-        let steps = |steps: Range<usize>| {
-            let accumulate = problem.accumulate || steps.start > first;
-            Steps::new(problem, steps.clone(), steps.start - start, accumulate)
-        };
-        pieces(round, block).map(steps).collect()
+    let tiled = problem.tile.and_then(|tile| tile.rounds(&ks, most));
+    let whole = tiled.is_some();
+    let block = even(ks.len(), KC, 1);
+    let ranges = tiled.unwrap_or_else(|| pieces(ks, (most / block).max(1) * block).collect());
+    ranges.into_iter().map(move |range| {
+        let block = if whole { even(range.len(), KC, 1) } else { block };
+        Round::new(problem, range, block, first, whole)
     })
 }
 
 /// All blocks of k, in one round.
-pub(crate) fn one_round(problem: &Problem) -> Vec<Steps> {
-    rounds(problem, 0..problem.k.len(), problem.k.len() + KC).flatten().collect()
+pub(crate) fn one_round(problem: &Problem) -> Option<Round> {
+    rounds(problem, 0..problem.k.len(), problem.k.len() + KC).next()
 }
 
 /// The offsets of a range of a bundle's points.

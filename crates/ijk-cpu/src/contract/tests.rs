@@ -322,6 +322,39 @@ fn matrices_of_many_sizes() {
     }
 }
 
+/// Strides of axes in an order of memory, innermost last, by their place in `order`.
+fn dense<const N: usize>(order: [usize; N], extents: [usize; 6]) -> [isize; 6] {
+    let (mut strides, mut step) = ([0; 6], 1);
+    for &axis in order.iter().rev() {
+        strides[axis] = step;
+        step *= extents[axis] as isize;
+    }
+    strides
+}
+
+/// Two axes of rows, one or two of columns and two of steps, contiguous along another in each
+/// tensor: rows are computed in scratch memory, steps go in tiles.
+#[test]
+fn axes_that_lie_otherwise_in_each_tensor() {
+    let (mut dice, workers) = (Dice(8), all_workers());
+    const ROLES: [Role; 6] = [Role::M, Role::M, Role::N, Role::N, Role::K, Role::K];
+    let extents = [[50, 37, 3, 2, 3, 4], [7, 33, 5, 1, 26, 24], [64, 48, 2, 1, 2, 19]];
+    let lefts = [[4, 0, 5, 1], [0, 1, 4, 5], [5, 4, 1, 0], [1, 0, 5, 4]];
+    let rights = [[2, 3, 5, 4], [5, 4, 3, 2], [4, 2, 5, 3]];
+    let outs = [[0, 2, 3, 1], [1, 3, 2, 0], [1, 0, 3, 2]];
+    for (n, extents) in extents.into_iter().enumerate() {
+        for left in lefts {
+            for (right, out) in rights.into_iter().flat_map(|r| outs.map(|o| (r, o))) {
+                let [a, b, c] = [left, right, out].map(|order| dense(order, extents));
+                let axes = (0..6).map(|x| axis(ROLES[x], extents[x], [a[x], b[x], c[x]]));
+                let axes = axes.filter(|a| a.extent > 1).collect();
+                let sum = if n == 0 { SUM[0] } else { dice.pick(&SUM) };
+                check(&task(sum, axes), &mut dice, &workers);
+            }
+        }
+    }
+}
+
 /// `[i+k]*k~ik . +ik~i`.
 #[test]
 fn correlations() {
@@ -345,6 +378,23 @@ fn long_sums() {
                 axis(Role::M, m, [k as isize, 0, 7]),
                 axis(Role::N, n, [0, 1, 1]),
                 axis(Role::K, k, [1, n as isize, 0]),
+            ];
+            check(&task(pair, axes), &mut dice, &workers);
+        }
+    }
+}
+
+/// The same where either operand is contiguous along another axis of k.
+#[test]
+fn long_sums_of_transposed_operands() {
+    let (mut dice, workers) = (Dice(9), all_workers());
+    for pair in SUM {
+        for (m, x, y) in [(1, 331, 107), (3, 40, 1000)] {
+            let size = (x * y) as isize;
+            let axes = vec![
+                axis(Role::M, m, [size, 0, 1]),
+                axis(Role::K, x, [y as isize, 1, 0]),
+                axis(Role::K, y, [1, x as isize, 0]),
             ];
             check(&task(pair, axes), &mut dice, &workers);
         }
@@ -412,7 +462,7 @@ fn sums_keep_their_error_bound() {
     let mut c = Data::new(DType::F32, &task.axes, |x| x.c, || Scalar::F32(0.0));
     for level in Level::available() {
         run(&task, &a, &b, &mut c, level, &Workers::new(1));
-        let steps = super::KC as f64 + k as f64 / super::KC as f64;
+        let steps = super::KC as f64 + 2.0 * k as f64 / super::KC as f64;
         for m in 0..20 {
             for n in 0..20 {
                 let term = |k: usize| {

@@ -204,7 +204,7 @@ unsafe fn finish<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
         if n < tile.width {
             // SAFETY: columns below `width` have an offset, rows below `rows` are neighbours there.
             unsafe {
-                let out = tile.out.cast::<L::Element>().offset(*tile.columns.add(n));
+                let out = tile.out.cast::<L::Element>().wrapping_offset(*tile.columns.add(n));
                 for m in 0..M {
                     let count = tile.rows.saturating_sub(m * L::LANES).min(L::LANES);
                     put::<L, P>(sums[n][m], out.wrapping_add(m * L::LANES), count, tile.accumulate);

@@ -1,0 +1,242 @@
+//! Parts of the output that are computed as columns of contiguous rows in scratch memory, and then
+//! moved, where rows are not neighbours in the output.
+//!
+//! Then left and the output each have an axis along which they are contiguous. The former becomes
+//! the innermost of the rows, the latter the one around it, and a part has so many values of both
+//! that lines of either tensor are used as a whole.
+
+use super::bundle::{Axis, Bundle, Operand};
+use super::problem::Problem;
+use super::steps::{blocks, offsets};
+use crate::Level;
+use crate::copy::{Copier, Side};
+use crate::scratch::{Scratch, ScratchPool};
+use std::ops::Range;
+
+/// Bytes of a part, which stays in L2 beside the panels that make it.
+const PART_BYTES: usize = 512 << 10;
+
+/// Outputs of fewer bytes stay near however they are written.
+const LEAST_BYTES: usize = 16 << 10;
+
+/// Bytes that are read and written at a time.
+const LINE: usize = 64;
+
+/// Rows of which so many are neighbours in the output are written where they belong.
+const LONG_RUN: usize = 8;
+
+/// A contiguous axis is not cut into fewer values.
+const LEAST_INNER: usize = 32;
+
+/// Rows that are moved at a time.
+const CHUNK: usize = 16;
+
+/// Parts for each thread.
+const SHARE: usize = 4;
+
+/// Rows in the order for a stage: along left innermost, along the output around that; `None` where
+/// one axis is both, or no part is small enough.
+pub(crate) fn order(m: &Bundle, columns: usize, size: usize) -> Option<Bundle> {
+    let mut m = m.clone();
+    m.follow(Operand::Left);
+    let (last, out) = (m.axes().len().checked_sub(1)?, m.unit(Operand::Out)?);
+    if out == last || m.unit(Operand::Left) != Some(last) {
+        return None;
+    }
+    let (lines, inner) = (m.axes()[out].extent, m.axes()[last].extent);
+    let most = PART_BYTES / (least_lines(lines, size) * columns * size).max(1);
+    let chunk = (1..=most.min(inner)).rev().find(|chunk| inner.is_multiple_of(*chunk))?;
+    if chunk < inner.min(LEAST_INNER) {
+        return None;
+    }
+    m.split_last(chunk);
+    m.around_last(out);
+    Some(m)
+}
+
+/// How many values of the axis that is contiguous in the output a part has at least.
+fn least_lines(extent: usize, size: usize) -> usize {
+    extent.min((LINE / size).max(1))
+}
+
+/// How rows are cut into parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stage {
+    /// No part crosses a multiple of it.
+    period: usize,
+    /// Most rows of a part, roughly.
+    most: usize,
+    /// Parts begin at multiples of it after a period's start.
+    unit: usize,
+}
+
+impl Stage {
+    /// The parts of a problem's rows for that many columns, where a stage is of use.
+    pub(crate) fn of(problem: &Problem, columns: usize, threads: usize) -> Option<Self> {
+        let (m, size) = (&problem.m, problem.algebra.size);
+        let bytes = m.len().saturating_mul(columns).saturating_mul(size);
+        if m.run(Operand::Out) >= LONG_RUN || bytes < LEAST_BYTES {
+            return None;
+        }
+        let (period, unit) = match m.axes() {
+            [.., lines, inner] if lines.strides[Operand::Out as usize] == 1 => {
+                let unit = least_lines(lines.extent, size) * inner.extent;
+                (lines.extent * inner.extent, unit)
+            }
+            _ if problem.n.unit(Operand::Out).is_some() => (m.len(), LEAST_INNER),
+            _ => return None,
+        };
+        let room = PART_BYTES / (columns * size);
+        let share = m.len() / (SHARE * threads);
+        (unit <= room).then_some(Self { period, unit, most: room.min(share).max(unit) })
+    }
+
+    /// The rows of each part.
+    pub(crate) fn parts(&self, rows: usize) -> Vec<Range<usize>> {
+        let periods = (0..rows / self.period).map(|n| n * self.period);
+        periods.flat_map(|start| blocks(start..start + self.period, self.most, self.unit)).collect()
+    }
+}
+
+/// One part: rows and columns of a problem's output, and memory for them.
+pub(crate) struct Part<'a> {
+    problem: &'a Problem,
+    out: *mut u8,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    memory: Scratch<'a>,
+    copier: Copier,
+}
+
+impl<'a> Part<'a> {
+    /// The part of the output at `out`.
+    pub(crate) fn new(
+        problem: &'a Problem,
+        out: *mut u8,
+        (rows, columns): (Range<usize>, Range<usize>),
+        (level, scratch): (Level, &'a ScratchPool),
+    ) -> Self {
+        let memory = scratch.take(rows.len() * columns.len() * problem.algebra.size);
+        let copier = Copier::new(problem.dtype, level);
+        Self { problem, out, rows, columns, memory, copier }
+    }
+
+    /// The problem with the part for its output, as far as that goes.
+    pub(crate) fn dense(&self) -> Problem {
+        let mut dense = self.problem.clone();
+        dense.m = dense.m.dense(Operand::Out, 1);
+        dense.n = dense.n.dense(Operand::Out, self.rows.len());
+        dense
+    }
+
+    /// Where the origin of such an output would be.
+    pub(crate) fn origin(&self) -> *mut u8 {
+        let before = self.rows.start + self.columns.start * self.rows.len();
+        self.memory.as_ptr().wrapping_sub(before * self.problem.algebra.size)
+    }
+
+    /// Reads the part from the output.
+    ///
+    /// # Safety
+    /// The output has these rows and columns, which nobody else writes.
+    pub(crate) unsafe fn get(&self) {
+        // SAFETY: the caller's promise; the memory has room for all boxes.
+        self.boxes(|extents, out, strides, dense, within| unsafe {
+            let [strides, within] = [strides, within].map(flip);
+            let from = Side { ptr: out.cast_const(), strides: &strides };
+            self.copier.copy(&flip(extents), Side { ptr: dense, strides: &within }, from);
+        });
+    }
+
+    /// Writes the part to the output.
+    ///
+    /// # Safety
+    /// The output has these rows and columns, which nobody else uses; all of the part is computed.
+    pub(crate) unsafe fn put(&self) {
+        // SAFETY: the caller's promise.
+        self.boxes(|extents, out, strides, dense, within| unsafe {
+            let from = Side { ptr: dense.cast_const(), strides: &within };
+            self.copier.copy(&extents, Side { ptr: out, strides: &strides }, from);
+        });
+    }
+
+    /// Calls `each` with the boxes that make the part: extents, and where it is in the output and
+    /// in memory, with strides in bytes; along the last axis the output is contiguous if it is
+    /// along any, along the one before it the memory.
+    fn boxes(&self, each: impl Fn([usize; 3], *mut u8, [isize; 3], *mut u8, [isize; 3])) {
+        let (m, n, size) = (&self.problem.m, &self.problem.n, self.problem.algebra.size as isize);
+        let out = |axis: Option<&Axis>| axis.map_or(0, |a| a.strides[Operand::Out as usize]);
+        let height = self.rows.len() as isize;
+        let axes = m.axes();
+        let (inner, line) = (axes.last(), axes.len().checked_sub(2).map(|at| &axes[at]));
+        // Columns whose distance is the same are one axis of a box.
+        let (together, stride) = match n.axes() {
+            [axis] => (self.columns.len(), out(Some(axis))),
+            _ => (1, 0),
+        };
+        let columns = offsets(n, Operand::Out, &self.columns);
+        for (start, lines, len) in boxes(m, &self.rows) {
+            let row = (start - self.rows.start) as isize;
+            let axes = arranged([
+                (together, stride, height),
+                (lines, out(line), inner.map_or(1, |a| a.extent as isize)),
+                (len, out(inner), 1),
+            ]);
+            let extents = axes.map(|a| a.0);
+            let (strides, within) = (axes.map(|a| a.1 * size), axes.map(|a| a.2 * size));
+            for (column, offset) in columns.iter().enumerate().step_by(together.max(1)) {
+                let to = m.offset(Operand::Out, start) + offset;
+                let from = row + column as isize * height;
+                let to = self.out.wrapping_offset(to * size);
+                let from = self.memory.as_ptr().wrapping_offset(from * size);
+                // A few rows at a time, so that no line is left before it is full.
+                for at in (0..extents[1]).step_by(CHUNK) {
+                    let [first, second, last] = extents;
+                    let extents = [first, CHUNK.min(second - at), last];
+                    let moved = |p: *mut u8, by: isize| p.wrapping_offset(at as isize * by);
+                    let (to, from) = (moved(to, strides[1]), moved(from, within[1]));
+                    each(extents, to, strides, from, within);
+                }
+            }
+        }
+    }
+}
+
+/// Axes of a box as extent, stride in the output and stride in memory: the one with the least
+/// stride in the output last, the one that is contiguous in memory before it.
+fn arranged(mut axes: [(usize, isize, isize); 3]) -> [(usize, isize, isize); 3] {
+    axes.sort_by_key(|&(extent, out, _)| match extent {
+        1 => (0, 0),
+        _ => (1, usize::MAX - out.unsigned_abs()),
+    });
+    if axes[0].2 == 1 {
+        axes.swap(0, 1);
+    }
+    axes
+}
+
+/// The last two exchanged.
+fn flip<T>([first, second, third]: [T; 3]) -> [T; 3] {
+    [first, third, second]
+}
+
+/// Cuts rows into boxes of whole lines, and of parts of one: the first row, how many lines, and how
+/// long they are.
+fn boxes(m: &Bundle, rows: &Range<usize>) -> Vec<(usize, usize, usize)> {
+    let extent = |back: usize| {
+        let axis = m.axes().len().checked_sub(back).map(|at| &m.axes()[at]);
+        axis.map_or(1, |a| a.extent)
+    };
+    let (inner, lines) = (extent(1), extent(2));
+    let (mut at, mut all) = (rows.start, Vec::new());
+    while at < rows.end {
+        let (left, into) = (rows.end - at, at % inner);
+        let (count, len) = match into > 0 || left < inner {
+            true => (1, left.min(inner - into)),
+            false => ((left / inner).min(lines - at / inner % lines), inner),
+        };
+        all.push((at, count, len));
+        at += count * len;
+    }
+    all
+}
