@@ -11,6 +11,7 @@ use ijk_plan::plan::{
     Start, Step, Store, Sweep, Then,
 };
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp};
+use std::collections::HashSet;
 
 /// A plan that an [`Engine`](crate::Engine) has checked and compiled; made by
 /// [`Engine::compile`](crate::Engine::compile), run by [`Engine::execute`](crate::Engine::execute).
@@ -29,6 +30,15 @@ pub struct Compiled {
     pub(crate) enters_pool: bool,
     /// What to run, in order.
     pub(crate) steps: Vec<Program>,
+}
+
+/// What a plan is compiled for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    /// Instructions.
+    pub(crate) level: Level,
+    /// Bytes from which on results are written past the caches.
+    pub(crate) streams: usize,
 }
 
 /// A step made ready to run.
@@ -87,10 +97,25 @@ impl Compiled {
 }
 
 /// Checks and compiles a plan.
-pub(crate) fn compile(plan: &Plan, level: Level) -> Result<Compiled, PlanError> {
-    let buffers = layouts(plan)?;
+pub(crate) fn compile(plan: &Plan, target: Target) -> Result<Compiled, PlanError> {
+    compile_part(plan, target, |layout| layout.len * layout.dtype.size() >= target.streams)
+}
+
+/// Checks and compiles a plan, of the results of which those stream for which it is said, if the
+/// plan does not read them.
+pub(crate) fn compile_part(
+    plan: &Plan,
+    target: Target,
+    streams: impl Fn(&Layout) -> bool,
+) -> Result<Compiled, PlanError> {
+    let mut buffers = layouts(plan)?;
+    let read = read(plan);
+    for (n, layout) in buffers.iter_mut().enumerate() {
+        let last = matches!(layout.place, Place::Output(_)) && !read.contains(&n);
+        layout.streams = last && streams(layout);
+    }
     let initialised = buffers.iter().map(|b| matches!(b.place, Place::Input(_))).collect();
-    let mut compiler = Compiler { buffers: &buffers, level, steps: Vec::new(), initialised };
+    let mut compiler = Compiler { buffers: &buffers, target, steps: Vec::new(), initialised };
     for (step, each) in plan.steps.iter().enumerate() {
         compiler.step(each).map_err(|fault| PlanError::Step { step, fault })?;
     }
@@ -106,10 +131,41 @@ pub(crate) fn compile(plan: &Plan, level: Level) -> Result<Compiled, PlanError> 
     Ok(Compiled { enters_pool, inputs, outputs, buffers, arena: plan.arena, steps })
 }
 
+/// The buffers that steps of a plan read.
+fn read(plan: &Plan) -> HashSet<usize> {
+    let mut read = HashSet::new();
+    let mut note = |buffer: BufferId| _ = read.insert(buffer.0 as usize);
+    for step in &plan.steps {
+        match step {
+            Step::Fill(..) => {}
+            Step::Nest(nest) => {
+                nest.loads.iter().for_each(|load| note(load.base.buffer));
+                for node in &nest.body {
+                    if let Node::Gather { base, .. } = node {
+                        note(base.buffer);
+                    }
+                }
+                if nest.start == Start::Existing || combines_in_place(nest) {
+                    note(nest.store.base.buffer);
+                }
+            }
+            Step::Contract(task) => {
+                note(task.a.buffer);
+                note(task.b.buffer);
+                if task.accumulate {
+                    note(task.c.buffer);
+                }
+            }
+            Step::Sweep(sweep) => sweep.inputs.iter().for_each(|window| note(window.buffer)),
+        }
+    }
+    read
+}
+
 /// Compiles steps in order, and sees to it that nothing is read before it was written.
 struct Compiler<'a> {
     buffers: &'a [Layout],
-    level: Level,
+    target: Target,
     steps: Vec<Program>,
     /// For each buffer, whether all its elements hold values.
     initialised: Vec<bool>,
@@ -127,7 +183,7 @@ impl Compiler<'_> {
     }
 
     fn sweep(&mut self, sweep: &Sweep) -> Result<(), Fault> {
-        let (program, results) = SweepProgram::new(sweep, self.buffers, self.level)?;
+        let (program, results) = SweepProgram::new(sweep, self.buffers, self.target)?;
         sweep.inputs.iter().try_for_each(|window| self.ready(window.buffer))?;
         for &(buffer, covered) in &results {
             if !covered {
@@ -197,7 +253,7 @@ impl Compiler<'_> {
         if empty || !Contraction::supports(task.dtype, (task.map, task.then), task.reduce) {
             return self.nest(&contraction_nest(task));
         }
-        self.steps.push(Program::Contract(task.clone(), self.level));
+        self.steps.push(Program::Contract(task.clone(), self.target.level));
         self.wrote(task.c.buffer);
         Ok(())
     }
@@ -217,7 +273,7 @@ impl Compiler<'_> {
     }
 
     fn push_nest(&mut self, nest: &Nest, checked: &CheckedNest) -> Result<(), Fault> {
-        let program = nest::compile(nest, checked, self.buffers, self.level)?;
+        let program = nest::compile(nest, checked, self.buffers, self.target.level)?;
         self.steps.push(Program::Nest(Box::new(program)));
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The engine: compiles plans, and runs them on arrays.
 
 use crate::check::Layout;
-use crate::compiled::{Compiled, Program, compile};
+use crate::compiled::{Compiled, Program, Target, compile};
 use crate::contract::{Context, Packed, contract};
 use crate::error::{PlanError, RunError, Side};
 use crate::nest::{Launch, fault};
@@ -20,6 +20,7 @@ use smallvec::SmallVec;
 #[derive(Debug)]
 pub struct Engine {
     level: Level,
+    streams: usize,
     /// Why nothing runs: the level that was asked for is none.
     refused: Option<LevelError>,
     workers: Workers,
@@ -35,11 +36,16 @@ pub struct EngineBuilder {
     level: Option<Level>,
     memory_limit: Option<u64>,
     kept: Option<usize>,
+    streams: Option<usize>,
 }
 
 /// Bytes of dropped results that an engine keeps unless it is told otherwise: those of four arrays
 /// of 4096² `f32`.
 const KEPT: usize = 256 << 20;
+
+/// Bytes from which on a result leaves the last cache while it is written, if arguments of its size are
+/// read, too.
+const STREAMS: usize = 16 << 20;
 
 impl EngineBuilder {
     /// How many threads work at a time, the caller's included; 0, as is the default, means as many
@@ -70,6 +76,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Bytes from which on a result that the plan does not read again is written past the caches;
+    /// by default 16 MiB. Numbers do not depend on it.
+    pub fn stream_from(mut self, bytes: usize) -> Self {
+        self.streams = Some(bytes);
+        self
+    }
+
     /// The engine. Where the environment asks for instructions that the machine has not, it runs
     /// nothing: each run gives [`RunError::Level`].
     pub fn build(self) -> Engine {
@@ -83,6 +96,7 @@ impl EngineBuilder {
             scratch: ScratchPool::new(),
             results: TensorPool::new(kept),
             memory_limit: self.memory_limit,
+            streams: self.streams.unwrap_or(STREAMS),
         }
     }
 }
@@ -133,7 +147,7 @@ impl Engine {
     /// # Errors
     /// If the plan contradicts itself, or reaches beyond its buffers: [`PlanError`].
     pub fn compile(&self, plan: &Plan) -> Result<Compiled, PlanError> {
-        compile(plan, self.level)
+        compile(plan, Target { level: self.level, streams: self.streams })
     }
 
     /// Compiles and runs a plan.

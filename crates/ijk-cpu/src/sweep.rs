@@ -1,7 +1,7 @@
 //! Steps that run together, block of rows by block of rows.
 
 use crate::check::{Layout, check_sweep};
-use crate::compiled::{Compiled, Program, compile};
+use crate::compiled::{Compiled, Program, Target, compile_part};
 use crate::contract::{Context, Fixed, Packed, Same};
 use crate::engine::{PackedOperand, Run};
 use crate::error::{Fault, PlanError, RunError};
@@ -34,10 +34,11 @@ impl SweepProgram {
     pub fn new(
         sweep: &Sweep,
         buffers: &[Layout],
-        level: Level,
+        target: Target,
     ) -> Result<(Self, Vec<(BufferId, bool)>), Fault> {
-        let body = block(&sweep.body, level)?;
-        let rest = sweep.rest.as_ref().map(|rest| block(rest, level)).transpose()?;
+        let body = block(sweep, &sweep.body, buffers, target)?;
+        let rest = sweep.rest.as_ref().map(|rest| block(sweep, rest, buffers, target));
+        let rest = rest.transpose()?;
         let short = rest.as_ref().map(|rest| &rest.buffers[..]);
         let results = check_sweep(sweep, &body.buffers, short, buffers)?;
         let Sweep { axes, inputs, outputs, .. } = sweep.clone();
@@ -97,9 +98,19 @@ impl SweepProgram {
 /// Work below this many nanoseconds stays on the caller's thread.
 const WORTH_THREADS: f64 = 60_000.0;
 
-/// Compiles the plan of a block.
-fn block(plan: &Plan, level: Level) -> Result<Compiled, Fault> {
-    compile(plan, level).map_err(|error| match error {
+/// Compiles the plan of a block, whose results are windows of other arrays.
+fn block(
+    sweep: &Sweep,
+    plan: &Plan,
+    buffers: &[Layout],
+    target: Target,
+) -> Result<Compiled, Fault> {
+    let streams = |layout: &Layout| {
+        let Place::Output(n) = layout.place else { return false };
+        let whole = sweep.outputs.get(n).and_then(|w| buffers.get(w.buffer.0 as usize));
+        whole.is_some_and(|whole| whole.streams)
+    };
+    compile_part(plan, target, streams).map_err(|error| match error {
         PlanError::Buffer { fault, .. } | PlanError::Step { fault, .. } => fault,
     })
 }

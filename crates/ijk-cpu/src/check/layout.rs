@@ -20,6 +20,10 @@ pub(crate) struct Layout {
     pub len: usize,
     /// Which offsets are elements; `None` where there is none.
     pub footprint: Option<Footprint>,
+    /// Whether what is written should go past the caches: it is a large result, which nobody reads
+    /// before other data have taken its place, and lines that are not written through a cache need
+    /// not be read first.
+    pub streams: bool,
 }
 
 impl Layout {
@@ -82,7 +86,15 @@ fn layout(buffer: &Buffer, arena: usize) -> Result<Layout, Fault> {
             Some(footprint)
         }
     };
-    Ok(Layout { place, dtype, shape: shape.clone(), strides: strides.clone(), len, footprint })
+    Ok(Layout {
+        place,
+        dtype,
+        shape: shape.clone(),
+        strides: strides.clone(),
+        len,
+        footprint,
+        streams: false,
+    })
 }
 
 /// The number of elements, where they and their bytes can be counted.

@@ -30,6 +30,9 @@ pub(super) struct Planes {
     pub transpose: Plane,
     /// Any strides.
     pub strided: Plane,
+    /// As `rows`, but past the caches: for what nobody reads soon. [`fence`] must follow before
+    /// another thread may read.
+    pub stream: Plane,
 }
 
 /// A row or an element at a place of a plane: the only pointer arithmetic of these kernels. Wraps,
@@ -134,6 +137,60 @@ unsafe fn transpose<B: Block>(
     strip([rows - whole_rows, columns], whole_rows, 0);
 }
 
+/// Bytes of a cache line, which is what streams.
+const LINE: usize = 64;
+
+/// # Safety
+/// That of [`Plane`], with the condition of [`Planes::rows`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+unsafe fn stream<W: Copy>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    dst_strides: [isize; 2],
+    src: *const u8,
+    src_strides: [isize; 2],
+) {
+    use std::arch::x86_64::{_mm256_loadu_si256, _mm256_stream_si256};
+    let bytes = columns * size_of::<W>();
+    for r in 0..rows {
+        let to = at::<u8>(dst, dst_strides, r, 0).cast_mut();
+        let from = at::<u8>(src, src_strides, r, 0);
+        let head = to.align_offset(LINE).min(bytes);
+        let tail = head + (bytes - head) / LINE * LINE;
+        // SAFETY: row `r`, whose columns are `bytes` contiguous bytes on both sides, which do not
+        // overlap; what streams starts at a multiple of a line.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from, to, head);
+            for line in (head..tail).step_by(LINE) {
+                let halves = [0, LINE / 2].map(|half| line + half);
+                let [low, high] = halves.map(|half| _mm256_loadu_si256(from.add(half).cast()));
+                _mm256_stream_si256(to.add(halves[0]).cast(), low);
+                _mm256_stream_si256(to.add(halves[1]).cast(), high);
+            }
+            std::ptr::copy_nonoverlapping(from.add(tail), to.add(tail), bytes - tail);
+        }
+    }
+}
+
+/// Makes what streamed visible to other threads, as other writes are.
+pub(crate) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: part of what every processor of this architecture has.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
+/// The kernel that streams rows, or copies them where there is no such instruction.
+fn stream_for<W: Copy>(level: Level) -> Plane {
+    match level.kind() {
+        crate::simd::Kind::Portable => rows::<W>,
+        #[cfg(target_arch = "x86_64")]
+        _ => stream::<W>,
+    }
+}
+
 macro_rules! leveled_planes {
     ($($name:ident: $body:ident),*) => {$(
         leveled!($name, $body, [W: Copy], [W],
@@ -164,6 +221,7 @@ fn kernels<W: Copy>(level: Level) -> Planes {
         splat: splat_at::<W>(level),
         transpose: transpose_for::<W>(level),
         strided: strided_at::<W>(level),
+        stream: stream_for::<W>(level),
     }
 }
 

@@ -7,6 +7,8 @@ use crate::simd::Level;
 use ijk_types::DType;
 use kernel::{Planes, planes};
 
+pub(crate) use kernel::fence;
+
 /// Copies boxes of elements of one size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copier {
@@ -27,6 +29,13 @@ impl Copier {
     /// Copies elements of a type.
     pub fn new(t: DType, level: Level) -> Self {
         Self { planes: planes(t, level), size: t.size() as isize }
+    }
+
+    /// The same past the caches, where rows are contiguous on both sides: for what is larger than
+    /// they are and not read soon. [`fence`] must follow before another thread may read.
+    pub fn streaming(t: DType, level: Level) -> Self {
+        let planes = planes(t, level);
+        Self { planes: Planes { rows: planes.stream, ..planes }, size: t.size() as isize }
     }
 
     /// Copies a box; the last axis is the innermost loop.
@@ -115,22 +124,26 @@ mod tests {
         let mut strides = [0; 3];
         order.iter().zip(dense).for_each(|(&a, s)| strides[a] = s);
         let n: usize = extents.iter().product();
+        let copiers = [Copier::new(t, level), Copier::streaming(t, level)];
         let src: Vec<T> = (0..n).map(make).collect();
-        let mut dst: Vec<T> = (0..n).map(|_| make(0)).collect();
         let mut to = [0; 3];
         dense_strides(&extents, size, &mut to);
-        // SAFETY: both vectors have the box's elements at those strides.
-        unsafe {
-            let to = Side { ptr: dst.as_mut_ptr().cast::<u8>(), strides: &to };
-            let from = Side { ptr: src.as_ptr().cast::<u8>(), strides: &strides };
-            Copier::new(t, level).copy(&extents, to, from);
-        }
-        let mut at = dst.iter();
-        for i in 0..extents[0] {
-            for j in 0..extents[1] {
-                for k in 0..extents[2] {
-                    let [x, y, z] = strides.map(|s| s as usize / size);
-                    assert_eq!(*at.next().unwrap(), src[i * x + j * y + k * z]);
+        for copier in copiers {
+            let mut dst: Vec<T> = (0..n).map(|_| make(0)).collect();
+            // SAFETY: both vectors have the box's elements at those strides.
+            unsafe {
+                let to = Side { ptr: dst.as_mut_ptr().cast::<u8>(), strides: &to };
+                let from = Side { ptr: src.as_ptr().cast::<u8>(), strides: &strides };
+                copier.copy(&extents, to, from);
+            }
+            fence();
+            let mut at = dst.iter();
+            for i in 0..extents[0] {
+                for j in 0..extents[1] {
+                    for k in 0..extents[2] {
+                        let [x, y, z] = strides.map(|s| s as usize / size);
+                        assert_eq!(*at.next().unwrap(), src[i * x + j * y + k * z]);
+                    }
                 }
             }
         }

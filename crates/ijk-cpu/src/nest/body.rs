@@ -67,7 +67,7 @@ impl<'a> Body<'a> {
     pub fn value(&mut self) -> Result<Slot, Fault> {
         let last = NodeId(self.nodes.len() as u32 - 1);
         let value = self.operand(last)?;
-        self.whole(value)
+        self.whole_slot(value)
     }
 
     /// The nest only moves a load, which needs a place and no slot: it is the first in the list.
@@ -88,7 +88,13 @@ impl<'a> Body<'a> {
                 self.binary(BinaryOp::Add, affine, computed)?
             }
         };
-        self.whole(total)
+        self.whole_slot(total)
+    }
+
+    /// Whether the last instruction computes a value, one element for each point.
+    pub fn computes_last(&self, value: Slot) -> bool {
+        let last = self.finished.instructions.last();
+        matches!(last, Some(&Instruction::Map { dst, splat: false, .. }) if dst == value)
     }
 
     /// Makes the last instruction write into the output.
@@ -100,7 +106,9 @@ impl<'a> Body<'a> {
             None => {
                 let dtype = self.lowering.nest.store.dtype;
                 let kernel = moves(dtype, self.lowering.level).copy;
-                self.push(Instruction::Map { kernel, dst: OUT, sources: [value; 3], splat: false });
+                let steps = [dtype.size(); 3];
+                let sources = [value; 3];
+                self.push(Instruction::Map { kernel, dst: OUT, sources, steps, splat: false });
             }
         }
         OUT
@@ -214,7 +222,7 @@ impl<'a> Body<'a> {
                 let a = self.known(a)?;
                 let kernel = kernel::unary(op, a.dtype, lowering.level).ok_or(Fault::Types)?;
                 self.finished.nanoseconds += if a.splat { 0.0 } else { unary_cost(op) };
-                self.map(kernel, op.result().of(a.dtype), [a.slot; 3], a.splat)
+                self.map(kernel, op.result().of(a.dtype), [a; 3])
             }
             Node::Binary(op, a, b) => {
                 let (a, b) = (self.known(a)?, self.known(b)?);
@@ -243,16 +251,15 @@ impl<'a> Body<'a> {
         let (step, start) = (self.number(step as i64)?, self.number(start as i64)?);
         let state = self.binary(BinaryOp::Mul, counter, step)?;
         let state = self.binary(BinaryOp::Add, state, start)?;
-        let splat = state.splat && lo.splat && hi.splat;
         let same_bounds = lo.splat && hi.splat;
-        let sources = match (splat, same_bounds) {
-            (true, _) => [state.slot, lo.slot, hi.slot],
-            (_, true) => [self.whole(state)?, lo.slot, hi.slot],
+        let sources = match (state.splat, same_bounds) {
+            (true, true) => [state, lo, hi],
+            (_, true) => [self.whole(state)?, lo, hi],
             _ => [self.whole(state)?, self.whole(lo)?, self.whole(hi)?],
         };
         self.finished.nanoseconds += DEAR;
         let kernel = kernel::draws(lo.dtype, self.lowering.level, same_bounds);
-        self.map(kernel.ok_or(Fault::Types)?, lo.dtype, sources, splat)
+        self.map(kernel.ok_or(Fault::Types)?, lo.dtype, sources)
     }
 
     /// An integer constant.
@@ -262,31 +269,49 @@ impl<'a> Body<'a> {
         Ok(Operand { slot, dtype: DType::I64, splat: true })
     }
 
-    /// An instruction that applies a kernel.
+    /// An instruction that applies a kernel: to one element, where all operands are splats.
     fn map(
         &mut self,
         kernel: Kernel,
         dtype: DType,
-        sources: [Slot; 3],
+        sources: [Operand; 3],
+    ) -> Result<Operand, Fault> {
+        let splat = sources.iter().all(|source| source.splat);
+        self.map_to(kernel, dtype, sources, splat)
+    }
+
+    /// An instruction that gives one element, or one for each point.
+    fn map_to(
+        &mut self,
+        kernel: Kernel,
+        dtype: DType,
+        sources: [Operand; 3],
         splat: bool,
     ) -> Result<Operand, Fault> {
         let dst = self.register(dtype, splat)?;
-        self.push(Instruction::Map { kernel, dst, sources, splat });
+        let steps = sources.map(|source| if source.splat { 0 } else { source.dtype.size() });
+        let sources = sources.map(|source| source.slot);
+        self.push(Instruction::Map { kernel, dst, sources, steps, splat });
         Ok(Operand { slot: dst, dtype, splat })
     }
 
-    /// The slot of an operand with one element for each point.
-    fn whole(&mut self, operand: Operand) -> Result<Slot, Fault> {
+    /// An operand with one element for each point.
+    fn whole(&mut self, operand: Operand) -> Result<Operand, Fault> {
         if !operand.splat {
-            return Ok(operand.slot);
+            return Ok(operand);
         }
         if let Some(&slot) = self.full.get(&operand.slot) {
-            return Ok(slot);
+            return Ok(Operand { slot, splat: false, ..operand });
         }
         let kernel = moves(operand.dtype, self.lowering.level).splat;
-        let whole = self.map(kernel, operand.dtype, [operand.slot; 3], false)?;
+        let whole = self.map_to(kernel, operand.dtype, [operand; 3], false)?;
         self.full.insert(operand.slot, whole.slot);
-        Ok(whole.slot)
+        Ok(whole)
+    }
+
+    /// Its slot.
+    fn whole_slot(&mut self, operand: Operand) -> Result<Slot, Fault> {
+        Ok(self.whole(operand)?.slot)
     }
 
     fn binary(&mut self, op: BinaryOp, a: Operand, b: Operand) -> Result<Operand, Fault> {
@@ -300,23 +325,23 @@ impl<'a> Body<'a> {
         let as_splat = either && kernel::takes_splat(op, a.dtype);
         let sources = match either && !as_splat {
             true => [self.whole(a)?, self.whole(b)?],
-            false => [a.slot, b.slot],
+            false => [a, b],
         };
         let (a_splat, b_splat) = (as_splat && a.splat, as_splat && b.splat);
         let kernel = kernel::binary(op, a.dtype, self.lowering.level, a_splat, b_splat);
         self.finished.nanoseconds += if splat { 0.0 } else { binary_cost(op, a.dtype) };
         let result = op.result().of(a.dtype);
-        self.map(kernel.ok_or(Fault::Types)?, result, [sources[0], sources[1], sources[1]], splat)
+        self.map(kernel.ok_or(Fault::Types)?, result, [sources[0], sources[1], sources[1]])
     }
 
     fn select(&mut self, c: Operand, a: Operand, b: Operand) -> Result<Operand, Fault> {
         let splat = c.splat && a.splat && b.splat;
         let sources = match splat {
-            true => [c.slot, a.slot, b.slot],
+            true => [c, a, b],
             false => [self.whole(c)?, self.whole(a)?, self.whole(b)?],
         };
         self.finished.nanoseconds += CHEAP;
-        self.map(moves(a.dtype, self.lowering.level).select, a.dtype, sources, splat)
+        self.map(moves(a.dtype, self.lowering.level).select, a.dtype, sources)
     }
 
     fn index(&mut self, constant: i64, steps: Vec<i64>) -> Result<Operand, Fault> {
@@ -348,20 +373,20 @@ impl<'a> Body<'a> {
     pub fn gather_offsets(&mut self, id: NodeId, offset: NodeId) -> Result<Slot, Fault> {
         let computed = self.operand(offset)?;
         let offsets = self.offsets(self.steps_of(id.0 as usize), computed)?;
-        self.whole(offsets)
+        self.whole_slot(offsets)
     }
 
     /// The slot of the offsets that a load reads at.
     pub fn load_offsets(&mut self, n: usize) -> Result<Slot, Fault> {
         let steps = self.geometry.loops.iter().map(|l| l.axis.loads[n] as i64).collect();
         let offsets = self.index(0, steps)?;
-        self.whole(offsets)
+        self.whole_slot(offsets)
     }
 
     /// The slot of a node, one element for each point of a tile.
     pub fn whole_node(&mut self, id: NodeId) -> Result<Slot, Fault> {
         let operand = self.operand(id)?;
-        self.whole(operand)
+        self.whole_slot(operand)
     }
 
     fn gather(

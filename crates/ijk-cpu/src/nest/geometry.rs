@@ -137,24 +137,33 @@ fn ordered_tiles(axes: &[Axis], wishes: Wishes) -> Vec<(usize, usize)> {
     tiles
 }
 
-/// Sides of a tile whose rows are not contiguous where its columns are.
-const BLOCK: usize = 32;
+/// Sides of a tile whose rows are not contiguous where its columns are: a run of four lines on
+/// either side, which pays for the page that it begins.
+const BLOCK: usize = 64;
+
+/// How many times as large such a tile is as others, since its runs matter more than that it stays in
+/// the first cache.
+const CROSSING: usize = 4;
+
+/// The same where elements are only moved.
+const MOVED_SIDE: usize = 128;
 
 /// The axes of a tile with their extents in it, innermost last.
 fn tiles(axes: &[Axis], wishes: Wishes) -> Vec<(usize, usize)> {
     let Some(vector) = vector_axis(axes) else { return Vec::new() };
     let mut chosen: SmallVec<[(usize, usize); 4]> = SmallVec::new();
-    let mut room = wishes.tile;
     let crossing =
         crossing_axis(axes, vector).filter(|&a| may_join(axes, &[(vector, 0)], a, wishes));
+    let tile = if crossing.is_some() { CROSSING * wishes.tile } else { wishes.tile };
+    let mut room = tile;
     match crossing {
-        Some(_) if wishes.moves => room = 4 * BLOCK,
+        Some(_) if wishes.moves => room = MOVED_SIDE,
         Some(a) => room = (room / BLOCK.min(axes[a].extent)).max(BLOCK),
         None => {}
     }
     let side = axes[vector].extent.min(room);
     chosen.push((vector, side));
-    room = if crossing.is_some() && wishes.moves { 4 * BLOCK } else { wishes.tile / side };
+    room = if crossing.is_some() && wishes.moves { MOVED_SIDE } else { tile / side };
     if let Some(a) = crossing {
         let side = axes[a].extent.min(room);
         chosen.push((a, side));
@@ -183,20 +192,31 @@ fn nearness(axis: &Axis, axes: &[Axis]) -> usize {
     if reduces { load_span(axis) } else { axis.store.unsigned_abs() }
 }
 
-/// The innermost axis: contiguous in the output, or in the operands of a reduction.
+/// The innermost axis: contiguous in the output, or in the operands of a reduction, the largest of
+/// which count most.
 fn vector_axis(axes: &[Axis]) -> Option<usize> {
     let reduces = axes.iter().any(|a| a.reduced);
     let score = |a: usize| {
         let axis = &axes[a];
         let dense = axis.loads.iter().filter(|s| s.unsigned_abs() == 1).count();
         let stored = usize::from(axis.store.unsigned_abs() == 1);
-        let weight =
-            if reduces { 2 * dense + stored } else { dense + 2 * axis.loads.len().max(1) * stored };
+        let weight = match reduces {
+            true => (0..axis.loads.len())
+                .filter(|&load| axis.loads[load].unsigned_abs() == 1)
+                .fold(stored, |sum, load| sum.saturating_add(elements(axes, load))),
+            false => dense + 2 * axis.loads.len().max(1) * stored,
+        };
         let short = axis.extent < SHORT && axes.iter().any(|b| b.extent >= 4 * SHORT);
         let distance = if reduces { load_span(axis) } else { axis.store.unsigned_abs() };
         (!(short && reduces), weight, std::cmp::Reverse(distance), a)
     };
     (0..axes.len()).max_by_key(|&a| score(a))
+}
+
+/// How many elements a load has, about: what is worth reading in their order.
+fn elements(axes: &[Axis], load: usize) -> usize {
+    let own = axes.iter().filter(|axis| axis.loads[load] != 0);
+    own.fold(1, |n, axis| axis.extent.saturating_mul(n))
 }
 
 /// Axes shorter than this are not worth a vector loop of their own in a reduction.
@@ -246,7 +266,7 @@ mod tests {
         let axes = vec![axis(4096, false, 4096, &[4096, 1]), axis(4096, false, 1, &[1, 4096])];
         let g = Geometry::new(axes, WISHES);
         assert_eq!(g.inner, [0, 1]);
-        assert_eq!((g.loops[0].tile, g.loops[1].tile), (32, 32));
+        assert_eq!((g.loops[0].tile, g.loops[1].tile), (64, 64));
     }
 
     #[test]
@@ -257,6 +277,13 @@ mod tests {
         let columns = vec![axis(4096, true, 0, &[4096]), axis(4096, false, 1, &[1])];
         let g = Geometry::new(columns, WISHES);
         assert!(!g.along && g.loops[1].tile == 1024 && g.loops[0].tile == 1);
+    }
+
+    #[test]
+    fn a_value_for_each_row_does_not_turn_the_tile() {
+        let rows = vec![axis(32, false, 1, &[4096, 1]), axis(4096, true, 0, &[1, 0])];
+        let g = Geometry::new(rows, WISHES);
+        assert!(g.along && g.loops[1].tile == 1024 && g.loops[0].tile == 1);
     }
 
     #[test]

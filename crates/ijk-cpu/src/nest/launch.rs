@@ -6,6 +6,7 @@
 use super::TileNest;
 use super::program::{ReduceSpec, Sink};
 use super::run::Worker;
+use crate::copy::fence;
 use crate::error::RunError;
 use crate::scratch::ScratchPool;
 use crate::threads::Workers;
@@ -89,6 +90,9 @@ impl Launch<'_> {
         // SAFETY: the caller's promises; the memory is this worker's alone.
         let mut worker = unsafe { Worker::new(self.nest, self.bases, memory.as_ptr()) };
         work(&mut worker);
+        if let Sink::Stream(_) = self.nest.sink {
+            fence();
+        }
         if worker.faults != 0 {
             faults.fetch_or(worker.faults, Ordering::Relaxed);
         }

@@ -26,6 +26,12 @@ const TILE: usize = 1024;
 /// Elements that a copy moves at a time.
 const MOVED: usize = 1 << 16;
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Bytes of a row that streams, at least.
+const LONG_ROW: usize = 256;
+
 /// Values that are added one after another, before partial sums are.
 const RUN: usize = 256;
 
@@ -57,7 +63,8 @@ impl Lowering<'_> {
         let mut body = Body::new(self, &geometry);
         let (value, sink) = self.sink(&mut body, &geometry, &out, &blocks, ordered)?;
         let mut finished = body.finish(value, &sink)?;
-        let sink = with_accumulators(sink, &mut finished.scratch);
+        let points = geometry.loops.iter().map(|l| l.tile).product();
+        let sink = with_accumulators(sink, points, &mut finished.scratch);
         let separable = |a: &&usize| geometry.loops[**a].axis.separable;
         let parallel = geometry.kept.iter().take_while(separable).count();
         Ok(TileNest {
@@ -174,11 +181,16 @@ impl Lowering<'_> {
         if ordered {
             return self.scatter(body);
         }
-        if let Some(load) = self.moved() {
+        let stream = self.stream(geometry, out);
+        if let Some(load) = self.moved().filter(|_| stream.is_none()) {
             body.move_only(load);
             return Ok((OUT, Sink::Store { copier, moved: true }));
         }
         let value = body.value()?;
+        if let Some(stream) = stream {
+            let strips = stream.dense && body.computes_last(value);
+            return Ok((value, Sink::Stream(StreamSpec { strips, ..stream })));
+        }
         let Some(reducer) = self.nest.reduce else {
             let direct = is_dense(geometry, &out.inner, t.size()) && !self.checked.in_place;
             return match direct {
@@ -193,6 +205,24 @@ impl Lowering<'_> {
             return Ok((value, Sink::Combine { copier, fold, size: t.size(), register: 0 }));
         }
         Ok((value, Sink::Reduce(self.reduce(reducer, geometry, out, blocks)?)))
+    }
+
+    /// How whole tiles leave past the caches, where that pays: to a large result, in long runs.
+    fn stream(&self, geometry: &Geometry, out: &Place) -> Option<StreamSpec> {
+        let layout = &self.layouts[out.buffer];
+        if self.nest.reduce.is_some() || self.checked.in_place || !layout.streams {
+            return None;
+        }
+        let size = layout.dtype.size();
+        let dense = is_dense(geometry, &out.inner, size);
+        let row = geometry.loops[*geometry.inner.last()?].tile * size;
+        let whole_lines = |bytes: usize| bytes.is_multiple_of(LINE);
+        let steps = out.strides.iter().map(|s| s.unsigned_abs());
+        let runs = out.inner.last() == Some(&(size as isize))
+            && steps.filter(|&s| s != size).all(whole_lines);
+        let long = dense || (runs && whole_lines(row) && row >= LONG_ROW);
+        let copier = Copier::streaming(layout.dtype, self.level);
+        long.then_some(StreamSpec { copier, dense, strips: false })
     }
 
     /// Values go to their elements one by one.
@@ -364,8 +394,9 @@ pub(super) fn aligned(bytes: usize) -> usize {
     bytes.next_multiple_of(64)
 }
 
-/// Finds room for accumulators in scratch memory.
-fn with_accumulators(mut sink: Sink, scratch: &mut usize) -> Sink {
+/// Finds room in scratch memory for accumulators, or for the elements that a tile of so many points
+/// combines with.
+fn with_accumulators(mut sink: Sink, points: usize, scratch: &mut usize) -> Sink {
     match &mut sink {
         Sink::Reduce(spec) => {
             spec.accumulators = *scratch;
@@ -374,7 +405,7 @@ fn with_accumulators(mut sink: Sink, scratch: &mut usize) -> Sink {
         }
         Sink::Combine { register, size, .. } => {
             *register = *scratch;
-            *scratch += aligned(4 * TILE * *size);
+            *scratch += aligned(points * *size);
         }
         _ => {}
     }

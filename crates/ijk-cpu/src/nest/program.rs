@@ -81,7 +81,14 @@ pub(super) enum LoadMode {
 #[derive(Clone, Debug)]
 pub(super) enum Instruction {
     /// A kernel over the tile, or over one element where operands and result are splats.
-    Map { kernel: Kernel, dst: Slot, sources: [Slot; 3], splat: bool },
+    Map {
+        kernel: Kernel,
+        dst: Slot,
+        sources: [Slot; 3],
+        /// Bytes from an element of a source to the next; 0 for a splat.
+        steps: [usize; 3],
+        splat: bool,
+    },
     /// The values of an affine index.
     Index { dst: Slot, constant: i64, steps: Vec<i64>, inner: Vec<i64>, iota: Iota, splat: bool },
     /// Elements at computed offsets.
@@ -135,6 +142,8 @@ pub(super) enum Sink {
     Direct,
     /// It is copied, from the one load in place if `moved`, else from its slot.
     Store { copier: Copier, moved: bool },
+    /// It is copied from its slot past the caches.
+    Stream(StreamSpec),
     /// It is combined with the output's elements, distinct ones within a tile.
     Combine { copier: Copier, fold: FoldKernels, size: usize, register: usize },
     /// It goes to computed elements, one by one in order.
@@ -148,6 +157,18 @@ pub(super) enum Sink {
     Rows(Box<RowSpec>),
     /// It is reduced.
     Reduce(ReduceSpec),
+}
+
+/// How a value leaves past the caches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StreamSpec {
+    /// What copies it.
+    pub(super) copier: Copier,
+    /// Whether tiles are dense in the output: then they are one row.
+    pub(super) dense: bool,
+    /// Whether the last instruction is computed strip by strip, each of which leaves at once, so
+    /// that reads go on while lines are written.
+    pub(super) strips: bool,
 }
 
 /// How the tiles of one block of outputs are reduced.

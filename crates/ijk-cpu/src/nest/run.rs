@@ -186,6 +186,7 @@ impl<'a> Worker<'a> {
                     let to = Side { ptr: out, strides: &self.nest.out.inner };
                     copier.copy(&self.extents, to, Side { ptr: value, strides: &dense });
                 }
+                Sink::Stream(stream) => self.stream(stream, out),
                 Sink::Combine { copier, fold, size, register } => {
                     self.compute();
                     let value = self.slots[self.nest.value as usize];
@@ -252,6 +253,29 @@ impl<'a> Worker<'a> {
     /// # Safety
     /// That of [`run`](Self::run); the present tile is measured.
     unsafe fn compute(&mut self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.load();
+            self.steps(&self.nest.instructions);
+        }
+    }
+
+    /// Runs some instructions.
+    ///
+    /// # Safety
+    /// Their operands are computed, for the present tile.
+    unsafe fn steps(&mut self, instructions: &[Instruction]) {
+        for instruction in instructions {
+            // SAFETY: operands were computed before, by the order of instructions.
+            unsafe { self.step(instruction) };
+        }
+    }
+
+    /// Brings operands where instructions find them.
+    ///
+    /// # Safety
+    /// That of [`compute`](Self::compute).
+    unsafe fn load(&mut self) {
         let nest = self.nest;
         for load in &nest.loads {
             let from = self.address(&load.place);
@@ -267,9 +291,42 @@ impl<'a> Worker<'a> {
                 }
             }
         }
-        for instruction in &nest.instructions {
-            // SAFETY: operands were computed before, by the order of instructions.
-            unsafe { self.step(instruction) };
+    }
+
+    /// Computes the present tile's value, which leaves past the caches.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); the present tile is measured, `out` is its place.
+    unsafe fn stream(&mut self, stream: &StreamSpec, out: *mut u8) {
+        let (instructions, size) = (&self.nest.instructions[..], self.nest.size);
+        let value = self.nest.value as usize;
+        // SAFETY: the caller's promises, handed on; strips are parts of the tile.
+        unsafe {
+            self.load();
+            match instructions {
+                [first @ .., Instruction::Map { kernel, sources, steps, .. }] if stream.strips => {
+                    self.steps(first);
+                    let dst = self.slots[value];
+                    for start in (0..self.points).step_by(STRIP) {
+                        let n = STRIP.min(self.points - start);
+                        let part = |s: usize| {
+                            self.slots[sources[s] as usize].cast_const().add(start * steps[s])
+                        };
+                        self.faults |= kernel(n, dst, part(0), part(1), part(2));
+                        stream.row(n, size, out.add(start * size), dst);
+                    }
+                }
+                _ => {
+                    self.steps(instructions);
+                    let value = self.slots[value].cast_const();
+                    if stream.dense {
+                        return stream.row(self.points, size, out, value);
+                    }
+                    let dense = self.dense(size);
+                    let to = Side { ptr: out, strides: &self.nest.out.inner };
+                    stream.copier.copy(&self.extents, to, Side { ptr: value, strides: &dense });
+                }
+            }
         }
     }
 
@@ -280,7 +337,7 @@ impl<'a> Worker<'a> {
     #[inline]
     unsafe fn step(&mut self, instruction: &Instruction) {
         match instruction {
-            &Instruction::Map { kernel, dst, sources: [a, b, c], splat } => {
+            &Instruction::Map { kernel, dst, sources: [a, b, c], splat, .. } => {
                 let n = if splat { 1 } else { self.points };
                 let slot = |s: Slot| self.slots[s as usize];
                 // SAFETY: lowering chose the kernel for the slots' types and made registers large
@@ -393,6 +450,21 @@ impl<'a> Worker<'a> {
             let from = Side { ptr: values.cast_const(), strides: &dense };
             spec.copier.copy(&extents, Side { ptr: out, strides: &spec.out }, from);
         }
+    }
+}
+
+/// Elements of a strip.
+const STRIP: usize = 256;
+
+impl StreamSpec {
+    /// Copies neighbouring elements.
+    ///
+    /// # Safety
+    /// Both sides have `n` elements of `size` bytes.
+    unsafe fn row(&self, n: usize, size: usize, to: *mut u8, from: *const u8) {
+        let strides = &[size as isize];
+        // SAFETY: the caller's promise.
+        unsafe { self.copier.copy(&[n], Side { ptr: to, strides }, Side { ptr: from, strides }) };
     }
 }
 

@@ -1,0 +1,66 @@
+//! Results larger than the caches, which are written past them.
+
+use ijk::ndarray::{Array1, Array2, Array4, Axis, s};
+use ijk::{Component, Engine, Level, Tensor, TensorView, TensorViewMut, i};
+
+/// Rows and columns of a result of 16 MiB and more, whose rows are, and are not, whole lines.
+const SHAPES: [[usize; 2]; 2] = [[2048, 2112], [2051, 2099]];
+
+fn engines() -> impl Iterator<Item = Engine> {
+    let of = |level| [1, 2, 7].map(|n| Engine::builder().level(level).threads(n).build());
+    Level::available().into_iter().flat_map(of)
+}
+
+/// Applies a program on every engine, to new memory and to every second row of other memory.
+fn check(program: &str, inputs: &[TensorView<'_>], expected: &Array2<f32>) {
+    let program: Component = i(program).unwrap();
+    let [rows, columns] = [expected.nrows(), expected.ncols()];
+    for engine in engines() {
+        let found: Vec<Tensor> = engine.apply(&program, inputs).unwrap();
+        let found: Array2<f32> = found.into_iter().next().unwrap().into_array().unwrap();
+        assert!(found == expected, "{} threads", engine.threads());
+        let mut apart = Array2::<f32>::zeros((2 * rows, columns + 3));
+        let mut part = apart.slice_mut(s![..;2, 1..=columns]);
+        let view = TensorViewMut::from_array(&mut part);
+        engine.apply_into(&program, inputs, &mut [view]).unwrap();
+        assert!(part == expected, "{} threads, apart", engine.threads());
+        assert!(apart.slice(s![1..;2, ..]).iter().all(|&x| x == 0.0));
+        let mut reversed = Array2::<f32>::zeros((rows, columns));
+        let mut part = reversed.slice_mut(s![..;-1, ..]);
+        let view = TensorViewMut::from_array(&mut part);
+        engine.apply_into(&program, inputs, &mut [view]).unwrap();
+        assert!(part == expected, "{} threads, reversed", engine.threads());
+    }
+}
+
+#[test]
+fn sums_of_rows_columns_and_transposes() {
+    for [rows, columns] in SHAPES {
+        let x = Array2::from_shape_fn((rows, columns), |(i, j)| ((i * 7 + j * 3) % 1000) as f32);
+        let t = Array2::from_shape_fn((columns, rows), |(i, j)| ((i * 5 + j) % 777) as f32);
+        let row = Array1::from_shape_fn(columns, |j| j as f32);
+        let column = Array1::from_shape_fn(rows, |i| i as f32);
+        let views = [TensorView::from_array(&x), TensorView::from_array(&row)];
+        check("ij+j~ij", &views, &(&x + &row));
+        let views = [TensorView::from_array(&x), TensorView::from_array(&column)];
+        check("ij+i~ij", &views, &(&x + &column.view().insert_axis(Axis(1))));
+        let views = [TensorView::from_array(&x), TensorView::from_array(&t)];
+        check("ij+ji~ij", &views, &(&x + &t.t()));
+        check("ij~ji", &[TensorView::from_array(&t)], &t.t().to_owned());
+        check("ij~ij", &[TensorView::from_array(&x)], &x);
+    }
+}
+
+#[test]
+fn permutations() {
+    let x = Array4::from_shape_fn((40, 37, 36, 96), |(a, b, c, d)| {
+        (((a * 37 + b) * 36 + c) * 96 + d) as f32
+    });
+    let program = i("abcd~dbca").unwrap();
+    let expected = x.view().permuted_axes([3, 1, 2, 0]);
+    for engine in engines() {
+        let found = engine.apply(&program, &[TensorView::from_array(&x)][..]).unwrap();
+        let found: Array4<f32> = found.into_iter().next().unwrap().into_array().unwrap();
+        assert!(found == expected);
+    }
+}
