@@ -156,6 +156,7 @@ fn read(plan: &Plan) -> HashSet<usize> {
                     note(task.c.buffer);
                 }
             }
+            Step::Scan(scan) => note(scan.from.buffer),
             Step::Sweep(sweep) => sweep.inputs.iter().for_each(|window| note(window.buffer)),
         }
     }
@@ -265,7 +266,7 @@ impl Compiler<'_> {
             self.ready(scan.to.buffer)?;
         }
         if scan.along.extent > 0 && scan.rows.iter().all(|axis| axis.extent > 0) {
-            let program = ScanProgram::new(scan, self.level)?;
+            let program = ScanProgram::new(scan, self.target.level)?;
             self.steps.push(Program::Scan(Box::new(program)));
         }
         self.wrote(scan.to.buffer);
