@@ -4,8 +4,10 @@ use crate::check::{CheckedNest, Layout, check_contraction, check_nest, check_sca
 use crate::error::{Fault, PlanError};
 use crate::nest::{self, TileNest};
 use crate::scan::ScanProgram;
+use crate::scatter::ScatterProgram;
 use crate::simd::Level;
 use crate::sweep::SweepProgram;
+use crate::window::WindowProgram;
 use ijk_plan::plan::{
     Base, BufferId, Contraction, Load, Nest, NestAxis, Node, NodeId, Place, Plan, Role, Scan,
     Start, Step, Store, Sweep, Then,
@@ -50,6 +52,10 @@ pub(crate) enum Program {
     Contract(Contraction, Level),
     /// A scan.
     Scan(Box<ScanProgram>),
+    /// A nest over windows.
+    Window(Box<WindowProgram>),
+    /// A nest that combines elements into others.
+    Scatter(Box<ScatterProgram>),
     /// Several steps, block of rows by block of rows.
     Sweep(Box<SweepProgram>),
 }
@@ -69,6 +75,8 @@ impl Program {
                 points / POINTS_PER_NANOSECOND
             }
             Self::Scan(scan) => scan.cost(),
+            Self::Window(window) => window.cost(),
+            Self::Scatter(scatter) => scatter.cost(),
             Self::Sweep(sweep) => sweep.cost(),
         }
     }
@@ -274,7 +282,16 @@ impl Compiler<'_> {
     }
 
     fn push_nest(&mut self, nest: &Nest, checked: &CheckedNest) -> Result<(), Fault> {
-        let program = nest::compile(nest, checked, self.buffers, self.target.level)?;
+        let level = self.target.level;
+        if let Some(program) = WindowProgram::new(nest, checked, level) {
+            self.steps.push(Program::Window(Box::new(program)));
+            return Ok(());
+        }
+        if let Some(program) = ScatterProgram::new(nest, checked, level) {
+            self.steps.push(Program::Scatter(Box::new(program)));
+            return Ok(());
+        }
+        let program = nest::compile(nest, checked, self.buffers, level)?;
         self.steps.push(Program::Nest(Box::new(program)));
         Ok(())
     }

@@ -278,6 +278,16 @@ impl Run<'_> {
                     unsafe { scan.run(bases, workers, scratch) }?;
                     0
                 }
+                Program::Window(window) => {
+                    // SAFETY: as for a nest.
+                    unsafe { window.run(bases, workers) };
+                    0
+                }
+                Program::Scatter(scatter) => {
+                    // SAFETY: as for a nest.
+                    unsafe { scatter.run(bases, workers) };
+                    0
+                }
                 Program::Sweep(sweep) => {
                     let fewer =
                         blocks_at_once(sweep.arena(), spare).map(|most| workers.at_most(most));

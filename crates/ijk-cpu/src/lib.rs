@@ -25,10 +25,12 @@ mod fresh;
 mod nest;
 pub mod probe;
 mod scan;
+mod scatter;
 mod scratch;
 mod simd;
 mod sweep;
 mod threads;
+mod window;
 
 pub use compiled::Compiled;
 pub use engine::{Engine, EngineBuilder};

@@ -1,4 +1,4 @@
-//! Pass 7: positions of extremes that do not cover their output computed apart, then copied there.
+//! Pass 8: positions of extremes that do not cover their output computed apart, then copied there.
 
 use crate::coverage;
 use crate::graph::{Expr, Graph, Node, Stmt};

@@ -9,10 +9,11 @@
 //! 2. *fuse* evaluates elementwise producers where they are used;
 //! 3. *split* turns divisions and remainders of indices into axes of their own;
 //! 4. *prefixes* turns reductions over all points up to one into scans;
-//! 5. *pieces* cuts domains where points are skipped, so that most need no test;
-//! 6. *products* become contractions of two accesses, in a good order;
-//! 7. *arg* stores positions of extremes that do not cover their output apart;
-//! 8. *emit* gives arrays their memory and statements their kernels.
+//! 5. *scatters* reduces before it scatters;
+//! 6. *pieces* cuts domains where points are skipped, so that most need no test;
+//! 7. *products* become contractions of two accesses, in a good order;
+//! 8. *arg* stores positions of extremes that do not cover their output apart;
+//! 9. *emit* gives arrays their memory and statements their kernels.
 
 mod arg;
 mod bounds;
@@ -34,6 +35,7 @@ mod pieces;
 pub mod plan;
 mod prefix;
 mod product;
+mod scatter;
 mod simplify;
 mod split;
 mod sweep;
@@ -60,29 +62,48 @@ pub const SMALL_DOMAIN: u64 = 256;
 /// fit the program.
 pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<Plan, PlanError> {
     layout.check(program, instance)?;
-    let mut graph = Graph::new(program, instance)?;
-    for (name, pass) in PASSES {
-        pass(&mut graph);
-        verify(&graph, name);
-    }
+    let graph = passed(program, instance, |_| true)?;
     let plan = emit::plan(&graph, layout)?;
     let fits = |plan: &Plan| check_memory(&graph, plan.temporary_bytes(), layout);
     if fits(&plan).is_ok() {
         return Ok(plan);
     }
     // Slower, but its temporaries are as large as a block of rows wherever that is possible.
-    let smallest = emit::plan(&graph, &Layout { near: 0, ..layout.clone() })?;
+    let blocks = Layout { near: 0, ..layout.clone() };
+    let smaller = emit::plan(&graph, &blocks)?;
+    if fits(&smaller).is_ok() {
+        return Ok(smaller);
+    }
+    // Slower still: what is scattered is never stored.
+    let smallest = emit::plan(&passed(program, instance, |pass| pass != SCATTERS)?, &blocks)?;
     fits(&smallest).map(|()| smallest)
+}
+
+/// The graph of a program after all passes that are wanted.
+fn passed(
+    program: &Program,
+    instance: &Instance,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Graph, PlanError> {
+    let mut graph = Graph::new(program, instance)?;
+    for (name, pass) in PASSES.into_iter().filter(|(name, _)| wanted(name)) {
+        pass(&mut graph);
+        verify(&graph, name);
+    }
+    Ok(graph)
 }
 
 type Pass = fn(&mut Graph);
 
-const PASSES: [(&str, Pass); 8] = [
+const SCATTERS: &str = "scatters";
+
+const PASSES: [(&str, Pass); 9] = [
     ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
     ("split", split::split_axes),
     ("prefixes", prefix::scan_prefixes),
+    (SCATTERS, scatter::reduce_first),
     ("pieces", pieces::cut),
     ("products", product::order_products),
     ("arg", arg::cover_arg),

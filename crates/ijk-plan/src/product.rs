@@ -1,4 +1,4 @@
-//! Pass 6: reductions of products made into contractions of two accesses.
+//! Pass 7: reductions of products made into contractions of two accesses.
 //!
 //! A product of several factors is multiplied pairwise, each reduced axis summed as soon as no
 //! other factor has it; factors that are more than an access, of fewer axes than the domain, are

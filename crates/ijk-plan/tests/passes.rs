@@ -328,3 +328,36 @@ fn planning_a_small_program_is_cheap() {
     println!("{elapsed:?} for 100 plans");
     assert!(elapsed.as_millis() < 100, "{elapsed:?} for 100 plans");
 }
+
+#[test]
+fn what_is_scattered_is_reduced_before() {
+    let letters = [('n', 2), ('c', 8), ('f', 6), ('h', 7), ('r', 3), ('w', 9), ('s', 3)];
+    let mut p = Builder::new(DType::F32, &letters);
+    let (x, filters) = (p.input("nchw"), p.input("cfrs"));
+    let out = p.fused(Monoid::Add, Mul, (x, "nchw"), (filters, "cfrs"), "nf[2*h+r][2*w+s]");
+    p.output(out);
+    let plan = p.checked();
+    assert_eq!(kernels(&plan), [Kernel::Contract, Kernel::Fill, Kernel::Scatter]);
+    // The scatter adds rows as they lie.
+    let [_, _, Step::Nest(nest)] = &plan.steps[..] else { panic!("{plan}") };
+    let row = nest.axes.iter().position(|axis| axis.name == "w").unwrap();
+    assert_eq!((nest.loads[0].strides[row], nest.store.strides[row]), (1, 2));
+    assert_eq!(nest.points(), 2 * 6 * 7 * 9 * 9);
+}
+
+#[test]
+fn little_memory_scatters_at_once() {
+    let letters = [('i', 300), ('k', 100), ('c', 8)];
+    let mut p = Builder::new(DType::F32, &letters);
+    let x = p.input("ikc");
+    let out = p.reduce(Monoid::Max, (x, "ikc"), "[i+k]");
+    p.output(out);
+    let (program, instance) = (&p.program, &p.instance);
+    let with = |limit| {
+        let layout = Layout { memory_limit: limit, ..Layout::contiguous(program, instance) };
+        plan(program, instance, &layout).map(|plan| kernels(&plan))
+    };
+    use Kernel::{Fill, Reduce, Scatter};
+    assert_eq!(with(None), Ok(vec![Reduce, Fill, Scatter]));
+    assert_eq!(with(Some(10_000)), Ok(vec![Fill, Scatter]));
+}

@@ -5,6 +5,7 @@
 
 mod arg;
 mod fold;
+mod into;
 mod map;
 mod moves;
 mod op;
@@ -14,6 +15,7 @@ mod table;
 
 pub(crate) use arg::{ArgKernels, arg};
 pub(crate) use fold::{FoldKernels, fold};
+pub(crate) use into::{IntoPlane, into_plane};
 pub(crate) use map::Kernel;
 pub(crate) use moves::{MoveKernels, in_range, iota, moves};
 pub(crate) use random::draws;

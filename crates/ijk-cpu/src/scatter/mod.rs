@@ -1,0 +1,130 @@
+//! Elements combined into others that are there, at affine places on both sides.
+//!
+//! Where several fall on one (`+nfrshw~nf[2*h+r][2*w+s]`) a tile must not hold two of these, and
+//! takes its outputs out of their places and back. Here rows of the longest axis are combined where
+//! they lie, one after another, around each place all that falls near it.
+
+mod run;
+
+use crate::check::CheckedNest;
+use crate::nest::{IntoPlane, into_plane};
+use crate::simd::Level;
+use ijk_plan::plan::{Base, Nest, Node, Start};
+use ijk_types::Reducer;
+use smallvec::SmallVec;
+
+/// A nest that combines elements into others.
+#[derive(Clone, Debug)]
+pub(crate) struct ScatterProgram {
+    from: Origin,
+    to: Origin,
+    /// The axis along which elements are combined at a time, and how many of them.
+    row: Axis,
+    piece: usize,
+    /// An axis whose rows are combined one after another.
+    rows: Axis,
+    /// Axes that tell elements of the output apart, outermost first.
+    apart: SmallVec<[Axis; 6]>,
+    /// The others; all of their rows' pieces are combined before the next piece is.
+    others: SmallVec<[Axis; 6]>,
+    kernel: IntoPlane,
+}
+
+/// A buffer, and bytes to the element at the origin.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    buffer: usize,
+    offset: isize,
+}
+
+/// An axis with its steps in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Axis {
+    extent: usize,
+    from: isize,
+    to: isize,
+}
+
+/// Elements of a row that are combined at a time.
+const PIECE: usize = 4096;
+
+/// Rows shorter than this are left to tiles; from this on neighbours are worth more than length.
+const SHORT: usize = 4;
+const LONG: usize = 8;
+
+/// Bytes of the output that rows may reach over to be combined one after another.
+const NEAR: usize = 1 << 14;
+
+/// Nanoseconds for an element, roughly.
+const ELEMENT: f64 = 0.5;
+
+impl ScatterProgram {
+    /// The program of a nest that was checked, if it is one.
+    pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
+        let (&[Node::Load(load)], Some(Reducer::Monoid(monoid))) = (&nest.body[..], nest.reduce)
+        else {
+            return None;
+        };
+        let load = &nest.loads[load as usize];
+        let t = nest.store.dtype;
+        let plain = nest.start == Start::Existing
+            && nest.store.offset.is_none()
+            && !nest.sequential
+            && load.dtype == t;
+        let several: SmallVec<[usize; 8]> =
+            (0..nest.axes.len()).filter(|&a| checked.extents[a] > 1).collect();
+        let collides = several.iter().any(|axis| !checked.separable.contains(axis));
+        if !plain || !collides || several.iter().any(|&a| nest.axes[a].reduced) {
+            return None;
+        }
+        let bytes = |n: isize| n.wrapping_mul(t.size() as isize);
+        let axis = |a: usize| Axis {
+            extent: checked.extents[a],
+            from: bytes(load.strides[a]),
+            to: bytes(nest.store.strides[a]),
+        };
+        let neighbours = |a: &usize| {
+            let extent = checked.extents[*a];
+            (load.strides[*a].unsigned_abs() == 1 && extent >= LONG, extent)
+        };
+        let row = several.iter().copied().max_by_key(neighbours)?;
+        let mut outer: Vec<usize> = several.into_iter().filter(|&a| a != row).collect();
+        outer.sort_by_key(|&a| std::cmp::Reverse(nest.store.strides[a].unsigned_abs()));
+        let (apart, others): (Vec<usize>, Vec<usize>) =
+            outer.into_iter().partition(|a| checked.separable.contains(a));
+        let origin =
+            |base: Base| Origin { buffer: base.buffer.0 as usize, offset: bytes(base.offset) };
+        let row = axis(row);
+        let mut others: SmallVec<[Axis; 6]> = others.into_iter().map(axis).collect();
+        let rows = take_rows(&mut others, &row);
+        Some(Self {
+            from: origin(load.base),
+            to: origin(nest.store.base),
+            row,
+            piece: row.extent.min(PIECE),
+            apart: apart.into_iter().map(axis).collect(),
+            rows,
+            others,
+            kernel: into_plane(monoid, t, level)?,
+        })
+        .filter(|program| program.row.extent >= SHORT)
+    }
+
+    /// Estimated work, in nanoseconds on one thread.
+    pub fn cost(&self) -> f64 {
+        let axes = self.apart.iter().chain(&self.others).chain([&self.row, &self.rows]);
+        axes.map(|axis| axis.extent as f64).product::<f64>() * ELEMENT
+    }
+}
+
+/// Takes the axis of a plane's rows from the others: the longest, if what the plane reaches stays
+/// near for what else falls there, or else the innermost.
+fn take_rows(others: &mut SmallVec<[Axis; 6]>, row: &Axis) -> Axis {
+    let reach = |axis: &Axis| axis.extent.saturating_mul(axis.to.unsigned_abs());
+    let near = |axis: &Axis| reach(axis).saturating_add(reach(row)) <= NEAR;
+    let longest = (0..others.len()).max_by_key(|&n| others[n].extent);
+    match longest.filter(|&n| near(&others[n])) {
+        Some(at) => others.remove(at),
+        None => others.pop().unwrap_or(Axis { extent: 1, from: 0, to: 0 }),
+    }
+}

@@ -1,0 +1,100 @@
+//! Runs a scatter.
+
+use super::{Axis, ScatterProgram};
+use crate::threads::Workers;
+use std::ops::Range;
+
+/// Work below this many nanoseconds stays on the caller's thread.
+const WORTH_THREADS: f64 = 60_000.0;
+
+/// Ranges for each thread, so that a slow one does not keep the others waiting.
+const TASKS_PER_THREAD: usize = 4;
+
+/// A program with what it runs on: the elements at the origins.
+struct Job<'a> {
+    program: &'a ScatterProgram,
+    from: *const u8,
+    to: *mut u8,
+}
+
+// SAFETY: the pointers are followed for values of axes that tell outputs apart, each of which one
+// task has.
+unsafe impl Sync for Job<'_> {}
+
+impl ScatterProgram {
+    /// Combines all elements.
+    ///
+    /// # Safety
+    /// `bases` are the buffers that the nest was checked against: what it reads, and its output, are
+    /// initialised, and nobody else accesses the output.
+    pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
+        let from = bases[self.from.buffer].wrapping_offset(self.from.offset).cast_const();
+        let to = bases[self.to.buffer].wrapping_offset(self.to.offset);
+        let job = Job { program: self, from, to };
+        let apart: usize = self.apart.iter().map(|axis| axis.extent).product();
+        let tasks = match workers.threads() {
+            1 => 1,
+            _ if self.cost() < WORTH_THREADS => 1,
+            threads => apart.min(threads * TASKS_PER_THREAD),
+        };
+        workers.parallel_for(tasks, |task| {
+            let cut = |task: usize| (apart as u128 * task as u128 / tasks as u128) as usize;
+            // SAFETY: the caller's promises; these axes' values go to one task each.
+            unsafe { job.range(cut(task)..cut(task + 1)) };
+        });
+    }
+}
+
+impl Job<'_> {
+    /// Combines what has some values of the axes that tell outputs apart.
+    ///
+    /// # Safety
+    /// That of [`ScatterProgram::run`]; nobody else has these values.
+    unsafe fn range(&self, range: Range<usize>) {
+        let program = self.program;
+        for number in range {
+            let (from, to) = place(&program.apart, number);
+            for first in (0..program.row.extent).step_by(program.piece) {
+                let n = program.piece.min(program.row.extent - first);
+                let at = |start: isize, step: isize| start + first as isize * step;
+                let (from, to) = (at(from, program.row.from), at(to, program.row.to));
+                // SAFETY: the caller's promises.
+                unsafe { self.planes(&program.others, n, from, to) };
+            }
+        }
+    }
+
+    /// Combines `n` elements of each row of planes, for all values of some axes.
+    ///
+    /// # Safety
+    /// That of [`range`](Self::range): `from` and `to` are bytes to elements of the nest, the first
+    /// along these axes.
+    unsafe fn planes(&self, axes: &[Axis], n: usize, from: isize, to: isize) {
+        let (source, out) = (self.from.wrapping_offset(from), self.to.wrapping_offset(to));
+        let ScatterProgram { row, rows, kernel, .. } = self.program;
+        match axes {
+            // SAFETY: the nest's check covered all points; input and output do not overlap.
+            [] => unsafe {
+                kernel([rows.extent, n], out, [rows.to, row.to], source, [rows.from, row.from]);
+            },
+            [axis, rest @ ..] => {
+                for i in 0..axis.extent as isize {
+                    // SAFETY: the caller's promise.
+                    unsafe { self.planes(rest, n, from + i * axis.from, to + i * axis.to) };
+                }
+            }
+        }
+    }
+}
+
+/// Bytes to the first elements that have the values with this number.
+fn place(axes: &[Axis], mut number: usize) -> (isize, isize) {
+    let (mut from, mut to) = (0, 0);
+    for axis in axes.iter().rev() {
+        let at = (number % axis.extent) as isize;
+        number /= axis.extent;
+        from += at * axis.from;
+        to += at * axis.to;
+    }
+    (from, to)
+}

@@ -1,0 +1,148 @@
+//! Reductions over small windows: pooling, depthwise convolution, sums of few neighbours.
+//!
+//! A tile program would pack each tap of a window, compute it, and fold it into a tile: three trips
+//! through the first cache. Here the outputs of a few registers take all taps one after another,
+//! each read where it lies, along an axis of the output whose values are neighbours. For each output
+//! taps come in the order of the domain.
+
+mod kernel;
+mod pattern;
+mod run;
+
+use crate::check::CheckedNest;
+use crate::nest::scalar_bits;
+use crate::simd::Level;
+use ijk_plan::plan::{Base, Nest, Start};
+use ijk_types::scalar;
+use kernel::RowsFn;
+use pattern::Pattern;
+use smallvec::SmallVec;
+
+/// A nest over windows made ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct WindowProgram {
+    /// What is read, twice the same where it is one array, and what is written.
+    origins: [Origin; 3],
+    /// The axes of the output, outermost first, but for those of rows.
+    outer: SmallVec<[Axis; 6]>,
+    /// Rows that are computed together, some at a time.
+    across: Axis,
+    /// Outputs of a row.
+    row: usize,
+    /// Outputs of a row that a task computes at a time.
+    piece: usize,
+    /// Bytes of a step along a row, in each array.
+    steps: [isize; 3],
+    /// For each tap, bytes from an output's first elements to its own.
+    taps: Vec<[isize; 2]>,
+    kernel: RowsFn,
+    /// What outputs start from.
+    start: [u64; 2],
+    /// Whether they combine with what is there.
+    existing: bool,
+    size: usize,
+}
+
+/// A buffer, and bytes to the element at the origin.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    buffer: usize,
+    offset: isize,
+}
+
+/// An axis with its steps in bytes: in both that are read, and in the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Axis {
+    extent: usize,
+    steps: [isize; 3],
+}
+
+/// Outputs of a row that are computed at a time, where there are more; and rows.
+const PIECE: usize = 4096;
+const ROWS: usize = 16;
+
+impl WindowProgram {
+    /// The program of a nest that was checked, if it is one over windows.
+    pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
+        let pattern = Pattern::of(nest, checked)?;
+        let t = nest.store.dtype;
+        let size = t.size() as isize;
+        let [a, b] = pattern.loads.map(|n| &nest.loads[n]);
+        let strides = |axis: usize| {
+            let second = if pattern.map.is_some() { b.strides[axis] } else { 0 };
+            [a.strides[axis], second, nest.store.strides[axis]].map(|n| n.wrapping_mul(size))
+        };
+        let steps = strides(pattern.row);
+        let kernel = kernel::find(
+            t,
+            pattern.map,
+            pattern.reduce,
+            [steps[0] / size, steps[1] / size],
+            level,
+        )?;
+        let extents = &checked.extents;
+        let outer = pattern.outer.iter().map(|&a| Axis { extent: extents[a], steps: strides(a) });
+        let mut taps = vec![[0isize; 2]];
+        for &axis in &pattern.taps {
+            let step = strides(axis);
+            let each = |tap: &[isize; 2]| {
+                let tap = *tap;
+                (0..extents[axis] as isize)
+                    .map(move |n| [tap[0] + n * step[0], tap[1] + n * step[1]])
+            };
+            taps = taps.iter().flat_map(each).collect();
+        }
+        let origin = |base: Base| Origin {
+            buffer: base.buffer.0 as usize,
+            offset: base.offset.wrapping_mul(size),
+        };
+        let mut outer = merged(outer.collect());
+        let across = outer.pop().unwrap_or(Axis { extent: 1, steps: [0; 3] });
+        Some(Self {
+            origins: [origin(a.base), origin(b.base), origin(nest.store.base)],
+            outer,
+            across,
+            row: extents[pattern.row],
+            piece: extents[pattern.row].min(PIECE),
+            steps,
+            taps,
+            kernel,
+            start: scalar_bits(scalar::identity(pattern.reduce, t)),
+            existing: nest.start == Start::Existing,
+            size: t.size(),
+        })
+    }
+
+    /// Estimated work, in nanoseconds on one thread.
+    pub fn cost(&self) -> f64 {
+        let outputs = self.rows() as f64 * self.row as f64;
+        outputs * self.size as f64 * (OUTPUT + TAP * self.taps.len() as f64)
+    }
+
+    /// How many rows there are.
+    fn rows(&self) -> usize {
+        self.outer.iter().map(|axis| axis.extent).product::<usize>() * self.across.extent
+    }
+}
+
+/// Nanoseconds for a byte of output, and for each tap of it.
+const OUTPUT: f64 = 0.05;
+const TAP: f64 = 0.01;
+
+/// Joins axes that are one in all arrays.
+fn merged(axes: SmallVec<[Axis; 6]>) -> SmallVec<[Axis; 6]> {
+    let mut all: SmallVec<[Axis; 6]> = SmallVec::new();
+    for axis in axes {
+        let continues = |outer: &Axis| {
+            let steps = outer.steps.iter().zip(axis.steps);
+            steps.clone().all(|(&o, i)| o == i.wrapping_mul(axis.extent as isize))
+        };
+        match all.last_mut() {
+            Some(outer) if continues(outer) => {
+                *outer = Axis { extent: outer.extent * axis.extent, ..axis };
+            }
+            _ => all.push(axis),
+        }
+    }
+    all
+}

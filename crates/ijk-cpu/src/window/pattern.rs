@@ -1,0 +1,75 @@
+//! Which nests reduce over windows.
+
+use crate::check::CheckedNest;
+use ijk_plan::plan::{Nest, Node, NodeId};
+use ijk_types::{BinaryOp, Monoid, Reducer};
+
+/// A nest over windows.
+pub(super) struct Pattern {
+    /// What joins two arrays; one is read if nothing does.
+    pub map: Option<BinaryOp>,
+    pub reduce: Monoid,
+    /// The loads; twice the same, if it is one.
+    pub loads: [usize; 2],
+    /// The axis of the output along which neighbours are computed.
+    pub row: usize,
+    /// Other axes of the output, outermost first.
+    pub outer: Vec<usize>,
+    /// Axes that are reduced, in the order of the domain.
+    pub taps: Vec<usize>,
+}
+
+/// Windows of more taps are left to tiles; so are those that do not overlap, of more than a few.
+const MOST_TAPS: usize = 256;
+const MOST_APART: usize = 16;
+
+impl Pattern {
+    pub fn of(nest: &Nest, checked: &CheckedNest) -> Option<Self> {
+        let Some(Reducer::Monoid(reduce)) = nest.reduce else { return None };
+        let (map, loads) = match nest.body[..] {
+            [Node::Load(a)] => (None, [a, a]),
+            [Node::Load(a), Node::Load(b), Node::Binary(map, NodeId(x), NodeId(y))]
+                if x + y == 1 =>
+            {
+                (Some(map), [a, b])
+            }
+            _ => return None,
+        };
+        let mut loads = loads.map(|n| n as usize);
+        let same_type = |n: &usize| nest.loads[*n].dtype == nest.store.dtype;
+        let plain = !nest.sequential && !checked.in_place && nest.store.offset.is_none();
+        if !plain || !loads.iter().all(same_type) {
+            return None;
+        }
+        let extents = &checked.extents;
+        let several = || (0..extents.len()).filter(|&a| extents[a] > 1);
+        let taps: Vec<usize> = several().filter(|&a| nest.axes[a].reduced).collect();
+        let mut outer: Vec<usize> = several().filter(|&a| !nest.axes[a].reduced).collect();
+        let distinct = outer.iter().all(|axis| checked.separable.contains(axis));
+        let count = taps.iter().try_fold(1usize, |n, &a| n.checked_mul(extents[a]))?;
+        let overlap = loads.iter().any(|&n| {
+            let strides = &nest.loads[n].strides;
+            let reach = |k: usize| strides[k].unsigned_abs() * (extents[k] - 1);
+            let step = |p: usize| strides[p].unsigned_abs();
+            let overlaps = |p: usize, k: usize| {
+                step(p) > 0
+                    && strides[k] != 0
+                    && step(p) <= reach(k)
+                    && strides[p] % strides[k] == 0
+            };
+            outer.iter().any(|&p| taps.iter().any(|&k| overlaps(p, k)))
+        });
+        let most = if overlap { MOST_TAPS } else { MOST_APART };
+        if !distinct || count < 2 || count > most {
+            return None;
+        }
+        let row = outer.iter().position(|&axis| nest.store.strides[axis] == 1)?;
+        let row = outer.remove(row);
+        // What joins is commutative: the one that steps along rows comes first.
+        if nest.loads[loads[0]].strides[row] == 0 || nest.loads[loads[1]].strides[row] > 1 {
+            loads.swap(0, 1);
+        }
+        outer.sort_by_key(|&axis| std::cmp::Reverse(nest.store.strides[axis].unsigned_abs()));
+        Some(Self { map, reduce, loads, row, outer, taps })
+    }
+}

@@ -1,0 +1,135 @@
+//! Runs a nest over windows.
+
+use super::kernel::Rows;
+use super::{ROWS, WindowProgram};
+use crate::threads::Workers;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Work below this many nanoseconds stays on the caller's thread.
+const WORTH_THREADS: f64 = 60_000.0;
+
+/// Ranges of pieces for each thread, so that a slow one does not keep the others waiting.
+const TASKS_PER_THREAD: usize = 4;
+
+/// A program with what it runs on: the elements at the origins.
+struct Job<'a> {
+    program: &'a WindowProgram,
+    origins: [*mut u8; 3],
+}
+
+// SAFETY: the pointers are followed for pieces of rows only, each of which one task has.
+unsafe impl Sync for Job<'_> {}
+
+impl WindowProgram {
+    /// Computes all rows.
+    ///
+    /// # Safety
+    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and
+    /// nobody else accesses the output.
+    pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
+        let origins = self.origins.map(|o| bases[o.buffer].wrapping_offset(o.offset));
+        let job = Job { program: self, origins };
+        let pieces = self.blocks() * self.pieces();
+        let tasks = match workers.threads() {
+            1 => 1,
+            _ if self.cost() < WORTH_THREADS => 1,
+            threads => pieces.min(threads * TASKS_PER_THREAD),
+        };
+        workers.parallel_for(tasks, |task| {
+            let cut = |task: usize| (pieces as u128 * task as u128 / tasks as u128) as usize;
+            // SAFETY: the caller's promises; each piece goes to one task.
+            unsafe { job.pieces(cut(task)..cut(task + 1)) };
+        });
+    }
+}
+
+impl WindowProgram {
+    /// Pieces of a block of rows.
+    fn pieces(&self) -> usize {
+        self.row.div_ceil(self.piece)
+    }
+
+    /// Blocks of rows.
+    fn blocks(&self) -> usize {
+        self.rows() / self.across.extent * self.across.extent.div_ceil(ROWS)
+    }
+}
+
+impl Job<'_> {
+    /// Computes some pieces of rows.
+    ///
+    /// # Safety
+    /// That of [`WindowProgram::run`]; nobody else has these pieces.
+    unsafe fn pieces(&self, pieces: Range<usize>) {
+        let program = self.program;
+        let (each, blocks) = (program.pieces(), program.across.extent.div_ceil(ROWS));
+        let (mut piece, block) = (pieces.start % each, pieces.start / each);
+        let mut at = Place::new(program, block / blocks);
+        let mut block = block % blocks;
+        for _ in pieces {
+            let (first, output) = (block * ROWS, piece * program.piece);
+            let [a, b, out] = [0, 1, 2].map(|n| {
+                let row = first as isize * program.across.steps[n];
+                let offset = at.offset[n] + row + output as isize * program.steps[n];
+                self.origins[n].wrapping_offset(offset)
+            });
+            let rows = Rows {
+                n: program.piece.min(program.row - output),
+                count: ROWS.min(program.across.extent - first),
+                steps: program.across.steps,
+                a: a.cast_const(),
+                b: b.cast_const(),
+                out,
+                taps: &program.taps,
+                start: program.start.as_ptr().cast(),
+                existing: program.existing,
+            };
+            // SAFETY: the caller's promises; the nest's check covered all points.
+            unsafe { (program.kernel)(&rows) };
+            piece += 1;
+            if piece == each {
+                (piece, block) = (0, block + 1);
+            }
+            if block == blocks {
+                block = 0;
+                at.advance(program);
+            }
+        }
+    }
+}
+
+/// Rows, by their place along each outer axis.
+struct Place {
+    index: SmallVec<[usize; 6]>,
+    /// Bytes from the origins.
+    offset: [isize; 3],
+}
+
+impl Place {
+    fn new(program: &WindowProgram, mut rows: usize) -> Self {
+        let mut place = Self { index: SmallVec::from_elem(0, program.outer.len()), offset: [0; 3] };
+        for (index, axis) in place.index.iter_mut().zip(&program.outer).rev() {
+            *index = rows % axis.extent;
+            rows /= axis.extent;
+            for (offset, step) in place.offset.iter_mut().zip(axis.steps) {
+                *offset += *index as isize * step;
+            }
+        }
+        place
+    }
+
+    /// Goes to the next rows.
+    fn advance(&mut self, program: &WindowProgram) {
+        for (index, axis) in self.index.iter_mut().zip(&program.outer).rev() {
+            *index += 1;
+            let back = if *index == axis.extent { std::mem::take(index) } else { 0 };
+            for (offset, step) in self.offset.iter_mut().zip(axis.steps) {
+                *offset += step * (1 - back as isize);
+            }
+            if back == 0 {
+                return;
+            }
+        }
+    }
+}

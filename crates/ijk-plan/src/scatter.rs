@@ -1,0 +1,99 @@
+//! Pass 5: what is reduced before it is scattered.
+//!
+//! Where several points of the output's own axes fall on one element (`~nf[2*h+r]`), a statement
+//! that also drops axes would combine each of its points into memory. It is made into two: what is
+//! reduced over the dropped axes, which may be a contraction, for each value of the others; and the
+//! scatter of that.
+
+use crate::bounds::Guard;
+use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::product::restrict;
+use crate::{SMALL_DOMAIN, coverage, index};
+use ijk_ir::core::{AxisId, IndexExpr, Init};
+use ijk_types::{Monoid, Reducer};
+
+/// So many points must fall on one that is scattered.
+const GAIN: u64 = 4;
+
+/// Runs the pass.
+pub(crate) fn reduce_first(graph: &mut Graph) {
+    if !graph.statements.iter().any(|stmt| wanted(graph, stmt)) {
+        return;
+    }
+    for stmt in std::mem::take(&mut graph.statements) {
+        match stmt.reduce {
+            Some(Reducer::Monoid(monoid)) if wanted(graph, &stmt) => divide(graph, stmt, monoid),
+            _ => graph.statements.push(stmt),
+        }
+    }
+}
+
+/// Whether a statement scatters, and reduces enough that it pays to do so before.
+fn wanted(graph: &Graph, stmt: &Stmt) -> bool {
+    let kept = stmt.kept_axes();
+    let determined = coverage::determined(&stmt.out_index, &stmt.extents());
+    let collides = kept.iter().zip(determined).any(|(kept, determined)| *kept && !determined);
+    let dropped = stmt.axes.iter().zip(&kept).filter(|(_, kept)| !**kept);
+    let dropped = dropped.fold(1, |n: u64, (axis, _)| n.saturating_mul(axis.extent));
+    matches!(stmt.reduce, Some(Reducer::Monoid(_)))
+        && collides
+        && dropped >= GAIN
+        && stmt.points() > SMALL_DOMAIN
+        && stmt.axes.len() <= u64::BITS as usize
+        && stmt.scan.is_none()
+        && !graph.can_fail(stmt)
+}
+
+/// Adds the reduction and the scatter.
+fn divide(graph: &mut Graph, stmt: Stmt, monoid: Monoid) {
+    let kept = stmt.kept_axes();
+    let members = order(&stmt, &kept);
+    let index: Vec<IndexExpr> =
+        members.iter().map(|&a| IndexExpr::axis(AxisId(a as u32))).collect();
+    let shape = members.iter().map(|&a| stmt.axes[a].extent).collect();
+    let array = graph.new_array(graph.array(stmt.out).dtype, shape);
+    // What only tells where it goes is left to the scatter.
+    let mut plain = true;
+    stmt.for_each_index(|e| plain &= !index::reads(e));
+    let read = |e: &IndexExpr| stmt.value.nodes.iter().any(|node| node.indices().contains(e));
+    let of_output = |(e, _): &&Guard| plain && stmt.out_index.contains(e) && !read(e);
+    let of_kept = |(e, _): &&Guard| {
+        let mut all = true;
+        index::for_each_axis(e, &mut |axis| all &= kept[axis.0 as usize]);
+        all
+    };
+    let reduction = Stmt {
+        out: array,
+        out_index: index.clone(),
+        init: Init::Identity(monoid),
+        guards: stmt.guards.iter().filter(|guard| !of_output(guard)).cloned().collect(),
+        ..stmt.clone()
+    };
+    let scatter = Stmt {
+        value: Expr { nodes: vec![Node::Access(array, index)] },
+        guards: stmt.guards.iter().filter(of_kept).cloned().collect(),
+        ..stmt.clone()
+    };
+    let axes = members.iter().fold(0, |set, &a| set | 1 << a);
+    graph.statements.push(reduction);
+    graph.statements.push(restrict(scatter, axes));
+}
+
+/// The output's axes in the order in which the scatter goes along them: of several at one place the
+/// longest stands where the output has that place, the others come first.
+fn order(stmt: &Stmt, kept: &[bool]) -> Vec<usize> {
+    let mut main: Vec<usize> = Vec::new();
+    for place in &stmt.out_index {
+        let mut longest: Option<usize> = None;
+        index::for_each_axis(place, &mut |axis| {
+            let axis = axis.0 as usize;
+            let longer = |other: usize| stmt.axes[axis].extent > stmt.axes[other].extent;
+            if !main.contains(&axis) && longest.is_none_or(longer) {
+                longest = Some(axis);
+            }
+        });
+        main.extend(longest);
+    }
+    let others = (0..kept.len()).filter(|&axis| kept[axis] && !main.contains(&axis));
+    others.collect::<Vec<_>>().into_iter().chain(main.iter().copied()).collect()
+}
