@@ -12,14 +12,17 @@
 //!           for each left panel        the microkernel: a tile of the output in registers
 //! ```
 //!
+//! Where all right panels of a block stay near, left is packed panel by panel, and a microkernel
+//! fetches the next panel's lines while it computes.
+//!
 //! The right side is shared, or the left one where it has so few rows that its panels for a block of
 //! k stay in L2. Where there are few columns, left is read once only, and not packed if its rows are
 //! contiguous.
 
 use super::Context;
 use super::KC;
-use super::bundle::Operand;
-use super::output::{self, Columns};
+use super::bundle::{Bundle, Operand};
+use super::output::{self, Columns, Rows};
 use super::pack::Word;
 use super::panel::{self, Flags};
 use super::problem::{Problem, RESIDENT_BYTES, Tensors};
@@ -152,6 +155,12 @@ pub(crate) unsafe fn with_panels<W: Word>(
     let shape = Shape::of(problem).with_panels(operand);
     // SAFETY: the caller's promise.
     unsafe { Gemm::new(problem, tensors, context, shape).round::<W>(panels) };
+}
+
+/// The rows and columns of the output that a task writes.
+struct Out<'a> {
+    rows: &'a Rows<'a>,
+    columns: &'a Columns,
 }
 
 /// How a round is cut into tasks: panels of one side, and of the shared one where those are few.
@@ -292,31 +301,63 @@ impl<'a> Gemm<'a> {
         part: Range<usize>,
         columns: &Columns,
     ) {
+        let out = match self.shape.resident {
+            true => Rows::new(self.problem, &shared.range),
+            false => Rows::new(self.problem, &rows),
+        };
+        let out = Out { rows: &out, columns };
         let panels = rows.len().div_ceil(other.width);
-        let elements = panels * shared.longest() * other.width;
+        let streams = self.streams(shared, &part);
+        let room = if streams { 1 } else { panels };
+        let elements = room * shared.longest() * other.width;
         let memory = self.context.scratch.take(elements * size_of::<W>());
         let memory = memory.as_ptr().cast::<W>();
         for (block, steps) in shared.round.blocks.iter().enumerate() {
             let pack = |panel: usize| {
-                let to = memory.wrapping_add(panel * steps.len() * other.width);
+                let to = memory.wrapping_add(panel % room * steps.len() * other.width);
                 // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
                 unsafe { other.pack(self.context, steps, other.rows(&rows, panel), to) }
             };
-            let own: Vec<Panel> = (0..panels).map(pack).collect();
             let common: Vec<Panel> = part.clone().map(|p| shared.panel::<W>(block, p)).collect();
-            let (left, right) = if self.shape.resident { (common, own) } else { (own, common) };
-            let bytes = left.len() * self.shape.rows * steps.len() * size_of::<W>();
-            let tile = |left: &Panel, right: &Panel| {
+            let tile = |left: &Panel, right: &Panel, lines: &[isize]| {
                 let entry = self.entry(*left, *right);
                 // SAFETY: both panels are packed.
-                unsafe { self.tile::<W>(entry, steps, *left, *right, columns) };
+                unsafe { self.tile::<W>(entry, steps, (*left, lines), *right, &out) };
             };
+            if streams {
+                for panel in 0..panels {
+                    let left = pack(panel);
+                    let lines = other.lines(other.rows(&rows, panel + 1));
+                    let each = lines.len().div_ceil(common.len().max(1)).max(1);
+                    let mut lines = lines.chunks(each);
+                    common.iter().for_each(|r| tile(&left, r, lines.next().unwrap_or(&[])));
+                }
+                continue;
+            }
+            let own: Vec<Panel> = (0..panels).map(pack).collect();
+            let (left, right) = if self.shape.resident { (common, own) } else { (own, common) };
+            let bytes = left.len() * self.shape.rows * steps.len() * size_of::<W>();
             // The inner panels stay in L2.
             match bytes > LEFT_BYTES {
-                true => left.iter().for_each(|l| right.iter().for_each(|r| tile(l, r))),
-                false => right.iter().for_each(|r| left.iter().for_each(|l| tile(l, r))),
+                true => left.iter().for_each(|l| right.iter().for_each(|r| tile(l, r, &[]))),
+                false => right.iter().for_each(|r| left.iter().for_each(|l| tile(l, r, &[]))),
             }
         }
+    }
+
+    /// Whether to pack one panel of left at a time, while the next one is fetched: where all panels
+    /// of right that it meets stay near, and left is far larger than the output, or the output's
+    /// columns are nearer to each other than its rows.
+    fn streams(&self, shared: &Panels, part: &Range<usize>) -> bool {
+        let width = self.shape.columns;
+        let bytes = part.len() * width * shared.longest() * self.problem.algebra.size;
+        let distance = |bundle: &Bundle, n: usize| {
+            let far = bundle.offset(Operand::Out, n.min(bundle.len().saturating_sub(1)));
+            far.unsigned_abs()
+        };
+        let Problem { m, n, k, .. } = self.problem;
+        let columns = || distance(n, width) < distance(m, self.shape.rows);
+        !self.shape.resident && bytes <= LEFT_BYTES && (k.len() / 2 >= n.len() || columns())
     }
 
     /// The microkernel for two packed panels.
@@ -336,6 +377,7 @@ impl<'a> Gemm<'a> {
     /// # Safety
     /// As for [`round`](Self::round).
     unsafe fn direct_rows<W: Word>(&self, shared: &Panels, rows: Range<usize>, columns: &Columns) {
+        let out = Out { rows: &Rows::few(self.problem), columns };
         let m = &self.problem.m;
         let run = m.run(Operand::Left);
         for block in 0..shared.round.blocks.len() {
@@ -346,7 +388,7 @@ impl<'a> Gemm<'a> {
                 unsafe {
                     let first = m.offset(Operand::Left, start);
                     let first = self.tensors.left.cast::<W>().offset(first);
-                    self.direct_run::<W>(shared, block, start..end, first, columns);
+                    self.direct_run::<W>(shared, block, start..end, first, &out);
                 }
                 start = end;
             }
@@ -363,7 +405,7 @@ impl<'a> Gemm<'a> {
         block: usize,
         rows: Range<usize>,
         left: *const W,
-        columns: &Columns,
+        out: &Out,
     ) {
         let algebra = &self.problem.algebra;
         let of_width = |e: &&Entry| e.columns == self.shape.columns;
@@ -380,12 +422,12 @@ impl<'a> Gemm<'a> {
             for panel in 0..shared.panels() {
                 let (steps, right) = (&shared.round.blocks[block], shared.panel::<W>(block, panel));
                 // SAFETY: the rows are there; the panel is packed.
-                unsafe { self.tile::<W>(entry, steps, left, right, columns) };
+                unsafe { self.tile::<W>(entry, steps, (left, &[]), right, out) };
             }
             start += count;
         }
         // SAFETY: the caller's promise.
-        unsafe { self.direct_tail::<W>(shared, block, start..rows.end, columns) };
+        unsafe { self.direct_tail::<W>(shared, block, start..rows.end, out) };
     }
 
     /// Fewer rows than a group: packed.
@@ -397,7 +439,7 @@ impl<'a> Gemm<'a> {
         shared: &Panels,
         block: usize,
         rows: Range<usize>,
-        columns: &Columns,
+        out: &Out,
     ) {
         if rows.is_empty() {
             return;
@@ -410,7 +452,7 @@ impl<'a> Gemm<'a> {
             let left = self.left.pack(self.context, steps, rows, to);
             for panel in 0..shared.panels() {
                 let right = shared.panel::<W>(block, panel);
-                self.tile::<W>(self.entry(left, right), steps, left, right, columns);
+                self.tile::<W>(self.entry(left, right), steps, (left, &[]), right, out);
             }
         }
     }
@@ -423,17 +465,19 @@ impl<'a> Gemm<'a> {
         &self,
         entry: Entry,
         steps: &Steps,
-        left: Panel,
+        (left, lines): (Panel, &[isize]),
         right: Panel,
-        columns: &Columns,
+        out: &Out,
     ) {
-        let columns = columns.at(right.start, right.count);
+        let columns = out.columns.at(right.start, right.count);
         let tile = Tile {
             k: steps.len(),
             left: left.data,
             left_step: self.shape.rows,
             left_offsets: steps.offsets(Operand::Left).as_ptr(),
             ahead: self.shape.far,
+            lines: (lines.as_ptr(), lines.len()),
+            next: self.tensors.left,
             right: right.data,
             right_step: self.shape.columns,
             out: self.tensors.out,
@@ -444,7 +488,9 @@ impl<'a> Gemm<'a> {
             identity: self.problem.algebra.identity.0.as_ptr(),
         };
         // SAFETY: the microkernel's level is the context's; the output has these rows and columns.
-        unsafe { output::write::<W>(self.problem, self.tensors, entry, tile, left.start, columns) };
+        unsafe {
+            output::write::<W>(self.tensors, entry, tile, (out.rows, left.start), columns);
+        }
     }
 }
 

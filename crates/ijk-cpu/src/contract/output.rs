@@ -1,9 +1,9 @@
 //! Where a tile of the output is written.
 
-use super::bundle::Operand;
-use super::pack::Word;
+use super::bundle::{Bundle, Operand};
+use super::pack::{Word, copy, prefetch};
 use super::problem::{Problem, Tensors};
-use super::side::MAX_ROWS;
+use super::side::LINE;
 use super::steps::offsets;
 use super::tile::{Entry, Tile};
 use std::mem::MaybeUninit;
@@ -32,65 +32,97 @@ impl Columns {
     }
 }
 
+/// Some rows of the output.
+pub(crate) struct Rows<'a> {
+    m: &'a Bundle,
+    /// How many neighbouring rows are neighbours there.
+    run: usize,
+    first: usize,
+    offsets: Vec<isize>,
+}
+
+impl<'a> Rows<'a> {
+    /// Rows whose offsets are looked up when they are needed.
+    pub(crate) fn few(problem: &'a Problem) -> Self {
+        let m = &problem.m;
+        Self { m, run: m.run(Operand::Out), first: 0, offsets: Vec::new() }
+    }
+
+    /// Rows whose offsets are needed more than once.
+    pub(crate) fn new(problem: &'a Problem, range: &Range<usize>) -> Self {
+        let offsets = offsets(&problem.m, Operand::Out, range);
+        Self { first: range.start, offsets, ..Self::few(problem) }
+    }
+
+    fn offset(&self, row: usize) -> isize {
+        let known = self.offsets.get(row.wrapping_sub(self.first));
+        known.copied().unwrap_or_else(|| self.m.offset(Operand::Out, row))
+    }
+
+    /// The runs of neighbours among `count` rows: where they start, their offset, and how many they
+    /// are.
+    fn runs(&self, start: usize, count: usize) -> impl Iterator<Item = (usize, isize, usize)> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let row = start + at;
+            let length = (self.run - row % self.run).min(count - at);
+            let run = (length > 0).then(|| (at, self.offset(row), length));
+            at += length;
+            run
+        })
+    }
+}
+
 /// Computes a tile whose first row is row `start` of the output.
 ///
 /// # Safety
 /// As for the microkernel, but for `tile.out`; the output has these rows and columns.
 pub(crate) unsafe fn write<W: Word>(
-    problem: &Problem,
     tensors: Tensors,
     entry: Entry,
     mut tile: Tile,
-    start: usize,
+    (rows, start): (&Rows, usize),
     columns: &[isize],
 ) {
-    let (m, count) = (&problem.m, tile.rows);
+    let out = tensors.out.cast::<W>();
+    // By the time that the sums are there, so is what they go to.
+    for (_, offset, count) in rows.runs(start, tile.rows) {
+        columns.iter().for_each(|column| fetch(out.wrapping_offset(offset + column), count));
+    }
+    let whole = rows.run - start % rows.run >= tile.rows;
     // SAFETY: the caller's promise.
     unsafe {
-        if m.is_run(Operand::Out, start, count) {
-            let first = m.offset(Operand::Out, start);
-            tile.out = tensors.out.cast::<W>().wrapping_offset(first).cast();
-            (entry.run)(&tile);
-        } else {
-            let mut rows = [0; MAX_ROWS];
-            m.offsets(Operand::Out, start, &mut rows[..count]);
-            tile.out = tensors.out;
-            let run = m.run(Operand::Out);
-            let rows = Rows { offsets: &rows[..count], first: run - start % run, run };
-            scattered::<W>(entry, tile, rows, columns);
+        match whole {
+            true => {
+                tile.out = out.wrapping_offset(rows.offset(start)).cast();
+                (entry.run)(&tile);
+            }
+            false => scattered(out, entry, tile, (rows, start), columns),
         }
     }
 }
 
-/// Rows of a tile in the output.
-struct Rows<'a> {
-    offsets: &'a [isize],
-    /// How many of the first are neighbours.
-    first: usize,
-    /// And how many at a time after these.
-    run: usize,
-}
-
-impl Rows<'_> {
-    /// The runs of neighbours: their first row and its offset, and how many they are.
-    fn runs(&self) -> impl Iterator<Item = (usize, isize, usize)> {
-        let (mut start, mut end) = (0, self.first.min(self.offsets.len()));
-        std::iter::from_fn(move || {
-            let run = (start < end).then(|| (start, self.offsets[start], end - start))?;
-            (start, end) = (end, (end + self.run).min(self.offsets.len()));
-            Some(run)
-        })
+/// Asks for the lines of some elements.
+fn fetch<W>(from: *mut W, count: usize) {
+    for at in (0..count).step_by((LINE / size_of::<W>()).max(1)) {
+        prefetch(from.wrapping_add(at).cast_const().cast());
     }
 }
 
 /// Computes a tile whose rows are not all neighbours in the output, by way of one where they are.
 ///
 /// # Safety
-/// As for the microkernel, with rows of the output at `rows`.
-unsafe fn scattered<W: Word>(entry: Entry, mut tile: Tile, rows: Rows, columns: &[isize]) {
+/// As for the microkernel, with an output that has these rows and columns.
+unsafe fn scattered<W: Word>(
+    out: *mut W,
+    entry: Entry,
+    mut tile: Tile,
+    (rows, start): (&Rows, usize),
+    columns: &[isize],
+) {
     let mut dense = MaybeUninit::<Dense>::uninit();
     let dense = dense.as_mut_ptr().cast::<W>();
-    let (out, height) = (tile.out.cast::<W>(), rows.offsets.len());
+    let height = tile.rows;
     let mut starts = [0; MAX_COLUMNS];
     for (n, start) in starts.iter_mut().enumerate().take(columns.len()) {
         *start = (n * height) as isize;
@@ -99,50 +131,20 @@ unsafe fn scattered<W: Word>(entry: Entry, mut tile: Tile, rows: Rows, columns: 
     // SAFETY: the dense tile has room; the output has these rows and columns.
     unsafe {
         if tile.accumulate {
-            for (c, &column) in columns.iter().enumerate() {
-                for (row, offset, count) in rows.runs() {
+            for (row, offset, count) in rows.runs(start, height) {
+                for (c, column) in columns.iter().enumerate() {
                     copy(out.offset(offset + column), dense.add(c * height + row), count);
                 }
             }
         }
         (tile.out, tile.columns) = (dense.cast(), starts.as_ptr());
         (entry.run)(&tile);
-        for (c, &column) in columns.iter().enumerate() {
-            for (row, offset, count) in rows.runs() {
+        for (row, offset, count) in rows.runs(start, height) {
+            for (c, column) in columns.iter().enumerate() {
                 copy(dense.add(c * height + row), out.offset(offset + column), count);
             }
         }
     }
-}
-
-/// Copies a few elements, by pieces that may overlap.
-///
-/// # Safety
-/// `from` and `to` have so many elements, and do not overlap.
-#[inline(always)]
-unsafe fn copy<W: Word>(from: *const W, to: *mut W, count: usize) {
-    // SAFETY: pieces begin and end within the elements.
-    unsafe {
-        match count {
-            16.. => {
-                (0..count - 16).step_by(16).for_each(|n| piece::<W, 16>(from.add(n), to.add(n)));
-                piece::<W, 16>(from.add(count - 16), to.add(count - 16));
-            }
-            8.. => {
-                piece::<W, 8>(from, to);
-                piece::<W, 8>(from.add(count - 8), to.add(count - 8));
-            }
-            _ => (0..count).for_each(|n| to.add(n).write(from.add(n).read())),
-        }
-    }
-}
-
-/// # Safety
-/// As for [`copy`], with `N` elements.
-#[inline(always)]
-unsafe fn piece<W: Word, const N: usize>(from: *const W, to: *mut W) {
-    // SAFETY: the caller's promise.
-    unsafe { to.cast::<[W; N]>().write_unaligned(from.cast::<[W; N]>().read_unaligned()) };
 }
 
 #[repr(align(64))]

@@ -136,7 +136,7 @@ impl<W: Word> Job<'_, W> {
                 }
             };
         }
-        sizes!(2, 4, 6, 8, 12, 16, 32, 64, 128);
+        sizes!(2, 4, 6, 8, 12, 16, 32, 48, 64);
     }
 
     #[inline(always)]
@@ -159,8 +159,9 @@ impl<W: Word> Job<'_, W> {
             // SAFETY: the source of a step is readable; the panel has room for the step.
             unsafe {
                 let from = self.base.offset(self.rows[0] + step);
-                std::ptr::copy_nonoverlapping(from, self.panel.add(k * self.width), rows);
+                copy(from, self.panel.add(k * self.width), rows);
             }
+            self.prefetch(k + AHEAD, rows);
         }
     }
 
@@ -351,6 +352,36 @@ fn transposed<V: Float>(mut block: [V; MAX_LANES], rows: usize) -> [V; MAX_LANES
         block = next;
     }
     block
+}
+
+/// Copies a few elements, by pieces that may overlap.
+///
+/// # Safety
+/// `from` and `to` have so many elements, and do not overlap.
+#[inline(always)]
+pub(crate) unsafe fn copy<W: Word>(from: *const W, to: *mut W, count: usize) {
+    // SAFETY: pieces begin and end within the elements.
+    unsafe {
+        match count {
+            16.. => {
+                (0..count - 16).step_by(16).for_each(|n| piece::<W, 16>(from.add(n), to.add(n)));
+                piece::<W, 16>(from.add(count - 16), to.add(count - 16));
+            }
+            8.. => {
+                piece::<W, 8>(from, to);
+                piece::<W, 8>(from.add(count - 8), to.add(count - 8));
+            }
+            _ => (0..count).for_each(|n| to.add(n).write(from.add(n).read())),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`copy`], with `N` elements.
+#[inline(always)]
+unsafe fn piece<W: Word, const N: usize>(from: *const W, to: *mut W) {
+    // SAFETY: the caller's promise.
+    unsafe { to.cast::<[W; N]>().write_unaligned(from.cast::<[W; N]>().read_unaligned()) };
 }
 
 /// Brings a line near, if it can be.

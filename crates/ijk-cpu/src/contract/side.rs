@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::bundle::{Bundle, Operand};
-use super::pack::{Source, Word};
+use super::pack::{SHORT_RUN, Source, Word};
 use super::panel::{self, Flags, Prepare, Split};
 use super::problem::{Problem, Tensors};
 use super::steps::Steps;
@@ -10,6 +10,9 @@ use std::ops::Range;
 
 /// Rows of the widest panel: 8 groups of 16, or 2 of 64.
 pub(crate) const MAX_ROWS: usize = 128;
+
+/// Bytes of a cache line.
+pub(crate) const LINE: usize = 64;
 
 /// An operand, cut along the axes it has in common with the output.
 #[derive(Clone, Copy)]
@@ -60,6 +63,29 @@ impl<'a> Side<'a> {
     /// The rows of a panel of some rows.
     pub(crate) fn rows(&self, all: &Range<usize>, panel: usize) -> Range<usize> {
         rows_of(all, self.width, panel)
+    }
+
+    /// The lines of some rows, which are read at every step: bytes after the element of the origin
+    /// at that step. None, if the rows are not neighbours.
+    pub(crate) fn lines(&self, rows: Range<usize>) -> Vec<isize> {
+        let (bundle, size) = (self.bundle(), self.problem.algebra.size as isize);
+        let run = bundle.run(self.operand);
+        if run < SHORT_RUN {
+            return Vec::new();
+        }
+        let ends = |row: usize| {
+            let offset = bundle.offset(self.operand, row) * size;
+            let length = (run - row % run).min(rows.end - row);
+            (offset, length)
+        };
+        let mut lines = Vec::new();
+        let mut row = rows.start;
+        while row < rows.end {
+            let (start, length) = ends(row);
+            lines.extend((0..length as isize * size).step_by(LINE).map(|at| start + at));
+            row += length;
+        }
+        lines
     }
 
     /// Packs a panel of those rows, and tells what it holds.

@@ -7,6 +7,7 @@
 
 use super::bundle::{Axis, Bundle, Operand};
 use super::problem::Problem;
+use super::side::LINE;
 use super::steps::{blocks, offsets};
 use crate::Level;
 use crate::copy::{Copier, Side};
@@ -18,9 +19,6 @@ const PART_BYTES: usize = 512 << 10;
 
 /// Outputs of fewer bytes stay near however they are written.
 const LEAST_BYTES: usize = 16 << 10;
-
-/// Bytes that are read and written at a time.
-const LINE: usize = 64;
 
 /// Rows of which so many are neighbours in the output are written where they belong.
 const LONG_RUN: usize = 8;

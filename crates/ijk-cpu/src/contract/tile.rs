@@ -19,6 +19,11 @@ pub(crate) struct Tile {
     pub(crate) left_offsets: *const isize,
     /// Direct: whether to fetch the rows of the next tile while computing this one.
     pub(crate) ahead: bool,
+    /// Packed: what to fetch at each step for the panel after this one: lines, as bytes after the
+    /// element that `left_offsets` leads to from `next`.
+    pub(crate) lines: (*const isize, usize),
+    /// The origin of the tensor that is packed.
+    pub(crate) next: *const u8,
     /// The packed panel of columns.
     pub(crate) right: *const u8,
     /// Elements from one of its steps to the next.
@@ -178,10 +183,26 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
             }
             if !DIRECT {
                 left = left.add(tile.left_step);
+                fetch_lines::<L>(tile, k);
             }
             right = right.add(tile.right_step);
         }
         sums
+    }
+}
+
+/// Asks for a step's lines of the next panel.
+///
+/// # Safety
+/// The tile has that step, and its pointers are as the fields say.
+#[inline(always)]
+unsafe fn fetch_lines<L: Lane>(tile: &Tile, k: usize) {
+    let (lines, count) = tile.lines;
+    for n in 0..count {
+        // SAFETY: the caller's promise.
+        let (step, line) = unsafe { (*tile.left_offsets.add(k), *lines.add(n)) };
+        let bytes = step.wrapping_mul(size_of::<L::Element>() as isize).wrapping_add(line);
+        prefetch(tile.next.wrapping_offset(bytes));
     }
 }
 
