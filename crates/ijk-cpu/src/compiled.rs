@@ -1,6 +1,7 @@
 //! A plan made ready to run: checked against its buffers, each step a program.
 
 use crate::check::{CheckedNest, Layout, check_contraction, check_nest, check_scan, layouts};
+use crate::contract::Prepared;
 use crate::error::{Fault, PlanError};
 use crate::nest::{self, TileNest};
 use crate::scan::ScanProgram;
@@ -48,8 +49,8 @@ pub(crate) struct Target {
 pub(crate) enum Program {
     /// A fused loop nest, or a fill.
     Nest(Box<TileNest>),
-    /// A contraction, for a level.
-    Contract(Contraction, Level),
+    /// A contraction.
+    Contract(Box<Prepared>),
     /// A scan.
     Scan(Box<ScanProgram>),
     /// A nest over windows.
@@ -70,8 +71,9 @@ impl Program {
     fn cost(&self) -> f64 {
         match self {
             Self::Nest(nest) => nest.cost(),
-            Self::Contract(task, _) => {
-                let points: f64 = task.axes.iter().map(|axis| axis.extent as f64).product();
+            Self::Contract(prepared) => {
+                let axes = &prepared.task.axes;
+                let points: f64 = axes.iter().map(|axis| axis.extent as f64).product();
                 points / POINTS_PER_NANOSECOND
             }
             Self::Scan(scan) => scan.cost(),
@@ -262,7 +264,8 @@ impl Compiler<'_> {
         if empty || !Contraction::supports(task.dtype, (task.map, task.then), task.reduce) {
             return self.nest(&contraction_nest(task));
         }
-        self.steps.push(Program::Contract(task.clone(), self.target.level));
+        let prepared = Prepared::new(task, self.target.level).ok_or(Fault::Types)?;
+        self.steps.push(Program::Contract(Box::new(prepared)));
         self.wrote(task.c.buffer);
         Ok(())
     }

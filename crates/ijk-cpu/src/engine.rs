@@ -2,7 +2,7 @@
 
 use crate::check::Layout;
 use crate::compiled::{Compiled, Program, Target, compile};
-use crate::contract::{Context, Packed, contract};
+use crate::contract::{Context, Packed};
 use crate::error::{PlanError, RunError, Side};
 use crate::nest::{Launch, fault};
 use crate::scratch::ScratchPool;
@@ -258,17 +258,18 @@ impl Run<'_> {
                     // SAFETY: the caller's promise; the steps before wrote what this one reads.
                     unsafe { Launch { nest, bases, workers, scratch }.run() }?
                 }
-                Program::Contract(task, level) => {
+                Program::Contract(prepared) => {
+                    let (task, level) = (&prepared.task, prepared.level);
                     let origin = |base| origin(base, task.dtype, bases);
                     let workers = Some(workers);
-                    let context = Context { level: *level, workers, scratch };
+                    let context = Context { level, workers, scratch };
                     let (a, b, c) = (origin(task.a), origin(task.b), origin(task.c));
                     let packed = packed.iter().find(|packed| packed.step == at);
                     // SAFETY: as above; accesses and the output's distinctness were checked.
                     unsafe {
                         match packed {
                             Some(p) => p.panels.contract(p.origin, (a, b, c), &context),
-                            None => contract(task, a, b, c, &context),
+                            None => prepared.run(a, b, c, &context),
                         }
                     }
                     0

@@ -2,7 +2,7 @@
 
 use crate::check::{Layout, check_sweep};
 use crate::compiled::{Compiled, Program, Target, compile_part};
-use crate::contract::{Context, Fixed, Packed, Same};
+use crate::contract::{Context, Fixed, Packed, Prepared, Same};
 use crate::engine::{PackedOperand, Run};
 use crate::error::{Fault, PlanError, RunError};
 use crate::scratch::ScratchPool;
@@ -207,7 +207,8 @@ struct SharedOperand {
 impl SharedOperand {
     /// The operand of a step that most blocks have in common.
     fn find(sweep: &Sweep, body: &Compiled, step: usize, program: &Program) -> Option<Self> {
-        let Program::Contract(task, level) = program else { return None };
+        let Program::Contract(prepared) = program else { return None };
+        let Prepared { task, level, .. } = &**prepared;
         let candidate = |same: Same, base: Base| {
             let Place::Input(n) = body.buffers[base.buffer.0 as usize].place else { return None };
             let (window, offset) = (sweep.inputs[n].clone(), base.offset);

@@ -3,6 +3,7 @@
 use super::lane::{self, Complex, Join, Lane, MulAdd, Op, Pair, Real, Seldom};
 use super::panel::{Flags, Prepare, Split};
 use super::rows::RowSet;
+use super::small::{self, SmallFn};
 use super::tile::TileSet;
 use crate::simd::{Bits, Float, Kernel, Level, Number, Simd};
 use ijk_plan::plan::{Contraction, Then};
@@ -25,8 +26,10 @@ pub(crate) struct Algebra {
     pub(crate) nan_free: fn(Flags, Flags) -> bool,
     /// Whether `nan_free` looks at its arguments.
     pub(crate) guarded: bool,
-    /// Dot products.
+    /// Dot products and scaled rows.
     pub(crate) rows: RowSet,
+    /// Products of small matrices.
+    pub(crate) small: Option<SmallFn>,
     /// What becomes of the left operand's elements before the microkernels see them.
     pub(crate) left: Prepare,
     /// What becomes of the right operand's.
@@ -104,6 +107,7 @@ fn plain<L: Lane, P: Pair<L>>(identity: L::Element) -> Algebra {
         nan_free: |_, _| true,
         guarded: false,
         rows: RowSet::of::<L, P>(),
+        small: small::kernel::<L, P>(),
         left: Prepare::Keep,
         right: Prepare::Keep,
         split: Split::None,

@@ -69,6 +69,15 @@ impl Bundle {
         run
     }
 
+    /// From a point to the next in the memory of `operand`, where that is the same for all.
+    pub(crate) fn step(&self, operand: Operand) -> Option<isize> {
+        match &self.axes[..] {
+            [] => Some(0),
+            [axis] => Some(axis.strides[operand as usize]),
+            _ => None,
+        }
+    }
+
     /// Whether some axis has stride 1 in `operand`.
     pub(crate) fn touches_unit(&self, operand: Operand) -> bool {
         self.unit(operand).is_some()

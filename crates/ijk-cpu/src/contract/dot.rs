@@ -6,17 +6,22 @@ use super::panel::{self, Prepare};
 use super::problem::{Problem, Tensors};
 use super::rows::Rows;
 use super::{Context, KC};
+use crate::scratch::Scratch;
+use std::mem::MaybeUninit;
 use std::ops::Range;
-
-/// Steps that are summed in lanes before they are combined with the others: with four lanes or
-/// more, no chain is longer than KC.
-const STEPS: usize = 4 * KC;
 
 /// Rows of a task.
 const ROWS: usize = 64;
 
 /// Most columns for which this beats packing.
 const COLUMNS: usize = 3;
+
+/// Bytes of the steps that are summed in lanes before they are combined with the others: a column's
+/// stay in the first cache.
+const STEP_BYTES: usize = 16 << 10;
+
+/// Bytes of left from which on it is read in one stream.
+const FAR: usize = 4 << 20;
 
 /// Whether a problem is of this kind.
 pub(crate) fn suits(problem: &Problem) -> bool {
@@ -26,7 +31,20 @@ pub(crate) fn suits(problem: &Problem) -> bool {
         && !long(&problem.m)
         && problem.n.len() <= COLUMNS
         && algebra.left == Prepare::Keep
-        && algebra.rows.dots.is_some()
+        && algebra.rows.kernels.is_some()
+}
+
+/// Whether left comes from memory.
+fn is_far(problem: &Problem) -> bool {
+    let Problem { batch, m, k, .. } = problem;
+    let elements = batch.len().saturating_mul(m.len()).saturating_mul(k.len());
+    elements.saturating_mul(problem.algebra.size) >= FAR
+}
+
+/// Steps that are summed in lanes: with two groups of them or more, no chain is longer than KC.
+fn most_steps(problem: &Problem) -> usize {
+    let algebra = &problem.algebra;
+    (2 * KC * algebra.lanes).min(STEP_BYTES / algebra.size)
 }
 
 /// Computes one batch for the steps `ks` of k.
@@ -56,55 +74,70 @@ unsafe fn some_rows<W: Word>(
     context: &Context,
     rows: Range<usize>,
 ) {
-    let columns = problem.n.len();
-    let scratch = context.scratch.take((columns * ROWS + 4 + STEPS) * size_of::<W>());
-    let sums = scratch.as_ptr().cast::<W>();
-    // SAFETY: the scratch has room for the sums of each column, four results and a column's steps.
+    let Problem { m, k, n, algebra, .. } = problem;
+    let Some(kernels) = &algebra.rows.kernels else { return };
+    let kernel = if m.len() < 4 || is_far(problem) { kernels.far } else { kernels.near };
+    let mut offsets = [0; ROWS];
+    m.offsets(Operand::Left, rows.start, &mut offsets[..rows.len()]);
+    let mut sums = [const { MaybeUninit::<W>::uninit() }; COLUMNS * ROWS];
+    let mut packed = None;
+    // SAFETY: an identity is an element; there are sums for each column; rows and columns are
+    // contiguous for the steps of a run.
     unsafe {
-        let identity = problem.algebra.identity.0.as_ptr().cast::<W>().read_unaligned();
-        (0..columns * ROWS).for_each(|n| sums.add(n).write(identity));
-        let (results, packed) = (sums.add(columns * ROWS), sums.add(columns * ROWS + 4));
+        let identity = algebra.identity.0.as_ptr().cast::<W>().read_unaligned();
+        for column in 0..n.len() {
+            sums[column * ROWS..][..rows.len()].fill(MaybeUninit::new(identity));
+        }
         let mut start = ks.start;
         while start < ks.end {
             let steps = start..start + next_run(problem, start).min(ks.end - start);
-            for column in 0..columns {
-                let right = right_run(problem, tensors, &steps, column, packed, context);
-                let sums = sums.add(column * ROWS);
-                let job = Job { problem, tensors, steps: &steps, right, results, sums };
-                job.run(&rows);
+            let first = k.offset(Operand::Left, steps.start);
+            for column in 0..n.len() {
+                let right = right_run::<W>(problem, tensors, &steps, column, &mut packed, context);
+                kernel(&Rows {
+                    k: steps.len(),
+                    left: tensors.left.cast::<W>().wrapping_offset(first).cast(),
+                    offsets: offsets.as_ptr(),
+                    count: rows.len(),
+                    right: right.cast(),
+                    sums: sums[column * ROWS..].as_mut_ptr().cast(),
+                    identity: algebra.identity.0.as_ptr(),
+                });
             }
             start = steps.end;
         }
-        write(problem, tensors, rows, sums);
+        write(problem, tensors, rows, sums.as_ptr().cast::<W>());
     }
 }
 
 /// How many steps from `start` on are neighbours in left and fit a block.
 fn next_run(problem: &Problem, start: usize) -> usize {
     let run = problem.k.run(Operand::Left);
-    (run - start % run).min(STEPS)
+    (run - start % run).min(most_steps(problem))
 }
 
 /// Some steps of a column, contiguous: where they lie, or packed.
 ///
 /// # Safety
-/// As for [`dot`]; `packed` has room for the steps.
-unsafe fn right_run<W: Word>(
+/// As for [`dot`].
+unsafe fn right_run<'a, W: Word>(
     problem: &Problem,
     tensors: Tensors,
     steps: &Range<usize>,
     column: usize,
-    packed: *mut W,
-    context: &Context,
+    packed: &mut Option<Scratch<'a>>,
+    context: &Context<'a>,
 ) -> *const W {
     let base = tensors.right.cast::<W>();
     let column = problem.n.offset(Operand::Right, column);
     let keep = problem.algebra.right == Prepare::Keep;
-    // SAFETY: the steps of the column are readable.
+    // SAFETY: the steps of the column are readable; the scratch has room for them.
     unsafe {
         if keep && problem.k.is_run(Operand::Right, steps.start, steps.len()) {
             return base.offset(column + problem.k.offset(Operand::Right, steps.start));
         }
+        let bytes = most_steps(problem) * size_of::<W>();
+        let packed = packed.get_or_insert_with(|| context.scratch.take(bytes)).as_ptr().cast::<W>();
         let mut offsets = [0; 256];
         for start in steps.clone().step_by(256) {
             let offsets = &mut offsets[..(steps.end - start).min(256)];
@@ -115,54 +148,7 @@ unsafe fn right_run<W: Word>(
         }
         let algebra = &problem.algebra;
         panel::prepare(context.level, problem.dtype, algebra.right, packed.cast(), steps.len());
-    }
-    packed
-}
-
-/// One column of some steps.
-struct Job<'a, W> {
-    problem: &'a Problem,
-    tensors: Tensors,
-    steps: &'a Range<usize>,
-    right: *const W,
-    /// Room for four.
-    results: *mut W,
-    /// For each row.
-    sums: *mut W,
-}
-
-impl<W: Word> Job<'_, W> {
-    /// Adds what the steps contribute to the sums of `rows`.
-    ///
-    /// # Safety
-    /// As for [`dot`].
-    unsafe fn run(&self, rows: &Range<usize>) {
-        let Problem { m, k, algebra, .. } = self.problem;
-        let first = k.offset(Operand::Left, self.steps.start);
-        let mut offsets = [0; ROWS];
-        let offsets = &mut offsets[..rows.len()];
-        m.offsets(Operand::Left, rows.start, offsets);
-        let Some([four, one]) = algebra.rows.dots else { return };
-        let (kernel, together) = if m.len() < 4 { (one, 1) } else { (four, 4) };
-        for (at, group) in offsets.chunks(together).enumerate() {
-            let left = |r: usize| {
-                let row = group[r.min(group.len() - 1)];
-                self.tensors.left.cast::<W>().wrapping_offset(row + first).cast()
-            };
-            let rows = Rows {
-                k: self.steps.len(),
-                left: std::array::from_fn(left),
-                right: self.right.cast(),
-                out: self.results.cast(),
-                identity: algebra.identity.0.as_ptr(),
-            };
-            // SAFETY: rows and column are contiguous for these steps; both buffers have room.
-            unsafe {
-                kernel(&rows);
-                let sums = self.sums.add(at * together).cast();
-                (algebra.rows.combine)(sums, self.results.cast(), group.len());
-            }
-        }
+        packed
     }
 }
 

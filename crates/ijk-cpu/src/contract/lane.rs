@@ -213,7 +213,30 @@ pub(crate) trait Pair<L: Lane> {
     const CLASS: Class;
     /// `reduce(sum, map(left, right))`.
     fn step(sum: L, left: L, right: L) -> L;
+
+    /// Combines each lane of the lower half with the one as far in the upper half: those of `left` in
+    /// the even lanes, those of `right` in the odd ones.
+    #[inline(always)]
+    fn halve(left: L, right: L) -> L {
+        let mut lanes = std::mem::MaybeUninit::<[[u8; MAX_GROUP]; 4]>::uninit();
+        let first = lanes.as_mut_ptr().cast::<L::Element>();
+        let [from, low, high] = [0, 2, 3].map(|n| first.wrapping_add(n * L::LANES));
+        // SAFETY: no group is larger than MAX_GROUP bytes; every lane that is read was written.
+        unsafe {
+            left.write(from);
+            right.write(from.add(L::LANES));
+            for lane in 0..L::LANES {
+                let at = from.add(lane % 2 * L::LANES + lane / 2);
+                low.add(lane).write(at.read());
+                high.add(lane).write(at.add(L::LANES / 2).read());
+            }
+            Self::Combine::apply(L::read(low), L::read(high))
+        }
+    }
 }
+
+/// Bytes of the largest group: two registers of AVX-512.
+pub(super) const MAX_GROUP: usize = 128;
 
 /// How many microkernels a pair is worth: each costs time to compile and room in the binary.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -298,6 +321,12 @@ impl<V: Float> Pair<Real<V>> for MulAdd {
     fn step(sum: Real<V>, left: Real<V>, right: Real<V>) -> Real<V> {
         Real(left.0.mul_add(right.0, sum.0))
     }
+
+    #[inline(always)]
+    fn halve(left: Real<V>, right: Real<V>) -> Real<V> {
+        let (low, high) = left.0.interleave(right.0);
+        Real(low.add(high))
+    }
 }
 
 impl<V: Float> Pair<Complex<V>> for MulAdd {
@@ -309,5 +338,12 @@ impl<V: Float> Pair<Complex<V>> for MulAdd {
         let re = left.re.mul_add(right.re, sum.re);
         let im = left.re.mul_add(right.im, sum.im);
         Complex { re: left.im.neg_mul_add(right.im, re), im: left.im.mul_add(right.re, im) }
+    }
+
+    #[inline(always)]
+    fn halve(left: Complex<V>, right: Complex<V>) -> Complex<V> {
+        let (re, re_high) = left.re.interleave(right.re);
+        let (im, im_high) = left.im.interleave(right.im);
+        Complex { re: re.add(re_high), im: im.add(im_high) }
     }
 }

@@ -10,6 +10,8 @@
 //!   and then moves it ([`stage`]); where steps lie otherwise in left than in right, the shared
 //!   operand is packed for many blocks at a time ([`steps::Tile`]), so that both are read by lines.
 //! * [`dot`]: few columns and contiguous k, with k in the lanes.
+//! * [`scaled`]: few columns and contiguous rows that come from memory.
+//! * [`small`]: matrices so small that packing would take longer.
 //! * Few outputs and long k: k is cut into fixed parts whose results combine as a tree.
 //!
 //! # Order of combination
@@ -30,8 +32,10 @@ mod packed;
 mod panel;
 mod problem;
 mod rows;
+mod scaled;
 mod shared;
 mod side;
+mod small;
 mod stage;
 mod steps;
 mod tile;
@@ -45,8 +49,11 @@ use bundle::{Bundle, Operand};
 use ijk_plan::plan::Contraction;
 use pack::Word;
 use problem::{Problem, Tensors};
+use small::Small;
 use std::ops::Range;
+use std::ptr;
 
+pub(crate) use pack::prefetch;
 pub(crate) use packed::{Fixed, Packed, Same};
 
 /// Steps of k in a block.
@@ -127,13 +134,89 @@ pub(crate) unsafe fn contract(
     c: *mut u8,
     context: &Context,
 ) {
-    let algebra = Algebra::find(context.level, task);
-    let algebra = algebra.expect("plans contract only what Contraction::supports");
-    let problem = Problem::new(task, algebra, Tensors { left: a, right: b, out: c });
-    let alone = context.alone();
-    let context = if nanoseconds(&problem) < PARALLEL_NANOSECONDS { &alone } else { context };
-    // SAFETY: the words have the size of an element; the rest is the caller's promise.
-    unsafe { for_word!(problem.algebra.size, W => batches::<W>(&problem, context)) }
+    let prepared = Prepared::new(task, context.level);
+    let prepared = prepared.expect("plans contract only what Contraction::supports");
+    // SAFETY: the caller's promise.
+    unsafe { prepared.run(a, b, c, context) };
+}
+
+/// A contraction of which all is settled but where its tensors are.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    /// The contraction.
+    pub(crate) task: Contraction,
+    /// The level that it is prepared for.
+    pub(crate) level: Level,
+    /// Its tensors are nowhere.
+    problem: Problem,
+    /// The matrices, where they are small.
+    small: Option<Small>,
+    /// About how long it takes on one thread.
+    nanoseconds: f64,
+}
+
+impl Prepared {
+    /// Prepares a contraction; `None` where there are no microkernels for it
+    /// (see [`Contraction::supports`]).
+    pub(crate) fn new(task: &Contraction, level: Level) -> Option<Self> {
+        let algebra = Algebra::find(level, task)?;
+        let nowhere = Tensors { left: ptr::null(), right: ptr::null(), out: ptr::null_mut() };
+        let problem = Problem::new(task, algebra, nowhere);
+        let (small, nanoseconds) = (Small::of(&problem), nanoseconds(&problem));
+        Some(Self { task: task.clone(), level, problem, small, nanoseconds })
+    }
+
+    /// Executes it.
+    ///
+    /// # Safety
+    /// As for [`contract`].
+    pub(crate) unsafe fn run(&self, a: *const u8, b: *const u8, c: *mut u8, context: &Context) {
+        let tensors = Tensors { left: a, right: b, out: c };
+        let tensors = if self.problem.swapped { tensors.swapped() } else { tensors };
+        let alone = context.alone();
+        let context = if self.nanoseconds < PARALLEL_NANOSECONDS { &alone } else { context };
+        // SAFETY: the words have the size of an element; the rest is the caller's promise.
+        unsafe { for_word!(self.problem.algebra.size, W => self.batches::<W>(tensors, context)) }
+    }
+
+    /// All batches: side by side where they are many or small, else one after another.
+    ///
+    /// # Safety
+    /// As for [`contract`].
+    unsafe fn batches<W: Word>(&self, tensors: Tensors, context: &Context) {
+        let count = self.problem.batch.len();
+        if count == 0 || self.problem.outputs() == 0 {
+            return;
+        }
+        let small = self.nanoseconds < PARALLEL_NANOSECONDS * count as f64;
+        let many = count >= 4 * context.threads();
+        // SAFETY: the caller's promise; batches differ in elements of the output.
+        let each = |n: usize, context: &Context| unsafe { self.batch::<W>(tensors, n, context) };
+        if count == 1 || !(small || many) {
+            (0..count).for_each(|n| each(n, context));
+        } else {
+            let tasks = count.min(64 * context.threads());
+            context.parallel_for(tasks, |task| {
+                let alone = context.alone();
+                (task * count / tasks..(task + 1) * count / tasks).for_each(|n| each(n, &alone));
+            });
+        }
+    }
+
+    /// One batch.
+    ///
+    /// # Safety
+    /// As for [`contract`].
+    unsafe fn batch<W: Word>(&self, tensors: Tensors, n: usize, context: &Context) {
+        let tensors = tensors.at::<W>(&self.problem.batch, n);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &self.small {
+                Some(small) => small.run::<W>(&self.problem, tensors),
+                None => large::<W>(&self.problem, tensors, context),
+            }
+        }
+    }
 }
 
 /// About how long a problem takes on one thread, from operations and from bytes.
@@ -145,36 +228,11 @@ fn nanoseconds(problem: &Problem) -> f64 {
     (operations / 1.5).max(elements * problem.algebra.size as f64 / 10.0)
 }
 
-/// All batches: side by side where they are many or small, else one after another.
+/// One batch that is not small.
 ///
 /// # Safety
 /// As for [`contract`].
-unsafe fn batches<W: Word>(problem: &Problem, context: &Context) {
-    let count = problem.batch.len();
-    if count == 0 || problem.outputs() == 0 {
-        return;
-    }
-    let small = nanoseconds(problem) < PARALLEL_NANOSECONDS * count as f64;
-    let many = count >= 4 * context.threads();
-    // SAFETY: the caller's promise; batches differ in elements of the output.
-    let each = |n: usize, context: &Context| unsafe { batch::<W>(problem, n, context) };
-    if count == 1 || !(small || many) {
-        (0..count).for_each(|n| each(n, context));
-    } else {
-        let tasks = count.min(64 * context.threads());
-        context.parallel_for(tasks, |task| {
-            let alone = context.alone();
-            (task * count / tasks..(task + 1) * count / tasks).for_each(|n| each(n, &alone));
-        });
-    }
-}
-
-/// One batch.
-///
-/// # Safety
-/// As for [`contract`].
-unsafe fn batch<W: Word>(problem: &Problem, n: usize, context: &Context) {
-    let tensors = problem.tensors.at::<W>(&problem.batch, n);
+unsafe fn large<W: Word>(problem: &Problem, tensors: Tensors, context: &Context) {
     let k = problem.k.len();
     // SAFETY: the caller's promise.
     unsafe {
@@ -193,9 +251,12 @@ unsafe fn batch<W: Word>(problem: &Problem, n: usize, context: &Context) {
 unsafe fn steps<W: Word>(problem: &Problem, tensors: Tensors, ks: Range<usize>, context: &Context) {
     // SAFETY: the caller's promise.
     unsafe {
-        match dot::suits(problem) {
-            true => dot::dot::<W>(problem, tensors, ks, context),
-            false => gemm::gemm::<W>(problem, tensors, ks, context),
+        if dot::suits(problem) {
+            dot::dot::<W>(problem, tensors, ks, context);
+        } else if scaled::suits(problem) {
+            scaled::scaled::<W>(problem, tensors, ks, context);
+        } else {
+            gemm::gemm::<W>(problem, tensors, ks, context);
         }
     }
 }

@@ -1,52 +1,94 @@
-//! Microkernels for dot products: k fills the lanes.
+//! Microkernels for few columns: dot products, with k in the lanes; sums of scaled rows.
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use super::lane::{Class, Lane, Op, Pair};
+use super::lane::{Class, Lane, MAX_GROUP, Op, Pair};
 use crate::simd::{Kernel, Simd};
 
-/// Up to four rows of the left operand against one column of the right one, both contiguous.
+/// Rows of the left operand against one column of the right one, all contiguous.
 pub(crate) struct Rows {
     /// Number of elements in each row.
     pub(crate) k: usize,
-    /// Where the rows start; a missing one repeats another.
-    pub(crate) left: [*const u8; 4],
+    /// What row offsets count from.
+    pub(crate) left: *const u8,
+    /// Where each row starts, in elements.
+    pub(crate) offsets: *const isize,
+    /// Number of rows.
+    pub(crate) count: usize,
     /// The column.
     pub(crate) right: *const u8,
-    /// Four elements; those of missing rows are of no use.
-    pub(crate) out: *mut u8,
-    /// What the sums start from.
+    /// An element for each row, with which its product combines.
+    pub(crate) sums: *mut u8,
+    /// What sums start from.
     pub(crate) identity: *const u8,
 }
 
-/// A compiled microkernel.
+/// A compiled microkernel of dot products.
 ///
 /// # Safety
-/// The machine has its level; rows and column hold `k` elements; `out` holds four.
+/// The machine has its level; rows and column hold `k` elements; `sums` holds `count`.
 pub(crate) type RowsFn = unsafe fn(&Rows);
+
+/// Rows of the left operand, each times a factor, added to sums.
+pub(crate) struct Scaled {
+    /// Where the rows start.
+    pub(crate) rows: [*const u8; SCALED],
+    /// How many there are.
+    pub(crate) count: usize,
+    /// An element for each.
+    pub(crate) factors: *const u8,
+    /// The sums.
+    pub(crate) sums: *mut u8,
+    /// Elements of a row, and of the sums.
+    pub(crate) len: usize,
+}
+
+/// A compiled microkernel of scaled rows.
+///
+/// # Safety
+/// The machine has its level; rows and sums hold `len` elements; there are `count` rows and factors.
+pub(crate) type ScaledFn = unsafe fn(&Scaled);
+
+/// Rows that are added at a time.
+pub(crate) const SCALED: usize = 8;
 
 /// The microkernels of one pair of map and reduction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowSet {
-    /// Four rows at a time, and the first row alone; `None` where the pair has neither.
-    pub(crate) dots: Option<[RowsFn; 2]>,
+    /// Dot products and scaled rows; `None` where the pair has neither.
+    pub(crate) kernels: Option<RowKernels>,
     /// `x[n] = combine(x[n], y[n])` for `n` in `0..count`.
     pub(crate) combine: unsafe fn(*mut u8, *const u8, usize),
+}
+
+/// What pairs of [`Class::Rich`] have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowKernels {
+    /// Dot products, four rows at a time: each element of the column is read once for them.
+    pub(crate) near: RowsFn,
+    /// Dot products, row after row: memory is read in one stream.
+    pub(crate) far: RowsFn,
+    /// Scaled rows.
+    pub(crate) scaled: ScaledFn,
 }
 
 impl RowSet {
     /// The set for one kind of group and one pair.
     pub(crate) const fn of<L: Lane, P: Pair<L>>() -> Self {
-        let dots = Dots::<L, P>::ALL;
-        Self { dots, combine: combine_all::<L, P::Combine> }
+        let kernels = Kernels::<L, P>::ALL;
+        Self { kernels, combine: combine_all::<L, P::Combine> }
     }
 }
 
-struct Dots<L, P>(L, P);
+struct Kernels<L, P>(L, P);
 
-impl<L: Lane, P: Pair<L>> Dots<L, P> {
-    const ALL: Option<[RowsFn; 2]> = match P::CLASS {
-        Class::Rich => Some([run::<L, P, 4, 2>, run::<L, P, 1, 8>]),
+impl<L: Lane, P: Pair<L>> Kernels<L, P> {
+    const ALL: Option<RowKernels> = match P::CLASS {
+        Class::Rich => Some(RowKernels {
+            near: if L::LANES < 4 { run::<L, P, 2, 2> } else { run::<L, P, 4, 2> },
+            far: run::<L, P, 1, 8>,
+            scaled: scaled::<L, P>,
+        }),
         _ => None,
     };
 }
@@ -61,41 +103,82 @@ unsafe fn run<L: Lane, P: Pair<L>, const R: usize, const U: usize>(rows: &Rows) 
 
 struct Dot<'a, L, P, const R: usize, const U: usize>(&'a Rows, std::marker::PhantomData<(L, P)>);
 
+/// Lanes of the widest group that has dot products.
+const MOST_LANES: usize = 16;
+
 impl<L: Lane, P: Pair<L>, const R: usize, const U: usize> Kernel for Dot<'_, L, P, R, U> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        // SAFETY: `run` above is the one place that makes these, and its caller promised what
-        // they ask.
-        unsafe {
-            let mut sums = accumulate::<L, P, R, U>(L::Simd::assume(), self.0);
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let out = self.0.out.cast::<L::Element>().add(r);
-                fold_lanes::<L, P>(fold_groups::<L, P, U>(sums), out);
+        let rows = self.0;
+        let mut at = 0;
+        while at < rows.count {
+            let n = (rows.count - at).min(L::LANES);
+            // SAFETY: `run` above is the one place that makes these, and its caller promised what
+            // they ask; `n` rows remain.
+            unsafe {
+                let products = products::<L, P, R, U>(L::Simd::assume(), rows, at, n);
+                let sums = rows.sums.cast::<L::Element>().add(at);
+                let total = P::Combine::apply(L::read_partial(sums, n), products);
+                total.write_partial(sums, n);
             }
+            at += n;
         }
     }
 }
 
-/// `U` groups of sums for each row; step k falls to group `k / LANES % U`, lane `k % LANES`.
+/// The products of `n` rows from `first` on, one in each lane.
+///
+/// # Safety
+/// As for [`RowsFn`]; there are so many rows, and not more than lanes.
 #[inline(always)]
-unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
+unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
     simd: L::Simd,
     rows: &Rows,
+    first: usize,
+    n: usize,
+) -> L {
+    // SAFETY: the caller's promise: the rows that `row` names are there.
+    unsafe {
+        let identity = L::splat(simd, rows.identity.cast::<L::Element>().read_unaligned());
+        let mut sums = [identity; MOST_LANES];
+        let row = |r: usize| {
+            let offset = rows.offsets.add(first + r.min(n - 1)).read();
+            rows.left.cast::<L::Element>().wrapping_offset(offset)
+        };
+        for at in (0..n).step_by(R) {
+            let left = std::array::from_fn(|r| row(at + r));
+            let mut groups = accumulate::<L, P, R, U>(rows, left, identity);
+            for r in 0..R {
+                sums[at + r] = fold_groups::<L, P, U>(&mut groups[r]);
+            }
+        }
+        fold_lanes::<L, P>(sums, n)
+    }
+}
+
+/// `U` groups of sums for each row; step k falls to group `k / LANES % U`, lane `k % LANES`.
+///
+/// # Safety
+/// As for [`RowsFn`], for rows that start at `left`.
+#[inline(always)]
+unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
+    rows: &Rows,
+    left: [*const L::Element; R],
+    identity: L,
 ) -> [[L; U]; R] {
     let right = rows.right.cast::<L::Element>();
     // SAFETY: every position read is below `k`.
     unsafe {
-        let identity = L::splat(simd, rows.identity.cast::<L::Element>().read_unaligned());
         let mut sums = [[identity; U]; R];
         let mut at = 0;
         while at + U * L::LANES <= rows.k {
             for u in 0..U {
                 let column = L::read(right.add(at + u * L::LANES));
                 for r in 0..R {
-                    let left = rows.left[r].cast::<L::Element>().add(at + u * L::LANES);
-                    sums[r][u] = P::step(sums[r][u], L::read(left), column);
+                    let left = L::read(left[r].add(at + u * L::LANES));
+                    sums[r][u] = P::step(sums[r][u], left, column);
                 }
             }
             at += U * L::LANES;
@@ -105,8 +188,8 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
             if count > 0 {
                 let column = L::read_partial(right.add(at), count);
                 for r in 0..R {
-                    let left = rows.left[r].cast::<L::Element>().add(at);
-                    let next = P::step(sums[r][u], L::read_partial(left, count), column);
+                    let left = L::read_partial(left[r].add(at), count);
+                    let next = P::step(sums[r][u], left, column);
                     sums[r][u] = first_lanes(next, sums[r][u], count);
                 }
             }
@@ -132,9 +215,6 @@ unsafe fn first_lanes<L: Lane>(first: L, rest: L, count: usize) -> L {
     }
 }
 
-/// Bytes of the largest group: two registers of AVX-512.
-const MAX_GROUP: usize = 128;
-
 /// Combines the groups as a balanced tree.
 #[inline(always)]
 fn fold_groups<L: Lane, P: Pair<L>, const U: usize>(sums: &mut [L; U]) -> L {
@@ -148,20 +228,87 @@ fn fold_groups<L: Lane, P: Pair<L>, const U: usize>(sums: &mut [L; U]) -> L {
     sums[0]
 }
 
-/// Combines the lanes as a balanced tree.
+/// Combines the lanes of the first `n` groups as balanced trees, all groups at once: lane `r` of the
+/// result is what group `r` gives.
 #[inline(always)]
-unsafe fn fold_lanes<L: Lane, P: Pair<L>>(mut sum: L, out: *mut L::Element) {
-    let mut lanes = std::mem::MaybeUninit::<[u8; MAX_GROUP]>::uninit();
-    let at = lanes.as_mut_ptr().cast::<L::Element>();
-    let mut half = L::LANES / 2;
-    // SAFETY: the group fits; each round reads lanes that it wrote before; `out` is one element.
-    unsafe {
+fn fold_lanes<L: Lane, P: Pair<L>>(mut sums: [L; MOST_LANES], n: usize) -> L {
+    if n == 1 {
+        // One group only: the same tree, without the others.
+        let mut half = L::LANES / 2;
         while half > 0 {
-            sum.write(at);
-            sum = P::Combine::apply(sum, L::read_partial(at.add(half), half));
+            sums[0] = P::halve(sums[0], sums[0]);
             half /= 2;
         }
-        sum.write_partial(out, 1);
+        return sums[0];
+    }
+    let mut half = L::LANES / 2;
+    while half > 0 {
+        for n in 0..half {
+            sums[n] = P::halve(sums[n], sums[n + half]);
+        }
+        half /= 2;
+    }
+    sums[0]
+}
+
+/// # Safety
+/// As for [`ScaledFn`].
+unsafe fn scaled<L: Lane, P: Pair<L>>(scaled: &Scaled) {
+    // SAFETY: the caller says that the machine has the level.
+    let simd = unsafe { L::Simd::assume() };
+    simd.vectorize(AddScaled::<L, P>(scaled, std::marker::PhantomData));
+}
+
+struct AddScaled<'a, L, P>(&'a Scaled, std::marker::PhantomData<(L, P)>);
+
+impl<L: Lane, P: Pair<L>> Kernel for AddScaled<'_, L, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        // SAFETY: `scaled` above is the one place that makes these, and its caller promised what
+        // they ask.
+        unsafe {
+            let all = self.0;
+            if all.count == SCALED {
+                return add_scaled::<L, P, SCALED>(all, 0);
+            }
+            (0..all.count).for_each(|first| add_scaled::<L, P, 1>(all, first));
+        }
+    }
+}
+
+/// Adds `R` rows from `first` on, one after another.
+///
+/// # Safety
+/// As for [`ScaledFn`]; there are so many rows.
+#[inline(always)]
+unsafe fn add_scaled<L: Lane, P: Pair<L>, const R: usize>(all: &Scaled, first: usize) {
+    // SAFETY: the caller's promise: rows and sums hold `len` elements.
+    unsafe {
+        let simd = L::Simd::assume();
+        let factors = all.factors.cast::<L::Element>();
+        let factors: [L; R] =
+            std::array::from_fn(|r| L::splat(simd, factors.add(first + r).read()));
+        let rows: [*const L::Element; R] = std::array::from_fn(|r| all.rows[first + r].cast());
+        let sums = all.sums.cast::<L::Element>();
+        let mut at = 0;
+        while at + L::LANES <= all.len {
+            let mut sum = L::read(sums.add(at));
+            for r in 0..R {
+                sum = P::step(sum, L::read(rows[r].add(at)), factors[r]);
+            }
+            sum.write(sums.add(at));
+            at += L::LANES;
+        }
+        let rest = all.len - at;
+        if rest > 0 {
+            let mut sum = L::read_partial(sums.add(at), rest);
+            for r in 0..R {
+                sum = P::step(sum, L::read_partial(rows[r].add(at), rest), factors[r]);
+            }
+            sum.write_partial(sums.add(at), rest);
+        }
     }
 }
 

@@ -25,6 +25,15 @@ impl TileNest {
         self.cost
     }
 
+    /// Whether it writes past the caches.
+    fn streams(&self) -> bool {
+        match &self.sink {
+            Sink::Stream(_) => true,
+            Sink::Rows(rows) => rows.stream.is_some(),
+            _ => false,
+        }
+    }
+
     /// Whether it is worth dividing among threads.
     pub fn is_large(&self) -> bool {
         self.cost >= WORTH_THREADS
@@ -90,7 +99,7 @@ impl Launch<'_> {
         // SAFETY: the caller's promises; the memory is this worker's alone.
         let mut worker = unsafe { Worker::new(self.nest, self.bases, memory.as_ptr()) };
         work(&mut worker);
-        if let Sink::Stream(_) = self.nest.sink {
+        if self.nest.streams() {
             fence();
         }
         if worker.faults != 0 {

@@ -27,7 +27,7 @@ const TILE: usize = 1024;
 const MOVED: usize = 1 << 16;
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// Bytes of a row that streams, at least.
 const LONG_ROW: usize = 256;

@@ -5,8 +5,10 @@
 
 use super::body::Body;
 use super::kernel::{FoldKernels, Kernel};
-use super::lower::Lowering;
+use super::lower::{LINE, Lowering};
 use super::program::{OffsetCheck, Slot};
+use crate::contract::prefetch;
+use crate::copy::{Copier, Side};
 use crate::error::Fault;
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
 use ijk_types::{Monoid, Reducer, Scalar, scalar};
@@ -55,7 +57,18 @@ pub(super) struct RowSpec {
     pub fold: Option<FoldKernels>,
     /// What combines the fill with a row, in one go.
     pub fresh: Option<Kernel>,
+    /// What copies rows past the caches, where that pays.
+    pub stream: Option<Copier>,
 }
+
+/// Rows ahead of the present one that are asked for: what the hardware cannot foresee.
+const AHEAD: usize = 12;
+
+/// Lines of a row that are asked for: the hardware goes on.
+const LINES: usize = 8;
+
+/// Bytes of a row that streams, at least.
+const LONG_ROW: usize = 256;
 
 impl RowPattern {
     /// The pattern of a nest, if it is one of rows.
@@ -118,6 +131,9 @@ impl RowPattern {
         let gathers = matches!(nest.body[self.source.0 as usize], Node::Gather { .. });
         let moves = super::kernel::moves(dtype, *level);
         let fold = |m| super::kernel::fold(m, dtype, *level).ok_or(Fault::Types);
+        let out = &lowering.layouts[nest.store.base.buffer.0 as usize];
+        let affine = nest.store.offset.is_none() && length * dtype.size() >= LONG_ROW;
+        let streams = out.streams && affine && self.combine.is_none();
         Ok(RowSpec {
             mask: self.mask.map(|mask| body.whole_node(mask)).transpose()?,
             from,
@@ -133,6 +149,7 @@ impl RowPattern {
                 .combine
                 .filter(|_| self.fill.is_some())
                 .and_then(|monoid| super::kernel::binary(monoid.op(), dtype, *level, true, false)),
+            stream: streams.then(|| Copier::streaming(dtype, *level)),
         })
     }
 }
@@ -239,6 +256,10 @@ impl RowSpec {
         for n in 0..points {
             // SAFETY: `n < points`, and the caller's promises.
             unsafe {
+                if n + AHEAD < points {
+                    let (from, to) = (from.add(n + AHEAD).read(), to.add(n + AHEAD).read());
+                    self.fetch((from, source), (to, out), own);
+                }
                 let to = to.add(n).read();
                 let first = to.max(own.start);
                 let length = (to + self.length as i64).min(own.end).saturating_sub(first);
@@ -262,9 +283,42 @@ impl RowSpec {
                 match &self.fold {
                     _ if !counts => {}
                     Some(fold) => (fold.down)(1, length, out, row),
-                    None => std::ptr::copy_nonoverlapping(row, out, length * self.size),
+                    None => self.copy_row(length, row, out),
                 }
             }
+        }
+    }
+
+    /// Copies a row.
+    ///
+    /// # Safety
+    /// Both sides have `length` elements, and none in common.
+    unsafe fn copy_row(&self, length: usize, from: *const u8, to: *mut u8) {
+        let strides = &[self.size as isize];
+        let (dst, src) = (Side { ptr: to, strides }, Side { ptr: from, strides });
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &self.stream {
+                Some(copier) => copier.copy(&[length], dst, src),
+                None => std::ptr::copy_nonoverlapping(from, to, length * self.size),
+            }
+        }
+    }
+
+    /// Asks for a row that will be moved, and for where it combines with what is there.
+    #[inline(always)]
+    fn fetch(&self, from: (i64, *const u8), to: (i64, *mut u8), own: &Range<i64>) {
+        if to.0 >= own.end || to.0.saturating_add(self.length as i64) <= own.start {
+            return;
+        }
+        let lines = (self.length * self.size).div_ceil(LINE).min(LINES);
+        let row = |(offset, base): (i64, *const u8)| {
+            let row = base.wrapping_offset((offset as isize).wrapping_mul(self.size as isize));
+            (0..lines).for_each(|line| prefetch(row.wrapping_add(line * LINE)));
+        };
+        row(from);
+        if self.fold.is_some() {
+            row((to.0, to.1.cast_const()));
         }
     }
 }

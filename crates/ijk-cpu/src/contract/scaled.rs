@@ -1,0 +1,149 @@
+//! Few columns and contiguous rows that come from memory: each step adds its row, times a factor, to
+//! sums that stay in the first cache, so that memory is read in long runs.
+
+use super::bundle::Operand;
+use super::pack::Word;
+use super::panel::Prepare;
+use super::problem::{Problem, Tensors};
+use super::rows::{SCALED, Scaled};
+use super::{Context, KC};
+use std::ops::Range;
+
+/// Most columns for which this beats packing: left is read once for each, nearby.
+const COLUMNS: usize = 3;
+
+/// Bytes of left from which on it does not stay near.
+const FAR: usize = 512 << 10;
+
+/// Bytes of the sums of a task's rows, for one column: they stay near while rows pass.
+const SUM_BYTES: usize = 8 << 10;
+
+/// Whether a problem is of this kind.
+pub(crate) fn suits(problem: &Problem) -> bool {
+    let Problem { algebra, m, n, k, .. } = problem;
+    let bytes = m.len().saturating_mul(k.len()).saturating_mul(algebra.size);
+    let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
+    let whole = m.run(Operand::Left) == m.len() && m.len() >= 8 * algebra.lanes;
+    keeps && whole && n.len() <= COLUMNS && algebra.rows.kernels.is_some() && bytes >= FAR
+}
+
+/// Computes one batch for the steps `ks` of k.
+///
+/// # Safety
+/// As for [`super::gemm::gemm`].
+pub(crate) unsafe fn scaled<W: Word>(
+    problem: &Problem,
+    tensors: Tensors,
+    ks: Range<usize>,
+    context: &Context,
+) {
+    let m = problem.m.len();
+    let most = (SUM_BYTES / size_of::<W>()).min(m.div_ceil(context.threads()));
+    let rows = most.next_multiple_of(problem.algebra.lanes);
+    context.parallel_for(m.div_ceil(rows), |task| {
+        let rows = task * rows..((task + 1) * rows).min(m);
+        // SAFETY: the caller's promise; tasks differ in rows.
+        unsafe { some_rows::<W>(problem, tensors, ks.clone(), context, rows) };
+    });
+}
+
+/// # Safety
+/// As for [`scaled`].
+unsafe fn some_rows<W: Word>(
+    problem: &Problem,
+    tensors: Tensors,
+    ks: Range<usize>,
+    context: &Context,
+    rows: Range<usize>,
+) {
+    let (columns, len) = (problem.n.len(), rows.len());
+    let scratch = context.scratch.take(2 * columns * len * size_of::<W>());
+    let totals = scratch.as_ptr().cast::<W>();
+    // SAFETY: the scratch has room for the totals and the sums of a block for each column.
+    unsafe {
+        let identity = problem.algebra.identity.0.as_ptr().cast::<W>().read_unaligned();
+        let sums = totals.add(columns * len);
+        for start in ks.clone().step_by(KC) {
+            let steps = start..(start + KC).min(ks.end);
+            let first = start == ks.start;
+            let block = if first { totals } else { sums };
+            (0..columns * len).for_each(|n| block.add(n).write(identity));
+            add_block::<W>(problem, tensors, steps, &rows, block);
+            if !first {
+                let combine = problem.algebra.rows.combine;
+                combine(totals.cast(), sums.cast_const().cast(), columns * len);
+            }
+        }
+        write::<W>(problem, tensors, rows, totals);
+    }
+}
+
+/// Adds the rows of at most KC steps to sums.
+///
+/// # Safety
+/// As for [`scaled`]; there are sums for each column.
+unsafe fn add_block<W: Word>(
+    problem: &Problem,
+    tensors: Tensors,
+    steps: Range<usize>,
+    rows: &Range<usize>,
+    sums: *mut W,
+) {
+    let Problem { k, n, m, algebra, .. } = problem;
+    let Some(kernels) = &algebra.rows.kernels else { return };
+    let mut offsets = [[0; KC]; 2];
+    let [left, right] = &mut offsets;
+    k.offsets(Operand::Left, steps.start, &mut left[..steps.len()]);
+    k.offsets(Operand::Right, steps.start, &mut right[..steps.len()]);
+    let base = tensors.left.cast::<W>().wrapping_offset(m.offset(Operand::Left, rows.start));
+    for at in (0..steps.len()).step_by(SCALED) {
+        let count = SCALED.min(steps.len() - at);
+        for column in 0..n.len() {
+            let factor = n.offset(Operand::Right, column);
+            let factor = |r: usize| factor + right[at + r.min(count - 1)];
+            let row = |r: usize| base.wrapping_offset(left[at + r.min(count - 1)]).cast();
+            // SAFETY: rows and factors are the operands' at these steps.
+            unsafe {
+                let factors: [W; SCALED] =
+                    std::array::from_fn(|r| tensors.right.cast::<W>().offset(factor(r)).read());
+                (kernels.scaled)(&Scaled {
+                    rows: std::array::from_fn(row),
+                    count,
+                    factors: factors.as_ptr().cast(),
+                    sums: sums.add(column * rows.len()).cast(),
+                    len: rows.len(),
+                });
+            }
+        }
+    }
+}
+
+/// Writes the totals to the output.
+///
+/// # Safety
+/// As for [`scaled`]; there are totals for each column.
+unsafe fn write<W: Word>(problem: &Problem, tensors: Tensors, rows: Range<usize>, from: *const W) {
+    let Problem { m, n, algebra, accumulate, .. } = problem;
+    let run = m.is_run(Operand::Out, rows.start, rows.len());
+    for column in 0..n.len() {
+        let first = n.offset(Operand::Out, column);
+        // SAFETY: the output has these rows and columns.
+        unsafe {
+            let from = from.add(column * rows.len());
+            let out = tensors.out.cast::<W>().wrapping_offset(first);
+            let at = |row: usize| out.wrapping_offset(m.offset(Operand::Out, row));
+            match (run, accumulate) {
+                (true, false) => {
+                    std::ptr::copy_nonoverlapping(from, at(rows.start), rows.len());
+                }
+                (true, true) => {
+                    (algebra.rows.combine)(at(rows.start).cast(), from.cast(), rows.len());
+                }
+                (false, _) => rows.clone().enumerate().for_each(|(r, row)| match accumulate {
+                    true => (algebra.rows.combine)(at(row).cast(), from.add(r).cast(), 1),
+                    false => at(row).write(from.add(r).read()),
+                }),
+            }
+        }
+    }
+}
