@@ -39,7 +39,30 @@ pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Opti
     let (a, b, c, span) = (a_base, b_base, c_base, stmt.span);
     let whole = Contraction { dtype, map, then, reduce, a, b, c, accumulate, axes, span };
     let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| whole.extent(role));
-    (worth_contracting(batch, m, n, k) && apart(&whole.axes)).then_some(whole)
+    let worth = worth_contracting(batch, m, n, k) || worth_dots(&whole, m, n, k);
+    (worth && apart(&whole.axes)).then_some(whole)
+}
+
+/// Whether dot products are faster than a loop nest: sums of products along what is contiguous, long
+/// enough or enough of them in a batch for vector lanes; picked by measurement.
+fn worth_dots(whole: &Contraction, m: u64, n: u64, k: u64) -> bool {
+    let inexact = whole.dtype.is_float() || whole.dtype.is_complex();
+    let sums = whole.map == BinaryOp::Mul && whole.reduce == Monoid::Add && whole.then.is_none();
+    let along = |step: fn(&ContractionAxis) -> isize| {
+        whole.axes.iter().any(|x| x.role == Role::K && x.extent > 1 && step(x) == 1)
+    };
+    let (left, right) = (along(|x| x.a), along(|x| x.b));
+    let contiguous = if m > n {
+        left
+    } else if n > m {
+        right
+    } else {
+        left && right
+    };
+    let rows = m.max(n);
+    let long = k >= 256 || (k >= 8 && rows >= 8 && rows.saturating_mul(k) >= 256);
+    let batched = whole.extent(Role::Batch) > 0 && m.min(n) == 1;
+    inexact && sums && batched && contiguous && long
 }
 
 /// Whether a statement is a contraction for all that its output's layout does not decide.

@@ -26,9 +26,10 @@ const FAR: usize = 4 << 20;
 /// Whether a problem is of this kind.
 pub(crate) fn suits(problem: &Problem) -> bool {
     let algebra = &problem.algebra;
-    let long = |bundle: &Bundle| bundle.run(Operand::Left) >= 2 * algebra.lanes;
-    long(&problem.k)
-        && !long(&problem.m)
+    let fills = |bundle: &Bundle, lanes| bundle.run(Operand::Left) >= lanes;
+    // Where both are runs, columns of a matrix go to lanes but where they are short.
+    fills(&problem.k, algebra.lanes.div_ceil(2))
+        && !fills(&problem.m, 2 * algebra.lanes)
         && problem.n.len() <= COLUMNS
         && algebra.left == Prepare::Keep
         && algebra.rows.kernels.is_some()

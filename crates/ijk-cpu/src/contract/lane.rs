@@ -236,12 +236,12 @@ pub(crate) trait Pair<L: Lane> {
 }
 
 /// Bytes of the largest group: two registers of AVX-512.
-pub(super) const MAX_GROUP: usize = 128;
+const MAX_GROUP: usize = 128;
 
 /// How many microkernels a pair is worth: each costs time to compile and room in the binary.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// Sums of products: every shape.
+    /// Sums of products: every shape. Their step leaves a sum as it is where both operands are 0.
     Rich,
     /// Other semirings that programs use: full panels, and narrow ones.
     Common,

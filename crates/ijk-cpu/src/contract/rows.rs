@@ -2,7 +2,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use super::lane::{Class, Lane, MAX_GROUP, Op, Pair};
+use super::lane::{Class, Lane, Op, Pair};
 use crate::simd::{Kernel, Simd};
 
 /// Rows of the left operand against one column of the right one, all contiguous.
@@ -188,30 +188,15 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
             if count > 0 {
                 let column = L::read_partial(right.add(at), count);
                 for r in 0..R {
-                    let left = L::read_partial(left[r].add(at), count);
-                    let next = P::step(sums[r][u], left, column);
-                    sums[r][u] = first_lanes(next, sums[r][u], count);
+                    // Lanes that are missing are 0: a product of zeros changes no sum that began
+                    // with 0, and other pairs than sums of products have no such kernels.
+                    sums[r][u] =
+                        P::step(sums[r][u], L::read_partial(left[r].add(at), count), column);
                 }
             }
             at += count;
         }
         sums
-    }
-}
-
-/// The first `count` lanes of `first`, the rest of `rest`.
-#[inline(always)]
-unsafe fn first_lanes<L: Lane>(first: L, rest: L, count: usize) -> L {
-    if count == L::LANES {
-        return first;
-    }
-    let mut lanes = std::mem::MaybeUninit::<[u8; MAX_GROUP]>::uninit();
-    let at = lanes.as_mut_ptr().cast::<L::Element>();
-    // SAFETY: no group is larger than MAX_GROUP bytes.
-    unsafe {
-        rest.write(at);
-        first.write_partial(at, count);
-        L::read(at)
     }
 }
 
