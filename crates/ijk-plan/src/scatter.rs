@@ -13,7 +13,7 @@ use ijk_ir::core::{AxisId, IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
 
 /// So many points must fall on one that is scattered.
-const GAIN: u64 = 4;
+const GAIN: u64 = 2;
 
 /// Runs the pass.
 pub(crate) fn reduce_first(graph: &mut Graph) {

@@ -19,8 +19,8 @@ mod rows;
 mod run;
 
 pub(crate) use kernel::{
-    BLOCK, FoldKernels, IntoPlane, Kernel, ScanKernels, fault, fold, into_plane, leveled, moves,
-    scan,
+    BLOCK, FoldKernels, IntoPlane, Kernel, ScanKernels, ScanRows, fault, fold, into_plane, leveled,
+    moves, scan,
 };
 pub(crate) use launch::Launch;
 pub(crate) use program::TileNest;

@@ -1,10 +1,10 @@
 //! Runs a scan.
 
-use super::ScanProgram;
 use super::strand::{PACKED, Way};
+use super::{Row, ScanProgram};
 use crate::copy::Side;
 use crate::error::RunError;
-use crate::nest::BLOCK;
+use crate::nest::{BLOCK, ScanRows};
 use crate::scratch::ScratchPool;
 use crate::threads::Workers;
 use std::ops::Range;
@@ -121,7 +121,8 @@ impl Job<'_> {
         workers.parallel_for(tasks, |task| {
             let cut = |task: usize| (strands as u128 * task as u128 / tasks as u128) as usize;
             self.with_memory(|memory| {
-                for strand in cut(task)..cut(task + 1) {
+                let mut strand = cut(task);
+                while strand < cut(task + 1) {
                     let mut start = self.scan.start;
                     let (sums, free) = match self.scan.strand.way {
                         Way::Across => (memory, memory.wrapping_add(self.scan.sums_bytes())),
@@ -131,11 +132,35 @@ impl Job<'_> {
                     // for it and the memory after these.
                     unsafe {
                         self.reset(strand, sums);
-                        self.scan_range(strand, 0..self.scan.length, sums, free);
+                        strand += match self.scan.strand.way {
+                            Way::Up => self.rows(self.scan.kernels.up, strand..cut(task + 1), sums),
+                            Way::Down => {
+                                self.rows(self.scan.kernels.down, strand..cut(task + 1), sums)
+                            }
+                            _ => {
+                                self.scan_range(strand, 0..self.scan.length, sums, free);
+                                1
+                            }
+                        };
                     }
                 }
             });
         });
+    }
+
+    /// Scans rows that follow each other along the innermost axis, of some strands that are rows; says
+    /// how many.
+    ///
+    /// # Safety
+    /// That of [`ScanProgram::run`]; nobody else has these strands; `sum` is that of nothing.
+    unsafe fn rows(&self, kernel: ScanRows, strands: Range<usize>, sum: *mut u8) -> usize {
+        let row = self.scan.rows.last().copied().unwrap_or(Row { extent: 1, from: 0, to: 0 });
+        let count = strands.len().min(row.extent - strands.start % row.extent);
+        let (from, to) = self.scan.place(strands.start);
+        let (from, to) = (self.from.wrapping_offset(from), self.to.wrapping_offset(to));
+        // SAFETY: the caller's promises: the rows' values are elements.
+        unsafe { kernel([count, self.scan.length], sum, from, to, [row.from, row.to]) };
+        count
     }
 
     /// Calls `work` with the memory that a task needs, if there is so much.
@@ -264,8 +289,12 @@ impl Job<'_> {
         // SAFETY: the caller's promises: the strand's values in the range are elements.
         unsafe {
             match scan.strand.way {
-                Way::Up => (scan.kernels.up)(length, sums, source(first), target(first)),
-                Way::Down => (scan.kernels.down)(length, sums, source(first), target(first)),
+                Way::Up => {
+                    (scan.kernels.up)([1, length], sums, source(first), target(first), [0; 2])
+                }
+                Way::Down => {
+                    (scan.kernels.down)([1, length], sums, source(first), target(first), [0; 2])
+                }
                 Way::Across => {
                     let width = scan.width(strand);
                     for n in range.clone() {
@@ -280,7 +309,7 @@ impl Job<'_> {
                     for first in range.clone().step_by(PACKED) {
                         let length = PACKED.min(range.end - first);
                         self.pack(length, free, source(first));
-                        (scan.kernels.up)(length, sums, free, free);
+                        (scan.kernels.up)([1, length], sums, free, free, [0; 2]);
                         let packed =
                             Side { ptr: free.cast_const(), strides: &[scan.size as isize] };
                         let to = Side { ptr: target(first), strides: &[scan.to.step] };

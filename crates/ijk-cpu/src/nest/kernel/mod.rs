@@ -19,7 +19,7 @@ pub(crate) use into::{IntoPlane, into_plane};
 pub(crate) use map::Kernel;
 pub(crate) use moves::{MoveKernels, in_range, iota, moves};
 pub(crate) use random::draws;
-pub(crate) use scan::{BLOCK, ScanKernels, scan};
+pub(crate) use scan::{BLOCK, ScanKernels, ScanRows, scan};
 pub(crate) use table::{binary, takes_splat, unary};
 
 /// What went wrong in a kernel, as bits.

@@ -12,13 +12,15 @@ use ijk_types::{C64, C128, DType, Monoid};
 /// Values that are scanned from a start of their own.
 pub(crate) const BLOCK: usize = 512;
 
-/// Scans `n` neighbouring values, the first at `from`, to neighbouring places, the first at `to`:
-/// `sum` is what came before, and then that with all of them.
+/// Scans rows of `n` neighbouring values to neighbouring places: `extents` are rows and `n`, `steps`
+/// bytes from a row to the next on either side. `sum` is what came before each, and then that with
+/// all of the last.
 ///
 /// # Safety
-/// `from` and `to` have `n` elements (which may be the same ones), `sum` one; the processor has the
-/// SIMD level the kernel was chosen for.
-pub(crate) type ScanRow = unsafe fn(n: usize, sum: *mut u8, from: *const u8, to: *mut u8);
+/// Rows have their elements at `from` and `to` (which may be the same ones), `sum` is one; the
+/// processor has the SIMD level the kernel was chosen for.
+pub(crate) type ScanRows =
+    unsafe fn(extents: [usize; 2], sum: *mut u8, from: *const u8, to: *mut u8, steps: [isize; 2]);
 
 /// Takes one value of each of `n` rows that lie side by side: `block[i]` is that of the values in
 /// the present block, `to[i]` the same after `sums[i]`. The first value of a block starts it.
@@ -33,53 +35,64 @@ pub(crate) type ScanStep =
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScanKernels {
     /// Along rows from low to high addresses.
-    pub up: ScanRow,
+    pub up: ScanRows,
     /// From high to low: `from` and `to` are the highest.
-    pub down: ScanRow,
+    pub down: ScanRows,
     /// Across rows.
     pub across: ScanStep,
 }
 
 /// # Safety
-/// That of [`ScanRow`].
+/// That of [`ScanRows`].
 #[inline(always)]
-unsafe fn row<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
-    n: usize,
+unsafe fn rows<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
+    [rows, n]: [usize; 2],
     sum: *mut u8,
     from: *const u8,
     to: *mut u8,
+    steps: [isize; 2],
 ) {
+    let sum = sum.cast::<O::In>();
     // SAFETY: the caller's promise.
     unsafe {
-        match size_of::<O::In>() {
-            1 | 4 => lanes::<O, DOWN, 16>(n, sum.cast(), from.cast(), to.cast()),
-            8 => lanes::<O, DOWN, 8>(n, sum.cast(), from.cast(), to.cast()),
-            _ => lanes::<O, DOWN, 4>(n, sum.cast(), from.cast(), to.cast()),
+        let before = sum.read();
+        for row in 0..rows as isize {
+            let (from, to) = (from.offset(row * steps[0]), to.offset(row * steps[1]));
+            let (from, to) = (from.cast::<O::In>(), to.cast::<O::In>());
+            let after = match size_of::<O::In>() {
+                1 | 4 => lanes::<O, DOWN, 16>(n, before, from, to),
+                8 => lanes::<O, DOWN, 8>(n, before, from, to),
+                _ => lanes::<O, DOWN, 4>(n, before, from, to),
+            };
+            sum.write(after);
         }
     }
 }
 
+/// Scans a row after `sum`; gives that with all of it.
+///
 /// # Safety
-/// That of [`ScanRow`].
+/// `from` and `to` have `n` elements, in the direction that `DOWN` says.
 #[inline(always)]
 unsafe fn lanes<O: Op2<Out = <O as Op2>::In>, const DOWN: bool, const L: usize>(
     n: usize,
-    sum: *mut O::In,
+    mut sum: O::In,
     from: *const O::In,
     to: *mut O::In,
-) {
+) -> O::In {
     let step = |at: usize| if DOWN { -(at as isize) } else { at as isize };
     let mut at = 0;
     while at < n {
         let length = BLOCK.min(n - at);
-        // SAFETY: the block's values are among the `n`; `sum` is the caller's.
-        unsafe {
+        // SAFETY: the block's values are among the `n`.
+        let all = unsafe {
             let (from, to) = (from.offset(step(at)), to.offset(step(at)));
-            let all = block::<O, DOWN, L>(length, sum.read(), from, to);
-            sum.write(O::apply(sum.read(), all));
-        }
+            block::<O, DOWN, L>(length, sum, from, to)
+        };
+        sum = O::apply(sum, all);
         at += length;
     }
+    sum
 }
 
 /// Scans a block after `sum`; gives its values combined.
@@ -169,15 +182,15 @@ unsafe fn across<O: Op2<Out = <O as Op2>::In>>(
     }
 }
 
-leveled!(row_at, row, [O: Op2<Out = <O as Op2>::In>, const DOWN: bool], [O, DOWN],
-    (n: usize, sum: *mut u8, from: *const u8, to: *mut u8) -> ());
+leveled!(rows_at, rows, [O: Op2<Out = <O as Op2>::In>, const DOWN: bool], [O, DOWN],
+    (extents: [usize; 2], sum: *mut u8, from: *const u8, to: *mut u8, steps: [isize; 2]) -> ());
 leveled!(across_at, across, [O: Op2<Out = <O as Op2>::In>], [O],
     (first: bool, n: usize, sums: *const u8, block: *mut u8, from: *const u8, to: *mut u8) -> ());
 
 fn kernels<O: Op2<Out = <O as Op2>::In>>(level: Level) -> Option<ScanKernels> {
     Some(ScanKernels {
-        up: row_at::<O, false>(level),
-        down: row_at::<O, true>(level),
+        up: rows_at::<O, false>(level),
+        down: rows_at::<O, true>(level),
         across: across_at::<O>(level),
     })
 }
