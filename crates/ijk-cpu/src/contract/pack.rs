@@ -192,29 +192,33 @@ impl<W: Word> Job<'_, W> {
 
     #[inline(always)]
     unsafe fn transpose_groups<V: Float>(&self, zero: V, segments: &[Segment]) {
-        for group in 0..self.rows.len().div_ceil(V::LANES) {
+        for group in self.rows.chunks(V::LANES).zip(0..) {
             for (n, segment) in segments.iter().enumerate() {
                 let later = segments.get(n + AHEAD / 2).map(|s| self.steps[s.step(0)]);
                 // SAFETY: the caller's promise.
-                unsafe { self.transpose_segment(zero, group, segment, later) };
+                unsafe {
+                    match 2 * self.width == V::LANES {
+                        true => self.transpose_segment::<V, true>(zero, group, segment, later),
+                        false => self.transpose_segment::<V, false>(zero, group, segment, later),
+                    }
+                }
             }
         }
     }
 
     /// Transposes blocks of as many steps as a vector has lanes, while the same rows at the step
-    /// `later` are fetched.
+    /// `later` are fetched. With `PAIRS`, a panel is half a vector wide.
     #[inline(always)]
-    unsafe fn transpose_segment<V: Float>(
+    unsafe fn transpose_segment<V: Float, const PAIRS: bool>(
         &self,
         zero: V,
-        group: usize,
+        (rows, group): (&[isize], usize),
         segment: &Segment,
         later: Option<isize>,
     ) {
-        let rows = &self.rows[group * V::LANES..];
-        let rows = &rows[..rows.len().min(V::LANES)];
+        let height = if PAIRS { V::LANES / 2 } else { V::LANES };
         for start in (0..segment.count).step_by(V::LANES) {
-            let count = (segment.count - start).min(V::LANES);
+            let steps = start..(start + V::LANES).min(segment.count);
             let here = self.base.wrapping_offset(self.steps[segment.step(start)]);
             let next = match later {
                 Some(step) if segment.count <= 2 * V::LANES => {
@@ -222,31 +226,49 @@ impl<W: Word> Job<'_, W> {
                 }
                 _ => here.wrapping_add(AHEAD / 2 * V::LANES),
             };
-            let mut block = [zero; MAX_LANES];
-            for (row, &offset) in block.iter_mut().zip(rows) {
-                let from = here.wrapping_offset(offset).cast::<V::Element>();
-                // SAFETY: `count` steps of the row are readable.
-                *row = unsafe {
-                    match count == V::LANES {
-                        true => V::load(from),
-                        false => V::load_partial(from, count),
-                    }
-                };
-                prefetch(next.wrapping_offset(offset).cast());
-            }
-            let steps = start..start + count;
-            // SAFETY: as above.
+            // SAFETY: so many steps of the rows are readable; the panel has room for them.
             unsafe {
-                match 2 * self.width == V::LANES {
-                    true => self.put_pairs(&transposed(block, V::LANES / 2), segment, steps),
-                    false => {
-                        for (step, column) in steps.zip(transposed(block, V::LANES)) {
-                            self.put(column, segment, step, group, rows.len());
-                        }
+                let block = self.block(zero, here, rows, steps.len(), height);
+                rows.iter().for_each(|&offset| prefetch(next.wrapping_offset(offset).cast()));
+                if PAIRS {
+                    self.put_pairs(&transposed(block, height), segment, steps);
+                } else {
+                    for (step, column) in steps.zip(transposed(block, height)) {
+                        self.put(column, segment, step, group, rows.len());
                     }
                 }
             }
         }
+    }
+
+    /// The first `count` elements of each of `height` rows at most; 0 where there are none.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "the length must be known")]
+    unsafe fn block<V: Float>(
+        &self,
+        zero: V,
+        here: *const W,
+        rows: &[isize],
+        count: usize,
+        height: usize,
+    ) -> [V; MAX_LANES] {
+        let from = |offset: isize| here.wrapping_offset(offset).cast::<V::Element>();
+        let mut block = [zero; MAX_LANES];
+        // Whole blocks are loops of a known length, which need no memory.
+        if rows.len() == height && count == V::LANES {
+            for n in 0..MAX_LANES {
+                if n < height {
+                    // SAFETY: the caller's promise.
+                    block[n] = unsafe { V::load(from(rows[n])) };
+                }
+            }
+            return block;
+        }
+        for (row, &offset) in block.iter_mut().zip(rows) {
+            // SAFETY: the caller's promise.
+            *row = unsafe { V::load_partial(from(offset), count) };
+        }
+        block
     }
 
     /// Writes steps of a segment, two in each vector.
