@@ -3,8 +3,9 @@
 use ijk::ndarray::{Array1, Array2, Array4, Axis, s};
 use ijk::{Component, Engine, Level, Tensor, TensorView, TensorViewMut, i};
 
-/// Rows and columns of a result of 16 MiB and more, whose rows are, and are not, whole lines.
-const SHAPES: [[usize; 2]; 2] = [[2048, 2112], [2051, 2099]];
+/// Rows and columns of results of 16 MiB and more, whose rows are, and are not, whole lines; and of
+/// one whose rows share places in the caches.
+const SHAPES: [[usize; 2]; 3] = [[2048, 2112], [2051, 2099], [1024, 1024]];
 
 fn engines() -> impl Iterator<Item = Engine> {
     let of = |level| [1, 2, 7].map(|n| Engine::builder().level(level).threads(n).build());

@@ -29,6 +29,9 @@ const MOVED: usize = 1 << 16;
 /// Bytes of a cache line.
 pub(super) const LINE: usize = 64;
 
+/// Lines so many bytes apart share the places of a first cache.
+const COLLIDE: isize = 4096;
+
 /// Bytes of a row that streams, at least.
 const LONG_ROW: usize = 256;
 
@@ -181,7 +184,7 @@ impl Lowering<'_> {
         if ordered {
             return self.scatter(body);
         }
-        let stream = self.stream(geometry, out);
+        let stream = self.stream(geometry, out).or_else(|| self.staged(geometry, out));
         if let Some(load) = self.moved().filter(|_| stream.is_none()) {
             body.move_only(load);
             return Ok((OUT, Sink::Store { copier, moved: true }));
@@ -223,6 +226,23 @@ impl Lowering<'_> {
         let long = dense || (runs && whole_lines(row) && row >= LONG_ROW);
         let copier = Copier::streaming(layout.dtype, self.level);
         long.then_some(StreamSpec { copier, dense, strips: false })
+    }
+
+    /// Whether what is transposed goes through a register, so that each row of a tile is written at
+    /// once: where rows lie a multiple of so many bytes apart, all share the same few places in
+    /// the caches, and lines that are written part by part leave before they are complete.
+    fn staged(&self, geometry: &Geometry, out: &Place) -> Option<StreamSpec> {
+        let moved = self.moved()?;
+        let load = &self.nest.loads[moved];
+        let size = load.dtype.size();
+        let (last, others) = out.inner.split_last()?;
+        let from = place(self, geometry, load.base, |axis| axis.loads[moved]);
+        let long = geometry.loops[*geometry.inner.last()?].tile * size >= 2 * LINE;
+        let transposes = long && *last == size as isize && from.inner.last() != Some(last);
+        let collide = others.iter().any(|s| *s != 0 && s % COLLIDE == 0);
+        let copier = Copier::new(load.dtype, self.level);
+        let staged = StreamSpec { copier, dense: false, strips: false };
+        (transposes && collide && !self.checked.in_place).then_some(staged)
     }
 
     /// Values go to their elements one by one.
