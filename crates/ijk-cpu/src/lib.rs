@@ -22,6 +22,7 @@ mod crew;
 mod engine;
 mod error;
 mod fresh;
+mod lines;
 mod nest;
 pub mod probe;
 mod scan;

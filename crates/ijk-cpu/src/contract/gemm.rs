@@ -24,75 +24,22 @@ use super::KC;
 use super::bundle::{Bundle, Operand};
 use super::output::{self, Columns, Rows};
 use super::pack::Word;
-use super::panel::{self, Flags};
+use super::panel::Flags;
 use super::problem::{Problem, RESIDENT_BYTES, Tensors};
+use super::shape::{LEFT_BYTES, Shape};
 use super::shared::Panels;
 use super::side::{Panel, Side};
 use super::stage::{Part, Stage};
 use super::steps::{Steps, blocks, rounds};
+use super::tasks::Cut;
 use super::tile::{Entry, Tile, smallest};
 use std::ops::Range;
-
-/// Bytes of left panels that stay in L2 while right panels pass.
-const LEFT_BYTES: usize = 384 << 10;
 
 /// Bytes of shared panels that stay in L3 while others pass.
 const SHARED_BYTES: usize = 4 << 20;
 
-/// Bytes of left that are read where they lie even for many columns.
-const NEAR_BYTES: usize = 32 << 10;
-
 /// Rows of a task where left is read where it lies.
 const DIRECT_ROWS: usize = 8192;
-
-/// The size of panels.
-#[derive(Clone, Copy)]
-struct Shape {
-    /// Rows of a left panel.
-    rows: usize,
-    /// Columns of a right panel.
-    columns: usize,
-    /// Whether left is read where it lies.
-    direct: bool,
-    /// Whether left is the side that threads share.
-    resident: bool,
-    /// Whether left is too large to stay near, so that later rows are worth fetching ahead.
-    far: bool,
-}
-
-impl Shape {
-    fn of(problem: &Problem) -> Self {
-        let (algebra, n) = (&problem.algebra, problem.n.len());
-        let full = algebra.tiles.packed[0];
-        let rows = full.groups * algebra.lanes;
-        let widest = algebra.tiles.direct.iter().map(|e| e.columns).max().unwrap_or(0);
-        let long = problem.m.run(Operand::Left) >= 2 * algebra.lanes;
-        let left_len = problem.m.len().saturating_mul(problem.k.len());
-        let left_bytes = left_len.saturating_mul(algebra.size);
-        let once = n <= widest || widest > 0 && left_bytes <= NEAR_BYTES;
-        let direct = once && long && algebra.left == panel::Prepare::Keep;
-        let columns = match direct {
-            true => smallest(algebra.tiles.direct, 1, n.min(widest)).columns,
-            false => smallest(algebra.tiles.packed, full.groups, n.min(full.columns)).columns,
-        };
-        let resident = !direct && problem.shares_left();
-        Self { rows, columns, direct, resident, far: direct && left_bytes > LEFT_BYTES }
-    }
-
-    /// The same where panels of an operand are there already.
-    fn with_panels(self, operand: Operand) -> Self {
-        match operand {
-            Operand::Left => Self { direct: false, resident: true, far: false, ..self },
-            _ => Self { resident: false, ..self },
-        }
-    }
-}
-
-/// How wide the panels of an operand are that is packed for many problems.
-pub(crate) fn width(problem: &Problem, operand: Operand) -> usize {
-    let shape = Shape::of(problem).with_panels(operand);
-    if operand == Operand::Left { shape.rows } else { shape.columns }
-}
 
 /// A problem and the sizes of its panels.
 struct Gemm<'a> {
@@ -161,34 +108,6 @@ pub(crate) unsafe fn with_panels<W: Word>(
 struct Out<'a> {
     rows: &'a Rows<'a>,
     columns: &'a Columns,
-}
-
-/// How a round is cut into tasks: panels of one side, and of the shared one where those are few.
-struct Cut {
-    panels: usize,
-    blocks: usize,
-    shared: usize,
-    splits: usize,
-}
-
-impl Cut {
-    /// Blocks of `most` panels at most, as many for each thread.
-    fn new(panels: usize, most: usize, shared: usize, threads: usize) -> Self {
-        let blocks = panels.div_ceil(most.max(1)).next_multiple_of(threads).min(panels);
-        let splits = if blocks < threads { threads.div_ceil(blocks).min(shared) } else { 1 };
-        Self { panels, blocks, shared, splits }
-    }
-
-    fn tasks(&self) -> usize {
-        self.blocks * self.splits
-    }
-
-    /// A task's panels, and those shared ones that they meet.
-    fn task(&self, task: usize) -> (Range<usize>, Range<usize>) {
-        let part = |n: usize, of: usize, all: usize| n * all / of..(n + 1) * all / of;
-        let (block, split) = (task / self.splits, task % self.splits);
-        (part(block, self.blocks, self.panels), part(split, self.splits, self.shared))
-    }
 }
 
 impl<'a> Gemm<'a> {
@@ -490,27 +409,6 @@ impl<'a> Gemm<'a> {
         // SAFETY: the microkernel's level is the context's; the output has these rows and columns.
         unsafe {
             output::write::<W>(self.tensors, entry, tile, (out.rows, left.start), columns);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tasks_cover_all_panels_evenly() {
-        for panels in 1..40 {
-            for (most, shared, threads) in [(1, 1, 1), (8, 3, 2), (8, 30, 7), (100, 2, 3)] {
-                let cut = Cut::new(panels, most, shared, threads);
-                let mut met = vec![0; panels * shared];
-                for task in 0..cut.tasks() {
-                    let (own, part) = cut.task(task);
-                    assert!(own.len() <= most);
-                    own.for_each(|p| part.clone().for_each(|s| met[p * shared + s] += 1));
-                }
-                assert!(met.iter().all(|&n| n == 1));
-            }
         }
     }
 }

@@ -33,11 +33,13 @@ mod panel;
 mod problem;
 mod rows;
 mod scaled;
+mod shape;
 mod shared;
 mod side;
 mod small;
 mod stage;
 mod steps;
+mod tasks;
 mod tile;
 
 #[cfg(test)]
@@ -53,7 +55,6 @@ use small::Small;
 use std::ops::Range;
 use std::ptr;
 
-pub(crate) use pack::prefetch;
 pub(crate) use packed::{Fixed, Packed, Same};
 
 /// Steps of k in a block.

@@ -1,11 +1,11 @@
 //! Where a tile of the output is written.
 
 use super::bundle::{Bundle, Operand};
-use super::pack::{Word, copy, prefetch};
+use super::pack::Word;
 use super::problem::{Problem, Tensors};
-use super::side::LINE;
 use super::steps::offsets;
 use super::tile::{Entry, Tile};
+use crate::lines::{LINE, copy, prefetch};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 

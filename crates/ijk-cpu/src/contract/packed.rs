@@ -7,7 +7,7 @@ use super::problem::{Problem, Tensors};
 use super::shared::Panels;
 use super::side::Side;
 use super::steps::{Round, one_round};
-use super::{Context, dot, for_word, gemm};
+use super::{Context, dot, for_word, gemm, shape};
 use crate::Level;
 use crate::scratch::Scratch;
 use ijk_plan::plan::Contraction;
@@ -47,7 +47,7 @@ impl Fixed {
             true => Operand::Left,
             false => Operand::Right,
         };
-        let width = gemm::width(&problem, operand);
+        let width = shape::width(&problem, operand);
         let suits = !dot::suits(&problem);
         let fixed = Self { problem, operand, width };
         let padded = fixed.panels() * width > MOST_PADDING * fixed.rows().len();

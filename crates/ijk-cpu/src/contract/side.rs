@@ -6,13 +6,11 @@ use super::pack::{SHORT_RUN, Source, Word};
 use super::panel::{self, Flags, Prepare, Split};
 use super::problem::{Problem, Tensors};
 use super::steps::Steps;
+use crate::lines::LINE;
 use std::ops::Range;
 
 /// Rows of the widest panel: 8 groups of 16, or 2 of 64.
 pub(crate) const MAX_ROWS: usize = 128;
-
-/// Bytes of a cache line.
-pub(crate) const LINE: usize = 64;
 
 /// An operand, cut along the axes it has in common with the output.
 #[derive(Clone, Copy)]

@@ -7,10 +7,10 @@
 
 use super::bundle::{Axis, Bundle, Operand};
 use super::problem::Problem;
-use super::side::LINE;
 use super::steps::{blocks, offsets};
 use crate::Level;
 use crate::copy::{Copier, Side};
+use crate::lines::LINE;
 use crate::scratch::{Scratch, ScratchPool};
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use super::lane::{Class, Lane, Op, Pair};
-use super::pack::prefetch;
+use crate::lines::prefetch;
 use crate::simd::{Kernel, Simd};
 
 /// What a microkernel computes, for elements whose type it knows: `width` columns of `rows` rows.

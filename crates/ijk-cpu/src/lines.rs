@@ -1,0 +1,46 @@
+//! Lines of memory: few elements moved at a time, and lines asked for ahead of time.
+
+/// Bytes of a cache line.
+pub(crate) const LINE: usize = 64;
+
+/// Copies a few elements, by pieces that may overlap.
+///
+/// # Safety
+/// `from` and `to` have so many elements, and do not overlap.
+#[inline(always)]
+pub(crate) unsafe fn copy<W: Copy>(from: *const W, to: *mut W, count: usize) {
+    // SAFETY: pieces begin and end within the elements.
+    unsafe {
+        match count {
+            16.. => {
+                (0..count - 16).step_by(16).for_each(|n| piece::<W, 16>(from.add(n), to.add(n)));
+                piece::<W, 16>(from.add(count - 16), to.add(count - 16));
+            }
+            8.. => {
+                piece::<W, 8>(from, to);
+                piece::<W, 8>(from.add(count - 8), to.add(count - 8));
+            }
+            _ => (0..count).for_each(|n| to.add(n).write(from.add(n).read())),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`copy`], with `N` elements.
+#[inline(always)]
+unsafe fn piece<W: Copy, const N: usize>(from: *const W, to: *mut W) {
+    // SAFETY: the caller's promise.
+    unsafe { to.cast::<[W; N]>().write_unaligned(from.cast::<[W; N]>().read_unaligned()) };
+}
+
+/// Brings a line near, if it can be.
+#[inline(always)]
+pub(crate) fn prefetch(line: *const u8) {
+    // SAFETY: a prefetch of any address is harmless.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.cast())
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
+}
