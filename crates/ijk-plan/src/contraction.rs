@@ -48,8 +48,13 @@ pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Opti
 fn worth_dots(whole: &Contraction, m: u64, n: u64, k: u64) -> bool {
     let inexact = whole.dtype.is_float() || whole.dtype.is_complex();
     let sums = whole.map == BinaryOp::Mul && whole.reduce == Monoid::Add && whole.then.is_none();
+    // Rows that overlap are windows, which need no operand packed.
     let along = |step: fn(&ContractionAxis) -> isize| {
-        whole.axes.iter().any(|x| x.role == Role::K && x.extent > 1 && step(x) == 1)
+        let unit = whole.axes.iter().find(|x| x.role == Role::K && x.extent > 1 && step(x) == 1);
+        unit.is_some_and(|k| {
+            let overlaps = |x: &ContractionAxis| (1..k.extent).contains(&step(x).unsigned_abs());
+            !whole.axes.iter().any(|x| x.role != Role::K && x.extent > 1 && overlaps(x))
+        })
     };
     let (left, right) = (along(|x| x.a), along(|x| x.b));
     let contiguous = if m > n {

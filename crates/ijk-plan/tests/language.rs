@@ -36,6 +36,8 @@ fn products() {
         ("+(ik*k)~i", &[(F32, &[40, 20]), (F32, &[20])], &["contract"], 0),
         ("+(i*i)~.", &[(F32, &[400]), (F32, &[400])], &["contract"], 0),
         ("+(i*i)~.", &[(I64, &[400]), (I64, &[400])], &["reduce"], 0),
+        // Depthwise convolution: windows, though taps are contiguous in both.
+        ("+(nc[h+r][w+s]*crs)~nchw", &[(F32, &[2, 8, 30, 30]), (F32, &[8, 3, 3])], &["reduce"], 0),
         ("+(bij*bj)~bi", &[(F32, &[3, 16, 32]), (F32, &[3, 32])], &["contract"], 0),
         ("+(bji*bj)~bi", &[(F32, &[3, 32, 16]), (F32, &[3, 32])], &["reduce"], 0),
         ("+(bij*bj)~bi", &[(F32, &[30, 4, 8]), (F32, &[30, 8])], &["reduce"], 0),
