@@ -24,6 +24,7 @@ mod error;
 mod fresh;
 mod lines;
 mod nest;
+mod origin;
 pub mod probe;
 mod scan;
 mod scatter;

@@ -7,7 +7,7 @@ use crate::engine::{PackedOperand, Run};
 use crate::error::{Fault, PlanError, RunError};
 use crate::scratch::ScratchPool;
 use crate::simd::Level;
-use crate::threads::Workers;
+use crate::threads::{WORTH_THREADS, Workers};
 use ijk_plan::plan::{Base, BufferId, Place, Plan, Sweep, SweepAxis, Window};
 use ijk_types::DType;
 use smallvec::SmallVec;
@@ -94,9 +94,6 @@ impl SweepProgram {
         failed.into_inner().map_or(Ok(faults.into_inner()), Err)
     }
 }
-
-/// Work below this many nanoseconds stays on the caller's thread.
-const WORTH_THREADS: f64 = 60_000.0;
 
 /// Compiles the plan of a block, whose results are windows of other arrays.
 fn block(

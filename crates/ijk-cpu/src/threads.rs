@@ -2,8 +2,15 @@
 
 use crate::crew::work_with;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// Work below this many nanoseconds stays on the caller's thread: waking another costs some 10 µs.
+pub(crate) const WORTH_THREADS: f64 = 60_000.0;
+
+/// Ranges for each thread, of what is divided among them.
+const TASKS_PER_THREAD: usize = 4;
 
 /// A number of threads, started when first needed. The caller's own counts as one.
 #[derive(Debug)]
@@ -73,6 +80,27 @@ impl Workers {
             Some(pool) if pool.current_thread_index().is_some() => rayon_scope(helpers, &work),
             Some(pool) => work_with(pool, helpers, &work),
         }
+    }
+
+    /// Calls `body` with ranges that make up `0..count`, several for each thread so that a slow one
+    /// does not keep the others waiting; with all of it, if the work takes so few nanoseconds that
+    /// it is not worth dividing.
+    ///
+    /// # Panics
+    /// If `body` does.
+    pub(crate) fn parallel_ranges(
+        &self,
+        count: usize,
+        nanoseconds: f64,
+        body: impl Fn(Range<usize>) + Sync,
+    ) {
+        if self.threads == 1 || nanoseconds < WORTH_THREADS {
+            return body(0..count);
+        }
+        let tasks = count.min(self.threads * TASKS_PER_THREAD);
+        // Wide, since the product of two sizes may not fit.
+        let cut = |task: usize| (count as u128 * task as u128 / tasks as u128) as usize;
+        self.parallel_for(tasks, |task| body(cut(task)..cut(task + 1)));
     }
 
     fn pool(&self) -> Option<&ThreadPool> {

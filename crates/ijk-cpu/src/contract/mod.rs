@@ -271,7 +271,7 @@ unsafe fn in_parts<W: Word>(problem: &Problem, tensors: Tensors, k: usize, conte
     let length = length.next_multiple_of(problem.tile.map_or(1, |tile| tile.unit().clamp(1, k)));
     let (parts, outputs) = (k.div_ceil(length), problem.outputs());
     let scratch = context.scratch.take(parts * outputs * size_of::<W>());
-    let dense = densely(problem);
+    let dense = Problem { accumulate: false, ..problem.dense(problem.m.len()) };
     let sums = Tensors { out: scratch.as_ptr(), ..tensors };
     context.parallel_for(parts, |part| {
         let ks = part * length..((part + 1) * length).min(k);
@@ -295,15 +295,6 @@ unsafe fn in_parts<W: Word>(problem: &Problem, tensors: Tensors, k: usize, conte
     }
     // SAFETY: the first part holds the result.
     unsafe { undensely::<W>(problem, tensors, at(0)) };
-}
-
-/// The problem with an output of columns of contiguous rows.
-fn densely(problem: &Problem) -> Problem {
-    let mut dense = problem.clone();
-    dense.m = problem.m.dense(Operand::Out, 1);
-    dense.n = problem.n.dense(Operand::Out, problem.m.len());
-    dense.accumulate = false;
-    dense
 }
 
 /// Writes columns of contiguous rows to the output.

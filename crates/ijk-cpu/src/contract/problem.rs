@@ -94,6 +94,12 @@ impl Problem {
         self.m.len().saturating_mul(self.n.len())
     }
 
+    /// The same with an output of columns of contiguous rows, so many elements apart.
+    pub(crate) fn dense(&self, height: usize) -> Self {
+        let (m, n) = (self.m.dense(Operand::Out, 1), self.n.dense(Operand::Out, height));
+        Self { m, n, ..self.clone() }
+    }
+
     /// Exchanges left and right.
     fn swap(&mut self) {
         std::mem::swap(&mut self.m, &mut self.n);

@@ -121,10 +121,7 @@ impl<'a> Part<'a> {
 
     /// The problem with the part for its output, as far as that goes.
     pub(crate) fn dense(&self) -> Problem {
-        let mut dense = self.problem.clone();
-        dense.m = dense.m.dense(Operand::Out, 1);
-        dense.n = dense.n.dense(Operand::Out, self.rows.len());
-        dense
+        self.problem.dense(self.rows.len())
     }
 
     /// Where the origin of such an output would be.

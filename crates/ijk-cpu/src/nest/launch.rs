@@ -9,15 +9,9 @@ use super::run::Worker;
 use crate::copy::fence;
 use crate::error::RunError;
 use crate::scratch::ScratchPool;
-use crate::threads::Workers;
+use crate::threads::{WORTH_THREADS, Workers};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Work below this many nanoseconds stays on the caller's thread: waking another costs some 10 µs.
-const WORTH_THREADS: f64 = 60_000.0;
-
-/// Ranges of blocks for each thread, so that a slow one does not keep the others waiting.
-const TASKS_PER_THREAD: usize = 4;
 
 impl TileNest {
     /// Estimated work, in nanoseconds on one thread.
@@ -116,13 +110,9 @@ impl Launch<'_> {
         let count = |loops: &[usize]| loops.iter().map(|&a| self.nest.blocks[a]).product::<usize>();
         let divisible = count(&kept[..self.nest.parallel]);
         let rest = count(&kept[self.nest.parallel..]);
-        let tasks = divisible.min(self.workers.threads() * TASKS_PER_THREAD);
-        let tasks = if !self.nest.is_large() { 1 } else { tasks };
         let faults = AtomicU32::new(0);
-        self.each(tasks, |task| {
-            // Wide, since the product of two sizes may not fit.
-            let cut = |task: usize| (divisible as u128 * task as u128 / tasks as u128) as usize;
-            let range = cut(task) * rest..cut(task + 1) * rest;
+        self.workers.parallel_ranges(divisible, self.nest.cost, |range| {
+            let range = range.start * rest..range.end * rest;
             // SAFETY: the caller's promises; blocks of different tasks differ in a loop that
             // tells elements of the output apart.
             unsafe { self.work(&faults, |worker| worker.run(range)) };

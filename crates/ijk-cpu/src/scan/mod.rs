@@ -11,8 +11,9 @@ mod strand;
 use crate::copy::Copier;
 use crate::error::Fault;
 use crate::nest::{FoldKernels, Kernel, ScanKernels, fold, moves, scalar_bits, scan};
+use crate::origin::Origin;
 use crate::simd::Level;
-use ijk_plan::plan::{Base, Scan};
+use ijk_plan::plan::Scan;
 use ijk_types::scalar;
 use smallvec::SmallVec;
 use strand::{Strand, Way};
@@ -24,8 +25,8 @@ pub(crate) struct ScanProgram {
     size: usize,
     /// Values of a row.
     length: usize,
-    from: Origin,
-    to: Origin,
+    from: Place,
+    to: Place,
     /// The axes that strands are counted along, outermost first.
     rows: SmallVec<[Row; 4]>,
     strand: Strand,
@@ -44,9 +45,8 @@ pub(crate) struct ScanProgram {
 
 /// Where a scan's first value is, and how far apart in bytes values of a row are.
 #[derive(Clone, Copy, Debug)]
-struct Origin {
-    buffer: usize,
-    offset: isize,
+struct Place {
+    origin: Origin,
     step: isize,
 }
 
@@ -72,15 +72,12 @@ impl ScanProgram {
         let t = task.dtype;
         let size = t.size();
         let bytes = |n: isize| n.wrapping_mul(size as isize);
-        let origin = |base: Base, step: isize| Origin {
-            buffer: base.buffer.0 as usize,
-            offset: bytes(base.offset),
-            step: bytes(step),
-        };
+        let place =
+            |base, step: isize| Place { origin: Origin::new(base, size), step: bytes(step) };
         let axes = task.rows.iter().filter(|axis| axis.extent > 1);
         let axes = axes.map(|a| Row { extent: a.extent, from: bytes(a.from), to: bytes(a.to) });
         let mut rows = merged(axes.collect());
-        let (from, to) = (origin(task.from, task.along.from), origin(task.to, task.along.to));
+        let (from, to) = (place(task.from, task.along.from), place(task.to, task.along.to));
         let length = task.along.extent;
         let strand = Strand::choose(&mut rows, (from.step, to.step), size);
         let count: usize = rows.iter().map(|row| row.extent).product::<usize>() * strand.pieces();

@@ -10,12 +10,6 @@ use crate::threads::Workers;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Work below this many nanoseconds stays on the caller's thread.
-const WORTH_THREADS: f64 = 60_000.0;
-
-/// Ranges of strands for each thread, so that a slow one does not keep the others waiting.
-const TASKS_PER_THREAD: usize = 4;
-
 /// A scan with what it runs on.
 struct Job<'a> {
     scan: &'a ScanProgram,
@@ -54,8 +48,8 @@ impl ScanProgram {
         workers: &Workers,
         scratch: &ScratchPool,
     ) -> Result<(), RunError> {
-        let from = bases[self.from.buffer].wrapping_offset(self.from.offset).cast_const();
-        let to = bases[self.to.buffer].wrapping_offset(self.to.offset);
+        let from = self.from.origin.of(bases).cast_const();
+        let to = self.to.origin.of(bases);
         let job = Job { scan: self, from, to, scratch, failed: AtomicBool::new(false) };
         // SAFETY: the caller's promises.
         unsafe {
@@ -113,16 +107,10 @@ impl Job<'_> {
     /// That of [`ScanProgram::run`].
     unsafe fn strands(&self, workers: &Workers) {
         let strands = self.scan.strands();
-        let tasks = match workers.threads() {
-            1 => 1,
-            _ if self.scan.cost() < WORTH_THREADS => 1,
-            threads => strands.min(threads * TASKS_PER_THREAD),
-        };
-        workers.parallel_for(tasks, |task| {
-            let cut = |task: usize| (strands as u128 * task as u128 / tasks as u128) as usize;
+        workers.parallel_ranges(strands, self.scan.cost(), |range| {
             self.with_memory(|memory| {
-                let mut strand = cut(task);
-                while strand < cut(task + 1) {
+                let mut strand = range.start;
+                while strand < range.end {
                     let mut start = self.scan.start;
                     let (sums, free) = match self.scan.strand.way {
                         Way::Across => (memory, memory.wrapping_add(self.scan.sums_bytes())),
@@ -133,10 +121,8 @@ impl Job<'_> {
                     unsafe {
                         self.reset(strand, sums);
                         strand += match self.scan.strand.way {
-                            Way::Up => self.rows(self.scan.kernels.up, strand..cut(task + 1), sums),
-                            Way::Down => {
-                                self.rows(self.scan.kernels.down, strand..cut(task + 1), sums)
-                            }
+                            Way::Up => self.rows(self.scan.kernels.up, strand..range.end, sums),
+                            Way::Down => self.rows(self.scan.kernels.down, strand..range.end, sums),
                             _ => {
                                 self.scan_range(strand, 0..self.scan.length, sums, free);
                                 1

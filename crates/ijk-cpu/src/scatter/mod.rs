@@ -8,8 +8,9 @@ mod run;
 
 use crate::check::CheckedNest;
 use crate::nest::{IntoPlane, into_plane};
+use crate::origin::Origin;
 use crate::simd::Level;
-use ijk_plan::plan::{Base, Nest, Node, Start};
+use ijk_plan::plan::{Nest, Node, Start};
 use ijk_types::Reducer;
 use smallvec::SmallVec;
 
@@ -28,13 +29,6 @@ pub(crate) struct ScatterProgram {
     /// The others; all of their rows' pieces are combined before the next piece is.
     others: SmallVec<[Axis; 6]>,
     kernel: IntoPlane,
-}
-
-/// A buffer, and bytes to the element at the origin.
-#[derive(Clone, Copy, Debug)]
-struct Origin {
-    buffer: usize,
-    offset: isize,
 }
 
 /// An axis with its steps in bytes.
@@ -92,8 +86,7 @@ impl ScatterProgram {
         outer.sort_by_key(|&a| std::cmp::Reverse(nest.store.strides[a].unsigned_abs()));
         let (apart, others): (Vec<usize>, Vec<usize>) =
             outer.into_iter().partition(|a| checked.separable.contains(a));
-        let origin =
-            |base: Base| Origin { buffer: base.buffer.0 as usize, offset: bytes(base.offset) };
+        let origin = |base| Origin::new(base, t.size());
         let row = axis(row);
         let mut others: SmallVec<[Axis; 6]> = others.into_iter().map(axis).collect();
         let rows = take_rows(&mut others, &row);

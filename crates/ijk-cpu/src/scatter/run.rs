@@ -4,12 +4,6 @@ use super::{Axis, ScatterProgram};
 use crate::threads::Workers;
 use std::ops::Range;
 
-/// Work below this many nanoseconds stays on the caller's thread.
-const WORTH_THREADS: f64 = 60_000.0;
-
-/// Ranges for each thread, so that a slow one does not keep the others waiting.
-const TASKS_PER_THREAD: usize = 4;
-
 /// A program with what it runs on: the elements at the origins.
 struct Job<'a> {
     program: &'a ScatterProgram,
@@ -28,19 +22,13 @@ impl ScatterProgram {
     /// `bases` are the buffers that the nest was checked against: what it reads, and its output, are
     /// initialised, and nobody else accesses the output.
     pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
-        let from = bases[self.from.buffer].wrapping_offset(self.from.offset).cast_const();
-        let to = bases[self.to.buffer].wrapping_offset(self.to.offset);
+        let from = self.from.of(bases).cast_const();
+        let to = self.to.of(bases);
         let job = Job { program: self, from, to };
         let apart: usize = self.apart.iter().map(|axis| axis.extent).product();
-        let tasks = match workers.threads() {
-            1 => 1,
-            _ if self.cost() < WORTH_THREADS => 1,
-            threads => apart.min(threads * TASKS_PER_THREAD),
-        };
-        workers.parallel_for(tasks, |task| {
-            let cut = |task: usize| (apart as u128 * task as u128 / tasks as u128) as usize;
+        workers.parallel_ranges(apart, self.cost(), |range| {
             // SAFETY: the caller's promises; these axes' values go to one task each.
-            unsafe { job.range(cut(task)..cut(task + 1)) };
+            unsafe { job.range(range) };
         });
     }
 }

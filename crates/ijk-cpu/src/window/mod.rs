@@ -11,8 +11,9 @@ mod run;
 
 use crate::check::CheckedNest;
 use crate::nest::scalar_bits;
+use crate::origin::Origin;
 use crate::simd::Level;
-use ijk_plan::plan::{Base, Nest, Start};
+use ijk_plan::plan::{Nest, Start};
 use ijk_types::scalar;
 use kernel::RowsFn;
 use pattern::Pattern;
@@ -41,13 +42,6 @@ pub(crate) struct WindowProgram {
     /// Whether they combine with what is there.
     existing: bool,
     size: usize,
-}
-
-/// A buffer, and bytes to the element at the origin.
-#[derive(Clone, Copy, Debug)]
-struct Origin {
-    buffer: usize,
-    offset: isize,
 }
 
 /// An axis with its steps in bytes: in both that are read, and in the output.
@@ -92,10 +86,7 @@ impl WindowProgram {
             };
             taps = taps.iter().flat_map(each).collect();
         }
-        let origin = |base: Base| Origin {
-            buffer: base.buffer.0 as usize,
-            offset: base.offset.wrapping_mul(size),
-        };
+        let origin = |base| Origin::new(base, t.size());
         let mut outer = merged(outer.collect());
         let across = outer.pop().unwrap_or(Axis { extent: 1, steps: [0; 3] });
         Some(Self {

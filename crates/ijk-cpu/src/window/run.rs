@@ -6,12 +6,6 @@ use crate::threads::Workers;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Work below this many nanoseconds stays on the caller's thread.
-const WORTH_THREADS: f64 = 60_000.0;
-
-/// Ranges of pieces for each thread, so that a slow one does not keep the others waiting.
-const TASKS_PER_THREAD: usize = 4;
-
 /// A program with what it runs on: the elements at the origins.
 struct Job<'a> {
     program: &'a WindowProgram,
@@ -28,18 +22,12 @@ impl WindowProgram {
     /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and
     /// nobody else accesses the output.
     pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
-        let origins = self.origins.map(|o| bases[o.buffer].wrapping_offset(o.offset));
+        let origins = self.origins.map(|origin| origin.of(bases));
         let job = Job { program: self, origins };
         let pieces = self.blocks() * self.pieces();
-        let tasks = match workers.threads() {
-            1 => 1,
-            _ if self.cost() < WORTH_THREADS => 1,
-            threads => pieces.min(threads * TASKS_PER_THREAD),
-        };
-        workers.parallel_for(tasks, |task| {
-            let cut = |task: usize| (pieces as u128 * task as u128 / tasks as u128) as usize;
+        workers.parallel_ranges(pieces, self.cost(), |pieces| {
             // SAFETY: the caller's promises; each piece goes to one task.
-            unsafe { job.pieces(cut(task)..cut(task + 1)) };
+            unsafe { job.pieces(pieces) };
         });
     }
 }

@@ -3,10 +3,10 @@
 //! The order is fixed by extents alone. Rows are folded in [`LANES`]-byte strips of lanes, lane `l`
 //! taking elements `l`, `l + L`, `l + 2L`, …; the lanes are then joined by halving.
 
-use super::leveled;
-use super::op::{Add, Max, Min, Mul, Op2};
+use super::op::Op2;
+use super::{for_monoid, leveled};
 use crate::simd::Level;
-use ijk_types::{C64, C128, DType, Monoid};
+use ijk_types::{DType, Monoid};
 
 /// Folds rows of values into accumulators.
 ///
@@ -166,33 +166,15 @@ leveled!(along_at, along, [O: Op2<Out = <O as Op2>::In>], [O],
     (rows: usize, n: usize, acc: *mut u8, values: *const u8) -> ());
 
 /// The kernels of an operator.
-fn kernels<O: Op2<Out = <O as Op2>::In>>(level: Level, rounds: bool) -> Option<FoldKernels> {
+fn kernels<O: Op2<Out = <O as Op2>::In>>(level: Level, rounds: bool) -> FoldKernels {
     let at: CombineAt = combine_at::<O>;
-    Some(FoldKernels { down: down_at::<O>(level), along: along_at::<O>(level), at, rounds })
+    FoldKernels { down: down_at::<O>(level), along: along_at::<O>(level), at, rounds }
 }
 
 /// The kernels of a monoid on a type; `None` if the type does not have it.
 pub(crate) fn fold(monoid: Monoid, t: DType, level: Level) -> Option<FoldKernels> {
-    macro_rules! of {
-        ($op:ident, $rounds:expr, $($variant:ident: $T:ty),*) => {
-            match t {
-                $(DType::$variant => kernels::<$op<$T>>(level, $rounds),)*
-                #[allow(unreachable_patterns)]
-                _ => None,
-            }
-        };
-    }
-    let rounds = !(t.is_integer() || t == DType::Bool);
-    match monoid {
-        Monoid::Add => {
-            of!(Add, rounds, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64, C64: C64, C128: C128)
-        }
-        Monoid::Mul => {
-            of!(Mul, rounds, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64, C64: C64, C128: C128)
-        }
-        Monoid::Max => of!(Max, false, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
-        Monoid::Min => of!(Min, false, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
-        Monoid::And => of!(Mul, false, Bool: bool),
-        Monoid::Or => of!(Add, false, Bool: bool),
-    }
+    // Extremes are exact, and so is arithmetic that wraps.
+    let sums = matches!(monoid, Monoid::Add | Monoid::Mul);
+    let rounds = sums && !(t.is_integer() || t == DType::Bool);
+    for_monoid!(monoid, t, O => kernels::<O>(level, rounds))
 }

@@ -1,9 +1,9 @@
 //! Planes combined into planes of any steps.
 
-use super::leveled;
-use super::op::{Add, Max, Min, Mul, Op2};
+use super::op::Op2;
+use super::{for_monoid, leveled};
 use crate::simd::Level;
-use ijk_types::{C64, C128, DType, Monoid};
+use ijk_types::{DType, Monoid};
 
 /// `out[i, j] = out[i, j] op values[i, j]` for rows `i` and columns `j` in turn; steps along both are
 /// in bytes.
@@ -68,25 +68,5 @@ leveled!(into_at, into, [O: Op2<Out = <O as Op2>::In>], [O],
 
 /// The kernel of a monoid on a type; `None` if the type does not have it.
 pub(crate) fn into_plane(monoid: Monoid, t: DType, level: Level) -> Option<IntoPlane> {
-    macro_rules! of {
-        ($op:ident, $($variant:ident: $T:ty),*) => {
-            match t {
-                $(DType::$variant => Some(into_at::<$op<$T>>(level)),)*
-                #[allow(unreachable_patterns)]
-                _ => None,
-            }
-        };
-    }
-    match monoid {
-        Monoid::Add => {
-            of!(Add, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64, C64: C64, C128: C128)
-        }
-        Monoid::Mul => {
-            of!(Mul, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64, C64: C64, C128: C128)
-        }
-        Monoid::Max => of!(Max, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
-        Monoid::Min => of!(Min, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
-        Monoid::And => of!(Mul, Bool: bool),
-        Monoid::Or => of!(Add, Bool: bool),
-    }
+    for_monoid!(monoid, t, O => into_at::<O>(level))
 }

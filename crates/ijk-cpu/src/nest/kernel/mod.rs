@@ -34,6 +34,36 @@ pub(crate) mod fault {
     pub const RANGE: u32 = 8;
 }
 
+/// `Some` of an expression with `$O` the operator of a monoid on a type; `None` if the type does not
+/// have it.
+macro_rules! for_monoid {
+    ($monoid:expr, $t:expr, $O:ident => $body:expr) => {
+        match $monoid {
+            ijk_types::Monoid::Add => for_monoid!(@ $t, $O, $body, Add, Bool: bool, I32: i32,
+                I64: i64, F32: f32, F64: f64, C64: ijk_types::C64, C128: ijk_types::C128),
+            ijk_types::Monoid::Mul => for_monoid!(@ $t, $O, $body, Mul, Bool: bool, I32: i32,
+                I64: i64, F32: f32, F64: f64, C64: ijk_types::C64, C128: ijk_types::C128),
+            ijk_types::Monoid::Max => for_monoid!(@ $t, $O, $body, Max, Bool: bool, I32: i32,
+                I64: i64, F32: f32, F64: f64),
+            ijk_types::Monoid::Min => for_monoid!(@ $t, $O, $body, Min, Bool: bool, I32: i32,
+                I64: i64, F32: f32, F64: f64),
+            ijk_types::Monoid::And => for_monoid!(@ $t, $O, $body, Mul, Bool: bool),
+            ijk_types::Monoid::Or => for_monoid!(@ $t, $O, $body, Add, Bool: bool),
+        }
+    };
+    (@ $t:expr, $O:ident, $body:expr, $op:ident, $($variant:ident: $T:ty),*) => {
+        match $t {
+            $(ijk_types::DType::$variant => {
+                type $O = crate::nest::kernel::op::$op<$T>;
+                Some($body)
+            })*
+            #[allow(unreachable_patterns)]
+            _ => None,
+        }
+    };
+}
+pub(crate) use for_monoid;
+
 /// Defines one `unsafe fn` for each SIMD level around an `#[inline(always)]` body, and a function
 /// that picks one.
 macro_rules! leveled {

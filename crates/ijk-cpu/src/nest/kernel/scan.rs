@@ -4,10 +4,10 @@
 //! its own start; what came before the block is combined last. In a block of a row, groups of lanes
 //! are scanned by doubling. So no sum is of more than `BLOCK + n / BLOCK` values one after another.
 
-use super::leveled;
-use super::op::{Add, Max, Min, Mul, Op2};
+use super::op::Op2;
+use super::{for_monoid, leveled};
 use crate::simd::Level;
-use ijk_types::{C64, C128, DType, Monoid};
+use ijk_types::{DType, Monoid};
 
 /// Values that are scanned from a start of their own.
 pub(crate) const BLOCK: usize = 512;
@@ -187,35 +187,15 @@ leveled!(rows_at, rows, [O: Op2<Out = <O as Op2>::In>, const DOWN: bool], [O, DO
 leveled!(across_at, across, [O: Op2<Out = <O as Op2>::In>], [O],
     (first: bool, n: usize, sums: *const u8, block: *mut u8, from: *const u8, to: *mut u8) -> ());
 
-fn kernels<O: Op2<Out = <O as Op2>::In>>(level: Level) -> Option<ScanKernels> {
-    Some(ScanKernels {
+fn kernels<O: Op2<Out = <O as Op2>::In>>(level: Level) -> ScanKernels {
+    ScanKernels {
         up: rows_at::<O, false>(level),
         down: rows_at::<O, true>(level),
         across: across_at::<O>(level),
-    })
+    }
 }
 
 /// The kernels of a monoid on a type; `None` if the type does not have it.
 pub(crate) fn scan(monoid: Monoid, t: DType, level: Level) -> Option<ScanKernels> {
-    macro_rules! of {
-        ($op:ident, $($variant:ident: $T:ty),*) => {
-            match t {
-                $(DType::$variant => kernels::<$op<$T>>(level),)*
-                #[allow(unreachable_patterns)]
-                _ => None,
-            }
-        };
-    }
-    match monoid {
-        Monoid::Add => {
-            of!(Add, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64, C64: C64, C128: C128)
-        }
-        Monoid::Mul => {
-            of!(Mul, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64, C64: C64, C128: C128)
-        }
-        Monoid::Max => of!(Max, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
-        Monoid::Min => of!(Min, Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64),
-        Monoid::And => of!(Mul, Bool: bool),
-        Monoid::Or => of!(Add, Bool: bool),
-    }
+    for_monoid!(monoid, t, O => kernels::<O>(level))
 }
