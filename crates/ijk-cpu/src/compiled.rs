@@ -4,6 +4,7 @@ use crate::check::{CheckedNest, Layout, check_contraction, check_nest, check_sca
 use crate::contract::Prepared;
 use crate::error::{Fault, PlanError};
 use crate::nest::{self, TileNest};
+use crate::probe::Costs;
 use crate::scan::ScanProgram;
 use crate::scatter::ScatterProgram;
 use crate::simd::Level;
@@ -37,11 +38,13 @@ pub struct Compiled {
 
 /// What a plan is compiled for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
+pub(crate) struct Target<'a> {
     /// Instructions.
     pub(crate) level: Level,
     /// Bytes from which on results are written past the caches.
     pub(crate) streams: usize,
+    /// What work is expected to take.
+    pub(crate) costs: &'a Costs,
 }
 
 /// A step made ready to run.
@@ -62,20 +65,11 @@ pub(crate) enum Program {
 }
 
 impl Program {
-    /// Whether a step is worth dividing among threads, by itself.
-    fn is_large(&self) -> bool {
-        self.cost() >= LARGE
-    }
-
     /// Estimated work, in nanoseconds on one thread.
     fn cost(&self) -> f64 {
         match self {
             Self::Nest(nest) => nest.cost(),
-            Self::Contract(prepared) => {
-                let axes = &prepared.task.axes;
-                let points: f64 = axes.iter().map(|axis| axis.extent as f64).product();
-                points / POINTS_PER_NANOSECOND
-            }
+            Self::Contract(prepared) => prepared.cost(),
             Self::Scan(scan) => scan.cost(),
             Self::Window(window) => window.cost(),
             Self::Scatter(scatter) => scatter.cost(),
@@ -83,12 +77,6 @@ impl Program {
         }
     }
 }
-
-/// Nanoseconds from which on a step is divided among threads.
-const LARGE: f64 = 60_000.0;
-
-/// What a contraction does, about.
-const POINTS_PER_NANOSECOND: f64 = 60.0;
 
 impl Compiled {
     /// Estimated work of all steps, in nanoseconds on one thread.
@@ -137,7 +125,8 @@ pub(crate) fn compile_part(
     };
     let inputs = count(|p| if let Place::Input(n) = p { Some(*n) } else { None });
     let outputs = count(|p| if let Place::Output(n) = p { Some(*n) } else { None });
-    let enters_pool = steps.iter().filter(|step| step.is_large()).count() > 1;
+    let is_large = |step: &&Program| step.cost() >= target.costs.worth_threads();
+    let enters_pool = steps.iter().filter(is_large).count() > 1;
     Ok(Compiled { enters_pool, inputs, outputs, buffers, arena: plan.arena, steps })
 }
 
@@ -176,7 +165,7 @@ fn read(plan: &Plan) -> HashSet<usize> {
 /// Compiles steps in order, and sees to it that nothing is read before it was written.
 struct Compiler<'a> {
     buffers: &'a [Layout],
-    target: Target,
+    target: Target<'a>,
     steps: Vec<Program>,
     /// For each buffer, whether all its elements hold values.
     initialised: Vec<bool>,
@@ -264,7 +253,8 @@ impl Compiler<'_> {
         if empty || !Contraction::supports(task.dtype, (task.map, task.then), task.reduce) {
             return self.nest(&contraction_nest(task));
         }
-        let prepared = Prepared::new(task, self.target.level).ok_or(Fault::Types)?;
+        let prepared =
+            Prepared::new(task, self.target.level, self.target.costs).ok_or(Fault::Types)?;
         self.steps.push(Program::Contract(Box::new(prepared)));
         self.wrote(task.c.buffer);
         Ok(())

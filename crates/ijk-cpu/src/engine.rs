@@ -5,6 +5,7 @@ use crate::compiled::{Compiled, Program, Target, compile};
 use crate::contract::{Context, Packed};
 use crate::error::{PlanError, RunError, Side};
 use crate::nest::{Launch, fault};
+use crate::probe::{Costs, Probe};
 use crate::scratch::ScratchPool;
 use crate::simd::{Level, LevelError};
 use crate::threads::Workers;
@@ -24,6 +25,7 @@ pub struct Engine {
     /// Why nothing runs: the level that was asked for is none.
     refused: Option<LevelError>,
     workers: Workers,
+    costs: Costs,
     scratch: ScratchPool,
     results: TensorPool,
     memory_limit: Option<u64>,
@@ -37,6 +39,7 @@ pub struct EngineBuilder {
     memory_limit: Option<u64>,
     kept: Option<usize>,
     streams: Option<usize>,
+    probe: Option<Probe>,
 }
 
 /// Bytes of dropped results that an engine keeps unless it is told otherwise: those of four arrays
@@ -83,16 +86,35 @@ impl EngineBuilder {
         self
     }
 
+    /// What the machine can do: tells what work is worth dividing among threads. By default
+    /// [`Probe::typical`]. Numbers do not depend on it.
+    pub fn probe(mut self, probe: Probe) -> Self {
+        self.probe = Some(probe);
+        self
+    }
+
+    /// The level that the engine would have.
+    ///
+    /// # Errors
+    /// If the environment asks for one that the machine has not.
+    pub fn chosen_level(&self) -> Result<Level, LevelError> {
+        self.level.map_or_else(Level::preferred, Ok)
+    }
+
     /// The engine. Where the environment asks for instructions that the machine has not, it runs
     /// nothing: each run gives [`RunError::Level`].
     pub fn build(self) -> Engine {
-        let level = self.level.map_or_else(Level::preferred, Ok);
+        let level = self.chosen_level();
+        let (refused, level) = (level.clone().err(), level.unwrap_or_else(|_| Level::best()));
+        let probe = self.probe.unwrap_or_else(|| Probe::typical(level, self.threads));
+        let costs = Costs::new(&probe);
         let most = self.memory_limit.and_then(|limit| usize::try_from(limit).ok());
         let kept = self.kept.unwrap_or(most.map_or(KEPT, |most| most.min(KEPT)));
         Engine {
-            level: level.clone().unwrap_or_else(|_| Level::best()),
-            refused: level.err(),
-            workers: Workers::new(self.threads),
+            level,
+            refused,
+            workers: Workers::new(self.threads).for_work_from(costs.worth_threads()),
+            costs,
             scratch: ScratchPool::new(),
             results: TensorPool::new(kept),
             memory_limit: self.memory_limit,
@@ -147,7 +169,8 @@ impl Engine {
     /// # Errors
     /// If the plan contradicts itself, or reaches beyond its buffers: [`PlanError`].
     pub fn compile(&self, plan: &Plan) -> Result<Compiled, PlanError> {
-        compile(plan, Target { level: self.level, streams: self.streams })
+        let Self { level, streams, ref costs, .. } = *self;
+        compile(plan, Target { level, streams, costs })
     }
 
     /// Compiles and runs a plan.
@@ -245,8 +268,8 @@ impl Run<'_> {
         unsafe { self.steps_within(None) }
     }
 
-    /// Runs all steps, of a sweep's blocks so many at a time that their temporaries take at most
-    /// `spare` bytes together, if there is such a number, but one at least.
+    /// Runs all steps, where what sweeps take besides results and the arena is `spare` bytes at
+    /// most, if there is such a number, or one block.
     ///
     /// # Safety
     /// As for [`Self::steps`].
@@ -290,11 +313,8 @@ impl Run<'_> {
                     0
                 }
                 Program::Sweep(sweep) => {
-                    let fewer =
-                        blocks_at_once(sweep.arena(), spare).map(|most| workers.at_most(most));
-                    let workers = fewer.as_ref().unwrap_or(workers);
                     // SAFETY: as above.
-                    unsafe { sweep.run(bases, workers, scratch) }?
+                    unsafe { sweep.run(bases, workers, scratch, spare) }?
                 }
             };
             if faults != 0 {
@@ -303,12 +323,6 @@ impl Run<'_> {
         }
         Ok(0)
     }
-}
-
-/// How many blocks with temporaries of so many bytes fit at a time, where that is a question.
-fn blocks_at_once(arena: usize, spare: Option<u64>) -> Option<usize> {
-    let fit = spare?.checked_div(arena as u64)?;
-    Some(usize::try_from(fit).unwrap_or(usize::MAX))
 }
 
 /// The element at a contraction's origin.
@@ -364,20 +378,4 @@ fn check_view(
         return Err(RunError::Layout { side, position });
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_that_fit() {
-        assert_eq!(blocks_at_once(100, None), None);
-        assert_eq!(blocks_at_once(0, Some(0)), None);
-        assert_eq!(blocks_at_once(100, Some(350)), Some(3));
-        // One is always run: planning made sure that it fits.
-        let workers = Workers::new(4);
-        let most = blocks_at_once(100, Some(0)).unwrap();
-        assert_eq!(workers.at_most(most).threads(), 1);
-    }
 }

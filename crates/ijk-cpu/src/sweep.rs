@@ -7,7 +7,7 @@ use crate::engine::{PackedOperand, Run};
 use crate::error::{Fault, PlanError, RunError};
 use crate::scratch::ScratchPool;
 use crate::simd::Level;
-use crate::threads::{WORTH_THREADS, Workers};
+use crate::threads::Workers;
 use ijk_plan::plan::{Base, BufferId, Place, Plan, Sweep, SweepAxis, Window};
 use ijk_types::DType;
 use smallvec::SmallVec;
@@ -62,7 +62,9 @@ impl SweepProgram {
         self.axes.iter().map(SweepAxis::blocks).product()
     }
 
-    /// Runs all blocks; gives the faults met.
+    /// Runs all blocks; gives the faults met. Where there is a number of `spare` bytes, what is packed
+    /// once for all blocks and the temporaries of those that run at a time take no more together; but
+    /// one block runs in any case.
     ///
     /// # Safety
     /// `bases` are the buffers that the sweep was checked against: all elements of theirs that it
@@ -72,15 +74,22 @@ impl SweepProgram {
         bases: &[*mut u8],
         workers: &Workers,
         scratch: &ScratchPool,
+        spare: Option<u64>,
     ) -> Result<u32, RunError> {
-        // SAFETY: the caller's promise.
-        let pack = self.shared.iter().map(|s| unsafe { s.pack(self, bases, workers, scratch) });
+        let mut spare = spare.unwrap_or(u64::MAX);
+        let workers = &workers.at_most(blocks_at_once(self.arena(), spare));
+        spare = spare.saturating_sub(self.arena() as u64 * workers.threads() as u64);
+        let pack = self.shared.iter().map(|shared| {
+            spare = spare.checked_sub(shared.bytes(self)?)?;
+            // SAFETY: the caller's promise.
+            unsafe { shared.pack(self, bases, workers, scratch) }
+        });
         let packed: Vec<_> = pack.collect();
         let job = Job { sweep: self, bases, scratch, packed: &packed, alone: &Workers::new(1) };
         let (blocks, faults) = (self.blocks(), AtomicU32::new(0));
-        let tasks = match self.cost() < WORTH_THREADS {
-            true => 1,
-            false => blocks.min(workers.threads() * TASKS_PER_THREAD),
+        let tasks = match workers.are_worth(self.cost()) {
+            true => blocks.min(workers.threads() * TASKS_PER_THREAD),
+            false => 1,
         };
         let failed = std::sync::OnceLock::new();
         workers.parallel_for(tasks, |task| {
@@ -219,6 +228,14 @@ impl SharedOperand {
         Some(Self { step, contraction, window, offset, dtype: task.dtype, level: *level })
     }
 
+    /// Bytes of the operand packed for all blocks that have all their rows; `None` beyond any
+    /// address.
+    fn bytes(&self, sweep: &SweepProgram) -> Option<u64> {
+        let own = along(&sweep.axes, &self.window, false);
+        let count = own.fold(1, |n: usize, (_, axis)| n.saturating_mul(full(axis)));
+        Some(self.contraction.all_bytes(count)? as u64)
+    }
+
     /// Packs the operand for all blocks that have all their rows.
     ///
     /// # Safety
@@ -265,7 +282,27 @@ fn along<'a>(
     axes.iter().enumerate().filter(move |(n, _)| own(*n))
 }
 
+/// How many blocks with temporaries of so many bytes fit at a time; one is always run.
+fn blocks_at_once(arena: usize, spare: u64) -> usize {
+    let fit = spare.checked_div(arena as u64).unwrap_or(u64::MAX);
+    usize::try_from(fit).unwrap_or(usize::MAX).max(1)
+}
+
 /// Blocks along an axis that have all their rows.
 fn full(axis: &SweepAxis) -> usize {
     axis.extent / axis.block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_that_fit() {
+        assert_eq!(blocks_at_once(100, u64::MAX), usize::MAX / 100);
+        assert_eq!(blocks_at_once(0, 0), usize::MAX);
+        assert_eq!(blocks_at_once(100, 350), 3);
+        // Planning made sure that one fits.
+        assert_eq!(blocks_at_once(100, 0), 1);
+    }
 }

@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Work below this many nanoseconds stays on the caller's thread: waking another costs some 10 µs.
-pub(crate) const WORTH_THREADS: f64 = 60_000.0;
+/// Work of fewer nanoseconds stays on the caller's thread, where nothing is known of the machine:
+/// waking another costs some 10 µs.
+const WORTH_THREADS: f64 = 60_000.0;
 
 /// Ranges for each thread, of what is divided among them.
 const TASKS_PER_THREAD: usize = 4;
@@ -16,6 +17,8 @@ const TASKS_PER_THREAD: usize = 4;
 #[derive(Debug)]
 pub struct Workers {
     threads: usize,
+    /// Nanoseconds from which on work is divided.
+    worth: f64,
     pool: Arc<Pool>,
 }
 
@@ -33,12 +36,24 @@ impl Workers {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if threads == 0 { available() } else { threads };
         let threads = threads.min(MAX_THREADS);
-        Self { threads, pool: Arc::new(Pool { threads, started: OnceLock::new() }) }
+        let pool = Arc::new(Pool { threads, started: OnceLock::new() });
+        Self { threads, worth: WORTH_THREADS, pool }
+    }
+
+    /// The same, for work of so many nanoseconds.
+    pub(crate) fn for_work_from(self, nanoseconds: f64) -> Self {
+        Self { worth: nanoseconds, ..self }
+    }
+
+    /// Whether work that takes one thread so many nanoseconds is worth dividing.
+    pub(crate) fn are_worth(&self, nanoseconds: f64) -> bool {
+        self.threads > 1 && nanoseconds >= self.worth
     }
 
     /// The same threads, of which at most so many work at a time.
     pub fn at_most(&self, threads: usize) -> Self {
-        Self { threads: self.threads.min(threads).max(1), pool: Arc::clone(&self.pool) }
+        let threads = self.threads.min(threads).max(1);
+        Self { threads, worth: self.worth, pool: Arc::clone(&self.pool) }
     }
 
     /// How many threads work at a time.
@@ -94,7 +109,7 @@ impl Workers {
         nanoseconds: f64,
         body: impl Fn(Range<usize>) + Sync,
     ) {
-        if self.threads == 1 || nanoseconds < WORTH_THREADS {
+        if !self.are_worth(nanoseconds) {
             return body(0..count);
         }
         let tasks = count.min(self.threads * TASKS_PER_THREAD);

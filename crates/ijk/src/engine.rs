@@ -3,6 +3,7 @@
 use crate::cache::{Key, PlanCache};
 use crate::component::Component;
 use crate::prepared::Prepared;
+use crate::probe::{Cache, Probe};
 use crate::{Arguments, Error, Views};
 use ijk_cpu::{Fault, Level, PlanError, RunError};
 use ijk_ir::core::{Instance, Program};
@@ -42,6 +43,7 @@ pub struct Engine {
 pub struct EngineBuilder {
     cpu: ijk_cpu::EngineBuilder,
     memory_limit: Option<u64>,
+    probe: Option<Probe>,
 }
 
 impl EngineBuilder {
@@ -58,8 +60,8 @@ impl EngineBuilder {
     /// in Einsum Tuple these are all the arrays that a run makes.
     ///
     /// Blocks that threads work on side by side have temporaries each: where the limit leaves no
-    /// room for them, fewer run at a time. Arguments are not counted, nor is what kernels take
-    /// to rearrange parts of them, some MB.
+    /// room for them, fewer run at a time, and what they have in common is not packed once for all.
+    /// Arguments are not counted, nor is what a kernel takes to rearrange parts of them, some MB.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = Some(bytes);
@@ -92,13 +94,26 @@ impl EngineBuilder {
         self
     }
 
+    /// What the machine can do, which tells what work is worth dividing among threads. Without it, what
+    /// the user's cache folder knows since [`Cache::probe`](crate::probe::Cache::probe) or `ijk bench`
+    /// measured it, else [`Probe::typical`]. Results do not depend on it.
+    #[must_use]
+    pub fn probe(mut self, probe: Probe) -> Self {
+        self.probe = Some(probe);
+        self
+    }
+
     /// The engine.
     ///
     /// Where `IJK_LEVEL` is set to what is no level of this machine, the engine computes nothing:
     /// whatever is applied on it gives an error that says so, as [`try_build`](Self::try_build) does
     /// at once.
     pub fn build(self) -> Engine {
-        let cpu = self.cpu.memory_limit(self.memory_limit).build();
+        let level = self.cpu.chosen_level().ok();
+        let known = || level.and_then(|level| Cache::of_user().load_for(level));
+        let probe = self.probe.or_else(known);
+        let cpu = probe.map_or(self.cpu.clone(), |probe| self.cpu.probe(probe));
+        let cpu = cpu.memory_limit(self.memory_limit).build();
         let levels = Level::available();
         let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
         let limit = self.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));

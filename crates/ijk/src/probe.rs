@@ -11,7 +11,8 @@
 //! assert_eq!(cache.load(&engine), Some(measured.probe));
 //! ```
 
-use crate::Engine;
+use crate::{Engine, Level};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::{fs, io, thread};
 
@@ -65,7 +66,11 @@ impl Cache {
     /// The probe of this machine with the engine's SIMD instructions, if it was measured before: takes
     /// no time to speak of.
     pub fn load(&self, engine: &Engine) -> Option<Probe> {
-        let machine = machine(engine);
+        self.load_for(engine.level())
+    }
+
+    pub(crate) fn load_for(&self, level: Level) -> Option<Probe> {
+        let machine = machine(level);
         let text = fs::read_to_string(self.file(&machine)?).ok()?;
         Probe::parse(&text, &machine)
     }
@@ -74,7 +79,9 @@ impl Cache {
     pub fn known(&self, engine: &Engine) -> Probed {
         match self.load(engine) {
             Some(probe) => Probed { probe, origin: Origin::Kept },
-            None => Probed { probe: Probe::typical(threads()), origin: Origin::Typical },
+            None => {
+                Probed { probe: Probe::typical(engine.level(), threads()), origin: Origin::Typical }
+            }
         }
     }
 
@@ -89,9 +96,12 @@ impl Cache {
     /// Measures the machine and keeps what was found, whatever was kept before.
     pub fn measure(&self, engine: &Engine) -> Probed {
         let Some(probe) = Probe::measure(engine.level(), threads()) else {
-            return Probed { probe: Probe::typical(threads()), origin: Origin::Typical };
+            return Probed {
+                probe: Probe::typical(engine.level(), threads()),
+                origin: Origin::Typical,
+            };
         };
-        let origin = match self.keep(&probe, &machine(engine)) {
+        let origin = match self.keep(&probe, &machine(engine.level())) {
             Ok(()) => Origin::Measured,
             Err(error) => Origin::Unkept(error),
         };
@@ -122,8 +132,8 @@ fn write_whole(file: &Path, text: &str) -> io::Result<()> {
 }
 
 /// What a probe depends on, on one line.
-fn machine(engine: &Engine) -> String {
-    let (simd, version) = (engine.simd(), env!("CARGO_PKG_VERSION"));
+fn machine(level: Level) -> String {
+    let (simd, version) = (level.name(), env!("CARGO_PKG_VERSION"));
     format!("{}, {} threads, {simd}, ijk {version}", processor(), threads())
 }
 
@@ -132,9 +142,12 @@ fn threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The processor's name, as far as the system tells it.
+/// The processor's name, as far as the system tells it: of the first, as all together take a large
+/// machine long to tell.
 fn processor() -> String {
-    let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut told = Vec::new();
+    let first = fs::File::open("/proc/cpuinfo").map(|file| file.take(4096).read_to_end(&mut told));
+    let told = first.map_or(String::new(), |_| String::from_utf8_lossy(&told).into_owned());
     let name = told.lines().find(|line| line.starts_with("model name"));
     let name = name.and_then(|line| Some(line.split_once(':')?.1.trim()));
     name.unwrap_or(std::env::consts::ARCH).into()
@@ -172,7 +185,7 @@ mod tests {
         assert_eq!(again.probe, measured.probe);
         assert_eq!(cache.known(&engine).probe, measured.probe);
         assert_eq!(fs::read_dir(folder.join("deep")).unwrap().count(), 1);
-        let file = cache.file(&machine(&engine)).unwrap();
+        let file = cache.file(&machine(engine.level())).unwrap();
         fs::write(&file, "machine of another\n").unwrap();
         assert_eq!(cache.load(&engine), None);
         fs::write(&file, [255, 254]).unwrap();
@@ -196,6 +209,9 @@ mod tests {
         assert_eq!(hash(""), 0xcbf2_9ce4_8422_2325);
         assert_ne!(hash("a, 1 threads"), hash("a, 2 threads"));
         let engine = Engine::default();
-        assert!(machine(&engine).contains(engine.simd()) && !machine(&engine).contains('\n'));
+        assert!(
+            machine(engine.level()).contains(engine.simd())
+                && !machine(engine.level()).contains('\n')
+        );
     }
 }

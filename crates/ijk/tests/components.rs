@@ -225,6 +225,32 @@ fn a_limit_does_not_show_in_results_of_sweeps() {
 }
 
 #[test]
+fn a_limit_does_not_show_in_what_blocks_share() {
+    let attention = i("
+        scores: +(qd*kd)~qk
+        softmax: (I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij
+        scores . softmax . +(qk*kd)~qd
+    ");
+    let attention = attention.unwrap();
+    let matrix =
+        |seed| Array2::from_shape_fn((700, 32), |(i, j)| ((i * 31 + j * seed) % 101) as f32 / 90.0);
+    let [q, k, v] = [13, 17, 19].map(matrix);
+    let arguments = [(DType::F32, q.shape()); 3];
+    let least = attention.explain(&arguments).unwrap().plan().temporary_bytes();
+    let run = |threads, bytes| {
+        let engine = Engine::builder().threads(threads).memory_limit(bytes).build();
+        engine.apply(&attention, (&q, &k, &v)).unwrap()
+    };
+    let (results, packed) = (4 * q.len() as u64, 8 * q.len() as u64);
+    let one = run(1, u64::MAX);
+    for threads in [1, 2, 7] {
+        for spare in [0, packed / 2, packed, 2 * packed, 20 * packed] {
+            assert_eq!(run(threads, results + least + spare), one, "{threads} {spare}");
+        }
+    }
+}
+
+#[test]
 fn memory_of_dropped_results_is_used_again() {
     let next = i("i+1~i").unwrap();
     let x = Array1::<f32>::zeros(1 << 20);

@@ -45,10 +45,12 @@ mod tile;
 #[cfg(test)]
 mod tests;
 
+use crate::probe::{Costs, Probe, Work};
 use crate::{Level, ScratchPool, Workers};
 use algebra::Algebra;
 use bundle::{Bundle, Operand};
 use ijk_plan::plan::Contraction;
+use ijk_types::DType;
 use pack::Word;
 use problem::{Problem, Tensors};
 use small::Small;
@@ -69,9 +71,6 @@ const FEW_OUTPUTS: usize = 4096;
 /// Most parts.
 const PARTS: usize = 256;
 
-/// Shorter work stays on the caller's thread, since waking others costs some 10 µs.
-const PARALLEL_NANOSECONDS: f64 = 100_000.0;
-
 /// What a contraction runs on.
 pub(crate) struct Context<'a> {
     /// Instructions.
@@ -86,6 +85,11 @@ impl Context<'_> {
     /// Threads that work at a time.
     fn threads(&self) -> usize {
         self.workers.map_or(1, Workers::threads)
+    }
+
+    /// Whether work that takes one thread so many nanoseconds is worth dividing.
+    fn are_worth(&self, nanoseconds: f64) -> bool {
+        self.workers.is_some_and(|workers| workers.are_worth(nanoseconds))
     }
 
     /// [`Workers::parallel_for`], or a plain loop.
@@ -135,7 +139,8 @@ pub(crate) unsafe fn contract(
     c: *mut u8,
     context: &Context,
 ) {
-    let prepared = Prepared::new(task, context.level);
+    let costs = Costs::new(&Probe::typical(context.level, 1));
+    let prepared = Prepared::new(task, context.level, &costs);
     let prepared = prepared.expect("plans contract only what Contraction::supports");
     // SAFETY: the caller's promise.
     unsafe { prepared.run(a, b, c, context) };
@@ -152,19 +157,24 @@ pub(crate) struct Prepared {
     problem: Problem,
     /// The matrices, where they are small.
     small: Option<Small>,
-    /// About how long it takes on one thread.
-    nanoseconds: f64,
+    /// About how many nanoseconds it takes on one thread.
+    cost: f64,
 }
 
 impl Prepared {
     /// Prepares a contraction; `None` where there are no microkernels for it
     /// (see [`Contraction::supports`]).
-    pub(crate) fn new(task: &Contraction, level: Level) -> Option<Self> {
+    pub(crate) fn new(task: &Contraction, level: Level, costs: &Costs) -> Option<Self> {
         let algebra = Algebra::find(level, task)?;
         let nowhere = Tensors { left: ptr::null(), right: ptr::null(), out: ptr::null_mut() };
         let problem = Problem::new(task, algebra, nowhere);
-        let (small, nanoseconds) = (Small::of(&problem), nanoseconds(&problem));
-        Some(Self { task: task.clone(), level, problem, small, nanoseconds })
+        let (small, cost) = (Small::of(&problem), costs.nanoseconds(&work(&problem, task.dtype)));
+        Some(Self { task: task.clone(), level, problem, small, cost })
+    }
+
+    /// Estimated work, in nanoseconds on one thread.
+    pub(crate) fn cost(&self) -> f64 {
+        self.cost
     }
 
     /// Executes it.
@@ -175,7 +185,7 @@ impl Prepared {
         let tensors = Tensors { left: a, right: b, out: c };
         let tensors = if self.problem.swapped { tensors.swapped() } else { tensors };
         let alone = context.alone();
-        let context = if self.nanoseconds < PARALLEL_NANOSECONDS { &alone } else { context };
+        let context = if context.are_worth(self.cost) { context } else { &alone };
         // SAFETY: the words have the size of an element; the rest is the caller's promise.
         unsafe { for_word!(self.problem.algebra.size, W => self.batches::<W>(tensors, context)) }
     }
@@ -189,7 +199,7 @@ impl Prepared {
         if count == 0 || self.problem.outputs() == 0 {
             return;
         }
-        let small = self.nanoseconds < PARALLEL_NANOSECONDS * count as f64;
+        let small = !context.are_worth(self.cost / count as f64);
         let many = count >= 4 * context.threads();
         // SAFETY: the caller's promise; batches differ in elements of the output.
         let each = |n: usize, context: &Context| unsafe { self.batch::<W>(tensors, n, context) };
@@ -220,13 +230,17 @@ impl Prepared {
     }
 }
 
-/// About how long a problem takes on one thread, from operations and from bytes.
-fn nanoseconds(problem: &Problem) -> f64 {
+/// What a problem has to do at least.
+fn work(problem: &Problem, dtype: DType) -> Work {
     let [batch, m, n, k] =
-        [&problem.batch, &problem.m, &problem.n, &problem.k].map(|b| b.len() as f64);
-    let elements = batch * (m * k + k * n + m * n);
-    let operations = problem.points() / problem.algebra.lanes as f64;
-    (operations / 1.5).max(elements * problem.algebra.size as f64 / 10.0)
+        [&problem.batch, &problem.m, &problem.n, &problem.k].map(|b| b.len() as u64);
+    let bytes =
+        |elements: u64| elements.saturating_mul(batch).saturating_mul(problem.algebra.size as u64);
+    let read = bytes(m.saturating_mul(k).saturating_add(k.saturating_mul(n)));
+    let written = bytes(m.saturating_mul(n));
+    // Truth values take about as long as the integers that are measured.
+    let dtype = if dtype == DType::Bool { DType::I32 } else { dtype };
+    Work { dtype, operations: (2.0 * problem.points()) as u64, read, written }
 }
 
 /// One batch that is not small.

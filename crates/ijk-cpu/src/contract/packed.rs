@@ -71,6 +71,11 @@ impl Fixed {
         let elements = (self.panels() * self.width).checked_mul(self.problem.k.len())?;
         elements.checked_mul(self.problem.algebra.size)
     }
+
+    /// Bytes of the panels of all batches at so many origins; `None` beyond any address.
+    pub(crate) fn all_bytes(&self, origins: usize) -> Option<usize> {
+        self.bytes()?.checked_mul(origins.checked_mul(self.problem.batch.len())?)
+    }
 }
 
 /// The panels of an operand at several origins.
@@ -93,7 +98,7 @@ impl<'a> Packed<'a> {
     ) -> Option<Self> {
         let Problem { batch, algebra, .. } = &fixed.problem;
         let parts = origins.len().checked_mul(batch.len())?;
-        let memory = context.scratch.try_take(fixed.bytes()?.checked_mul(parts)?)?;
+        let memory = context.scratch.try_take(fixed.all_bytes(origins.len())?)?;
         let round = one_round(&fixed.problem)?;
         let flags = fixed.panels() * round.packs().len() * parts;
         let flags = (0..flags).map(|_| AtomicU8::new(0)).collect();

@@ -9,7 +9,7 @@ use super::run::Worker;
 use crate::copy::fence;
 use crate::error::RunError;
 use crate::scratch::ScratchPool;
-use crate::threads::{WORTH_THREADS, Workers};
+use crate::threads::Workers;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -26,11 +26,6 @@ impl TileNest {
             Sink::Rows(rows) => rows.stream.is_some(),
             _ => false,
         }
-    }
-
-    /// Whether it is worth dividing among threads.
-    pub fn is_large(&self) -> bool {
-        self.cost >= WORTH_THREADS
     }
 }
 
@@ -63,7 +58,7 @@ impl Launch<'_> {
         unsafe {
             match &self.nest.sink {
                 Sink::Reduce(spec) if spec.chunks > 1 => self.run_chunks(spec),
-                Sink::Rows(rows) if self.nest.parallel == 0 && self.nest.is_large() => {
+                Sink::Rows(rows) if self.nest.parallel == 0 && self.is_large() => {
                     self.run_rows(rows.reach())
                 }
                 _ => self.run_blocks(),
@@ -73,11 +68,16 @@ impl Launch<'_> {
 
     /// Calls `body` with each task, in parallel if there is enough to do.
     fn each(&self, tasks: usize, body: impl Fn(usize) + Sync) {
-        if !self.nest.is_large() {
-            (0..tasks).for_each(body);
-        } else {
+        if self.is_large() {
             self.workers.parallel_for(tasks, body);
+        } else {
+            (0..tasks).for_each(body);
         }
+    }
+
+    /// Whether it is worth dividing among threads.
+    fn is_large(&self) -> bool {
+        self.workers.are_worth(self.nest.cost)
     }
 
     /// A worker at work, with scratch memory of its own.

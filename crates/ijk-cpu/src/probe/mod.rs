@@ -4,9 +4,12 @@
 //! order of summation may depend on it.
 
 mod bandwidth;
+mod costs;
 mod crew;
 mod peak;
 mod text;
+
+pub(crate) use costs::Costs;
 
 use crate::simd::Level;
 use crate::threads::Workers;
@@ -16,10 +19,11 @@ use std::time::Instant;
 /// What a machine can do at most.
 ///
 /// ```
+/// use ijk_cpu::Level;
 /// use ijk_cpu::probe::{Probe, Work};
 /// use ijk_types::DType;
 ///
-/// let probe = Probe::typical(2);
+/// let probe = Probe::typical(Level::best(), 2);
 /// let product = Work { dtype: DType::F32, operations: 2_000_000_000, read: 8_000_000, written: 4_000_000 };
 /// let [one, two] = [1, 2].map(|threads| probe.rates(threads).bound(&product));
 /// assert_eq!(one.limit(), "compute");
@@ -101,11 +105,18 @@ impl Probe {
         Some(Self { threads, one, all, enter, fork })
     }
 
-    /// What a machine of so many threads usually can, where it is not measured.
-    pub fn typical(threads: usize) -> Self {
+    /// What a machine of so many threads usually can with such instructions, where it is not
+    /// measured.
+    pub fn typical(level: Level, threads: usize) -> Self {
         let both = |rate: f64| Bandwidth { read: rate, copy: rate };
         let bandwidth = [100e9, 60e9, 30e9, 12e9, 12e9].map(both);
-        let one = Rates { peak: [100e9, 50e9, 50e9, 15e9], bandwidth };
+        let share = match level.name() {
+            "avx512" => 1.0,
+            "avx2" => 0.5,
+            _ => 0.125,
+        };
+        let one =
+            Rates { peak: [100e9, 50e9, 50e9, 15e9].map(|rate: f64| rate * share), bandwidth };
         let threads = threads.max(1);
         let mut all = one.clone();
         all.peak = all.peak.map(|rate| rate * threads as f64);
@@ -224,7 +235,7 @@ mod tests {
 
     #[test]
     fn rates_of_some_threads() {
-        let mut probe = Probe::typical(8);
+        let mut probe = Probe::typical(Level::best(), 8);
         assert_eq!(probe.rates(1), probe.one);
         assert_eq!(probe.rates(8).peak, probe.all.peak);
         assert_eq!(probe.rates(100), probe.all);
@@ -236,7 +247,7 @@ mod tests {
 
     #[test]
     fn bounds() {
-        let rates = Probe::typical(1).one;
+        let rates = Probe::typical(Level::best(), 1).one;
         let work = |dtype, operations, read, written| Work { dtype, operations, read, written };
         let sum = rates.bound(&work(DType::F32, 1_000_000, 400_000_000, 4));
         assert_eq!(sum.limit(), "memory");

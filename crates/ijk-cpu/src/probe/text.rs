@@ -1,6 +1,7 @@
 //! Probes as text: a line for each number, after one that says of which machine they are.
 
 use super::{Bandwidth, FOOTPRINTS, Probe, Rates, TYPES};
+use crate::Level;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -9,7 +10,8 @@ impl Probe {
     ///
     /// ```
     /// use ijk_cpu::probe::Probe;
-    /// let probe = Probe::typical(2);
+    /// use ijk_cpu::Level;
+    /// let probe = Probe::typical(Level::best(), 2);
     /// let text = probe.to_text("my machine");
     /// assert_eq!(Probe::parse(&text, "my machine"), Some(probe));
     /// assert_eq!(Probe::parse(&text, "another"), None);
@@ -34,7 +36,7 @@ impl Probe {
             let value = value.parse::<f64>().ok()?;
             found.insert(name, value);
         }
-        let mut probe = Self::typical(1);
+        let mut probe = Self::typical(Level::best(), 1);
         let threads = *found.get("threads")?;
         probe.threads = ((1.0..=1e6).contains(&threads)).then_some(threads as usize)?;
         for (name, place) in probe.places() {
@@ -75,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_is_not_whole_is_refused() {
-        let text = Probe::typical(4).to_text("m");
+        let text = Probe::typical(Level::best(), 4).to_text("m");
         assert!(Probe::parse(&text, "m").is_some());
         let lines: Vec<_> = text.lines().collect();
         for n in 0..lines.len() {
