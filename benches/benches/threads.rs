@@ -159,7 +159,7 @@ impl Race {
         if program.signature().bindable().any(|name| name == "updates") {
             bindings = bindings.bind("updates", &updates);
         }
-        self.run(name, |engine| drop(program.run_on(engine, bindings.clone()).expect("it runs")));
+        self.run(name, |engine| drop(program.run_on(engine, &bindings).expect("it runs")));
     }
 
     fn run(&mut self, name: &str, mut run: impl FnMut(&Engine)) {

@@ -84,6 +84,11 @@ impl Compiled {
         self.steps.iter().map(Program::cost).sum()
     }
 
+    /// The layout of the result of a position.
+    pub(crate) fn result(&self, position: usize) -> Option<&Layout> {
+        self.buffers.iter().find(|buffer| buffer.place == Place::Output(position))
+    }
+
     /// Bytes of the results and of the arena: what a run takes whatever its threads.
     pub(crate) fn bytes(&self) -> u64 {
         let results = self.buffers.iter().filter(|b| matches!(b.place, Place::Output(_)));

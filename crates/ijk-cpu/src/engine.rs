@@ -13,6 +13,7 @@ use ijk_plan::plan::{Base, Place, Plan};
 use ijk_tensor::{TensorPool, TensorView, TensorViewMut};
 use ijk_types::DType;
 use smallvec::SmallVec;
+use std::borrow::Borrow;
 
 /// Runs plans. Owns its threads, which start when first needed, and the memory it reuses between
 /// runs; any number of threads may use one engine at a time.
@@ -199,9 +200,30 @@ impl Engine {
         inputs: &[TensorView<'_>],
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), RunError> {
+        check_count(Side::Result, compiled.outputs, outputs.len())?;
+        let mut written = |layout: &Layout, position: usize| {
+            let view = &mut outputs[position];
+            let found = (view.dtype(), view.shape(), view.strides());
+            check_view(layout, Side::Result, position, found)?;
+            Ok(view.as_mut_ptr())
+        };
+        // SAFETY: the views are borrowed until this is done, and were checked.
+        unsafe { self.execute_at(compiled, inputs, &mut written) }
+    }
+
+    /// Runs a compiled plan on arguments, with results where `written` says, by their positions.
+    ///
+    /// # Safety
+    /// What `written` gives points to the elements of the result's layout, which nobody else accesses
+    /// before this returns.
+    pub(crate) unsafe fn execute_at<'a>(
+        &self,
+        compiled: &Compiled,
+        inputs: &[impl Borrow<TensorView<'a>>],
+        written: &mut dyn FnMut(&Layout, usize) -> Result<*mut u8, RunError>,
+    ) -> Result<(), RunError> {
         self.check_level()?;
         check_count(Side::Argument, compiled.inputs, inputs.len())?;
-        check_count(Side::Result, compiled.outputs, outputs.len())?;
         let arena = match compiled.arena {
             0 => None,
             bytes => Some(self.scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?),
@@ -209,15 +231,29 @@ impl Engine {
         let arena = arena.as_ref().map_or(std::ptr::null_mut(), |memory| memory.as_ptr());
         let mut bases: SmallVec<[*mut u8; 16]> = SmallVec::new();
         for layout in &compiled.buffers {
-            bases.push(base(layout, inputs, outputs, arena)?);
+            bases.push(match layout.place {
+                Place::Input(position) => read(layout, position, inputs[position].borrow())?,
+                Place::Output(position) => written(layout, position)?,
+                Place::Temporary(at) => arena.wrapping_add(at),
+            });
         }
+        // SAFETY: the arguments have the elements that the plan was checked against, for as long as
+        // they are borrowed, and so have the results by the caller's promise; temporaries lie in the
+        // arena, which is ours alone.
+        unsafe { self.run_on(compiled, &bases) }
+    }
+
+    /// Runs a compiled plan on its buffers.
+    ///
+    /// # Safety
+    /// `bases` are the first elements of the plan's buffers: arguments that nobody writes, results and
+    /// temporaries that nobody else accesses before this returns.
+    unsafe fn run_on(&self, compiled: &Compiled, bases: &[*mut u8]) -> Result<(), RunError> {
         // The level of a plan compiled by another engine is one that the machine has, too.
         let (workers, scratch) = (&self.workers, &self.scratch);
         let spare = self.memory_limit.map(|limit| limit.saturating_sub(compiled.bytes()));
-        let run = Run { workers, scratch, compiled, bases: &bases, packed: &[] };
-        // SAFETY: the views have the elements that the plan was checked against, for as long as
-        // they are borrowed; temporaries lie in the arena, which is ours alone; compilation made
-        // sure that what is read was written before.
+        let run = Run { workers, scratch, compiled, bases, packed: &[] };
+        // SAFETY: the caller's promise; compilation made sure that what is read was written before.
         let faults = unsafe {
             match compiled.enters_pool {
                 true => self.workers.install(|| run.steps_within(spare)),
@@ -336,28 +372,11 @@ fn check_count(side: Side, expected: usize, found: usize) -> Result<(), RunError
     if expected == found { Ok(()) } else { Err(RunError::Count { side, expected, found }) }
 }
 
-/// The first element of a buffer, whose view is like the plan's.
-fn base(
-    layout: &Layout,
-    inputs: &[TensorView<'_>],
-    outputs: &mut [TensorViewMut<'_>],
-    arena: *mut u8,
-) -> Result<*mut u8, RunError> {
-    match layout.place {
-        Place::Input(position) => {
-            let view = &inputs[position];
-            let found = (view.dtype(), view.shape(), view.strides());
-            check_view(layout, Side::Argument, position, found)?;
-            Ok(view.as_ptr().cast_mut())
-        }
-        Place::Output(position) => {
-            let view = &mut outputs[position];
-            let found = (view.dtype(), view.shape(), view.strides());
-            check_view(layout, Side::Result, position, found)?;
-            Ok(view.as_mut_ptr())
-        }
-        Place::Temporary(at) => Ok(arena.wrapping_add(at)),
-    }
+/// The first element of an argument, which is like the plan's.
+fn read(layout: &Layout, position: usize, view: &TensorView<'_>) -> Result<*mut u8, RunError> {
+    let found = (view.dtype(), view.shape(), view.strides());
+    check_view(layout, Side::Argument, position, found)?;
+    Ok(view.as_ptr().cast_mut())
 }
 
 /// A view has the type, shape and strides of the plan's buffer.

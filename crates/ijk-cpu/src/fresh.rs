@@ -1,11 +1,15 @@
 //! Results in arrays of their own.
 
+use crate::check::Layout;
 use crate::compiled::Compiled;
 use crate::engine::Engine;
-use crate::error::RunError;
-use ijk_plan::plan::Place;
-use ijk_tensor::{Tensor, TensorPool, TensorView, TensorViewMut, UninitTensor};
+use crate::error::{RunError, Side};
+use ijk_tensor::{Tensor, TensorView, UninitTensor};
 use smallvec::SmallVec;
+use std::borrow::Borrow;
+
+/// Results of one run; most programs have one.
+pub type Results = SmallVec<[Tensor; 1]>;
 
 impl Engine {
     /// Runs a compiled plan, whose outputs are in C order, and gives them as new tensors. The memory
@@ -13,38 +17,31 @@ impl Engine {
     ///
     /// # Errors
     /// [`RunError`], as for [`Engine::execute`]; also if there is no memory for the outputs.
-    pub fn execute_new(
+    pub fn execute_new<'a>(
         &self,
         compiled: &Compiled,
-        inputs: &[TensorView<'_>],
-    ) -> Result<Vec<Tensor>, RunError> {
-        let mut outputs = Vec::with_capacity(compiled.outputs);
+        inputs: &[impl Borrow<TensorView<'a>>],
+    ) -> Result<Results, RunError> {
+        let mut outputs: SmallVec<[UninitTensor; 1]> = SmallVec::new();
         for position in 0..compiled.outputs {
-            outputs.push(allocate(compiled, position, self.results())?);
+            outputs.push(self.allocate(compiled, position)?);
         }
-        let mut views: SmallVec<[TensorViewMut<'_>; 2]> =
-            outputs.iter_mut().map(UninitTensor::view_mut).collect();
-        self.execute(compiled, inputs, &mut views)?;
-        drop(views);
+        let mut written = |_: &Layout, position: usize| Ok(outputs[position].as_mut_ptr());
+        // SAFETY: each result was just allocated for its layout, which is in C order as a tensor is.
+        unsafe { self.execute_at(compiled, inputs, &mut written) }?;
         // SAFETY: a plan that ran has written every element of its outputs.
         Ok(outputs.into_iter().map(|output| unsafe { output.assume_init() }).collect())
     }
-}
 
-/// Memory for the result of that position.
-fn allocate(
-    compiled: &Compiled,
-    position: usize,
-    pool: &TensorPool,
-) -> Result<UninitTensor, RunError> {
-    let missing = RunError::Count {
-        side: crate::error::Side::Result,
-        expected: compiled.outputs,
-        found: position,
-    };
-    let layout = compiled.buffers.iter().find(|b| b.place == Place::Output(position));
-    let layout = layout.ok_or(missing)?;
-    let bytes = layout.shape.iter().fold(layout.dtype.size(), |n, &m| n.saturating_mul(m));
-    let memory = UninitTensor::new_in(pool, layout.dtype, &layout.shape);
-    memory.map_err(|_| RunError::OutOfMemory(bytes))
+    /// Memory for the result of that position.
+    fn allocate(&self, compiled: &Compiled, position: usize) -> Result<UninitTensor, RunError> {
+        let (side, expected) = (Side::Result, compiled.outputs);
+        let missing = RunError::Count { side, expected, found: position };
+        let layout = compiled.result(position).ok_or(missing)?;
+        if !layout.is_c_contiguous() {
+            return Err(RunError::Layout { side, position });
+        }
+        let memory = UninitTensor::new_in(self.results(), layout.dtype, &layout.shape);
+        memory.map_err(|_| RunError::OutOfMemory(layout.len.saturating_mul(layout.dtype.size())))
+    }
 }

@@ -37,6 +37,7 @@ mod window;
 pub use compiled::Compiled;
 pub use engine::{Engine, EngineBuilder};
 pub use error::{Fault, PlanError, RunError, Side};
+pub use fresh::Results;
 pub use scratch::ScratchPool;
 pub use simd::{LEVEL_VARIABLE, Level, LevelError};
 pub use threads::Workers;

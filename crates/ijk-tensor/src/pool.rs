@@ -6,8 +6,12 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Smaller memory is the allocator's business, which recycles it well.
-const LEAST: usize = 1 << 20;
+/// Smaller memory is the allocator's business, which recycles it well. What is larger it may well give
+/// back to the system: then every page costs a fault when it is written next.
+const LEAST: usize = 64 << 10;
+
+/// Most pieces of memory that are kept: each is looked at whenever one is needed.
+const MOST: usize = 64;
 
 /// A new tensor leaves at most one part in so many of old memory unused.
 const WASTE: usize = 8;
@@ -106,7 +110,7 @@ impl Kept {
         let mut blocks = self.blocks();
         let mut left = total(&blocks).saturating_add(bytes).saturating_sub(self.most);
         let mut gone = 0;
-        while left > 0 && gone < blocks.len() {
+        while (left > 0 && gone < blocks.len()) || blocks.len() - gone >= MOST {
             left = left.saturating_sub(blocks[gone].layout.size());
             gone += 1;
         }
@@ -243,6 +247,9 @@ mod tests {
         drop(made(&pool, F32, 5 * MB));
         assert!(pool.bytes() > 9 * MB && pool.bytes() <= 10 * MB, "{}", pool.bytes());
         assert_eq!(address(&made(&pool, F32, 4 * MB)), newest);
+        let many: Vec<_> = (0..2 * MOST).map(|_| made(&pool, F32, MB / 16)).collect();
+        drop(many);
+        assert!(pool.kept.blocks().len() == MOST);
         drop(made(&pool, F32, 11 * MB));
         drop(made(&pool, F32, 1000));
         assert!(pool.bytes() <= 10 * MB);

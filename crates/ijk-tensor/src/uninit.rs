@@ -39,7 +39,8 @@ impl UninitTensor {
     /// As for [`Self::new`].
     pub fn new_in(pool: &TensorPool, dtype: DType, shape: &[usize]) -> Result<Self, TensorError> {
         let len = element_count(dtype, shape)?;
-        Ok(Self { buffer: Buffer::allocate_in(pool, dtype, len, shape)?, shape: shape.into() })
+        let buffer = Buffer::allocate_in(pool, dtype, len, shape)?;
+        Ok(Self { buffer, shape: Shape::from_slice(shape) })
     }
 
     /// The same, all elements 0 (false). Costs next to nothing for large arrays, whose pages the
@@ -51,6 +52,12 @@ impl UninitTensor {
     fn allocate(dtype: DType, shape: &[usize], zeroed: bool) -> Result<Self, TensorError> {
         let len = element_count(dtype, shape)?;
         Ok(Self { buffer: Buffer::allocate(dtype, len, zeroed, shape)?, shape: shape.into() })
+    }
+
+    /// Points to the first element; dangling where there is none.
+    #[inline]
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.buffer.as_ptr()
     }
 
     /// The memory.

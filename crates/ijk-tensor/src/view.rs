@@ -11,7 +11,6 @@ use std::ptr::NonNull;
 /// A borrowed array of any element type, shape and strides, read only.
 ///
 /// Strides count elements and may be 0 (broadcast) or negative (reversed).
-#[derive(Clone)]
 pub struct TensorView<'a> {
     ptr: NonNull<u8>,
     dtype: DType,
@@ -47,7 +46,8 @@ impl<'a> TensorView<'a> {
     ) -> Self {
         assert_eq!(shape.len(), strides.len(), "one stride for each axis");
         let ptr = NonNull::new(ptr.cast_mut()).expect("a view's pointer is not null");
-        Self { ptr, dtype, shape: shape.into(), strides: strides.into(), elements: PhantomData }
+        let (shape, strides) = (Shape::from_slice(shape), Strides::from_slice(strides));
+        Self { ptr, dtype, shape, strides, elements: PhantomData }
     }
 
     /// A view of a slice's elements in C order.
@@ -163,6 +163,15 @@ impl<'a> TensorView<'a> {
             let ptr = self.ptr.as_ptr().offset(offset * self.dtype.size() as isize);
             element::read(self.dtype, ptr)
         }
+    }
+}
+
+impl Clone for TensorView<'_> {
+    /// Copies shape and strides as a whole: a derived clone goes element by element, which small calls
+    /// notice.
+    fn clone(&self) -> Self {
+        let (shape, strides) = (Shape::from_slice(&self.shape), Strides::from_slice(&self.strides));
+        Self { shape, strides, ..*self }
     }
 }
 

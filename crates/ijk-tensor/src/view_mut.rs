@@ -46,7 +46,8 @@ impl<'a> TensorViewMut<'a> {
     ) -> Self {
         assert_eq!(shape.len(), strides.len(), "one stride for each axis");
         let ptr = NonNull::new(ptr).expect("a view's pointer is not null");
-        Self { ptr, dtype, shape: shape.into(), strides: strides.into(), elements: PhantomData }
+        let (shape, strides) = (Shape::from_slice(shape), Strides::from_slice(strides));
+        Self { ptr, dtype, shape, strides, elements: PhantomData }
     }
 
     /// A view of a slice's elements in C order.

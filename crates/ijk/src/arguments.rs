@@ -19,24 +19,39 @@ pub type Views<'a> = SmallVec<[TensorView<'a>; 4]>;
 pub trait Arguments<'a> {
     /// The views, in order.
     fn views(self) -> Views<'a>;
+
+    /// What `use_views` makes of the views; where there are views already they are not copied.
+    fn with_views<R>(self, use_views: impl FnOnce(&[TensorView<'a>]) -> R) -> R
+    where
+        Self: Sized,
+    {
+        use_views(&self.views())
+    }
+}
+
+/// Views that are there already.
+macro_rules! borrowed {
+    () => {
+        fn views(self) -> Views<'a> {
+            self.iter().cloned().collect()
+        }
+
+        fn with_views<R>(self, use_views: impl FnOnce(&[TensorView<'a>]) -> R) -> R {
+            use_views(self)
+        }
+    };
 }
 
 impl<'a> Arguments<'a> for &[TensorView<'a>] {
-    fn views(self) -> Views<'a> {
-        self.iter().cloned().collect()
-    }
+    borrowed!();
 }
 
 impl<'a> Arguments<'a> for &Vec<TensorView<'a>> {
-    fn views(self) -> Views<'a> {
-        self.iter().cloned().collect()
-    }
+    borrowed!();
 }
 
 impl<'a, const N: usize> Arguments<'a> for &[TensorView<'a>; N] {
-    fn views(self) -> Views<'a> {
-        self.iter().cloned().collect()
-    }
+    borrowed!();
 }
 
 impl<'a, T: Into<TensorView<'a>>, const N: usize> Arguments<'a> for [T; N] {

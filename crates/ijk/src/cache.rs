@@ -45,6 +45,23 @@ impl Key {
         for output in outputs.into_iter().flatten() {
             push_array(&mut words, 16 + output.dtype() as u64, output.shape(), output.strides());
         }
+        Self::of(words)
+    }
+
+    /// For arrays some of which are bound.
+    pub(crate) fn of_bound(context: u64, bound: &[Option<&TensorView<'_>>]) -> Self {
+        let mut words = SmallVec::new();
+        words.push(context);
+        for array in bound {
+            match array {
+                Some(a) => push_array(&mut words, a.dtype() as u64, a.shape(), a.strides()),
+                None => words.push(u64::MAX),
+            }
+        }
+        Self::of(words)
+    }
+
+    fn of(words: SmallVec<[u64; 24]>) -> Self {
         let hash = words.iter().fold(0, |hash, &word| mix(hash, word));
         Self { hash, words }
     }

@@ -5,10 +5,11 @@ use crate::component::Component;
 use crate::prepared::Prepared;
 use crate::probe::{Cache, Probe};
 use crate::{Arguments, Error, Views};
-use ijk_cpu::{Fault, Level, PlanError, RunError};
+use ijk_cpu::{Fault, Level, PlanError, Results, RunError};
 use ijk_ir::core::{Instance, Program};
 use ijk_plan::plan::Plan;
 use ijk_tensor::{Tensor, TensorView, TensorViewMut};
+use std::borrow::Borrow;
 use std::sync::{Arc, OnceLock};
 
 /// Threads, memory they reuse, and a limit to it. Any number of threads may use one at a time.
@@ -207,8 +208,7 @@ impl Engine {
         component: &Component,
         arguments: impl Arguments<'a>,
     ) -> Result<Vec<Tensor>, Error> {
-        let inputs = arguments.views();
-        regular(&inputs, |inputs| self.apply_views(component, inputs))
+        arguments.with_views(|inputs| regular(inputs, |inputs| self.apply_views(component, inputs)))
     }
 
     fn apply_views(
@@ -217,7 +217,7 @@ impl Engine {
         inputs: &[TensorView<'_>],
     ) -> Result<Vec<Tensor>, Error> {
         let prepared = self.prepare(component, inputs, None)?;
-        Ok(self.cpu.execute_new(prepared.compiled(), inputs)?)
+        Ok(self.cpu.execute_new(prepared.compiled(), inputs)?.into_vec())
     }
 
     /// Applies a component to arguments and writes the results where the caller says, as
@@ -231,20 +231,21 @@ impl Engine {
         arguments: impl Arguments<'a>,
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), Error> {
-        let inputs = arguments.views();
-        regular(&inputs, |inputs| self.apply_views_into(component, inputs, outputs))
+        arguments.with_views(|inputs| {
+            regular(inputs, |inputs| self.apply_views_into(component, inputs, outputs))
+        })
     }
 
     /// Runs an instance of a program, with a plan of an earlier run where there is one, unless
-    /// `accept` refuses the plan.
+    /// `accept` refuses the plan. Gives the plan, too.
     pub(crate) fn run_instance(
         &self,
         program: &Program,
         instance: &Instance,
         plans: &PlanCache,
         inputs: &[TensorView<'_>],
-        accept: impl Fn(&Plan) -> Result<(), Error>,
-    ) -> Result<Vec<Tensor>, Error> {
+        mut accept: impl FnMut(&Plan) -> Result<(), Error>,
+    ) -> Result<(Results, Arc<Prepared>), Error> {
         regular(inputs, |inputs| {
             let key = Key::new(self.context, inputs, None);
             let prepared = match plans.get(&key) {
@@ -258,8 +259,22 @@ impl Engine {
                 }
             };
             accept(prepared.plan())?;
-            Ok(self.cpu.execute_new(prepared.compiled(), inputs)?)
+            Ok((self.run_prepared(&prepared, inputs)?, prepared))
         })
+    }
+
+    /// Runs what was prepared for arguments of these types, shapes and strides.
+    pub(crate) fn run_prepared<'a>(
+        &self,
+        prepared: &Prepared,
+        inputs: &[impl Borrow<TensorView<'a>>],
+    ) -> Result<Results, Error> {
+        Ok(self.cpu.execute_new(prepared.compiled(), inputs)?)
+    }
+
+    /// What plans depend on besides the program and its arguments, as one number.
+    pub(crate) fn context(&self) -> u64 {
+        self.context
     }
 
     fn apply_views_into(

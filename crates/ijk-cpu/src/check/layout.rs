@@ -33,6 +33,11 @@ impl Layout {
         empty || self.footprint.as_ref().is_some_and(|f| f.holds(access))
     }
 
+    /// Whether the elements lie densely in C order; always, where there is none.
+    pub fn is_c_contiguous(&self) -> bool {
+        self.len == 0 || is_c_contiguous(&self.shape, &self.strides)
+    }
+
     /// For a temporary, its bytes in the arena.
     pub fn arena_bytes(&self) -> Option<std::ops::Range<usize>> {
         match self.place {
@@ -110,14 +115,21 @@ fn check_temporary(buffer: &Buffer, at: usize, len: usize, arena: usize) -> Resu
     if !at.is_multiple_of(64) || end.is_none_or(|end| end > arena) {
         return Err(Fault::Arena);
     }
-    let mut dense = 1;
-    for (&extent, &stride) in buffer.shape.iter().zip(&buffer.strides).rev() {
-        if len != 0 && extent != 1 && stride != dense {
-            return Err(Fault::Strides);
-        }
-        dense *= extent.max(1) as isize;
+    if len == 0 || is_c_contiguous(&buffer.shape, &buffer.strides) {
+        Ok(())
+    } else {
+        Err(Fault::Strides)
     }
-    Ok(())
+}
+
+/// Whether elements, of which there are some, lie densely in C order.
+fn is_c_contiguous(shape: &[usize], strides: &[isize]) -> bool {
+    let mut dense = 1;
+    shape.iter().zip(strides).rev().all(|(&extent, &stride)| {
+        let fits = extent == 1 || stride == dense;
+        dense *= extent as isize;
+        fits
+    })
 }
 
 /// The layout of the buffer that a base refers to.

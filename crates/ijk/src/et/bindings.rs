@@ -17,12 +17,24 @@ use ijk_tensor::TensorView;
 /// assert_eq!(outputs["z"].shape(), [2, 3]);
 /// # Ok::<(), ijk::Error>(())
 /// ```
+#[derive(Clone, Debug)]
+pub struct Bindings<'a>(Held<'a>);
+
+/// What is bound: a reference to bindings stands for them, so that they can be made once and used many
+/// times.
+#[derive(Clone, Debug)]
+enum Held<'a> {
+    Owned(Bound<'a>),
+    Lent(&'a Bound<'a>),
+}
+
+/// What is bound, and what the user decides.
 #[derive(Clone, Debug, Default)]
-pub struct Bindings<'a> {
-    pub(super) arrays: Vec<(String, TensorView<'a>)>,
-    pub(super) choices: Choices,
-    pub(super) kept: Vec<String>,
-    pub(super) memory: Option<u64>,
+pub(super) struct Bound<'a> {
+    pub arrays: Vec<(String, TensorView<'a>)>,
+    pub choices: Choices,
+    pub kept: Vec<String>,
+    pub memory: Option<u64>,
 }
 
 /// Ranks and extents that the user decides, and the seed.
@@ -44,22 +56,42 @@ impl<'a> Bindings<'a> {
     #[must_use]
     pub fn bind(mut self, name: impl Into<String>, array: impl Into<TensorView<'a>>) -> Self {
         let name = name.into();
-        self.arrays.retain(|(own, _)| *own != name);
-        self.arrays.push((name, array.into()));
+        let arrays = &mut self.own().arrays;
+        arrays.retain(|(own, _)| *own != name);
+        arrays.push((name, array.into()));
         self
+    }
+
+    /// What is bound.
+    pub(super) fn held(&self) -> &Bound<'a> {
+        match &self.0 {
+            Held::Owned(own) => own,
+            Held::Lent(lent) => lent,
+        }
+    }
+
+    /// What is bound, to be changed.
+    fn own(&mut self) -> &mut Bound<'a> {
+        if let Held::Lent(lent) = self.0 {
+            self.0 = Held::Owned(lent.clone());
+        }
+        match &mut self.0 {
+            Held::Owned(own) => own,
+            Held::Lent(_) => unreachable!("a copy was just made"),
+        }
     }
 
     /// Decides the rank of an eintup.
     #[must_use]
     pub fn rank(mut self, tuple: impl Into<String>, rank: u32) -> Self {
-        self.choices.ranks.push((tuple.into(), rank));
+        self.own().choices.ranks.push((tuple.into(), rank));
         self
     }
 
     /// Decides the extents of an eintup, and so its rank.
     #[must_use]
     pub fn dims(mut self, tuple: impl Into<String>, dims: impl Into<Vec<u64>>) -> Self {
-        self.choices.dims.push((tuple.into(), dims.into()));
+        self.own().choices.dims.push((tuple.into(), dims.into()));
         self
     }
 
@@ -67,14 +99,14 @@ impl<'a> Bindings<'a> {
     /// Without a seed random numbers are those of seed 0, and ranks and extents the first that fit.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
-        self.choices.seed = Some(seed);
+        self.own().choices.seed = Some(seed);
         self
     }
 
     /// Most points that a statement may have with extents that are drawn at random; 10⁶ by default.
     #[must_use]
     pub fn points(mut self, points: u64) -> Self {
-        self.choices.points = Some(points);
+        self.own().choices.points = Some(points);
         self
     }
 
@@ -95,14 +127,14 @@ impl<'a> Bindings<'a> {
     /// ```
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = Some(bytes);
+        self.own().memory = Some(bytes);
         self
     }
 
     /// Gives the last version of an array, too, though it is no result of the program.
     #[must_use]
     pub fn keep(mut self, array: impl Into<String>) -> Self {
-        self.kept.push(array.into());
+        self.own().kept.push(array.into());
         self
     }
 }
@@ -123,8 +155,15 @@ impl From<()> for Bindings<'_> {
     }
 }
 
-impl<'a> From<&Self> for Bindings<'a> {
-    fn from(bindings: &Self) -> Self {
-        bindings.clone()
+/// The same bindings, which are not copied.
+impl<'a> From<&'a Bindings<'a>> for Bindings<'a> {
+    fn from(bindings: &'a Bindings<'a>) -> Self {
+        Self(Held::Lent(bindings.held()))
+    }
+}
+
+impl Default for Bindings<'_> {
+    fn default() -> Self {
+        Self(Held::Owned(Bound::default()))
     }
 }

@@ -18,13 +18,18 @@ pub(super) fn fits(
     most: Option<Most>,
 ) -> Result<(), Error> {
     let Some(most) = most else { return Ok(()) };
-    let results = stage.program.outputs.iter().map(|&id| bytes(stage, id));
-    let needed = results.fold(temporaries.saturating_add(held), u64::saturating_add);
-    if needed <= most.bytes {
+    let needed = needed(stage, temporaries, held);
+    if most.suffices(needed) {
         return Ok(());
     }
     let message = too_much(stage, temporaries, needed, most);
     Err(Error::Memory(Box::new(Report::new(&stage.program.source, vec![message]))))
+}
+
+/// The bytes of a stage's results and temporaries, and of what is held already.
+pub(super) fn needed(stage: &Stage, temporaries: u64, held: u64) -> u64 {
+    let results = stage.program.outputs.iter().map(|&id| bytes(stage, id));
+    results.fold(temporaries.saturating_add(held), u64::saturating_add)
 }
 
 /// Most bytes that the arrays of a run may take.
@@ -41,6 +46,11 @@ impl Most {
         let available = available.map(|bytes| Self { bytes, limit: false });
         let limit = limit.map(|bytes| Self { bytes, limit: true });
         limit.into_iter().chain(available).min_by_key(|most| most.bytes)
+    }
+
+    /// Whether a run that needs so many bytes may go ahead.
+    pub fn suffices(self, needed: u64) -> bool {
+        needed <= self.bytes
     }
 }
 

@@ -11,6 +11,7 @@ mod memory;
 mod outputs;
 mod program;
 mod ranges;
+mod ready;
 mod recent;
 mod run;
 mod segments;

@@ -1,7 +1,9 @@
 //! What a program gives.
 
 use ijk_tensor::Tensor;
+use smallvec::SmallVec;
 use std::ops::Index;
+use std::sync::Arc;
 
 /// The results of a run by name, in the order in which the program lists them; after them the
 /// arrays that [`Bindings::keep`](super::Bindings::keep) named.
@@ -17,39 +19,43 @@ use std::ops::Index;
 /// ```
 #[derive(Debug)]
 pub struct Outputs {
-    pub(super) arrays: Vec<(String, Tensor)>,
+    /// Shared with all runs of the same kind.
+    pub(super) names: Arc<[String]>,
+    /// Those that were not taken out.
+    pub(super) arrays: SmallVec<[Option<Tensor>; 1]>,
 }
 
 impl Outputs {
     /// The array of a name.
     pub fn get(&self, name: &str) -> Option<&Tensor> {
-        self.arrays.iter().find(|(own, _)| own == name).map(|(_, array)| array)
+        self.iter().find(|(own, _)| *own == name).map(|(_, array)| array)
     }
 
     /// Takes out the array of a name.
     pub fn take(&mut self, name: &str) -> Option<Tensor> {
-        let at = self.arrays.iter().position(|(own, _)| own == name)?;
-        Some(self.arrays.remove(at).1)
+        let at = self.names.iter().position(|own| own == name)?;
+        self.arrays[at].take()
     }
 
     /// The names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.arrays.iter().map(|(name, _)| &name[..])
+        self.iter().map(|(name, _)| name)
     }
 
     /// Names with their arrays, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
-        self.arrays.iter().map(|(name, array)| (&name[..], array))
+        let pairs = self.names.iter().zip(&self.arrays);
+        pairs.filter_map(|(name, array)| Some((&name[..], array.as_ref()?)))
     }
 
     /// How many arrays there are.
     pub fn len(&self) -> usize {
-        self.arrays.len()
+        self.iter().count()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.arrays.is_empty()
+        self.len() == 0
     }
 }
 
@@ -70,6 +76,8 @@ impl IntoIterator for Outputs {
     type IntoIter = std::vec::IntoIter<(String, Tensor)>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.arrays.into_iter()
+        let pairs = self.names.iter().cloned().zip(self.arrays);
+        let left: Vec<_> = pairs.filter_map(|(name, array)| Some((name, array?))).collect();
+        left.into_iter()
     }
 }

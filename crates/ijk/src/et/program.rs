@@ -1,15 +1,19 @@
 //! Programs, checked.
 
+use super::memory::Most;
+use super::ready::{Call, Ready};
 use super::recent::Recent;
 use super::segments::{Case, Segment};
 use super::solve::{Question, Shapes};
 use super::{Bindings, Cases, Outputs, Signature, run};
+use crate::cache::Key;
 use crate::error::has_errors;
 use crate::{Engine, Error};
 use ijk_ir::et::{Checked, Origin, Solution};
 use ijk_syntax::Diagnostic;
 use ijk_tensor::TensorView;
 use ijk_types::DType;
+use smallvec::{SmallVec, smallvec};
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,9 +38,13 @@ pub struct Program {
 pub(super) struct Inner {
     pub checked: Checked,
     warnings: Vec<Diagnostic>,
+    pub calls: Recent<Call, Ready>,
     pub segments: Recent<Case, Segment>,
     pub solutions: Recent<Question, Solution>,
 }
+
+/// What is bound to each array of a program.
+pub(super) type Arrays<'b, 'a> = SmallVec<[Option<&'b TensorView<'a>>; 8]>;
 
 impl Program {
     /// A program of text: see [`et()`](crate::et()).
@@ -51,11 +59,15 @@ impl Program {
         let (checked, more) = ijk_ir::et::check(source, program);
         diagnostics.extend(more);
         match checked {
-            Some(checked) if !has_errors(&diagnostics) => {
-                let (segments, solutions) = (Recent::default(), Recent::default());
-                let inner = Inner { checked, warnings: diagnostics, segments, solutions };
-                Ok(Self { inner: Arc::new(inner) })
-            }
+            Some(checked) if !has_errors(&diagnostics) => Ok(Self {
+                inner: Arc::new(Inner {
+                    checked,
+                    warnings: diagnostics,
+                    calls: Recent::default(),
+                    segments: Recent::default(),
+                    solutions: Recent::default(),
+                }),
+            }),
             _ => Err(Error::program(source, diagnostics)),
         }
     }
@@ -100,7 +112,7 @@ impl Program {
     /// ```
     pub fn solve(&self, bindings: &Bindings<'_>) -> Result<Shapes, Error> {
         let bound = self.bound(bindings)?;
-        Shapes::solve(self, &bound, &bindings.choices)
+        Shapes::solve(self, &bound, &bindings.held().choices)
     }
 
     /// Runs the program on the [global engine](Engine::global): with arrays bound, and ranks and
@@ -145,8 +157,23 @@ impl Program {
         bindings: impl Into<Bindings<'a>>,
     ) -> Result<Outputs, Error> {
         let bindings = bindings.into();
-        let shapes = self.solve(&bindings)?;
-        self.run_solved(engine, &bindings, shapes, bindings.choices.seed.unwrap_or(0))
+        let bound = self.bound(&bindings)?;
+        let key = Key::of_bound(engine.context(), &bound);
+        let most = Most::of(bindings.held().memory, engine.memory_limit());
+        let ready = self.inner.calls.find(|call| call.is(&key, bindings.held()));
+        if let Some(outputs) =
+            ready.as_ref().and_then(|r| r.run(engine, self.checked(), &bound, most))
+        {
+            return outputs;
+        }
+        let shapes = Shapes::solve(self, &bound, &bindings.held().choices)?;
+        let case =
+            self.case(&bindings, &bound, shapes, bindings.held().choices.seed.unwrap_or(0))?;
+        let (outputs, made) = run::run(engine, &self.inner, &bound, case, most)?;
+        if let (None, Some(made)) = (ready, made) {
+            self.inner.calls.insert(Call::new(key, bindings.held()), Arc::new(made));
+        }
+        Ok(outputs)
     }
 
     /// Runs the program with ranks and extents that are known.
@@ -158,11 +185,23 @@ impl Program {
         seed: u64,
     ) -> Result<Outputs, Error> {
         let bound = self.bound(bindings)?;
-        let kept = bindings.kept.iter().map(|name| self.array(name));
+        let case = self.case(bindings, &bound, shapes, seed)?;
+        let most = Most::of(bindings.held().memory, engine.memory_limit());
+        run::run(engine, &self.inner, &bound, case, most).map(|(outputs, _)| outputs)
+    }
+
+    /// What the program is lowered for.
+    fn case(
+        &self,
+        bindings: &Bindings<'_>,
+        bound: &Arrays<'_, '_>,
+        shapes: Shapes,
+        seed: u64,
+    ) -> Result<Case, Error> {
+        let kept = bindings.held().kept.iter().map(|name| self.array(name));
         let kept = kept.collect::<Result<Vec<_>, _>>()?;
-        let (solution, described) = (shapes.into_solution(), described(&bound));
-        let case = Case { solution, bound: described, seed, kept, told: Vec::new() };
-        run::run(engine, &self.inner, bound, case, bindings.memory)
+        let (solution, bound) = (shapes.into_solution(), described(bound));
+        Ok(Case { solution, bound, seed, kept, told: Vec::new() })
     }
 
     /// Every combination of ranks that the constraints allow, each with `reps` choices of extents
@@ -190,18 +229,18 @@ impl Program {
     }
 
     /// What is bound to each array.
-    pub(super) fn bound<'a>(
+    pub(super) fn bound<'b, 'a>(
         &self,
-        bindings: &Bindings<'a>,
-    ) -> Result<Vec<Option<TensorView<'a>>>, Error> {
+        bindings: &'b Bindings<'a>,
+    ) -> Result<Arrays<'b, 'a>, Error> {
         let checked = &self.inner.checked;
-        let mut bound = vec![None; checked.arrays.len()];
-        for (name, view) in &bindings.arrays {
+        let mut bound: Arrays<'b, 'a> = smallvec![None; checked.arrays.len()];
+        for (name, view) in &bindings.held().arrays {
             let at = self.array(name)?;
             if checked.arrays[at].origin == Origin::Computed {
                 return Err(self.unbindable(name, "is computed by the program"));
             }
-            bound[at] = Some(view.clone());
+            bound[at] = Some(view);
         }
         let missing: Vec<Diagnostic> = (checked.arrays.iter().zip(&bound))
             .filter(|(array, bound)| array.origin == Origin::Input && bound.is_none())
@@ -217,9 +256,9 @@ impl Program {
 }
 
 /// Element types and shapes.
-fn described(bound: &[Option<TensorView<'_>>]) -> Vec<Option<(DType, Vec<u64>)>> {
+fn described(bound: &[Option<&TensorView<'_>>]) -> Vec<Option<(DType, Vec<u64>)>> {
     let describe = |view: &TensorView<'_>| (view.dtype(), crate::prepared::extents(view.shape()));
-    bound.iter().map(|view| view.as_ref().map(describe)).collect()
+    bound.iter().map(|view| view.map(describe)).collect()
 }
 
 impl std::str::FromStr for Program {

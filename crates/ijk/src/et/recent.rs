@@ -19,21 +19,31 @@ impl<K, V> Default for Recent<K, V> {
 impl<K: Clone + PartialEq, V> Recent<K, V> {
     /// What was made for the key before, or is made now.
     pub fn get<E>(&self, key: &K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
-        if let Some(value) = self.find(key) {
+        if let Some(value) = self.find(|own| own == key) {
             return Ok(value);
         }
         let value = Arc::new(make()?);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.insert(0, (key.clone(), Arc::clone(&value)));
-        kept.truncate(MOST);
+        self.insert(key.clone(), Arc::clone(&value));
         Ok(value)
     }
+}
 
-    fn find(&self, key: &K) -> Option<Arc<V>> {
+impl<K, V> Recent<K, V> {
+    /// What was made for a key that is the one.
+    pub fn find(&self, is_key: impl Fn(&K) -> bool) -> Option<Arc<V>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = kept.iter().position(|(own, _)| own == key)?;
-        kept[..=at].rotate_right(1);
+        let at = kept.iter().position(|(own, _)| is_key(own))?;
+        if at > 0 {
+            kept[..=at].rotate_right(1);
+        }
         Some(Arc::clone(&kept[0].1))
+    }
+
+    /// Keeps what was made for a key, of which there is nothing yet.
+    pub fn insert(&self, key: K, value: Arc<V>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.insert(0, (key, value));
+        kept.truncate(MOST);
     }
 }
 

@@ -3,24 +3,28 @@
 use super::memory::Most;
 use super::program::Inner;
 use super::ranges::ranges;
+use super::ready::Ready;
 use super::segments::{self, Case, Segment};
 use super::{Outputs, faults, memory};
+use crate::prepared::Prepared;
 use crate::{Engine, Error, Views};
 use ijk_ir::et::Checked;
 use ijk_plan::PlanError;
 use ijk_plan::plan::Plan;
 use ijk_tensor::{Tensor, TensorView};
+use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// The current version of an array.
-enum Version<'a> {
-    Bound(TensorView<'a>),
+enum Version<'b, 'a> {
+    Bound(&'b TensorView<'a>),
     Owned(Tensor),
 }
 
-impl Version<'_> {
+impl Version<'_, '_> {
     fn view(&self) -> TensorView<'_> {
         match self {
-            Self::Bound(view) => view.clone(),
+            Self::Bound(view) => (*view).clone(),
             Self::Owned(tensor) => tensor.view(),
         }
     }
@@ -41,46 +45,48 @@ impl Version<'_> {
     }
 }
 
-/// Runs a program on what is bound to its arrays.
+/// Runs a program on what is bound to its arrays. Gives what a run of the same kind can begin with, too,
+/// if there is something.
 pub(super) fn run(
     engine: &Engine,
     program: &Inner,
-    bound: Vec<Option<TensorView<'_>>>,
+    bound: &[Option<&TensorView<'_>>],
     mut case: Case,
-    memory: Option<u64>,
-) -> Result<Outputs, Error> {
+    most: Option<Most>,
+) -> Result<(Outputs, Option<Ready>), Error> {
     let checked = &program.checked;
-    let mut versions: Vec<Option<Version<'_>>> =
-        bound.into_iter().map(|view| view.map(Version::Bound)).collect();
-    let most = Most::of(memory, engine.memory_limit());
-    loop {
+    let mut versions: Vec<_> = bound.iter().map(|view| view.map(Version::Bound)).collect();
+    let (segment, last) = loop {
         let segment = program.segments.get(&case, || segments::lower(checked, &case))?;
-        segment.run(engine, checked, &mut versions, most)?;
-        let Some(wanted) = segment.then else { break };
+        let last = segment.run(engine, checked, &mut versions, most)?;
+        let Some(wanted) = segment.then else { break (segment, last) };
         let array = versions[wanted.array].as_ref().expect("it is asked for when it has elements");
         case.told.push(ranges(&array.view(), wanted.axis)?);
-    }
-    let mut arrays = Vec::new();
+    };
+    let (mut given, mut arrays) = (Vec::new(), SmallVec::new());
     for &at in checked.outputs.iter().chain(&case.kept) {
-        let name = &checked.arrays[at].name;
-        if !arrays.iter().any(|(own, _)| own == name)
-            && let Some(version) = versions[at].take()
-        {
-            arrays.push((name.clone(), version.into_tensor()?));
+        if let Some(version) = versions[at].take() {
+            given.push(at);
+            arrays.push(Some(version.into_tensor()?));
         }
     }
-    Ok(Outputs { arrays })
+    let once = case.told.is_empty();
+    let last = last.filter(|_| once);
+    let ready = last.and_then(|prepared| Ready::new(checked, &segment, &prepared, &given));
+    let names = given.iter().map(|&at| checked.arrays[at].name.clone()).collect();
+    Ok((Outputs { names, arrays }, ready))
 }
 
 impl Segment {
-    /// Runs the stages one after another.
+    /// Runs the stages one after another; gives the plan of the last.
     fn run(
         &self,
         engine: &Engine,
         checked: &Checked,
-        versions: &mut [Option<Version<'_>>],
+        versions: &mut [Option<Version<'_, '_>>],
         most: Option<Most>,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Arc<Prepared>>, Error> {
+        let mut last = None;
         for (stage, plans) in &self.stages {
             let view = |&array: &usize| versions[array].as_ref().map(Version::view);
             let inputs: Views<'_> = stage.inputs.iter().filter_map(view).collect();
@@ -88,7 +94,7 @@ impl Segment {
             let fits = |plan: &Plan| memory::fits(stage, plan.temporary_bytes(), held, most);
             let (program, instance) = (&stage.program, &stage.instance);
             let results = engine.run_instance(program, instance, plans, &inputs, fits);
-            let results = results.map_err(|error| match error {
+            let (results, prepared) = results.map_err(|error| match error {
                 Error::Plan(PlanError::MemoryLimit { temporaries, .. }) => {
                     memory::fits(stage, temporaries, held, most).err().unwrap_or(error)
                 }
@@ -98,7 +104,8 @@ impl Segment {
             for (&array, result) in stage.outputs.iter().zip(results) {
                 versions[array] = Some(Version::Owned(result));
             }
+            last = Some(prepared);
         }
-        Ok(())
+        Ok(last)
     }
 }

@@ -34,7 +34,7 @@ impl Shapes {
 
     pub(super) fn solve(
         program: &Program,
-        bound: &[Option<TensorView<'_>>],
+        bound: &[Option<&TensorView<'_>>],
         choices: &Choices,
     ) -> Result<Self, Error> {
         let shapes = bound.iter().enumerate();

@@ -63,12 +63,12 @@ struct Run<'a> {
 
 impl Subject for Run<'_> {
     fn run(&mut self, engine: &Engine, _: Memory) -> Result<(), Failure> {
-        let done = self.program.run_on(engine, self.bindings.clone()).map(drop);
+        let done = self.program.run_on(engine, &self.bindings).map(drop);
         done.map_err(|error| self.source.failure(error))
     }
 
     fn results(&mut self, engine: &Engine) -> Result<Vec<Tensor>, Failure> {
-        let results = self.program.run_on(engine, self.bindings.clone());
+        let results = self.program.run_on(engine, &self.bindings);
         let results = results.map_err(|error| self.source.failure(error))?;
         Ok(results.into_iter().map(|(_, array)| array).collect())
     }

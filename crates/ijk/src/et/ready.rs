@@ -1,0 +1,94 @@
+//! Runs that were prepared before: all that is left is to compute.
+
+use super::bindings::{Bound, Choices};
+use super::memory::{self, Most};
+use super::program::Arrays;
+use super::segments::Segment;
+use super::{Outputs, faults};
+use crate::cache::Key;
+use crate::prepared::Prepared;
+use crate::{Engine, Error};
+use ijk_cpu::Results;
+use ijk_ir::et::Checked;
+use ijk_tensor::{Tensor, TensorView};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// What decides everything of a run but its elements.
+pub(super) struct Call {
+    key: Key,
+    choices: Choices,
+    kept: Vec<String>,
+}
+
+impl Call {
+    pub fn new(key: Key, bindings: &Bound<'_>) -> Self {
+        Self { key, choices: bindings.choices.clone(), kept: bindings.kept.clone() }
+    }
+
+    /// Whether a run with these bindings, whose key is given, is of the same kind.
+    pub fn is(&self, key: &Key, bindings: &Bound<'_>) -> bool {
+        self.key == *key && self.choices == bindings.choices && self.kept == bindings.kept
+    }
+}
+
+/// A run of one stage that needs to know no element beforehand.
+pub(super) struct Ready {
+    segment: Arc<Segment>,
+    prepared: Arc<Prepared>,
+    /// Bytes of results and temporaries.
+    needed: u64,
+    names: Arc<[String]>,
+    /// For each of the names, which of the stage's results it is.
+    results: SmallVec<[usize; 1]>,
+}
+
+impl Ready {
+    /// What can be kept of a run that was made, if it is of that kind: `given` are its results.
+    pub fn new(
+        checked: &Checked,
+        segment: &Arc<Segment>,
+        prepared: &Arc<Prepared>,
+        given: &[usize],
+    ) -> Option<Self> {
+        let [(stage, _)] = &segment.stages[..] else { return None };
+        if segment.then.is_some() {
+            return None;
+        }
+        let place = |at: &usize| stage.outputs.iter().rposition(|own| own == at);
+        let results = given.iter().map(place).collect::<Option<_>>()?;
+        let needed = memory::needed(stage, prepared.plan().temporary_bytes(), 0);
+        let names = given.iter().map(|&at| checked.arrays[at].name.clone()).collect();
+        let (segment, prepared) = (Arc::clone(segment), Arc::clone(prepared));
+        Some(Self { segment, prepared, needed, names, results })
+    }
+
+    /// Runs it, unless so much memory is not to be taken.
+    pub fn run(
+        &self,
+        engine: &Engine,
+        checked: &Checked,
+        bound: &Arrays<'_, '_>,
+        most: Option<Most>,
+    ) -> Option<Result<Outputs, Error>> {
+        if most.is_some_and(|most| !most.suffices(self.needed)) {
+            return None;
+        }
+        let (stage, _) = &self.segment.stages[0];
+        let inputs: SmallVec<[&TensorView<'_>; 8]> =
+            stage.inputs.iter().filter_map(|&at| bound[at]).collect();
+        let results = engine.run_prepared(&self.prepared, &inputs);
+        let located = |error| faults::located(checked, stage, error);
+        Some(results.map(|results| self.outputs(results)).map_err(located))
+    }
+
+    /// The results that have names.
+    fn outputs(&self, results: Results) -> Outputs {
+        let mut results: SmallVec<[Option<Tensor>; 1]> = results.into_iter().map(Some).collect();
+        let arrays = match &self.results[..] {
+            [0] => results,
+            places => places.iter().map(|&at| results[at].take()).collect(),
+        };
+        Outputs { names: Arc::clone(&self.names), arrays }
+    }
+}
