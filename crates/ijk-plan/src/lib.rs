@@ -31,6 +31,7 @@ mod index;
 mod layout;
 mod memory;
 mod nest;
+pub mod order;
 mod pieces;
 pub mod plan;
 mod prefix;
