@@ -3,7 +3,7 @@
 use crate::check::{CheckedNest, Layout, check_contraction, check_nest, check_scan, layouts};
 use crate::contract::Prepared;
 use crate::error::{Fault, PlanError};
-use crate::nest::{self, TileNest};
+use crate::nest::{self, Order, TileNest, order};
 use crate::probe::Costs;
 use crate::scan::ScanProgram;
 use crate::scatter::ScatterProgram;
@@ -225,7 +225,7 @@ impl Compiler<'_> {
         }
         let identity = starts_from(nest, &checked).filter(|_| nest.start == Start::Covered);
         match identity {
-            Some(identity) if combines_in_place(nest) => self.fill(out, identity)?,
+            Some(identity) if order(nest, &checked) == Order::Points => self.fill(out, identity)?,
             _ if checked.covers => {}
             _ if checked.in_place => self.require(out)?,
             _ => self.ready(out)?,
@@ -342,7 +342,7 @@ fn starts_from(nest: &Nest, checked: &CheckedNest) -> Option<Scalar> {
     }
 }
 
-/// Whether a nest combines values into its output one by one, which must then hold the identity.
+/// Whether a nest may combine values into its output one by one, which must then hold the identity.
 fn combines_in_place(nest: &Nest) -> bool {
     nest.sequential || nest.store.offset.is_some()
 }

@@ -73,7 +73,7 @@ impl EngineBuilder {
     /// that was used before is several times faster; 256 MiB by default, or as many as the
     /// [memory limit](Self::memory_limit) if that is less, on top of it. 0 keeps none.
     ///
-    /// [`Tensor`]s of a megabyte or more return their memory; arrays of ndarray that took it over, by
+    /// [`Tensor`]s of 64 kB or more return their memory; arrays of ndarray that took it over, by
     /// [`Tensor::into_array`] or from [`i!`](macro@crate::i), free it.
     #[must_use]
     pub fn keep(mut self, bytes: usize) -> Self {

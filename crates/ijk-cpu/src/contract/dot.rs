@@ -4,7 +4,7 @@ use super::bundle::{Bundle, Operand};
 use super::pack::Word;
 use super::panel::{self, Prepare};
 use super::problem::{Problem, Tensors};
-use super::rows::Rows;
+use super::rows::{Rows, RowsFn};
 use super::{Context, KC};
 use crate::scratch::Scratch;
 use std::mem::MaybeUninit;
@@ -33,6 +33,61 @@ pub(crate) fn suits(problem: &Problem) -> bool {
         && problem.n.len() <= COLUMNS
         && algebra.left == Prepare::Keep
         && algebra.rows.kernels.is_some()
+}
+
+/// A matrix of few rows by a vector, of which all is settled but where they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Dots {
+    /// Where each row starts.
+    offsets: Vec<isize>,
+    kernel: RowsFn,
+}
+
+impl Dots {
+    /// That of each batch of a problem, if it is one: all contiguous, and of one step.
+    pub(crate) fn of(problem: &Problem) -> Option<Self> {
+        let Problem { m, k, algebra, .. } = problem;
+        let contiguous = [Operand::Left, Operand::Right].iter().all(|&o| k.run(o) == k.len());
+        let one = k.len() <= most_steps(problem) && problem.n.len() == 1 && !problem.accumulate;
+        let few = m.len() <= ROWS && m.run(Operand::Out) == m.len();
+        if !(contiguous && one && few && suits(problem) && algebra.right == Prepare::Keep) {
+            return None;
+        }
+        let mut offsets = vec![0; m.len()];
+        m.offsets(Operand::Left, 0, &mut offsets);
+        Some(Self { offsets, kernel: kernel(problem)? })
+    }
+
+    /// Computes one batch.
+    ///
+    /// # Safety
+    /// As for [`super::gemm::gemm`], of the problem that these are the rows of.
+    pub(crate) unsafe fn run<W: Word>(&self, problem: &Problem, tensors: Tensors) {
+        let identity = problem.algebra.identity.0.as_ptr();
+        let out = tensors.out.cast::<W>();
+        // SAFETY: the caller's promise: rows and vector are contiguous, and so is the output; an
+        // identity is an element.
+        unsafe {
+            let start = identity.cast::<W>().read_unaligned();
+            (0..self.offsets.len()).for_each(|row| out.add(row).write(start));
+            (self.kernel)(&Rows {
+                k: problem.k.len(),
+                left: tensors.left,
+                offsets: self.offsets.as_ptr(),
+                count: self.offsets.len(),
+                right: tensors.right,
+                sums: tensors.out,
+                identity: identity.cast(),
+            });
+        }
+    }
+}
+
+/// The microkernel that suits where left lies.
+fn kernel(problem: &Problem) -> Option<RowsFn> {
+    let kernels = problem.algebra.rows.kernels.as_ref()?;
+    let far = problem.m.len() < 4 || is_far(problem);
+    Some(if far { kernels.far } else { kernels.near })
 }
 
 /// Whether left comes from memory.
@@ -76,8 +131,7 @@ unsafe fn some_rows<W: Word>(
     rows: Range<usize>,
 ) {
     let Problem { m, k, n, algebra, .. } = problem;
-    let Some(kernels) = &algebra.rows.kernels else { return };
-    let kernel = if m.len() < 4 || is_far(problem) { kernels.far } else { kernels.near };
+    let Some(kernel) = kernel(problem) else { return };
     let mut offsets = [0; ROWS];
     m.offsets(Operand::Left, rows.start, &mut offsets[..rows.len()]);
     let mut sums = [const { MaybeUninit::<W>::uninit() }; COLUMNS * ROWS];

@@ -49,6 +49,7 @@ use crate::probe::{Costs, Probe, Work};
 use crate::{Level, ScratchPool, Workers};
 use algebra::Algebra;
 use bundle::{Bundle, Operand};
+use dot::Dots;
 use ijk_plan::plan::Contraction;
 use ijk_types::DType;
 use pack::Word;
@@ -155,10 +156,21 @@ pub(crate) struct Prepared {
     pub(crate) level: Level,
     /// Its tensors are nowhere.
     problem: Problem,
-    /// The matrices, where they are small.
-    small: Option<Small>,
+    /// How its batches are computed.
+    way: Way,
     /// About how many nanoseconds it takes on one thread.
     cost: f64,
+}
+
+/// How a batch is computed.
+#[derive(Clone, Debug)]
+enum Way {
+    /// By one call for all of it.
+    Small(Small),
+    /// Likewise, a matrix by a vector.
+    Dots(Dots),
+    /// Part by part.
+    Large,
 }
 
 impl Prepared {
@@ -168,8 +180,12 @@ impl Prepared {
         let algebra = Algebra::find(level, task)?;
         let nowhere = Tensors { left: ptr::null(), right: ptr::null(), out: ptr::null_mut() };
         let problem = Problem::new(task, algebra, nowhere);
-        let (small, cost) = (Small::of(&problem), costs.nanoseconds(&work(&problem, task.dtype)));
-        Some(Self { task: task.clone(), level, problem, small, cost })
+        let way = match Small::of(&problem, level) {
+            Some(small) => Way::Small(small),
+            None => Dots::of(&problem).map_or(Way::Large, Way::Dots),
+        };
+        let cost = costs.nanoseconds(&work(&problem, task.dtype));
+        Some(Self { task: task.clone(), level, problem, way, cost })
     }
 
     /// Estimated work, in nanoseconds on one thread.
@@ -222,9 +238,10 @@ impl Prepared {
         let tensors = tensors.at::<W>(&self.problem.batch, n);
         // SAFETY: the caller's promise.
         unsafe {
-            match &self.small {
-                Some(small) => small.run::<W>(&self.problem, tensors),
-                None => large::<W>(&self.problem, tensors, context),
+            match &self.way {
+                Way::Small(small) => small.run::<W>(&self.problem, tensors),
+                Way::Dots(dots) => dots.run::<W>(&self.problem, tensors),
+                Way::Large => large::<W>(&self.problem, tensors, context),
             }
         }
     }

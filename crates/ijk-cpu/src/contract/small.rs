@@ -1,15 +1,19 @@
-//! Matrices so small that packing would take longer than the products: operands are read where they
-//! lie, rows in the lanes, and nothing is allocated.
+//! Matrices so small that packing by panels would take longer than the products: operands are read where
+//! they lie, rows in the lanes, and nothing is allocated. Where rows are no neighbours in left, it is
+//! transposed first.
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use super::KC;
 use super::bundle::{Bundle, Operand};
 use super::lane::{Class, Lane, Op, Pair};
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
+use super::{KC, dot};
+use crate::Level;
+use crate::copy::{Copier, Side};
 use crate::simd::{Kernel, Simd};
+use std::mem::MaybeUninit;
 
 /// Matrices whose sides are as `m`, `n` and `k` say, with the steps between their elements, in
 /// elements; rows are neighbours in left and out.
@@ -31,6 +35,15 @@ pub(crate) struct Small {
     out_n: isize,
     /// Whether to combine with what the output holds.
     accumulate: bool,
+    /// How left comes to lie so, where it does not.
+    moved: Option<Moved>,
+}
+
+/// What copies left, with the bytes from a step and from a row of it to the next.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    copier: Copier,
+    from: [isize; 2],
 }
 
 /// A compiled microkernel: the matrices, left, right, the output and the identity.
@@ -51,8 +64,8 @@ pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<SmallFn> {
 const MOST_BYTES: usize = 8 << 10;
 
 impl Small {
-    /// The matrices of a problem, if they are small and lie so.
-    pub(crate) fn of(problem: &Problem) -> Option<Self> {
+    /// The matrices of a problem, if they are small and lie so, or left can be made to.
+    pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
         let Problem { algebra, m, n, k, accumulate, .. } = problem;
         let small = |a: &Bundle, b: &Bundle| a.len() * b.len() * algebra.size <= MOST_BYTES;
         let sides = [m, n, k].iter().all(|b| (1..=KC).contains(&b.len()));
@@ -62,17 +75,26 @@ impl Small {
             return None;
         }
         let dense = |operand| m.step(operand).is_some_and(|step| step == 1 || m.len() == 1);
-        (dense(Operand::Left) && dense(Operand::Out)).then_some(())?;
-        Some(Self {
+        dense(Operand::Out).then_some(())?;
+        let left_k = k.step(Operand::Left)?;
+        let small = Self {
             m: m.len(),
             n: n.len(),
             k: k.len(),
-            left_k: k.step(Operand::Left)?,
+            left_k,
             right_k: k.step(Operand::Right)?,
             right_n: n.step(Operand::Right)?,
             out_n: n.step(Operand::Out)?,
             accumulate: *accumulate,
-        })
+            moved: None,
+        };
+        if dense(Operand::Left) {
+            return Some(small);
+        }
+        let copier = Copier::new(problem.dtype, level);
+        let from = [left_k, m.step(Operand::Left)?].map(|n| n.wrapping_mul(algebra.size as isize));
+        let moved = Some(Moved { copier, from });
+        (!dot::suits(problem)).then_some(Self { left_k: m.len() as isize, moved, ..small })
     }
 
     /// Computes one batch.
@@ -81,13 +103,28 @@ impl Small {
     /// As for [`super::gemm::gemm`], of the problem that these are the matrices of.
     pub(crate) unsafe fn run<W: Word>(&self, problem: &Problem, tensors: Tensors) {
         let identity = problem.algebra.identity.0.as_ptr();
-        let Tensors { left, right, out } = tensors;
-        if let Some(kernel) = problem.algebra.small {
-            // SAFETY: the caller's promise.
-            unsafe { kernel(self, left, right, out, identity) };
+        let Tensors { mut left, right, out } = tensors;
+        let mut memory = MaybeUninit::<[Line; MOST_BYTES / size_of::<Line>()]>::uninit();
+        let Some(kernel) = problem.algebra.small else { return };
+        // SAFETY: the caller's promise; left has at most so many bytes.
+        unsafe {
+            if let Some(Moved { copier, from }) = &self.moved {
+                let to = memory.as_mut_ptr().cast::<u8>();
+                let size = problem.algebra.size as isize;
+                let dense = [self.m as isize * size, size];
+                let side = Side { ptr: left, strides: from };
+                copier.copy(&[self.k, self.m], Side { ptr: to, strides: &dense }, side);
+                left = to.cast_const();
+            }
+            kernel(self, left, right, out, identity);
         }
     }
 }
+
+/// What a copy of left is aligned to.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[allow(dead_code, reason = "memory")] [u8; 64]);
 
 /// # Safety
 /// As for [`SmallFn`].

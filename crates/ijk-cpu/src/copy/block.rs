@@ -19,28 +19,25 @@ pub(super) trait Block {
 }
 
 /// Blocks of any elements, by no special instruction.
-pub(super) struct Plain<W>(PhantomData<W>);
+pub(super) struct Plain<W, const SIDE: usize>(PhantomData<W>);
 
-impl<W: Copy> Block for Plain<W> {
+impl<W: Copy, const N: usize> Block for Plain<W, N> {
     type Word = W;
-    const SIDE: usize = PLAIN;
+    const SIDE: usize = N;
 
     #[inline(always)]
     unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
         // SAFETY: the caller's promise, for each row and column of the block.
         unsafe {
-            let columns: [[W; PLAIN]; PLAIN] = std::array::from_fn(|c| {
-                src.offset(c as isize * src_stride).cast::<[W; PLAIN]>().read()
+            let columns: [[W; N]; N] = std::array::from_fn(|c| {
+                src.offset(c as isize * src_stride).cast::<[W; N]>().read()
             });
-            for (r, row) in (0..PLAIN).map(|r| (r, columns.map(|column| column[r]))) {
-                dst.offset(r as isize * dst_stride).cast::<[W; PLAIN]>().write(row);
+            for (r, row) in (0..N).map(|r| (r, columns.map(|column| column[r]))) {
+                dst.offset(r as isize * dst_stride).cast::<[W; N]>().write(row);
             }
         }
     }
 }
-
-/// Side of a plain block.
-const PLAIN: usize = 8;
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{Registers4, Registers8};

@@ -117,24 +117,58 @@ unsafe fn transpose<B: Block>(
     src: *const u8,
     src_strides: [isize; 2],
 ) {
+    // SAFETY: the caller's promise, also for the strips, which are parts of the plane.
+    unsafe {
+        blocks::<B>([rows, columns], dst, dst_strides, src, src_strides, |extents, to, from| {
+            type Few<W> = Plain<W, 4>;
+            blocks::<Few<B::Word>>(
+                extents,
+                to,
+                dst_strides,
+                from,
+                src_strides,
+                |extents, to, from| {
+                    strided::<B::Word>(extents, to, dst_strides, from, src_strides);
+                },
+            );
+        });
+    }
+}
+
+/// Transposes the blocks of a plane, and hands the two strips that they leave to `strip`.
+///
+/// # Safety
+/// That of [`transpose`].
+#[inline(always)]
+unsafe fn blocks<B: Block>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    dst_strides: [isize; 2],
+    src: *const u8,
+    src_strides: [isize; 2],
+    strip: impl Fn([usize; 2], *mut u8, *const u8),
+) {
     let (whole_rows, whole_columns) = (rows - rows % B::SIDE, columns - columns % B::SIDE);
+    let place = |row, column| {
+        let to = at::<u8>(dst, dst_strides, row, column).cast_mut();
+        (to, at::<u8>(src, src_strides, row, column))
+    };
     // Down the columns of `src`, which are read line by line.
     for c in (0..whole_columns).step_by(B::SIDE) {
         for r in (0..whole_rows).step_by(B::SIDE) {
-            let to = at::<u8>(dst, dst_strides, r, c).cast_mut();
-            let from = at::<u8>(src, src_strides, r, c);
+            let (to, from) = place(r, c);
             // SAFETY: a block within the plane.
             unsafe { B::transpose(to, dst_strides[0], from, src_strides[1]) };
         }
     }
-    let strip = |extents, row, column| {
-        let to = at::<u8>(dst, dst_strides, row, column).cast_mut();
-        let from = at::<u8>(src, src_strides, row, column);
-        // SAFETY: a strip that the blocks leave, within the plane.
-        unsafe { strided::<B::Word>(extents, to, dst_strides, from, src_strides) };
-    };
-    strip([whole_rows, columns - whole_columns], 0, whole_columns);
-    strip([rows - whole_rows, columns], whole_rows, 0);
+    if whole_columns < columns && whole_rows > 0 {
+        let (to, from) = place(0, whole_columns);
+        strip([whole_rows, columns - whole_columns], to, from);
+    }
+    if whole_rows < rows {
+        let (to, from) = place(whole_rows, 0);
+        strip([rows - whole_rows, columns], to, from);
+    }
 }
 
 /// Bytes of a cache line, which is what streams.
@@ -212,7 +246,7 @@ fn transpose_for<W: Copy>(level: Level) -> Plane {
             _ => {}
         }
     }
-    transpose_at::<Plain<W>>(level)
+    transpose_at::<Plain<W, 8>>(level)
 }
 
 fn kernels<W: Copy>(level: Level) -> Planes {

@@ -89,6 +89,19 @@ impl Geometry {
     }
 }
 
+impl Geometry {
+    /// One tile of all points, in which every output takes its values in the order of the domain: the
+    /// reduced axes are outside of the others.
+    pub fn columns(axes: Vec<Axis>) -> Self {
+        let (reduced, kept): (Vec<_>, Vec<_>) =
+            (0..axes.len()).partition(|&axis| axes[axis].reduced);
+        let inner = reduced.iter().chain(&kept).copied().collect();
+        let whole = |axis: Axis| Loop { tile: axis.extent, axis };
+        let loops = axes.into_iter().map(whole).collect();
+        Self { loops, kept, reduced, inner, along: false }
+    }
+}
+
 /// The greatest step in a load: how far apart in memory neighbours are.
 fn load_span(axis: &Axis) -> usize {
     axis.loads.iter().map(|s| s.unsigned_abs()).max().unwrap_or(0)

@@ -3,6 +3,7 @@
 use super::body::Body;
 use super::geometry::{Axis, Geometry, Wishes};
 use super::kernel::{FoldKernels, arg, fold, moves};
+use super::order::{Order, order};
 use super::program::*;
 use super::rows::RowPattern;
 use crate::check::{CheckedNest, Layout};
@@ -58,8 +59,13 @@ impl Lowering<'_> {
         if let Some(pattern) = RowPattern::of(self) {
             return self.rows(&pattern);
         }
-        let ordered = self.is_ordered();
-        let geometry = Geometry::new(self.axes(ordered, &[]), self.wishes(ordered));
+        let order = order(self.nest, self.checked);
+        let ordered = order == Order::Points;
+        let axes = self.axes(ordered, &[]);
+        let geometry = match order {
+            Order::Columns => Geometry::columns(axes),
+            _ => Geometry::new(axes, self.wishes(ordered)),
+        };
         let blocks: Vec<usize> =
             geometry.loops.iter().map(|l| l.axis.extent.div_ceil(l.tile)).collect();
         let out = place(self, &geometry, self.nest.store.base, |axis| axis.store);
@@ -123,15 +129,6 @@ impl Lowering<'_> {
     /// The type of the value.
     fn value_type(&self) -> DType {
         *self.checked.types.last().expect("a checked body is not empty")
-    }
-
-    /// Whether values combine one by one, in the order of the domain. Integers need not: no order
-    /// shows.
-    fn is_ordered(&self) -> bool {
-        let t = self.value_type();
-        let shows = t.is_float() || t.is_complex();
-        let combines = matches!(self.nest.reduce, Some(Reducer::Monoid(_)));
-        self.nest.store.offset.is_some() || (self.nest.sequential && combines && shows)
     }
 
     /// The axes with more than one value, without some.
@@ -290,7 +287,8 @@ impl Lowering<'_> {
         let outputs = tile_points(geometry, false);
         let (chunk, chunks) = chunks(geometry, blocks);
         let rows = if geometry.along { 1 } else { tile_points(geometry, true) };
-        let capacity = match rounds {
+        let columns = order(self.nest, self.checked) == Order::Columns;
+        let capacity = match rounds && !columns {
             false => usize::MAX,
             true if geometry.along => ROW_RUN,
             true => RUN,

@@ -4,6 +4,7 @@
 //! SIMD kernel over a tile of some hundred elements that stay in the first cache.
 //!
 //! * [`geometry`] merges axes and chooses which are inside a tile,
+//! * [`order`] tells in which order values must combine,
 //! * [`body`] makes instructions of the nodes, [`lower`] chooses what becomes of the value,
 //! * [`rows`] finds nests that move whole rows, which take a way of their own,
 //! * [`run`] runs tiles, [`reduce`] joins partial results, [`launch`] divides blocks among threads.
@@ -13,6 +14,7 @@ mod geometry;
 mod kernel;
 mod launch;
 mod lower;
+mod order;
 mod program;
 mod reduce;
 mod rows;
@@ -23,6 +25,7 @@ pub(crate) use kernel::{
     moves, scan,
 };
 pub(crate) use launch::Launch;
+pub(crate) use order::{Order, order};
 pub(crate) use program::TileNest;
 
 use crate::check::{CheckedNest, Layout};

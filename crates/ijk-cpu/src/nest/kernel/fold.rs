@@ -50,6 +50,10 @@ unsafe fn down<O: Op2<Out = <O as Op2>::In>>(
     values: *const u8,
 ) {
     let (acc, values) = (acc.cast::<O::In>(), values.cast::<O::In>());
+    if rows > 1 && n <= NARROW {
+        // SAFETY: the caller's promise.
+        return unsafe { down_narrow::<O>(rows, n, acc, values) };
+    }
     for r in 0..rows {
         // SAFETY: row `r` of `rows`.
         let row = unsafe { values.add(r * n) };
@@ -57,6 +61,61 @@ unsafe fn down<O: Op2<Out = <O as Op2>::In>>(
             // SAFETY: `k < n`, the length of the accumulators and of a row.
             unsafe { acc.add(k).write(O::apply(acc.add(k).read(), row.add(k).read())) };
         }
+    }
+}
+
+/// Rows up to this length are folded strip by strip, each of which stays in registers: in memory one
+/// row would wait for the one before it.
+const NARROW: usize = 64;
+
+/// # Safety
+/// As for [`down`].
+#[inline(always)]
+unsafe fn down_narrow<O: Op2<Out = <O as Op2>::In>>(
+    rows: usize,
+    n: usize,
+    acc: *mut O::In,
+    values: *const O::In,
+) {
+    let mut k = 0;
+    // SAFETY: strips within the rows.
+    unsafe {
+        while k + 16 <= n {
+            strip::<O, 16>(rows, n, acc.add(k), values.add(k));
+            k += 16;
+        }
+        while k + 4 <= n {
+            strip::<O, 4>(rows, n, acc.add(k), values.add(k));
+            k += 4;
+        }
+        while k < n {
+            strip::<O, 1>(rows, n, acc.add(k), values.add(k));
+            k += 1;
+        }
+    }
+}
+
+/// `S` neighbours of each row.
+///
+/// # Safety
+/// As for [`down`], with so many accumulators and values in rows that are `n` apart.
+#[inline(always)]
+unsafe fn strip<O: Op2<Out = <O as Op2>::In>, const S: usize>(
+    rows: usize,
+    n: usize,
+    acc: *mut O::In,
+    values: *const O::In,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut sums = acc.cast::<[O::In; S]>().read();
+        for r in 0..rows {
+            let row = values.add(r * n).cast::<[O::In; S]>().read();
+            for s in 0..S {
+                sums[s] = O::apply(sums[s], row[s]);
+            }
+        }
+        acc.cast::<[O::In; S]>().write(sums);
     }
 }
 
@@ -108,23 +167,38 @@ unsafe fn lanes<O: Op2<Out = <O as Op2>::In>, const L: usize>(
 ) -> O::In {
     // SAFETY: the caller promises `n` elements.
     let values = unsafe { std::slice::from_raw_parts(values, n) };
-    let mut acc = [values[0]; L];
-    let width = n.min(L);
     if n < L {
-        acc[..n].copy_from_slice(values);
-    } else {
-        let (strips, tail) = values.as_chunks::<L>();
-        acc = strips[0];
-        for strip in &strips[1..] {
-            for l in 0..L {
-                acc[l] = O::apply(acc[l], strip[l]);
-            }
-        }
-        for (lane, &x) in acc.iter_mut().zip(tail) {
-            *lane = O::apply(*lane, x);
+        return short::<O, L>(values);
+    }
+    let (strips, tail) = values.as_chunks::<L>();
+    let mut acc = strips[0];
+    for strip in &strips[1..] {
+        for l in 0..L {
+            acc[l] = O::apply(acc[l], strip[l]);
         }
     }
-    halve::<O>(&mut acc[..width])
+    for (lane, &x) in acc.iter_mut().zip(tail) {
+        *lane = O::apply(*lane, x);
+    }
+    halve::<O>(&mut acc)
+}
+
+/// The fold of fewer values than lanes, of which there are some. A number that is known here halves in
+/// registers.
+#[inline(always)]
+fn short<O: Op2<Out = <O as Op2>::In>, const L: usize>(values: &[O::In]) -> O::In {
+    if let Ok(values) = <&[O::In; 8]>::try_from(values) {
+        return halve::<O>(&mut { *values });
+    }
+    if let Ok(values) = <&[O::In; 16]>::try_from(values) {
+        return halve::<O>(&mut { *values });
+    }
+    if let Ok(values) = <&[O::In; 32]>::try_from(values) {
+        return halve::<O>(&mut { *values });
+    }
+    let mut acc = [values[0]; L];
+    acc[..values.len()].copy_from_slice(values);
+    halve::<O>(&mut acc[..values.len()])
 }
 
 /// Joins lanes by halving: the upper half into the lower, and again.
