@@ -1,6 +1,6 @@
 //! Which microkernels compute a pair of map and reduction on an element type.
 
-use super::lane::{self, Complex, Join, Lane, MulAdd, Op, Pair, Real, Seldom};
+use super::lane::{self, Complex, Join, Lane, MulAdd, Pair, Real, Seldom, SumThen};
 use super::panel::{Flags, Prepare, Split};
 use super::rows::RowSet;
 use super::small::{self, SmallFn};
@@ -208,14 +208,24 @@ fn float<V: Float>(map: BinaryOp, reduce: Monoid, identities: [V::Element; 4]) -
             }
         };
     }
+    // Maps and reductions that keep NaN, and those that need not.
+    macro_rules! joins {
+        ($map:ident, $reduce:ident, $fast_map:ident, $fast:ident) => {
+            guarded::<V, Join<$map, $reduce, $reduce>, Join<$fast_map, $fast, $reduce>>(start)
+        };
+    }
     let algebra = match (map, reduce) {
         (BinaryOp::Mul, Monoid::Add) => plain::<Real<V>, MulAdd>(start),
-        (BinaryOp::Add | BinaryOp::Sub, Monoid::Max) => guarded::<V, Add, MaxNan, Add, Max>(start),
-        (BinaryOp::Add | BinaryOp::Sub, Monoid::Min) => guarded::<V, Add, MinNan, Add, Min>(start),
-        (BinaryOp::Mul, Monoid::Max) => guarded::<V, Mul, MaxNan, Mul, Max>(start),
-        (BinaryOp::Mul, Monoid::Min) => guarded::<V, Mul, MinNan, Mul, Min>(start),
-        (BinaryOp::Max, Monoid::Min) => guarded::<V, MaxNan, MinNan, Max, Min>(start),
-        (BinaryOp::Min, Monoid::Max) => guarded::<V, MinNan, MaxNan, Min, Max>(start),
+        (BinaryOp::Add | BinaryOp::Sub, Monoid::Max) => {
+            guarded::<V, SumThen<MaxNan, MaxNan>, SumThen<Max, MaxNan>>(start)
+        }
+        (BinaryOp::Add | BinaryOp::Sub, Monoid::Min) => {
+            guarded::<V, SumThen<MinNan, MinNan>, SumThen<Min, MinNan>>(start)
+        }
+        (BinaryOp::Mul, Monoid::Max) => joins!(Mul, MaxNan, Mul, Max),
+        (BinaryOp::Mul, Monoid::Min) => joins!(Mul, MinNan, Mul, Min),
+        (BinaryOp::Max, Monoid::Min) => joins!(MaxNan, MinNan, Max, Min),
+        (BinaryOp::Min, Monoid::Max) => joins!(MinNan, MaxNan, Min, Max),
         (BinaryOp::Add | BinaryOp::Sub, _) => seldom!(Add),
         (BinaryOp::Mul, _) => seldom!(Mul),
         (BinaryOp::Max, _) => seldom!(MaxNan),
@@ -255,16 +265,10 @@ fn distance<V: Float>(
     Some(Algebra { right, ..algebra })
 }
 
-/// Microkernels of `CM` and `CR`, which keep NaN, and of `FM` and `FR`, which need not.
-fn guarded<V: Float, CM, CR, FM, FR>(start: V::Element) -> Algebra
-where
-    CM: Op<Real<V>>,
-    CR: Op<Real<V>>,
-    FM: Op<Real<V>>,
-    FR: Op<Real<V>>,
-{
-    let fast = TileSet::of::<Real<V>, Join<FM, FR, CR>>();
-    Algebra { fast, guarded: true, ..plain::<Real<V>, Join<CM, CR, CR>>(start) }
+/// Microkernels of `P`, which keeps NaN, and of `F`, which need not.
+fn guarded<V: Float, P: Pair<Real<V>>, F: Pair<Real<V>>>(start: V::Element) -> Algebra {
+    let fast = TileSet::of::<Real<V>, F>();
+    Algebra { fast, guarded: true, ..plain::<Real<V>, P>(start) }
 }
 
 /// Whether a map gives no NaN on panels of those flags.

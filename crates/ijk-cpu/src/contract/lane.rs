@@ -214,6 +214,18 @@ pub(crate) trait Pair<L: Lane> {
     /// `reduce(sum, map(left, right))`.
     fn step(sum: L, left: L, right: L) -> L;
 
+    /// What [`step_by`](Self::step_by) takes as `unit`, kept in a register.
+    #[inline(always)]
+    fn unit(_: L::Simd, identity: L) -> L {
+        identity
+    }
+
+    /// The same as [`step`](Self::step), if there is something to gain from a value that stays.
+    #[inline(always)]
+    fn step_by(_unit: L, sum: L, left: L, right: L) -> L {
+        Self::step(sum, left, right)
+    }
+
     /// Combines each lane of the lower half with the one as far in the upper half: those of `left` in
     /// the even lanes, those of `right` in the odd ones.
     #[inline(always)]
@@ -262,7 +274,33 @@ impl<L: Lane, M: Op<L>, R: Op<L>, C: Op<L>> Pair<L> for Join<M, R, C> {
     }
 }
 
-/// The same for pairs of [`Class::Rare`].
+/// Sums that `R` reduces. Where multiply-adds are instructions, they are computed as `left * 1 + right`,
+/// which is the same number: some processors have units for these beside those that additions share
+/// with extremes, so that both go on at a time.
+pub(crate) struct SumThen<R, C>(R, C);
+
+impl<V: Float, R: Op<Real<V>>, C: Op<Real<V>>> Pair<Real<V>> for SumThen<R, C> {
+    type Combine = C;
+    const CLASS: Class = Class::Common;
+
+    #[inline(always)]
+    fn step(sum: Real<V>, left: Real<V>, right: Real<V>) -> Real<V> {
+        R::apply(sum, Real(left.0.add(right.0)))
+    }
+    #[inline(always)]
+    fn unit(simd: V::Simd, _: Real<V>) -> Real<V> {
+        Real(V::unit(simd))
+    }
+    #[inline(always)]
+    fn step_by(unit: Real<V>, sum: Real<V>, left: Real<V>, right: Real<V>) -> Real<V> {
+        match V::Simd::FUSED {
+            true => R::apply(sum, Real(left.0.mul_add(unit.0, right.0))),
+            false => Self::step(sum, left, right),
+        }
+    }
+}
+
+/// [`Join`] for pairs of [`Class::Rare`].
 pub(crate) struct Seldom<M, R>(M, R);
 
 impl<L: Lane, M: Op<L>, R: Op<L>> Pair<L> for Seldom<M, R> {

@@ -227,16 +227,47 @@ impl<W: Word> Job<'_, W> {
                 }
                 _ => here.wrapping_add(AHEAD / 2 * V::LANES),
             };
+            rows.iter().for_each(|&offset| prefetch(next.wrapping_offset(offset).cast()));
             // SAFETY: so many steps of the rows are readable; the panel has room for them.
             unsafe {
+                let whole = rows.len() == height && steps.len() == V::LANES;
+                if PAIRS && whole && segment.distance == 1 {
+                    let to = self.panel.wrapping_add(segment.step(start) * self.width);
+                    self.pairs(zero, here, rows, to.cast());
+                    continue;
+                }
                 let block = self.block(zero, here, rows, steps.len(), height);
-                rows.iter().for_each(|&offset| prefetch(next.wrapping_offset(offset).cast()));
                 if PAIRS {
                     self.put_pairs(&transposed(block, height), segment, steps);
                 } else {
                     for (step, column) in steps.zip(transposed(block, height)) {
                         self.put(column, segment, step, group, rows.len());
                     }
+                }
+            }
+        }
+    }
+
+    /// Transposes a whole block of half as many rows as a vector has lanes: nothing but registers.
+    ///
+    /// # Safety
+    /// There are so many rows, with a vector's steps from `here` on; `to` has room for all.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "the length must be known")]
+    unsafe fn pairs<V: Float>(&self, zero: V, here: *const W, rows: &[isize], to: *mut V::Element) {
+        let half = V::LANES / 2;
+        let mut block = [zero; MAX_LANES];
+        // SAFETY: the caller's promise.
+        unsafe {
+            for n in 0..MAX_LANES {
+                if n < half {
+                    block[n] = V::load(here.wrapping_offset(*rows.get_unchecked(n)).cast());
+                }
+            }
+            let block = transposed(block, half);
+            for n in 0..MAX_LANES {
+                if n < half {
+                    block[n].store(to.add(n * V::LANES));
                 }
             }
         }

@@ -151,20 +151,54 @@ impl<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool> Ke
     }
 }
 
+/// The sums of all steps. Lines of the next panel are asked for between runs of steps: a loop in
+/// every step would move all sums to memory and back.
 #[inline(always)]
 unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool>(
     simd: L::Simd,
     tile: &Tile,
 ) -> [[L; M]; N] {
-    let start = tile.left.cast::<L::Element>();
-    let (mut left, mut right) = (start, tile.right.cast::<L::Element>());
-    // SAFETY: the identity is readable; step k < tile.k has its rows and columns behind `left`
-    // and `right`, as the fields of a tile say.
+    // SAFETY: the identity is readable; the tile has the steps.
     unsafe {
         let identity = L::splat(simd, tile.identity.cast::<L::Element>().read_unaligned());
         let mut sums = [[identity; M]; N];
-        let mut rows = [identity; M];
-        for k in 0..tile.k {
+        if DIRECT || tile.lines.1 == 0 {
+            return steps::<L, P, M, N, DIRECT>(simd, tile, sums, (0, tile.k));
+        }
+        let mut first = 0;
+        while first < tile.k {
+            let end = (first + FETCHED).min(tile.k);
+            (first..end).for_each(|k| fetch_lines::<L>(tile, k));
+            sums = steps::<L, P, M, N, DIRECT>(simd, tile, sums, (first, end));
+            first = end;
+        }
+        sums
+    }
+}
+
+/// Steps whose lines of the next panel are asked for at a time.
+const FETCHED: usize = 8;
+
+/// The sums after some further steps.
+///
+/// # Safety
+/// The tile has those steps, and its pointers are as the fields say.
+#[inline(always)]
+unsafe fn steps<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool>(
+    simd: L::Simd,
+    tile: &Tile,
+    mut sums: [[L; M]; N],
+    (first, end): (usize, usize),
+) -> [[L; M]; N] {
+    let start = tile.left.cast::<L::Element>();
+    let mut left = if DIRECT { start } else { start.wrapping_add(first * tile.left_step) };
+    let mut right = tile.right.cast::<L::Element>().wrapping_add(first * tile.right_step);
+    let unit = P::unit(simd, sums[0][0]);
+    let mut rows = [unit; M];
+    // SAFETY: step k < tile.k has its rows and columns behind `left` and `right`, as the fields of a
+    // tile say.
+    unsafe {
+        for k in first..end {
             if DIRECT {
                 left = start.offset(*tile.left_offsets.add(k));
                 if tile.ahead {
@@ -178,17 +212,16 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
             for n in 0..N {
                 let column = L::splat(simd, *right.add(n));
                 for m in 0..M {
-                    sums[n][m] = P::step(sums[n][m], rows[m], column);
+                    sums[n][m] = P::step_by(unit, sums[n][m], rows[m], column);
                 }
             }
             if !DIRECT {
                 left = left.add(tile.left_step);
-                fetch_lines::<L>(tile, k);
             }
             right = right.add(tile.right_step);
         }
-        sums
     }
+    sums
 }
 
 /// Asks for a step's lines of the next panel.

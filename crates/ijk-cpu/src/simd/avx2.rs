@@ -28,6 +28,7 @@ impl Simd for Avx2 {
     type I64 = I64x4;
     type U8 = U8x32;
     const REGISTERS: usize = 16;
+    const FUSED: bool = true;
 
     #[inline(always)]
     unsafe fn assume() -> Self {

@@ -33,6 +33,7 @@ impl Simd for Avx512 {
     type I64 = I64x8;
     type U8 = U8x64;
     const REGISTERS: usize = 32;
+    const FUSED: bool = true;
 
     #[inline(always)]
     unsafe fn assume() -> Self {

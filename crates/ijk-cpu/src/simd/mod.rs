@@ -105,6 +105,8 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     type U8: Bits<Element = u8, Simd = Self>;
     /// Vector registers the level has.
     const REGISTERS: usize;
+    /// Whether a multiply-add is one instruction.
+    const FUSED: bool;
     /// The level, without looking.
     ///
     /// # Safety

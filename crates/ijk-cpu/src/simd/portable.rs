@@ -14,6 +14,7 @@ impl Simd for Portable {
     type I64 = Lanes<i64, 2>;
     type U8 = Lanes<u8, 16>;
     const REGISTERS: usize = 16;
+    const FUSED: bool = FUSED;
 
     #[inline(always)]
     unsafe fn assume() -> Self {

@@ -59,7 +59,13 @@ pub(crate) trait Number: Vector {
 }
 
 /// What only floats have.
-pub(crate) trait Float: Number {
+pub(crate) trait Float: Number<Element: From<u8>> {
+    /// 1 in each lane, of which the compiler does not know: it would turn `x.mul_add(1, y)` into an
+    /// addition.
+    #[inline(always)]
+    fn unit(simd: Self::Simd) -> Self {
+        Self::splat(simd, std::hint::black_box(1.into()))
+    }
     /// Lane-wise quotient.
     fn div(self, right: Self) -> Self;
     /// `term - self * factor`, in one rounding where the level has such an instruction.
