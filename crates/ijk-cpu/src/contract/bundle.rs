@@ -69,6 +69,13 @@ impl Bundle {
         run
     }
 
+    /// How many neighbouring points are every other element in the memory of `operand`: those of the
+    /// innermost axis.
+    pub(crate) fn every_other(&self, operand: Operand) -> usize {
+        let inner = self.axes.last().filter(|a| a.strides[operand as usize] == 2);
+        inner.map_or(1, |axis| axis.extent)
+    }
+
     /// From a point to the next in the memory of `operand`, where that is the same for all.
     pub(crate) fn step(&self, operand: Operand) -> Option<isize> {
         match &self.axes[..] {

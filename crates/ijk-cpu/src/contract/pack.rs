@@ -59,9 +59,10 @@ impl<W: Word> Source<'_, W> {
         if self.steps.is_empty() {
             return;
         }
-        let run = self.bundle.run(self.operand);
+        let run = Run::at(self.bundle.run(self.operand), start);
+        let every_other = Run::at(self.bundle.every_other(self.operand), start);
         let job = Job { base: self.base, rows, steps: self.steps, panel, width };
-        level.run(Pack { job, run, left_of_run: run - start % run, segments: self.segments });
+        level.run(Pack { job, run, every_other, segments: self.segments });
     }
 }
 
@@ -75,11 +76,36 @@ struct Job<'a, W> {
 
 struct Pack<'a, W> {
     job: Job<'a, W>,
-    /// How many rows are neighbours.
-    run: usize,
-    /// How many of the first ones are.
-    left_of_run: usize,
+    /// Rows that are neighbours.
+    run: Run,
+    /// Rows that are every other element.
+    every_other: Run,
     segments: &'a [Segment],
+}
+
+/// How many rows lie alike.
+#[derive(Clone, Copy)]
+struct Run {
+    length: usize,
+    /// Of the first ones.
+    first: usize,
+}
+
+impl Run {
+    /// Runs of a length, seen from a row on.
+    fn at(length: usize, start: usize) -> Self {
+        Self { length, first: length - start % length }
+    }
+
+    /// Calls `each` with the ranges of `rows` rows that lie alike.
+    #[inline(always)]
+    fn ranges(self, rows: usize, mut each: impl FnMut(Range<usize>)) {
+        let (mut start, mut end) = (0, self.first.min(rows));
+        while start < end {
+            each(start..end);
+            (start, end) = (end, (end + self.length).min(rows));
+        }
+    }
 }
 
 /// Rows of fewer neighbours are not worth a copy of their own.
@@ -94,8 +120,10 @@ impl<W: Word> Kernel for Pack<'_, W> {
         // SAFETY: `Source::pack` is the one place that makes this; its caller promised what
         // these ask, and the runs were looked up.
         unsafe {
-            if self.run >= SHORT_RUN.min(job.rows.len()) {
-                job.copy_runs(self.run, self.left_of_run);
+            if self.run.length >= SHORT_RUN.min(job.rows.len()) {
+                job.copy_runs(self.run);
+            } else if self.every_other.length >= 2 * SHORT_RUN && size_of::<W>() == 4 {
+                job.copy_every_other::<S::F32>(self.every_other);
             } else if self.segments.is_empty() {
                 job.gather();
             } else {
@@ -112,16 +140,37 @@ const AHEAD: usize = 8;
 impl<W: Word> Job<'_, W> {
     /// Rows are neighbours, `run` at a time: copy them run by run.
     #[inline(always)]
-    unsafe fn copy_runs(&self, run: usize, first: usize) {
-        let (mut start, mut end) = (0, first.min(self.rows.len()));
-        while start < end {
-            let rows = &self.rows[start..end];
-            let panel = self.panel.wrapping_add(start);
-            let part = Job { base: self.base, rows, steps: self.steps, panel, width: self.width };
+    unsafe fn copy_runs(&self, run: Run) {
+        run.ranges(self.rows.len(), |range| {
+            let panel = self.panel.wrapping_add(range.start);
+            let part = Job { rows: &self.rows[range], panel, ..*self };
             // SAFETY: these rows are neighbours.
             unsafe { part.copy_rows() };
-            (start, end) = (end, (end + run).min(self.rows.len()));
-        }
+        });
+    }
+
+    /// Rows are every other element, `run` at a time: read all and keep those.
+    #[inline(always)]
+    unsafe fn copy_every_other<V: Float>(&self, run: Run) {
+        run.ranges(self.rows.len(), |range| {
+            for at in range.clone().step_by(V::LANES) {
+                let count = (range.end - at).min(V::LANES);
+                for (k, &step) in self.steps.iter().enumerate() {
+                    // SAFETY: from the first of these rows to the last are elements; vectors of floats
+                    // move words of their size as they are; the panel has room for the step.
+                    unsafe {
+                        let from = self.base.offset(self.rows[at] + step).cast();
+                        let to = self.panel.add(k * self.width + at).cast();
+                        let rows = every_other::<V>(from, count);
+                        if count == V::LANES {
+                            rows.store(to)
+                        } else {
+                            rows.store_partial(to, count)
+                        }
+                    }
+                }
+            }
+        });
     }
 
     /// Rows are neighbours: copy them step by step.
@@ -386,6 +435,21 @@ impl<W: Word> Job<'_, W> {
                 }
             }
         }
+    }
+}
+
+/// Every other one of the elements from the first on, `count` > 0 of them.
+///
+/// # Safety
+/// All from the first of them to the last are readable.
+#[inline(always)]
+unsafe fn every_other<V: Float>(from: *const V::Element, count: usize) -> V {
+    let all = 2 * count - 1;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let low = if all >= V::LANES { V::load(from) } else { V::load_partial(from, all) };
+        let rest = all.saturating_sub(V::LANES);
+        low.deinterleave(V::load_partial(from.wrapping_add(V::LANES), rest)).0
     }
 }
 
