@@ -1,7 +1,9 @@
 //! Orders of contraction: valid, the same every time, and as good as exhaustive search where that is
 //! possible.
 
-use ijk_plan::order::{Effort, Network, Options, OrderError, Path, cost, order};
+use ijk_plan::order::{Effort, Network, Options, Order, OrderError, Path, cost, order};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 /// Numbers that look random.
 struct Random(u64);
@@ -39,6 +41,43 @@ fn network(random: &mut Random, operands: u64) -> Network {
     Network { extents, ..network }
 }
 
+/// The fewest multiplications of all orders of two operands each, by trying them all.
+fn fewest(network: &Network) -> f64 {
+    let mut known = HashMap::new();
+    fewest_of(network, (1 << network.operands.len()) - 1, &mut known)
+}
+
+fn fewest_of(network: &Network, set: usize, known: &mut HashMap<usize, f64>) -> f64 {
+    if set.is_power_of_two() {
+        return 0.0;
+    }
+    if let Some(&best) = known.get(&set) {
+        return best;
+    }
+    let mut best = f64::INFINITY;
+    let mut part = (set - 1) & set;
+    while part > 0 {
+        let (p, q) = (part, set & !part);
+        let union = outside(network, p) | outside(network, q);
+        let points = (0..network.extents.len()).filter(|&index| union >> index & 1 == 1);
+        let points: f64 = points.map(|index| network.extents[index] as f64).product();
+        best = best.min(points + fewest_of(network, p, known) + fewest_of(network, q, known));
+        part = (part - 1) & set;
+    }
+    known.insert(set, best);
+    best
+}
+
+/// The indices of the product of some operands.
+fn outside(network: &Network, set: usize) -> u64 {
+    let bits = |indices: &[u32]| indices.iter().fold(0u64, |bits, &index| bits | 1 << index);
+    let (mut inner, mut outer) = (0, bits(&network.output));
+    for (operand, indices) in network.operands.iter().enumerate() {
+        if set >> operand & 1 == 1 { inner |= bits(indices) } else { outer |= bits(indices) }
+    }
+    inner & outer
+}
+
 fn efforts() -> [Effort; 4] {
     [Effort::Greedy, Effort::Normal, Effort::High, Effort::Steps(3000)]
 }
@@ -46,7 +85,7 @@ fn efforts() -> [Effort; 4] {
 #[test]
 fn every_path_is_one_and_is_found_again() {
     let mut random = Random(1);
-    for _ in 0..4000 {
+    for _ in 0..2000 {
         let operands = [1, 2, 3, 8, 20, 60][random.below(6) as usize];
         let operands = 1 + random.below(operands);
         let network = network(&mut random, operands);
@@ -132,4 +171,137 @@ fn wrong_paths_are_refused() {
     assert_eq!((fits.multiplications, fits.largest, fits.written), (360.0, 2.0, 15.0));
     let twice = "index 3 cannot be sliced: no operand has it, or it is sliced already";
     assert_eq!(said(all, &[3, 3]).unwrap_err(), twice);
+}
+
+#[test]
+fn few_operands_are_multiplied_in_the_best_order() {
+    let mut random = Random(2);
+    for _ in 0..3000 {
+        let operands = 1 + random.below(6);
+        let mut network = network(&mut random, operands);
+        // Where an extent is 0 there is nothing to compute, in whatever order.
+        network.extents[0] = network.extents[0].max(1);
+        let found = order(&network, &Options::default()).unwrap().cost.multiplications;
+        let best = fewest(&network);
+        assert!(found <= best * (1.0 + 1e-9), "{found} > {best}: {network:?}");
+    }
+}
+
+#[test]
+fn more_are_too_if_there_is_time() {
+    let mut random = Random(3);
+    for _ in 0..20 {
+        let mut network = network(&mut random, 9);
+        network.extents[0] = network.extents[0].max(1);
+        let options = Options { effort: Effort::High, ..Options::default() };
+        let found = order(&network, &options).unwrap().cost.multiplications;
+        assert!(found <= fewest(&network) * (1.0 + 1e-9), "{network:?}");
+    }
+}
+
+/// A ring of tensors, each with one more index that it shares with a random other, and one of the
+/// output now and then.
+fn ring(random: &mut Random, operands: u32, extent: u64) -> Network {
+    let mut sets: Vec<Vec<u32>> = (0..operands).map(|at| vec![at, (at + 1) % operands]).collect();
+    let mut places: Vec<u32> = (0..operands).collect();
+    for at in (1..places.len()).rev() {
+        places.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    let mut extents = vec![extent; operands as usize];
+    for pair in places.chunks(2) {
+        pair.iter().for_each(|&place| sets[place as usize].push(extents.len() as u32));
+        extents.push(1 + random.below(extent));
+    }
+    Network { operands: sets, output: vec![random.below(u64::from(operands)) as u32], extents }
+}
+
+/// The elements of the largest intermediate: not those of the result.
+fn largest(network: &Network, found: &Order) -> u64 {
+    let mut left = network.operands.clone();
+    let mut largest = 0;
+    for (at, step) in found.path.0.iter().enumerate() {
+        let mut union = Vec::new();
+        step.iter().rev().for_each(|&position| union.extend(left.remove(position)));
+        union.sort_unstable();
+        union.dedup();
+        union.retain(|i| network.output.contains(i) || left.iter().any(|o| o.contains(i)));
+        let kept = union.iter().filter(|i| !found.sliced.contains(i));
+        let elements: u64 = kept.map(|&i| network.extents[i as usize]).product();
+        largest = if at + 1 < found.path.0.len() { largest.max(elements) } else { largest };
+        left.push(union);
+    }
+    largest
+}
+
+#[test]
+fn limits_are_obeyed() {
+    let mut random = Random(4);
+    let mut sliced = 0;
+    for round in 0..600 {
+        let network = match round % 3 {
+            0 => ring(&mut random, 8 + round % 17 * 2, 3),
+            _ => {
+                let operands = 1 + random.below(12);
+                network(&mut random, operands)
+            }
+        };
+        let most = [1, 2, 8, 9, 50][random.below(5) as usize];
+        let effort = efforts()[[0, 1, 3][random.below(3) as usize]];
+        let options = Options { effort, most_elements: Some(most), ..Options::default() };
+        let found = order(&network, &options).unwrap();
+        assert!(largest(&network, &found) <= most, "{found:?} {network:?}");
+        assert_eq!(cost(&network, &found.path, &found.sliced), Ok(found.cost));
+        assert_eq!(order(&network, &options), Ok(found.clone()));
+        sliced += usize::from(!found.sliced.is_empty());
+    }
+    assert!(sliced > 200, "{sliced}");
+    let none = Options { most_elements: Some(0), ..Options::default() };
+    assert_eq!(order(&small(), &none), Err(OrderError::NoElements));
+}
+
+#[test]
+fn slices_cost_little_while_there_is_room() {
+    let network = ring(&mut Random(5), 60, 2);
+    let cost = |most_elements| {
+        let options = Options { effort: Effort::High, most_elements, ..Options::default() };
+        order(&network, &options).unwrap().cost
+    };
+    let free = cost(None);
+    assert!(cost(Some(free.largest as u64)).multiplications <= free.multiplications * 1.01);
+    let half = cost(Some(free.largest as u64 / 2));
+    assert!(half.multiplications < free.multiplications * 2.5, "{half:?} {free:?}");
+}
+
+#[test]
+fn thousands_of_operands_take_seconds() {
+    let mut random = Random(6);
+    let start = Instant::now();
+    let everywhere = Network {
+        operands: (0..5000).map(|at| vec![0, 1 + at / 2]).collect(),
+        output: vec![0],
+        extents: vec![3; 2501],
+    };
+    let apart = Network {
+        operands: (0..5000).map(|at| vec![at]).collect(),
+        output: (0..5000).collect(),
+        extents: vec![2; 5000],
+    };
+    // Without optimisation everything takes twenty times as long.
+    let effort = if cfg!(debug_assertions) { Effort::Steps(1 << 17) } else { Effort::Normal };
+    let options = Options { effort, ..Options::default() };
+    for network in [ring(&mut random, 5000, 2), everywhere, apart, network(&mut random, 5000)] {
+        let found = order(&network, &options).unwrap();
+        assert!(found.path.0.len() >= 4999);
+    }
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_time_is_kept() {
+    let network = ring(&mut Random(7), 100, 3);
+    let time = Duration::from_millis(200);
+    let start = Instant::now();
+    let found = order(&network, &Options { time: Some(time), ..Options::default() }).unwrap();
+    assert!(start.elapsed() < 10 * time, "{:?}", start.elapsed());
+    assert_eq!(cost(&network, &found.path, &[]), Ok(found.cost));
 }

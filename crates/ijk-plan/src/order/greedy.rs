@@ -2,7 +2,6 @@
 
 use super::logs::{exp2, log2};
 use super::problem::Problem;
-use super::random::Random;
 use super::tree::Tree;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -10,24 +9,9 @@ use std::collections::BinaryHeap;
 /// An index of more operands than this proposes only some of their pairs.
 const MANY_HOLDERS: usize = 24;
 
-/// What makes a pair look good: that its product has few elements, compared with its factors.
-#[derive(Clone, Debug)]
-pub(super) struct Taste {
-    /// How much the elements of the factors count.
-    pub(super) factors: f64,
-    /// How much chance may change the logarithm of a score.
-    pub(super) chance: f64,
-}
-
-impl Default for Taste {
-    fn default() -> Self {
-        Self { factors: 1.0, chance: 0.0 }
-    }
-}
-
-/// A tree by pairs that look best.
-pub(super) fn greedy(problem: &Problem, taste: &Taste, seed: u64) -> Tree {
-    let mut pool = Pool::new(problem, taste, seed);
+/// A tree by pairs that look best: whose product has few elements, compared with its factors.
+pub(super) fn greedy(problem: &Problem) -> Tree {
+    let mut pool = Pool::new(problem);
     loop {
         pool.propose_all();
         if pool.heap.is_empty() {
@@ -47,8 +31,6 @@ pub(super) fn greedy(problem: &Problem, taste: &Taste, seed: u64) -> Tree {
 /// What is left to be multiplied.
 struct Pool<'a> {
     problem: &'a Problem,
-    taste: &'a Taste,
-    random: Random,
     /// By node: its indices, ascending; none once it is a factor.
     left: Vec<Option<Vec<u32>>>,
     /// By node: the logarithm of its elements.
@@ -67,15 +49,13 @@ struct Pair {
 }
 
 impl<'a> Pool<'a> {
-    fn new(problem: &'a Problem, taste: &'a Taste, seed: u64) -> Self {
+    fn new(problem: &'a Problem) -> Self {
         let mut holders = vec![Vec::new(); problem.logs.len()];
         for (leaf, indices) in problem.leaves.iter().enumerate() {
             indices.iter().for_each(|&index| holders[index as usize].push(leaf as u32));
         }
         Self {
             problem,
-            taste,
-            random: Random::new(seed),
             left: problem.leaves.iter().cloned().map(Some).collect(),
             sizes: problem.leaves.iter().map(|indices| problem.size(indices)).collect(),
             holders,
@@ -125,7 +105,7 @@ impl<'a> Pool<'a> {
         }
     }
 
-    fn pair(&mut self, p: u32, q: u32) -> Pair {
+    fn pair(&self, p: u32, q: u32) -> Pair {
         let mut size = 0.0;
         self.each_of(p, q, |index, stays| {
             if stays {
@@ -133,11 +113,8 @@ impl<'a> Pool<'a> {
             }
         });
         let factors = exp2(self.sizes[p as usize]) + exp2(self.sizes[q as usize]);
-        let gain = exp2(size) - self.taste.factors * factors;
-        let mut score = if gain < 0.0 { -log2(1.0 - gain) } else { log2(1.0 + gain) };
-        if self.taste.chance > 0.0 {
-            score -= self.taste.chance * self.random.gumbel();
-        }
+        let gain = exp2(size) - factors;
+        let score = if gain < 0.0 { -log2(1.0 - gain) } else { log2(1.0 + gain) };
         Pair { score, p, q }
     }
 

@@ -7,17 +7,29 @@
 //!
 //! How it searches, each in its own file:
 //!
-//! 1. *problem* forgets what does not matter (extents of 1, indices that always come together);
+//! 1. *problem* forgets what does not matter: extents of 1, indices that always come together;
 //! 2. *greedy* multiplies the pair that looks best, again and again;
-//! 3. *path* writes the tree that was found as steps over a list of operands.
+//! 3. *exact* finds the best tree of few operands, by dynamic programming over their subsets;
+//! 4. *anneal* improves the tree of many by rotations, and *reshape* part by part with *exact*;
+//! 5. *slice* chooses indices to loop over outside where intermediates are too large;
+//! 6. *path* writes the tree as steps over a list of operands.
+//!
+//! *search* says in which order, *budget* for how long.
 
+mod anneal;
+mod budget;
 mod cost;
 mod error;
+mod exact;
 mod greedy;
 mod logs;
+mod measured;
 mod path;
 mod problem;
 mod random;
+mod reshape;
+mod search;
+mod slice;
 mod tree;
 
 use problem::Problem;
@@ -55,7 +67,7 @@ pub enum Effort {
     Normal,
     /// Long, for contractions that run for minutes or many times.
     High,
-    /// So many candidates, each of the order of 0.1 µs.
+    /// So many candidates, each of the order of 0.05 µs.
     Steps(u64),
 }
 
@@ -105,10 +117,11 @@ pub struct Order {
 /// [`OrderError`] if the network is none.
 pub fn order(network: &Network, options: &Options) -> Result<Order, OrderError> {
     error::check(network, &[])?;
-    let sliced = Vec::new();
-    let problem = Problem::new(network, &sliced);
-    let tree = greedy::greedy(&problem, &greedy::Taste::default(), options.seed);
-    let path = path::path(&problem, &tree);
+    if options.most_elements == Some(0) {
+        return Err(OrderError::NoElements);
+    }
+    let (tree, sliced) = search::search(network, options);
+    let path = path::path(&Problem::new(network, &sliced), &tree);
     let cost = cost(network, &path, &sliced)?;
     Ok(Order { path, sliced, cost })
 }

@@ -25,9 +25,8 @@ pub(super) fn path(problem: &Problem, tree: &Tree) -> Path {
 
 /// The products of a tree, each after its factors, depth first.
 fn products(tree: &Tree) -> Vec<(u32, [u32; 2])> {
-    let upwards = tree.upwards();
-    let mut below = vec![0u32; upwards.len()];
-    for &node in &upwards {
+    let mut below = vec![0u32; tree.nodes()];
+    for &node in tree.downwards().iter().rev() {
         if let Some([p, q]) = tree.factors(node) {
             below[node as usize] = 1 + below[p as usize] + below[q as usize];
         }

@@ -12,10 +12,14 @@ use std::collections::HashMap;
 pub(super) struct Problem {
     /// The indices of each operand, ascending.
     pub(super) leaves: Vec<Vec<u32>>,
+    /// By index: its extent.
+    pub(super) extents: Vec<f64>,
     /// By index: the logarithm of its extent.
     pub(super) logs: Vec<f64>,
     /// By index: whether the output has it.
     pub(super) open: Vec<bool>,
+    /// By index: the indices of the network that it stands for.
+    pub(super) members: Vec<Vec<u32>>,
     /// By operand: whether there is anything to sum before.
     pub(super) summed: Vec<bool>,
 }
@@ -38,22 +42,26 @@ impl Problem {
                 gone[index] = true;
             }
         }
-        let mut groups: HashMap<(&[u32], bool), f64> = HashMap::new();
+        let mut groups: HashMap<(&[u32], bool), Vec<u32>> = HashMap::new();
         for index in (0..count).filter(|&index| !gone[index] && network.extents[index] > 1) {
-            let group = groups.entry((&holders[index], open[index])).or_default();
-            *group += log2(network.extents[index] as f64);
+            groups.entry((&holders[index], open[index])).or_default().push(index as u32);
         }
-        let mut groups: Vec<(f64, &[u32], bool)> =
-            groups.into_iter().map(|((holders, open), log)| (log, holders, open)).collect();
+        let extent = |index: &u32| network.extents[*index as usize] as f64;
+        let groups = groups.into_iter().map(|((holders, open), members)| {
+            (members.iter().map(extent).product::<f64>(), holders, open, members)
+        });
+        let mut groups: Vec<(f64, &[u32], bool, Vec<u32>)> = groups.collect();
         groups.sort_by(|x, y| x.0.total_cmp(&y.0).then((x.1, x.2).cmp(&(y.1, y.2))));
         let mut leaves = vec![Vec::new(); network.operands.len()];
-        for (index, (_, holders, _)) in groups.iter().enumerate() {
+        for (index, (_, holders, ..)) in groups.iter().enumerate() {
             holders.iter().for_each(|&operand| leaves[operand as usize].push(index as u32));
         }
         Self {
             leaves,
-            logs: groups.iter().map(|group| group.0).collect(),
+            extents: groups.iter().map(|group| group.0).collect(),
+            logs: groups.iter().map(|group| log2(group.0)).collect(),
             open: groups.iter().map(|group| group.2).collect(),
+            members: groups.into_iter().map(|group| group.3).collect(),
             summed,
         }
     }

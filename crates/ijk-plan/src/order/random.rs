@@ -1,7 +1,5 @@
 //! Numbers that look random, from a seed.
 
-use super::logs::log2;
-
 /// SplitMix64.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
@@ -21,11 +19,5 @@ impl Random {
     /// A number above 0 and below 1.
     pub(super) fn unit(&mut self) -> f64 {
         ((self.bits() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
-    }
-
-    /// A number of the Gumbel distribution: adding such to scores makes the best of them a choice
-    /// with probabilities that are exponential in the scores.
-    pub(super) fn gumbel(&mut self) -> f64 {
-        -log2(-log2(self.unit()))
     }
 }

@@ -5,7 +5,7 @@
 pub(super) struct Tree {
     leaves: usize,
     /// By product: its factors, nodes.
-    pub(super) factors: Vec<[u32; 2]>,
+    factors: Vec<[u32; 2]>,
     pub(super) root: u32,
 }
 
@@ -16,20 +16,33 @@ impl Tree {
         Self { leaves, factors, root }
     }
 
+    pub(super) fn leaves(&self) -> usize {
+        self.leaves
+    }
+
+    /// How many nodes there are.
+    pub(super) fn nodes(&self) -> usize {
+        self.leaves + self.factors.len()
+    }
+
     /// The factors of a node, if it is a product.
     pub(super) fn factors(&self, node: u32) -> Option<[u32; 2]> {
         (node as usize).checked_sub(self.leaves).map(|product| self.factors[product])
     }
 
-    /// All nodes, those before others of which they are factors.
-    pub(super) fn upwards(&self) -> Vec<u32> {
-        let mut nodes = vec![self.root];
+    pub(super) fn set_factors(&mut self, node: u32, factors: [u32; 2]) {
+        self.factors[node as usize - self.leaves] = factors;
+    }
+
+    /// All products, those before others that are factors of them.
+    pub(super) fn downwards(&self) -> Vec<u32> {
+        let mut products = Vec::from_iter(self.factors(self.root).map(|_| self.root));
         let mut at = 0;
-        while at < nodes.len() {
-            nodes.extend(self.factors(nodes[at]).into_iter().flatten());
+        while at < products.len() {
+            let factors = self.factors(products[at]).into_iter().flatten();
+            products.extend(factors.filter(|&factor| self.factors(factor).is_some()));
             at += 1;
         }
-        nodes.reverse();
-        nodes
+        products
     }
 }

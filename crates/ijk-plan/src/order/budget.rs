@@ -1,0 +1,72 @@
+//! How long a search goes on.
+
+use super::{Effort, Options};
+use std::time::{Duration, Instant};
+
+/// What a search may still spend, in candidates of some 0.05 µs.
+pub(super) struct Budget {
+    effort: Effort,
+    clock: Option<(Instant, Duration)>,
+    operands: u64,
+    spent: u64,
+}
+
+/// How much there is to search for an effort.
+struct Share {
+    /// Multiplications of the contraction that are worth a candidate.
+    multiplications: f64,
+    /// Candidates for each operand, at least and at most.
+    least: u64,
+    most: u64,
+}
+
+/// A candidate takes as long as a hundred multiplications, or some, so that the search takes less time
+/// than what it searches for, unless that is next to nothing.
+const NORMAL: Share = Share { multiplications: 32.0, least: 1 << 8, most: 1 << 13 };
+/// As long as some seconds for hundreds of operands.
+const HIGH: Share = Share { multiplications: 4.0, least: 1 << 13, most: 1 << 16 };
+
+/// What there is until the clock has told how fast candidates are looked at.
+const UNKNOWN_RATE: u64 = 1000;
+
+impl Budget {
+    pub(super) fn new(options: &Options, operands: usize) -> Self {
+        Self {
+            effort: options.effort,
+            clock: options.time.map(|time| (Instant::now(), time)),
+            operands: operands as u64,
+            spent: 0,
+        }
+    }
+
+    pub(super) fn spend(&mut self, candidates: u64) {
+        self.spent = self.spent.saturating_add(candidates);
+    }
+
+    /// What is left, while the best tree takes so many multiplications.
+    pub(super) fn left(&self, multiplications: f64) -> u64 {
+        if let Some((start, time)) = self.clock {
+            return self.left_until(start.elapsed(), time);
+        }
+        let of = |share: Share| {
+            let worth = (multiplications / share.multiplications) as u64;
+            let operand = |candidates: u64| self.operands.saturating_mul(candidates);
+            worth.clamp(operand(share.least), operand(share.most))
+        };
+        let all = match self.effort {
+            Effort::Greedy => 0,
+            Effort::Normal => of(NORMAL),
+            Effort::High => of(HIGH),
+            Effort::Steps(steps) => steps,
+        };
+        all.saturating_sub(self.spent)
+    }
+
+    fn left_until(&self, elapsed: Duration, time: Duration) -> u64 {
+        let left = time.saturating_sub(elapsed).as_secs_f64();
+        if self.spent < UNKNOWN_RATE && left > 0.0 {
+            return UNKNOWN_RATE;
+        }
+        (self.spent as f64 * left / elapsed.as_secs_f64().max(1e-9)) as u64
+    }
+}

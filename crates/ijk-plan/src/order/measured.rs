@@ -1,0 +1,181 @@
+//! A tree with what each of its products has and costs.
+
+use super::problem::Problem;
+use super::tree::Tree;
+
+/// A tree, and the indices, elements and cost of each node.
+#[derive(Clone)]
+pub(super) struct Measured<'a> {
+    pub(super) weights: &'a Weights,
+    pub(super) tree: Tree,
+    /// By node: its indices, a bit each, in so many words.
+    bits: Vec<u64>,
+    /// By product: what it costs.
+    pub(super) costs: Vec<f64>,
+}
+
+/// What every tree of a problem has in common.
+pub(super) struct Weights {
+    /// Words of a set of indices.
+    pub(super) words: usize,
+    /// By index: its extent.
+    extents: Vec<f64>,
+    /// By word: the powers of the extent that all of its indices have, if they have the same.
+    powers: Vec<Option<[f64; 65]>>,
+    /// The sets of the leaves, one after another.
+    leaves: Vec<u64>,
+    /// The set of the output.
+    output: Vec<u64>,
+    /// The elements that a product may have.
+    pub(super) limit: f64,
+}
+
+/// Larger numbers are not told apart: some may be added, and stay finite.
+const MOST: f64 = 1e300;
+
+impl Weights {
+    pub(super) fn new(problem: &Problem, limit: Option<u64>) -> Self {
+        let words = problem.extents.len().div_ceil(64).max(1);
+        let mut leaves = vec![0; words * problem.leaves.len()];
+        for (leaf, indices) in problem.leaves.iter().enumerate() {
+            indices.iter().for_each(|&index| set(&mut leaves[leaf * words..], index as usize));
+        }
+        let mut output = vec![0; words];
+        let open = problem.open.iter().enumerate().filter(|(_, open)| **open);
+        open.for_each(|(index, _)| set(&mut output, index));
+        let mut powers: Vec<_> = problem.extents.chunks(64).map(powers).collect();
+        powers.resize(words, None);
+        let limit = limit.map_or(f64::INFINITY, |most| most as f64);
+        Self { words, extents: problem.extents.clone(), powers, leaves, output, limit }
+    }
+
+    /// The elements of a set of indices, given by its words.
+    pub(super) fn elements(&self, words: impl Iterator<Item = u64>) -> f64 {
+        let mut elements = 1.0;
+        for ((at, mut word), powers) in words.enumerate().zip(&self.powers) {
+            if let Some(powers) = powers {
+                elements *= powers[word.count_ones() as usize];
+                continue;
+            }
+            while word != 0 {
+                elements *= self.extents[at * 64 + word.trailing_zeros() as usize];
+                word &= word - 1;
+            }
+        }
+        elements
+    }
+
+    /// What a product of so many points costs, times as much as its elements are beyond the limit.
+    pub(super) fn cost(&self, points: f64, elements: f64) -> f64 {
+        (points * (elements / self.limit).max(1.0)).min(MOST)
+    }
+
+    pub(super) fn extent(&self, index: usize) -> f64 {
+        self.extents[index]
+    }
+}
+
+/// The powers of extents that are all the same.
+fn powers(extents: &[f64]) -> Option<[f64; 65]> {
+    let extent = extents[0];
+    let mut powers = [1.0; 65];
+    (1..65).for_each(|k| powers[k] = powers[k - 1] * extent);
+    (extent == extents[extents.len() - 1]).then_some(powers)
+}
+
+fn set(words: &mut [u64], index: usize) {
+    words[index / 64] |= 1 << (index % 64);
+}
+
+impl<'a> Measured<'a> {
+    pub(super) fn new(weights: &'a Weights, tree: Tree) -> Self {
+        let nodes = tree.nodes();
+        let mut measured = Self {
+            weights,
+            bits: vec![0; nodes * weights.words],
+            costs: vec![0.0; nodes - tree.leaves()],
+            tree,
+        };
+        measured.measure();
+        measured
+    }
+
+    /// The words of a node's indices.
+    pub(super) fn bits(&self, node: u32) -> &[u64] {
+        let words = self.weights.words;
+        &self.bits[node as usize * words..][..words]
+    }
+
+    pub(super) fn bits_mut(&mut self, node: u32) -> &mut [u64] {
+        let words = self.weights.words;
+        &mut self.bits[node as usize * words..][..words]
+    }
+
+    pub(super) fn cost_of(&mut self, product: u32) -> &mut f64 {
+        let leaves = self.tree.leaves();
+        &mut self.costs[product as usize - leaves]
+    }
+
+    /// What all products cost.
+    pub(super) fn total(&self) -> f64 {
+        self.costs.iter().sum()
+    }
+
+    /// Computes all of it.
+    fn measure(&mut self) {
+        let root = self.tree.root;
+        let made = self.tree.downwards();
+        self.bits[..self.weights.leaves.len()].copy_from_slice(&self.weights.leaves);
+        if !made.is_empty() {
+            let weights = self.weights;
+            self.bits_mut(root).copy_from_slice(&weights.output);
+        }
+        self.settle(&made);
+    }
+
+    /// Computes the indices and costs of connected products, given each before those among its
+    /// factors; the first has its indices already.
+    ///
+    /// Upwards, a product has the indices of its factors. Downwards, it keeps those that its
+    /// sibling has too, or the product that both are factors of.
+    pub(super) fn settle(&mut self, made: &[u32]) {
+        let words = self.weights.words;
+        for &node in made.iter().skip(1).rev() {
+            let Some([p, q]) = self.tree.factors(node) else { continue };
+            for w in 0..words {
+                let union = self.bits(p)[w] | self.bits(q)[w];
+                self.bits_mut(node)[w] = union;
+            }
+        }
+        for &node in made {
+            let Some([p, q]) = self.tree.factors(node) else { continue };
+            for w in 0..words {
+                let (x, y, kept) = (self.bits(p)[w], self.bits(q)[w], self.bits(node)[w]);
+                self.bits_mut(p)[w] = x & (y | kept);
+                self.bits_mut(q)[w] = y & (x | kept);
+            }
+            self.remeasure(node);
+        }
+    }
+
+    /// The elements of a product, if there is a limit and it is not the output.
+    pub(super) fn elements(&self, node: u32) -> f64 {
+        if node == self.tree.root || self.weights.limit == f64::INFINITY {
+            return 0.0;
+        }
+        self.weights.elements(self.bits(node).iter().copied())
+    }
+
+    /// The points of a product of two nodes.
+    pub(super) fn points(&self, [p, q]: [u32; 2]) -> f64 {
+        self.weights.elements(self.bits(p).iter().zip(self.bits(q)).map(|(x, y)| x | y))
+    }
+
+    /// Computes the cost of a product from the indices of its factors.
+    fn remeasure(&mut self, node: u32) {
+        let Some(factors) = self.tree.factors(node) else { return };
+        let points = self.points(factors);
+        let elements = self.elements(node);
+        *self.cost_of(node) = self.weights.cost(points, elements);
+    }
+}

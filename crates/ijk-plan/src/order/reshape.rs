@@ -1,0 +1,118 @@
+//! Parts of a tree, replaced by the best tree of the same factors.
+
+use super::exact::{Exact, Shared};
+use super::measured::Measured;
+
+/// What it takes to search exactly for the best tree of so many factors.
+pub(super) fn candidates(factors: usize) -> u64 {
+    3u64.saturating_pow(factors as u32) / 64 + 1
+}
+
+/// Improves a tree until no part of so many factors can be better; gives the candidates that were
+/// looked at. Stops when there are no more of them left.
+pub(super) fn reshape(tree: &mut Measured, most: usize, budget: u64) -> u64 {
+    let mut reshaper = Reshaper { exact: Exact::default(), most, spent: 0 };
+    loop {
+        let mut better = false;
+        for node in tree.tree.downwards().into_iter().rev() {
+            if reshaper.spent >= budget {
+                return reshaper.spent;
+            }
+            better |= reshaper.part(tree, node);
+        }
+        if !better {
+            return reshaper.spent;
+        }
+    }
+}
+
+/// Replaces a tree by the best there is, unless numbers are too large.
+pub(super) fn replace(tree: &mut Measured) {
+    let leaves = tree.tree.leaves();
+    Reshaper { exact: Exact::default(), most: leaves, spent: 0 }.part(tree, tree.tree.root);
+}
+
+struct Reshaper {
+    exact: Exact,
+    most: usize,
+    spent: u64,
+}
+
+impl Reshaper {
+    /// Replaces what is below a node by something better; says whether it did.
+    fn part(&mut self, tree: &mut Measured, root: u32) -> bool {
+        let (products, frontier) = grow(tree, root, self.most);
+        if frontier.len() < 3 {
+            return false;
+        }
+        self.spent += candidates(frontier.len());
+        let shared = shared(tree, root, &frontier);
+        let limit = tree.weights.limit;
+        let last = if root == tree.tree.root { f64::INFINITY } else { limit };
+        let solved = self.exact.solve(frontier.len(), &shared, [limit, last]);
+        let Some(least) = solved else { return false };
+        let now: f64 = products.iter().map(|&product| *tree.cost_of(product)).sum();
+        if least >= now * (1.0 - 1e-9) {
+            return false;
+        }
+        self.rebuild(tree, &products, &frontier);
+        true
+    }
+
+    /// Puts the best tree over the frontier in the place of some products, the first on top.
+    fn rebuild(&self, tree: &mut Measured, products: &[u32], frontier: &[u32]) {
+        let mut free = products[1..].iter();
+        let mut open = vec![(products[0], (1u32 << frontier.len()) - 1)];
+        let mut made = Vec::new();
+        // The first is the top; each stands before its factors.
+        while let Some((node, set)) = open.pop() {
+            let parts = self.exact.parts(set).map(|part| {
+                if part.is_power_of_two() {
+                    return frontier[part.trailing_zeros() as usize];
+                }
+                let node = free.next().copied().unwrap_or(node);
+                open.push((node, part));
+                node
+            });
+            tree.tree.set_factors(node, parts);
+            made.push(node);
+        }
+        tree.settle(&made);
+    }
+}
+
+/// The products below a node that are most expensive, and their factors beyond.
+fn grow(tree: &mut Measured, root: u32, most: usize) -> (Vec<u32>, Vec<u32>) {
+    let (mut products, mut frontier) = (Vec::new(), vec![root]);
+    while frontier.len() < most {
+        let costs = frontier.iter().enumerate().filter_map(|(at, &node)| {
+            tree.tree.factors(node)?;
+            Some((at, *tree.cost_of(node)))
+        });
+        let costs: Vec<(usize, f64)> = costs.collect();
+        let Some(&(at, _)) = costs.iter().max_by(|x, y| x.1.total_cmp(&y.1)) else { break };
+        let node = frontier.swap_remove(at);
+        products.push(node);
+        frontier.extend(tree.tree.factors(node).into_iter().flatten());
+    }
+    (products, frontier)
+}
+
+/// The indices of some factors of a product.
+fn shared(tree: &Measured, root: u32, frontier: &[u32]) -> Vec<Shared> {
+    let mut shared = Vec::new();
+    let kept = tree.bits(root);
+    for (w, &open) in kept.iter().enumerate() {
+        let mut union = frontier.iter().fold(0, |union, &node| union | tree.bits(node)[w]);
+        while union != 0 {
+            let bit = union.trailing_zeros();
+            union &= union - 1;
+            let has = |node: u32| tree.bits(node)[w] >> bit & 1;
+            let holders = frontier.iter().enumerate();
+            let holders = holders.fold(0, |set, (at, &node)| set | (has(node) as u32) << at);
+            let extent = tree.weights.extent(w * 64 + bit as usize);
+            shared.push(Shared { holders, extent, open: open >> bit & 1 == 1 });
+        }
+    }
+    shared
+}

@@ -1,0 +1,107 @@
+//! What is searched, and in which order.
+
+use super::anneal::{Schedule, anneal};
+use super::budget::Budget;
+use super::greedy::greedy;
+use super::logs::exp2;
+use super::measured::{Measured, Weights};
+use super::problem::Problem;
+use super::random::Random;
+use super::reshape::{self, reshape};
+use super::tree::Tree;
+use super::{Effort, Network, Options, slice};
+
+/// Rotations of the first annealing, for each product; every other is twice as long.
+const FIRST_RUN: u64 = 32;
+/// More factors than this are not searched exactly: tables of subsets are too large.
+const MOST_EXACT: usize = 16;
+/// Factors of the parts of a tree that are searched exactly, before and after annealing.
+const PARTS: [usize; 2] = [6, 8];
+/// The last temperature of every annealing.
+const COLD: f64 = 0.06;
+
+/// Finds a tree, and indices to be sliced.
+pub(super) fn search(network: &Network, options: &Options) -> (Tree, Vec<u32>) {
+    let problem = Problem::new(network, &[]);
+    let weights = Weights::new(&problem, options.most_elements);
+    let mut search = Search::new(options, problem.leaves.len());
+    let (tree, is_best) = search.start(&problem, &weights);
+    match options.most_elements {
+        Some(limit) if !slice::fits(&problem, &tree, limit) => {
+            slice::slice(network, tree.tree, limit, &mut search)
+        }
+        _ if is_best => (tree.tree, Vec::new()),
+        _ => (search.improve(tree, 1.0).tree, Vec::new()),
+    }
+}
+
+/// A search under way.
+pub(super) struct Search {
+    budget: Budget,
+    random: Random,
+    /// Whether anything but the first greedy tree is wanted.
+    greedy: bool,
+}
+
+impl Search {
+    fn new(options: &Options, operands: usize) -> Self {
+        Self {
+            budget: Budget::new(options, operands),
+            random: Random::new(options.seed),
+            greedy: options.effort == Effort::Greedy && options.time.is_none(),
+        }
+    }
+
+    /// A tree to begin with, and whether it is the best there is.
+    fn start<'a>(&mut self, problem: &Problem, weights: &'a Weights) -> (Measured<'a>, bool) {
+        let leaves = problem.leaves.len();
+        let mut best = Measured::new(weights, greedy(problem));
+        if self.greedy || leaves < 3 {
+            return (best, leaves < 3);
+        }
+        let exact = reshape::candidates(leaves);
+        if leaves <= MOST_EXACT && exact <= self.budget.left(best.total()) {
+            reshape::replace(&mut best);
+            self.budget.spend(exact);
+            return (best, true);
+        }
+        (best, false)
+    }
+
+    /// Improves a tree, for a share of the budget: annealing from the best that is known, each
+    /// time twice as long, and exact search of parts of what comes out.
+    pub(super) fn improve<'a>(&mut self, mut best: Measured<'a>, share: f64) -> Measured<'a> {
+        let products = best.costs.len() as u64;
+        if self.greedy || products < 2 {
+            return best;
+        }
+        let kept_back = (self.budget.left(best.total()) as f64 * (1.0 - share)) as u64;
+        let left =
+            |budget: &Budget, tree: &Measured| budget.left(tree.total()).saturating_sub(kept_back);
+        let of_one = 1 + best.weights.words as u64 / 4;
+        let all = left(&self.budget, &best);
+        self.budget.spend(reshape(&mut best, PARTS[0], all));
+        let mut steps = FIRST_RUN * products;
+        loop {
+            let left = left(&self.budget, &best);
+            if left < products {
+                return best;
+            }
+            steps = steps.min(left / of_one).max(1);
+            let hot = exp2(3.0 * self.random.unit() - 2.0);
+            let schedule = Schedule { steps, hot, cold: COLD };
+            let mut tree = anneal(best.clone(), schedule, &mut self.random);
+            self.budget.spend(steps * of_one);
+            self.budget.spend(reshape(&mut tree, PARTS[1], left));
+            if tree.total() < best.total() {
+                best = tree;
+            }
+            steps *= 2;
+        }
+    }
+
+    /// Whether there is nothing to spend any more.
+    pub(super) fn is_over(&self, multiplications: f64) -> bool {
+        self.budget.left(multiplications) == 0
+    }
+}

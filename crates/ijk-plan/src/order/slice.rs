@@ -1,0 +1,141 @@
+//! Indices looped over outside, so that intermediates stay small.
+
+use super::Network;
+use super::measured::{Measured, Weights};
+use super::problem::Problem;
+use super::search::Search;
+use super::tree::Tree;
+
+/// Trees that are sliced, each an improvement of the last under its slices.
+const ROUNDS: u32 = 4;
+
+/// Chooses indices to be sliced until no product but the output has more than `limit` elements,
+/// and improves the tree to suit them.
+pub(super) fn slice(
+    network: &Network,
+    mut tree: Tree,
+    limit: u64,
+    search: &mut Search,
+) -> (Tree, Vec<u32>) {
+    let mut sliced = Vec::new();
+    let mut best: Option<(f64, Tree, Vec<u32>)> = None;
+    for round in 0..ROUNDS {
+        let problem = Problem::new(network, &sliced);
+        let weights = Weights::new(&problem, Some(limit));
+        let share = 1.0 / f64::from(ROUNDS - round);
+        tree = search.improve(Measured::new(&weights, tree), share).tree;
+        choose(network, &tree, limit, &mut sliced);
+        let cost = unlimited(network, &tree, &sliced);
+        if best.as_ref().is_none_or(|best| cost < best.0) {
+            best = Some((cost, tree.clone(), sliced.clone()));
+        }
+        if search.is_over(cost) {
+            break;
+        }
+    }
+    best.map_or((tree, sliced), |(_, tree, sliced)| (tree, sliced))
+}
+
+/// Whether no product but the output has more than `limit` elements.
+pub(super) fn fits(problem: &Problem, tree: &Measured, limit: u64) -> bool {
+    largest(problem, tree, limit).is_none()
+}
+
+/// The multiplications of a tree in all slices.
+fn unlimited(network: &Network, tree: &Tree, sliced: &[u32]) -> f64 {
+    let problem = Problem::new(network, sliced);
+    let total = Measured::new(&Weights::new(&problem, None), tree.clone()).total();
+    sliced.iter().fold(total, |total, &index| total * network.extents[index as usize] as f64)
+}
+
+/// Drops slices that are not needed, and adds those that are.
+fn choose(network: &Network, tree: &Tree, limit: u64, sliced: &mut Vec<u32>) {
+    add(network, tree, limit, sliced);
+    let mut at = 0;
+    while at < sliced.len() {
+        let index = sliced.remove(at);
+        let problem = Problem::new(network, sliced);
+        let weights = Weights::new(&problem, Some(limit));
+        if !fits(&problem, &Measured::new(&weights, tree.clone()), limit) {
+            sliced.insert(at, index);
+            at += 1;
+        }
+    }
+}
+
+/// Adds slices until all products fit.
+fn add(network: &Network, tree: &Tree, limit: u64, sliced: &mut Vec<u32>) {
+    loop {
+        let problem = Problem::new(network, sliced);
+        let weights = Weights::new(&problem, Some(limit));
+        let measured = Measured::new(&weights, tree.clone());
+        let Some(node) = largest(&problem, &measured, limit) else { return };
+        let Some(index) = cheapest(network, &problem, &measured, node) else { return };
+        sliced.push(index);
+    }
+}
+
+/// The largest node that is too large, if there is one: a product, or an operand that is stored
+/// again since something is summed in it.
+fn largest(problem: &Problem, tree: &Measured, limit: u64) -> Option<u32> {
+    let leaves = 0..problem.leaves.len() as u32;
+    let stored = leaves.filter(|&leaf| problem.summed[leaf as usize]);
+    let nodes = stored.chain(tree.tree.downwards()).map(|node| (tree.elements(node), node));
+    let large = nodes.filter(|(elements, _)| *elements > limit as f64);
+    large.max_by(|x, y| x.0.total_cmp(&y.0).then(y.1.cmp(&x.1))).map(|(_, node)| node)
+}
+
+/// The indices of a node.
+fn indices(tree: &Measured, node: u32) -> Vec<usize> {
+    let has = |index: &usize| has(tree, node, *index);
+    (0..64 * tree.weights.words).filter(has).collect()
+}
+
+fn has(tree: &Measured, node: u32, index: usize) -> bool {
+    tree.bits(node)[index / 64] >> (index % 64) & 1 == 1
+}
+
+/// What slicing is about to change of a product.
+struct Product {
+    node: u32,
+    factors: [u32; 2],
+    points: f64,
+    elements: f64,
+}
+
+impl Product {
+    fn new(tree: &Measured, node: u32) -> Self {
+        let factors = tree.tree.factors(node).unwrap_or([node; 2]);
+        Self { node, factors, points: tree.points(factors), elements: tree.elements(node) }
+    }
+
+    /// What it costs once an index is only so long.
+    fn cost(&self, tree: &Measured, index: usize, extent: f64) -> f64 {
+        let less = |has: bool| if has { extent } else { 1.0 };
+        let points = self.factors.iter().any(|&factor| has(tree, factor, index));
+        let elements = has(tree, self.node, index);
+        tree.weights.cost(self.points / less(points), self.elements / less(elements))
+    }
+}
+
+/// The index of a node that is cheapest to slice: after which the tree costs least, where products
+/// that are still too large cost more.
+fn cheapest(network: &Network, problem: &Problem, tree: &Measured, node: u32) -> Option<u32> {
+    let products = tree.tree.downwards().into_iter().map(|node| Product::new(tree, node));
+    let products: Vec<Product> = products.collect();
+    let mut best: Option<(f64, u32)> = None;
+    for index in indices(tree, node) {
+        let mut members = problem.members[index].clone();
+        members.sort_by_key(|&member| (network.extents[member as usize], member));
+        members.dedup_by_key(|member| network.extents[*member as usize]);
+        for member in members {
+            let extent = network.extents[member as usize] as f64;
+            let costs = products.iter().map(|product| product.cost(tree, index, extent));
+            let cost = costs.sum::<f64>() * extent;
+            if best.is_none_or(|best| cost < best.0) {
+                best = Some((cost, member));
+            }
+        }
+    }
+    best.map(|best| best.1)
+}
