@@ -34,6 +34,7 @@ pub mod compose;
 pub mod core;
 mod deps;
 pub mod display;
+pub mod einsum;
 pub mod et;
 mod expand;
 mod infer;

@@ -9,6 +9,7 @@ pub mod codes;
 #[deny(clippy::disallowed_methods)]
 mod cursor;
 mod diagnostic;
+pub mod einsum;
 pub mod et;
 mod function;
 mod lexer;

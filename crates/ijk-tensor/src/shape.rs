@@ -57,9 +57,39 @@ pub(crate) fn offset_of(index: &[usize], shape: &[usize], strides: &[isize]) -> 
     index.iter().zip(strides).map(|(&i, &stride)| i as isize * stride).sum()
 }
 
+/// What is at a position of an axis: how far away it begins, and its shape and strides.
+///
+/// # Panics
+/// If there is no such axis or position.
+pub(crate) fn at(
+    shape: &[usize],
+    strides: &[isize],
+    axis: usize,
+    position: usize,
+) -> (isize, Shape, Strides) {
+    let rank = shape.len();
+    assert!(axis < rank, "there is no axis {axis} in shape {shape:?}");
+    let inside = position < shape[axis];
+    assert!(inside, "position {position} is out of bounds for axis {axis} of shape {shape:?}");
+    let offset = position as isize * strides[axis];
+    let (mut shape, mut strides) = (Shape::from_slice(shape), Strides::from_slice(strides));
+    shape.remove(axis);
+    strides.remove(axis);
+    // Where there are no elements, strides need not lead anywhere.
+    let offset = if shape.contains(&0) { 0 } else { offset };
+    (offset, shape, strides)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn positions_of_an_axis() {
+        let (offset, shape, strides) = at(&[2, 3, 4], &[12, -4, 1], 1, 2);
+        assert_eq!((offset, &shape[..], &strides[..]), (-8, &[2, 4][..], &[12, 1][..]));
+        assert_eq!(at(&[3, 0], &[isize::MAX, 1], 0, 2).0, 0);
+    }
 
     #[test]
     fn counts_are_checked() {

@@ -122,6 +122,26 @@ impl<'a> TensorView<'a> {
         shape::is_c_contiguous(&self.shape, &self.strides)
     }
 
+    /// The elements at one position of an axis: a view of one axis less.
+    ///
+    /// # Panics
+    /// If there is no such axis, or no such position along it.
+    ///
+    /// ```
+    /// use ijk_tensor::TensorView;
+    /// let matrix = TensorView::from_slice(&[1, 2, 3, 4, 5, 6], &[2, 3])?;
+    /// let column = matrix.at(1, 2);
+    /// assert_eq!((column.shape(), column.to_tensor()?.as_slice::<i32>()), (&[2][..], Some(&[3, 6][..])));
+    /// # Ok::<(), ijk_tensor::TensorError>(())
+    /// ```
+    #[must_use]
+    pub fn at(&self, axis: usize, position: usize) -> Self {
+        let (offset, shape, strides) = shape::at(&self.shape, &self.strides, axis, position);
+        let ptr = self.ptr.as_ptr().wrapping_offset(offset * self.dtype.size() as isize);
+        let ptr = NonNull::new(ptr).unwrap_or(self.ptr);
+        Self { ptr, dtype: self.dtype, shape, strides, elements: PhantomData }
+    }
+
     /// The elements in C order, where they lie so and are of type `T`.
     pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
         let fits = dtype_of::<T>() == self.dtype && self.is_c_contiguous();

@@ -129,6 +129,18 @@ impl<'a> TensorViewMut<'a> {
         shape::is_c_contiguous(&self.shape, &self.strides)
     }
 
+    /// The elements at one position of an axis: a view of one axis less.
+    ///
+    /// # Panics
+    /// If there is no such axis, or no such position along it.
+    #[must_use]
+    pub fn at(self, axis: usize, position: usize) -> Self {
+        let (offset, shape, strides) = shape::at(&self.shape, &self.strides, axis, position);
+        let ptr = self.ptr.as_ptr().wrapping_offset(offset * self.dtype.size() as isize);
+        let ptr = NonNull::new(ptr).unwrap_or(self.ptr);
+        Self { ptr, dtype: self.dtype, shape, strides, elements: PhantomData }
+    }
+
     /// Writes the element at an index.
     ///
     /// # Panics

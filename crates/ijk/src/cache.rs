@@ -13,14 +13,31 @@ const MOST_PLANS: usize = 32;
 const MOST_STEPS: usize = 1 << 16;
 
 /// Plans by element types, shapes and strides, the least recently used ones forgotten.
-#[derive(Default)]
-pub(crate) struct PlanCache {
-    shards: [Mutex<Vec<Entry>>; SHARDS],
+pub(crate) struct PlanCache<P = Prepared> {
+    shards: [Mutex<Vec<Entry<P>>>; SHARDS],
 }
 
-struct Entry {
+struct Entry<P> {
     key: Key,
-    value: Arc<Prepared>,
+    value: Arc<P>,
+}
+
+/// What is kept: something with steps, which take memory.
+pub(crate) trait Planned {
+    /// How many.
+    fn steps(&self) -> usize;
+}
+
+impl Planned for Prepared {
+    fn steps(&self) -> usize {
+        self.plan().steps.len()
+    }
+}
+
+impl<P> Default for PlanCache<P> {
+    fn default() -> Self {
+        Self { shards: Default::default() }
+    }
 }
 
 /// What a plan is made for.
@@ -79,9 +96,9 @@ fn mix(hash: u64, word: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
-impl PlanCache {
+impl<P: Planned> PlanCache<P> {
     /// The plan that was made for the same.
-    pub(crate) fn get(&self, key: &Key) -> Option<Arc<Prepared>> {
+    pub(crate) fn get(&self, key: &Key) -> Option<Arc<P>> {
         let mut shard = self.shard(key);
         let at = shard.iter().position(|entry| entry.key == *key)?;
         if at > 0 {
@@ -91,21 +108,21 @@ impl PlanCache {
     }
 
     /// Keeps a plan.
-    pub(crate) fn insert(&self, key: Key, value: Arc<Prepared>) {
+    pub(crate) fn insert(&self, key: Key, value: Arc<P>) {
         let mut shard = self.shard(&key);
         shard.retain(|entry| entry.key != key);
         shard.insert(0, Entry { key, value });
         shard.truncate(MOST_PLANS);
         let mut steps = 0usize;
         let kept = shard.iter().take_while(|entry| {
-            steps += entry.value.plan().steps.len();
+            steps += entry.value.steps();
             steps <= MOST_STEPS
         });
         let kept = kept.count().max(1);
         shard.truncate(kept);
     }
 
-    fn shard(&self, key: &Key) -> std::sync::MutexGuard<'_, Vec<Entry>> {
+    fn shard(&self, key: &Key) -> std::sync::MutexGuard<'_, Vec<Entry<P>>> {
         let shard = &self.shards[(key.hash >> 32) as usize % SHARDS];
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,6 +2,7 @@
 
 use crate::cache::{Key, PlanCache};
 use crate::component::Component;
+use crate::einsum;
 use crate::prepared::Prepared;
 use crate::probe::{Cache, Probe};
 use crate::{Arguments, Error, Views};
@@ -37,6 +38,8 @@ pub struct Engine {
     memory_limit: Option<u64>,
     /// What plans depend on besides the program and its arguments, as one number.
     context: u64,
+    /// Einsums that were parsed before.
+    einsums: einsum::Recent,
 }
 
 /// Settings of an [`Engine`].
@@ -119,7 +122,8 @@ impl EngineBuilder {
         let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
         let limit = self.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
         let context = limit.wrapping_mul(64).wrapping_add(level as u64);
-        Engine { cpu, memory_limit: self.memory_limit, context }
+        let einsums = einsum::Recent::default();
+        Engine { cpu, memory_limit: self.memory_limit, context, einsums }
     }
 
     /// The engine, if the machine has the SIMD instructions that the environment asks for.
@@ -188,6 +192,18 @@ impl Engine {
         let (least, all) = (plan.temporary_bytes(), plan.temporary_bytes_of(self.threads() as u64));
         let Some(limit) = self.memory_limit else { return all };
         all.min(limit.saturating_sub(plan.result_bytes())).max(least)
+    }
+
+    pub(crate) fn cpu(&self) -> &ijk_cpu::Engine {
+        &self.cpu
+    }
+
+    pub(crate) fn context(&self) -> u64 {
+        self.context
+    }
+
+    pub(crate) fn recent_einsum(&self, text: &str) -> Result<einsum::Einsum, Error> {
+        self.einsums.einsum(text)
     }
 
     pub(crate) fn level(&self) -> Level {
@@ -294,7 +310,7 @@ impl Engine {
         Ok(())
     }
 
-    fn copy(&self, from: &TensorView<'_>, to: &mut TensorViewMut<'_>) -> Result<(), Error> {
+    pub(crate) fn copy(&self, from: &TensorView<'_>, to: &mut TensorViewMut<'_>) -> Result<(), Error> {
         let identity = Component::identity();
         let from = std::slice::from_ref(from);
         let to = std::slice::from_mut(to);
@@ -322,7 +338,7 @@ impl Engine {
 
 /// Runs `apply` on views; again on copies where elements of one interleave as no plan allows
 /// (strides 2 and 3, say), which only hand-made strides do.
-fn regular<R>(
+pub(crate) fn regular<R>(
     inputs: &[TensorView<'_>],
     mut apply: impl FnMut(&[TensorView<'_>]) -> Result<R, Error>,
 ) -> Result<R, Error> {

@@ -33,6 +33,7 @@ mod cache;
 mod combine;
 mod component;
 mod depend;
+mod einsum;
 mod engine;
 mod error;
 pub mod et;
@@ -45,6 +46,7 @@ pub mod verify;
 
 pub use arguments::{Arguments, Views};
 pub use component::Component;
+pub use einsum::{Einsum, EinsumPath, Label, einsum};
 pub use engine::{Engine, EngineBuilder};
 pub use error::{Error, Report};
 pub use explain::Explanation;

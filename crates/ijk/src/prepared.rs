@@ -81,7 +81,7 @@ pub(crate) fn instantiate(
     ijk_ir::instantiate(program, &arguments).map_err(|d| Error::program(&program.source, d))
 }
 
-fn check_outputs(
+pub(crate) fn check_outputs(
     program: &Program,
     instance: &Instance,
     outputs: &[TensorViewMut<'_>],

@@ -1,0 +1,10 @@
+//! What an einsum and the shapes of its operands can be told.
+
+ijk_syntax::codes! {
+    AXES = "einsum-axes";
+    DIAGONAL = "einsum-diagonal";
+    EXTENTS = "einsum-extents";
+    OPERANDS = "einsum-operands";
+    OUTPUT_ELLIPSIS = "einsum-output-ellipsis";
+    TOO_LARGE = "einsum-too-large";
+}

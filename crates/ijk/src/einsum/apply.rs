@@ -1,0 +1,139 @@
+//! Applies einsums on an engine.
+
+use super::planned::Planned;
+use super::{Einsum, codes};
+use crate::cache::Key;
+use crate::engine::regular;
+use crate::{Arguments, Engine, Error, Tensor, TensorView, TensorViewMut};
+use ijk_ir::einsum::Product;
+use ijk_syntax::Span;
+use std::sync::Arc;
+
+impl Einsum {
+    /// Applies it to operands, on the [global engine](Engine::global).
+    ///
+    /// # Errors
+    /// As for [`einsum`](crate::einsum()).
+    pub fn apply<'a>(&self, operands: impl Arguments<'a>) -> Result<Tensor, Error> {
+        Engine::global().apply_einsum(self, operands)
+    }
+
+    /// Applies it to operands and writes the result to `output`, of any layout.
+    ///
+    /// When anything fails the output is as it was.
+    ///
+    /// # Errors
+    /// As for [`einsum`](crate::einsum()); [`Error::Output`] where the output is another than the result.
+    ///
+    /// ```
+    /// use ijk::{Einsum, TensorViewMut, ndarray::{Array2, array}};
+    /// let mut out = Array2::zeros((2, 2));
+    /// let transpose = Einsum::new("ij->ji")?;
+    /// transpose.apply_into((&array![[1, 2], [3, 4]],), TensorViewMut::from(&mut out))?;
+    /// assert_eq!(out, array![[1, 3], [2, 4]]);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn apply_into<'a>(
+        &self,
+        operands: impl Arguments<'a>,
+        output: TensorViewMut<'_>,
+    ) -> Result<(), Error> {
+        Engine::global().apply_einsum_into(self, operands, output)
+    }
+
+    /// The product of operands of these shapes.
+    pub(super) fn product(&self, inputs: &[TensorView<'_>]) -> Result<Product, Error> {
+        let shapes: Vec<Vec<u64>> = inputs.iter().map(|i| crate::prepared::extents(i.shape())).collect();
+        let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
+        let product = Product::new(&self.inner.subscripts, &shapes).map_err(|e| self.error(e))?;
+        self.check_types(inputs)?;
+        Ok(product)
+    }
+
+    /// All operands are of one type.
+    fn check_types(&self, inputs: &[TensorView<'_>]) -> Result<(), Error> {
+        let Some(first) = inputs.first() else { return Ok(()) };
+        let Some(other) = inputs.iter().position(|input| input.dtype() != first.dtype()) else {
+            return Ok(());
+        };
+        let terms = &self.inner.subscripts.operands;
+        let span = |n: usize| terms.get(n).map_or(Span::default(), |term| term.span);
+        let (is, was) = (inputs[other].dtype(), first.dtype());
+        let message = format!("operand {} is of {is}, but operand 1 of {was}", other + 1);
+        let error = codes::TYPES.error(span(other), message).with_label(is.to_string());
+        Err(self.error(vec![error.with_related(span(0), was.to_string())]))
+    }
+}
+
+impl Engine {
+    /// The einsum of some arrays, as [`einsum`](crate::einsum()) gives it.
+    ///
+    /// # Errors
+    /// As for [`einsum`](crate::einsum()).
+    pub fn einsum<'a>(
+        &self,
+        subscripts: &str,
+        operands: impl Arguments<'a>,
+    ) -> Result<Tensor, Error> {
+        self.apply_einsum(&self.recent_einsum(subscripts)?, operands)
+    }
+
+    /// Applies an einsum, as [`Einsum::apply`] does.
+    ///
+    /// # Errors
+    /// As for [`einsum`](crate::einsum()).
+    pub fn apply_einsum<'a>(
+        &self,
+        einsum: &Einsum,
+        operands: impl Arguments<'a>,
+    ) -> Result<Tensor, Error> {
+        let inputs = operands.views();
+        regular(&inputs, |inputs| match &*self.planned(einsum, inputs, None)? {
+            Planned::Whole(prepared) => {
+                let mut results = self.cpu().execute_new(prepared.compiled(), inputs)?;
+                Ok(results.swap_remove(0))
+            }
+            Planned::Sliced(sliced) => sliced.run(self, inputs),
+        })
+    }
+
+    /// Applies an einsum, as [`Einsum::apply_into`] does.
+    ///
+    /// # Errors
+    /// As for [`Einsum::apply_into`].
+    pub fn apply_einsum_into<'a>(
+        &self,
+        einsum: &Einsum,
+        operands: impl Arguments<'a>,
+        output: TensorViewMut<'_>,
+    ) -> Result<(), Error> {
+        let inputs = operands.views();
+        let outputs = &mut [output];
+        regular(&inputs, |inputs| match &*self.planned(einsum, inputs, Some(outputs))? {
+            Planned::Whole(prepared) => {
+                Ok(self.cpu().execute(prepared.compiled(), inputs, outputs)?)
+            }
+            Planned::Sliced(sliced) => {
+                let result = sliced.run(self, inputs)?;
+                self.copy(&result.view(), &mut outputs[0])
+            }
+        })
+    }
+
+    /// The plan for these operands: an earlier one, or a new one.
+    fn planned(
+        &self,
+        einsum: &Einsum,
+        inputs: &[TensorView<'_>],
+        outputs: Option<&[TensorViewMut<'_>]>,
+    ) -> Result<Arc<Planned>, Error> {
+        let plans = &einsum.inner.plans;
+        let key = Key::new(self.context(), inputs, outputs);
+        if let Some(planned) = plans.get(&key) {
+            return Ok(planned);
+        }
+        let planned = Arc::new(Planned::new(self, einsum, inputs, outputs)?);
+        plans.insert(key, Arc::clone(&planned));
+        Ok(planned)
+    }
+}

@@ -1,0 +1,166 @@
+//! Einsums of any number of operands, with NumPy's meaning.
+
+mod apply;
+mod codes;
+mod path;
+mod planned;
+mod recent;
+mod slices;
+
+use crate::cache::PlanCache;
+use crate::{Engine, Error};
+use ijk_plan::order::{Options, Path};
+use ijk_syntax::Diagnostic;
+use ijk_syntax::einsum::Subscripts;
+use std::fmt;
+use std::sync::Arc;
+
+pub use ijk_syntax::einsum::Label;
+pub use path::EinsumPath;
+use planned::Planned;
+pub(crate) use recent::Recent;
+
+/// An einsum: `ij,jk->ik`, say. Cheap to clone; clones share their plans.
+///
+/// Subscripts have NumPy's meaning: letters of any script, in both cases, are indices; `...` stands
+/// for axes without names; without `->` the result has the indices that occur once, in
+/// alphabetical order; an axis of extent 1 fits any other. Operands are multiplied two at a time, in
+/// an order that takes few multiplications, each pair by a kernel that needs no transposition
+/// before. Of `bool`, sums are *or* and products *and*.
+///
+/// ```
+/// use ijk::{Einsum, ndarray::array};
+/// let chain = Einsum::new("ij,jk,kl->il")?;
+/// let x = array![[1.0, 2.0], [3.0, 4.0]];
+/// let product = chain.apply((&x, &x, &x))?;
+/// assert_eq!(product.as_slice::<f64>(), Some(&[37.0, 54.0, 81.0, 118.0][..]));
+/// # Ok::<(), ijk::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Einsum {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    subscripts: Subscripts,
+    /// A path that was given, instead of one to be found.
+    path: Option<Path>,
+    options: Options,
+    plans: PlanCache<Planned>,
+}
+
+impl Einsum {
+    /// An einsum of subscripts as text.
+    ///
+    /// # Errors
+    /// [`Error::Program`] with everything that is wrong with the text.
+    ///
+    /// ```
+    /// let error = ijk::Einsum::new("ij,jk->iz").unwrap_err();
+    /// assert!(error.to_string().contains("index `z` of the output occurs in no operand"));
+    /// ```
+    pub fn new(subscripts: &str) -> Result<Self, Error> {
+        let parsed = Subscripts::parse(subscripts).map_err(|e| Error::program(subscripts, e))?;
+        Ok(Self::of(parsed, None, Options::default()))
+    }
+
+    /// An einsum of subscripts as lists, one for each operand and one for the output, if that is
+    /// not implicit: NumPy's other form, for more indices than there are letters.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    ///
+    /// ```
+    /// use ijk::{Einsum, Label::Index, ndarray::array};
+    /// let (i, j) = (Index(100), Index(200));
+    /// let sums = Einsum::from_lists(&[vec![i, j]], Some(&[i]))?;
+    /// assert_eq!(sums.apply((&array![[1, 2], [3, 4]],))?.as_slice::<i32>(), Some(&[3, 7][..]));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn from_lists(operands: &[Vec<Label>], output: Option<&[Label]>) -> Result<Self, Error> {
+        let parsed = Subscripts::from_lists(operands, output);
+        let parsed = parsed.map_err(|errors| Error::program("", errors))?;
+        Ok(Self::of(parsed, None, Options::default()))
+    }
+
+    /// The same with operands multiplied along a path, in opt_einsum's format: each step takes the
+    /// operands at its positions out of the list and appends their product. What is left in the end is
+    /// multiplied at once. Whether the path fits is checked when there are operands.
+    ///
+    /// ```
+    /// use ijk::{Einsum, ndarray::array};
+    /// let x = array![[1.0, 2.0], [3.0, 4.0]];
+    /// let chain = Einsum::new("ij,jk,kl->il")?.with_path([vec![1, 2], vec![0, 1]]);
+    /// assert_eq!(chain.apply((&x, &x, &x))?.get(&[0, 0]), ijk::Scalar::F64(37.0));
+    ///
+    /// let wrong = chain.with_path([vec![1, 7]]).apply((&x, &x, &x)).unwrap_err();
+    /// assert!(wrong.to_string().contains('7'));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_path(&self, path: impl Into<Vec<Vec<usize>>>) -> Self {
+        let Inner { subscripts, options, .. } = &*self.inner;
+        Self::of(subscripts.clone(), Some(Path(path.into())), options.clone())
+    }
+
+    /// The same with another effort spent on finding a path.
+    #[must_use]
+    pub fn with_options(&self, options: Options) -> Self {
+        Self::of(self.inner.subscripts.clone(), None, options)
+    }
+
+    fn of(subscripts: Subscripts, path: Option<Path>, options: Options) -> Self {
+        let plans = PlanCache::default();
+        Self { inner: Arc::new(Inner { subscripts, path, options, plans }) }
+    }
+
+    /// How many operands it takes.
+    pub fn arity(&self) -> usize {
+        self.inner.subscripts.operands.len()
+    }
+
+    /// An error of this einsum.
+    fn error(&self, diagnostics: Vec<Diagnostic>) -> Error {
+        Error::program(&self.inner.subscripts.source, diagnostics)
+    }
+}
+
+impl fmt::Debug for Einsum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Einsum").field(&self.inner.subscripts.source).finish()
+    }
+}
+
+impl fmt::Display for Einsum {
+    /// The subscripts with the output written out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let subscripts = &self.inner.subscripts;
+        match subscripts.explicit {
+            true => f.write_str(&subscripts.source),
+            false => write!(f, "{}->{}", subscripts.source, subscripts.output_text()),
+        }
+    }
+}
+
+/// The einsum of some arrays: `einsum("ij,jk->ik", [&a, &b])`. See [`Einsum`].
+///
+/// What was parsed and planned before is used again.
+///
+/// # Errors
+/// [`Error::Program`] where the subscripts are wrong or the arrays do not fit them: number, element
+/// types (one for all), ranks, extents. [`Error::Plan`] where the result or what is
+/// needed on the way would be too large.
+///
+/// ```
+/// use ijk::{einsum, ndarray::{Array2, array}};
+/// let (a, b) = (array![[1.0, 2.0], [3.0, 4.0]], array![[0.0, 1.0], [1.0, 0.0]]);
+/// let product: Array2<f64> = einsum("ij,jk->ik", [&a, &b])?.into_array()?;
+/// assert_eq!(product, array![[2.0, 1.0], [4.0, 3.0]]);
+/// # Ok::<(), ijk::Error>(())
+/// ```
+pub fn einsum<'a>(
+    subscripts: &str,
+    operands: impl crate::Arguments<'a>,
+) -> Result<crate::Tensor, Error> {
+    Engine::global().einsum(subscripts, operands)
+}

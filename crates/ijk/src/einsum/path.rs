@@ -1,0 +1,93 @@
+//! The order in which an einsum's operands are multiplied, told to people.
+
+use super::planned::{network, order};
+use super::Einsum;
+use crate::Error;
+use ijk_ir::einsum::Product;
+use ijk_plan::order::{self, Order, PathCost};
+use std::fmt;
+
+/// In which order the operands of an einsum are multiplied, and what that costs. Displays as text of
+/// several lines.
+#[derive(Clone, Debug)]
+pub struct EinsumPath {
+    order: Order,
+    /// Multiplications of the sum as it is written.
+    naive: f64,
+    subscripts: String,
+    /// For each step, what it multiplies.
+    steps: Vec<String>,
+}
+
+impl Einsum {
+    /// How operands of these shapes are multiplied.
+    ///
+    /// # Errors
+    /// As for [`einsum`](crate::einsum()).
+    ///
+    /// ```
+    /// let chain = ijk::Einsum::new("ij,jk,kl->il")?;
+    /// let path = chain.path(&[&[2, 100], &[100, 100], &[100, 3]])?;
+    /// assert_eq!(path.steps(), [[0, 1], [0, 1]]);
+    /// assert_eq!(path.multiplications(), 20_600.0);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn path(&self, shapes: &[&[usize]]) -> Result<EinsumPath, Error> {
+        let shapes: Vec<Vec<u64>> = shapes.iter().map(|s| crate::prepared::extents(s)).collect();
+        let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
+        let product = Product::new(&self.inner.subscripts, &shapes).map_err(|e| self.error(e))?;
+        let order = order(self, &product, None)?;
+        let everything = order::Path(vec![(0..product.operands.len()).collect()]);
+        let naive = order::cost(&network(&product), &everything, &[])?.multiplications;
+        let steps = steps(&product, &order);
+        Ok(EinsumPath { order, naive, subscripts: self.to_string(), steps })
+    }
+}
+
+impl EinsumPath {
+    /// The path in opt_einsum's format: see [`Einsum::with_path`].
+    pub fn steps(&self) -> &[Vec<usize>] {
+        &self.order.path.0
+    }
+
+    /// Multiplications of all steps.
+    pub fn multiplications(&self) -> f64 {
+        self.order.cost.multiplications
+    }
+
+    /// Multiplications of the sum as it is written, without intermediates.
+    pub fn naive_multiplications(&self) -> f64 {
+        self.naive
+    }
+
+    /// Elements of the largest array that a step gives.
+    pub fn largest(&self) -> f64 {
+        self.order.cost.largest
+    }
+
+    /// What it costs.
+    pub fn cost(&self) -> &PathCost {
+        &self.order.cost
+    }
+}
+
+/// Each step as subscripts.
+fn steps(product: &Product, order: &Order) -> Vec<String> {
+    let (program, _) = product.lower(ijk_types::DType::F64, &order.path.0);
+    let steps = program.statements.iter().map(|statement| statement.text());
+    steps.collect()
+}
+
+impl fmt::Display for EinsumPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.subscripts)?;
+        writeln!(f, "  as written        {:.3e} multiplications", self.naive)?;
+        let (cost, gain) = (&self.order.cost, self.naive / self.order.cost.multiplications);
+        writeln!(f, "  step by step      {:.3e}, a {gain:.3e}th", cost.multiplications)?;
+        writeln!(f, "  largest result    {:.3e} elements", cost.largest)?;
+        for (path, step) in self.order.path.0.iter().zip(&self.steps) {
+            writeln!(f, "  {path:?}  {step}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! Plans einsums.
+
+use super::Einsum;
+use super::slices::Sliced;
+use crate::cache;
+use crate::prepared::Prepared;
+use crate::{Engine, Error, TensorView, TensorViewMut};
+use ijk_ir::einsum::Product;
+use ijk_plan::PlanError;
+use ijk_plan::order::{self, Network, Options, Order};
+use ijk_types::DType;
+
+/// An einsum made ready for certain operands.
+pub(super) enum Planned {
+    /// Computed at once.
+    Whole(Prepared),
+    /// Computed in slices, as memory is short.
+    Sliced(Sliced),
+}
+
+impl cache::Planned for Planned {
+    fn steps(&self) -> usize {
+        match self {
+            Self::Whole(prepared) => prepared.steps(),
+            Self::Sliced(sliced) => sliced.steps(),
+        }
+    }
+}
+
+/// Each attempt to stay within the memory limit allows intermediates so many times smaller.
+const SHRINK: u64 = 2;
+
+impl Planned {
+    pub(super) fn new(
+        engine: &Engine,
+        einsum: &Einsum,
+        inputs: &[TensorView<'_>],
+        outputs: Option<&[TensorViewMut<'_>]>,
+    ) -> Result<Self, Error> {
+        let product = einsum.product(inputs)?;
+        let dtype = inputs.first().map_or(DType::F64, TensorView::dtype);
+        let order = order(einsum, &product, None)?;
+        let error = match whole(engine, &product, &order, dtype, inputs, outputs) {
+            Err(Error::Plan(error @ PlanError::MemoryLimit { .. })) => error,
+            planned => return Ok(Self::Whole(planned?)),
+        };
+        let PlanError::MemoryLimit { limit, results, .. } = error else {
+            return Err(error.into());
+        };
+        // Slices are summed into the result with its successor and a slice beside it.
+        let spare = limit.saturating_sub(results.saturating_mul(2));
+        let mut most = spare / dtype.size() as u64;
+        let mut before = Vec::new();
+        while most > 0 && einsum.inner.path.is_none() {
+            let order = self::order(einsum, &product, Some(most))?;
+            if !order.sliced.is_empty() && order.sliced != before {
+                match Sliced::new(engine, &product, &order, dtype, inputs, spare) {
+                    Err(Error::Plan(PlanError::MemoryLimit { .. })) => {}
+                    sliced => return Ok(Self::Sliced(sliced?)),
+                }
+            }
+            before = order.sliced;
+            most /= SHRINK;
+        }
+        Err(error.into())
+    }
+}
+
+/// The product as a network for the search.
+pub(super) fn network(product: &Product) -> Network {
+    let operands = (0..product.operands.len()).map(|n| product.indices(n)).collect();
+    let output = product.result.iter().flatten().copied().collect();
+    Network { operands, output, extents: product.extents.clone() }
+}
+
+/// The order that was given, or one that is found.
+pub(super) fn order(
+    einsum: &Einsum,
+    product: &Product,
+    most_elements: Option<u64>,
+) -> Result<Order, Error> {
+    let network = network(product);
+    let inner = &*einsum.inner;
+    match &inner.path {
+        Some(path) => {
+            let cost = order::cost(&network, path, &[])?;
+            Ok(Order { path: path.clone(), sliced: Vec::new(), cost })
+        }
+        None => {
+            let most_elements = most_elements.or(inner.options.most_elements);
+            Ok(order::order(&network, &Options { most_elements, ..inner.options.clone() })?)
+        }
+    }
+}
+
+fn whole(
+    engine: &Engine,
+    product: &Product,
+    order: &Order,
+    dtype: DType,
+    inputs: &[TensorView<'_>],
+    outputs: Option<&[TensorViewMut<'_>]>,
+) -> Result<Prepared, Error> {
+    let (program, instance) = product.lower(dtype, &order.path.0);
+    let limit = engine.memory_limit();
+    if let Some(outputs) = outputs {
+        crate::prepared::check_outputs(&program, &instance, outputs)?;
+    }
+    Prepared::of(&program, &instance, engine.cpu(), limit, inputs, outputs)
+}
