@@ -9,6 +9,7 @@
 //! Clarity comes before speed everywhere.
 
 mod core;
+mod einsum;
 mod error;
 pub mod et;
 pub mod harness;
@@ -18,6 +19,7 @@ mod turns;
 mod value;
 
 pub use crate::core::interpret;
+pub use einsum::evaluate_einsum;
 pub use error::EvalError;
 pub use surface::{Bounded, Cell, Evaluation, evaluate, evaluate_bounded};
 pub use turns::turns;

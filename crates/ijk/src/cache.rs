@@ -130,7 +130,7 @@ impl<P: Planned> PlanCache<P> {
     /// How many plans are kept.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        let count = |shard: &Mutex<Vec<Entry>>| shard.lock().map_or(0, |entries| entries.len());
+        let count = |shard: &Mutex<Vec<Entry<P>>>| shard.lock().map_or(0, |entries| entries.len());
         self.shards.iter().map(count).sum()
     }
 }

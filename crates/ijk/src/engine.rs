@@ -198,10 +198,6 @@ impl Engine {
         &self.cpu
     }
 
-    pub(crate) fn context(&self) -> u64 {
-        self.context
-    }
-
     pub(crate) fn recent_einsum(&self, text: &str) -> Result<einsum::Einsum, Error> {
         self.einsums.einsum(text)
     }
@@ -310,7 +306,11 @@ impl Engine {
         Ok(())
     }
 
-    pub(crate) fn copy(&self, from: &TensorView<'_>, to: &mut TensorViewMut<'_>) -> Result<(), Error> {
+    pub(crate) fn copy(
+        &self,
+        from: &TensorView<'_>,
+        to: &mut TensorViewMut<'_>,
+    ) -> Result<(), Error> {
         let identity = Component::identity();
         let from = std::slice::from_ref(from);
         let to = std::slice::from_mut(to);

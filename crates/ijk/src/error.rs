@@ -2,6 +2,7 @@
 
 use ijk_cpu::RunError;
 use ijk_plan::PlanError;
+use ijk_plan::order::OrderError;
 use ijk_syntax::{Diagnostic, Severity};
 use ijk_tensor::TensorError;
 use ijk_types::DType;
@@ -28,6 +29,9 @@ pub enum Error {
     /// An array could not be made or converted.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    /// An einsum's operands cannot be multiplied along the path that was given.
+    #[error(transparent)]
+    Order(#[from] OrderError),
     /// A name that nothing can be bound to, in an Einsum Tuple program.
     #[error("`{name}` {reason}; {}", can_be_bound(.bindable))]
     Binding {

@@ -29,7 +29,7 @@ impl Einsum {
     /// use ijk::{Einsum, TensorViewMut, ndarray::{Array2, array}};
     /// let mut out = Array2::zeros((2, 2));
     /// let transpose = Einsum::new("ij->ji")?;
-    /// transpose.apply_into((&array![[1, 2], [3, 4]],), TensorViewMut::from(&mut out))?;
+    /// transpose.apply_into((&array![[1, 2], [3, 4]],), TensorViewMut::from(out.view_mut()))?;
     /// assert_eq!(out, array![[1, 3], [2, 4]]);
     /// # Ok::<(), ijk::Error>(())
     /// ```
@@ -43,7 +43,8 @@ impl Einsum {
 
     /// The product of operands of these shapes.
     pub(super) fn product(&self, inputs: &[TensorView<'_>]) -> Result<Product, Error> {
-        let shapes: Vec<Vec<u64>> = inputs.iter().map(|i| crate::prepared::extents(i.shape())).collect();
+        let shapes: Vec<Vec<u64>> =
+            inputs.iter().map(|i| crate::prepared::extents(i.shape())).collect();
         let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
         let product = Product::new(&self.inner.subscripts, &shapes).map_err(|e| self.error(e))?;
         self.check_types(inputs)?;

@@ -100,7 +100,14 @@ impl Einsum {
     #[must_use]
     pub fn with_path(&self, path: impl Into<Vec<Vec<usize>>>) -> Self {
         let Inner { subscripts, options, .. } = &*self.inner;
-        Self::of(subscripts.clone(), Some(Path(path.into())), options.clone())
+        let mut path: Vec<Vec<usize>> = path.into();
+        path.iter_mut().for_each(|step| step.sort_unstable());
+        let taken: usize = path.iter().map(|step| step.len().saturating_sub(1)).sum();
+        let left = self.arity().saturating_sub(taken);
+        if left > 1 || path.is_empty() {
+            path.push((0..left).collect());
+        }
+        Self::of(subscripts.clone(), Some(Path(path)), options.clone())
     }
 
     /// The same with another effort spent on finding a path.

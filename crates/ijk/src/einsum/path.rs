@@ -1,8 +1,9 @@
 //! The order in which an einsum's operands are multiplied, told to people.
 
-use super::planned::{network, order};
 use super::Einsum;
+use super::planned::{network, order};
 use crate::Error;
+use ijk_ir::core::{IndexExpr, ScalarNode, Statement};
 use ijk_ir::einsum::Product;
 use ijk_plan::order::{self, Order, PathCost};
 use std::fmt;
@@ -74,8 +75,24 @@ impl EinsumPath {
 /// Each step as subscripts.
 fn steps(product: &Product, order: &Order) -> Vec<String> {
     let (program, _) = product.lower(ijk_types::DType::F64, &order.path.0);
-    let steps = program.statements.iter().map(|statement| statement.text());
-    steps.collect()
+    program.statements.iter().map(subscripts).collect()
+}
+
+/// A statement as subscripts.
+fn subscripts(statement: &Statement) -> String {
+    let domain = &statement.domain;
+    let short = domain.iter().all(|axis| axis.name.chars().count() == 1);
+    let term = |index: &[IndexExpr]| -> String {
+        let axes = index.iter().filter_map(IndexExpr::as_axis);
+        let names: Vec<&str> = axes.map(|axis| &domain[axis.0 as usize].name[..]).collect();
+        if short { names.concat() } else { format!("[{}]", names.join(" ")) }
+    };
+    let operands = statement.value.nodes.iter().filter_map(|node| match node {
+        ScalarNode::Access(access) => Some(term(&access.index)),
+        _ => None,
+    });
+    let operands: Vec<String> = operands.collect();
+    format!("{}->{}", operands.join(","), term(&statement.out_index))
 }
 
 impl fmt::Display for EinsumPath {

@@ -71,7 +71,13 @@ impl Sliced {
     }
 
     /// Adds a slice to its part of the result; the first is what is there then.
-    fn add(&self, engine: &Engine, sum: &mut Tensor, part: Tensor, at: &[usize]) -> Result<(), Error> {
+    fn add(
+        &self,
+        engine: &Engine,
+        sum: &mut Tensor,
+        part: Tensor,
+        at: &[usize],
+    ) -> Result<(), Error> {
         let first = (0..at.len()).all(|n| at[n] == 0 || self.result.iter().any(|&(_, r)| r == n));
         let part = match first {
             true => part,
@@ -79,7 +85,8 @@ impl Sliced {
                 let shape = part.shape().to_vec();
                 let flat = |tensor: Tensor| tensor.into_shape(&[shape.iter().product()]);
                 let before = flat(self.part(sum.view(), at).to_tensor()?)?;
-                let both = [before.view(), flat(part)?.view()];
+                let part = flat(part)?;
+                let both = [before.view(), part.view()];
                 engine.apply(&self.add, &both)?.swap_remove(0).into_shape(&shape)?
             }
         };

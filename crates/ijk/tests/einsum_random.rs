@@ -1,0 +1,96 @@
+//! Random einsums mean the same to the literal evaluator and the engine: in the order that is found
+//! and in any other, whole and in slices, into new arrays and into arrays that lie anyhow.
+//!
+//! `IJK_PROGRAMS=100000 cargo test --release -p ijk --test einsum_random` is the full run;
+//! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one einsum again.
+
+use ijk::{Einsum, Engine, Tensor};
+use ijk_oracle::random::{EinsumCase, Layout, Placed, Rng, View, ViewMut};
+use ijk_oracle::{Value, evaluate_einsum};
+use ijk_syntax::einsum::Subscripts;
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+fn value(tensor: &Tensor) -> Value {
+    let data = tensor.view().iter_scalars().collect();
+    Value { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), data }
+}
+
+/// The same numbers: zeros of either sign are.
+fn equal(left: &Value, right: &Value) -> bool {
+    left.dtype == right.dtype && left.shape == right.shape && left.data == right.data
+}
+
+#[test]
+fn einsums_agree_with_the_oracle() {
+    let engines: Vec<Engine> =
+        [1, 2, 7].map(|threads| Engine::builder().threads(threads).build()).into();
+    let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1500));
+    let (mut fitting, mut sliced) = (0, 0);
+    for seed in first..first + count {
+        let case = EinsumCase::random(seed);
+        let text = &case.subscripts;
+        let subscripts = Subscripts::parse(text).expect("subscripts");
+        let values: Vec<Value> = case.inputs.iter().map(|input| input.value.clone()).collect();
+        let expected = evaluate_einsum(&subscripts, &values);
+        let placed: Vec<Placed> = case.inputs.iter().map(Placed::input).collect();
+        let views: Vec<View> = placed.iter().map(Placed::view).collect();
+        let views: Vec<_> = views.iter().map(View::tensor).collect();
+        let engine = &engines[seed as usize % engines.len()];
+        let einsum = Einsum::new(text).expect("subscripts");
+        let result = engine.apply_einsum(&einsum, &views);
+        let Some(expected) = expected else {
+            assert!(result.is_err(), "{seed}: {text}: {case:?}");
+            continue;
+        };
+        fitting += 1;
+        let result = value(&result.unwrap_or_else(|error| panic!("{seed}: {error}\n{case:?}")));
+        assert!(
+            equal(&result, &expected),
+            "{seed}: {text}: {result:?}, not {expected:?}: {case:?}"
+        );
+        let along = einsum.with_path(case.path.clone());
+        let other = value(&engine.apply_einsum(&along, &views).unwrap());
+        assert!(equal(&other, &expected), "{seed}: {text} along {:?}: {other:?}", case.path);
+        into(engine, &einsum, &views, &expected, seed);
+        sliced += usize::from(in_slices(&einsum, &views, &expected, seed));
+    }
+    println!("{fitting} of {count} einsums fit, {sliced} were computed in slices");
+    assert!(fitting * 2 > count);
+    assert!(count < 1000 || sliced > 0);
+}
+
+fn into(
+    engine: &Engine,
+    einsum: &Einsum,
+    views: &[ijk::TensorView<'_>],
+    expected: &Value,
+    seed: u64,
+) {
+    let mut rng = Rng::new(seed);
+    let layout = Layout::random_apart(&mut rng, expected.shape.len());
+    let zero = ijk_types::Scalar::zero(expected.dtype);
+    let mut placed = Placed::value(&Value::full(expected.dtype, &expected.shape, zero), &layout);
+    let before = placed.all_memory();
+    let mut view: ViewMut = placed.view_mut();
+    engine.apply_einsum_into(einsum, views, view.tensor()).unwrap();
+    placed.check_gaps(&before).unwrap();
+    assert!(equal(&placed.to_value(), expected), "{seed}: {einsum} into {layout:?}");
+}
+
+/// With so little memory that it has to be sliced, if that is possible; whether it was computed.
+fn in_slices(einsum: &Einsum, views: &[ijk::TensorView<'_>], expected: &Value, seed: u64) -> bool {
+    let bytes = (expected.data.len() * expected.dtype.size()) as u64;
+    let needs = |limit| {
+        let engine = Engine::builder().threads(1).memory_limit(limit).build();
+        engine.apply_einsum(einsum, views)
+    };
+    if needs(bytes).is_ok() {
+        return false;
+    }
+    let Ok(result) = needs(2 * bytes + 16 + seed % 64) else { return false };
+    assert!(equal(&value(&result), expected), "{seed}: {einsum} in slices");
+    true
+}
