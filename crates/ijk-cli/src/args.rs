@@ -32,6 +32,12 @@ const EVAL: &str = "Examples:
   ijk eval '+ij~j' table.npy                  sums of the columns, printed
   ijk eval 'ij+j~ij' table.npz:rows shift.npy -o shifted.npy";
 
+const EINSUM: &str = "Examples:
+  ijk einsum 'ij,jk->ik' a.npy b.npy -o product.npy
+  ijk einsum 'ij,jk,kl->il' a.npy b.npy c.npy --path      in which order, and what that costs; nothing is computed
+
+Subscripts have NumPy's meaning. All arguments have one element type: --dtype converts them.";
+
 const CHECK: &str = "Example:
   ijk check 'ik*kj~ijk . +ijk~ij'";
 
@@ -85,6 +91,9 @@ pub enum Command {
     /// Evaluate an expression on files, given in the order of its arguments
     #[command(after_help = EVAL)]
     Eval(Eval),
+    /// Multiply arrays by subscripts, as numpy.einsum does
+    #[command(after_help = EINSUM)]
+    Einsum(Einsum),
     /// Check a program without data: print its signature
     #[command(after_help = CHECK)]
     Check(Check),
@@ -147,6 +156,26 @@ pub struct Eval {
     /// Write the first output to a file, a second -o the second, and so on; without, print them
     #[arg(short, long = "out", value_name = "FILE")]
     pub out: Vec<String>,
+    /// How to run
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// `ijk einsum`.
+#[derive(Debug, Args)]
+pub struct Einsum {
+    /// The subscripts, such as ij,jk->ik
+    #[arg(allow_hyphen_values = true)]
+    pub subscripts: String,
+    /// The arguments
+    #[arg(value_name = "FILE[:MEMBER]")]
+    pub inputs: Vec<String>,
+    /// Write the result to a file; without, print it
+    #[arg(short, long = "out", value_name = "FILE")]
+    pub out: Option<String>,
+    /// Print the order in which the arguments would be multiplied, and what it costs, instead
+    #[arg(long, conflicts_with = "out")]
+    pub path: bool,
     /// How to run
     #[command(flatten)]
     pub how: How,

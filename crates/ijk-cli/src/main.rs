@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     let done = match &Cli::parse().command {
         Command::Run(args) => commands::run(args),
         Command::Eval(args) => commands::eval(args),
+        Command::Einsum(args) => commands::einsum(args),
         Command::Check(args) => commands::check(args),
         Command::Explain(args) => commands::explain(args),
         Command::Deps(args) => commands::deps(args),

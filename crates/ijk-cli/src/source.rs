@@ -43,6 +43,11 @@ impl Source {
         Self { text: text.into(), origin: "expression".into() }
     }
 
+    /// The subscripts of an einsum.
+    pub fn subscripts(text: &str) -> Self {
+        Self { text: text.into(), origin: "subscripts".into() }
+    }
+
     /// A file's program if the text ends in `.ijk` or names a file (or is the path of a folder, which
     /// is refused), else an expression.
     ///

@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod deps;
 mod draw;
+mod einsum;
 mod explain;
 mod tuples;
 mod verify;
@@ -12,6 +13,7 @@ mod verify;
 pub use apply::eval;
 pub use bench::bench;
 pub use deps::deps;
+pub use einsum::einsum;
 pub use explain::explain;
 pub use verify::verify;
 
