@@ -1,0 +1,111 @@
+//! Programs in i.
+
+use crate::arrays::{Readonly, Readwrite, from_tensor};
+use crate::einsum::readonly;
+use crate::engine::{self, Engine};
+use crate::error::raise;
+use crate::run::computing;
+use ijk::{TensorView, TensorViewMut};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+/// A program in i: a function of arrays.
+///
+/// Component(source). `f >> g` is f, then g (`f . g` in i); `f << g` is g, then f; `f & g` gives both the
+/// same argument, `f | g` takes arguments side by side, and `~f` swaps the first two.
+#[pyclass(module = "ijk", frozen)]
+pub struct Component {
+    inner: ijk::Component,
+}
+
+#[pymethods]
+impl Component {
+    #[new]
+    fn new(source: &str) -> PyResult<Self> {
+        Ok(Self { inner: ijk::i(source).map_err(raise)? })
+    }
+
+    /// Applies the program: gives an array, or a tuple of as many as it has results.
+    #[pyo3(signature = (*arguments, out = None, engine = None))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyTuple>,
+        out: Option<&Bound<'py, PyAny>>,
+        engine: Option<&Bound<'py, Engine>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arrays = arguments.iter().map(|argument| readonly(&argument));
+        let arrays: Vec<Readonly<'py>> = arrays.collect::<PyResult<_>>()?;
+        let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
+        let engine = engine::engine(py, engine)?;
+        if let Some(out) = out {
+            let all = match out.cast::<PyTuple>() {
+                Ok(tuple) => tuple.iter().collect(),
+                Err(_) => vec![out.clone()],
+            };
+            let wrong = || PyTypeError::new_err("out is no array that ijk can write to");
+            let written = all.iter().map(|out| Readwrite::of(out).ok_or_else(wrong));
+            let mut written = written.collect::<PyResult<Vec<_>>>()?;
+            let mut outputs: Vec<TensorViewMut<'_>> =
+                written.iter_mut().map(Readwrite::view).collect();
+            computing(py, &views, || engine.apply_into(&self.inner, &views, &mut outputs))?;
+            return Ok(out.clone());
+        }
+        let results = computing(py, &views, || engine.apply(&self.inner, &views))?;
+        let results = results.into_iter().map(|tensor| from_tensor(py, tensor));
+        let mut results = results.collect::<PyResult<Vec<_>>>()?;
+        match results.len() {
+            1 => Ok(results.swap_remove(0)),
+            _ => Ok(PyTuple::new(py, results)?.into_any()),
+        }
+    }
+
+    /// The shapes of the results for arguments of these shapes.
+    fn shapes<'py>(&self, py: Python<'py>, shapes: Vec<Vec<usize>>) -> PyResult<Bound<'py, PyList>> {
+        let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+        let shapes = self.inner.shapes(&shapes).map_err(raise)?;
+        let tuples = shapes.iter().map(|shape| PyTuple::new(py, shape));
+        PyList::new(py, tuples.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// How many arguments it takes.
+    #[getter]
+    fn arity(&self) -> usize {
+        self.inner.arity()
+    }
+
+    /// What goes in and what comes out.
+    #[getter]
+    fn signature(&self) -> String {
+        self.inner.signature().to_string()
+    }
+
+    fn __rshift__(&self, then: &Bound<'_, Self>) -> PyResult<Self> {
+        Ok(Self { inner: self.inner.chain(&then.get().inner).map_err(raise)? })
+    }
+
+    fn __lshift__(&self, first: &Bound<'_, Self>) -> PyResult<Self> {
+        Ok(Self { inner: self.inner.compose(&first.get().inner).map_err(raise)? })
+    }
+
+    fn __and__(&self, other: &Bound<'_, Self>) -> PyResult<Self> {
+        Ok(Self { inner: self.inner.fanout(&other.get().inner).map_err(raise)? })
+    }
+
+    fn __or__(&self, other: &Bound<'_, Self>) -> PyResult<Self> {
+        Ok(Self { inner: self.inner.pair(&other.get().inner).map_err(raise)? })
+    }
+
+    fn __invert__(&self) -> PyResult<Self> {
+        Ok(Self { inner: self.inner.swap().map_err(raise)? })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Component({})", self.inner.signature())
+    }
+
+    fn __str__(&self) -> String {
+        self.inner.to_string()
+    }
+}

@@ -1,0 +1,143 @@
+//! Einsums of NumPy's arrays that lie as they are.
+
+use crate::arrays::{Readonly, Readwrite, from_tensor, zeros};
+use crate::engine::{self, Engine};
+use crate::error::raise;
+use crate::run::computing;
+use ijk::{Label, TensorView};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyEllipsis, PyList, PyTuple};
+
+/// An einsum that is parsed, with its plans.
+#[pyclass(module = "ijk", frozen)]
+pub struct Einsum {
+    inner: ijk::Einsum,
+}
+
+#[pymethods]
+impl Einsum {
+    /// Subscripts as text, or as lists of whole numbers and ..., with the output's last or None.
+    #[new]
+    #[pyo3(signature = (subscripts, output = None, path = None))]
+    fn new(
+        subscripts: &Bound<'_, PyAny>,
+        output: Option<&Bound<'_, PyAny>>,
+        path: Option<Vec<Vec<usize>>>,
+    ) -> PyResult<Self> {
+        let inner = match subscripts.extract::<String>() {
+            Ok(text) => ijk::Einsum::new(&text),
+            Err(_) => {
+                let lists = subscripts.try_iter()?.map(|list| labels(&list?));
+                let lists = lists.collect::<PyResult<Vec<_>>>()?;
+                let output = output.map(labels).transpose()?;
+                ijk::Einsum::from_lists(&lists, output.as_deref())
+            }
+        };
+        let inner = inner.map_err(raise)?;
+        Ok(Self { inner: path.map_or(inner.clone(), |path| inner.with_path(path)) })
+    }
+
+    /// The einsum of arrays of one element type.
+    #[pyo3(signature = (*operands, out = None, engine = None))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        operands: &Bound<'py, PyTuple>,
+        out: Option<&Bound<'py, PyAny>>,
+        engine: Option<&Bound<'py, Engine>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arrays = operands.iter().map(|operand| readonly(&operand));
+        let arrays = arrays.collect::<PyResult<Vec<_>>>()?;
+        apply(py, &self.inner, &arrays, out, engine::engine(py, engine)?)
+    }
+
+    /// In which order operands of these shapes are multiplied: the path in opt_einsum's format, the
+    /// multiplications along it and as the sum is written, the elements of the largest result of
+    /// a step, and a text that tells all that.
+    fn path<'py>(&self, py: Python<'py>, shapes: Vec<Vec<usize>>) -> PyResult<Bound<'py, PyTuple>> {
+        let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+        let path = self.inner.path(&shapes).map_err(raise)?;
+        let steps = path.steps().iter().map(|step| PyTuple::new(py, step));
+        let steps = PyList::new(py, steps.collect::<PyResult<Vec<_>>>()?)?;
+        let (cost, naive) = (path.multiplications(), path.naive_multiplications());
+        (steps, cost, naive, path.largest(), path.to_string()).into_pyobject(py)
+    }
+
+    /// How many operands it takes.
+    #[getter]
+    fn arity(&self) -> usize {
+        self.inner.arity()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Einsum({:?})", self.inner.to_string())
+    }
+}
+
+/// The einsum of NumPy's arrays of one element type; None where some of them are others.
+#[pyfunction]
+#[pyo3(signature = (subscripts, *operands))]
+pub fn einsum<'py>(
+    py: Python<'py>,
+    subscripts: &str,
+    operands: &Bound<'py, PyTuple>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let mut arrays = Vec::with_capacity(operands.len());
+    for operand in operands.iter() {
+        match Readonly::of(&operand) {
+            Some(array) => arrays.push(array),
+            None => return Ok(None),
+        }
+    }
+    let engine = engine::engine(py, None)?;
+    let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
+    if views.iter().any(|view| view.dtype() != views[0].dtype()) {
+        return Ok(None);
+    }
+    let result = computing(py, &views, || engine.einsum(subscripts, &views))?;
+    from_tensor(py, result).map(Some)
+}
+
+fn apply<'py>(
+    py: Python<'py>,
+    einsum: &ijk::Einsum,
+    arrays: &[Readonly<'py>],
+    out: Option<&Bound<'py, PyAny>>,
+    engine: &ijk::Engine,
+) -> PyResult<Bound<'py, PyAny>> {
+    let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
+    let out = match out {
+        Some(out) => out.clone(),
+        None => {
+            let shapes: Vec<&[usize]> = views.iter().map(TensorView::shape).collect();
+            let shape = einsum.result_shape(&shapes).map_err(raise)?;
+            let dtype = views.first().map_or(ijk::DType::F64, TensorView::dtype);
+            zeros(py, dtype, &shape)
+        }
+    };
+    let wrong = || PyTypeError::new_err("out is no array that ijk can write to");
+    let mut written = Readwrite::of(&out).ok_or_else(wrong)?;
+    let view = written.view();
+    computing(py, &views, || engine.apply_einsum_into(einsum, &views, view))?;
+    drop(written);
+    Ok(out)
+}
+
+/// An argument where it lies.
+pub fn readonly<'py>(any: &Bound<'py, PyAny>) -> PyResult<Readonly<'py>> {
+    let wrong = || PyTypeError::new_err("an argument is no array that ijk computes with");
+    Readonly::of(any).ok_or_else(wrong)
+}
+
+/// A list of whole numbers and ... .
+fn labels(list: &Bound<'_, PyAny>) -> PyResult<Vec<Label>> {
+    let label = |item: PyResult<Bound<'_, PyAny>>| {
+        let item = item?;
+        match item.is_instance_of::<PyEllipsis>() {
+            true => Ok(Label::Ellipsis),
+            false => Ok(Label::Index(item.extract()?)),
+        }
+    };
+    list.try_iter()?.map(label).collect()
+}

@@ -1,0 +1,87 @@
+//! Engines.
+
+use crate::error::raise;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+/// Threads, memory that they reuse, and a limit to it.
+///
+/// Engine(threads=0, memory_limit=None)
+///
+/// threads: how many work at a time; 0 means as many as the machine has. Results do not depend on it.
+/// memory_limit: most bytes that results and temporaries of one call may take; what would need more is
+/// computed in smaller parts, or raises MemoryLimitError before anything is allocated.
+#[pyclass(module = "ijk", frozen)]
+pub struct Engine {
+    pub inner: ijk::Engine,
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    #[pyo3(signature = (threads = 0, memory_limit = None))]
+    fn new(threads: usize, memory_limit: Option<u64>) -> PyResult<Self> {
+        let mut builder = ijk::Engine::builder().threads(threads).interrupt(interrupted);
+        if let Some(bytes) = memory_limit {
+            builder = builder.memory_limit(bytes);
+        }
+        Ok(Self { inner: builder.try_build().map_err(raise)? })
+    }
+
+    /// How many threads work at a time.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.inner.threads()
+    }
+
+    /// Most bytes that results and temporaries of one call may take, or None.
+    #[getter]
+    fn memory_limit(&self) -> Option<u64> {
+        self.inner.memory_limit()
+    }
+
+    /// The instructions that are used: "avx512", say.
+    #[getter]
+    fn simd(&self) -> &'static str {
+        self.inner.simd()
+    }
+
+    /// Frees the memory that is kept for later calls.
+    fn release_memory(&self) {
+        self.inner.release_memory();
+    }
+
+    fn __repr__(&self) -> String {
+        let limit = self.memory_limit().map_or("None".into(), |bytes| bytes.to_string());
+        format!("Engine(threads={}, memory_limit={limit})", self.threads())
+    }
+}
+
+/// Whether the user wants the computation to end: asked by the thread that waits for it.
+fn interrupted() -> bool {
+    Python::attach(|py| match py.check_signals() {
+        Ok(()) => false,
+        Err(error) => {
+            error.restore(py);
+            true
+        }
+    })
+}
+
+/// The engine that was given, or the default one, which is made when first asked for.
+pub fn engine<'a, 'py>(
+    py: Python<'py>,
+    given: Option<&'a Bound<'py, Engine>>,
+) -> PyResult<&'a ijk::Engine>
+where
+    'py: 'a,
+{
+    static DEFAULT: PyOnceLock<Py<Engine>> = PyOnceLock::new();
+    match given {
+        Some(engine) => Ok(&engine.get().inner),
+        None => {
+            let default = DEFAULT.get_or_try_init(py, || Py::new(py, Engine::new(0, None)?))?;
+            Ok(&default.get().inner)
+        }
+    }
+}

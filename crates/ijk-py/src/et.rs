@@ -1,0 +1,75 @@
+//! Programs in Einsum Tuple.
+
+use crate::arrays::{Readonly, from_tensor};
+use crate::einsum::readonly;
+use crate::engine::{self, Engine};
+use crate::error::raise;
+use crate::run::computing;
+use ijk::TensorView;
+use ijk::et::Bindings;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// A program in Einsum Tuple: statements on arrays of any rank.
+#[pyclass(module = "ijk", frozen)]
+pub struct Program {
+    inner: ijk::et::Program,
+}
+
+#[pymethods]
+impl Program {
+    #[new]
+    fn new(source: &str) -> PyResult<Self> {
+        Ok(Self { inner: ijk::et(source).map_err(raise)? })
+    }
+
+    /// Runs the program on arrays by name, and gives a dict of its outputs. `ranks` and `dims` say what
+    /// neither arrays nor constraints do, `seed` chooses random numbers.
+    #[pyo3(signature = (*, ranks = None, dims = None, seed = None, engine = None, **arrays))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        ranks: Option<Vec<(String, usize)>>,
+        dims: Option<Vec<(String, Vec<u64>)>>,
+        seed: Option<u64>,
+        engine: Option<&Bound<'py, Engine>>,
+        arrays: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
+        let read = |(name, array): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
+            Ok((name.extract::<String>()?, readonly(&array)?))
+        };
+        let given: Vec<(String, Readonly<'py>)> = given.map(read).collect::<PyResult<_>>()?;
+        let views: Vec<TensorView<'_>> = given.iter().map(|(_, array)| array.view()).collect();
+        let mut bindings = Bindings::new();
+        for ((name, _), view) in given.iter().zip(&views) {
+            bindings = bindings.bind(name, view.clone());
+        }
+        for (name, rank) in ranks.into_iter().flatten() {
+            bindings = bindings.rank(&name, rank);
+        }
+        for (name, dims) in dims.into_iter().flatten() {
+            bindings = bindings.dims(&name, &dims);
+        }
+        if let Some(seed) = seed {
+            bindings = bindings.seed(seed);
+        }
+        let engine = engine::engine(py, engine)?;
+        let outputs = computing(py, &views, || self.inner.run_on(engine, bindings))?;
+        let results = PyDict::new(py);
+        for (name, tensor) in outputs {
+            results.set_item(name, from_tensor(py, tensor)?)?;
+        }
+        Ok(results)
+    }
+
+    /// What goes in and what comes out.
+    #[getter]
+    fn signature(&self) -> String {
+        self.inner.signature().to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Program({:?})", self.inner.to_string())
+    }
+}

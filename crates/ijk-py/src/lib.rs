@@ -1,0 +1,27 @@
+//! The Python package `ijk`: the compiled half of it. `python/ijk` has the rest.
+
+mod arrays;
+mod component;
+mod einsum;
+mod engine;
+mod error;
+mod et;
+mod run;
+
+use pyo3::prelude::*;
+
+/// Index expressions.
+#[pymodule(gil_used = true)]
+#[pyo3(name = "_ijk")]
+fn module(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add("Error", m.py().get_type::<error::Error>())?;
+    m.add("DTypeError", m.py().get_type::<error::DTypeError>())?;
+    m.add("MemoryLimitError", m.py().get_type::<error::MemoryLimitError>())?;
+    m.add_class::<component::Component>()?;
+    m.add_class::<engine::Engine>()?;
+    m.add_class::<einsum::Einsum>()?;
+    m.add_class::<et::Program>()?;
+    m.add_function(wrap_pyfunction!(einsum::einsum, m)?)?;
+    Ok(())
+}
