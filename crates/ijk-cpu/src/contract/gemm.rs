@@ -202,7 +202,7 @@ impl<'a> Gemm<'a> {
         // SAFETY: the caller's promise.
         unsafe {
             match self.shape.direct {
-                true => self.direct_rows::<W>(shared, rows, columns),
+                true => self.direct_rows::<W>(shared, rows, part, columns),
                 false => self.packed::<W>(shared, (self.left, rows), part, columns),
             }
         }
@@ -295,7 +295,13 @@ impl<'a> Gemm<'a> {
     ///
     /// # Safety
     /// As for [`round`](Self::round).
-    unsafe fn direct_rows<W: Word>(&self, shared: &Panels, rows: Range<usize>, columns: &Columns) {
+    unsafe fn direct_rows<W: Word>(
+        &self,
+        shared: &Panels,
+        rows: Range<usize>,
+        part: Range<usize>,
+        columns: &Columns,
+    ) {
         let out = Out { rows: &Rows::few(self.problem), columns };
         let m = &self.problem.m;
         let run = m.run(Operand::Left);
@@ -307,7 +313,7 @@ impl<'a> Gemm<'a> {
                 unsafe {
                     let first = m.offset(Operand::Left, start);
                     let first = self.tensors.left.cast::<W>().offset(first);
-                    self.direct_run::<W>(shared, block, start..end, first, &out);
+                    self.direct_run::<W>(shared, (block, &part), start..end, first, &out);
                 }
                 start = end;
             }
@@ -321,7 +327,7 @@ impl<'a> Gemm<'a> {
     unsafe fn direct_run<W: Word>(
         &self,
         shared: &Panels,
-        block: usize,
+        (block, part): (usize, &Range<usize>),
         rows: Range<usize>,
         left: *const W,
         out: &Out,
@@ -338,7 +344,7 @@ impl<'a> Gemm<'a> {
             // SAFETY: `count` rows remain.
             let data = unsafe { left.add(start - rows.start) };
             let left = Panel { data: data.cast(), start, count, flags: Flags::NONE };
-            for panel in 0..shared.panels() {
+            for panel in part.clone() {
                 let (steps, right) = (&shared.round.blocks[block], shared.panel::<W>(block, panel));
                 // SAFETY: the rows are there; the panel is packed.
                 unsafe { self.tile::<W>(entry, steps, (left, &[]), right, out) };
@@ -346,7 +352,7 @@ impl<'a> Gemm<'a> {
             start += count;
         }
         // SAFETY: the caller's promise.
-        unsafe { self.direct_tail::<W>(shared, block, start..rows.end, out) };
+        unsafe { self.direct_tail::<W>(shared, (block, part), start..rows.end, out) };
     }
 
     /// Fewer rows than a group: packed.
@@ -356,7 +362,7 @@ impl<'a> Gemm<'a> {
     unsafe fn direct_tail<W: Word>(
         &self,
         shared: &Panels,
-        block: usize,
+        (block, part): (usize, &Range<usize>),
         rows: Range<usize>,
         out: &Out,
     ) {
@@ -369,7 +375,7 @@ impl<'a> Gemm<'a> {
         unsafe {
             let to = panel.as_ptr().cast::<W>();
             let left = self.left.pack(self.context, steps, rows, to);
-            for panel in 0..shared.panels() {
+            for panel in part.clone() {
                 let right = shared.panel::<W>(block, panel);
                 self.tile::<W>(self.entry(left, right), steps, (left, &[]), right, out);
             }

@@ -443,6 +443,35 @@ fn threads_do_not_change_results() {
     }
 }
 
+/// Few rows that are read where they lie, and several blocks of k: threads share the columns.
+#[test]
+fn threads_share_columns_of_few_rows() {
+    for (m, k) in [(8, 900), (16, 400), (17, 300), (33, 240)] {
+        let n = 700;
+        let axes = vec![
+            axis(Role::M, m, [1, 0, 1]),
+            axis(Role::N, n, [0, k as isize, m as isize]),
+            axis(Role::K, k, [m as isize, 1, 0]),
+        ];
+        let task = task((DType::F32, (BinaryOp::Mul, None), Monoid::Add), axes);
+        let mut dice = Dice(8);
+        let mut fill = || Scalar::F32(dice.roll(1 << 24) as f32 / 1e6);
+        let a = Data::new(DType::F32, &task.axes, |x| x.a, &mut fill);
+        let b = Data::new(DType::F32, &task.axes, |x| x.b, &mut fill);
+        for level in Level::available() {
+            let result = |workers: &Workers| {
+                let mut c = Data::new(DType::F32, &task.axes, |x| x.c, || Scalar::F32(f32::NAN));
+                run(&task, &a, &b, &mut c, level, workers);
+                c.bytes
+            };
+            let (one, many) = (result(&Workers::new(1)), Workers::new(3));
+            for _ in 0..40 {
+                assert!(result(&many) == one, "{} {m} {k}", level.name());
+            }
+        }
+    }
+}
+
 /// The bound that the module states.
 #[test]
 fn sums_keep_their_error_bound() {
