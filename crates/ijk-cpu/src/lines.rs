@@ -44,3 +44,15 @@ pub(crate) fn prefetch(line: *const u8) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = line;
 }
+
+/// Brings a line that is needed later, and must not drive others out of the first cache.
+#[inline(always)]
+pub(crate) fn prefetch_far(line: *const u8) {
+    // SAFETY: a prefetch of any address is harmless.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(line.cast())
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
+}

@@ -36,11 +36,12 @@ impl SweepProgram {
         buffers: &[Layout],
         target: Target,
     ) -> Result<(Self, Vec<(BufferId, bool)>), Fault> {
-        let body = block(sweep, &sweep.body, buffers, target)?;
+        let mut body = block(sweep, &sweep.body, buffers, target)?;
         let rest = sweep.rest.as_ref().map(|rest| block(sweep, rest, buffers, target));
         let rest = rest.transpose()?;
         let short = rest.as_ref().map(|rest| &rest.buffers[..]);
         let results = check_sweep(sweep, &body.buffers, short, buffers)?;
+        fetch_ahead(sweep, &mut body, buffers);
         let Sweep { axes, inputs, outputs, .. } = sweep.clone();
         let steps = body.steps.iter().enumerate();
         let shared = steps.filter_map(|(at, step)| SharedOperand::find(sweep, &body, at, step));
@@ -119,6 +120,30 @@ fn block(
     compile_part(plan, target, streams).map_err(|error| match error {
         PlanError::Buffer { fault, .. } | PlanError::Step { fault, .. } => fault,
     })
+}
+
+/// Bytes of a buffer from which on it comes from memory.
+const FAR: usize = 4 << 20;
+
+/// Has blocks ask for what the next one reads from memory, in the step that reads the buffer last:
+/// the first one waits for memory, later ones compute, and so both go on at a time.
+fn fetch_ahead(sweep: &Sweep, body: &mut Compiled, buffers: &[Layout]) {
+    let Some(axis) = sweep.axes.last() else { return };
+    for (n, window) in sweep.inputs.iter().enumerate() {
+        let Some(whole) = buffers.get(window.buffer.0 as usize) else { continue };
+        let size = whole.dtype.size();
+        let step = window.strides.last().map_or(0, |stride| stride * (axis.block * size) as isize);
+        if step == 0 || whole.len * size < FAR {
+            continue;
+        }
+        for at in (0..body.buffers.len()).filter(|&at| body.buffers[at].place == Place::Input(n)) {
+            let asks = |program: &mut Program| match program {
+                Program::Nest(nest) => nest.fetch_ahead(at, step),
+                _ => false,
+            };
+            body.steps.iter_mut().rev().any(asks);
+        }
+    }
 }
 
 /// A sweep with what it runs on.

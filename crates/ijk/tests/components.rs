@@ -1,6 +1,6 @@
 //! Components at run time: applied, composed, refused.
 
-use ijk::ndarray::{Array1, Array2, Array3, ShapeBuilder, array, s};
+use ijk::ndarray::{Array1, Array2, Array3, ArrayView1, ShapeBuilder, array, s};
 use ijk::{Component, DType, Engine, Error, Tensor, TensorView, TensorViewMut, i};
 
 fn floats(tensor: &Tensor) -> Vec<f64> {
@@ -222,6 +222,31 @@ fn a_limit_does_not_show_in_results_of_sweeps() {
     assert_eq!(run(7, results + least - 1).unwrap(), one);
     let error = run(7, results).unwrap_err().to_string();
     assert!(error.contains(&format!("memory limit is {results} bytes")), "{error}");
+}
+
+#[test]
+fn sweeps_over_arrays_that_come_from_memory() {
+    let programs = [
+        "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij . +ij~i",
+        "(I & >ij~i) . ij-i~ij . ^ij~ij . +ij~i",
+    ];
+    let x = Array2::from_shape_fn((701, 1531), |(i, j)| ((i * 31 + j * 17) % 101) as f64 / 7.0);
+    let exponentials = |row: ArrayView1<'_, f64>| {
+        let most = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+        row.mapv(|x| (x - most).exp()).sum()
+    };
+    let sums = x.rows().into_iter().map(exponentials);
+    let expected = [Array1::from_elem(701, 1.0), sums.collect::<Array1<f64>>()];
+    for (program, expected) in programs.into_iter().zip(expected) {
+        for threads in [1, 3] {
+            let engine = Engine::builder().threads(threads).build();
+            let result = engine.apply(&i(program).unwrap(), (&x,)).unwrap().swap_remove(0);
+            let result: Array1<f64> = result.into_array().unwrap();
+            for (a, b) in result.iter().zip(&expected) {
+                assert!((a - b).abs() <= 1e-12 * b, "{program}: {a} {b}");
+            }
+        }
+    }
 }
 
 #[test]

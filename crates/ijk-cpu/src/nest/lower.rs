@@ -91,6 +91,7 @@ impl Lowering<'_> {
             value,
             out,
             sink,
+            ahead: None,
         })
     }
 
@@ -123,6 +124,7 @@ impl Lowering<'_> {
             value,
             out,
             sink,
+            ahead: None,
         })
     }
 

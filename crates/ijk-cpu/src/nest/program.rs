@@ -40,6 +40,44 @@ pub(crate) struct TileNest {
     pub(super) cost: f64,
     /// Number of kept loops, from the first, that may be divided among threads.
     pub(super) parallel: usize,
+    /// What to ask for while a tile is computed.
+    pub(super) ahead: Option<Ahead>,
+}
+
+/// What will be read soon.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ahead {
+    /// Which load reads tiles of it where they lie.
+    pub(super) load: usize,
+    /// Bytes from there to what will be read.
+    pub(super) bytes: isize,
+}
+
+impl TileNest {
+    /// Asks for memory so many bytes further on while it computes with tiles of a buffer; gives
+    /// whether it does so, which takes a value that is computed last.
+    pub(crate) fn fetch_ahead(&mut self, buffer: usize, bytes: isize) -> bool {
+        let reads = |load: &LoadSpec| {
+            let dense = load.place.inner.last() == Some(&(load.size as isize));
+            load.place.buffer == buffer && dense && matches!(load.mode, LoadMode::Direct)
+        };
+        let computes = match self.instructions.last() {
+            Some(Instruction::Map { dst, splat: false, .. }) => *dst == self.value,
+            _ => false,
+        };
+        let keeps = matches!(self.sink, Sink::Direct | Sink::Reduce(_));
+        let load = self.loads.iter().position(reads).filter(|_| computes && keeps);
+        self.ahead = load.map(|load| Ahead { load, bytes });
+        self.ahead.is_some()
+    }
+
+    /// Bytes of a value, where the sink takes it as it is.
+    pub(super) fn value_size(&self) -> usize {
+        match &self.sink {
+            Sink::Reduce(spec) => spec.size,
+            _ => self.size,
+        }
+    }
 }
 
 /// The origin of an access and its steps, in bytes.

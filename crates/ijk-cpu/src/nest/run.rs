@@ -4,6 +4,7 @@ use super::kernel::fault;
 use super::program::*;
 use super::rows::RowSpec;
 use crate::copy::{Side, dense_strides};
+use crate::lines::{LINE, prefetch_far};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
@@ -256,7 +257,39 @@ impl<'a> Worker<'a> {
         // SAFETY: the caller's promise.
         unsafe {
             self.load();
-            self.steps(&self.nest.instructions);
+            match (self.nest.ahead, &self.nest.instructions[..]) {
+                (Some(ahead), [first @ .., last]) => {
+                    self.steps(first);
+                    self.step_ahead(last, ahead);
+                }
+                (_, all) => self.steps(all),
+            }
+        }
+    }
+
+    /// Computes the value strip by strip, and asks for a strip of what will be read before each: all
+    /// at once would wait for memory.
+    ///
+    /// # Safety
+    /// That of [`steps`](Self::steps).
+    unsafe fn step_ahead(&mut self, instruction: &Instruction, ahead: Ahead) {
+        let Instruction::Map { kernel, dst, sources, steps, splat: false } = instruction else {
+            // SAFETY: the caller's promise.
+            return unsafe { self.step(instruction) };
+        };
+        let load = &self.nest.loads[ahead.load];
+        let later = self.slots[load.slot as usize].wrapping_offset(ahead.bytes).cast_const();
+        let (dst, size) = (self.slots[*dst as usize], self.nest.value_size());
+        for start in (0..self.points).step_by(STRIP) {
+            let n = STRIP.min(self.points - start);
+            let lines = (start * load.size..(start + n) * load.size).step_by(LINE);
+            lines.for_each(|at| prefetch_far(later.wrapping_add(at)));
+            // SAFETY: parts of the tile, whose operands are computed.
+            unsafe {
+                let part =
+                    |s: usize| self.slots[sources[s] as usize].cast_const().add(start * steps[s]);
+                self.faults |= kernel(n, dst.add(start * size), part(0), part(1), part(2));
+            }
         }
     }
 
