@@ -29,6 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("ijk-cli", &["ijk"]),
+    ("ijk-py", &["ijk"]),
     ("ijk-benches", &["ijk", "ijk-cpu", "ijk-plan", "ijk-ir", "ijk-tensor", "ijk-types"]),
     ("xtask", &[]),
 ];

@@ -32,6 +32,8 @@ pub struct Compiled {
     /// Whether several steps are worth dividing among threads, so that it pays to enter the pool
     /// once for all.
     pub(crate) enters_pool: bool,
+    /// Whether it takes so long that somebody may want to end it early.
+    pub(crate) is_long: bool,
     /// What to run, in order.
     pub(crate) steps: Vec<Program>,
 }
@@ -77,6 +79,9 @@ impl Program {
         }
     }
 }
+
+/// Nanoseconds from which on a run is long.
+const LONG: f64 = 50e6;
 
 impl Compiled {
     /// Estimated work of all steps, in nanoseconds on one thread.
@@ -132,7 +137,8 @@ pub(crate) fn compile_part(
     let outputs = count(|p| if let Place::Output(n) = p { Some(*n) } else { None });
     let is_large = |step: &&Program| step.cost() >= target.costs.worth_threads();
     let enters_pool = steps.iter().filter(is_large).count() > 1;
-    Ok(Compiled { enters_pool, inputs, outputs, buffers, arena: plan.arena, steps })
+    let is_long = steps.iter().map(Program::cost).sum::<f64>() >= LONG;
+    Ok(Compiled { enters_pool, is_long, inputs, outputs, buffers, arena: plan.arena, steps })
 }
 
 /// The buffers that steps of a plan read.

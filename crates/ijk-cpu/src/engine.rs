@@ -27,6 +27,7 @@ pub struct Engine {
     refused: Option<LevelError>,
     workers: Workers,
     costs: Costs,
+    interrupt: Option<fn() -> bool>,
     scratch: ScratchPool,
     results: TensorPool,
     memory_limit: Option<u64>,
@@ -41,6 +42,7 @@ pub struct EngineBuilder {
     kept: Option<usize>,
     streams: Option<usize>,
     probe: Option<Probe>,
+    interrupt: Option<fn() -> bool>,
 }
 
 /// Bytes of dropped results that an engine keeps unless it is told otherwise: those of four arrays
@@ -94,6 +96,13 @@ impl EngineBuilder {
         self
     }
 
+    /// What tells whether a run is to end early: asked every 20 ms or so by the thread that began it, in
+    /// runs that take longer than that.
+    pub fn interrupt(mut self, ask: fn() -> bool) -> Self {
+        self.interrupt = Some(ask);
+        self
+    }
+
     /// The level that the engine would have.
     ///
     /// # Errors
@@ -116,6 +125,7 @@ impl EngineBuilder {
             refused,
             workers: Workers::new(self.threads).for_work_from(costs.worth_threads()),
             costs,
+            interrupt: self.interrupt,
             scratch: ScratchPool::new(),
             results: TensorPool::new(kept),
             memory_limit: self.memory_limit,
@@ -250,16 +260,21 @@ impl Engine {
     /// temporaries that nobody else accesses before this returns.
     unsafe fn run_on(&self, compiled: &Compiled, bases: &[*mut u8]) -> Result<(), RunError> {
         // The level of a plan compiled by another engine is one that the machine has, too.
-        let (workers, scratch) = (&self.workers, &self.scratch);
+        let watched =
+            self.interrupt.filter(|_| compiled.is_long).map(|ask| self.workers.watched(ask));
+        let (workers, scratch) = (watched.as_ref().unwrap_or(&self.workers), &self.scratch);
         let spare = self.memory_limit.map(|limit| limit.saturating_sub(compiled.bytes()));
         let run = Run { workers, scratch, compiled, bases, packed: &[] };
         // SAFETY: the caller's promise; compilation made sure that what is read was written before.
         let faults = unsafe {
             match compiled.enters_pool {
-                true => self.workers.install(|| run.steps_within(spare)),
+                true => workers.install(|| run.steps_within(spare)),
                 false => run.steps_within(spare),
             }
         }?;
+        if workers.have_ended() {
+            return Err(RunError::Interrupted);
+        }
         match faults {
             0 => Ok(()),
             bits if bits & fault::OFFSET != 0 => Err(RunError::OutOfBounds),
@@ -353,7 +368,8 @@ impl Run<'_> {
                     unsafe { sweep.run(bases, workers, scratch, spare) }?
                 }
             };
-            if faults != 0 {
+            // A step that was ended early has not written all that later ones read.
+            if faults != 0 || workers.have_ended() {
                 return Ok(faults);
             }
         }

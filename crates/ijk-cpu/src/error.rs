@@ -57,6 +57,9 @@ pub enum RunError {
     /// A computed index that is out of its array's bounds.
     #[error("a computed index is out of bounds")]
     OutOfBounds,
+    /// Whoever was asked said that the run is to end.
+    #[error("interrupted")]
+    Interrupted,
     /// The allocator refused.
     #[error("not enough memory: {0} bytes for temporaries")]
     OutOfMemory(usize),

@@ -32,6 +32,7 @@ mod scratch;
 mod simd;
 mod sweep;
 mod threads;
+mod watch;
 mod window;
 
 pub use compiled::Compiled;

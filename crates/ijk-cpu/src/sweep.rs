@@ -86,7 +86,7 @@ impl SweepProgram {
             unsafe { shared.pack(self, bases, workers, scratch) }
         });
         let packed: Vec<_> = pack.collect();
-        let job = Job { sweep: self, bases, scratch, packed: &packed, alone: &Workers::new(1) };
+        let job = Job { sweep: self, bases, scratch, packed: &packed, alone: &workers.at_most(1) };
         let (blocks, faults) = (self.blocks(), AtomicU32::new(0));
         let tasks = match workers.are_worth(self.cost()) {
             true => blocks.min(workers.threads() * TASKS_PER_THREAD),
@@ -172,6 +172,9 @@ impl Job<'_> {
         let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, sweep.axes.len());
         let mut faults = 0;
         for block in blocks {
+            if self.alone.have_ended() {
+                break;
+            }
             self.seek(block, &mut at);
             let short = sweep.axes.iter().zip(&at).any(|(a, &n)| (n + 1) * a.block > a.extent);
             let (compiled, packed) = match &sweep.rest {

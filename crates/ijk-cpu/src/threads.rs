@@ -1,6 +1,7 @@
 //! Worker threads and loops whose result does not depend on how many there are.
 
 use crate::crew::work_with;
+use crate::watch::Watch;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,6 +21,8 @@ pub struct Workers {
     /// Nanoseconds from which on work is divided.
     worth: f64,
     pool: Arc<Pool>,
+    /// What may end the present run.
+    watch: Option<Arc<Watch>>,
 }
 
 /// Threads, which start when first needed.
@@ -37,7 +40,7 @@ impl Workers {
         let threads = if threads == 0 { available() } else { threads };
         let threads = threads.min(MAX_THREADS);
         let pool = Arc::new(Pool { threads, started: OnceLock::new() });
-        Self { threads, worth: WORTH_THREADS, pool }
+        Self { threads, worth: WORTH_THREADS, pool, watch: None }
     }
 
     /// The same, for work of so many nanoseconds.
@@ -53,7 +56,21 @@ impl Workers {
     /// The same threads, of which at most so many work at a time.
     pub fn at_most(&self, threads: usize) -> Self {
         let threads = self.threads.min(threads).max(1);
-        Self { threads, worth: self.worth, pool: Arc::clone(&self.pool) }
+        let (pool, watch) = (Arc::clone(&self.pool), self.watch.clone());
+        Self { threads, worth: self.worth, pool, watch }
+    }
+
+    /// The same threads for a run that ends when `ask` says so: loops then leave out the tasks that
+    /// are left.
+    pub(crate) fn watched(&self, ask: fn() -> bool) -> Self {
+        let watch = Some(Arc::new(Watch::new(ask)));
+        Self { watch, ..self.at_most(self.threads) }
+    }
+
+    /// Whether the present run is to end.
+    #[inline]
+    pub(crate) fn have_ended(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.has_ended())
     }
 
     /// How many threads work at a time.
@@ -66,6 +83,8 @@ impl Workers {
     /// plan, and only for one with several loops of enough work.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match self.pool() {
+            // Who watches stays where they are.
+            _ if self.watch.is_some() => work(),
             Some(pool) if pool.current_thread_index().is_none() => pool.install(work),
             _ => work(),
         }
@@ -78,13 +97,13 @@ impl Workers {
     /// If `body` does.
     pub fn parallel_for(&self, tasks: usize, body: impl Fn(usize) + Sync) {
         if tasks <= 1 || self.threads == 1 {
-            return (0..tasks).for_each(body);
+            return (0..tasks).take_while(|_| !self.have_ended()).for_each(body);
         }
         let next = AtomicUsize::new(0);
         let claim = || next.fetch_add(1, Ordering::Relaxed);
         let work = || {
             let mut task = claim();
-            while task < tasks {
+            while task < tasks && !self.have_ended() {
                 body(task);
                 task = claim();
             }

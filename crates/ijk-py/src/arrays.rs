@@ -45,7 +45,7 @@ macro_rules! by_type {
 
             /// What the engine takes.
             pub fn view(&self) -> TensorView<'_> {
-                match self { $(Self::$variant(x) => TensorView::from_array(&x.as_array()),)* }
+                match self { $(Self::$variant(x) => TensorView::from(x.as_array()),)* }
             }
         }
 

@@ -62,7 +62,11 @@ impl Component {
     }
 
     /// The shapes of the results for arguments of these shapes.
-    fn shapes<'py>(&self, py: Python<'py>, shapes: Vec<Vec<usize>>) -> PyResult<Bound<'py, PyList>> {
+    fn shapes<'py>(
+        &self,
+        py: Python<'py>,
+        shapes: Vec<Vec<usize>>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
         let shapes = self.inner.shapes(&shapes).map_err(raise)?;
         let tuples = shapes.iter().map(|shape| PyTuple::new(py, shape));

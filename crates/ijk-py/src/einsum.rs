@@ -64,6 +64,25 @@ impl Einsum {
         (steps, cost, naive, path.largest(), path.to_string()).into_pyobject(py)
     }
 
+    /// The subscripts as lists of numbers and ...: of each operand, and of the output.
+    fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let list = |labels: &Vec<Label>| {
+            let items = labels.iter().map(|label| match label {
+                Label::Index(number) => Ok(number.into_pyobject(py)?.into_any()),
+                Label::Ellipsis => Ok(py.Ellipsis().into_bound(py)),
+            });
+            PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)
+        };
+        let (operands, output) = self.inner.labels();
+        let operands = operands.iter().map(list).collect::<PyResult<Vec<_>>>()?;
+        (PyList::new(py, operands)?, list(&output)?).into_pyobject(py)
+    }
+
+    /// Whether the result is a view of the only operand, of this shape: sums over nothing.
+    fn is_view(&self, shape: Vec<usize>) -> PyResult<bool> {
+        self.inner.is_view(&shape).map_err(raise)
+    }
+
     /// How many operands it takes.
     #[getter]
     fn arity(&self) -> usize {
@@ -126,8 +145,12 @@ fn apply<'py>(
 
 /// An argument where it lies.
 pub fn readonly<'py>(any: &Bound<'py, PyAny>) -> PyResult<Readonly<'py>> {
+    if let Some(array) = Readonly::of(any) {
+        return Ok(array);
+    }
+    let plain = any.py().import("ijk._arrays")?.call_method1("plain", (any,))?;
     let wrong = || PyTypeError::new_err("an argument is no array that ijk computes with");
-    Readonly::of(any).ok_or_else(wrong)
+    Readonly::of(&plain).ok_or_else(wrong)
 }
 
 /// A list of whole numbers and ... .

@@ -1,9 +1,11 @@
 //! Errors as exceptions, which say what the Rust library says.
 
-use ijk::plan::PlanError;
 use ijk::RunError;
+use ijk::plan::PlanError;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyTypeError, PyValueError, PyZeroDivisionError};
+use pyo3::exceptions::{
+    PyKeyboardInterrupt, PyMemoryError, PyTypeError, PyValueError, PyZeroDivisionError,
+};
 use pyo3::prelude::*;
 
 create_exception!(ijk, Error, PyValueError, "A program is wrong, or does not fit its arrays.");

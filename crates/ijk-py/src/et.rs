@@ -29,8 +29,8 @@ impl Program {
     fn __call__<'py>(
         &self,
         py: Python<'py>,
-        ranks: Option<Vec<(String, usize)>>,
-        dims: Option<Vec<(String, Vec<u64>)>>,
+        ranks: Option<std::collections::HashMap<String, u32>>,
+        dims: Option<std::collections::HashMap<String, Vec<u64>>>,
         seed: Option<u64>,
         engine: Option<&Bound<'py, Engine>>,
         arrays: Option<&Bound<'py, PyDict>>,
@@ -49,7 +49,7 @@ impl Program {
             bindings = bindings.rank(&name, rank);
         }
         for (name, dims) in dims.into_iter().flatten() {
-            bindings = bindings.dims(&name, &dims);
+            bindings = bindings.dims(&name, dims);
         }
         if let Some(seed) = seed {
             bindings = bindings.seed(seed);

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 /// Index expressions.
 #[pymodule(gil_used = true)]
 #[pyo3(name = "_ijk")]
-fn module(m: &Bound<'_, PyModule>) -> PyResult<()> {
+fn ijk_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add("Error", m.py().get_type::<error::Error>())?;
     m.add("DTypeError", m.py().get_type::<error::DTypeError>())?;

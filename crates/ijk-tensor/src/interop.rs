@@ -5,8 +5,8 @@ use crate::shape::c_strides;
 use crate::{Shape, Strides, Tensor, TensorError, TensorView, TensorViewMut, dtype_of};
 use ijk_types::{DType, Element};
 use ndarray::{
-    Array, ArrayBase, ArrayRef, ArrayViewD, ArrayViewMutD, Axis, Data, Dimension, IxDyn,
-    RawArrayView, RawArrayViewMut, ShapeBuilder, s,
+    Array, ArrayBase, ArrayRef, ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Axis, Data,
+    Dimension, IxDyn, RawArrayView, RawArrayViewMut, ShapeBuilder, s,
 };
 use std::mem::MaybeUninit;
 
@@ -105,6 +105,24 @@ where
 impl<'a, T: Element, D: Dimension> From<&'a ArrayRef<T, D>> for TensorView<'a> {
     fn from(array: &'a ArrayRef<T, D>) -> Self {
         Self::from_array(array)
+    }
+}
+
+impl<'a, T: Element, D: Dimension> From<ArrayView<'a, T, D>> for TensorView<'a> {
+    fn from(array: ArrayView<'a, T, D>) -> Self {
+        let (shape, strides) = (array.shape(), array.strides());
+        // SAFETY: ndarray's pointer, shape and strides address elements borrowed for `'a`.
+        unsafe { Self::from_raw_parts(array.as_ptr().cast(), dtype_of::<T>(), shape, strides) }
+    }
+}
+
+impl<'a, T: Element, D: Dimension> From<ArrayViewMut<'a, T, D>> for TensorViewMut<'a> {
+    fn from(mut array: ArrayViewMut<'a, T, D>) -> Self {
+        let ptr = array.as_mut_ptr().cast();
+        let (shape, strides) = (array.shape(), array.strides());
+        // SAFETY: ndarray's pointer, shape and strides address distinct elements, borrowed
+        // exclusively for `'a`.
+        unsafe { Self::from_raw_parts(ptr, dtype_of::<T>(), shape, strides) }
     }
 }
 

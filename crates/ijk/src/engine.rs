@@ -98,6 +98,22 @@ impl EngineBuilder {
         self
     }
 
+    /// What tells whether a computation is to end early, with [`RunError::Interrupted`]: asked every
+    /// 20 ms or so by the thread that waits for it, if it takes longer than that.
+    ///
+    /// ```
+    /// use ijk::{Engine, ndarray::Array2};
+    /// let engine = Engine::builder().interrupt(|| true).build();
+    /// let x = Array2::<f64>::ones((1500, 1500));
+    /// let error = engine.einsum("ij,jk,kl,lm->im", (&x, &x, &x, &x)).unwrap_err();
+    /// assert_eq!(error.to_string(), "interrupted");
+    /// ```
+    #[must_use]
+    pub fn interrupt(mut self, ask: fn() -> bool) -> Self {
+        self.cpu = self.cpu.interrupt(ask);
+        self
+    }
+
     /// What the machine can do, which tells what work is worth dividing among threads. Without it, what
     /// the user's cache folder knows since [`Cache::probe`](crate::probe::Cache::probe) or `ijk bench`
     /// measured it, else [`Probe::typical`]. Results do not depend on it.

@@ -101,6 +101,12 @@ impl Report {
         &self.diagnostics
     }
 
+    /// Whether it is about element types, and nothing else.
+    pub fn is_about_types(&self) -> bool {
+        let mut codes = self.diagnostics.iter().map(|diagnostic| diagnostic.code);
+        codes.all(|code| code.is_some_and(|code| code.name().contains("type")))
+    }
+
     /// The text for people; `origin` is what the program is called (a file's name), `color` adds
     /// ANSI escapes.
     pub fn render(&self, origin: &str, color: bool) -> String {

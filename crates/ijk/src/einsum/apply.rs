@@ -41,6 +41,17 @@ impl Einsum {
         Engine::global().apply_einsum_into(self, operands, output)
     }
 
+    /// The shape of the result for operands of these shapes.
+    ///
+    /// # Errors
+    /// As for [`einsum`](crate::einsum()).
+    pub fn result_shape(&self, shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        let shapes: Vec<Vec<u64>> = shapes.iter().map(|s| crate::prepared::extents(s)).collect();
+        let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
+        let product = Product::new(&self.inner.subscripts, &shapes).map_err(|e| self.error(e))?;
+        Ok(product.result_shape().iter().map(|&n| n as usize).collect())
+    }
+
     /// The product of operands of these shapes.
     pub(super) fn product(&self, inputs: &[TensorView<'_>]) -> Result<Product, Error> {
         let shapes: Vec<Vec<u64>> =

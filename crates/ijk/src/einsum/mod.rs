@@ -11,7 +11,7 @@ use crate::cache::PlanCache;
 use crate::{Engine, Error};
 use ijk_plan::order::{Options, Path};
 use ijk_syntax::Diagnostic;
-use ijk_syntax::einsum::Subscripts;
+use ijk_syntax::einsum::{Index, Subscripts, Term};
 use std::fmt;
 use std::sync::Arc;
 
@@ -124,6 +124,42 @@ impl Einsum {
     /// How many operands it takes.
     pub fn arity(&self) -> usize {
         self.inner.subscripts.operands.len()
+    }
+
+    /// The subscripts as lists, of each operand and of the output: with them
+    /// [`from_lists`](Self::from_lists) makes the same einsum.
+    ///
+    /// ```
+    /// use ijk::Label::{Ellipsis, Index};
+    /// let (operands, output) = ijk::Einsum::new("z...,za->a")?.labels();
+    /// assert_eq!(operands, [vec![Index(1), Ellipsis], vec![Index(1), Index(0)]]);
+    /// assert_eq!(output, [Index(0)]);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn labels(&self) -> (Vec<Vec<Label>>, Vec<Label>) {
+        let labels = |term: &Term| {
+            let each = term.indices.iter().map(|index| Label::Index(index.number.into()));
+            let mut labels: Vec<Label> = each.collect();
+            if let Some(ellipsis) = term.ellipsis {
+                labels.insert(ellipsis.at, Label::Ellipsis);
+            }
+            labels
+        };
+        let Subscripts { operands, output, .. } = &self.inner.subscripts;
+        (operands.iter().map(labels).collect(), labels(output))
+    }
+
+    /// Whether it has one operand, and for this shape of it the result is only another view of it: no
+    /// index is summed over.
+    ///
+    /// # Errors
+    /// As for [`einsum`].
+    pub fn is_view(&self, shape: &[usize]) -> Result<bool, Error> {
+        let Subscripts { operands, output, .. } = &self.inner.subscripts;
+        let [operand] = &operands[..] else { return Ok(false) };
+        self.result_shape(&[shape])?;
+        let kept = |index: &Index| output.indices.iter().any(|other| other.number == index.number);
+        Ok(operand.indices.iter().all(kept))
     }
 
     /// An error of this einsum.
