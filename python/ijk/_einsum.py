@@ -45,7 +45,7 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
             if result is not None:
                 return result if result.ndim else result[()]
     einsum, arrays = _arguments(operands, _path(optimize))
-    return _compute(einsum, arrays, out, dtype, order, casting, engine)
+    return _compute(einsum, arrays, out, dtype, order, casting, optimize, engine)
 
 
 def einsum_path(*operands, optimize=True, einsum_call=False):
@@ -116,7 +116,9 @@ def _numbers(lists):
     return lambda label: label if label is Ellipsis else numbers[label]
 
 
-def _compute(einsum, arrays, out, dtype, order, casting, engine):
+def _compute(einsum, arrays, out, dtype, order, casting, optimize, engine):
+    if order not in ("K", "k", "C", "c", "F", "f", "A", "a"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     wanted = np.dtype(dtype) if dtype is not None else np.result_type(*arrays)
     _check_casts(arrays, wanted, casting)
     if out is not None:
@@ -130,7 +132,8 @@ def _compute(einsum, arrays, out, dtype, order, casting, engine):
     computed = _computed(wanted)
     if computed is None:
         fallbacks[str(wanted)] += 1
-        return _in_numpy(einsum, arrays, out, dtype, order, casting)
+        how = {"out": out, "dtype": dtype, "order": order, "casting": casting}
+        return _in_numpy(einsum, arrays, optimize=optimize, **how)
     if len(arrays) == 1 and out is None and dtype is None and order == "K":
         view = _view(einsum, arrays[0])
         if view is not None:
@@ -185,9 +188,8 @@ def _view(einsum, array):
     return _numpy_einsum(*_numpy_arguments(einsum, [array]))
 
 
-def _in_numpy(einsum, arrays, out, dtype, order, casting):
-    arguments = _numpy_arguments(einsum, arrays)
-    return _numpy_einsum(*arguments, out=out, dtype=dtype, order=order, casting=casting)
+def _in_numpy(einsum, arrays, **how):
+    return _numpy_einsum(*_numpy_arguments(einsum, arrays), **how)
 
 
 def _numpy_arguments(einsum, arrays):

@@ -62,7 +62,7 @@ fn environment(root: &Path, chosen: &[(&str, &[&str])]) -> Result<PathBuf, Strin
     Ok(python)
 }
 
-fn base_python() -> String {
+pub(crate) fn base_python() -> String {
     std::env::var("IJK_PYTHON").unwrap_or_else(|_| "python3".into())
 }
 
@@ -113,7 +113,7 @@ fn verify_one(ijk: &Path, python: &Path, program: &Path) -> Result<bool, String>
 }
 
 /// Runs a command that must succeed.
-fn succeed(command: &mut Command) -> Result<(), String> {
+pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     match command.status() {
         Ok(status) if status.success() => Ok(()),

@@ -3,6 +3,7 @@
 mod arrows;
 mod frameworks;
 mod mutants;
+mod python;
 mod sources;
 mod workspace;
 
@@ -15,11 +16,13 @@ fn main() -> ExitCode {
         Some("frameworks") => {
             frameworks::run(&root(), &std::env::args().nth(2).unwrap_or_default())
         }
+        Some("python") => python::run(&root()),
         _ => {
             eprintln!(
                 "usage: cargo xtask tidy               check the arrows between crates, and the sources\n       \
                  cargo xtask mutants [NAME]     plant bugs that the random programs must find\n       \
-                 cargo xtask frameworks [NAME]  verify examples/et against TensorFlow, PyTorch, JAX"
+                 cargo xtask frameworks [NAME]  verify examples/et against TensorFlow, PyTorch, JAX\n       \
+                 cargo xtask python             build the Python package, and run its tests"
             );
             ExitCode::from(2)
         }

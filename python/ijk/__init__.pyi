@@ -1,0 +1,33 @@
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from ._ijk import Component as Component
+from ._ijk import DTypeError as DTypeError
+from ._ijk import Einsum as Einsum
+from ._ijk import Engine as Engine
+from ._ijk import Error as Error
+from ._ijk import MemoryLimitError as MemoryLimitError
+from ._ijk import Program as Program
+from ._ijk import __version__ as __version__
+
+fallbacks: Counter[str]
+
+def einsum(
+    *operands: Any,
+    out: NDArray[Any] | None = None,
+    dtype: DTypeLike | None = None,
+    order: Literal["K", "C", "F", "A"] = "K",
+    casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "safe",
+    optimize: bool | str | Sequence[Any] = True,
+    engine: Engine | None = None,
+) -> Any: ...
+def einsum_path(
+    *operands: Any, optimize: bool | str | Sequence[Any] = True, einsum_call: bool = False
+) -> tuple[list[Any], str]: ...
+def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[Any] = 2) -> NDArray[Any]: ...
+def transpose(array: ArrayLike, axes: Sequence[int] | None = None) -> NDArray[Any]: ...
+def i(source: str) -> Component: ...
+def et(source: str) -> Program: ...

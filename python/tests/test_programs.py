@@ -1,0 +1,101 @@
+"""Programs in i and in Einsum Tuple, and engines."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+import ijk
+
+
+def test_programs_in_i():
+    softmax = ijk.i("(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij")
+    x = np.random.default_rng(0).normal(size=(5, 7)).astype("f4")
+    exp = np.exp(x - x.max(axis=1, keepdims=True))
+    assert np.allclose(softmax(x), exp / exp.sum(axis=1, keepdims=True), rtol=1e-5)
+    assert softmax.arity == 1 and "T[2]" in softmax.signature
+    assert softmax.shapes([(3, 4)]) == [(3, 4)]
+    out = np.empty_like(x)
+    assert softmax(x, out=out) is out and np.array_equal(out, softmax(x))
+    assert np.array_equal(ijk.i("ij~ji")([[1, 2], [3, 4]]), [[1, 3], [2, 4]])
+
+
+def test_combinators():
+    multiply, add = ijk.i("ik*kj~ijk"), ijk.i("+ijk~ij")
+    a, b = np.eye(2), np.arange(4.0).reshape(2, 2)
+    assert np.array_equal((multiply >> add)(a, b), b)
+    assert np.array_equal((add << multiply)(a, b), b)
+    total, greatest = (ijk.i("+i~.") & ijk.i(">i~."))(np.array([1, 5, 2]))
+    assert (total, greatest) == (8, 5)
+    left, right = (ijk.i("-i~i") | ijk.i("i+1~i"))(np.array([1]), np.array([2]))
+    assert (left[0], right[0]) == (-1, 3)
+    assert (~ijk.i("i-i~i"))(np.array([1]), np.array([3]))[0] == 2
+
+
+def test_programs_in_einsum_tuple():
+    outputs = ijk.et("y[a] = x[a] * x[a]")(x=np.array([[1.0, 2.0]]), ranks={"a": 2})
+    assert np.array_equal(outputs["y"], [[1.0, 4.0]])
+    drawn = ijk.et("x[a] = RANDOM(0, 1, FLOAT)\nDIMS(a) = 3")
+    assert np.array_equal(drawn(seed=1)["x"], drawn(seed=1)["x"])
+
+
+def test_errors():
+    with pytest.raises(ijk.Error) as error:
+        ijk.i("ik*kj~ij")
+    assert "+(ik*kj)~ij" in str(error.value) and "^" in str(error.value)
+    with pytest.raises(TypeError, match="int16"):
+        ijk.i("+i~.")(np.zeros(3, "i2"))
+    with pytest.raises(ZeroDivisionError):
+        ijk.i("i/i~i")(np.array([1]), np.array([0]))
+    with pytest.raises(ValueError, match="letter"):
+        ijk.i("i+i~i")(np.zeros(3), np.zeros(4))
+
+
+def test_engines():
+    engine = ijk.Engine(threads=2, memory_limit=1000)
+    assert engine.threads == 2 and engine.memory_limit == 1000
+    with pytest.raises(ijk.MemoryLimitError):
+        ijk.i("i*j~ij")(np.zeros(100), np.zeros(100), engine=engine)
+    assert repr(engine) == "Engine(threads=2, memory_limit=1000)"
+
+
+def test_other_threads_go_on():
+    a = np.ones((1200, 1200))
+    turns, done = [0], threading.Event()
+
+    def turn():
+        while not done.is_set():
+            turns[0] += 1
+
+    thread = threading.Thread(target=turn)
+    thread.start()
+    before = turns[0]
+    ijk.einsum("ij,jk->ik", a, a)
+    during = turns[0] - before
+    done.set()
+    thread.join()
+    assert during > 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name != "posix", reason="signals")
+def test_an_interrupt_ends_a_computation():
+    script = textwrap.dedent(
+        """
+        import numpy as np, ijk, signal, threading, os, time
+        a = np.ones((40, 40, 40, 40), "f4")
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        start = time.time()
+        try:
+            for _ in range(10_000):
+                ijk.einsum("abcd,aefd->bcef", a, a)
+        except KeyboardInterrupt:
+            print("interrupted")
+        """
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert run.stdout.strip() == "interrupted", run.stderr

@@ -1,0 +1,51 @@
+//! `cargo xtask python`: the Python package, built and installed as its users do it, and its tests.
+
+use crate::frameworks::{base_python, succeed};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// Tests that are programs: other libraries' own, on ijk.
+const CONFORMANCE: [&str; 2] = ["numpys_own.py", "opt_einsums_own.py"];
+
+/// Makes a virtual environment with the package and what its tests need, and runs them. Without a
+/// Python it says so, and passes.
+pub fn run(root: &Path) -> ExitCode {
+    if !has_python() {
+        println!("python: skipped: `{}` with `venv` is not there", base_python());
+        return ExitCode::SUCCESS;
+    }
+    match test(root) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("python: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn has_python() -> bool {
+    let mut python = Command::new(base_python());
+    let usable = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))";
+    python.args(["-c", usable]).output().is_ok_and(|output| output.status.success())
+}
+
+fn test(root: &Path) -> Result<(), String> {
+    let python = environment(root)?;
+    let tests = root.join("python/tests");
+    let run = |arguments: &[&Path]| succeed(Command::new(&python).args(arguments));
+    run(&[Path::new("-m"), Path::new("pytest"), Path::new("-q"), &tests])?;
+    CONFORMANCE.iter().try_for_each(|name| run(&[&tests.join(name)]))
+}
+
+/// The interpreter of an environment with the package.
+fn environment(root: &Path) -> Result<PathBuf, String> {
+    let home = root.join("target/python");
+    let python = home.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if !python.is_file() {
+        succeed(Command::new(base_python()).args(["-m", "venv"]).arg(&home))?;
+    }
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    succeed(pip.arg(format!("{}[test]", root.display())))?;
+    Ok(python)
+}
