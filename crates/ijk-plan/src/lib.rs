@@ -16,6 +16,7 @@
 //! 9. *emit* gives arrays their memory and statements their kernels.
 
 mod arg;
+mod axes;
 mod bounds;
 mod buffers;
 mod contraction;

@@ -5,10 +5,10 @@
 //! evaluated once for each q, and the statement is a scan of that. So for several such pairs of
 //! axes, one after another, and for all from a point on, which is the same seen from the end.
 
+use crate::axes::restrict;
 use crate::bounds::{Guard, narrow, replace_axis, within};
 use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::pieces::chain;
-use crate::product::restrict;
 use crate::{SMALL_DOMAIN, coverage, index};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
@@ -127,7 +127,7 @@ impl Prefix {
             reduce: stmt.reduce.filter(|_| combines),
             ..stmt.clone()
         };
-        lower(graph, restrict(elements, own | reduced));
+        lower(graph, restrict(elements, |axis| (own | reduced) >> axis & 1 == 1));
         Node::Access(array, self.index(own))
     }
 
@@ -145,7 +145,7 @@ impl Prefix {
             scan: Some(AxisId(self.q as u32)),
             ..self.stmt.clone()
         };
-        restrict(scan, over)
+        restrict(scan, |axis| over >> axis & 1 == 1)
     }
 
     /// Each element of the output with what it takes of the sums; the last sum, where all values
@@ -168,7 +168,8 @@ impl Prefix {
             let all = |axis: &Axis| (0, i128::from(axis.extent) - 1);
             let mut bounds: Vec<_> = stmt.axes.iter().map(all).collect();
             bounds[self.p] = range;
-            restrict(within(&stmt, &bounds).unwrap_or(stmt), self.kept(false))
+            let kept = self.kept(false);
+            restrict(within(&stmt, &bounds).unwrap_or(stmt), |axis| kept >> axis & 1 == 1)
         };
         let mut pieces = Vec::new();
         if middle > 0 {

@@ -5,9 +5,9 @@
 //! reduced over the dropped axes, which may be a contraction, for each value of the others; and the
 //! scatter of that.
 
+use crate::axes::restrict;
 use crate::bounds::Guard;
 use crate::graph::{Expr, Graph, Node, Stmt};
-use crate::product::restrict;
 use crate::{SMALL_DOMAIN, coverage, index};
 use ijk_ir::core::{AxisId, IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
@@ -39,7 +39,6 @@ fn wanted(graph: &Graph, stmt: &Stmt) -> bool {
         && collides
         && dropped >= GAIN
         && stmt.points() > SMALL_DOMAIN
-        && stmt.axes.len() <= u64::BITS as usize
         && stmt.scan.is_none()
         && !graph.can_fail(stmt)
 }
@@ -74,9 +73,8 @@ fn divide(graph: &mut Graph, stmt: Stmt, monoid: Monoid) {
         guards: stmt.guards.iter().filter(of_kept).cloned().collect(),
         ..stmt.clone()
     };
-    let axes = members.iter().fold(0, |set, &a| set | 1 << a);
     graph.statements.push(reduction);
-    graph.statements.push(restrict(scatter, axes));
+    graph.statements.push(restrict(scatter, |axis| members.contains(&axis)));
 }
 
 /// The output's axes in the order in which the scatter goes along them: of several at one place the

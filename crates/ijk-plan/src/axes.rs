@@ -1,0 +1,33 @@
+//! Sets of axes: ascending lists of any length.
+
+use crate::graph::Stmt;
+use ijk_ir::core::{AxisId, IndexExpr};
+
+/// A set of axes, ascending.
+pub(crate) type Axes = Vec<u32>;
+
+/// The axes that either set has.
+pub(crate) fn union(p: &[u32], q: &[u32]) -> Axes {
+    let mut all = [p, q].concat();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The statement over the axes that are kept alone; no index names the others.
+pub(crate) fn restrict(stmt: Stmt, keep: impl Fn(usize) -> bool) -> Stmt {
+    let mut kept = Vec::new();
+    let mut map = Vec::new();
+    for (a, axis) in stmt.axes.iter().enumerate() {
+        if keep(a) {
+            map.push(IndexExpr::axis(AxisId(kept.len() as u32)));
+            kept.push(axis.clone());
+        } else {
+            map.push(IndexExpr::constant(0));
+        }
+    }
+    if kept.len() == stmt.axes.len() {
+        return stmt;
+    }
+    stmt.substitute(&map, kept).unwrap_or(stmt)
+}

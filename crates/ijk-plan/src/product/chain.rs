@@ -1,0 +1,85 @@
+//! Products of products: factors that statements before computed.
+//!
+//! `ab*bc~abc . abc*cd~abcd . +abcd~ad` multiplies everything before it sums anything. Written as
+//! one product, its factors can be multiplied in any order.
+
+use super::{NEST_COST, Product, distributes};
+use crate::graph::{Graph, Node, Stmt};
+use crate::simplify::{digits_of, inline};
+use ijk_ir::core::ArrayId;
+use ijk_types::BinaryOp;
+
+/// What a pass knows of the statements it goes through.
+pub(super) struct Chains {
+    definitions: Vec<Option<u32>>,
+    uses: Vec<u32>,
+}
+
+impl Chains {
+    pub(super) fn new(graph: &Graph) -> Self {
+        Self { definitions: graph.definitions(), uses: graph.uses() }
+    }
+
+    /// The statement with the products that it alone reads multiplied out, and what it costs to
+    /// compute those for themselves; nothing where there are none.
+    pub(super) fn multiplied_out(
+        &self,
+        graph: &Graph,
+        stmt: &Stmt,
+        product: &Product,
+    ) -> Option<(Stmt, u64)> {
+        if !distributes(product.monoid, product.op, product.dtype) {
+            return None;
+        }
+        let (mut wide, mut cost) = (None, 0u64);
+        loop {
+            let stmt = wide.as_ref().unwrap_or(stmt);
+            let Some(found) = self.find(graph, stmt, product) else { break };
+            let digits = digits_of(graph, found)?;
+            let next = inline(stmt, |a, _| (a == found.out).then(|| (found, digits.clone())))?;
+            cost = cost.saturating_add(found.points().saturating_mul(NEST_COST));
+            wide = Some(next);
+        }
+        wide.map(|wide| (wide, cost))
+    }
+
+    /// A product that a product reads, and nothing else does.
+    fn find<'a>(&self, graph: &'a Graph, stmt: &Stmt, product: &Product) -> Option<&'a Stmt> {
+        let nodes = &stmt.value.nodes;
+        // Only what is multiplied, not what is inside a function of it.
+        let mut factor = vec![false; nodes.len()];
+        *factor.last_mut()? = true;
+        for at in (0..nodes.len()).rev() {
+            match &nodes[at] {
+                _ if !factor[at] => {}
+                Node::Binary(op, x, y) if *op == product.op => {
+                    (factor[*x as usize], factor[*y as usize]) = (true, true);
+                }
+                Node::Access(array, _) => {
+                    let found = self.definition(graph, *array);
+                    let found = found.filter(|found| is_product(graph, found, product.op));
+                    if let Some(found) = found.filter(|_| self.uses[array.0 as usize] == 1) {
+                        return Some(found);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn definition<'a>(&self, graph: &'a Graph, array: ArrayId) -> Option<&'a Stmt> {
+        let at = (*self.definitions.get(array.0 as usize)?)?;
+        graph.statements.get(at as usize)
+    }
+}
+
+/// Whether a statement stores a product, all of whose elements are computed.
+fn is_product(graph: &Graph, stmt: &Stmt, op: BinaryOp) -> bool {
+    let Some(Node::Binary(root, ..)) = stmt.value.nodes.last() else { return false };
+    *root == op
+        && stmt.guards.is_empty()
+        && stmt.scan.is_none()
+        && !graph.can_fail(stmt)
+        && digits_of(graph, stmt).is_some()
+}

@@ -1,0 +1,154 @@
+//! In which order the factors of a product are multiplied, and whether that pays.
+
+use super::NEST_COST;
+use crate::axes::{Axes, union};
+use crate::order::{Network, Options, Order, order};
+
+/// What pairwise multiplication does, step by step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Move {
+    /// Reduce the private axes of a factor.
+    Reduce(usize),
+    /// Multiply two factors (the first the lower), reducing what no other needs; the product takes
+    /// the place of the first.
+    Join(usize, usize),
+}
+
+/// The axes of the factors that are left at some step.
+pub(super) struct Left<'a> {
+    extents: &'a [u64],
+    pub(super) sets: Vec<Axes>,
+    /// By axis: how many factors have it, and whether the output has.
+    holders: Vec<usize>,
+}
+
+impl<'a> Left<'a> {
+    pub(super) fn new(extents: &'a [u64], sets: Vec<Axes>, kept: &[u32]) -> Self {
+        let mut holders = vec![0; extents.len()];
+        for &axis in sets.iter().flatten().chain(kept) {
+            holders[axis as usize] += 1;
+        }
+        Self { extents, sets, holders }
+    }
+
+    /// The axes of some factors' product, and those of them that something else needs.
+    pub(super) fn product(&self, factors: &[usize]) -> [Axes; 2] {
+        let all = factors.iter().fold(Axes::new(), |all, &at| union(&all, &self.sets[at]));
+        let own = |axis: &u32| factors.iter().filter(|&&at| self.sets[at].contains(axis)).count();
+        let needed = |axis: &&u32| self.holders[**axis as usize] > own(axis);
+        let rest = all.iter().filter(needed).copied().collect();
+        [all, rest]
+    }
+
+    /// Does a step.
+    pub(super) fn apply(&mut self, step: Move) {
+        let (at, gone, rest) = match step {
+            Move::Reduce(at) => (at, None, self.product(&[at])[1].clone()),
+            Move::Join(p, q) => (p, Some(q), self.product(&[p, q])[1].clone()),
+        };
+        let old = std::mem::replace(&mut self.sets[at], rest);
+        let old = [old, gone.map_or_else(Axes::new, |gone| self.sets.remove(gone))];
+        old.iter().flatten().for_each(|&axis| self.holders[axis as usize] -= 1);
+        self.sets[at].iter().for_each(|&axis| self.holders[axis as usize] += 1);
+    }
+
+    pub(super) fn points(&self, axes: &[u32]) -> u64 {
+        axes.iter().fold(1, |n, &axis| n.saturating_mul(self.extents[axis as usize]))
+    }
+
+    /// What a step costs: points of loops.
+    fn cost(&self, step: Move) -> u64 {
+        match step {
+            Move::Reduce(at) => self.points(&self.sets[at]).saturating_mul(NEST_COST),
+            Move::Join(p, q) => {
+                let [all, _] = self.product(&[p, q]);
+                let points = self.points(&all);
+                if self.is_contraction(p, q) { points } else { points.saturating_mul(NEST_COST) }
+            }
+        }
+    }
+
+    /// Whether the product of two factors is worth a contraction.
+    pub(super) fn is_contraction(&self, p: usize, q: usize) -> bool {
+        let [all, rest] = self.product(&[p, q]);
+        let of = |p_has: bool, q_has: bool| {
+            let own = |axis: &&u32| {
+                self.sets[p].contains(axis) == p_has && self.sets[q].contains(axis) == q_has
+            };
+            self.points(&rest.iter().filter(own).copied().collect::<Axes>())
+        };
+        let reduced: Axes = all.iter().filter(|axis| !rest.contains(axis)).copied().collect();
+        worth_contracting(of(true, true), of(true, false), of(false, true), self.points(&reduced))
+    }
+}
+
+/// A good order in which factors are joined down to two.
+pub(super) fn moves(left: &Left, kept: &[u32]) -> Vec<Move> {
+    let held = |axis: &&u32| left.sets.iter().any(|set| set.contains(axis));
+    let network = Network {
+        operands: left.sets.clone(),
+        output: kept.iter().filter(held).copied().collect(),
+        extents: left.extents.to_vec(),
+    };
+    let Ok(Order { path, .. }) = order(&network, &Options::default()) else { return Vec::new() };
+    // Which factor stands where in the list that the path is about, and in ours.
+    let mut list: Vec<usize> = (0..left.sets.len()).collect();
+    let mut ours = list.clone();
+    let mut moves = Vec::with_capacity(path.0.len());
+    for step in path.0 {
+        let mut places: Vec<usize> = Vec::with_capacity(2);
+        for &position in step.iter().rev() {
+            let factor = list.remove(position);
+            places.extend(ours.iter().position(|&other| other == factor));
+        }
+        places.sort_unstable();
+        match places[..] {
+            [at] => moves.push(Move::Reduce(at)),
+            [p, q] => {
+                moves.push(Move::Join(p, q));
+                ours.remove(q);
+            }
+            _ => return Vec::new(),
+        }
+        list.push(ours[places[0]]);
+    }
+    // The last two are the statement that remains.
+    if matches!(moves.last(), Some(Move::Join(..))) {
+        moves.pop();
+    }
+    moves
+}
+
+/// What steps cost, with the product of two factors that remains; and whether any of them but the
+/// last sums over an axis.
+pub(super) fn total(mut left: Left, moves: &[Move]) -> (u64, bool) {
+    let (mut cost, mut early) = (0u64, false);
+    for &step in moves {
+        let of_step = match step {
+            Move::Reduce(at) => vec![at],
+            Move::Join(p, q) => vec![p, q],
+        };
+        let [all, rest] = left.product(&of_step);
+        cost = cost.saturating_add(left.cost(step));
+        early |= all != rest;
+        left.apply(step);
+    }
+    let last = if left.sets.len() == 2 { left.cost(Move::Join(0, 1)) } else { 0 };
+    (cost.saturating_add(last), early)
+}
+
+/// Whether a contraction of these extents is faster than a loop nest; picked by measurement.
+///
+/// Products of a matrix and a vector need sides long enough for vector lanes, and batches enough
+/// work each to be worth their packing.
+pub(crate) fn worth_contracting(batch: u64, m: u64, n: u64, k: u64) -> bool {
+    let (short, long) = (m.min(n), m.max(n));
+    let work = m.saturating_mul(n).saturating_mul(k);
+    match (short, batch) {
+        (_, 0) | (0, _) => false,
+        (1, 1) => long >= 16 && k >= 16,
+        (1, _) => false,
+        (_, 1) => k > 1 && short.saturating_mul(k) >= 16 && work > 64,
+        (_, _) => k > 1 && work >= 512,
+    }
+}

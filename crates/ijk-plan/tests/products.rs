@@ -1,0 +1,83 @@
+//! Products of many factors: they are multiplied two at a time, in a good order.
+
+mod support;
+
+use ijk_plan::plan::{Plan, Step};
+use ijk_plan::{Layout, plan};
+use ijk_types::DType::{self, F64, I64};
+use std::time::{Duration, Instant};
+use support::checked_source;
+
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// A chain of matrix products, `ab*bc~abc . abc*cd~abcd . +abcd~ad`: all of it is multiplied before
+/// anything is summed.
+fn chain(matrices: usize) -> String {
+    let mut parts: Vec<String> = (2..=matrices)
+        .map(|n| format!("{}*{}~{}", &LETTERS[..n], &LETTERS[n - 1..=n], &LETTERS[..=n]))
+        .collect();
+    let ends = [&LETTERS[..1], &LETTERS[matrices..=matrices]];
+    parts.push(format!("+{}~{}", &LETTERS[..=matrices], ends.concat()));
+    parts.join(" . ")
+}
+
+fn kernels(plan: &Plan) -> Vec<&str> {
+    plan.steps.iter().map(|step: &Step| step.kernel().name()).collect()
+}
+
+fn square(dtype: DType, n: u64, count: usize) -> Vec<(DType, Vec<u64>)> {
+    vec![(dtype, vec![n, n]); count]
+}
+
+fn checked(source: &str, arguments: &[(DType, Vec<u64>)]) -> Plan {
+    let arguments: Vec<(DType, &[u64])> = arguments.iter().map(|(t, s)| (*t, &s[..])).collect();
+    checked_source(source, &arguments)
+}
+
+#[test]
+fn a_chain_is_a_row_of_contractions() {
+    let plan = checked(&chain(4), &square(I64, 9, 4));
+    assert_eq!(kernels(&plan), ["contract"; 3], "{plan}");
+    let plan = checked(&chain(3), &square(F64, 20, 3));
+    assert_eq!(kernels(&plan), ["contract"; 2], "{plan}");
+}
+
+#[test]
+fn infinities_are_kept_where_little_is_won() {
+    // Summed early, ∞ and 0 may meet where they did not.
+    let plan = checked(&chain(3), &square(F64, 8, 3));
+    assert_eq!(kernels(&plan), ["map", "contract"], "{plan}");
+}
+
+#[test]
+fn small_matrices_come_first() {
+    let shapes = [(30, 2), (2, 30), (30, 2), (2, 1)].map(|(m, n)| (I64, vec![m, n]));
+    let plan = checked(&chain(4), &shapes);
+    let most = plan.steps.iter().map(|step| step.cost(&plan.buffers).operations).max();
+    assert!(most <= Some(4 * 60), "{plan}");
+}
+
+#[test]
+fn others_still_read_a_product_that_they_share() {
+    let source = "ab*bc~abc . (+abc~a & (abc*cd~abcd . +abcd~ad))";
+    let plan = checked(source, &square(I64, 9, 3));
+    assert_eq!(kernels(&plan), ["map", "reduce", "reduce", "contract"], "{plan}");
+}
+
+#[test]
+fn dozens_of_factors_are_planned_at_once() {
+    for (matrices, n) in [(12, 2), (51, 2), (15, 9)] {
+        let compiled = ijk_ir::compile_source(&chain(matrices));
+        let program = compiled.program.unwrap();
+        let shapes = square(I64, n, matrices);
+        let shapes: Vec<(DType, &[u64])> = shapes.iter().map(|(t, s)| (*t, &s[..])).collect();
+        let instance = ijk_ir::instantiate(&program, &shapes).unwrap();
+        let start = Instant::now();
+        let plan = plan(&program, &instance, &Layout::contiguous(&program, &instance)).unwrap();
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        assert_eq!(plan.steps.len(), matrices - 1, "{plan}");
+        let most = plan.steps.iter().map(|step| step.cost(&plan.buffers).operations).max();
+        assert!(most <= Some(4 * n.pow(3)), "{plan}");
+    }
+    checked(&chain(12), &square(I64, 2, 12));
+}
