@@ -7,7 +7,7 @@ const ABOVE_BOUND: f64 = 1.5;
 
 /// Work is worth another thread if it takes so many times as long as it takes that thread to come:
 /// what is estimated is uncertain, and caches have to follow.
-const HAND_OFFS: f64 = 6.0;
+const HAND_OFFS: f64 = 4.0;
 
 /// The times, in seconds, that waking a thread is believed to take: others were measured while the
 /// machine was busy.
