@@ -100,7 +100,7 @@ impl fmt::Display for EinsumPath {
         writeln!(f, "{}", self.subscripts)?;
         writeln!(f, "  as written        {:.3e} multiplications", self.naive)?;
         let (cost, gain) = (&self.order.cost, self.naive / self.order.cost.multiplications);
-        writeln!(f, "  step by step      {:.3e}, a {gain:.3e}th", cost.multiplications)?;
+        writeln!(f, "  step by step      {:.3e}, {gain:.3e} times fewer", cost.multiplications)?;
         writeln!(f, "  largest result    {:.3e} elements", cost.largest)?;
         for (path, step) in self.order.path.0.iter().zip(&self.steps) {
             writeln!(f, "  {path:?}  {step}")?;
