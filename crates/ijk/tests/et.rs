@@ -87,7 +87,7 @@ fn views_of_any_layout_are_bound_without_a_copy() {
     let m = array![0.5, 9.0, 1.5, 9.0];
     let (x, m) = (x.t(), m.slice(ijk::ndarray::s![..;2]));
     let x = x.t();
-    let outputs = program.run(Bindings::new().bind("x", &x).bind("m", &m)).unwrap();
+    let outputs = program.run(Bindings::new().bind("x", x).bind("m", m)).unwrap();
     assert_eq!(outputs["y"].shape(), [2, 3]);
     assert_eq!(numbers(&outputs["y"]), [-0.5, 0.5, 1.5, 8.5, 9.5, 10.5]);
 }
