@@ -164,6 +164,9 @@ impl<'a> Resolver<'a> {
 mod tests {
     use super::*;
 
+    /// Subscripts, shapes of operands, and what is expected.
+    type Cases<'a, T> = &'a [(&'a str, &'a [&'a [u64]], &'a [T])];
+
     fn product(text: &str, shapes: &[&[u64]]) -> Result<Product, Vec<(&'static str, u32)>> {
         let subscripts = Subscripts::parse(text).unwrap();
         let code = |e: &Diagnostic| (e.code.map_or("", |code| code.name()), e.span.start);
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn shapes_of_results() {
-        let cases: &[(&str, &[&[u64]], &[u64])] = &[
+        let cases: Cases<u64> = &[
             ("ij,jk", &[&[2, 3], &[3, 4]], &[2, 4]),
             ("ij,jk->ik", &[&[2, 1], &[3, 4]], &[2, 4]),
             ("i,i->i", &[&[0], &[1]], &[0]),
@@ -202,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit() {
-        let cases: &[(&str, &[&[u64]], &[(&str, u32)])] = &[
+        let cases: Cases<(&str, u32)> = &[
             ("ij,jk", &[&[2, 3], &[4, 5]], &[("einsum-extents", 3)]),
             ("ij,jk", &[&[2, 3]], &[("einsum-operands", 0)]),
             ("ij,j", &[&[2], &[3, 4]], &[("einsum-axes", 0), ("einsum-axes", 3)]),
