@@ -31,7 +31,7 @@ pub(super) fn search(network: &Network, options: &Options) -> (Tree, Vec<u32>) {
             slice::slice(network, tree.tree, limit, &mut search)
         }
         _ if is_best => (tree.tree, Vec::new()),
-        _ => (search.improve(tree, 1.0).tree, Vec::new()),
+        _ => (search.improve(tree, 1.0, 1.0).tree, Vec::new()),
     }
 }
 
@@ -70,14 +70,21 @@ impl Search {
 
     /// Improves a tree, for a share of the budget: annealing from the best that is known, each
     /// time twice as long, and exact search of parts of what comes out.
-    pub(super) fn improve<'a>(&mut self, mut best: Measured<'a>, share: f64) -> Measured<'a> {
+    /// The tree is that of one of so many slices.
+    pub(super) fn improve<'a>(
+        &mut self,
+        mut best: Measured<'a>,
+        share: f64,
+        slices: f64,
+    ) -> Measured<'a> {
         let products = best.costs.len() as u64;
         if self.greedy || products < 2 {
             return best;
         }
-        let kept_back = (self.budget.left(best.total()) as f64 * (1.0 - share)) as u64;
-        let left =
-            |budget: &Budget, tree: &Measured| budget.left(tree.total()).saturating_sub(kept_back);
+        let kept_back = (self.budget.left(best.total() * slices) as f64 * (1.0 - share)) as u64;
+        let left = |budget: &Budget, tree: &Measured| {
+            budget.left(tree.total() * slices).saturating_sub(kept_back)
+        };
         let of_one = 1 + best.weights.words as u64 / 4;
         let all = left(&self.budget, &best);
         self.budget.spend(reshape(&mut best, PARTS[0], all));
@@ -98,10 +105,5 @@ impl Search {
             }
             steps *= 2;
         }
-    }
-
-    /// Whether there is nothing to spend any more.
-    pub(super) fn is_over(&self, multiplications: f64) -> bool {
-        self.budget.left(multiplications) == 0
     }
 }

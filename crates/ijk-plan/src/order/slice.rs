@@ -1,13 +1,21 @@
 //! Indices looped over outside, so that intermediates stay small.
 
 use super::Network;
+use super::logs::log2;
 use super::measured::{Measured, Weights};
 use super::problem::Problem;
 use super::search::Search;
 use super::tree::Tree;
 
-/// Trees that are sliced, each an improvement of the last under its slices.
-const ROUNDS: u32 = 4;
+/// How much of what is left to spend goes into the tree after each slice.
+const SHARE: f64 = 0.125;
+/// Improvements of the tree under all slices, each of which may need fewer.
+const ROUNDS: u32 = 3;
+/// As long as a product is larger by more than such a power of two, several indices are sliced at
+/// once.
+const FAR: f64 = 32.0;
+/// Of more slices than this it is not asked which are not needed any more.
+const MANY: usize = 200;
 
 /// Chooses indices to be sliced until no product but the output has more than `limit` elements,
 /// and improves the tree to suit them.
@@ -18,19 +26,28 @@ pub(super) fn slice(
     search: &mut Search,
 ) -> (Tree, Vec<u32>) {
     let mut sliced = Vec::new();
-    let mut best: Option<(f64, Tree, Vec<u32>)> = None;
-    for round in 0..ROUNDS {
-        let problem = Problem::new(network, &sliced);
+    let mut improve = |tree: Tree, sliced: &[u32], share: f64| {
+        let problem = Problem::new(network, sliced);
         let weights = Weights::new(&problem, Some(limit));
-        let share = 1.0 / f64::from(ROUNDS - round);
-        tree = search.improve(Measured::new(&weights, tree), share).tree;
+        search.improve(Measured::new(&weights, tree), share, slices(network, sliced)).tree
+    };
+    loop {
+        tree = improve(tree, &sliced, SHARE);
+        let more = next(network, &tree, limit, &sliced);
+        if more.is_empty() {
+            break;
+        }
+        sliced.extend(more);
+    }
+    let mut best: Option<(f64, Tree, Vec<u32>)> = None;
+    for round in 0..=ROUNDS {
         choose(network, &tree, limit, &mut sliced);
         let cost = unlimited(network, &tree, &sliced);
         if best.as_ref().is_none_or(|best| cost < best.0) {
             best = Some((cost, tree.clone(), sliced.clone()));
         }
-        if search.is_over(cost) {
-            break;
+        if round < ROUNDS {
+            tree = improve(tree, &sliced, 1.0 / f64::from(ROUNDS - round));
         }
     }
     best.map_or((tree, sliced), |(_, tree, sliced)| (tree, sliced))
@@ -44,15 +61,26 @@ pub(super) fn fits(problem: &Problem, tree: &Measured, limit: u64) -> bool {
 /// The multiplications of a tree in all slices.
 fn unlimited(network: &Network, tree: &Tree, sliced: &[u32]) -> f64 {
     let problem = Problem::new(network, sliced);
-    let total = Measured::new(&Weights::new(&problem, None), tree.clone()).total();
-    sliced.iter().fold(total, |total, &index| total * network.extents[index as usize] as f64)
+    let of_one = Measured::new(&Weights::new(&problem, None), tree.clone()).total();
+    of_one * slices(network, sliced)
+}
+
+/// How many slices there are.
+fn slices(network: &Network, sliced: &[u32]) -> f64 {
+    sliced.iter().map(|&index| network.extents[index as usize] as f64).product()
 }
 
 /// Drops slices that are not needed, and adds those that are.
 fn choose(network: &Network, tree: &Tree, limit: u64, sliced: &mut Vec<u32>) {
-    add(network, tree, limit, sliced);
+    loop {
+        let more = next(network, tree, limit, sliced);
+        if more.is_empty() {
+            break;
+        }
+        sliced.extend(more);
+    }
     let mut at = 0;
-    while at < sliced.len() {
+    while at < sliced.len() && sliced.len() < MANY {
         let index = sliced.remove(at);
         let problem = Problem::new(network, sliced);
         let weights = Weights::new(&problem, Some(limit));
@@ -63,16 +91,25 @@ fn choose(network: &Network, tree: &Tree, limit: u64, sliced: &mut Vec<u32>) {
     }
 }
 
-/// Adds slices until all products fit.
-fn add(network: &Network, tree: &Tree, limit: u64, sliced: &mut Vec<u32>) {
-    loop {
-        let problem = Problem::new(network, sliced);
-        let weights = Weights::new(&problem, Some(limit));
-        let measured = Measured::new(&weights, tree.clone());
-        let Some(node) = largest(&problem, &measured, limit) else { return };
-        let Some(index) = cheapest(network, &problem, &measured, node) else { return };
-        sliced.push(index);
+/// What is to be sliced next, if some product does not fit: the cheapest index of the largest, and
+/// where that is not nearly enough, those after it.
+fn next(network: &Network, tree: &Tree, limit: u64, sliced: &[u32]) -> Vec<u32> {
+    let problem = Problem::new(network, sliced);
+    let weights = Weights::new(&problem, Some(limit));
+    let measured = Measured::new(&weights, tree.clone());
+    let Some(node) = largest(&problem, &measured, limit) else { return Vec::new() };
+    let size: f64 = indices(&measured, node).iter().map(|&index| problem.logs[index]).sum();
+    let mut excess = size - log2(limit as f64) - FAR;
+    let enough = excess / 2.0;
+    let mut next = Vec::new();
+    for member in ranked(network, &problem, &measured, node) {
+        excess -= log2(network.extents[member as usize] as f64);
+        next.push(member);
+        if excess <= enough.max(0.0) {
+            break;
+        }
     }
+    next
 }
 
 /// The largest node that is too large, if there is one: a product, or an operand that is stored
@@ -118,12 +155,12 @@ impl Product {
     }
 }
 
-/// The index of a node that is cheapest to slice: after which the tree costs least, where products
-/// that are still too large cost more.
-fn cheapest(network: &Network, problem: &Problem, tree: &Measured, node: u32) -> Option<u32> {
+/// What may be sliced of a node, the cheapest first: that after which the tree costs least, where
+/// products that are still too large cost more.
+fn ranked(network: &Network, problem: &Problem, tree: &Measured, node: u32) -> Vec<u32> {
     let products = tree.tree.downwards().into_iter().map(|node| Product::new(tree, node));
     let products: Vec<Product> = products.collect();
-    let mut best: Option<(f64, u32)> = None;
+    let mut ranked = Vec::new();
     for index in indices(tree, node) {
         let mut members = problem.members[index].clone();
         members.sort_by_key(|&member| (network.extents[member as usize], member));
@@ -131,11 +168,9 @@ fn cheapest(network: &Network, problem: &Problem, tree: &Measured, node: u32) ->
         for member in members {
             let extent = network.extents[member as usize] as f64;
             let costs = products.iter().map(|product| product.cost(tree, index, extent));
-            let cost = costs.sum::<f64>() * extent;
-            if best.is_none_or(|best| cost < best.0) {
-                best = Some((cost, member));
-            }
+            ranked.push((costs.sum::<f64>() * extent, member));
         }
     }
-    best.map(|best| best.1)
+    ranked.sort_by(|x, y| x.0.total_cmp(&y.0));
+    ranked.into_iter().map(|(_, member)| member).collect()
 }
