@@ -71,7 +71,7 @@ pub(crate) fn at(
     assert!(axis < rank, "there is no axis {axis} in shape {shape:?}");
     let inside = position < shape[axis];
     assert!(inside, "position {position} is out of bounds for axis {axis} of shape {shape:?}");
-    let offset = position as isize * strides[axis];
+    let offset = (position as isize).wrapping_mul(strides[axis]);
     let (mut shape, mut strides) = (Shape::from_slice(shape), Strides::from_slice(strides));
     shape.remove(axis);
     strides.remove(axis);
