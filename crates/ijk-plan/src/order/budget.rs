@@ -24,7 +24,7 @@ struct Share {
 /// than what it searches for, unless that is next to nothing.
 const NORMAL: Share = Share { multiplications: 32.0, least: 1 << 8, most: 1 << 13 };
 /// As long as some seconds for hundreds of operands.
-const HIGH: Share = Share { multiplications: 4.0, least: 1 << 13, most: 1 << 17 };
+const HIGH: Share = Share { multiplications: 4.0, least: 1 << 15, most: 1 << 16 };
 
 /// What there is until the clock has told how fast candidates are looked at.
 const UNKNOWN_RATE: u64 = 1000;
