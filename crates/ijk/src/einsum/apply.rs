@@ -27,7 +27,7 @@ impl Einsum {
     ///
     /// ```
     /// use ijk::{Einsum, TensorViewMut, ndarray::{Array2, array}};
-    /// let mut out = Array2::zeros((2, 2));
+    /// let mut out = Array2::<i32>::zeros((2, 2));
     /// let transpose = Einsum::new("ij->ji")?;
     /// transpose.apply_into((&array![[1, 2], [3, 4]],), TensorViewMut::from(out.view_mut()))?;
     /// assert_eq!(out, array![[1, 3], [2, 4]]);
