@@ -1,6 +1,7 @@
 """einsum as NumPy has it, computed by ijk."""
 
 from collections import Counter
+from functools import lru_cache
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def _path(optimize):
         if steps[0] != "einsum_path" or not all(isinstance(s, (tuple, list)) for s in steps[1:]):
             return None
         steps = steps[1:]
-    return [list(step) for step in steps]
+    return tuple(tuple(step) for step in steps)
 
 
 def _arguments(operands, path):
@@ -84,7 +85,7 @@ def _arguments(operands, path):
         subscripts, arrays = operands[0], operands[1:]
         if not arrays:
             raise ValueError("at least one operand is needed after the subscripts")
-        einsum = _ijk.Einsum(subscripts, path=path)
+        einsum = _parsed(subscripts, None, path)
         if len(arrays) != einsum.arity:
             einsum.path([() for _ in arrays])  # Says what is wrong.
     else:
@@ -94,10 +95,16 @@ def _arguments(operands, path):
         if not lists:
             raise ValueError("einsum of lists takes an array and a list of its indices, in turn")
         number = _numbers(lists + ([output] if output is not None else []))
-        lists = [[number(label) for label in labels] for labels in lists]
-        output = None if output is None else [number(label) for label in output]
-        einsum = _ijk.Einsum(lists, output, path)
+        lists = tuple(tuple(number(label) for label in labels) for labels in lists)
+        output = None if output is None else tuple(number(label) for label in output)
+        einsum = _parsed(lists, output, path)
     return einsum, [asarray(array) for array in arrays]
+
+
+@lru_cache(maxsize=512)
+def _parsed(subscripts, output, path):
+    """The einsum, which keeps its plans: what was asked for before is the same."""
+    return _ijk.Einsum(subscripts, output, path)
 
 
 def _numbers(lists):

@@ -6,7 +6,7 @@ python numpys_own.py [pytest's options]: exits with 0 if at least 70 of the test
 import sys
 
 import numpy as np
-import pytest
+from counted import run
 
 import ijk
 
@@ -43,25 +43,10 @@ def check(result, expected):
         assert np.array_equal(result, expected)
 
 
-class Count:
-    def __init__(self):
-        self.passed, self.failed = 0, []
-
-    def pytest_runtest_logreport(self, report):
-        if report.when == "call" and report.passed:
-            self.passed += 1
-        elif report.failed:
-            self.failed.append(report.nodeid.split("::", 1)[-1])
-
-
 def main():
     np.einsum = compared
-    count = Count()
-    options = ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=line", *sys.argv[1:]]
-    pytest.main([*options, "--pyargs", "numpy._core.tests.test_einsum"], plugins=[count])
-    print(f"{count.passed} of {count.passed + len(count.failed)} of NumPy's tests pass")
-    for name in count.failed:
-        print(f"  not {name}")
+    count = run(["numpy._core.tests.test_einsum"], ["--tb=line", *sys.argv[1:]])
+    count.tell("NumPy's")
     print(f"{calls} calls; NumPy computed {sum(ijk.fallbacks.values())} of them:", end=" ")
     print(", ".join(f"{n} {reason}" for reason, n in ijk.fallbacks.most_common()))
     sys.exit(count.passed < LEAST)

@@ -7,7 +7,7 @@ import functools
 import sys
 
 import opt_einsum
-import pytest
+from counted import run
 
 import ijk
 
@@ -32,17 +32,6 @@ class Calls:
         return call
 
 
-class Count:
-    def __init__(self):
-        self.passed, self.failed = 0, []
-
-    def pytest_runtest_logreport(self, report):
-        if report.when == "call" and report.passed:
-            self.passed += 1
-        elif report.failed:
-            self.failed.append(report.nodeid.split("::", 1)[-1])
-
-
 def with_backend(function):
     """The function with ijk as the backend that it has by default."""
 
@@ -55,23 +44,14 @@ def with_backend(function):
     return call
 
 
-def run(options):
-    count = Count()
-    files = [f"opt_einsum.tests.test_{name}" for name in FILES]
-    options = ["-q", "--no-header", "-p", "no:cacheprovider", "--tb=short", *options]
-    pytest.main([*options, "--pyargs", *files], plugins=[count])
-    return count
-
-
 def main():
     calls = Calls()
     module = sys.modules["opt_einsum.contract"]
     module.contract = opt_einsum.contract = with_backend(opt_einsum.contract)
     module.ContractExpression.__call__ = with_backend(module.ContractExpression.__call__)
-    count = run(sys.argv[1:])
-    print(f"{count.passed} of {count.passed + len(count.failed)} of opt_einsum's tests pass")
-    for name in count.failed:
-        print(f"  not {name}")
+    files = [f"opt_einsum.tests.test_{name}" for name in FILES]
+    count = run(files, ["--tb=short", *sys.argv[1:]])
+    count.tell("opt_einsum's")
     print(f"ijk was called {calls.made} times; NumPy computed {sum(ijk.fallbacks.values())} of them")
     sys.exit(bool(count.failed) or calls.made == 0)
 

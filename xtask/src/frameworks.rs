@@ -1,5 +1,6 @@
 //! `cargo xtask frameworks`: the library of operations against TensorFlow, PyTorch and JAX.
 
+use crate::venv::{self, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -50,20 +51,11 @@ fn verify(root: &Path, only: &str) -> Result<usize, String> {
 
 /// The interpreter of an environment with the packages.
 fn environment(root: &Path, chosen: &[(&str, &[&str])]) -> Result<PathBuf, String> {
-    let home = root.join("target/frameworks");
-    let python = home.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    if !python.is_file() {
-        succeed(Command::new(base_python()).args(["-m", "venv"]).arg(&home))?;
-    }
-    let packages = chosen.iter().flat_map(|(_, packages)| packages.iter());
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "numpy", "scipy"]);
-    succeed(pip.args(packages))?;
-    Ok(python)
-}
-
-pub(crate) fn base_python() -> String {
-    std::env::var("IJK_PYTHON").unwrap_or_else(|_| "python3".into())
+    let packages = chosen.iter().flat_map(|(_, packages)| packages.iter().copied());
+    venv::environment(
+        &root.join("target/frameworks"),
+        ["numpy", "scipy"].into_iter().chain(packages),
+    )
 }
 
 fn build(root: &Path) -> Result<PathBuf, String> {
@@ -110,14 +102,4 @@ fn verify_one(ijk: &Path, python: &Path, program: &Path) -> Result<bool, String>
         println!("{table}{}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(output.status.success())
-}
-
-/// Runs a command that must succeed.
-pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`{name}` failed: {status}")),
-        Err(error) => Err(format!("`{name}` does not start: {error}")),
-    }
 }

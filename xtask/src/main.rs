@@ -5,6 +5,7 @@ mod frameworks;
 mod mutants;
 mod python;
 mod sources;
+mod venv;
 mod workspace;
 
 use std::process::ExitCode;

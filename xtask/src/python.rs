@@ -1,7 +1,7 @@
 //! `cargo xtask python`: the Python package, built and installed as its users do it, and its tests.
 
-use crate::frameworks::{base_python, succeed};
-use std::path::{Path, PathBuf};
+use crate::venv::{base_python, environment, succeed};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Tests that are programs: other libraries' own, on ijk.
@@ -30,22 +30,10 @@ fn has_python() -> bool {
 }
 
 fn test(root: &Path) -> Result<(), String> {
-    let python = environment(root)?;
+    let package = format!("{}[test]", root.display());
+    let python = environment(&root.join("target/python"), [&package[..]].into_iter())?;
     let tests = root.join("python/tests");
     let run = |arguments: &[&Path]| succeed(Command::new(&python).args(arguments));
     run(&[Path::new("-m"), Path::new("pytest"), Path::new("-q"), &tests])?;
     CONFORMANCE.iter().try_for_each(|name| run(&[&tests.join(name)]))
-}
-
-/// The interpreter of an environment with the package.
-fn environment(root: &Path) -> Result<PathBuf, String> {
-    let home = root.join("target/python");
-    let python = home.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    if !python.is_file() {
-        succeed(Command::new(base_python()).args(["-m", "venv"]).arg(&home))?;
-    }
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    succeed(pip.arg(format!("{}[test]", root.display())))?;
-    Ok(python)
 }

@@ -86,7 +86,7 @@ const LONG: f64 = 50e6;
 impl Compiled {
     /// Estimated work of all steps, in nanoseconds on one thread.
     pub(crate) fn cost(&self) -> f64 {
-        self.steps.iter().map(Program::cost).sum()
+        cost(&self.steps)
     }
 
     /// The layout of the result of a position.
@@ -137,8 +137,13 @@ pub(crate) fn compile_part(
     let outputs = count(|p| if let Place::Output(n) = p { Some(*n) } else { None });
     let is_large = |step: &&Program| step.cost() >= target.costs.worth_threads();
     let enters_pool = steps.iter().filter(is_large).count() > 1;
-    let is_long = steps.iter().map(Program::cost).sum::<f64>() >= LONG;
+    let is_long = cost(&steps) >= LONG;
     Ok(Compiled { enters_pool, is_long, inputs, outputs, buffers, arena: plan.arena, steps })
+}
+
+/// Estimated work of steps, in nanoseconds on one thread.
+fn cost(steps: &[Program]) -> f64 {
+    steps.iter().map(Program::cost).sum()
 }
 
 /// The buffers that steps of a plan read.

@@ -36,22 +36,26 @@ unsafe fn piece<W: Copy, const N: usize>(from: *const W, to: *mut W) {
 /// Brings a line near, if it can be.
 #[inline(always)]
 pub(crate) fn prefetch(line: *const u8) {
-    // SAFETY: a prefetch of any address is harmless.
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.cast())
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = line;
+    ask::<false>(line);
 }
 
 /// Brings a line that is needed later, and must not drive others out of the first cache.
 #[inline(always)]
 pub(crate) fn prefetch_far(line: *const u8) {
-    // SAFETY: a prefetch of any address is harmless.
+    ask::<true>(line);
+}
+
+/// Asks for a line, to the first cache or, `FAR` from there, to the second.
+#[inline(always)]
+fn ask<const FAR: bool>(line: *const u8) {
     #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address is harmless.
     unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(line.cast())
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        match FAR {
+            true => _mm_prefetch::<_MM_HINT_T1>(line.cast()),
+            false => _mm_prefetch::<_MM_HINT_T0>(line.cast()),
+        }
     };
     #[cfg(not(target_arch = "x86_64"))]
     let _ = line;

@@ -24,7 +24,12 @@ pub fn quote(source: &str, span: Span, otherwise: &str) -> String {
 
 /// `1 input`, `2 inputs`.
 pub fn count(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+    count_of(n, noun, &format!("{noun}s"))
+}
+
+/// `1 axis`, `2 axes`.
+pub fn count_of(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 impl crate::core::Span {

@@ -6,7 +6,9 @@ use numpy::{
     PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn,
     PyUntypedArray, PyUntypedArrayMethods,
 };
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// NumPy's numbers of element types (`NPY_BOOL` and so on), on systems whose `long` has 64 bits and
 /// others.
@@ -67,13 +69,6 @@ macro_rules! by_type {
             }
         }
 
-        /// A new array.
-        pub fn zeros<'py>(py: Python<'py>, dtype: DType, shape: &[usize]) -> Bound<'py, PyAny> {
-            match dtype {
-                $(DType::$variant => PyArrayDyn::<$element>::zeros(py, shape, false).into_any(),)*
-            }
-        }
-
         /// An array of a tensor's elements.
         pub fn from_tensor<'py>(py: Python<'py>, tensor: ijk::Tensor) -> PyResult<Bound<'py, PyAny>> {
             Ok(match tensor.dtype() {
@@ -95,6 +90,27 @@ by_type! {
     F64 f64;
     C64 Complex32;
     C128 Complex64;
+}
+
+/// An argument where it lies, or as an array that ijk computes with.
+pub fn readonly<'py>(any: &Bound<'py, PyAny>) -> PyResult<Readonly<'py>> {
+    if let Some(array) = Readonly::of(any) {
+        return Ok(array);
+    }
+    let plain = any.py().import("ijk._arrays")?.call_method1("plain", (any,))?;
+    let wrong = || PyTypeError::new_err("an argument is no array that ijk computes with");
+    Readonly::of(&plain).ok_or_else(wrong)
+}
+
+/// All arguments.
+pub fn arguments<'py>(all: &Bound<'py, PyTuple>) -> PyResult<Vec<Readonly<'py>>> {
+    all.iter().map(|any| readonly(&any)).collect()
+}
+
+/// An array for results.
+pub fn writable<'py>(any: &Bound<'py, PyAny>) -> PyResult<Readwrite<'py>> {
+    let wrong = || PyTypeError::new_err("out is no array that ijk can write to");
+    Readwrite::of(any).ok_or_else(wrong)
 }
 
 /// The element type of an array whose elements are aligned, of the machine's byte order, and whole

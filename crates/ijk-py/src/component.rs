@@ -1,12 +1,10 @@
 //! Programs in i.
 
-use crate::arrays::{Readonly, Readwrite, from_tensor};
-use crate::einsum::readonly;
+use crate::arrays::{Readonly, Readwrite, from_tensor, writable};
 use crate::engine::{self, Engine};
 use crate::error::raise;
 use crate::run::computing;
 use ijk::{TensorView, TensorViewMut};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -35,8 +33,7 @@ impl Component {
         out: Option<&Bound<'py, PyAny>>,
         engine: Option<&Bound<'py, Engine>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let arrays = arguments.iter().map(|argument| readonly(&argument));
-        let arrays: Vec<Readonly<'py>> = arrays.collect::<PyResult<_>>()?;
+        let arrays = crate::arrays::arguments(arguments)?;
         let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
         let engine = engine::engine(py, engine)?;
         if let Some(out) = out {
@@ -44,9 +41,7 @@ impl Component {
                 Ok(tuple) => tuple.iter().collect(),
                 Err(_) => vec![out.clone()],
             };
-            let wrong = || PyTypeError::new_err("out is no array that ijk can write to");
-            let written = all.iter().map(|out| Readwrite::of(out).ok_or_else(wrong));
-            let mut written = written.collect::<PyResult<Vec<_>>>()?;
+            let mut written = all.iter().map(writable).collect::<PyResult<Vec<_>>>()?;
             let mut outputs: Vec<TensorViewMut<'_>> =
                 written.iter_mut().map(Readwrite::view).collect();
             computing(py, &views, || engine.apply_into(&self.inner, &views, &mut outputs))?;

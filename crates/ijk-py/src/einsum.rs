@@ -1,11 +1,10 @@
 //! Einsums of NumPy's arrays that lie as they are.
 
-use crate::arrays::{Readonly, Readwrite, from_tensor, zeros};
+use crate::arrays::{Readonly, arguments, from_tensor, writable};
 use crate::engine::{self, Engine};
 use crate::error::raise;
 use crate::run::computing;
 use ijk::{Label, TensorView};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PyList, PyTuple};
 
@@ -47,9 +46,7 @@ impl Einsum {
         out: Option<&Bound<'py, PyAny>>,
         engine: Option<&Bound<'py, Engine>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let arrays = operands.iter().map(|operand| readonly(&operand));
-        let arrays = arrays.collect::<PyResult<Vec<_>>>()?;
-        apply(py, &self.inner, &arrays, out, engine::engine(py, engine)?)
+        apply(py, &self.inner, &arguments(operands)?, out, engine::engine(py, engine)?)
     }
 
     /// In which order operands of these shapes are multiplied: the path in opt_einsum's format, the
@@ -126,31 +123,15 @@ fn apply<'py>(
     engine: &ijk::Engine,
 ) -> PyResult<Bound<'py, PyAny>> {
     let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
-    let out = match out {
-        Some(out) => out.clone(),
-        None => {
-            let shapes: Vec<&[usize]> = views.iter().map(TensorView::shape).collect();
-            let shape = einsum.result_shape(&shapes).map_err(raise)?;
-            let dtype = views.first().map_or(ijk::DType::F64, TensorView::dtype);
-            zeros(py, dtype, &shape)
-        }
+    let Some(out) = out else {
+        let result = computing(py, &views, || engine.apply_einsum(einsum, &views))?;
+        return from_tensor(py, result);
     };
-    let wrong = || PyTypeError::new_err("out is no array that ijk can write to");
-    let mut written = Readwrite::of(&out).ok_or_else(wrong)?;
+    let mut written = writable(out)?;
     let view = written.view();
     computing(py, &views, || engine.apply_einsum_into(einsum, &views, view))?;
     drop(written);
-    Ok(out)
-}
-
-/// An argument where it lies.
-pub fn readonly<'py>(any: &Bound<'py, PyAny>) -> PyResult<Readonly<'py>> {
-    if let Some(array) = Readonly::of(any) {
-        return Ok(array);
-    }
-    let plain = any.py().import("ijk._arrays")?.call_method1("plain", (any,))?;
-    let wrong = || PyTypeError::new_err("an argument is no array that ijk computes with");
-    Readonly::of(&plain).ok_or_else(wrong)
+    Ok(out.clone())
 }
 
 /// A list of whole numbers and ... .

@@ -1,7 +1,6 @@
 //! Programs in Einsum Tuple.
 
-use crate::arrays::{Readonly, from_tensor};
-use crate::einsum::readonly;
+use crate::arrays::{Readonly, from_tensor, readonly};
 use crate::engine::{self, Engine};
 use crate::error::raise;
 use crate::run::computing;

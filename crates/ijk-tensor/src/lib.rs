@@ -38,7 +38,7 @@ pub use error::TensorError;
 pub use iter::Scalars;
 pub use pages::advise_huge_pages;
 pub use pool::TensorPool;
-pub use shape::{Shape, Strides, c_strides, element_count};
+pub use shape::{Shape, Strides, c_strides, element_count, is_c_contiguous};
 pub use tensor::Tensor;
 pub use uninit::UninitTensor;
 pub use view::TensorView;

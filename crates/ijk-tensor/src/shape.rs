@@ -37,7 +37,15 @@ pub fn c_strides(shape: &[usize]) -> Strides {
 }
 
 /// Whether elements lie densely in C order; axes of extent 1 do not count, empty arrays are.
-pub(crate) fn is_c_contiguous(shape: &[usize], strides: &[isize]) -> bool {
+///
+/// Takes shapes that [`element_count`] accepts.
+///
+/// ```
+/// use ijk_tensor::is_c_contiguous;
+/// assert!(is_c_contiguous(&[2, 1, 4], &[4, 99, 1]));
+/// assert!(!is_c_contiguous(&[2, 3], &[1, 2]));
+/// ```
+pub fn is_c_contiguous(shape: &[usize], strides: &[isize]) -> bool {
     let mut dense = 1;
     shape.contains(&0)
         || shape.iter().zip(strides).rev().all(|(&extent, &stride)| {

@@ -132,8 +132,11 @@ impl EngineBuilder {
         let level = self.cpu.chosen_level().ok();
         let known = || level.and_then(|level| Cache::of_user().load_for(level));
         let probe = self.probe.or_else(known);
-        let cpu = probe.map_or(self.cpu.clone(), |probe| self.cpu.probe(probe));
-        let cpu = cpu.memory_limit(self.memory_limit).build();
+        let cpu = self.cpu.memory_limit(self.memory_limit);
+        let cpu = match probe {
+            Some(probe) => cpu.probe(probe).build(),
+            None => cpu.build(),
+        };
         let levels = Level::available();
         let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
         let limit = self.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::results::Results;
 use crate::source::Source;
 use crate::{memory, names, output};
-use ijk::{Component, DType, Tensor, TensorView};
+use ijk::{Component, DType, Engine, Tensor, TensorView};
 use std::time::Instant;
 
 /// Runs the program of a file.
@@ -75,15 +75,27 @@ fn apply(
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();
     let typed: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
     memory::check(&engine, component, &typed, |error| source.failure(error))?;
+    let compute = || engine.apply(component, &views).map_err(|error| source.failure(error));
+    let names: Vec<_> = (0..component.signature().outputs.len()).map(|n| n.to_string()).collect();
+    deliver(compute, &names, outputs, &engine, how.json)
+}
+
+/// Computes results, writes those that go to files, and prints the others.
+pub(super) fn deliver(
+    compute: impl FnOnce() -> Result<Vec<Tensor>, Failure>,
+    names: &[String],
+    outputs: &[(usize, Place)],
+    engine: &Engine,
+    json: bool,
+) -> Result<(), Failure> {
     let progress = Progress::steps("computing", None);
     let start = Instant::now();
-    let results = engine.apply(component, &views).map_err(|error| source.failure(error))?;
+    let arrays = compute()?;
     let seconds = start.elapsed().as_secs_f64();
     drop(progress);
-    files::write_all(&results, outputs)?;
-    let names: Vec<_> = (0..results.len()).map(|n| n.to_string()).collect();
-    let results = Results { names: &names, arrays: &results, outputs, seconds };
-    output::print(&if how.json { results.as_json(engine.threads()) } else { results.as_text() })
+    files::write_all(&arrays, outputs)?;
+    let results = Results { names, arrays: &arrays, outputs, seconds };
+    output::print(&if json { results.as_json(engine.threads()) } else { results.as_text() })
 }
 
 /// Reads an argument, with the element type asked for.

@@ -1,16 +1,13 @@
 //! `ijk einsum`: products of files by subscripts.
 
-use super::apply::load;
+use super::apply::{deliver, load};
 use crate::args::Einsum;
 use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, Place};
-use crate::progress::Progress;
-use crate::results::Results;
 use crate::source::Source;
 use crate::{memory, output};
 use ijk::{DType, Tensor, TensorView};
-use std::time::Instant;
 
 /// Multiplies files.
 ///
@@ -26,28 +23,22 @@ pub fn einsum(args: &Einsum) -> Result<(), Failure> {
     let arguments = args.inputs.iter().map(load).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();
     let shapes: Vec<&[usize]> = views.iter().map(TensorView::shape).collect();
-    let path = einsum.path(&shapes).map_err(|error| source.failure(error))?;
+    let path = || einsum.path(&shapes).map_err(|error| source.failure(error));
     if args.path {
-        return output::print(&path.to_string());
+        return output::print(&path()?.to_string());
     }
-    if args.how.memory.is_none() {
-        let largest = (path.largest() * dtype(&views).size() as f64) as u64;
-        memory::fits(largest)?;
-    }
-    let progress = Progress::steps("computing", None);
-    let start = Instant::now();
-    let result = engine.apply_einsum(&einsum, &views).map_err(|error| source.failure(error))?;
-    let seconds = start.elapsed().as_secs_f64();
-    drop(progress);
-    let results = [result];
-    files::write_all(&results, &outputs)?;
+    // With a limit the engine finds a path that keeps to it.
+    let einsum = match args.how.memory {
+        Some(_) => einsum.clone(),
+        None => {
+            let path = path()?;
+            memory::fits((path.largest() * dtype(&views).size() as f64) as u64)?;
+            einsum.with_path(path.steps())
+        }
+    };
+    let compute = || engine.apply_einsum(&einsum, &views).map_err(|error| source.failure(error));
     let names = [String::from("0")];
-    let results = Results { names: &names, arrays: &results, outputs: &outputs, seconds };
-    output::print(&if args.how.json {
-        results.as_json(engine.threads())
-    } else {
-        results.as_text()
-    })
+    deliver(|| Ok(vec![compute()?]), &names, &outputs, &engine, args.how.json)
 }
 
 fn dtype(views: &[TensorView<'_>]) -> DType {

@@ -3,6 +3,7 @@
 use super::{Affine, Footprint};
 use crate::error::{Fault, PlanError};
 use ijk_plan::plan::{Base, Buffer, BufferId, Place, Plan};
+use ijk_tensor::is_c_contiguous;
 use ijk_types::DType;
 
 /// A buffer of a plan, checked.
@@ -35,7 +36,7 @@ impl Layout {
 
     /// Whether the elements lie densely in C order; always, where there is none.
     pub fn is_c_contiguous(&self) -> bool {
-        self.len == 0 || is_c_contiguous(&self.shape, &self.strides)
+        is_c_contiguous(&self.shape, &self.strides)
     }
 
     /// For a temporary, its bytes in the arena.
@@ -115,21 +116,10 @@ fn check_temporary(buffer: &Buffer, at: usize, len: usize, arena: usize) -> Resu
     if !at.is_multiple_of(64) || end.is_none_or(|end| end > arena) {
         return Err(Fault::Arena);
     }
-    if len == 0 || is_c_contiguous(&buffer.shape, &buffer.strides) {
-        Ok(())
-    } else {
-        Err(Fault::Strides)
+    match is_c_contiguous(&buffer.shape, &buffer.strides) {
+        true => Ok(()),
+        false => Err(Fault::Strides),
     }
-}
-
-/// Whether elements, of which there are some, lie densely in C order.
-fn is_c_contiguous(shape: &[usize], strides: &[isize]) -> bool {
-    let mut dense = 1;
-    shape.iter().zip(strides).rev().all(|(&extent, &stride)| {
-        let fits = extent == 1 || stride == dense;
-        dense *= extent as isize;
-        fits
-    })
 }
 
 /// The layout of the buffer that a base refers to.

@@ -87,9 +87,7 @@ impl Geometry {
         }
         Self { loops, kept, reduced, inner, along }
     }
-}
 
-impl Geometry {
     /// One tile of all points, in which every output takes its values in the order of the domain: the
     /// reduced axes are outside of the others.
     pub fn columns(axes: Vec<Axis>) -> Self {

@@ -6,5 +6,4 @@ ijk_syntax::codes! {
     EXTENTS = "einsum-extents";
     OPERANDS = "einsum-operands";
     OUTPUT_ELLIPSIS = "einsum-output-ellipsis";
-    TOO_LARGE = "einsum-too-large";
 }

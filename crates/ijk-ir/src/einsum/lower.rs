@@ -13,7 +13,7 @@ impl Product {
     /// multiplied at once.
     ///
     /// # Panics
-    /// If a step names a position twice, or one that there is not.
+    /// If a step names a position that there is not, or its positions do not ascend.
     pub fn lower(&self, dtype: DType, path: &[Vec<usize>]) -> (Program, Instance) {
         let mut lowering = Lowering::new(self, dtype);
         for step in path {
@@ -27,7 +27,6 @@ impl Product {
 }
 
 /// An array that is to be multiplied, with the index of each axis.
-#[derive(Clone)]
 struct Tensor {
     array: ArrayId,
     axes: Vec<Option<u32>>,
@@ -80,10 +79,9 @@ impl<'a> Lowering<'a> {
     /// Takes tensors out of the list and appends their product.
     fn step(&mut self, positions: &[usize]) {
         let last = positions.len() == self.list.len();
-        let taken: Vec<Tensor> = positions.iter().map(|&at| self.list[at].clone()).collect();
-        let mut sorted = positions.to_vec();
-        sorted.sort_unstable();
-        sorted.iter().rev().for_each(|&at| drop(self.list.remove(at)));
+        let taken = positions.iter().rev().map(|&at| self.list.remove(at));
+        let mut taken: Vec<Tensor> = taken.collect();
+        taken.reverse();
         let mut indices: Vec<u32> = Vec::new();
         for tensor in &taken {
             for index in distinct(&tensor.axes) {

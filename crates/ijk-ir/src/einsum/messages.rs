@@ -2,7 +2,7 @@
 
 use super::codes;
 use super::resolve::Place;
-use crate::text::count;
+use crate::text::{count, count_of};
 use ijk_syntax::einsum::{Subscripts, Term};
 use ijk_syntax::{Diagnostic, Span};
 
@@ -14,8 +14,8 @@ pub(super) fn operands(subscripts: &Subscripts, given: usize) -> Diagnostic {
 }
 
 pub(super) fn axes(term: &Term, operand: usize, shape: &[u64]) -> Diagnostic {
-    let named = count(term.indices.len(), "index").replace("indexs", "indices");
-    let axes = count(shape.len(), "axis").replace("axiss", "axes");
+    let named = count_of(term.indices.len(), "index", "indices");
+    let axes = count_of(shape.len(), "axis", "axes");
     let at_least = if term.ellipsis.is_some() { "at least " } else { "" };
     let message = format!(
         "operand {} has {axes} (its shape is {shape:?}), but its subscripts have {at_least}{named}",
@@ -56,7 +56,7 @@ pub(super) fn diagonal(name: &str, first: &Place, other: &Place) -> Diagnostic {
 }
 
 pub(super) fn output_ellipsis(subscripts: &Subscripts, unnamed: usize) -> Diagnostic {
-    let axes = count(unnamed, "axis").replace("axiss", "axes");
+    let axes = count_of(unnamed, "axis", "axes");
     let span = subscripts.output.span;
     let message = format!("`...` stands for {axes} of the operands, but the output has no `...`");
     let error = codes::OUTPUT_ELLIPSIS.error(span, message);

@@ -4,6 +4,7 @@ use super::planned::Planned;
 use super::{Einsum, codes};
 use crate::cache::Key;
 use crate::engine::regular;
+use crate::prepared::extents;
 use crate::{Arguments, Engine, Error, Tensor, TensorView, TensorViewMut};
 use ijk_ir::einsum::Product;
 use ijk_syntax::Span;
@@ -46,18 +47,23 @@ impl Einsum {
     /// # Errors
     /// As for [`einsum`](crate::einsum()).
     pub fn result_shape(&self, shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
-        let shapes: Vec<Vec<u64>> = shapes.iter().map(|s| crate::prepared::extents(s)).collect();
-        let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
-        let product = Product::new(&self.inner.subscripts, &shapes).map_err(|e| self.error(e))?;
+        let product = self.product_of(shapes.iter().copied())?;
         Ok(product.result_shape().iter().map(|&n| n as usize).collect())
     }
 
     /// The product of operands of these shapes.
-    pub(super) fn product(&self, inputs: &[TensorView<'_>]) -> Result<Product, Error> {
-        let shapes: Vec<Vec<u64>> =
-            inputs.iter().map(|i| crate::prepared::extents(i.shape())).collect();
+    pub(super) fn product_of<'a>(
+        &self,
+        shapes: impl Iterator<Item = &'a [usize]>,
+    ) -> Result<Product, Error> {
+        let shapes: Vec<Vec<u64>> = shapes.map(extents).collect();
         let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
-        let product = Product::new(&self.inner.subscripts, &shapes).map_err(|e| self.error(e))?;
+        Product::new(&self.inner.subscripts, &shapes).map_err(|errors| self.error(errors))
+    }
+
+    /// The product of these operands, which are of one type.
+    pub(super) fn product(&self, inputs: &[TensorView<'_>]) -> Result<Product, Error> {
+        let product = self.product_of(inputs.iter().map(TensorView::shape))?;
         self.check_types(inputs)?;
         Ok(product)
     }
@@ -99,13 +105,11 @@ impl Engine {
         einsum: &Einsum,
         operands: impl Arguments<'a>,
     ) -> Result<Tensor, Error> {
-        let inputs = operands.views();
-        regular(&inputs, |inputs| match &*self.planned(einsum, inputs, None)? {
-            Planned::Whole(prepared) => {
-                let mut results = self.cpu().execute_new(prepared.compiled(), inputs)?;
-                Ok(results.swap_remove(0))
-            }
-            Planned::Sliced(sliced) => sliced.run(self, inputs),
+        operands.with_views(|inputs| {
+            regular(inputs, |inputs| match &*self.planned(einsum, inputs, None)? {
+                Planned::Whole(prepared) => Ok(self.run_prepared(prepared, inputs)?.swap_remove(0)),
+                Planned::Sliced(sliced) => sliced.run(self, inputs),
+            })
         })
     }
 
@@ -119,16 +123,17 @@ impl Engine {
         operands: impl Arguments<'a>,
         output: TensorViewMut<'_>,
     ) -> Result<(), Error> {
-        let inputs = operands.views();
         let outputs = &mut [output];
-        regular(&inputs, |inputs| match &*self.planned(einsum, inputs, Some(outputs))? {
-            Planned::Whole(prepared) => {
-                Ok(self.cpu().execute(prepared.compiled(), inputs, outputs)?)
-            }
-            Planned::Sliced(sliced) => {
-                let result = sliced.run(self, inputs)?;
-                self.copy(&result.view(), &mut outputs[0])
-            }
+        operands.with_views(|inputs| {
+            regular(inputs, |inputs| match &*self.planned(einsum, inputs, Some(outputs))? {
+                Planned::Whole(prepared) => {
+                    Ok(self.cpu().execute(prepared.compiled(), inputs, outputs)?)
+                }
+                Planned::Sliced(sliced) => {
+                    let result = sliced.run(self, inputs)?;
+                    self.copy(&result.view(), &mut outputs[0])
+                }
+            })
         })
     }
 

@@ -34,9 +34,7 @@ impl Einsum {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn path(&self, shapes: &[&[usize]]) -> Result<EinsumPath, Error> {
-        let shapes: Vec<Vec<u64>> = shapes.iter().map(|s| crate::prepared::extents(s)).collect();
-        let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
-        let product = Product::new(&self.inner.subscripts, &shapes).map_err(|e| self.error(e))?;
+        let product = self.product_of(shapes.iter().copied())?;
         let order = order(self, &product, None)?;
         let everything = order::Path(vec![(0..product.operands.len()).collect()]);
         let naive = order::cost(&network(&product), &everything, &[])?.multiplications;

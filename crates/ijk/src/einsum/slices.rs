@@ -62,7 +62,7 @@ impl Sliced {
         let mut at = vec![0; self.extents.len()];
         loop {
             let views = select(inputs, &self.axes, &at);
-            let part = engine.cpu().execute_new(self.slice.compiled(), &views)?.swap_remove(0);
+            let part = engine.run_prepared(&self.slice, &views)?.swap_remove(0);
             self.add(engine, &mut sum, part, &at)?;
             if !next(&mut at, &self.extents) {
                 return Ok(sum);
@@ -84,7 +84,7 @@ impl Sliced {
             false => {
                 let shape = part.shape().to_vec();
                 let flat = |tensor: Tensor| tensor.into_shape(&[shape.iter().product()]);
-                let before = flat(self.part(sum.view(), at).to_tensor()?)?;
+                let before = flat(part_of(&sum.view(), &self.result, at).to_tensor()?)?;
                 let part = flat(part)?;
                 let both = [before.view(), part.view()];
                 engine.apply(&self.add, &both)?.swap_remove(0).into_shape(&shape)?
@@ -94,18 +94,16 @@ impl Sliced {
         let mut own = self.result.iter().fold(whole, |view, &(axis, n)| view.at(axis, at[n]));
         engine.copy(&part.view(), &mut own)
     }
+}
 
-    fn part<'a>(&self, whole: TensorView<'a>, at: &[usize]) -> TensorView<'a> {
-        self.result.iter().fold(whole, |view, &(axis, number)| view.at(axis, at[number]))
-    }
+/// What an array has at a slice.
+fn part_of<'a>(whole: &TensorView<'a>, axes: &[(usize, usize)], at: &[usize]) -> TensorView<'a> {
+    axes.iter().fold(whole.clone(), |view, &(axis, number)| view.at(axis, at[number]))
 }
 
 /// The operands at a slice.
 fn select<'a>(inputs: &[TensorView<'a>], axes: &[Vec<(usize, usize)>], at: &[usize]) -> Views<'a> {
-    let one = |(input, axes): (&TensorView<'a>, &Vec<(usize, usize)>)| {
-        axes.iter().fold(input.clone(), |view, &(axis, number)| view.at(axis, at[number]))
-    };
-    inputs.iter().zip(axes).map(one).collect()
+    inputs.iter().zip(axes).map(|(input, axes)| part_of(input, axes, at)).collect()
 }
 
 /// The next slice, the last index fastest; whether there is one.
