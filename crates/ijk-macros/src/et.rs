@@ -2,6 +2,7 @@
 
 use crate::complain::{error, warning};
 use crate::input::{place, read, string_value};
+use crate::quoted::render;
 use ijk_syntax::{Diagnostic, Severity};
 use proc_macro2::{Literal, Span, TokenStream, TokenTree};
 use quote::quote;
@@ -59,46 +60,15 @@ fn judge(source: &str, file: Option<&str>, at: &Literal) -> Result<TokenStream, 
         diagnostics.extend(ijk_ir::et::check(source, program).1);
     }
     let text = match file {
-        Some(_) => None,
-        None => in_rust(at, source, &diagnostics),
+        Some(name) => ijk_syntax::render(source, name, &diagnostics, false),
+        None => render(at, source, "program", &diagnostics),
     };
-    let origin = file.unwrap_or("program");
-    let text = text.unwrap_or_else(|| ijk_syntax::render(source, origin, &diagnostics, false));
     let text = text.trim_end();
     if has_errors(&diagnostics) {
         let error = error(text, place(at));
         return Err(quote!(#error;));
     }
     Ok(if diagnostics.is_empty() { TokenStream::new() } else { warning(text, place(at)) })
-}
-
-/// The diagnostics with their places in the Rust source, where the literal has the program's text
-/// as it is. (The compiler itself can only be pointed to the whole literal.)
-fn in_rust(at: &Literal, source: &str, diagnostics: &[Diagnostic]) -> Option<String> {
-    let literal = at.to_string();
-    let start = literal.find(source).filter(|_| !source.is_empty())?;
-    let span = at.span().unwrap();
-    let path = span.local_file()?;
-    let rust = std::fs::read_to_string(&path).ok()?;
-    let line = rust.split_inclusive('\n').take(span.start().line().checked_sub(1)?);
-    let line: usize = line.map(str::len).sum();
-    let shift = line + rust.get(line..)?.find(&literal)? + start;
-    let shift = u32::try_from(shift).ok()?;
-    let moved = diagnostics.iter().cloned().map(|diagnostic| moved(diagnostic, shift));
-    Some(ijk_syntax::render(&rust, &path.display().to_string(), &moved.collect::<Vec<_>>(), false))
-}
-
-/// The diagnostic for a text that starts further on.
-fn moved(mut diagnostic: Diagnostic, shift: u32) -> Diagnostic {
-    let move_on = |span: &mut ijk_syntax::Span| {
-        span.start += shift;
-        span.end += shift;
-    };
-    move_on(&mut diagnostic.span);
-    diagnostic.related.iter_mut().for_each(|(span, _)| move_on(span));
-    let fixes = diagnostic.hints.iter_mut().filter_map(|hint| hint.replacement.as_mut());
-    fixes.for_each(|(span, _)| move_on(span));
-    diagnostic
 }
 
 fn has_errors(diagnostics: &[Diagnostic]) -> bool {

@@ -89,8 +89,8 @@ fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 /// A block whose value is the function.
 fn function_value(checked: &Checked, form: Form) -> TokenStream {
     let extra = &checked.extra;
-    let name = quote!(ijk_function);
-    let function = function(&checked.program, &name, form);
+    let name = names::function();
+    let function = function(&checked.program, &quote!(#name), form);
     let lints = lints();
     quote!({ #extra #lints #function #name })
 }
@@ -104,7 +104,7 @@ fn declare(checked: &Checked, item: &Item, form: Form) -> TokenStream {
 }
 
 /// The function's code is nobody's to lint; a panic is its caller's.
-fn lints() -> TokenStream {
+pub fn lints() -> TokenStream {
     quote! {
         #[allow(unused, clippy::all)]
         #[track_caller]
@@ -114,13 +114,26 @@ fn lints() -> TokenStream {
 fn function(program: &Program, name: &TokenStream, form: Form) -> TokenStream {
     let types = Types::new(program);
     let small = Small::new(program, &types, form);
-    let (generics, conditions) = (types.generics(), types.conditions(small.real()));
-    let (parameters, result) = (parameters(&types, form), result(&types, form));
     let recipe = recipe(program);
-    let (loops, engine) = (small.code(), engine(&types, form));
+    let recipe = quote!(::ijk::__private::Recipe = ::ijk::__private::Recipe::new(#recipe));
+    write(name, &types, &small, &recipe, form)
+}
+
+/// A function that computes in line where it can, and has a recipe computed elsewhere. `recipe` is that
+/// static's type and value.
+pub fn write(
+    name: &TokenStream,
+    types: &Types,
+    small: &Small,
+    recipe: &TokenStream,
+    form: Form,
+) -> TokenStream {
+    let (generics, conditions) = (types.generics(), types.conditions(small.real()));
+    let (parameters, result) = (parameters(types, form), result(types, form));
+    let (loops, engine) = (small.code(), engine(types, form));
     quote! {
         fn #name #generics (#parameters) #result #conditions {
-            static RECIPE: ::ijk::__private::Recipe = ::ijk::__private::Recipe::new(#recipe);
+            static RECIPE: #recipe;
             #loops
             #engine
         }

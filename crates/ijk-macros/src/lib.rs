@@ -1,5 +1,5 @@
-//! The `i!` family of procedural macros: programs checked and lowered at compile time; and `et!`,
-//! which checks programs in Einsum Tuple (`et`).
+//! The `i!` family of procedural macros: programs checked and lowered at compile time; `et!`, which
+//! checks programs in Einsum Tuple (`et`); and what `einsum!` is made of (`einsum`).
 //!
 //! A macro's input becomes abstract tokens (`tokens`), which the one grammar parses; `ijk-ir`
 //! checks and lowers the tree; what is wrong becomes compile errors on the tokens concerned
@@ -7,11 +7,13 @@
 //! for small domains the macro writes loops in line (`small`).
 
 mod complain;
+mod einsum;
 mod et;
 mod expand;
 mod input;
 mod names;
 mod ops;
+mod quoted;
 mod small;
 mod tokens;
 mod types;
@@ -47,4 +49,22 @@ pub fn into_i(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn et(input: TokenStream) -> TokenStream {
     et::expand(input.into()).into()
+}
+
+/// What `ijk::einsum!` calls: subscripts and operands, an expression each.
+#[proc_macro]
+pub fn einsum(input: TokenStream) -> TokenStream {
+    einsum::expand(input.into(), Form::Panics).into()
+}
+
+/// What `ijk::try_einsum!` calls.
+#[proc_macro]
+pub fn try_einsum(input: TokenStream) -> TokenStream {
+    einsum::expand(input.into(), Form::Tries).into()
+}
+
+/// What `ijk::into_einsum!` calls: subscripts, operands, and the place for the result.
+#[proc_macro]
+pub fn into_einsum(input: TokenStream) -> TokenStream {
+    einsum::expand(input.into(), Form::Writes).into()
 }

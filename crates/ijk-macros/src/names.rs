@@ -4,6 +4,11 @@ use ijk_ir::core::{ArrayId, AxisId, Program};
 use proc_macro2::Ident;
 use quote::format_ident;
 
+/// The function of an expression.
+pub fn function() -> Ident {
+    format_ident!("ijk_function")
+}
+
 /// The argument of that position.
 pub fn argument(position: usize) -> Ident {
     format_ident!("ijk_a{position}")

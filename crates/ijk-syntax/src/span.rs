@@ -1,7 +1,11 @@
 //! Where something stands in a source.
 
+use serde::{Deserialize, Serialize};
+
 /// A half-open range of bytes of the source; of a macro's input, of token ordinals' virtual text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub struct Span {
     /// First byte.
     pub start: u32,

@@ -22,6 +22,8 @@
 //!   operators, applied to [`Arguments`] on an [`Engine`], asked for
 //!   [shapes](Component::shapes), its [plan](Component::explain) and its
 //!   [dependencies](Component::dependencies).
+//! * [`einsum!`](macro@einsum) takes NumPy's subscripts at compile time, [`einsum()`] and [`Einsum`]
+//!   take them at run time.
 //! * A [`TensorView`] borrows an array of any element type and layout, a [`Tensor`] owns one;
 //!   ndarray's arrays convert to and from both without a copy.
 
@@ -131,6 +133,71 @@ pub use ijk_macros::try_i;
 /// ```
 #[doc(inline)]
 pub use ijk_macros::into_i;
+
+/// An einsum whose subscripts are checked at compile time: `einsum!("ij,jk->ik", &a, &b)`. Operands are
+/// references to ndarray's arrays and views, of one element type; the result is an owned array.
+///
+/// ```
+/// use ijk::{einsum, ndarray::{Array3, array}};
+/// let (a, b) = (array![[1.0, 2.0], [3.0, 4.0]], array![[0.0, 1.0], [1.0, 0.0]]);
+/// assert_eq!(einsum!("ij,jk->ik", &a, &b), array![[2.0, 1.0], [4.0, 3.0]]);
+/// assert_eq!(einsum!("ij,jk,lk->", &a, &b.t(), &a)[()], 48.0);
+///
+/// // With `...` in the output, its rank is what the result is used as.
+/// let cube: Array3<f32> = einsum!("...i->i...", &Array3::zeros((2, 3, 4)));
+/// assert_eq!(cube.dim(), (4, 2, 3));
+/// ```
+///
+/// What is wrong with subscripts is a compile error, and so are another number of operands, and ranks
+/// and element types that do not fit. They mean what they mean to [`einsum()`]; those of one or two
+/// operands run as loops in line where all indices together have at most 256 values.
+///
+/// ```compile_fail
+/// # let (a, b) = (ijk::ndarray::array![[1.0]], ijk::ndarray::array![[1.0]]);
+/// ijk::einsum!("ij,jk->iz", &a, &b); // index `z` of the output occurs in no operand
+/// ```
+///
+/// # Panics
+/// Where extents do not fit, with the subscripts quoted; [`try_einsum!`] gives a `Result` instead.
+#[macro_export]
+macro_rules! einsum {
+    ($subscripts:expr $(, $operand:expr)* $(,)?) => {
+        $crate::__private::einsum!($subscripts $($operand)*)
+    };
+}
+
+/// Like [`einsum!`](macro@einsum), but gives a `Result`.
+///
+/// ```
+/// use ijk::{ndarray::array, try_einsum};
+/// let error = try_einsum!("ij,j->i", &array![[1, 2, 3]], &array![1, 2]).unwrap_err();
+/// assert!(error.to_string().contains("index `j` is 3 on axis 1 of operand 1"));
+/// assert_eq!(try_einsum!("ij->i", &array![[1, 2, 3]])?, array![6]);
+/// # Ok::<(), ijk::Error>(())
+/// ```
+#[macro_export]
+macro_rules! try_einsum {
+    ($subscripts:expr $(, $operand:expr)* $(,)?) => {
+        $crate::__private::try_einsum!($subscripts $($operand)*)
+    };
+}
+
+/// Like [`einsum!`](macro@einsum), but writes the result into a further argument: a mutable reference to
+/// an array or view of the result's shape, after the operands. Where it has another shape, this panics
+/// and writes nothing.
+///
+/// ```
+/// use ijk::{into_einsum, ndarray::{Array2, array, s}};
+/// let mut out = Array2::zeros((2, 4));
+/// into_einsum!("ij->ji", &array![[1, 2], [3, 4]], &mut out.slice_mut(s![.., 1..3]));
+/// assert_eq!(out, array![[0, 1, 3, 0], [0, 2, 4, 0]]);
+/// ```
+#[macro_export]
+macro_rules! into_einsum {
+    ($subscripts:expr $(, $operand:expr)* $(,)?) => {
+        $crate::__private::into_einsum!($subscripts $($operand)*)
+    };
+}
 
 /// A program in i, as a component.
 ///

@@ -1,6 +1,7 @@
-//! What `i!` writes calls to. No part of the public interface.
+//! What macros write calls to. No part of the public interface.
 
-use crate::{Component, Engine, Error};
+use crate::{Component, Einsum, Engine, Error};
+pub use ijk_macros::{einsum, into_einsum, try_einsum};
 pub use ijk_tensor::{Tensor, TensorView, TensorViewMut};
 pub use ijk_types::{
     DType, Element, Inexact, Literal, Monoid, Number, Ordered, OrderedNumber, Real,
@@ -79,12 +80,58 @@ impl EtRecipe {
     }
 }
 
+/// Subscripts that were parsed at compile time.
+#[derive(Debug)]
+pub struct EinsumRecipe {
+    /// [`Subscripts`](ijk_syntax::einsum::Subscripts), encoded by postcard.
+    bytes: &'static [u8],
+    einsum: OnceLock<Einsum>,
+}
+
+impl EinsumRecipe {
+    /// Of subscripts encoded by postcard.
+    pub const fn new(bytes: &'static [u8]) -> Self {
+        Self { bytes, einsum: OnceLock::new() }
+    }
+
+    /// The einsum, decoded at the first call.
+    ///
+    /// # Panics
+    /// If the bytes are none that this version's macros wrote.
+    pub fn einsum(&self) -> &Einsum {
+        self.einsum.get_or_init(|| {
+            let subscripts = postcard::from_bytes(self.bytes).expect("a recipe of this version");
+            Einsum::from_subscripts(subscripts)
+        })
+    }
+
+    /// The result.
+    ///
+    /// # Errors
+    /// As for [`Einsum::apply`].
+    pub fn apply(&self, inputs: &[TensorView<'_>]) -> Result<[Tensor; 1], Error> {
+        Ok([Engine::global().apply_einsum(self.einsum(), inputs)?])
+    }
+
+    /// The result, written to the one output.
+    ///
+    /// # Errors
+    /// As for [`Einsum::apply_into`].
+    pub fn call(
+        &self,
+        inputs: &[TensorView<'_>],
+        outputs: &mut [TensorViewMut<'_>; 1],
+    ) -> Result<(), Error> {
+        Engine::global().apply_einsum_into(self.einsum(), inputs, outputs[0].reborrow())
+    }
+}
+
 /// The next of several results, as an array.
 ///
 /// # Errors
 /// If it has another rank or element type.
 pub fn take<T: Element, D: Dimension>(
-    results: &mut std::vec::IntoIter<Tensor>,
+    results: &mut impl Iterator<Item = Tensor>,
 ) -> Result<Array<T, D>, Error> {
     let missing = Error::OutputCount { expected: 0, found: 1 };
     Ok(results.next().ok_or(missing)?.into_array()?)

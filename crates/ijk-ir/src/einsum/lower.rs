@@ -138,16 +138,8 @@ impl<'a> Lowering<'a> {
             DType::Bool => (BinaryOp::And, Monoid::Or),
             _ => (BinaryOp::Mul, Monoid::Add),
         };
-        let mut nodes = Vec::with_capacity(2 * factors.len());
-        for (n, factor) in factors.iter().enumerate() {
-            let (array, index) = (factor.array, index(&factor.axes));
-            nodes.push(ScalarNode::Access(Access { array, index, span: Span::default() }));
-            if n > 0 {
-                let right = nodes.len() as u32 - 1;
-                let left = if n == 1 { 0 } else { right - 1 };
-                nodes.push(ScalarNode::Binary(times, ScalarId(left), ScalarId(right)));
-            }
-        }
+        let accesses = factors.iter().map(|factor| (factor.array, index(&factor.axes)));
+        let nodes = product(times, accesses);
         let axis = |&index: &u32| {
             let name = self.product.names[index as usize].clone();
             Axis { name, dims: Vec::new(), pins: Vec::new() }
@@ -170,4 +162,21 @@ impl<'a> Lowering<'a> {
         self.program.outputs = self.list.iter().map(|tensor| tensor.array).collect();
         (self.program, self.instance)
     }
+}
+
+/// A product of elements.
+pub(super) fn product(
+    times: BinaryOp,
+    elements: impl Iterator<Item = (ArrayId, Vec<IndexExpr>)>,
+) -> Vec<ScalarNode> {
+    let mut nodes = Vec::with_capacity(2 * elements.size_hint().0);
+    for (n, (array, index)) in elements.enumerate() {
+        nodes.push(ScalarNode::Access(Access { array, index, span: Span::default() }));
+        if n > 0 {
+            let right = nodes.len() as u32 - 1;
+            let left = if n == 1 { 0 } else { right - 1 };
+            nodes.push(ScalarNode::Binary(times, ScalarId(left), ScalarId(right)));
+        }
+    }
+    nodes
 }

@@ -17,6 +17,12 @@ pub mod codes;
 mod lower;
 mod messages;
 mod resolve;
+mod symbolic;
+
+use ijk_syntax::Diagnostic;
+use ijk_syntax::einsum::Subscripts;
+
+pub use symbolic::symbolic;
 
 /// A product of tensors, summed over the indices that the result lacks.
 ///
@@ -64,6 +70,17 @@ impl Product {
     pub fn result_shape(&self) -> Vec<u64> {
         let extent = |index: &Option<u32>| index.map_or(1, |index| self.extents[index as usize]);
         self.result.iter().map(extent).collect()
+    }
+}
+
+/// Checks that there are as many operands as subscripts.
+///
+/// # Errors
+/// If not: what to say.
+pub fn check_count(subscripts: &Subscripts, operands: usize) -> Result<(), Diagnostic> {
+    match operands == subscripts.operands.len() {
+        true => Ok(()),
+        false => Err(messages::operands(subscripts, operands)),
     }
 }
 

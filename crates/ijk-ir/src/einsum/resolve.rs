@@ -21,9 +21,7 @@ impl Product {
     /// of two extents (one of them may be 1, unless both are in one operand), axes of `...` that the
     /// result leaves out. Messages count operands from 1 and axes from 0.
     pub fn new(subscripts: &Subscripts, shapes: &[&[u64]]) -> Result<Self, Vec<Diagnostic>> {
-        if shapes.len() != subscripts.operands.len() {
-            return Err(vec![messages::operands(subscripts, shapes.len())]);
-        }
+        super::check_count(subscripts, shapes.len()).map_err(|error| vec![error])?;
         let mut resolver = Resolver::new(subscripts, shapes);
         let axes = resolver.axes(shapes);
         resolver.check_extents();

@@ -9,6 +9,7 @@ mod lists;
 mod parse;
 
 use crate::{Diagnostic, Span};
+use serde::{Deserialize, Serialize};
 
 pub use lists::Label;
 
@@ -23,7 +24,7 @@ pub use lists::Label;
 /// let errors = Subscripts::parse("ij,jk->iz").unwrap_err();
 /// assert!(errors[0].message.contains("`z`"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscripts {
     /// What spans point into: the text, or lists written out as one.
     pub source: String,
@@ -38,7 +39,7 @@ pub struct Subscripts {
 }
 
 /// The subscripts of one operand, or of the output.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Term {
     /// Its indices.
     pub indices: Vec<Index>,
@@ -49,7 +50,7 @@ pub struct Term {
 }
 
 /// An occurrence of an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Index {
     /// Which one, in [`Subscripts::names`].
     pub number: u32,
@@ -58,7 +59,7 @@ pub struct Index {
 }
 
 /// An occurrence of `...`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ellipsis {
     /// How many indices stand in front of it.
     pub at: usize,

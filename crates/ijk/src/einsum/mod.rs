@@ -61,7 +61,7 @@ impl Einsum {
     /// ```
     pub fn new(subscripts: &str) -> Result<Self, Error> {
         let parsed = Subscripts::parse(subscripts).map_err(|e| Error::program(subscripts, e))?;
-        Ok(Self::of(parsed, None, Options::default()))
+        Ok(Self::from_subscripts(parsed))
     }
 
     /// An einsum of subscripts as lists, one for each operand and one for the output, if that is
@@ -80,7 +80,7 @@ impl Einsum {
     pub fn from_lists(operands: &[Vec<Label>], output: Option<&[Label]>) -> Result<Self, Error> {
         let parsed = Subscripts::from_lists(operands, output);
         let parsed = parsed.map_err(|errors| Error::program("", errors))?;
-        Ok(Self::of(parsed, None, Options::default()))
+        Ok(Self::from_subscripts(parsed))
     }
 
     /// The same with operands multiplied along a path, in opt_einsum's format: each step takes the
@@ -114,6 +114,11 @@ impl Einsum {
     #[must_use]
     pub fn with_options(&self, options: Options) -> Self {
         Self::of(self.inner.subscripts.clone(), None, options)
+    }
+
+    /// An einsum of subscripts that are parsed.
+    pub(crate) fn from_subscripts(subscripts: Subscripts) -> Self {
+        Self::of(subscripts, None, Options::default())
     }
 
     fn of(subscripts: Subscripts, path: Option<Path>, options: Options) -> Self {
