@@ -13,6 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ijk-oracle", &["ijk-syntax", "ijk-types", "ijk-tensor", "ijk-ir"]),
     ("ijk-plan", &["ijk-ir", "ijk-types"]),
     ("ijk-cpu", &["ijk-plan", "ijk-tensor", "ijk-types"]),
+    ("ijk-blocks", &["ijk-types", "ijk-syntax", "ijk-tensor", "ijk-ir", "ijk-plan", "ijk-cpu"]),
     ("ijk-macros", &["ijk-syntax", "ijk-ir", "ijk-types"]),
     (
         "ijk",
@@ -24,6 +25,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "ijk-plan",
             "ijk-cpu",
             "ijk-macros",
+            // Behind the feature `blocks`.
+            "ijk-blocks",
             // Behind the feature `verify`: programs are verified against it.
             "ijk-oracle",
         ],

@@ -34,6 +34,8 @@ pub struct Compiled {
     pub(crate) enters_pool: bool,
     /// Whether it takes so long that somebody may want to end it early.
     pub(crate) is_long: bool,
+    /// Whether it reads what its results hold before.
+    pub(crate) continues: bool,
     /// What to run, in order.
     pub(crate) steps: Vec<Program>,
 }
@@ -109,6 +111,11 @@ pub(crate) fn compile(plan: &Plan, target: Target) -> Result<Compiled, PlanError
     compile_part(plan, target, |layout| layout.len * layout.dtype.size() >= target.streams)
 }
 
+/// Checks and compiles a plan whose results hold values before it runs.
+pub(crate) fn compile_continuing(plan: &Plan, target: Target) -> Result<Compiled, PlanError> {
+    compile_with(plan, target, |_| false, true)
+}
+
 /// Checks and compiles a plan, of the results of which those stream for which it is said, if the
 /// plan does not read them.
 pub(crate) fn compile_part(
@@ -116,13 +123,27 @@ pub(crate) fn compile_part(
     target: Target,
     streams: impl Fn(&Layout) -> bool,
 ) -> Result<Compiled, PlanError> {
+    compile_with(plan, target, streams, false)
+}
+
+fn compile_with(
+    plan: &Plan,
+    target: Target,
+    streams: impl Fn(&Layout) -> bool,
+    continues: bool,
+) -> Result<Compiled, PlanError> {
     let mut buffers = layouts(plan)?;
     let read = read(plan);
     for (n, layout) in buffers.iter_mut().enumerate() {
         let last = matches!(layout.place, Place::Output(_)) && !read.contains(&n);
         layout.streams = last && streams(layout);
     }
-    let initialised = buffers.iter().map(|b| matches!(b.place, Place::Input(_))).collect();
+    let holds_values = |place: &Place| match place {
+        Place::Input(_) => true,
+        Place::Output(_) => continues,
+        Place::Temporary(_) => false,
+    };
+    let initialised = buffers.iter().map(|b| holds_values(&b.place)).collect();
     let mut compiler = Compiler { buffers: &buffers, target, steps: Vec::new(), initialised };
     for (step, each) in plan.steps.iter().enumerate() {
         compiler.step(each).map_err(|fault| PlanError::Step { step, fault })?;
@@ -138,7 +159,8 @@ pub(crate) fn compile_part(
     let is_large = |step: &&Program| step.cost() >= target.costs.worth_threads();
     let enters_pool = steps.iter().filter(is_large).count() > 1;
     let is_long = cost(&steps) >= LONG;
-    Ok(Compiled { enters_pool, is_long, inputs, outputs, buffers, arena: plan.arena, steps })
+    let arena = plan.arena;
+    Ok(Compiled { enters_pool, is_long, continues, inputs, outputs, buffers, arena, steps })
 }
 
 /// Estimated work of steps, in nanoseconds on one thread.

@@ -1,7 +1,7 @@
 //! The engine: compiles plans, and runs them on arrays.
 
 use crate::check::Layout;
-use crate::compiled::{Compiled, Program, Target, compile};
+use crate::compiled::{Compiled, Program, Target, compile, compile_continuing};
 use crate::contract::{Context, Packed};
 use crate::error::{PlanError, RunError, Side};
 use crate::nest::{Launch, fault};
@@ -10,7 +10,7 @@ use crate::scratch::ScratchPool;
 use crate::simd::{Level, LevelError};
 use crate::threads::Workers;
 use ijk_plan::plan::{Base, Place, Plan};
-use ijk_tensor::{TensorPool, TensorView, TensorViewMut};
+use ijk_tensor::{Tensor, TensorPool, TensorView, TensorViewMut};
 use ijk_types::DType;
 use smallvec::SmallVec;
 use std::borrow::Borrow;
@@ -184,6 +184,16 @@ impl Engine {
         compile(plan, Target { level, streams, costs })
     }
 
+    /// The same for a plan whose results hold values before it runs, as [`Engine::execute_onto`]
+    /// has them: what accumulates without having been set adds to them.
+    ///
+    /// # Errors
+    /// As for [`Engine::compile`].
+    pub fn compile_onto(&self, plan: &Plan) -> Result<Compiled, PlanError> {
+        let Self { level, streams, ref costs, .. } = *self;
+        compile_continuing(plan, Target { level, streams, costs })
+    }
+
     /// Compiles and runs a plan.
     ///
     /// `inputs` and `outputs` are the buffers of [`Place::Input`] and [`Place::Output`], by
@@ -211,13 +221,47 @@ impl Engine {
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), RunError> {
         check_count(Side::Result, compiled.outputs, outputs.len())?;
+        if compiled.continues {
+            return Err(RunError::Continues);
+        }
+        // SAFETY: results that are not read need not be initialised.
+        unsafe { self.execute_into(compiled, inputs, outputs) }
+    }
+
+    /// Runs a compiled plan on results that hold values: one of [`Engine::compile_onto`] adds to them.
+    ///
+    /// # Errors
+    /// [`RunError`]; the results may then be partly written, or not at all.
+    pub fn execute_onto(
+        &self,
+        compiled: &Compiled,
+        inputs: &[TensorView<'_>],
+        results: &mut [&mut Tensor],
+    ) -> Result<(), RunError> {
+        check_count(Side::Result, compiled.outputs, results.len())?;
+        let mut outputs: Vec<_> = results.iter_mut().map(|tensor| tensor.view_mut()).collect();
+        // SAFETY: all elements of a tensor are initialised.
+        unsafe { self.execute_into(compiled, inputs, &mut outputs) }
+    }
+
+    /// Runs a compiled plan on as many results as it has.
+    ///
+    /// # Safety
+    /// Where the plan continues its results, their elements are initialised.
+    unsafe fn execute_into(
+        &self,
+        compiled: &Compiled,
+        inputs: &[TensorView<'_>],
+        outputs: &mut [TensorViewMut<'_>],
+    ) -> Result<(), RunError> {
         let mut written = |layout: &Layout, position: usize| {
             let view = &mut outputs[position];
             let found = (view.dtype(), view.shape(), view.strides());
             check_view(layout, Side::Result, position, found)?;
             Ok(view.as_mut_ptr())
         };
-        // SAFETY: the views are borrowed until this is done, and were checked.
+        // SAFETY: the views are borrowed until this is done, and were checked; elements are
+        // initialised where they are read, by the caller's promise.
         unsafe { self.execute_at(compiled, inputs, &mut written) }
     }
 

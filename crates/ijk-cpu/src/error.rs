@@ -45,6 +45,9 @@ pub enum RunError {
         /// Which, from 0.
         position: usize,
     },
+    /// A plan that continues its results, run where they need not hold values.
+    #[error("the plan continues its results: they are to be given as tensors")]
+    Continues,
     /// Integer `/` or `@mod` by zero.
     #[error("integer division by zero")]
     DivisionByZero,

@@ -22,6 +22,9 @@ impl Engine {
         compiled: &Compiled,
         inputs: &[impl Borrow<TensorView<'a>>],
     ) -> Result<Results, RunError> {
+        if compiled.continues {
+            return Err(RunError::Continues);
+        }
         let mut outputs: SmallVec<[UninitTensor; 1]> = SmallVec::new();
         for position in 0..compiled.outputs {
             outputs.push(self.allocate(compiled, position)?);

@@ -3,11 +3,13 @@
 //! * [`evaluate`] runs surface trees of i by the book: letters, domains, combinators. It shares
 //!   nothing with the lowering, so a wrong lowering cannot agree with itself.
 //! * [`et::evaluate_et`] runs surface trees of Einsum Tuple by the rules of its statements.
+//! * [`blocks`] has terms of block tensors, their types and their values.
 //! * [`interpret`] runs the core IR by the one sentence that gives it meaning.
 //! * [`random`] makes programs and data for property tests, from a seed.
 //!
 //! Clarity comes before speed everywhere.
 
+pub mod blocks;
 mod core;
 mod einsum;
 mod error;

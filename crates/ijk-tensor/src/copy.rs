@@ -1,4 +1,4 @@
-//! Copies into C order.
+//! Copies from one layout to another.
 
 use crate::{TensorView, TensorViewMut, dtype_of};
 use ijk_types::Element;
@@ -7,26 +7,27 @@ use ijk_types::Element;
 /// stay in the first cache.
 const TILE: usize = 32;
 
-/// Copies every element to that of the same index in a C-contiguous array.
+/// Copies every element to that of the same index.
 ///
 /// Where another axis than the last is the dense one (a transposed array, Fortran order), the two
 /// are walked in tiles, so that neither side jumps for every element.
 ///
 /// # Panics
-/// If shapes or element types differ, or `to` is not C-contiguous.
+/// If shapes or element types differ.
 pub(crate) fn copy<T: Element>(from: &TensorView<'_>, to: &mut TensorViewMut<'_>) {
     let dtype = dtype_of::<T>();
     assert!(from.dtype() == dtype && to.dtype() == dtype && from.shape() == to.shape());
-    assert!(to.is_c_contiguous());
     if from.is_empty() {
         return;
     }
     let (source, target) = (from.as_ptr().cast::<T>(), to.as_mut_ptr().cast::<T>());
-    if from.is_c_contiguous() {
+    if from.is_c_contiguous() && to.is_c_contiguous() {
         // SAFETY: both hold `len` elements of type `T` densely; `to` is borrowed exclusively.
         return unsafe { source.copy_to_nonoverlapping(target, from.len()) };
     }
-    let [outer @ .., rows, columns] = &axes(from)[..] else { unreachable!("two axes at least") };
+    let [outer @ .., rows, columns] = &axes(from, to.strides())[..] else {
+        unreachable!("two axes at least")
+    };
     let mut index = vec![0; outer.len()];
     loop {
         let (mut a, mut b) = (0, 0);
@@ -51,16 +52,15 @@ struct Axis {
     to: isize,
 }
 
-/// Axes in the order in which they are walked: the last is the last of the target, which is dense
-/// there; the one before, if that is another, the densest in the source. Axes of extent 1 are left
+/// Axes in the order in which they are walked: the last is the last of the target, the densest
+/// there in C order; the one before, if that is another, the densest in the source. Axes of extent 1 are left
 /// out, but there are at least two.
-fn axes(from: &TensorView<'_>) -> Vec<Axis> {
-    let strides = crate::c_strides(from.shape());
+fn axes(from: &TensorView<'_>, to: &[isize]) -> Vec<Axis> {
     let mut axes = vec![Axis { extent: 1, from: 0, to: 0 }; 2];
     axes.extend((0..from.rank()).filter(|&n| from.shape()[n] > 1).map(|n| Axis {
         extent: from.shape()[n],
         from: from.strides()[n],
-        to: strides[n],
+        to: to[n],
     }));
     let last = axes.len() - 1;
     let density = |n: &usize| (axes[*n].from.unsigned_abs().max(1), usize::MAX - n);

@@ -3,6 +3,7 @@
 use crate::TensorError;
 use ijk_types::DType;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Extents, one for each axis; short ones are stored in line.
 pub type Shape = SmallVec<[usize; 6]>;
@@ -86,6 +87,23 @@ pub(crate) fn at(
     // Where there are no elements, strides need not lead anywhere.
     let offset = if shape.contains(&0) { 0 } else { offset };
     (offset, shape, strides)
+}
+
+/// Where the elements at some positions of each axis start, and the extents they have.
+///
+/// # Panics
+/// If there are more or fewer ranges than axes, or one ends beyond its axis or before it starts.
+pub(crate) fn part(shape: &[usize], strides: &[isize], ranges: &[Range<usize>]) -> (isize, Shape) {
+    assert_eq!(ranges.len(), shape.len(), "one range for each axis of shape {shape:?}");
+    let (mut offset, mut extents) = (0isize, Shape::new());
+    for (axis, range) in ranges.iter().enumerate() {
+        let inside = range.start <= range.end && range.end <= shape[axis];
+        assert!(inside, "{range:?} is no part of axis {axis} of shape {shape:?}");
+        offset = offset.wrapping_add((range.start as isize).wrapping_mul(strides[axis]));
+        extents.push(range.len());
+    }
+    // Where there are no elements, strides need not lead anywhere.
+    (if extents.contains(&0) { 0 } else { offset }, extents)
 }
 
 #[cfg(test)]

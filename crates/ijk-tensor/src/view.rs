@@ -6,6 +6,7 @@ use crate::{Scalars, Tensor, TensorError};
 use ijk_types::{DType, Element, Scalar};
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// A borrowed array of any element type, shape and strides, read only.
@@ -140,6 +141,26 @@ impl<'a> TensorView<'a> {
         let ptr = self.ptr.as_ptr().wrapping_offset(offset * self.dtype.size() as isize);
         let ptr = NonNull::new(ptr).unwrap_or(self.ptr);
         Self { ptr, dtype: self.dtype, shape, strides, elements: PhantomData }
+    }
+
+    /// The elements at some positions of each axis.
+    ///
+    /// # Panics
+    /// If there are more or fewer ranges than axes, or one ends beyond its axis or before it starts.
+    ///
+    /// ```
+    /// use ijk_tensor::TensorView;
+    /// let matrix = TensorView::from_slice(&[1, 2, 3, 4, 5, 6], &[2, 3])?;
+    /// let part = matrix.part(&[1..2, 1..3]);
+    /// assert_eq!((part.shape(), part.to_tensor()?.as_slice::<i32>()), (&[1, 2][..], Some(&[5, 6][..])));
+    /// # Ok::<(), ijk_tensor::TensorError>(())
+    /// ```
+    #[must_use]
+    pub fn part(&self, ranges: &[Range<usize>]) -> Self {
+        let (offset, shape) = shape::part(&self.shape, &self.strides, ranges);
+        let ptr = self.ptr.as_ptr().wrapping_offset(offset * self.dtype.size() as isize);
+        let ptr = NonNull::new(ptr).unwrap_or(self.ptr);
+        Self { ptr, dtype: self.dtype, shape, strides: self.strides.clone(), elements: PhantomData }
     }
 
     /// The elements in C order, where they lie so and are of type `T`.

@@ -3,10 +3,11 @@
 use crate::element::{self, dtype_of};
 use crate::shape::{self, Shape, Strides, c_strides, element_count};
 use crate::{TensorError, TensorView};
-use ijk_types::{DType, Element, Scalar};
+use ijk_types::{DType, Element, Scalar, with_element};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// A borrowed array of any element type, shape and strides, to be written.
@@ -139,6 +140,37 @@ impl<'a> TensorViewMut<'a> {
         let ptr = self.ptr.as_ptr().wrapping_offset(offset * self.dtype.size() as isize);
         let ptr = NonNull::new(ptr).unwrap_or(self.ptr);
         Self { ptr, dtype: self.dtype, shape, strides, elements: PhantomData }
+    }
+
+    /// The elements at some positions of each axis.
+    ///
+    /// # Panics
+    /// If there are more or fewer ranges than axes, or one ends beyond its axis or before it starts.
+    #[must_use]
+    pub fn part(self, ranges: &[Range<usize>]) -> Self {
+        let (offset, shape) = shape::part(&self.shape, &self.strides, ranges);
+        let ptr = self.ptr.as_ptr().wrapping_offset(offset * self.dtype.size() as isize);
+        let ptr = NonNull::new(ptr).unwrap_or(self.ptr);
+        Self { ptr, dtype: self.dtype, shape, strides: self.strides, elements: PhantomData }
+    }
+
+    /// Copies the elements of a view of this type and shape.
+    ///
+    /// # Panics
+    /// If it has another type or shape.
+    ///
+    /// ```
+    /// use ijk_tensor::{Tensor, TensorView};
+    /// let mut matrix = Tensor::zeros(ijk_types::DType::I32, &[2, 2])?;
+    /// let row = TensorView::from_slice(&[1, 2], &[1, 2])?;
+    /// matrix.view_mut().part(&[1..2, 0..2]).assign(&row);
+    /// assert_eq!(matrix.as_slice::<i32>(), Some(&[0, 0, 1, 2][..]));
+    /// # Ok::<(), ijk_tensor::TensorError>(())
+    /// ```
+    pub fn assign(&mut self, from: &TensorView<'_>) {
+        assert_eq!(from.dtype(), self.dtype, "elements of the array's type");
+        assert_eq!(from.shape(), &self.shape[..], "an array of this shape");
+        with_element!(self.dtype, T => crate::copy::copy::<T>(from, self));
     }
 
     /// Writes the element at an index.

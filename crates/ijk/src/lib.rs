@@ -46,6 +46,11 @@ pub mod probe;
 #[cfg(feature = "verify")]
 pub mod verify;
 
+#[cfg(feature = "blocks")]
+pub use ijk_blocks as blocks;
+#[cfg(feature = "blocks")]
+pub use ijk_blocks::BigTensor;
+
 pub use arguments::{Arguments, Views};
 pub use component::Component;
 pub use einsum::{Einsum, EinsumPath, Label, einsum};

@@ -1,0 +1,287 @@
+//! What `contract` does with pairs of elements: `+` and `*`, or any other pair.
+
+mod closures;
+
+pub use closures::Semiring;
+pub(crate) use closures::{Contracts, Extents, fibres};
+
+use crate::component;
+use crate::formula::{Fold, fold_name, parse_aggregation};
+use crate::{ElementType, Formula, Problem, TextError, Value};
+use ijk_types::{BinaryOp, DType, Element, Monoid, Reducer, Scalar, scalar};
+use std::fmt;
+use std::sync::Arc;
+
+/// How [`BigTensor::contract`](crate::BigTensor::contract) combines pairs of elements, and what it makes
+/// of all of them; cheap to clone.
+///
+/// However a sum of products is spelled, it is recognised, and multiplied by the engine's kernels:
+///
+/// ```
+/// use ijk_blocks::{Aggregation, BigTensor};
+/// use ijk_types::{BinaryOp, Monoid};
+/// let spellings = [
+///     Aggregation::parse("sum(l * r)")?,
+///     Aggregation::parse("sum(r * l)")?,
+///     Aggregation::parse("+(i*i)~.")?,
+///     Aggregation::parse("i*i~i . +i~.")?,
+///     Aggregation::new(Monoid::Add, BinaryOp::Mul),
+///     Aggregation::fold(Monoid::Add, |l, r| l * r),
+/// ];
+/// assert!(spellings.iter().all(Aggregation::is_product));
+/// assert!(!Aggregation::parse("max(l + r)")?.is_product());
+/// # Ok::<(), ijk_blocks::Error>(())
+/// ```
+///
+/// Aggregations are `sum`, `product`, `max`, `min`, `all` and `any`, which run block by block, and
+/// `argmax`, `argmin` and `collect` (a list of all values), which need an axis that is not cut.
+#[derive(Clone)]
+pub struct Aggregation {
+    pub(crate) kind: Kind,
+}
+
+#[derive(Clone)]
+pub(crate) enum Kind {
+    /// The engine's.
+    Fold(Fold, Arc<Formula>),
+    /// Closures.
+    Closures(Arc<dyn Contracts>),
+}
+
+impl Aggregation {
+    /// Reads `sum(l * r)`, or an i expression of two arrays of rank 1: `+(i*i)~.`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text.
+    ///
+    /// ```
+    /// let error = ijk_blocks::Aggregation::parse("sum(l * x)").unwrap_err();
+    /// assert!(error.to_string().contains("the elements are `l` and `r`"));
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, TextError> {
+        let (fold, formula) = match text.contains('~') {
+            true => component::aggregation(text)?,
+            false => parse_aggregation(text)?,
+        };
+        Ok(Self::of(fold, formula))
+    }
+
+    /// A monoid over an operator.
+    pub fn new(plus: Monoid, times: BinaryOp) -> Self {
+        let (fold, formula) = component::semiring(plus, times);
+        Self::of(fold, formula)
+    }
+
+    /// The sum of products; of bools, whether any pair has both.
+    pub fn sum_of_products() -> Self {
+        Self::new(Monoid::Add, BinaryOp::Mul)
+    }
+
+    /// A monoid over the formula that a closure of `l` and `r` writes.
+    pub fn fold(plus: Monoid, times: impl FnOnce(Formula, Formula) -> Formula) -> Self {
+        Self::of(Fold::Reduce(Reducer::Monoid(plus)), Formula::trace_pair(times))
+    }
+
+    /// A semiring as a Rust type, for one process.
+    pub fn semiring<S: Semiring>() -> Self {
+        Self::closures(S::zero(), S::plus, S::times)
+    }
+
+    /// A monoid and a product as closures, for one process: `zero` is the identity of `plus`, which is
+    /// associative and commutative.
+    ///
+    /// ```
+    /// use ijk_blocks::{Aggregation, BigTensor};
+    /// let u = BigTensor::lit([1, 2, 3, 4], [2, 2], [Some(1), None])?;
+    /// let xor = Aggregation::closures(0, |x: i32, y| x ^ y, |x: i32, y: i32| x & y);
+    /// let product = u.contract_by(&u, 1, 0, xor)?;
+    /// assert_eq!(product.collect()?.as_numbers().unwrap().as_slice::<i32>(), Some(&[3, 0, 1, 6][..]));
+    /// # Ok::<(), ijk_blocks::Error>(())
+    /// ```
+    pub fn closures<T: Element, U: Element>(
+        zero: U,
+        plus: impl Fn(U, U) -> U + Send + Sync + 'static,
+        times: impl Fn(T, T) -> U + Send + Sync + 'static,
+    ) -> Self {
+        Self { kind: Kind::Closures(Arc::new(closures::OfNumbers::new(zero, plus, times))) }
+    }
+
+    /// The same of elements of any type, lists among them: pairs of `from` give values of `zero`'s type.
+    pub fn of_values(
+        from: ElementType,
+        zero: Value,
+        plus: impl Fn(&Value, &Value) -> Value + Send + Sync + 'static,
+        times: impl Fn(&Value, &Value) -> Value + Send + Sync + 'static,
+    ) -> Self {
+        Self { kind: Kind::Closures(Arc::new(closures::OfValues { from, zero, plus, times })) }
+    }
+
+    /// Any function of all values that pairs of `from` give by `times`, as a value of type `to`. It needs
+    /// an axis that is not cut.
+    pub fn whole(
+        from: ElementType,
+        to: ElementType,
+        times: impl Fn(&Value, &Value) -> Value + Send + Sync + 'static,
+        whole: impl Fn(&[Value]) -> Value + Send + Sync + 'static,
+    ) -> Self {
+        Self { kind: Kind::Closures(Arc::new(closures::Whole { from, to, times, whole })) }
+    }
+
+    fn of(fold: Fold, formula: Formula) -> Self {
+        Self { kind: Kind::Fold(fold, Arc::new(formula)) }
+    }
+
+    /// Whether it is a sum of products.
+    pub fn is_product(&self) -> bool {
+        let Kind::Fold(Fold::Reduce(Reducer::Monoid(plus)), formula) = &self.kind else {
+            return false;
+        };
+        matches!(
+            (plus, formula.as_binary()),
+            (Monoid::Add, Some(BinaryOp::Mul)) | (Monoid::Or, Some(BinaryOp::And))
+        )
+    }
+
+    /// Whether it needs all pairs of a fibre at once.
+    pub(crate) fn needs_whole(&self) -> bool {
+        match &self.kind {
+            Kind::Fold(Fold::Reduce(Reducer::Monoid(_)), _) => false,
+            Kind::Fold(..) => true,
+            Kind::Closures(closures) => closures.needs_whole(),
+        }
+    }
+
+    /// Whether it has no value where there is no pair.
+    pub(crate) fn has_no_empty_fold(&self) -> bool {
+        matches!(self.kind, Kind::Fold(Fold::Reduce(Reducer::ArgMax | Reducer::ArgMin), _))
+    }
+
+    /// The type it gives for elements of these types.
+    pub(crate) fn result(
+        &self,
+        left: &ElementType,
+        right: &ElementType,
+    ) -> Result<ElementType, Problem> {
+        match &self.kind {
+            Kind::Closures(closures) => closures.result(left, right),
+            Kind::Fold(fold, formula) => {
+                let (Some(l), Some(r)) = (left.number(), right.number()) else {
+                    return Err(takes(
+                        self,
+                        "numbers",
+                        if left.number().is_none() { left } else { right },
+                    ));
+                };
+                let pairs = formula.result(&[l, r]).map_err(Problem::Formula)?;
+                folded(*fold, pairs).ok_or_else(|| {
+                    let expected = format!("other values than {pairs}");
+                    let what = format!("`{}`", fold_name(*fold));
+                    Problem::Takes { what, expected, found: pairs.to_string() }
+                })
+            }
+        }
+    }
+
+    /// What it gives where there is no pair.
+    pub(crate) fn identity(&self, left: &ElementType, right: &ElementType) -> Option<Value> {
+        match &self.kind {
+            Kind::Closures(closures) => closures.identity(),
+            Kind::Fold(Fold::Reduce(Reducer::Monoid(monoid)), formula) => {
+                let pairs = formula.result(&[left.number()?, right.number()?]).ok()?;
+                Some(Value::Number(scalar::identity(*monoid, pairs)))
+            }
+            Kind::Fold(Fold::Reduce(_), _) => None,
+            Kind::Fold(Fold::Collect, formula) => {
+                let pairs = formula.result(&[left.number()?, right.number()?]).ok()?;
+                Value::list_of(pairs.into(), [])
+            }
+        }
+    }
+
+    /// Whether a pair adds nothing where one of its elements, or both, are these.
+    pub(crate) fn annihilates(
+        &self,
+        types: (DType, DType),
+        left: Option<Scalar>,
+        right: Option<Scalar>,
+    ) -> bool {
+        let Kind::Fold(Fold::Reduce(Reducer::Monoid(monoid)), formula) = &self.kind else {
+            return false;
+        };
+        let value = formula.evaluate_known(&[types.0, types.1], &[left, right]);
+        let Ok(Some(value)) = value else { return false };
+        // The sum of zeros is 0 whatever their signs.
+        let identity = scalar::identity(*monoid, value.dtype());
+        if *monoid == Monoid::Add { value == identity } else { value.same_bits(identity) }
+    }
+}
+
+pub(crate) fn takes(what: &impl fmt::Display, expected: &str, of: &ElementType) -> Problem {
+    let (what, expected) = (format!("`{what}`"), expected.to_owned());
+    Problem::Takes { what, expected, found: of.to_string() }
+}
+
+/// The type of a fold of values of a type, if there is one.
+fn folded(fold: Fold, pairs: DType) -> Option<ElementType> {
+    match fold {
+        Fold::Collect => Some(ElementType::array(pairs.into())),
+        Fold::Reduce(Reducer::Monoid(monoid)) => {
+            monoid.op().accepts().contains(pairs).then_some(pairs.into())
+        }
+        Fold::Reduce(Reducer::ArgMax | Reducer::ArgMin) => {
+            BinaryOp::Max.accepts().contains(pairs).then_some(DType::I64.into())
+        }
+    }
+}
+
+impl std::str::FromStr for Aggregation {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for Aggregation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Closures(closures) => f.write_str(&closures.name()),
+            Kind::Fold(fold, formula) => {
+                write!(f, "{}({})", fold_name(*fold), formula.display(&["l", "r"]))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Aggregation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Aggregation({self})")
+    }
+}
+
+/// What [`BigTensor::contract_by`](crate::BigTensor::contract_by) takes: an aggregation or its text.
+pub trait IntoAggregation {
+    /// The aggregation.
+    ///
+    /// # Errors
+    /// If a text is none.
+    fn into_aggregation(self) -> Result<Aggregation, TextError>;
+}
+
+impl IntoAggregation for Aggregation {
+    fn into_aggregation(self) -> Result<Aggregation, TextError> {
+        Ok(self)
+    }
+}
+
+impl IntoAggregation for &Aggregation {
+    fn into_aggregation(self) -> Result<Aggregation, TextError> {
+        Ok(self.clone())
+    }
+}
+
+impl IntoAggregation for &str {
+    fn into_aggregation(self) -> Result<Aggregation, TextError> {
+        Aggregation::parse(self)
+    }
+}

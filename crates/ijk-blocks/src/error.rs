@@ -1,0 +1,298 @@
+//! What can go wrong, and how it is told.
+
+use crate::formula::FormulaError;
+use crate::types::{Blocks, block_text};
+use crate::{ElementType, Type};
+use ijk_cpu::RunError;
+use ijk_plan::PlanError;
+use ijk_syntax::Diagnostic;
+use ijk_tensor::TensorError;
+use ijk_types::ScalarError;
+use std::fmt;
+use thiserror::Error;
+
+/// Why a block tensor was not built or not computed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operands do not fit the term's rule.
+    #[error(transparent)]
+    Type(Box<TypeError>),
+    /// The text of a function or an aggregation is wrong.
+    #[error(transparent)]
+    Text(Box<TextError>),
+    /// A result that is too large to be collected.
+    #[error(
+        "the result {of} has {bytes} bytes, but at most {limit} are collected; write it to a store, or raise the limit"
+    )]
+    Limit {
+        /// The result's type.
+        of: Box<Type>,
+        /// Bytes of its elements.
+        bytes: u64,
+        /// Most that are collected.
+        limit: u64,
+    },
+    /// A result of another type than where it is to be written.
+    #[error("the result is {expected}, but it is to be written as {found}")]
+    Sink {
+        /// The result's type.
+        expected: Box<Type>,
+        /// The sink's.
+        found: Box<Type>,
+    },
+    /// A block was not read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A block's computation cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A block's computation failed: integer division by zero, no memory left.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A block could not be made or converted.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// An operation on single elements has no value.
+    #[error(transparent)]
+    Scalar(#[from] ScalarError),
+    /// A closure gave a value of another type than it promised.
+    #[error("the closure of `{what}` gave {found}, but it promises {expected}")]
+    Closure {
+        /// What the closure is for.
+        what: String,
+        /// The type it gives.
+        found: ElementType,
+        /// The type it promises.
+        expected: ElementType,
+    },
+    /// A closure panicked.
+    #[error("the closure of `{what}` panicked: {message}")]
+    Panic {
+        /// What the closure is for.
+        what: String,
+        /// What the panic says.
+        message: String,
+    },
+}
+
+impl From<Box<TypeError>> for Error {
+    fn from(error: Box<TypeError>) -> Self {
+        Self::Type(error)
+    }
+}
+
+impl From<TextError> for Error {
+    fn from(error: TextError) -> Self {
+        Self::Text(Box::new(error))
+    }
+}
+
+impl Error {
+    /// Why operands do not fit their rule, if that is it.
+    pub fn type_error(&self) -> Option<&TypeError> {
+        match self {
+            Self::Type(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// A text that is no formula, function or aggregation. Displays with a caret at the place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextError {
+    source: String,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl TextError {
+    pub(crate) fn new(source: &str, diagnostic: Diagnostic) -> Self {
+        Self::all(source, vec![diagnostic])
+    }
+
+    pub(crate) fn all(source: &str, diagnostics: Vec<Diagnostic>) -> Self {
+        Self { source: source.into(), diagnostics }
+    }
+
+    /// What there is to say of the text.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = ijk_syntax::render(&self.source, "text", &self.diagnostics, false);
+        f.write_str(text.trim_end())
+    }
+}
+
+impl std::error::Error for TextError {}
+
+/// A block that was not read or written.
+#[derive(Debug, Error)]
+#[error("{place}: {cause}")]
+pub struct StoreError {
+    /// The store and the block or file of it.
+    pub place: String,
+    /// Why.
+    pub cause: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// Operands that do not fit the rule of a term.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub struct TypeError {
+    /// The term: `contract(u, v, 1, 0)`.
+    pub rule: String,
+    /// The operands' names in the rule, and their types.
+    pub operands: Vec<(&'static str, Type)>,
+    /// What does not fit.
+    pub problem: Problem,
+    /// What could be done about it.
+    pub hint: Option<String>,
+}
+
+/// What does not fit in a [`TypeError`]. Axes count from 0.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Problem {
+    /// As many blocks as dimensions, and so on: two lists of different lengths.
+    Lengths { what: (&'static str, &'static str), lengths: (usize, usize) },
+    /// A block of 0 elements.
+    EmptyBlock { axis: usize },
+    /// Dimensions whose product is not the number of elements.
+    Count { expected: Option<usize>, found: usize },
+    /// An element of another type than the first.
+    Element { at: usize, expected: ElementType, found: ElementType },
+    /// No element to tell the type.
+    NoElement,
+    /// Different numbers of axes.
+    Ranks { ranks: (usize, usize) },
+    /// Different extents of an axis of `u` and one of `v`.
+    Extents { axes: (usize, usize), extents: (usize, usize) },
+    /// Blocks that are not compatible.
+    Blocks { axes: (usize, usize), blocks: (Option<usize>, Option<usize>) },
+    /// Blocks of an axis of `u` and of the result that are not compatible.
+    BroadcastBlocks { axes: (usize, usize), blocks: (Option<usize>, Option<usize>) },
+    /// Element types that differ.
+    Elements { elements: (ElementType, ElementType) },
+    /// An extent that is no whole multiple of the operand's.
+    Multiple { axis: usize, of: usize, found: usize },
+    /// An axis that the operand does not have.
+    Axis { operand: &'static str, axis: usize, rank: usize },
+    /// A position beyond an axis.
+    Position { axis: usize, position: usize, extent: usize },
+    /// Positions that do not ascend.
+    Order { axis: usize, positions: (usize, usize) },
+    /// A formula has no type for these elements.
+    Formula(FormulaError),
+    /// An aggregation or function that does not take the elements.
+    Takes { what: String, expected: String, found: String },
+    /// A fold that needs the whole fibre on an axis that is cut.
+    Fibre { what: String, operand: &'static str, axis: usize, block: usize },
+    /// A fold that has no value where there is nothing to fold.
+    EmptyFibre { what: String, axes: (usize, usize) },
+}
+
+impl TypeError {
+    pub(crate) fn new(
+        rule: impl Into<String>,
+        operands: Vec<(&'static str, Type)>,
+        problem: Problem,
+    ) -> Box<Self> {
+        Box::new(Self { rule: rule.into(), operands, problem, hint: None })
+    }
+
+    #[must_use]
+    pub(crate) fn with_hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for TypeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule, self.problem)?;
+        for (name, of) in &self.operands {
+            write!(f, "\n  {name}: {of}")?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\n  hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lengths { what: (left, right), lengths: (l, r) } => {
+                write!(f, "{l} {left}, but {r} {right}")
+            }
+            Self::EmptyBlock { axis } => {
+                write!(f, "a block of axis {axis} has 0 elements; blocks are at least 1, or ⊥")
+            }
+            Self::Count { expected: Some(expected), found } => {
+                write!(f, "the dimensions have {expected} elements, but {found} are given")
+            }
+            Self::Count { expected: None, found } => {
+                write!(f, "the dimensions have more elements than can be, but {found} are given")
+            }
+            Self::Element { at, expected, found } => {
+                write!(f, "element {at} is of {found}, but those before it of {expected}")
+            }
+            Self::NoElement => f.write_str("there is no element to tell the type"),
+            Self::Ranks { ranks: (l, r) } => write!(f, "u has {l} axes but v has {r}"),
+            Self::Extents { axes: (i, j), extents: (l, r) } => {
+                write!(f, "axis {i} of u has {l} elements but axis {j} of v has {r}")
+            }
+            Self::Blocks { axes: (i, j), blocks: (l, r) } => {
+                let (l, r) = (block_text(*l), block_text(*r));
+                write!(f, "axis {i} of u has blocks of {l} but axis {j} of v has blocks of {r}")
+            }
+            Self::BroadcastBlocks { axes, blocks } => {
+                f.write_str(&crate::rules::broadcast_blocks(*axes, *blocks))
+            }
+            Self::Elements { elements: (l, r) } => {
+                write!(f, "u has elements of {l} but v of {r}")
+            }
+            Self::Multiple { axis, of, found } => {
+                write!(
+                    f,
+                    "axis {axis} of the result has {found} elements, no whole multiple of {of}"
+                )
+            }
+            Self::Axis { operand, axis, rank: 0 } => {
+                write!(f, "there is no axis {axis} of {operand}, which has none")
+            }
+            Self::Axis { operand, axis, rank } => {
+                write!(f, "there is no axis {axis} of {operand}, whose axes are 0 to {}", rank - 1)
+            }
+            Self::Position { axis, position, extent } => {
+                write!(
+                    f,
+                    "there is no position {position} on axis {axis}, which has {extent} elements"
+                )
+            }
+            Self::Order { axis, positions: (first, second) } => {
+                write!(f, "positions of axis {axis} do not ascend: {second} comes after {first}")
+            }
+            Self::Formula(error) => error.fmt(f),
+            Self::Takes { what, expected, found } => {
+                write!(f, "{what} takes {expected}, but the elements are of {found}")
+            }
+            Self::EmptyFibre { what, axes: (i, j) } => {
+                write!(f, "{what} of nothing: axis {i} of u and axis {j} of v have no elements")
+            }
+            Self::Fibre { what, operand, axis, block } => write!(
+                f,
+                "{what} needs all values at once, but axis {axis} of {operand} has blocks of {block}"
+            ),
+        }
+    }
+}
+
+/// What to do about blocks that do not fit.
+pub(crate) fn reblock_hint(operand: &str, blocks: &[Option<usize>]) -> String {
+    format!("reblock({operand}, {}) has blocks that fit", Blocks(blocks))
+}

@@ -1,0 +1,145 @@
+//! The element types of a formula.
+
+use super::{Formula, Node};
+use ijk_types::{DType, LiteralError, TypeSet, UnaryOp};
+use thiserror::Error;
+
+/// Why a formula has no type for elements of certain types.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum FormulaError {
+    /// A function that does not take elements of that type.
+    #[error("`{function}` does not take {found}, but {accepts}")]
+    Accepts {
+        /// The function.
+        function: String,
+        /// The operands' type.
+        found: DType,
+        /// What it takes.
+        accepts: TypeSet,
+    },
+    /// Operands of two types.
+    #[error("`{function}` has operands of {left} and {right}; a cast makes them one type")]
+    Differ {
+        /// The function.
+        function: String,
+        /// Type of one.
+        left: DType,
+        /// Type of the other.
+        right: DType,
+    },
+    /// A number that is no value of the type.
+    #[error(transparent)]
+    Literal(#[from] LiteralError),
+}
+
+impl Formula {
+    /// The type of its value where the variables have these types.
+    ///
+    /// # Errors
+    /// If a function does not take its operands.
+    pub(crate) fn result(&self, variables: &[DType]) -> Result<DType, FormulaError> {
+        let types = self.types(variables)?;
+        Ok(types.last().copied().unwrap_or(DType::F64))
+    }
+
+    /// The type of each node.
+    pub(crate) fn types(&self, variables: &[DType]) -> Result<Vec<DType>, FormulaError> {
+        let mut types: Vec<Option<DType>> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let found = self.of_operands(node, variables, &types)?;
+            types.push(found);
+        }
+        let types = self.of_numbers(&types, variables);
+        for (n, node) in self.nodes.iter().enumerate() {
+            self.check(node, types[n], &types)?;
+        }
+        Ok(types)
+    }
+
+    /// The type of a node as far as it follows from its operands': that of numbers among themselves
+    /// does not.
+    fn of_operands(
+        &self,
+        node: &Node,
+        variables: &[DType],
+        types: &[Option<DType>],
+    ) -> Result<Option<DType>, FormulaError> {
+        let at = |n: u32| types[n as usize];
+        Ok(match *node {
+            Node::Variable(number) => Some(variables[number]),
+            Node::Number(_) => None,
+            Node::Unary(UnaryOp::Cast(to), _) => Some(to),
+            Node::Unary(op, x) => at(x).map(|x| op.result().of(x)),
+            Node::Binary(op, x, y) => {
+                let operands = same(&|| super::words::binary(op), at(x), at(y))?;
+                match op.result() {
+                    ijk_types::ResultType::Fixed(fixed) => Some(fixed),
+                    result => operands.map(|t| result.of(t)),
+                }
+            }
+            Node::Select(_, x, y) => same(&|| "where".into(), at(x), at(y))?,
+        })
+    }
+
+    /// All types: numbers take the type of what they are combined with, or of the first variable.
+    fn of_numbers(&self, types: &[Option<DType>], variables: &[DType]) -> Vec<DType> {
+        let first = variables.first().copied().unwrap_or(DType::F64);
+        let mut types = types.to_vec();
+        for (n, node) in self.nodes.iter().enumerate().rev() {
+            let own = *types[n].get_or_insert(first);
+            let wanted = match *node {
+                Node::Binary(op, x, y) => {
+                    let known = types[x as usize].or(types[y as usize]);
+                    let fixed = matches!(op.result(), ijk_types::ResultType::Fixed(_));
+                    known.unwrap_or(if fixed { first } else { own })
+                }
+                Node::Unary(UnaryOp::Cast(_), _) => first,
+                _ => own,
+            };
+            let condition = if let Node::Select(c, ..) = node { Some(*c) } else { None };
+            for operand in node.operands().filter(|&operand| Some(operand) != condition) {
+                types[operand as usize].get_or_insert(wanted);
+            }
+            if let Some(condition) = condition {
+                types[condition as usize].get_or_insert(DType::Bool);
+            }
+        }
+        types.into_iter().map(|t| t.unwrap_or(first)).collect()
+    }
+
+    /// A node takes its operands.
+    fn check(&self, node: &Node, own: DType, types: &[DType]) -> Result<(), FormulaError> {
+        let at = |n: u32| types[n as usize];
+        let accept = |function: String, accepts: TypeSet, found: DType| {
+            let accepted = accepts.contains(found);
+            accepted.then_some(()).ok_or(FormulaError::Accepts { function, found, accepts })
+        };
+        match *node {
+            Node::Variable(_) => Ok(()),
+            Node::Number(literal) => Ok(literal.to_scalar(own).map(|_| ())?),
+            Node::Unary(op, x) => accept(super::words::unary(op), op.accepts(), at(x)),
+            Node::Binary(op, x, y) => {
+                same(&|| super::words::binary(op), Some(at(x)), Some(at(y)))?;
+                accept(super::words::binary(op), op.accepts(), at(x))
+            }
+            Node::Select(c, x, y) => {
+                same(&|| "where".into(), Some(at(x)), Some(at(y)))?;
+                accept("where".into(), TypeSet::BOOL, at(c))
+            }
+        }
+    }
+}
+
+/// The one type of two operands, as far as it is known.
+fn same(
+    function: &dyn Fn() -> String,
+    left: Option<DType>,
+    right: Option<DType>,
+) -> Result<Option<DType>, FormulaError> {
+    match (left, right) {
+        (Some(left), Some(right)) if left != right => {
+            Err(FormulaError::Differ { function: function(), left, right })
+        }
+        (left, right) => Ok(left.or(right)),
+    }
+}

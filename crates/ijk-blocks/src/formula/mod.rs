@@ -1,0 +1,308 @@
+//! Scalar formulas: what is computed of each element, or of each pair of elements.
+
+mod check;
+mod parse;
+mod words;
+
+pub use check::FormulaError;
+pub(crate) use parse::{Fold, fold_name, parse_aggregation};
+
+use ijk_types::{BinaryOp, DType, Literal, Scalar, ScalarError, UnaryOp, scalar};
+use std::fmt;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A formula of one element, `x`, or of two, `l` and `r`, out of numbers and the functions of i.
+///
+/// Formulas are written as text, or as closures that operators trace:
+///
+/// ```
+/// use ijk_blocks::Formula;
+/// let text = Formula::parse("2 * x + 1", &["x"])?;
+/// let traced = Formula::trace(|x| 2.0 * x + 1.0);
+/// assert_eq!(text.display(&["x"]).to_string(), "2 * x + 1");
+/// assert_eq!(traced.display(&["x"]).to_string(), "2 * x + 1");
+/// # Ok::<(), ijk_blocks::TextError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula {
+    /// Operands before users; the last is the value.
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// A node of a formula; operands are the numbers of earlier nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    /// The variable of that number.
+    Variable(usize),
+    Number(Literal),
+    Unary(UnaryOp, u32),
+    Binary(BinaryOp, u32, u32),
+    /// The second where the first holds, else the third.
+    Select(u32, u32, u32),
+}
+
+impl Node {
+    pub(crate) fn operands(&self) -> impl Iterator<Item = u32> {
+        let operands = match *self {
+            Self::Variable(_) | Self::Number(_) => [None; 3],
+            Self::Unary(_, x) => [Some(x), None, None],
+            Self::Binary(_, x, y) => [Some(x), Some(y), None],
+            Self::Select(c, x, y) => [Some(c), Some(x), Some(y)],
+        };
+        operands.into_iter().flatten()
+    }
+
+    /// The same with other operands.
+    fn moved(&self, to: impl Fn(u32) -> u32) -> Self {
+        match *self {
+            Self::Unary(op, x) => Self::Unary(op, to(x)),
+            Self::Binary(op, x, y) => Self::Binary(op, to(x), to(y)),
+            Self::Select(c, x, y) => Self::Select(to(c), to(x), to(y)),
+            ref leaf => leaf.clone(),
+        }
+    }
+}
+
+impl Formula {
+    /// The variable of that number: `x`; `l` is 0 and `r` 1.
+    pub fn variable(number: usize) -> Self {
+        Self { nodes: vec![Node::Variable(number)] }
+    }
+
+    /// A number, which takes the type of what it is combined with.
+    pub fn number(value: f64) -> Self {
+        let whole = value.fract() == 0.0 && value.abs() < 1e15 && !is_negative_zero(value);
+        let literal = if whole { Literal::Integer(value as i64) } else { Literal::Float(value) };
+        Self { nodes: vec![Node::Number(literal)] }
+    }
+
+    /// A function of one operand.
+    #[must_use]
+    pub fn unary(op: UnaryOp, of: Formula) -> Self {
+        let at = of.last();
+        let mut nodes = of.nodes;
+        nodes.push(Node::Unary(op, at));
+        Self { nodes }
+    }
+
+    /// A function of two operands.
+    #[must_use]
+    pub fn binary(op: BinaryOp, left: Formula, right: Formula) -> Self {
+        let (mut nodes, [l, r]) = joined([left, right]);
+        nodes.push(Node::Binary(op, l, r));
+        Self { nodes }
+    }
+
+    /// The second where the first holds, else the third.
+    #[must_use]
+    pub fn select(condition: Formula, then: Formula, otherwise: Formula) -> Self {
+        let (mut nodes, [c, x, y]) = joined([condition, then, otherwise]);
+        nodes.push(Node::Select(c, x, y));
+        Self { nodes }
+    }
+
+    /// The formula that a closure of `x` writes.
+    pub fn trace(formula: impl FnOnce(Formula) -> Formula) -> Self {
+        formula(Self::variable(0))
+    }
+
+    /// The formula that a closure of `l` and `r` writes.
+    pub fn trace_pair(formula: impl FnOnce(Formula, Formula) -> Formula) -> Self {
+        formula(Self::variable(0), Self::variable(1))
+    }
+
+    /// Reads a formula of variables of these names.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, each with its place.
+    ///
+    /// ```
+    /// let error = ijk_blocks::Formula::parse("2 * y", &["x"]).unwrap_err();
+    /// assert!(error.to_string().contains("`y`"));
+    /// ```
+    pub fn parse(text: &str, variables: &[&str]) -> Result<Self, crate::TextError> {
+        parse::parse_formula(text, variables)
+    }
+
+    /// The same without nodes that the value does not need.
+    #[must_use]
+    pub(crate) fn pruned(self) -> Self {
+        let mut needed = vec![false; self.nodes.len()];
+        if let Some(last) = needed.last_mut() {
+            *last = true;
+        }
+        for (n, node) in self.nodes.iter().enumerate().rev() {
+            if needed[n] {
+                node.operands().for_each(|operand| needed[operand as usize] = true);
+            }
+        }
+        let mut places = vec![0; self.nodes.len()];
+        let mut nodes: Vec<Node> = Vec::new();
+        for (n, node) in self.nodes.into_iter().enumerate().filter(|(n, _)| needed[*n]) {
+            places[n] = nodes.len() as u32;
+            nodes.push(node.moved(|operand| places[operand as usize]));
+        }
+        Self { nodes }
+    }
+
+    /// The number of its last node.
+    fn last(&self) -> u32 {
+        self.nodes.len() as u32 - 1
+    }
+
+    /// The operator, where it is one of `l` and `r` in either order, if that does not matter.
+    pub(crate) fn as_binary(&self) -> Option<BinaryOp> {
+        let commutative = |op| {
+            use BinaryOp::{Add, And, Max, Min, Mul, Or};
+            matches!(op, Add | Mul | Max | Min | And | Or)
+        };
+        match self.nodes[..] {
+            [Node::Variable(0), Node::Variable(1), Node::Binary(op, 0, 1)] => Some(op),
+            [Node::Variable(1), Node::Variable(0), Node::Binary(op, 0, 1)]
+            | [Node::Variable(0), Node::Variable(1), Node::Binary(op, 1, 0)] => {
+                Some(op).filter(|&op| commutative(op))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same with formulas in place of the variables.
+    #[must_use]
+    pub(crate) fn with(&self, variables: &[Formula]) -> Self {
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut starts = Vec::with_capacity(variables.len());
+        for formula in variables {
+            let start = nodes.len() as u32;
+            nodes.extend(formula.nodes.iter().map(|node| node.moved(|operand| operand + start)));
+            starts.push(start + formula.last());
+        }
+        let mut places: Vec<u32> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            if let Node::Variable(number) = *node {
+                places.push(starts[number]);
+                continue;
+            }
+            places.push(nodes.len() as u32);
+            nodes.push(node.moved(|operand| places[operand as usize]));
+        }
+        // The value is the last node, also where it is one of the variables'.
+        let value = places.last().copied().unwrap_or_default() as usize;
+        nodes.truncate(value + 1);
+        Self { nodes }.pruned()
+    }
+
+    /// Its value where the variables have these, whose types were checked.
+    ///
+    /// # Errors
+    /// Integer division by zero, a negative power of an integer.
+    pub(crate) fn evaluate(&self, variables: &[Scalar]) -> Result<Scalar, ScalarError> {
+        let types: Vec<_> = variables.iter().map(|scalar| scalar.dtype()).collect();
+        let known: Vec<Option<Scalar>> = variables.iter().copied().map(Some).collect();
+        let value = self.evaluate_known(&types, &known)?;
+        value.ok_or(ScalarError::Type(types.first().copied().unwrap_or(DType::F64)))
+    }
+
+    /// Its value as far as it follows from the variables that are known.
+    ///
+    /// 0 times anything is 0 here, infinite or not, and so are the annihilators of sums: this is asked of
+    /// blocks that are missing, which are no part of a product.
+    pub(crate) fn evaluate_known(
+        &self,
+        types: &[DType],
+        variables: &[Option<Scalar>],
+    ) -> Result<Option<Scalar>, ScalarError> {
+        let Ok(types) = self.types(types) else { return Ok(None) };
+        let mut values: Vec<Option<Scalar>> = Vec::with_capacity(self.nodes.len());
+        for (node, &dtype) in self.nodes.iter().zip(&types) {
+            let at = |n: u32| values[n as usize];
+            values.push(match *node {
+                Node::Variable(number) => variables[number],
+                Node::Number(literal) => literal.to_scalar(dtype).ok(),
+                Node::Unary(op, x) => at(x).map(|x| scalar::unary(op, x)).transpose()?,
+                Node::Binary(op, x, y) => match (at(x), at(y)) {
+                    (Some(x), Some(y)) => Some(scalar::binary(op, x, y)?),
+                    (Some(x), None) | (None, Some(x)) => Some(x).filter(|&x| annihilates(op, x)),
+                    (None, None) => None,
+                },
+                Node::Select(c, x, y) => match at(c) {
+                    Some(Scalar::Bool(true)) => at(x),
+                    Some(_) => at(y),
+                    None => None,
+                },
+            });
+        }
+        Ok(values.last().copied().flatten())
+    }
+
+    /// The formula as text.
+    pub fn display<'a>(&'a self, variables: &'a [&'a str]) -> impl fmt::Display + 'a {
+        words::Shown { formula: self, variables }
+    }
+}
+
+/// Whether an operator gives `x` whatever its other operand is.
+fn annihilates(op: BinaryOp, x: Scalar) -> bool {
+    let is = |monoid| x.same_bits(scalar::identity(monoid, x.dtype()));
+    use ijk_types::Monoid::{Max, Min};
+    match op {
+        BinaryOp::Mul | BinaryOp::And => x == Scalar::zero(x.dtype()),
+        BinaryOp::Or => x == Scalar::Bool(true),
+        BinaryOp::Add if x.dtype().is_float() => is(Max) || is(Min),
+        _ => false,
+    }
+}
+
+fn is_negative_zero(value: f64) -> bool {
+    value == 0.0 && value.is_sign_negative()
+}
+
+/// The nodes of formulas one after another, and where the value of each is.
+fn joined<const N: usize>(formulas: [Formula; N]) -> (Vec<Node>, [u32; N]) {
+    let mut nodes: Vec<Node> = Vec::new();
+    let places = formulas.map(|formula| {
+        let start = nodes.len() as u32;
+        nodes.extend(formula.nodes.iter().map(|node| node.moved(|operand| operand + start)));
+        start + formula.last()
+    });
+    (nodes, places)
+}
+
+macro_rules! operators {
+    ($($Trait:ident $method:ident $op:ident;)*) => {$(
+        impl $Trait for Formula {
+            type Output = Formula;
+            fn $method(self, right: Formula) -> Formula {
+                Formula::binary(BinaryOp::$op, self, right)
+            }
+        }
+        impl $Trait<f64> for Formula {
+            type Output = Formula;
+            fn $method(self, right: f64) -> Formula {
+                Formula::binary(BinaryOp::$op, self, Formula::number(right))
+            }
+        }
+        impl $Trait<Formula> for f64 {
+            type Output = Formula;
+            fn $method(self, right: Formula) -> Formula {
+                Formula::binary(BinaryOp::$op, Formula::number(self), right)
+            }
+        }
+    )*};
+}
+
+operators! {
+    Add add Add;
+    Sub sub Sub;
+    Mul mul Mul;
+    Div div Div;
+}
+
+impl Neg for Formula {
+    type Output = Formula;
+    fn neg(self) -> Formula {
+        Formula::unary(UnaryOp::Neg, self)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! How formulas spell functions.
+
+use super::{Formula, Node};
+use ijk_types::{BinaryOp, DType, Literal, UnaryOp};
+use std::fmt;
+
+/// Functions of one operand by their names; casts are the names of types.
+const UNARY: &[(&str, UnaryOp)] = &[
+    ("exp", UnaryOp::Exp),
+    ("ln", UnaryOp::Ln),
+    ("log", UnaryOp::Ln),
+    ("sqrt", UnaryOp::Sqrt),
+    ("abs", UnaryOp::Abs),
+    ("sign", UnaryOp::Sign),
+    ("floor", UnaryOp::Floor),
+    ("ceil", UnaryOp::Ceil),
+    ("round", UnaryOp::Round),
+    ("sin", UnaryOp::Sin),
+    ("cos", UnaryOp::Cos),
+    ("tan", UnaryOp::Tan),
+    ("tanh", UnaryOp::Tanh),
+    ("sinh", UnaryOp::Sinh),
+    ("cosh", UnaryOp::Cosh),
+    ("erf", UnaryOp::Erf),
+    ("sigmoid", UnaryOp::Sigmoid),
+    ("gelu", UnaryOp::Gelu),
+    ("log1p", UnaryOp::Log1p),
+    ("expm1", UnaryOp::Expm1),
+    ("not", UnaryOp::Not),
+    ("conj", UnaryOp::Conj),
+    ("re", UnaryOp::Re),
+    ("im", UnaryOp::Im),
+    ("recip", UnaryOp::Recip),
+    ("neg", UnaryOp::Neg),
+];
+
+/// Functions of two operands by their names.
+const BINARY: &[(&str, BinaryOp)] = &[
+    ("max", BinaryOp::Max),
+    ("min", BinaryOp::Min),
+    ("pow", BinaryOp::Pow),
+    ("eq", BinaryOp::Eq),
+    ("ne", BinaryOp::Ne),
+    ("lt", BinaryOp::Lt),
+    ("le", BinaryOp::Le),
+    ("gt", BinaryOp::Gt),
+    ("ge", BinaryOp::Ge),
+    ("and", BinaryOp::And),
+    ("or", BinaryOp::Or),
+    ("mod", BinaryOp::Mod),
+    ("atan2", BinaryOp::Atan2),
+    ("hypot", BinaryOp::Hypot),
+];
+
+/// Operators by their symbols, with how tightly they bind.
+const SYMBOLS: &[(&str, BinaryOp, u8)] = &[
+    ("+", BinaryOp::Add, 1),
+    ("-", BinaryOp::Sub, 1),
+    ("*", BinaryOp::Mul, 2),
+    ("/", BinaryOp::Div, 2),
+    ("%", BinaryOp::Mod, 2),
+    ("^", BinaryOp::Pow, 4),
+];
+
+/// How tightly a sign binds.
+pub(super) const SIGN: u8 = 3;
+
+/// Numbers with names.
+const CONSTANTS: &[(&str, f64)] = &[
+    ("inf", f64::INFINITY),
+    ("nan", f64::NAN),
+    ("pi", std::f64::consts::PI),
+    ("e", std::f64::consts::E),
+];
+
+/// What a name calls.
+#[derive(Clone, Copy)]
+pub(super) enum Called {
+    Unary(UnaryOp),
+    Binary(BinaryOp),
+    Where,
+}
+
+impl Called {
+    /// How many operands it takes.
+    pub(super) fn arity(self) -> usize {
+        match self {
+            Self::Unary(_) => 1,
+            Self::Binary(_) => 2,
+            Self::Where => 3,
+        }
+    }
+}
+
+/// The function of a name.
+pub(super) fn called(name: &str) -> Option<Called> {
+    let unary = || UNARY.iter().find(|(word, _)| *word == name).map(|&(_, op)| Called::Unary(op));
+    let binary =
+        || BINARY.iter().find(|(word, _)| *word == name).map(|&(_, op)| Called::Binary(op));
+    let cast = || DType::from_name(name).map(|to| Called::Unary(UnaryOp::Cast(to)));
+    let choice = || (name == "where").then_some(Called::Where);
+    unary().or_else(binary).or_else(cast).or_else(choice)
+}
+
+/// The number of a name.
+pub(super) fn constant(name: &str) -> Option<f64> {
+    CONSTANTS.iter().find(|(word, _)| *word == name).map(|&(_, value)| value)
+}
+
+/// The operator of a symbol, with how tightly it binds.
+pub(super) fn symbol(symbol: &str) -> Option<(BinaryOp, u8)> {
+    SYMBOLS.iter().find(|(text, ..)| *text == symbol).map(|&(_, op, binds)| (op, binds))
+}
+
+/// What a function of one operand is called.
+pub(super) fn unary(op: UnaryOp) -> String {
+    match op {
+        UnaryOp::Cast(to) => to.name().into(),
+        _ => name_in(UNARY, op),
+    }
+}
+
+/// What a function of two operands is called.
+pub(super) fn binary(op: BinaryOp) -> String {
+    match SYMBOLS.iter().find(|(_, other, _)| *other == op) {
+        Some((symbol, ..)) => (*symbol).into(),
+        None if op == BinaryOp::Log => "log".into(),
+        None => name_in(BINARY, op),
+    }
+}
+
+fn name_in<T: PartialEq + fmt::Debug>(table: &[(&str, T)], op: T) -> String {
+    let found = table.iter().find(|(_, other)| *other == op);
+    found.map_or_else(|| format!("{op:?}"), |(word, _)| (*word).into())
+}
+
+/// A formula with names for its variables.
+pub(super) struct Shown<'a> {
+    pub(super) formula: &'a Formula,
+    pub(super) variables: &'a [&'a str],
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Each node's text, with how tightly its outermost operator binds. Long ones are cut, since a node
+        // may be used many times.
+        let mut texts: Vec<(String, u8)> = Vec::with_capacity(self.formula.nodes.len());
+        for node in &self.formula.nodes {
+            let (mut text, binds) = self.text(node, &texts);
+            if text.chars().count() > MOST {
+                text = text.chars().take(MOST).chain("…".chars()).collect();
+            }
+            texts.push((text, binds));
+        }
+        f.write_str(texts.last().map_or("", |(text, _)| text))
+    }
+}
+
+/// Most characters of a formula that are shown.
+const MOST: usize = 200;
+
+/// Binds tighter than every operator.
+const ATOM: u8 = 9;
+
+impl Shown<'_> {
+    fn text(&self, node: &Node, texts: &[(String, u8)]) -> (String, u8) {
+        let at = |n: u32| texts[n as usize].0.as_str();
+        let within = |n: u32, least: u8| match &texts[n as usize] {
+            (text, binds) if *binds >= least => text.clone(),
+            (text, _) => format!("({text})"),
+        };
+        match *node {
+            Node::Variable(number) => {
+                let name = self.variables.get(number);
+                (name.map_or_else(|| format!("x{number}"), |name| (*name).into()), ATOM)
+            }
+            Node::Number(Literal::Integer(n)) => (n.to_string(), if n < 0 { SIGN } else { ATOM }),
+            Node::Number(Literal::Float(x)) => (x.to_string(), if x < 0.0 { SIGN } else { ATOM }),
+            Node::Unary(UnaryOp::Neg, x) => (format!("-{}", within(x, SIGN)), SIGN),
+            Node::Unary(op, x) => (format!("{}({})", unary(op), at(x)), ATOM),
+            Node::Binary(op, x, y) => match SYMBOLS.iter().find(|(_, other, _)| *other == op) {
+                Some(&(symbol, _, binds)) => {
+                    let text = format!("{} {symbol} {}", within(x, binds), within(y, binds + 1));
+                    (text, binds)
+                }
+                None => (format!("{}({}, {})", binary(op), at(x), at(y)), ATOM),
+            },
+            Node::Select(c, x, y) => (format!("where({}, {}, {})", at(c), at(x), at(y)), ATOM),
+        }
+    }
+}
+
+/// Names that are near what was meant: every function and constant.
+pub(super) fn all() -> impl Iterator<Item = &'static str> {
+    let unary = UNARY.iter().map(|(name, _)| *name);
+    let binary = BINARY.iter().map(|(name, _)| *name);
+    let constants = CONSTANTS.iter().map(|(name, _)| *name);
+    unary.chain(binary).chain(constants).chain(["where"])
+}

@@ -1,0 +1,53 @@
+//! Block plans as text.
+
+use super::{BlockPlan, Expr, From, Kernel, Stage};
+use std::fmt;
+
+impl fmt::Display for BlockPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, stage) in self.stages.iter().enumerate() {
+            let kernel = match &stage.kernel {
+                Kernel::Copy => "copy".to_owned(),
+                Kernel::Contract(by) if by.is_product() => "multiply".into(),
+                Kernel::Contract(by) => by.to_string(),
+            };
+            let operands: Vec<String> =
+                stage.operands.iter().map(|operand| self.expr(&operand.expr)).collect();
+            let end = if n + 1 == self.stages.len() { "" } else { "\n" };
+            let (name, axes) = (format!("s{n}"), axes(stage));
+            let (operands, out) = (operands.join(", "), &stage.out);
+            write!(f, "{name} = {kernel} {operands} : {out}; {axes}{end}")?;
+        }
+        Ok(())
+    }
+}
+
+impl BlockPlan {
+    fn expr(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Leaf(leaf) => match &self.arrays[leaf.array].from {
+                From::Source(source) => source.name(),
+                From::Stage(stage) => format!("s{stage}"),
+            },
+            Expr::Formula { formula, operands, .. } => {
+                let names: Vec<String> =
+                    operands.iter().map(|operand| self.expr(operand)).collect();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                formula.display(&names).to_string()
+            }
+            Expr::Closure { closure, operand, .. } => {
+                format!("{}({})", closure.0.name(), self.expr(operand))
+            }
+        }
+    }
+}
+
+/// How many blocks, of how many panels.
+fn axes(stage: &Stage) -> String {
+    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let blocks = plural(stage.blocks(), "block");
+    match stage.kernel {
+        Kernel::Copy => blocks,
+        Kernel::Contract(_) => format!("{blocks} of {}", plural(stage.panels(), "panel")),
+    }
+}

@@ -1,0 +1,198 @@
+//! What is computed of arrays element by element, wherever their elements are read.
+
+use super::along::{Along, Step};
+use crate::function::{Elementwise, Function, Kind};
+use crate::{ElementType, Formula, Value};
+use ijk_types::{DType, Scalar};
+use std::fmt;
+use std::sync::Arc;
+
+/// An array, or what is computed of arrays element by element.
+#[derive(Clone, Debug)]
+pub(crate) enum Expr {
+    Leaf(Leaf),
+    /// A formula of operands of these types.
+    Formula {
+        formula: Formula,
+        operands: Vec<Expr>,
+        types: Vec<DType>,
+        of: DType,
+    },
+    /// A closure.
+    Closure {
+        closure: Closure,
+        operand: Box<Expr>,
+        of: ElementType,
+    },
+}
+
+/// A function that is a closure.
+#[derive(Clone)]
+pub(crate) struct Closure(pub(crate) Arc<dyn Elementwise>);
+
+impl fmt::Debug for Closure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.name())
+    }
+}
+
+/// Elements of an array, at positions that follow from the expression's axes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Leaf {
+    /// The number of the array.
+    pub(crate) array: usize,
+    /// What its elements are.
+    pub(crate) element: ElementType,
+    /// The elements of its missing blocks.
+    pub(crate) fill: Option<Value>,
+    /// For each axis of the array, an axis of the expression and where its positions lie.
+    pub(crate) axes: Vec<(usize, Along)>,
+}
+
+/// An expression of more operands or nodes is computed apart: it might be used many times.
+const MOST: usize = 24;
+
+impl Expr {
+    /// An array as it is.
+    pub(crate) fn array(
+        array: usize,
+        rank: usize,
+        element: ElementType,
+        fill: Option<Value>,
+    ) -> Self {
+        let axes = (0..rank).map(|axis| (axis, Along::default())).collect();
+        Self::Leaf(Leaf { array, element, fill, axes })
+    }
+
+    /// The type of its elements.
+    pub(crate) fn element(&self) -> ElementType {
+        match self {
+            Self::Leaf(leaf) => leaf.element.clone(),
+            Self::Formula { of, .. } => (*of).into(),
+            Self::Closure { of, .. } => of.clone(),
+        }
+    }
+
+    /// The array that it is, as it is.
+    pub(crate) fn as_array(&self) -> Option<usize> {
+        let Self::Leaf(leaf) = self else { return None };
+        let mut axes = leaf.axes.iter().enumerate();
+        axes.all(|(n, (axis, along))| n == *axis && along.is_identity()).then_some(leaf.array)
+    }
+
+    /// Whether it had better be an array of its own.
+    pub(crate) fn is_large(&self) -> bool {
+        self.size() > MOST
+            || self.leaves().iter().any(|leaf| leaf.axes.iter().any(|(_, a)| a.steps() > 8))
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Self::Leaf(_) => 1,
+            Self::Formula { formula, operands, .. } => {
+                formula.nodes.len() + operands.iter().map(Self::size).sum::<usize>()
+            }
+            Self::Closure { operand, .. } => 1 + operand.size(),
+        }
+    }
+
+    /// The arrays that it reads.
+    pub(crate) fn leaves(&self) -> Vec<&Leaf> {
+        match self {
+            Self::Leaf(leaf) => vec![leaf],
+            Self::Formula { operands, .. } => operands.iter().flat_map(Self::leaves).collect(),
+            Self::Closure { operand, .. } => operand.leaves(),
+        }
+    }
+
+    /// The same seen along other axes: for each of its axes, the new one, and the step that leads from
+    /// positions there to positions here.
+    #[must_use]
+    pub(crate) fn seen(&self, axes: &[(usize, Option<Step>)]) -> Self {
+        let mut seen = self.clone();
+        seen.for_each_leaf(&mut |leaf| {
+            for (axis, along) in &mut leaf.axes {
+                let (new, step) = &axes[*axis];
+                *axis = *new;
+                if let Some(step) = step {
+                    *along = along.after(step.clone());
+                }
+            }
+        });
+        seen
+    }
+
+    fn for_each_leaf(&mut self, visit: &mut impl FnMut(&mut Leaf)) {
+        match self {
+            Self::Leaf(leaf) => visit(leaf),
+            Self::Formula { operands, .. } => {
+                operands.iter_mut().for_each(|operand| operand.for_each_leaf(visit));
+            }
+            Self::Closure { operand, .. } => operand.for_each_leaf(visit),
+        }
+    }
+
+    /// A function of each element.
+    pub(crate) fn map(self, function: &Function, of: ElementType) -> Self {
+        match (&function.kind, of) {
+            (Kind::Formula(formula), ElementType::Number(of)) => Self::formula(formula, [self], of),
+            (Kind::Formula(_), of) => unreachable!("formulas give numbers, not {of}"),
+            (Kind::Closure(closure), of) => {
+                let closure = Closure(Arc::clone(closure));
+                Self::Closure { closure, operand: Box::new(self), of }
+            }
+        }
+    }
+
+    /// A formula of expressions, as one formula of what is no formula.
+    pub(crate) fn formula<const N: usize>(formula: &Formula, of: [Self; N], to: DType) -> Self {
+        let mut all: Vec<Expr> = Vec::new();
+        let mut types: Vec<DType> = Vec::new();
+        let parts: Vec<Formula> = of
+            .into_iter()
+            .map(|part| match part {
+                Self::Formula { formula, operands, types: part_types, .. } => {
+                    let places: Vec<Formula> = operands
+                        .into_iter()
+                        .zip(part_types)
+                        .map(|(operand, t)| place(&mut all, &mut types, operand, t))
+                        .collect();
+                    formula.with(&places)
+                }
+                other => {
+                    let t = other.element().number().unwrap_or(DType::F64);
+                    place(&mut all, &mut types, other, t)
+                }
+            })
+            .collect();
+        Self::Formula { formula: formula.with(&parts), operands: all, types, of: to }
+    }
+
+    /// What its elements are where all blocks that it reads are missing; none where that has to be
+    /// computed, or has no value.
+    pub(crate) fn fill(&self) -> Option<Value> {
+        match self {
+            Self::Leaf(leaf) => leaf.fill.clone(),
+            Self::Formula { formula, operands, .. } => {
+                let fills = operands.iter().map(|operand| operand.fill()?.as_number());
+                let fills: Vec<Scalar> = fills.collect::<Option<_>>()?;
+                formula.evaluate(&fills).ok().map(Value::Number)
+            }
+            Self::Closure { .. } => None,
+        }
+    }
+}
+
+/// The variable that an operand is, a new one where it is not among those before.
+fn place(all: &mut Vec<Expr>, types: &mut Vec<DType>, operand: Expr, dtype: DType) -> Formula {
+    let same = |other: &Expr| match (other, &operand) {
+        (Expr::Leaf(l), Expr::Leaf(r)) => l == r,
+        _ => false,
+    };
+    let at = all.iter().position(same).unwrap_or_else(|| {
+        all.push(operand);
+        types.push(dtype);
+        all.len() - 1
+    });
+    Formula::variable(at)
+}

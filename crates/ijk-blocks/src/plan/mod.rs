@@ -1,0 +1,68 @@
+//! Block plans: a term as index statements over the coordinates of blocks.
+//!
+//! A plan is plain data: it knows no threads, no files and no elements. [`BlockPlan::new`] turns a term into
+//! *stages*, each of which computes the blocks of one array. A block of a stage's output is computed from
+//! *regions* of its operands; which blocks of which arrays these are follows from the operands' maps of
+//! positions, axis by axis ([`along`]), so that `bc`, `select` and `reblock` are never computed: they only
+//! tell where to read. What is computed element by element is part of the operand it belongs to.
+
+mod along;
+mod display;
+mod expr;
+mod lower;
+mod stage;
+
+pub(crate) use along::{Run, Step};
+pub(crate) use expr::{Expr, Leaf};
+pub(crate) use stage::{Coordinates, Kernel, Operand, Stage, StageAxis};
+
+use crate::store::Source;
+use crate::{BigTensor, Type};
+use std::sync::Arc;
+
+/// How the blocks of a tensor are computed: stages, each of which makes an array of blocks.
+///
+/// ```
+/// use ijk_blocks::{BigTensor, BlockPlan};
+/// let u = BigTensor::lit(0..12, [3, 4], [Some(2), Some(2)])?;
+/// let v = BigTensor::lit(0..8, [4, 2], [None, None])?;
+/// let plan = BlockPlan::new(&u.map("x * x")?.matmul(&v)?);
+/// assert_eq!(plan.to_string(), "\
+/// s0 = multiply lit(12 elements) * lit(12 elements), lit(8 elements) : ([3, 2], [2, ⊥], i32); 2 blocks of 2 panels");
+/// # Ok::<(), ijk_blocks::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BlockPlan {
+    /// What stages read and write.
+    pub(crate) arrays: Vec<Array>,
+    /// In the order in which they can run; the last makes the result.
+    pub(crate) stages: Vec<Stage>,
+}
+
+/// An array of blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Array {
+    /// Its dimensions, and the blocks that it is stored in.
+    pub(crate) ty: Type,
+    /// Where it comes from.
+    pub(crate) from: From,
+}
+
+/// Where an array comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum From {
+    Source(Arc<dyn Source>),
+    Stage(usize),
+}
+
+impl BlockPlan {
+    /// The plan of a term.
+    pub fn new(term: &BigTensor) -> Self {
+        lower::lower(term)
+    }
+
+    /// How many stages there are.
+    pub fn stages(&self) -> usize {
+        self.stages.len()
+    }
+}

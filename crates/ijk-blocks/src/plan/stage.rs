@@ -1,0 +1,109 @@
+//! An index statement over blocks.
+
+use super::expr::Expr;
+use crate::types::{block_count, block_range};
+use crate::{Aggregation, Type, Value};
+use std::ops::Range;
+
+/// Computes the blocks of an array: at each point of the grid of its axes, combine what the operands have
+/// there into a block of the output.
+#[derive(Clone, Debug)]
+pub(crate) struct Stage {
+    /// Axes of the output, in its order, then those that are folded.
+    pub(crate) axes: Vec<StageAxis>,
+    pub(crate) operands: Vec<Operand>,
+    pub(crate) kernel: Kernel,
+    /// The type of the output.
+    pub(crate) out: Type,
+    /// The elements of an output block to which nothing was added, if that need not be computed.
+    pub(crate) identity: Option<Value>,
+}
+
+/// An axis of a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StageAxis {
+    pub(crate) name: String,
+    pub(crate) extent: usize,
+    pub(crate) block: Option<usize>,
+    /// Whether the output lacks it.
+    pub(crate) folded: bool,
+}
+
+impl StageAxis {
+    /// How many blocks it has.
+    pub(crate) fn blocks(&self) -> usize {
+        block_count(self.extent, self.block)
+    }
+
+    /// The positions of one of its blocks.
+    pub(crate) fn range(&self, block: usize) -> Range<usize> {
+        block_range(self.extent, self.block, block)
+    }
+}
+
+/// What a stage reads, along some of its axes.
+#[derive(Clone, Debug)]
+pub(crate) struct Operand {
+    pub(crate) expr: Expr,
+    /// For each axis of the expression, the stage's.
+    pub(crate) axes: Vec<usize>,
+}
+
+/// What a stage does at each point of its grid.
+#[derive(Clone, Debug)]
+pub(crate) enum Kernel {
+    /// The one operand is the output.
+    Copy,
+    /// Pairs of elements of the two operands are folded.
+    Contract(Aggregation),
+}
+
+impl Stage {
+    /// How many of its axes the output has.
+    pub(crate) fn kept(&self) -> usize {
+        self.out.rank()
+    }
+
+    /// How many blocks of the output there are.
+    pub(crate) fn blocks(&self) -> usize {
+        self.out.grid().iter().product()
+    }
+
+    /// How many panels each block of the output is made of, in order: the points of the grid of axes
+    /// that are folded. One at least where all has to be there at once.
+    pub(crate) fn panels(&self) -> usize {
+        let panels = self.axes[self.kept()..].iter().map(StageAxis::blocks).product();
+        let whole = matches!(&self.kernel, Kernel::Contract(by) if by.needs_whole());
+        if whole { 1 } else { panels }
+    }
+
+    /// The positions of each axis at a block of the output and a panel.
+    pub(crate) fn ranges(&self, at: &[usize], panel: usize) -> Vec<Range<usize>> {
+        let (kept, folded) = self.axes.split_at(self.kept());
+        let grid: Vec<usize> = folded.iter().map(StageAxis::blocks).collect();
+        let panel = Coordinates::of(&grid, panel);
+        let places = at.iter().chain(&panel);
+        kept.iter().chain(folded).zip(places).map(|(axis, &block)| axis.range(block)).collect()
+    }
+}
+
+/// Points of a grid by their numbers, the last axis fastest.
+pub(crate) struct Coordinates;
+
+impl Coordinates {
+    /// The point of that number; zeros where there is none.
+    pub(crate) fn of(grid: &[usize], number: usize) -> Vec<usize> {
+        let mut rest = number;
+        let mut at: Vec<usize> = grid
+            .iter()
+            .rev()
+            .map(|&blocks| {
+                let place = rest % blocks.max(1);
+                rest /= blocks.max(1);
+                place
+            })
+            .collect();
+        at.reverse();
+        at
+    }
+}

@@ -1,0 +1,206 @@
+//! Computes the blocks of a term.
+
+mod collect;
+mod compute;
+mod kernel;
+mod local;
+mod part;
+mod read;
+
+use crate::plan::{BlockPlan, From, Stage};
+use crate::store::{MemoryStore, Sink, Source};
+use crate::{BigTensor, Block, Error, Type, Value};
+use ijk_cpu::Engine;
+use kernel::Kernels;
+use std::sync::Arc;
+
+/// What computes block tensors: how many workers, how much is collected. Cheap to clone.
+///
+/// Results are the same, bit for bit, for any number of workers and threads: a block of a result is made of
+/// panels in ascending order, whoever computes it.
+///
+/// ```
+/// use ijk_blocks::{BigTensor, Executor};
+/// let u = BigTensor::lit((0..10_000).map(f64::from), [100, 100], [Some(16), Some(32)])?;
+/// let executor = Executor::new().collect_limit(10_000);
+/// let error = executor.collect(&u).unwrap_err();
+/// assert!(error.to_string().contains("has 80000 bytes, but at most 10000 are collected"));
+/// # Ok::<(), ijk_blocks::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Executor {
+    engine: Arc<Engine>,
+    limit: u64,
+}
+
+/// Most bytes that are collected unless another limit is given: 4 GiB.
+const COLLECTED: u64 = 4 << 30;
+
+impl Default for Executor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Executor {
+    /// All threads of the machine.
+    pub fn new() -> Self {
+        Self::on(Arc::new(Engine::default()))
+    }
+
+    /// The threads of an engine.
+    pub fn on(engine: Arc<Engine>) -> Self {
+        Self { engine, limit: COLLECTED }
+    }
+
+    /// Most bytes of a result that is [collected](Self::collect); 4 GiB by default.
+    #[must_use]
+    pub fn collect_limit(mut self, bytes: u64) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// Computes a tensor as one block.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] where it is too large, before anything is computed; else whatever fails.
+    pub fn collect(&self, tensor: &BigTensor) -> Result<Block, Error> {
+        let ty = tensor.ty();
+        let size = ty.element.number().map_or(size_of::<Value>(), |dtype| dtype.size());
+        let bytes = ty.len().map_or(u64::MAX, |n| (n as u64).saturating_mul(size as u64));
+        if bytes > self.limit {
+            return Err(Error::Limit { of: Box::new(ty.clone()), bytes, limit: self.limit });
+        }
+        let plan = BlockPlan::new(tensor);
+        let store =
+            Arc::new(plan.stages.last().map_or_else(|| MemoryStore::new(ty.clone()), memory));
+        self.run(&plan, Arc::<MemoryStore>::clone(&store))?;
+        whole(&store, ty)
+    }
+
+    /// Computes a tensor, block by block, into a sink of its type.
+    ///
+    /// # Errors
+    /// [`Error::Sink`] if the sink is of another type; else whatever fails. Blocks that were written stay.
+    pub fn write(&self, tensor: &BigTensor, sink: Arc<dyn Sink>) -> Result<(), Error> {
+        if sink.ty() != tensor.ty() {
+            let [expected, found] = [tensor.ty(), sink.ty()].map(|ty| Box::new(ty.clone()));
+            return Err(Error::Sink { expected, found });
+        }
+        self.run(&BlockPlan::new(tensor), sink)
+    }
+
+    fn run(&self, plan: &BlockPlan, sink: Arc<dyn Sink>) -> Result<(), Error> {
+        let places = Places::new(plan, sink);
+        let kernels = Kernels::new(Arc::clone(&self.engine));
+        local::run(plan, &places, &kernels)
+    }
+}
+
+impl BigTensor {
+    /// Computes it with all threads of the machine, as one block: see [`Executor::collect`].
+    ///
+    /// # Errors
+    /// If it has more than 4 GiB; else whatever fails.
+    pub fn collect(&self) -> Result<Block, Error> {
+        Executor::new().collect(self)
+    }
+
+    /// Computes it with all threads of the machine into a sink of its type: see [`Executor::write`].
+    ///
+    /// # Errors
+    /// Whatever fails.
+    pub fn write(&self, sink: Arc<dyn Sink>) -> Result<(), Error> {
+        Executor::new().write(self, sink)
+    }
+}
+
+/// All blocks of a store as one.
+fn whole(store: &MemoryStore, ty: &Type) -> Result<Block, Error> {
+    let grid = ty.grid();
+    if let Some(block) = store.read(&vec![0; ty.rank()])?
+        && block.shape() == ty.dims
+    {
+        // The store's only block.
+        return Ok((*block).clone());
+    }
+    let mut all = Block::full(&Source::fill(store), &ty.dims)?;
+    for at in part::points(&grid) {
+        let Some(block) = store.read(&at)? else { continue };
+        let start: Vec<usize> = at
+            .iter()
+            .zip(ty.dims.iter().zip(&ty.blocks))
+            .map(|(&at, (&extent, &block))| crate::types::block_range(extent, block, at).start)
+            .collect();
+        let window: Vec<_> = block.shape().iter().map(|&extent| 0..extent).collect();
+        part::assign(&mut all, &start, &block, &window);
+    }
+    Ok(all)
+}
+
+/// Where the blocks of a plan's arrays are.
+struct Places {
+    /// For each array, what is read.
+    sources: Vec<Arc<dyn Source>>,
+    /// For each stage, what is written.
+    sinks: Vec<Arc<dyn Sink>>,
+}
+
+impl Places {
+    /// Stages but the last are kept in memory.
+    fn new(plan: &BlockPlan, sink: Arc<dyn Sink>) -> Self {
+        let between: Vec<Arc<MemoryStore>> =
+            plan.stages.iter().map(|stage| Arc::new(memory(stage))).collect();
+        let source = |array: &crate::plan::Array| -> Arc<dyn Source> {
+            match &array.from {
+                From::Source(source) => Arc::clone(source),
+                From::Stage(stage) => Arc::<MemoryStore>::clone(&between[*stage]),
+            }
+        };
+        let sources = plan.arrays.iter().map(source).collect();
+        let mut sinks: Vec<Arc<dyn Sink>> = Vec::with_capacity(plan.stages.len());
+        for store in &between[..between.len().saturating_sub(1)] {
+            sinks.push(Arc::<MemoryStore>::clone(store));
+        }
+        sinks.push(sink);
+        Self { sources, sinks }
+    }
+}
+
+fn memory(stage: &Stage) -> MemoryStore {
+    MemoryStore::with_fill(stage.out.clone(), fill(stage))
+}
+
+/// Hands a finished block to where it goes; one to which nothing was added is missing there, too, if that
+/// means the same.
+fn deliver(
+    stage: &Stage,
+    sink: &dyn Sink,
+    at: &[usize],
+    block: Option<Arc<Block>>,
+) -> Result<(), Error> {
+    let fill = fill(stage);
+    let block = match block {
+        None if sink.fill().as_ref() != Some(&fill) => {
+            Some(Arc::new(Block::full(&fill, &stage.out.block_shape(at))?))
+        }
+        block => block,
+    };
+    Ok(sink.write(at, block)?)
+}
+
+/// The elements of blocks of a stage to which nothing was added.
+fn fill(stage: &Stage) -> Value {
+    stage.identity.clone().unwrap_or_else(|| Value::zero(&stage.out.element))
+}
+
+/// What a user's closure gives, or the error that it panicked.
+fn guarded<T>(what: &str, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    result.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        let message = text.unwrap_or_else(|| "no message".into());
+        Err(Error::Panic { what: what.into(), message })
+    })
+}

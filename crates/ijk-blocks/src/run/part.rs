@@ -1,0 +1,129 @@
+//! Regions of expressions, computed or read.
+
+use crate::value::Lists;
+use crate::{Block, Value};
+use ijk_tensor::{Tensor, TensorError, TensorView};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Some elements of a block, without a copy, as the elements of an expression: those of axes that the block
+/// does not have are the same all along.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    block: Arc<Block>,
+    /// Positions of each axis of the block.
+    window: Vec<Range<usize>>,
+    /// For each axis of the block, the expression's.
+    pub(crate) axes: Vec<usize>,
+}
+
+impl Part {
+    pub(crate) fn new(block: Arc<Block>, window: Vec<Range<usize>>, axes: Vec<usize>) -> Self {
+        Self { block, window, axes }
+    }
+
+    /// All elements of a block.
+    pub(crate) fn whole(block: Block, axes: Vec<usize>) -> Self {
+        let window = block.shape().iter().map(|&extent| 0..extent).collect();
+        Self { block: Arc::new(block), window, axes }
+    }
+
+    /// One element that is the same all along every axis.
+    pub(crate) fn everywhere(value: &Value) -> Result<Self, TensorError> {
+        Ok(Self::whole(Block::full(value, &[])?, Vec::new()))
+    }
+
+    /// The same along other axes: for each of the expression's axes, the new one.
+    #[must_use]
+    pub(crate) fn along(mut self, axes: &[usize]) -> Self {
+        self.axes.iter_mut().for_each(|axis| *axis = axes[*axis]);
+        self
+    }
+
+    /// The elements of numbers, with the block's axes.
+    pub(crate) fn numbers(&self) -> Option<TensorView<'_>> {
+        Some(self.block.as_numbers()?.view().part(&self.window))
+    }
+
+    /// The elements as a block with the block's axes.
+    pub(crate) fn dense(&self) -> Result<Arc<Block>, TensorError> {
+        if self.is_whole() {
+            return Ok(Arc::clone(&self.block));
+        }
+        Ok(Arc::new(match &*self.block {
+            Block::Numbers(tensor) => Block::Numbers(tensor.view().part(&self.window).to_tensor()?),
+            Block::Lists(lists) => {
+                let shape: Vec<usize> = self.window.iter().map(Range::len).collect();
+                let order: Vec<usize> = (0..shape.len()).collect();
+                Block::Lists(self.lists(lists, &order, &shape))
+            }
+        }))
+    }
+
+    /// The block, if these are its elements in the order of these axes.
+    pub(crate) fn as_block(&self, axes: &[usize]) -> Option<Arc<Block>> {
+        (self.is_whole() && self.axes == axes).then(|| Arc::clone(&self.block))
+    }
+
+    fn is_whole(&self) -> bool {
+        let shape = self.block.shape();
+        self.window.iter().zip(shape).all(|(range, &extent)| *range == (0..extent))
+    }
+
+    /// Lists in the order of some axes, of these extents.
+    pub(crate) fn arranged_lists(&self, axes: &[usize], shape: &[usize]) -> Option<Lists> {
+        match &*self.block {
+            Block::Lists(lists) => {
+                let place = |axis: &usize| axes.iter().position(|other| other == axis);
+                let order: Vec<usize> = self.axes.iter().map(place).collect::<Option<_>>()?;
+                Some(self.lists(lists, &order, shape))
+            }
+            Block::Numbers(_) => None,
+        }
+    }
+
+    /// Lists at all points of a shape, of which `order` are the block's axes.
+    fn lists(&self, lists: &Lists, order: &[usize], shape: &[usize]) -> Lists {
+        let items = points(shape).map(|at| {
+            let axes = order.iter().zip(&self.window).zip(&lists.shape);
+            let place = axes.fold(0, |place, ((&axis, range), &extent)| {
+                place * extent + range.start + at[axis]
+            });
+            lists.items[place].clone()
+        });
+        Lists { of: lists.of.clone(), shape: shape.to_vec(), items: items.collect() }
+    }
+}
+
+/// All points of a shape, the last axis fastest.
+pub(crate) fn points(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + '_ {
+    let count = if shape.contains(&0) { 0 } else { shape.iter().product() };
+    (0..count).map(move |number| crate::plan::Coordinates::of(shape, number))
+}
+
+/// Writes a part of a block into another, from these positions on.
+pub(crate) fn assign(to: &mut Block, at: &[usize], from: &Block, window: &[Range<usize>]) {
+    match (to, from) {
+        (Block::Numbers(to), Block::Numbers(from)) => {
+            let place: Vec<_> = at.iter().zip(window).map(|(&at, w)| at..at + w.len()).collect();
+            assign_numbers(to, &place, from, window);
+        }
+        (Block::Lists(to), Block::Lists(from)) => {
+            let shape: Vec<usize> = window.iter().map(Range::len).collect();
+            for point in points(&shape) {
+                let index = |starts: &mut dyn Iterator<Item = usize>, extents: &[usize]| {
+                    let axes = starts.zip(&point).zip(extents);
+                    axes.fold(0, |place, ((start, &n), &extent)| place * extent + start + n)
+                };
+                let into = index(&mut at.iter().copied(), &to.shape);
+                let out = index(&mut window.iter().map(|range| range.start), &from.shape);
+                to.items[into] = from.items[out].clone();
+            }
+        }
+        _ => unreachable!("blocks of one array have one type"),
+    }
+}
+
+fn assign_numbers(to: &mut Tensor, place: &[Range<usize>], from: &Tensor, window: &[Range<usize>]) {
+    to.view_mut().part(place).assign(&from.view().part(window));
+}

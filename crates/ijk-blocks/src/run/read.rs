@@ -1,0 +1,185 @@
+//! Regions of expressions: what is read, and what is computed of it element by element.
+
+use super::kernel::{Input, Kernels, Work};
+use super::part::{Part, assign};
+use crate::plan::{Array, Expr, Leaf, Run};
+use crate::store::Source;
+use crate::{Block, Error, Formula, Value};
+use ijk_types::{DType, Scalar};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What regions are computed with.
+pub(crate) struct Reader<'a> {
+    pub(crate) arrays: &'a [Array],
+    /// For each array, where its blocks are.
+    pub(crate) stores: &'a [Arc<dyn Source>],
+    pub(crate) kernels: &'a Kernels,
+}
+
+/// The runs of an axis of an array that lie in one block.
+struct Group {
+    block: usize,
+    runs: Vec<Run>,
+}
+
+impl Reader<'_> {
+    /// The elements of an expression at positions of its axes; `None` where all blocks that they come from
+    /// are missing, and all of them are the expression's fill.
+    pub(crate) fn region(
+        &self,
+        expr: &Expr,
+        ranges: &[Range<usize>],
+    ) -> Result<Option<Part>, Error> {
+        match expr {
+            Expr::Leaf(leaf) => self.leaf(leaf, ranges),
+            Expr::Formula { formula, operands, types, of } => {
+                let parts = operands.iter().map(|operand| self.region(operand, ranges));
+                let parts: Vec<Option<Part>> = parts.collect::<Result<_, _>>()?;
+                if self.is_fill(expr, (formula, operands, types), &parts) {
+                    return Ok(None);
+                }
+                self.formula((formula, operands), parts, ranges, *of).map(Some)
+            }
+            Expr::Closure { closure, operand, .. } => {
+                let part = self.region(operand, ranges)?;
+                let part = present(part, operand)?;
+                let block = super::guarded(&closure.0.name(), || closure.0.apply(&*part.dense()?))?;
+                Ok(Some(Part::whole(block, part.axes)))
+            }
+        }
+    }
+
+    fn leaf(&self, leaf: &Leaf, ranges: &[Range<usize>]) -> Result<Option<Part>, Error> {
+        let ty = &self.arrays[leaf.array].ty;
+        let axes: Vec<usize> = leaf.axes.iter().map(|(axis, _)| *axis).collect();
+        let runs =
+            leaf.axes.iter().enumerate().map(|(n, (axis, along))| {
+                along.runs(ranges[*axis].clone(), ty.dims[n], ty.blocks[n])
+            });
+        let runs: Vec<Vec<Run>> = runs.collect();
+        let shape: Vec<usize> = axes.iter().map(|&axis| ranges[axis].len()).collect();
+        if shape.contains(&0) {
+            let zero = Value::zero(&leaf.element);
+            return Ok(Some(Part::whole(Block::full(&zero, &shape)?, axes)));
+        }
+        let one: Option<Vec<&Run>> = runs
+            .iter()
+            .map(|runs| <&[Run; 1]>::try_from(&runs[..]).ok().map(|[run]| run))
+            .collect();
+        let Some(one) = one else { return self.assembled(leaf, &runs, &shape, axes) };
+        let at: Vec<usize> = one.iter().map(|run| run.block).collect();
+        let window = one.iter().map(|run| run.within.clone()).collect();
+        let block = self.read(leaf.array, &at)?;
+        Ok(block.map(|block| Part::new(block, window, axes)))
+    }
+
+    /// A region that lies in several pieces.
+    fn assembled(
+        &self,
+        leaf: &Leaf,
+        runs: &[Vec<Run>],
+        shape: &[usize],
+        axes: Vec<usize>,
+    ) -> Result<Option<Part>, Error> {
+        let groups: Vec<Vec<Group>> = runs.iter().map(|runs| grouped(runs)).collect();
+        let counts: Vec<usize> = groups.iter().map(Vec::len).collect();
+        let mut all: Option<Block> = None;
+        for at in super::part::points(&counts) {
+            let here: Vec<&Group> = at.iter().zip(&groups).map(|(&n, groups)| &groups[n]).collect();
+            let place: Vec<usize> = here.iter().map(|group| group.block).collect();
+            let Some(block) = self.read(leaf.array, &place)? else { continue };
+            if all.is_none() {
+                let fill = leaf.fill.clone().unwrap_or_else(|| Value::zero(&leaf.element));
+                all = Some(Block::full(&fill, shape)?);
+            }
+            let Some(all) = &mut all else { continue };
+            let counts: Vec<usize> = here.iter().map(|group| group.runs.len()).collect();
+            for at in super::part::points(&counts) {
+                let runs = at.iter().zip(&here).map(|(&n, group)| &group.runs[n]);
+                let (to, from): (Vec<usize>, Vec<Range<usize>>) =
+                    runs.map(|run| (run.at, run.within.clone())).unzip();
+                assign(all, &to, &block, &from);
+            }
+        }
+        Ok(all.map(|block| Part::whole(block, axes)))
+    }
+
+    /// A block of an array, of the shape and type that it should have.
+    fn read(&self, array: usize, at: &[usize]) -> Result<Option<Arc<Block>>, Error> {
+        let (ty, store) = (&self.arrays[array].ty, &self.stores[array]);
+        let Some(block) = store.read(at)? else { return Ok(None) };
+        let (shape, found) = (ty.block_shape(at), block.shape());
+        if found != shape || block.element_type() != ty.element {
+            let element = block.element_type();
+            let cause =
+                format!("it is {found:?} of {element}, and should be {shape:?} of {}", ty.element);
+            return Err(crate::StoreError::of_block(&store.name(), at, cause).into());
+        }
+        Ok(Some(block))
+    }
+
+    /// Whether a formula of regions some of which are missing is the fill of the expression everywhere.
+    fn is_fill(
+        &self,
+        expr: &Expr,
+        (formula, operands, types): (&Formula, &[Expr], &[DType]),
+        parts: &[Option<Part>],
+    ) -> bool {
+        if parts.iter().all(Option::is_some) {
+            return false;
+        }
+        let Some(Value::Number(fill)) = expr.fill() else { return false };
+        let known = |(part, operand): (&Option<Part>, &Expr)| -> Option<Scalar> {
+            if part.is_some() { None } else { operand.fill()?.as_number() }
+        };
+        let known: Vec<Option<Scalar>> = parts.iter().zip(operands).map(known).collect();
+        matches!(formula.evaluate_known(types, &known), Ok(Some(value)) if value.same_bits(fill))
+    }
+
+    fn formula(
+        &self,
+        (formula, operands): (&Formula, &[Expr]),
+        parts: Vec<Option<Part>>,
+        ranges: &[Range<usize>],
+        of: DType,
+    ) -> Result<Part, Error> {
+        let parts = parts.into_iter().zip(operands).map(|(part, operand)| present(part, operand));
+        let parts: Vec<Part> = parts.collect::<Result<_, _>>()?;
+        let extents: Vec<usize> = ranges.iter().map(Range::len).collect();
+        let kept = extents.len();
+        let work = Work { formula, extents: &extents, kept, reducer: None, of };
+        let tensor = self.kernels.compute(work, &inputs(&parts))?;
+        Ok(Part::whole(Block::Numbers(tensor), (0..kept).collect()))
+    }
+}
+
+/// A region of an expression, filled where it is missing.
+pub(crate) fn present(part: Option<Part>, of: &Expr) -> Result<Part, Error> {
+    match part {
+        Some(part) => Ok(part),
+        None => {
+            let fill = of.fill().unwrap_or_else(|| Value::zero(&of.element()));
+            Ok(Part::everywhere(&fill)?)
+        }
+    }
+}
+
+/// Parts of numbers as operands of a kernel.
+pub(crate) fn inputs(parts: &[Part]) -> Vec<Input<'_>> {
+    parts.iter().filter_map(|part| Some((part.numbers()?, &part.axes[..]))).collect()
+}
+
+/// Runs by their blocks, in the order in which these are met first.
+fn grouped(runs: &[Run]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for run in runs {
+        let place = *places.entry(run.block).or_insert_with(|| {
+            groups.push(Group { block: run.block, runs: Vec::new() });
+            groups.len() - 1
+        });
+        groups[place].runs.push(run.clone());
+    }
+    groups
+}

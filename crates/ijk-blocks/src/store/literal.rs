@@ -1,0 +1,39 @@
+//! Whole arrays in memory.
+
+use super::Source;
+use crate::{Block, StoreError, Type};
+use std::sync::Arc;
+
+/// One array that holds all elements: whatever the blocks of its tensor, parts of it are views.
+#[derive(Debug)]
+pub(crate) struct Literal {
+    /// Without blocks.
+    ty: Type,
+    whole: Arc<Block>,
+}
+
+impl Literal {
+    /// All elements of a tensor.
+    pub(crate) fn new(whole: Block) -> Self {
+        let dims = whole.shape().to_vec();
+        let ty = Type::new(dims.clone(), vec![None; dims.len()], whole.element_type());
+        Self { ty, whole: Arc::new(whole) }
+    }
+}
+
+impl Source for Literal {
+    fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    fn read(&self, _: &[usize]) -> Result<Option<Arc<Block>>, StoreError> {
+        Ok(Some(Arc::clone(&self.whole)))
+    }
+
+    fn name(&self) -> String {
+        match self.ty.len() {
+            Some(1) => "lit(1 element)".into(),
+            n => format!("lit({} elements)", n.unwrap_or_default()),
+        }
+    }
+}

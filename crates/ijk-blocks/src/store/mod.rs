@@ -1,0 +1,67 @@
+//! Where blocks come from and go to.
+
+mod literal;
+mod memory;
+
+pub(crate) use literal::Literal;
+pub use memory::MemoryStore;
+
+use crate::{Block, StoreError, Type, Value};
+use std::fmt;
+use std::sync::Arc;
+
+/// Where the blocks of a tensor come from: memory, a file, a directory of chunks.
+///
+/// Any number of threads read at a time.
+pub trait Source: Send + Sync + fmt::Debug {
+    /// The tensor's type; its blocks are what [`read`](Self::read) gives.
+    fn ty(&self) -> &Type;
+
+    /// What the elements of missing blocks are.
+    fn fill(&self) -> Value {
+        Value::zero(&self.ty().element)
+    }
+
+    /// The block at a place of the grid, or `None` if it is missing: all its elements are
+    /// [`fill`](Self::fill), and products skip it where that annihilates.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not of [`Type::block_shape`] and the element type.
+    fn read(&self, at: &[usize]) -> Result<Option<Arc<Block>>, StoreError>;
+
+    /// What messages and printed terms call it.
+    fn name(&self) -> String;
+}
+
+/// Where the blocks of a result go.
+///
+/// Any number of threads write at a time, each block once, in any order.
+pub trait Sink: Send + Sync + fmt::Debug {
+    /// The type of the tensor that it takes.
+    fn ty(&self) -> &Type;
+
+    /// What the elements of missing blocks are, if it can do without some.
+    fn fill(&self) -> Option<Value>;
+
+    /// Takes the block at a place of the grid; `None` where all its elements are [`fill`](Self::fill).
+    ///
+    /// # Errors
+    /// If it cannot be written; blocks that were written stay valid.
+    fn write(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), StoreError>;
+}
+
+impl StoreError {
+    /// An error of the block of a store.
+    ///
+    /// ```
+    /// let error = ijk_blocks::StoreError::of_block("a.zarr", &[0, 3], "truncated");
+    /// assert_eq!(error.to_string(), "block [0, 3] of a.zarr: truncated");
+    /// ```
+    pub fn of_block(
+        store: &str,
+        at: &[usize],
+        cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self { place: format!("block {at:?} of {store}"), cause: cause.into() }
+    }
+}
