@@ -6,6 +6,8 @@ use std::marker::PhantomData;
 pub(super) trait Block {
     /// The elements move as this.
     type Word: Copy;
+    /// What transposes the strips that blocks leave; itself where they leave none.
+    type Smaller: Block<Word = Self::Word>;
     /// Rows and columns of a block.
     const SIDE: usize;
 
@@ -21,30 +23,53 @@ pub(super) trait Block {
 /// Blocks of any elements, by no special instruction.
 pub(super) struct Plain<W, const SIDE: usize>(PhantomData<W>);
 
-impl<W: Copy, const N: usize> Block for Plain<W, N> {
-    type Word = W;
-    const SIDE: usize = N;
+macro_rules! plain {
+    ($($side:literal, then $smaller:literal;)*) => {$(
+        impl<W: Copy> Block for Plain<W, $side> {
+            type Word = W;
+            type Smaller = Plain<W, $smaller>;
+            const SIDE: usize = $side;
 
-    #[inline(always)]
-    unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
-        // SAFETY: the caller's promise, for each row and column of the block.
-        unsafe {
-            let columns: [[W; N]; N] = std::array::from_fn(|c| {
-                src.offset(c as isize * src_stride).cast::<[W; N]>().read()
-            });
-            for (r, row) in (0..N).map(|r| (r, columns.map(|column| column[r]))) {
-                dst.offset(r as isize * dst_stride).cast::<[W; N]>().write(row);
+            #[inline(always)]
+            unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+                // SAFETY: the caller's promise.
+                unsafe { plain::<W, $side>(dst, dst_stride, src, src_stride) }
             }
+        }
+    )*};
+}
+
+plain! {
+    8, then 4;
+    4, then 1;
+    1, then 1;
+}
+
+/// # Safety
+/// That of [`Block::transpose`], for blocks of `N` by `N` elements.
+#[inline(always)]
+unsafe fn plain<W: Copy, const N: usize>(
+    dst: *mut u8,
+    dst_stride: isize,
+    src: *const u8,
+    src_stride: isize,
+) {
+    // SAFETY: the caller's promise, for each row and column of the block.
+    unsafe {
+        let columns: [[W; N]; N] =
+            std::array::from_fn(|c| src.offset(c as isize * src_stride).cast::<[W; N]>().read());
+        for (r, row) in (0..N).map(|r| (r, columns.map(|column| column[r]))) {
+            dst.offset(r as isize * dst_stride).cast::<[W; N]>().write(row);
         }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Registers4, Registers8};
+pub(super) use x86::{Lines4, Lines8, Registers4, Registers8};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::Block;
+    use super::{Block, Plain};
     use std::arch::x86_64::*;
 
     /// Elements of 4 bytes by `avx2`.
@@ -55,6 +80,7 @@ mod x86 {
 
     impl Block for Registers4 {
         type Word = u32;
+        type Smaller = Plain<u32, 4>;
         const SIDE: usize = 8;
 
         #[inline(always)]
@@ -66,6 +92,7 @@ mod x86 {
 
     impl Block for Registers8 {
         type Word = [u32; 2];
+        type Smaller = Plain<[u32; 2], 1>;
         const SIDE: usize = 4;
 
         #[inline(always)]
@@ -73,6 +100,105 @@ mod x86 {
             // SAFETY: the caller's promise.
             unsafe { four(dst, dst_stride, src, src_stride) }
         }
+    }
+
+    /// Elements of 4 bytes by `avx512f`, whole lines at a time.
+    pub(in super::super) struct Lines4;
+
+    /// Elements of 8 bytes by `avx512f`, whole lines at a time.
+    pub(in super::super) struct Lines8;
+
+    impl Block for Lines4 {
+        type Word = u32;
+        type Smaller = Registers4;
+        const SIDE: usize = 16;
+
+        #[inline(always)]
+        unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+            // SAFETY: the caller's promise.
+            unsafe { sixteen_lines(dst, dst_stride, src, src_stride) }
+        }
+    }
+
+    impl Block for Lines8 {
+        type Word = [u32; 2];
+        type Smaller = Registers8;
+        const SIDE: usize = 8;
+
+        #[inline(always)]
+        unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+            // SAFETY: the caller's promise.
+            unsafe { eight_lines(dst, dst_stride, src, src_stride) }
+        }
+    }
+
+    /// # Safety
+    /// That of [`Block::transpose`], for blocks of 16 by 16 elements of 4 bytes.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    unsafe fn sixteen_lines(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+        // SAFETY: columns `c < 16` of 64 bytes each.
+        let load =
+            |c: usize| unsafe { _mm512_loadu_ps(src.offset(c as isize * src_stride).cast()) };
+        let x: [__m512; 16] = std::array::from_fn(load);
+        // Within quarters of registers, pairs of columns, then fours: `fours[4 * n + r]` has rows
+        // `r`, `r + 4`, `r + 8` and `r + 12` of columns `4 * n` to `4 * n + 3`.
+        let pairs: [__m512; 16] = std::array::from_fn(|n| {
+            let (a, b) = (x[n & !1], x[n | 1]);
+            if n & 1 == 0 { _mm512_unpacklo_ps(a, b) } else { _mm512_unpackhi_ps(a, b) }
+        });
+        let fours: [__m512; 16] = std::array::from_fn(|n| {
+            let (a, b) = (pairs[n / 4 * 4 + n % 4 / 2], pairs[n / 4 * 4 + n % 4 / 2 + 2]);
+            if n & 1 == 0 {
+                _mm512_shuffle_ps::<0x44>(a, b)
+            } else {
+                _mm512_shuffle_ps::<0xEE>(a, b)
+            }
+        });
+        for r in 0..4 {
+            let quarters = std::array::from_fn(|n| _mm512_castps_si512(fours[4 * n + r]));
+            for (n, row) in quarters_to_rows(quarters).into_iter().enumerate() {
+                let row_at = dst.wrapping_offset((r + 4 * n) as isize * dst_stride);
+                // SAFETY: row `r + 4 * n` of 16, of 64 bytes.
+                unsafe { _mm512_storeu_si512(row_at.cast(), row) };
+            }
+        }
+    }
+
+    /// # Safety
+    /// That of [`Block::transpose`], for blocks of 8 by 8 elements of 8 bytes.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    unsafe fn eight_lines(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
+        // SAFETY: columns `c < 8` of 64 bytes each.
+        let load =
+            |c: usize| unsafe { _mm512_loadu_pd(src.offset(c as isize * src_stride).cast()) };
+        let x: [__m512d; 8] = std::array::from_fn(load);
+        for r in 0..2 {
+            // Pairs of columns: each quarter has their elements of row `r`, `r + 2`, `r + 4`, `r + 6`.
+            let quarters = std::array::from_fn(|n| {
+                let (a, b) = (x[2 * n], x[2 * n + 1]);
+                let pair = if r == 0 { _mm512_unpacklo_pd(a, b) } else { _mm512_unpackhi_pd(a, b) };
+                _mm512_castpd_si512(pair)
+            });
+            for (n, row) in quarters_to_rows(quarters).into_iter().enumerate() {
+                let row_at = dst.wrapping_offset((r + 2 * n) as isize * dst_stride);
+                // SAFETY: row `r + 2 * n` of 8, of 64 bytes.
+                unsafe { _mm512_storeu_si512(row_at.cast(), row) };
+            }
+        }
+    }
+
+    /// Transposes quarters of registers: quarter `c` of the `r`-th result is quarter `r` of `x[c]`.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn quarters_to_rows(x: [__m512i; 4]) -> [__m512i; 4] {
+        let low = |a, b| _mm512_shuffle_i32x4::<0x88>(a, b);
+        let high = |a, b| _mm512_shuffle_i32x4::<0xDD>(a, b);
+        // Even quarters of two registers each, then odd ones.
+        let (even, odd) =
+            ([low(x[0], x[1]), low(x[2], x[3])], [high(x[0], x[1]), high(x[2], x[3])]);
+        [low(even[0], even[1]), low(odd[0], odd[1]), high(even[0], even[1]), high(odd[0], odd[1])]
     }
 
     /// # Safety

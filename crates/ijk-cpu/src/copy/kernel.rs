@@ -1,8 +1,10 @@
 //! Kernels that copy boxes of two axes, rows and columns.
 
 use super::block::{Block, Plain};
+#[cfg(target_arch = "x86_64")]
+use super::block::{Lines4, Lines8, Registers4, Registers8};
 use crate::nest::leveled;
-use crate::simd::Level;
+use crate::simd::{Kind, Level};
 use ijk_types::DType;
 
 /// Copies `extents` = rows, columns; strides are in bytes.
@@ -28,6 +30,8 @@ pub(super) struct Planes {
     pub splat: Plane,
     /// Columns are contiguous in `dst`, rows in `src`.
     pub transpose: Plane,
+    /// The same for rows or columns that collide: see [`collide`].
+    pub transpose_lines: Plane,
     /// Any strides.
     pub strided: Plane,
     /// As `rows`, but past the caches: for what nobody reads soon. [`fence`] must follow before
@@ -119,21 +123,17 @@ unsafe fn transpose<B: Block>(
 ) {
     // SAFETY: the caller's promise, also for the strips, which are parts of the plane.
     unsafe {
+        if B::SIDE == 1 || rows.min(columns) < THIN {
+            return strided::<B::Word>([rows, columns], dst, dst_strides, src, src_strides);
+        }
         blocks::<B>([rows, columns], dst, dst_strides, src, src_strides, |extents, to, from| {
-            type Few<W> = Plain<W, 4>;
-            blocks::<Few<B::Word>>(
-                extents,
-                to,
-                dst_strides,
-                from,
-                src_strides,
-                |extents, to, from| {
-                    strided::<B::Word>(extents, to, dst_strides, from, src_strides);
-                },
-            );
+            transpose::<B::Smaller>(extents, to, dst_strides, from, src_strides);
         });
     }
 }
+
+/// Fewer rows or columns than this move element by element.
+const THIN: usize = 4;
 
 /// Transposes the blocks of a plane, and hands the two strips that they leave to `strip`.
 ///
@@ -219,7 +219,7 @@ pub(crate) fn fence() {
 /// The kernel that streams rows, or copies them where there is no such instruction.
 fn stream_for<W: Copy>(level: Level) -> Plane {
     match level.kind() {
-        crate::simd::Kind::Portable => rows::<W>,
+        Kind::Portable => rows::<W>,
         #[cfg(target_arch = "x86_64")]
         _ => stream::<W>,
     }
@@ -236,17 +236,34 @@ leveled_planes!(splat_at: splat, strided_at: strided);
 leveled!(transpose_at, transpose, [B: Block], [B],
     (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
 
+/// Whether rows that lie so many bytes apart share few places in a cache: lines of a block that are
+/// touched again are not there any more, and have to be moved at once.
+pub(super) fn collide(stride: isize) -> bool {
+    stride % 2048 == 0
+}
+
 /// The transposition of elements of a size.
 fn transpose_for<W: Copy>(level: Level) -> Plane {
     #[cfg(target_arch = "x86_64")]
-    if level.kind() != crate::simd::Kind::Portable {
+    if level.kind() != Kind::Portable {
         match size_of::<W>() {
-            4 => return transpose_at::<super::block::Registers4>(level),
-            8 => return transpose_at::<super::block::Registers8>(level),
+            4 => return transpose_at::<Registers4>(level),
+            8 => return transpose_at::<Registers8>(level),
             _ => {}
         }
     }
     transpose_at::<Plain<W, 8>>(level)
+}
+
+/// The same by whole lines, where registers hold one.
+fn transpose_lines_for<W: Copy>(level: Level) -> Plane {
+    #[cfg(target_arch = "x86_64")]
+    match (level.kind(), size_of::<W>()) {
+        (Kind::Avx512, 4) => return transpose_at::<Lines4>(level),
+        (Kind::Avx512, 8) => return transpose_at::<Lines8>(level),
+        _ => {}
+    }
+    transpose_for::<W>(level)
 }
 
 fn kernels<W: Copy>(level: Level) -> Planes {
@@ -254,6 +271,7 @@ fn kernels<W: Copy>(level: Level) -> Planes {
         rows: rows::<W>,
         splat: splat_at::<W>(level),
         transpose: transpose_for::<W>(level),
+        transpose_lines: transpose_lines_for::<W>(level),
         strided: strided_at::<W>(level),
         stream: stream_for::<W>(level),
     }

@@ -5,7 +5,7 @@ mod kernel;
 
 use crate::simd::Level;
 use ijk_types::DType;
-use kernel::{Planes, planes};
+use kernel::{Planes, collide, planes};
 
 pub(crate) use kernel::fence;
 
@@ -89,6 +89,9 @@ impl Copier {
         let kernel = match src_strides {
             [_, s] if dense && (s == size || columns == 1) => self.planes.rows,
             [_, 0] if dense => self.planes.splat,
+            [r, c] if dense && r == size && (collide(c) || collide(dst_strides[0])) => {
+                self.planes.transpose_lines
+            }
             [r, _] if dense && r == size => self.planes.transpose,
             _ => self.planes.strided,
         };
@@ -154,7 +157,7 @@ mod tests {
         let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
         for level in Level::available() {
             for order in orders {
-                for extents in [[3, 37, 50], [1, 64, 33], [2, 1, 5], [5, 16, 16]] {
+                for extents in [[3, 37, 50], [1, 64, 33], [2, 1, 5], [5, 16, 16], [2, 35, 512]] {
                     check(DType::Bool, level, extents, order, |n| n as u8);
                     check(DType::F32, level, extents, order, |n| n as f32);
                     check(DType::F64, level, extents, order, |n| n as f64);

@@ -22,8 +22,8 @@ pub(super) struct Body<'a> {
     slots: Vec<usize>,
     /// For each load, its slot once needed.
     load_slots: Vec<Option<Slot>>,
-    /// Splats written out, by slot.
-    full: HashMap<Slot, Slot>,
+    /// Values written out for each row or point, by slot.
+    full: HashMap<(Slot, Over), Slot>,
     finished: Finished,
 }
 
@@ -32,8 +32,15 @@ pub(super) struct Body<'a> {
 struct Operand {
     slot: Slot,
     dtype: DType,
+    /// How many elements it has.
+    over: Over,
+}
+
+impl Operand {
     /// Whether it is one element for the whole tile.
-    splat: bool,
+    fn is_one(self) -> bool {
+        self.over == Over::One
+    }
 }
 
 /// A body as instructions.
@@ -94,7 +101,7 @@ impl<'a> Body<'a> {
     /// Whether the last instruction computes a value, one element for each point.
     pub fn computes_last(&self, value: Slot) -> bool {
         let last = self.finished.instructions.last();
-        matches!(last, Some(&Instruction::Map { dst, splat: false, .. }) if dst == value)
+        matches!(last, Some(Instruction::Map(map)) if map.dst == value && map.over == Over::Points)
     }
 
     /// Makes the last instruction write into the output.
@@ -105,10 +112,10 @@ impl<'a> Body<'a> {
             Some(dst) => *dst = OUT,
             None => {
                 let dtype = self.lowering.nest.store.dtype;
+                let (size, over) = (dtype.size(), Over::Points);
                 let kernel = moves(dtype, self.lowering.level).copy;
-                let steps = [dtype.size(); 3];
-                let sources = [value; 3];
-                self.push(Instruction::Map { kernel, dst: OUT, sources, steps, splat: false });
+                let sources = [Source { slot: value, over, size }; 3];
+                self.push(Instruction::Map(Map { kernel, dst: OUT, sources, size, over }));
             }
         }
         OUT
@@ -172,8 +179,14 @@ impl<'a> Body<'a> {
     }
 
     /// A register for a result.
-    fn register(&mut self, dtype: DType, splat: bool) -> Result<Slot, Fault> {
-        let elements = if splat { 1 } else { self.tile };
+    fn register(&mut self, dtype: DType, over: Over) -> Result<Slot, Fault> {
+        let row = self.geometry.inner.last().map_or(1, |&a| self.geometry.loops[a].tile);
+        let elements = match over {
+            Over::One => 1,
+            Over::Rows => self.tile / row,
+            Over::Columns => row,
+            Over::Points => self.tile,
+        };
         self.slot(elements * dtype.size())
     }
 
@@ -211,7 +224,7 @@ impl<'a> Body<'a> {
             Node::Const(scalar) => {
                 let slot = self.slot(0)?;
                 self.finished.constants.push((slot, super::scalar_bits(scalar)));
-                Ok(Operand { slot, dtype: scalar.dtype(), splat: true })
+                Ok(Operand { slot, dtype: scalar.dtype(), over: Over::One })
             }
             Node::Index { constant, .. } => {
                 let steps = self.steps_of(n);
@@ -221,7 +234,8 @@ impl<'a> Body<'a> {
             Node::Unary(op, a) => {
                 let a = self.known(a)?;
                 let kernel = kernel::unary(op, a.dtype, lowering.level).ok_or(Fault::Types)?;
-                self.finished.nanoseconds += if a.splat { 0.0 } else { unary_cost(op) };
+                self.finished.nanoseconds +=
+                    if a.over == Over::Points { unary_cost(op) } else { 0.0 };
                 self.map(kernel, op.result().of(a.dtype), [a; 3])
             }
             Node::Binary(op, a, b) => {
@@ -251,11 +265,11 @@ impl<'a> Body<'a> {
         let (step, start) = (self.number(step as i64)?, self.number(start as i64)?);
         let state = self.binary(BinaryOp::Mul, counter, step)?;
         let state = self.binary(BinaryOp::Add, state, start)?;
-        let same_bounds = lo.splat && hi.splat;
-        let sources = match (state.splat, same_bounds) {
-            (true, true) => [state, lo, hi],
-            (_, true) => [self.whole(state)?, lo, hi],
-            _ => [self.whole(state)?, self.whole(lo)?, self.whole(hi)?],
+        let same_bounds = lo.is_one() && hi.is_one();
+        let over = state.over.join(lo.over).join(hi.over);
+        let sources = match same_bounds {
+            true => [state, lo, hi],
+            false => [self.spread(state, over)?, self.spread(lo, over)?, self.spread(hi, over)?],
         };
         self.finished.nanoseconds += DEAR;
         let kernel = kernel::draws(lo.dtype, self.lowering.level, same_bounds);
@@ -266,47 +280,54 @@ impl<'a> Body<'a> {
     fn number(&mut self, value: i64) -> Result<Operand, Fault> {
         let slot = self.slot(0)?;
         self.finished.constants.push((slot, super::scalar_bits(Scalar::I64(value))));
-        Ok(Operand { slot, dtype: DType::I64, splat: true })
+        Ok(Operand { slot, dtype: DType::I64, over: Over::One })
     }
 
-    /// An instruction that applies a kernel: to one element, where all operands are splats.
+    /// An instruction that applies a kernel: once for all that its operands have one element for.
     fn map(
         &mut self,
         kernel: Kernel,
         dtype: DType,
         sources: [Operand; 3],
     ) -> Result<Operand, Fault> {
-        let splat = sources.iter().all(|source| source.splat);
-        self.map_to(kernel, dtype, sources, splat)
+        let over = sources.iter().fold(Over::One, |over, source| over.join(source.over));
+        self.map_to(kernel, dtype, sources, over)
     }
 
-    /// An instruction that gives one element, or one for each point.
+    /// An instruction that gives so many elements. Operands that have fewer stay the same for as long
+    /// as one call of the kernel takes.
     fn map_to(
         &mut self,
         kernel: Kernel,
         dtype: DType,
         sources: [Operand; 3],
-        splat: bool,
+        over: Over,
     ) -> Result<Operand, Fault> {
-        let dst = self.register(dtype, splat)?;
-        let steps = sources.map(|source| if source.splat { 0 } else { source.dtype.size() });
-        let sources = sources.map(|source| source.slot);
-        self.push(Instruction::Map { kernel, dst, sources, steps, splat });
-        Ok(Operand { slot: dst, dtype, splat })
+        let dst = self.register(dtype, over)?;
+        let source = |o: Operand| Source { slot: o.slot, over: o.over, size: o.dtype.size() };
+        let sources = sources.map(source);
+        self.push(Instruction::Map(Map { kernel, dst, sources, size: dtype.size(), over }));
+        Ok(Operand { slot: dst, dtype, over })
+    }
+
+    /// An operand with so many elements, which are as many as it has or more.
+    fn spread(&mut self, operand: Operand, over: Over) -> Result<Operand, Fault> {
+        if operand.over == over {
+            return Ok(operand);
+        }
+        if let Some(&slot) = self.full.get(&(operand.slot, over)) {
+            return Ok(Operand { slot, over, ..operand });
+        }
+        let moves = moves(operand.dtype, self.lowering.level);
+        let kernel = if operand.over == Over::Columns { moves.copy } else { moves.splat };
+        let spread = self.map_to(kernel, operand.dtype, [operand; 3], over)?;
+        self.full.insert((operand.slot, over), spread.slot);
+        Ok(spread)
     }
 
     /// An operand with one element for each point.
     fn whole(&mut self, operand: Operand) -> Result<Operand, Fault> {
-        if !operand.splat {
-            return Ok(operand);
-        }
-        if let Some(&slot) = self.full.get(&operand.slot) {
-            return Ok(Operand { slot, splat: false, ..operand });
-        }
-        let kernel = moves(operand.dtype, self.lowering.level).splat;
-        let whole = self.map_to(kernel, operand.dtype, [operand; 3], false)?;
-        self.full.insert(operand.slot, whole.slot);
-        Ok(whole)
+        self.spread(operand, Over::Points)
     }
 
     /// Its slot.
@@ -320,38 +341,38 @@ impl<'a> Body<'a> {
             BinaryOp::Ge => (BinaryOp::Le, b, a),
             _ => (op, a, b),
         };
-        let splat = a.splat && b.splat;
-        let either = (a.splat || b.splat) && !splat;
-        let as_splat = either && kernel::takes_splat(op, a.dtype);
-        let sources = match either && !as_splat {
-            true => [self.whole(a)?, self.whole(b)?],
-            false => [a, b],
-        };
-        let (a_splat, b_splat) = (as_splat && a.splat, as_splat && b.splat);
+        let over = a.over.join(b.over);
+        // Where a call of the kernel has one element of it.
+        let is_splat = |x: &Operand| x.over != over && x.over != Over::Columns;
+        let mut sources = [a, b];
+        if !kernel::takes_splat(op, a.dtype) {
+            for source in sources.iter_mut().filter(|x| is_splat(x)) {
+                *source = self.spread(*source, over)?;
+            }
+        }
+        let [a_splat, b_splat] = sources.each_ref().map(is_splat);
         let kernel = kernel::binary(op, a.dtype, self.lowering.level, a_splat, b_splat);
-        self.finished.nanoseconds += if splat { 0.0 } else { binary_cost(op, a.dtype) };
+        self.finished.nanoseconds +=
+            if over == Over::Points { binary_cost(op, a.dtype) } else { 0.0 };
         let result = op.result().of(a.dtype);
         self.map(kernel.ok_or(Fault::Types)?, result, [sources[0], sources[1], sources[1]])
     }
 
     fn select(&mut self, c: Operand, a: Operand, b: Operand) -> Result<Operand, Fault> {
-        let splat = c.splat && a.splat && b.splat;
-        let sources = match splat {
-            true => [c, a, b],
-            false => [self.whole(c)?, self.whole(a)?, self.whole(b)?],
-        };
+        let over = c.over.join(a.over).join(b.over);
+        let sources = [self.spread(c, over)?, self.spread(a, over)?, self.spread(b, over)?];
         self.finished.nanoseconds += CHEAP;
         self.map(moves(a.dtype, self.lowering.level).select, a.dtype, sources)
     }
 
     fn index(&mut self, constant: i64, steps: Vec<i64>) -> Result<Operand, Fault> {
         let inner: Vec<i64> = self.geometry.inner.iter().map(|&a| steps[a]).collect();
-        let splat = inner.iter().all(|&s| s == 0);
-        let dst = self.register(DType::I64, splat)?;
+        let over = if inner.iter().all(|&s| s == 0) { Over::One } else { Over::Points };
+        let dst = self.register(DType::I64, over)?;
         let iota = kernel::iota(self.lowering.level);
-        self.push(Instruction::Index { dst, constant, steps, inner, iota, splat });
-        self.finished.nanoseconds += if splat { 0.0 } else { CHEAP };
-        Ok(Operand { slot: dst, dtype: DType::I64, splat })
+        self.push(Instruction::Index { dst, constant, steps, inner, iota, over });
+        self.finished.nanoseconds += if over == Over::Points { CHEAP } else { 0.0 };
+        Ok(Operand { slot: dst, dtype: DType::I64, over })
     }
 
     /// The steps of a node that computes an index or a place, along each loop.
@@ -397,33 +418,57 @@ impl<'a> Body<'a> {
         offset: NodeId,
     ) -> Result<Operand, Fault> {
         let computed = self.known(offset)?;
-        let Operand { slot: offsets, splat, .. } = self.offsets(self.steps_of(n), computed)?;
+        let Operand { slot: offsets, over, .. } = self.offsets(self.steps_of(n), computed)?;
         let array = place(self.lowering, self.geometry, base, |_| 0);
         let range = self.lowering.offset_check(base);
         let moves = moves(dtype, self.lowering.level);
-        let dst = self.register(dtype, splat)?;
-        self.push(Instruction::Gather { dst, offsets, array, moves, range, splat });
+        let dst = self.register(dtype, over)?;
+        self.push(Instruction::Gather { dst, offsets, array, moves, range, over });
         self.finished.nanoseconds += GATHER;
-        Ok(Operand { slot: dst, dtype, splat })
+        Ok(Operand { slot: dst, dtype, over })
     }
 
     fn load(&mut self, n: usize) -> Result<Operand, Fault> {
         let dtype = self.lowering.nest.loads[n].dtype;
         let probe = self.load_spec(n, OUT, LoadMode::Direct);
-        let splat = probe.place.inner.iter().all(|&s| s == 0);
+        let over = self.spread_of(&probe.place, dtype.size());
         if let Some(slot) = self.load_slots[n] {
-            return Ok(Operand { slot, dtype, splat });
+            return Ok(Operand { slot, dtype, over });
         }
-        let direct = splat || is_dense(self.geometry, &probe.place.inner, dtype.size());
-        let slot = if direct { self.slot(0)? } else { self.register(dtype, false)? };
-        let mode = match direct {
-            true => LoadMode::Direct,
-            false => LoadMode::Pack(Copier::new(dtype, self.lowering.level)),
+        let inner = &probe.place.inner[..];
+        let direct = match over {
+            Over::One => true,
+            Over::Rows => is_dense(self.geometry, &inner[..inner.len() - 1], dtype.size()),
+            Over::Columns => true,
+            _ => is_dense(self.geometry, inner, dtype.size()),
         };
-        self.finished.nanoseconds += if direct { LOAD * dtype.size() as f64 / 4.0 } else { PACK };
+        let slot = if direct { self.slot(0)? } else { self.register(dtype, over)? };
+        let copier = || Copier::new(dtype, self.lowering.level);
+        let (mode, nanoseconds) = match (direct, over) {
+            (true, _) => (LoadMode::Direct, LOAD * dtype.size() as f64 / 4.0),
+            (_, Over::Rows) => (LoadMode::PackRows(copier()), 0.0),
+            _ => (LoadMode::Pack(copier()), PACK),
+        };
+        self.finished.nanoseconds += nanoseconds;
         self.finished.loads.push(LoadSpec { slot, mode, ..probe });
         self.load_slots[n] = Some(slot);
-        Ok(Operand { slot, dtype, splat })
+        Ok(Operand { slot, dtype, over })
+    }
+
+    /// How many elements a load has in a tile: fewer than points only where rows are long enough for a
+    /// kernel to be called for each.
+    fn spread_of(&self, place: &Place, size: usize) -> Over {
+        let row = self.geometry.inner.last().map_or(1, |&a| self.geometry.loops[a].tile);
+        let still = |strides: &[isize]| strides.iter().all(|&s| s == 0);
+        match place.inner.split_last() {
+            _ if still(&place.inner) => Over::One,
+            _ if row < LONG_ROW => Over::Points,
+            Some((0, _)) => Over::Rows,
+            Some((&step, outer)) if !outer.is_empty() && still(outer) && step == size as isize => {
+                Over::Columns
+            }
+            _ => Over::Points,
+        }
     }
 
     fn load_spec(&self, n: usize, slot: Slot, mode: LoadMode) -> LoadSpec {
@@ -436,19 +481,19 @@ impl<'a> Body<'a> {
 impl Instruction {
     fn dst(&self) -> Slot {
         match *self {
-            Self::Map { dst, .. } | Self::Index { dst, .. } | Self::Gather { dst, .. } => dst,
+            Self::Map(Map { dst, .. }) | Self::Index { dst, .. } | Self::Gather { dst, .. } => dst,
         }
     }
 
     fn dst_mut(&mut self) -> &mut Slot {
         match self {
-            Self::Map { dst, .. } | Self::Index { dst, .. } | Self::Gather { dst, .. } => dst,
+            Self::Map(Map { dst, .. }) | Self::Index { dst, .. } | Self::Gather { dst, .. } => dst,
         }
     }
 
     fn sources(&self) -> Vec<Slot> {
         match *self {
-            Self::Map { sources, .. } => sources.into(),
+            Self::Map(Map { sources, .. }) => sources.map(|source| source.slot).into(),
             Self::Index { .. } => Vec::new(),
             Self::Gather { offsets, .. } => vec![offsets],
         }
@@ -471,6 +516,9 @@ fn operands(node: &Node) -> impl Iterator<Item = NodeId> {
 fn is_index(node: &Node) -> bool {
     matches!(node, Node::Index { .. } | Node::Gather { .. })
 }
+
+/// Elements of a row for which a kernel is called on its own, at least.
+const LONG_ROW: usize = 64;
 
 /// Nanoseconds for a point, roughly: what decides whether threads are worth waking.
 const STORE: f64 = 0.1;

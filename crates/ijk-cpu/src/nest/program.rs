@@ -62,21 +62,13 @@ impl TileNest {
             load.place.buffer == buffer && dense && matches!(load.mode, LoadMode::Direct)
         };
         let computes = match self.instructions.last() {
-            Some(Instruction::Map { dst, splat: false, .. }) => *dst == self.value,
+            Some(Instruction::Map(map)) => map.dst == self.value && map.over == Over::Points,
             _ => false,
         };
         let keeps = matches!(self.sink, Sink::Direct | Sink::Reduce(_));
         let load = self.loads.iter().position(reads).filter(|_| computes && keeps);
         self.ahead = load.map(|load| Ahead { load, bytes });
         self.ahead.is_some()
-    }
-
-    /// Bytes of a value, where the sink takes it as it is.
-    pub(super) fn value_size(&self) -> usize {
-        match &self.sink {
-            Sink::Reduce(spec) => spec.size,
-            _ => self.size,
-        }
     }
 }
 
@@ -113,22 +105,17 @@ pub(super) enum LoadMode {
     Direct,
     /// They are copied to a register.
     Pack(Copier),
+    /// The same, with one element for each [row](Over::Rows) of a tile.
+    PackRows(Copier),
 }
 
 /// An instruction of a tile's program.
 #[derive(Clone, Debug)]
 pub(super) enum Instruction {
-    /// A kernel over the tile, or over one element where operands and result are splats.
-    Map {
-        kernel: Kernel,
-        dst: Slot,
-        sources: [Slot; 3],
-        /// Bytes from an element of a source to the next; 0 for a splat.
-        steps: [usize; 3],
-        splat: bool,
-    },
+    /// A kernel.
+    Map(Map),
     /// The values of an affine index.
-    Index { dst: Slot, constant: i64, steps: Vec<i64>, inner: Vec<i64>, iota: Iota, splat: bool },
+    Index { dst: Slot, constant: i64, steps: Vec<i64>, inner: Vec<i64>, iota: Iota, over: Over },
     /// Elements at computed offsets.
     Gather {
         dst: Slot,
@@ -136,8 +123,67 @@ pub(super) enum Instruction {
         array: Place,
         moves: MoveKernels,
         range: OffsetCheck,
-        splat: bool,
+        over: Over,
     },
+}
+
+/// Applies a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Map {
+    pub(super) kernel: Kernel,
+    pub(super) dst: Slot,
+    pub(super) sources: [Source; 3],
+    /// Bytes of an element of the result.
+    pub(super) size: usize,
+    /// How many elements the result has.
+    pub(super) over: Over,
+}
+
+/// An operand of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    pub(super) slot: Slot,
+    /// How many elements it has.
+    pub(super) over: Over,
+    /// Bytes of an element.
+    pub(super) size: usize,
+}
+
+impl Map {
+    /// Whether a call of the kernel goes over one row at most: some operand stays the same within a
+    /// row, or begins anew with each.
+    pub(super) fn is_by_row(&self) -> bool {
+        self.over == Over::Points && self.sources.iter().any(|s| s.over.is_partial())
+    }
+}
+
+/// How many elements a value has in a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Over {
+    /// One for all points.
+    One,
+    /// One for each row: the points that differ in the innermost axis alone.
+    Rows,
+    /// One for each point of a row, the same in all rows.
+    Columns,
+    /// One for each point.
+    Points,
+}
+
+impl Over {
+    /// What a function of two values has.
+    pub(super) fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Self::One, other) | (other, Self::One) => other,
+            _ => Self::Points,
+        }
+    }
+
+    /// Whether it is neither one for all nor one for each.
+    fn is_partial(self) -> bool {
+        matches!(self, Self::Rows | Self::Columns)
+    }
 }
 
 /// Writes `start + step · i`.

@@ -273,24 +273,65 @@ impl<'a> Worker<'a> {
     /// # Safety
     /// That of [`steps`](Self::steps).
     unsafe fn step_ahead(&mut self, instruction: &Instruction, ahead: Ahead) {
-        let Instruction::Map { kernel, dst, sources, steps, splat: false } = instruction else {
+        let Instruction::Map(map) = instruction else {
             // SAFETY: the caller's promise.
             return unsafe { self.step(instruction) };
         };
         let load = &self.nest.loads[ahead.load];
         let later = self.slots[load.slot as usize].wrapping_offset(ahead.bytes).cast_const();
-        let (dst, size) = (self.slots[*dst as usize], self.nest.value_size());
-        for start in (0..self.points).step_by(STRIP) {
-            let n = STRIP.min(self.points - start);
-            let lines = (start * load.size..(start + n) * load.size).step_by(LINE);
-            lines.for_each(|at| prefetch_far(later.wrapping_add(at)));
+        let dst = self.slots[map.dst as usize];
+        for strip in self.strips(map, STRIP) {
+            let first = later.wrapping_add(strip.first * load.size);
+            let lines = (0..strip.count * load.size).step_by(LINE);
+            lines.for_each(|at| prefetch_far(first.wrapping_add(at)));
             // SAFETY: parts of the tile, whose operands are computed.
-            unsafe {
-                let part =
-                    |s: usize| self.slots[sources[s] as usize].cast_const().add(start * steps[s]);
-                self.faults |= kernel(n, dst.add(start * size), part(0), part(1), part(2));
-            }
+            unsafe { self.map(map, dst.add(strip.first * map.size), strip) };
         }
+    }
+
+    /// The elements of a value in strips of at most so many, none of which goes on in another row where
+    /// it is computed row by row.
+    fn strips(&self, map: &Map, most: usize) -> impl Iterator<Item = Strip> + use<> {
+        let all = self.count(map.over);
+        let length = if map.is_by_row() { self.row() } else { all };
+        let mut next = Strip { first: 0, row: 0, column: 0, count: 0 };
+        std::iter::from_fn(move || {
+            next.count = most.min(length - next.column);
+            let strip = (next.first < all).then_some(next)?;
+            next.first += strip.count;
+            next.column += strip.count;
+            if next.column == length {
+                (next.row, next.column) = (next.row + 1, 0);
+            }
+            Some(strip)
+        })
+    }
+
+    /// Points of a row of the present tile.
+    fn row(&self) -> usize {
+        self.extents.last().copied().unwrap_or(1)
+    }
+
+    /// Computes some elements of a value, of one row if it is computed row by row, into `dst`.
+    ///
+    /// # Safety
+    /// That of [`steps`](Self::steps); `dst` has room for them.
+    #[inline]
+    unsafe fn map(&mut self, map: &Map, dst: *mut u8, strip: Strip) {
+        let source = |Source { slot, over, size }: Source| {
+            let at = match over {
+                _ if over == map.over => strip.first,
+                Over::One => 0,
+                Over::Rows => strip.row,
+                Over::Columns => strip.column,
+                Over::Points => strip.first,
+            };
+            self.slots[slot as usize].wrapping_add(at * size).cast_const()
+        };
+        let [a, b, c] = map.sources.map(source);
+        // SAFETY: lowering chose the kernel for the slots' types and made registers large enough;
+        // `dst` is never a slot in use, and overlaps the output only if nothing that is read does.
+        self.faults |= unsafe { (map.kernel)(strip.count, dst, a, b, c) };
     }
 
     /// Runs some instructions.
@@ -314,13 +355,17 @@ impl<'a> Worker<'a> {
             let from = self.address(&load.place);
             match &load.mode {
                 LoadMode::Direct => self.slots[load.slot as usize] = from,
-                LoadMode::Pack(copier) => {
-                    let dense = self.dense(load.size);
+                LoadMode::Pack(copier) | LoadMode::PackRows(copier) => {
+                    let rows = matches!(load.mode, LoadMode::PackRows(_));
+                    let axes = self.extents.len() - usize::from(rows);
+                    let mut dense: Axes<isize> = smallvec![0; axes];
+                    dense_strides(&self.extents[..axes], load.size, &mut dense);
                     let to = Side { ptr: self.slots[load.slot as usize], strides: &dense };
-                    let from = Side { ptr: from.cast_const(), strides: &load.place.inner };
+                    let strides = &load.place.inner[..axes];
+                    let from = Side { ptr: from.cast_const(), strides };
                     // SAFETY: the load's elements were checked to exist for the whole domain;
                     // the register has room for a tile and overlaps nothing in use.
-                    unsafe { copier.copy(&self.extents, to, from) };
+                    unsafe { copier.copy(&self.extents[..axes], to, from) };
                 }
             }
         }
@@ -337,16 +382,12 @@ impl<'a> Worker<'a> {
         unsafe {
             self.load();
             match instructions {
-                [first @ .., Instruction::Map { kernel, sources, steps, .. }] if stream.strips => {
+                [first @ .., Instruction::Map(map)] if stream.strips => {
                     self.steps(first);
                     let dst = self.slots[value];
-                    for start in (0..self.points).step_by(STRIP) {
-                        let n = STRIP.min(self.points - start);
-                        let part = |s: usize| {
-                            self.slots[sources[s] as usize].cast_const().add(start * steps[s])
-                        };
-                        self.faults |= kernel(n, dst, part(0), part(1), part(2));
-                        stream.row(n, size, out.add(start * size), dst);
+                    for strip in self.strips(map, STRIP) {
+                        self.map(map, dst, strip);
+                        stream.row(strip.count, size, out.add(strip.first * size), dst);
                     }
                 }
                 _ => {
@@ -363,6 +404,16 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// How many elements a value has in the present tile.
+    fn count(&self, over: Over) -> usize {
+        match over {
+            Over::One => 1,
+            Over::Rows => self.points / self.row(),
+            Over::Columns => self.row(),
+            Over::Points => self.points,
+        }
+    }
+
     /// Runs one instruction.
     ///
     /// # Safety
@@ -370,26 +421,25 @@ impl<'a> Worker<'a> {
     #[inline]
     unsafe fn step(&mut self, instruction: &Instruction) {
         match instruction {
-            &Instruction::Map { kernel, dst, sources: [a, b, c], splat, .. } => {
-                let n = if splat { 1 } else { self.points };
-                let slot = |s: Slot| self.slots[s as usize];
-                // SAFETY: lowering chose the kernel for the slots' types and made registers large
-                // enough; `dst` is never a slot in use, and overlaps the output only if nothing
-                // that is read does.
-                self.faults |= unsafe { kernel(n, slot(dst), slot(a), slot(b), slot(c)) };
+            Instruction::Map(map) => {
+                let dst = self.slots[map.dst as usize];
+                for strip in self.strips(map, usize::MAX) {
+                    // SAFETY: the whole value or rows of it; operands are computed.
+                    unsafe { self.map(map, dst.add(strip.first * map.size), strip) };
+                }
             }
-            Instruction::Index { dst, constant, steps, inner, iota, splat } => {
+            Instruction::Index { dst, constant, steps, inner, iota, over } => {
                 let origin = steps.iter().enumerate().fold(*constant, |sum, (a, &step)| {
                     let at = self.block[a] * self.nest.geometry.loops[a].tile;
                     sum.wrapping_add(step.wrapping_mul(at as i64))
                 });
                 let dst = self.slots[*dst as usize].cast::<i64>();
-                let extents = if *splat { &[][..] } else { &self.extents[..] };
+                let extents = if *over == Over::One { &[] } else { &self.extents[..] };
                 // SAFETY: the register has one i64 for each point, or one for a splat.
                 unsafe { indices(*iota, extents, inner, dst, origin) };
             }
-            Instruction::Gather { dst, offsets, array, moves, range, splat } => {
-                let n = if *splat { 1 } else { self.points };
+            Instruction::Gather { dst, offsets, array, moves, range, over } => {
+                let n = self.count(*over);
                 let array = self.bases[array.buffer].wrapping_offset(array.offset);
                 let offsets = self.slots[*offsets as usize].cast_const();
                 let dst = self.slots[*dst as usize];
@@ -488,6 +538,19 @@ impl<'a> Worker<'a> {
 
 /// Elements of a strip.
 const STRIP: usize = 256;
+
+/// Some neighbouring elements of a value.
+#[derive(Clone, Copy, Debug)]
+struct Strip {
+    /// The first, of all.
+    first: usize,
+    /// The row they are in, and the first of them there; all are in one row where the value is not
+    /// computed row by row.
+    row: usize,
+    column: usize,
+    /// How many.
+    count: usize,
+}
 
 impl StreamSpec {
     /// Copies neighbouring elements.
