@@ -66,6 +66,9 @@ pub enum Error {
         /// The type it promises.
         expected: ElementType,
     },
+    /// A worker ended before its work was done: a bug.
+    #[error("a worker ended early: {0}")]
+    Worker(String),
     /// A closure panicked.
     #[error("the closure of `{what}` panicked: {message}")]
     Panic {

@@ -134,7 +134,7 @@ fn compare(seed: u64, case: &BlockCase, expected: &Value, found: &Block) {
 #[test]
 fn terms_agree_with_the_literal_evaluator() {
     let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1500));
-    let executor = Executor::new();
+    let executors = [1, 2, 3, 4].map(|workers| Executor::new().workers(workers));
     let (mut computed, mut refused, mut failed) = (0, 0, 0);
     for seed in first..first + count {
         let case = BlockCase::random(seed);
@@ -147,7 +147,13 @@ fn terms_agree_with_the_literal_evaluator() {
         let (dims, blocks, dtype) = case.term.ty().unwrap();
         let found = (tensor.dims(), &tensor.ty().blocks, tensor.element_type().number());
         assert_eq!(found, (&dims[..], &blocks, Some(dtype)), "{seed}: {tensor}");
-        match (case.term.evaluate(), executor.collect(&tensor)) {
+        let executor = &executors[seed as usize % executors.len()];
+        let memory = 1 << (seed % 12);
+        let found = match seed % 5 {
+            0 => executor.clone().memory_limit(memory).collect(&tensor),
+            _ => executor.collect(&tensor),
+        };
+        match (case.term.evaluate(), found) {
             (Ok(expected), Ok(found)) => compare(seed, &case, &expected, &found),
             // Elements that the result does not need may have no value.
             (Err(_), _) => failed += 1,

@@ -10,10 +10,12 @@ mod along;
 mod display;
 mod expr;
 mod lower;
+mod schedule;
 mod stage;
 
 pub(crate) use along::{Run, Step};
 pub(crate) use expr::{Expr, Leaf};
+pub(crate) use schedule::{Place, Schedule, Task};
 pub(crate) use stage::{Coordinates, Kernel, Operand, Stage, StageAxis};
 
 use crate::store::Source;

@@ -15,15 +15,9 @@ use std::sync::Arc;
 pub(crate) struct Computer<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) reader: Reader<'a>,
-    /// The formula of a copy.
-    same: Formula,
 }
 
-impl<'a> Computer<'a> {
-    pub(crate) fn new(stage: &'a Stage, reader: Reader<'a>) -> Self {
-        Self { stage, reader, same: Formula::variable(0) }
-    }
-
+impl Computer<'_> {
     /// What an operand has where the stage's axes have these positions, along the stage's axes.
     pub(crate) fn operand(
         &self,
@@ -115,7 +109,13 @@ impl<'a> Computer<'a> {
         let own: Vec<usize> = part.axes.iter().map(place).collect();
         let Some(view) = part.numbers() else { return Ok((*part.dense()?).clone()) };
         let (of, kept) = (view.dtype(), axes.len());
-        let work = Work { formula: &self.same, extents: &extents, kept, reducer: None, of };
+        let work = Work {
+            formula: self.reader.kernels.same(),
+            extents: &extents,
+            kept,
+            reducer: None,
+            of,
+        };
         Ok(Block::Numbers(self.reader.kernels.compute(work, &[(view, &own)])?))
     }
 

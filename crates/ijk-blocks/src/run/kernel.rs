@@ -35,6 +35,8 @@ pub(crate) type Input<'a> = (TensorView<'a>, &'a [usize]);
 pub(crate) struct Kernels {
     engine: Arc<Engine>,
     compiled: Mutex<HashMap<Key, Arc<Ready>>>,
+    /// The formula of a copy.
+    same: Box<Formula>,
 }
 
 /// What a compiled kernel depends on. Formulas are told apart by where they are, which is in the plan.
@@ -58,7 +60,12 @@ struct Ready {
 
 impl Kernels {
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        Self { engine, compiled: Mutex::default() }
+        Self { engine, compiled: Mutex::default(), same: Box::new(Formula::variable(0)) }
+    }
+
+    /// The formula of a copy.
+    pub(crate) fn same(&self) -> &Formula {
+        &self.same
     }
 
     /// The output, as a new tensor.

@@ -2,12 +2,13 @@
 
 mod collect;
 mod compute;
+mod flow;
 mod kernel;
 mod local;
 mod part;
 mod read;
 
-use crate::plan::{BlockPlan, From, Stage};
+use crate::plan::{BlockPlan, From, Schedule, Stage};
 use crate::store::{MemoryStore, Sink, Source};
 use crate::{BigTensor, Block, Error, Type, Value};
 use ijk_cpu::Engine;
@@ -30,7 +31,11 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Executor {
     engine: Arc<Engine>,
+    /// What a worker of several computes with.
+    single: Arc<Engine>,
+    workers: usize,
     limit: u64,
+    memory: Option<u64>,
 }
 
 /// Most bytes that are collected unless another limit is given: 4 GiB.
@@ -50,7 +55,27 @@ impl Executor {
 
     /// The threads of an engine.
     pub fn on(engine: Arc<Engine>) -> Self {
-        Self { engine, limit: COLLECTED }
+        let single = Arc::new(Engine::builder().threads(1).level(engine.level()).build());
+        let workers = engine.threads();
+        Self { engine, single, workers, limit: COLLECTED, memory: None }
+    }
+
+    /// How many workers there are, each with a thread of its own; by default as many as the engine has
+    /// threads. What has fewer blocks than there are workers is computed block by block, with all threads of
+    /// the engine.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers.max(1);
+        self
+    }
+
+    /// Most bytes that blocks in memory should take: those that are being computed, and those that they are
+    /// computed from. One of each for every worker are there, whatever the limit. What a term needs more than
+    /// once, the result of a contraction that is multiplied again, say, and what is collected come on top.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
     }
 
     /// Most bytes of a result that is [collected](Self::collect); 4 GiB by default.
@@ -71,7 +96,7 @@ impl Executor {
         if bytes > self.limit {
             return Err(Error::Limit { of: Box::new(ty.clone()), bytes, limit: self.limit });
         }
-        let plan = BlockPlan::new(tensor);
+        let plan = Arc::new(BlockPlan::new(tensor));
         let store =
             Arc::new(plan.stages.last().map_or_else(|| MemoryStore::new(ty.clone()), memory));
         self.run(&plan, Arc::<MemoryStore>::clone(&store))?;
@@ -87,13 +112,26 @@ impl Executor {
             let [expected, found] = [tensor.ty(), sink.ty()].map(|ty| Box::new(ty.clone()));
             return Err(Error::Sink { expected, found });
         }
-        self.run(&BlockPlan::new(tensor), sink)
+        self.run(&Arc::new(BlockPlan::new(tensor)), sink)
     }
 
-    fn run(&self, plan: &BlockPlan, sink: Arc<dyn Sink>) -> Result<(), Error> {
-        let places = Places::new(plan, sink);
-        let kernels = Kernels::new(Arc::clone(&self.engine));
-        local::run(plan, &places, &kernels)
+    fn run(&self, plan: &Arc<BlockPlan>, sink: Arc<dyn Sink>) -> Result<(), Error> {
+        let places = Arc::new(Places::new(plan, sink));
+        let [all, one] =
+            [&self.engine, &self.single].map(|e| Arc::new(Kernels::new(Arc::clone(e))));
+        for (number, stage) in plan.stages.iter().enumerate() {
+            if self.workers == 1 || stage.blocks() < self.workers {
+                local::run(plan, number, &places, &all)?;
+                continue;
+            }
+            // Half for what is computed, half for what is under way.
+            let schedule = Schedule::new(stage, self.workers, self.memory.map(|bytes| bytes / 2));
+            let (plan, places, kernels) = (Arc::clone(plan), Arc::clone(&places), Arc::clone(&one));
+            let window = flow::WINDOW;
+            let job = flow::Job { plan, places, kernels, stage: number, schedule, window };
+            flow::run(job, self.workers)?;
+        }
+        Ok(())
     }
 }
 

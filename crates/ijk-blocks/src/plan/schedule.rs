@@ -1,0 +1,280 @@
+//! Which worker computes which blocks of a stage, in which order, and who needs what for that.
+
+use super::stage::{Coordinates, Kernel, Stage};
+use std::ops::Range;
+
+/// A stage for a number of workers, which form a grid.
+///
+/// Blocks of the output are in *lines*: in a row if they need the same of the first operand, in a column if
+/// they need the same of the second. Rows are dealt to the rows of the grid of workers, columns to its columns,
+/// so that a part of an operand goes to one row of the workers, or to one column of them.
+///
+/// Time goes through *rounds*, each of which computes a rectangle of blocks, as many as fit in memory at once,
+/// and through the panels in each of them, in ascending order.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    /// Rows and columns of the workers' grid.
+    pub(crate) workers: (usize, usize),
+    /// Axes of the output along which blocks are in different rows, and in different columns.
+    axes: [Vec<usize>; 2],
+    /// How many blocks these axes have.
+    grids: [Vec<usize>; 2],
+    rounds: Vec<[Range<usize>; 2]>,
+    panels: usize,
+}
+
+/// What is to be read at some time, and who needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Task {
+    /// Which operand.
+    pub(crate) operand: usize,
+    /// Of which row, or which column.
+    pub(crate) line: usize,
+    /// The workers that need it.
+    pub(crate) to: Vec<usize>,
+}
+
+/// A block of the output, and the row and column that it is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) at: Vec<usize>,
+    pub(crate) lines: [usize; 2],
+}
+
+impl Schedule {
+    /// The schedule that moves the fewest bytes among those that divide the work best, where blocks of the
+    /// output that take so many bytes may be there at once.
+    pub(crate) fn new(stage: &Stage, workers: usize, most_bytes: Option<u64>) -> Self {
+        let reads = |operand: usize, axis: usize| {
+            stage.operands.get(operand).is_some_and(|operand| operand.axes.contains(&axis))
+        };
+        let (columns, rows): (Vec<usize>, Vec<usize>) =
+            (0..stage.kept()).partition(|&axis| reads(1, axis) && !reads(0, axis));
+        let grid =
+            |axes: &[usize]| axes.iter().map(|&n| stage.axes[n].blocks()).collect::<Vec<_>>();
+        let grids = [grid(&rows), grid(&columns)];
+        let lines = [count(&grids[0]), count(&grids[1])];
+        let workers = shape(workers, lines, weights(stage));
+        let held = match stage.kernel {
+            // Each block is finished at once.
+            Kernel::Copy => workers.0 * workers.1,
+            Kernel::Contract(_) => most_bytes.map_or(usize::MAX, |most| {
+                usize::try_from(most / block_bytes(stage).max(1)).unwrap_or(usize::MAX)
+            }),
+        };
+        let (axes, rounds) = ([rows, columns], rounds(lines, workers, held));
+        Self { workers, axes, grids, rounds, panels: stage.panels() }
+    }
+
+    /// How many times there are: each is a panel of a round, one at least.
+    pub(crate) fn times(&self) -> u64 {
+        (self.rounds.len() * self.panels.max(1)) as u64
+    }
+
+    /// The panel of a time, and whether it is the last of its round; none where nothing is folded.
+    pub(crate) fn panel(&self, time: u64) -> (Option<usize>, bool) {
+        let panels = self.panels.max(1);
+        let panel = (time % panels as u64) as usize;
+        ((self.panels > 0).then_some(panel), panel + 1 == panels)
+    }
+
+    fn round(&self, time: u64) -> &[Range<usize>; 2] {
+        &self.rounds[(time / self.panels.max(1) as u64) as usize]
+    }
+
+    /// The blocks that a worker computes at a time.
+    pub(crate) fn places(&self, worker: usize, time: u64) -> Vec<Place> {
+        let round = self.round(time);
+        let own = [worker / self.workers.1, worker % self.workers.1];
+        let [rows, columns] = [0, 1].map(|side| {
+            let (own, of) = (own[side], self.side(side));
+            round[side].clone().filter(move |line| line % of == own).collect::<Vec<_>>()
+        });
+        let places = rows.iter().flat_map(|&row| columns.iter().map(move |&column| [row, column]));
+        places.map(|lines| Place { at: self.at(lines), lines }).collect()
+    }
+
+    /// What a worker reads at a time. Those who need a part take turns at reading it.
+    pub(crate) fn tasks(&self, worker: usize, time: u64, operands: usize) -> Vec<Task> {
+        let (Some(panel), _) = self.panel(time) else { return Vec::new() };
+        let (row, column) = (worker / self.workers.1, worker % self.workers.1);
+        let mut tasks = Vec::new();
+        for operand in 0..operands {
+            let (own, turn, others) = match operand {
+                0 => (row, column, self.side(1)),
+                _ => (column, row, self.side(0)),
+            };
+            let round = self.round(time);
+            // Workers of no line of the other side in this round need nothing.
+            let active = round[1 - operand].len().min(others).max(1);
+            let first = round[1 - operand].start;
+            for line in round[operand].clone().filter(|line| line % self.side(operand) == own) {
+                let reader = (first + (panel + line / self.side(operand)) % active) % others;
+                if reader != turn {
+                    continue;
+                }
+                let to = (0..active).map(|n| (first + n) % others).map(|other| match operand {
+                    0 => own * self.workers.1 + other,
+                    _ => other * self.workers.1 + own,
+                });
+                tasks.push(Task { operand, line, to: to.collect() });
+            }
+        }
+        tasks
+    }
+
+    /// A block of the output in a line of an operand: any will do.
+    pub(crate) fn line(&self, operand: usize, line: usize) -> Vec<usize> {
+        self.at(if operand == 0 { [line, 0] } else { [0, line] })
+    }
+
+    /// The block in a row and a column.
+    fn at(&self, lines: [usize; 2]) -> Vec<usize> {
+        let mut at = vec![0; self.axes[0].len() + self.axes[1].len()];
+        for ((axes, grid), line) in self.axes.iter().zip(&self.grids).zip(lines) {
+            let places = Coordinates::of(grid, line);
+            axes.iter().zip(places).for_each(|(&axis, place)| at[axis] = place);
+        }
+        at
+    }
+
+    fn side(&self, side: usize) -> usize {
+        if side == 0 { self.workers.0 } else { self.workers.1 }
+    }
+}
+
+fn count(grid: &[usize]) -> usize {
+    grid.iter().product()
+}
+
+/// Bytes of a block of a stage's output.
+fn block_bytes(stage: &Stage) -> u64 {
+    let size = stage.out.element.number().map_or(64, |dtype| dtype.size());
+    let whole = stage.axes[..stage.kept()].iter().map(|axis| axis.range(0).len() as u64);
+    whole.fold(size as u64, u64::saturating_mul)
+}
+
+/// Bytes that a panel of each operand has in all lines.
+fn weights(stage: &Stage) -> [f64; 2] {
+    [0, 1].map(|operand| {
+        let Some(operand) = stage.operands.get(operand) else { return 0.0 };
+        let size = operand.expr.element().number().map_or(64, |dtype| dtype.size());
+        let extents = operand.axes.iter().map(|&axis| stage.axes[axis].extent as f64);
+        extents.product::<f64>() * size as f64
+    })
+}
+
+/// The grid of workers: the least work for the one that has most, then the fewest bytes.
+fn shape(workers: usize, lines: [usize; 2], weights: [f64; 2]) -> (usize, usize) {
+    let divisors = (1..=workers.max(1)).filter(|rows| workers.max(1).is_multiple_of(*rows));
+    let shapes = divisors.map(|rows| (rows, workers.max(1) / rows));
+    let cost = |&(rows, columns): &(usize, usize)| {
+        let most = lines[0].div_ceil(rows) * lines[1].div_ceil(columns);
+        // Each part of the first operand goes to a row of workers, one of whom has it already.
+        let moved = weights[0] * (columns - 1) as f64 + weights[1] * (rows - 1) as f64;
+        (most, moved)
+    };
+    let best = shapes.min_by(|l, r| {
+        let ((l_most, l_moved), (r_most, r_moved)) = (cost(l), cost(r));
+        l_most.cmp(&r_most).then(l_moved.total_cmp(&r_moved))
+    });
+    best.unwrap_or((1, 1))
+}
+
+/// Rectangles of so many blocks at most, which have the workers' shape: squares move the fewest bytes.
+fn rounds(lines: [usize; 2], workers: (usize, usize), held: usize) -> Vec<[Range<usize>; 2]> {
+    if lines.contains(&0) {
+        return Vec::new();
+    }
+    let (mut rows, mut columns) = (workers.0.min(lines[0]), workers.1.min(lines[1]));
+    loop {
+        let wider = (columns + workers.1).min(lines[1]);
+        let taller = (rows + workers.0).min(lines[0]);
+        let fits = |rows: usize, columns: usize| rows.saturating_mul(columns) <= held;
+        match (columns < lines[1], rows < lines[0]) {
+            (true, false) if fits(rows, wider) => columns = wider,
+            (true, true) if columns <= rows && fits(rows, wider) => columns = wider,
+            (_, true) if fits(taller, columns) => rows = taller,
+            (true, true) if fits(rows, wider) => columns = wider,
+            _ => break,
+        }
+    }
+    let parts = |lines: usize, by: usize| {
+        (0..lines).step_by(by.max(1)).map(move |start| start..(start + by).min(lines))
+    };
+    parts(lines[0], rows)
+        .flat_map(|rows| parts(lines[1], columns).map(move |columns| [rows.clone(), columns]))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BigTensor, BlockPlan};
+    use ijk_types::DType;
+    use std::collections::{HashMap, HashSet};
+
+    fn schedule(dims: [usize; 3], workers: usize, most: Option<u64>) -> (Stage, Schedule) {
+        let zeros = |rows, columns| {
+            BigTensor::zeros(DType::F64, [rows, columns], [Some(2), Some(2)]).unwrap()
+        };
+        let product = zeros(dims[0], dims[1]).matmul(&zeros(dims[1], dims[2])).unwrap();
+        let stage = BlockPlan::new(&product).stages.pop().unwrap();
+        let schedule = Schedule::new(&stage, workers, most);
+        (stage, schedule)
+    }
+
+    #[test]
+    fn every_block_is_computed_once_and_everybody_has_what_it_needs() {
+        for (dims, workers, most) in [
+            ([10, 6, 8], 1, None),
+            ([10, 6, 8], 4, None),
+            ([10, 7, 9], 6, Some(200)),
+            ([2, 20, 2], 4, None),
+            ([9, 3, 2], 3, Some(1)),
+        ] {
+            let (stage, schedule) = schedule(dims, workers, most);
+            let mut computed: HashMap<Vec<usize>, usize> = HashMap::new();
+            for time in 0..schedule.times() {
+                let mut sent = HashSet::new();
+                for task in (0..workers).flat_map(|w| schedule.tasks(w, time, 2)) {
+                    for to in task.to {
+                        assert!(sent.insert((to, task.operand, task.line)), "sent twice");
+                    }
+                }
+                let mut needed = HashSet::new();
+                for worker in 0..workers {
+                    for place in schedule.places(worker, time) {
+                        needed.extend(
+                            place.lines.into_iter().enumerate().map(|(n, line)| (worker, n, line)),
+                        );
+                        *computed.entry(place.at).or_default() += 1;
+                    }
+                }
+                assert_eq!(sent, needed, "{dims:?} {workers} {time}");
+            }
+            assert_eq!(computed.len(), stage.blocks());
+            assert!(computed.values().all(|&panels| panels == stage.panels()));
+        }
+    }
+
+    #[test]
+    fn grids_balance_work_then_bytes() {
+        assert_eq!(shape(4, [8, 8], [1.0, 1.0]), (2, 2));
+        assert_eq!(shape(4, [1, 8], [1.0, 1.0]), (1, 4));
+        assert_eq!(shape(2, [8, 8], [1.0, 9.0]), (1, 2));
+        assert_eq!(shape(2, [8, 8], [9.0, 1.0]), (2, 1));
+        assert_eq!(shape(3, [2, 2], [1.0, 1.0]), (1, 3));
+    }
+
+    #[test]
+    fn rounds_hold_no_more_than_fits() {
+        let held = |rounds: &[[Range<usize>; 2]]| {
+            rounds.iter().map(|[rows, columns]| rows.len() * columns.len()).max()
+        };
+        assert_eq!(rounds([8, 8], (2, 2), usize::MAX).len(), 1);
+        assert_eq!(held(&rounds([8, 8], (2, 2), 16)), Some(16));
+        assert_eq!(held(&rounds([8, 8], (2, 2), 1)), Some(4));
+        assert_eq!(rounds([0, 8], (2, 2), 1), Vec::<[Range<usize>; 2]>::new());
+    }
+}

@@ -1,0 +1,127 @@
+//! A stage as a dataflow: workers that read parts of operands for each other, and multiply as these arrive.
+//!
+//! Each worker runs two operators ([`source`], [`multiply`]). Time is that of the [`Schedule`]: a panel of a
+//! round. A source sends what its worker reads at a time to the workers that need it, but only while that
+//! time is within a window of the least one that somebody still computes; so what is under way is bounded by
+//! the window, however long the folded axis is. When all of a time has arrived, its panel is folded into the
+//! blocks of the output that the worker owns, in ascending order of time, and after the last panel of a round
+//! these go to their sink.
+//!
+//! Nobody spins: a throttled source sleeps until the window moves, and a worker without anything to do parks.
+
+mod bytes;
+mod failure;
+mod multiply;
+mod parcel;
+mod source;
+
+use super::compute::Computer;
+use super::kernel::Kernels;
+use super::read::Reader;
+use super::{Places, deliver};
+use crate::plan::{BlockPlan, Schedule, Stage};
+use crate::{Block, Error};
+use failure::Failure;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use timely::dataflow::operators::Probe;
+use timely::dataflow::operators::probe::Handle;
+use timely::worker::Worker;
+
+/// So many panels are under way at a time: one is multiplied while the next is read.
+pub(super) const WINDOW: u64 = 2;
+
+/// An operator works so long at a time; then the others have their turn.
+const QUANTUM: Duration = Duration::from_millis(20);
+
+/// How long a worker without anything to do sleeps before it asks whether another one failed.
+const NAP: Duration = Duration::from_millis(50);
+
+/// A stage that is to be computed.
+pub(super) struct Job {
+    pub(super) plan: Arc<BlockPlan>,
+    pub(super) places: Arc<Places>,
+    pub(super) kernels: Arc<Kernels>,
+    pub(super) stage: usize,
+    pub(super) schedule: Schedule,
+    pub(super) window: u64,
+}
+
+/// What the operators of all workers share.
+struct Shared {
+    job: Job,
+    failure: Failure,
+}
+
+impl Shared {
+    fn stage(&self) -> &Stage {
+        &self.job.plan.stages[self.job.stage]
+    }
+
+    fn computer(&self) -> Computer<'_> {
+        let Job { plan, places, kernels, .. } = &self.job;
+        let reader = Reader { arrays: &plan.arrays, stores: &places.sources, kernels };
+        Computer { stage: self.stage(), reader }
+    }
+
+    fn deliver(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), Error> {
+        deliver(self.stage(), &*self.job.places.sinks[self.job.stage], at, block)
+    }
+}
+
+/// Runs a job on so many workers, each with a thread.
+pub(super) fn run(job: Job, workers: usize) -> Result<(), Error> {
+    let shared = Arc::new(Shared { job, failure: Failure::default() });
+    let own = Arc::clone(&shared);
+    let started = timely::execute(timely::Config::process(workers), move |worker| {
+        work(worker, &shared);
+    });
+    match started {
+        Ok(guards) => {
+            let ended: Result<Vec<()>, String> = guards.join().into_iter().collect();
+            own.failure.take().map_or(Ok(()), Err)?;
+            ended.map(drop).map_err(Error::Worker)
+        }
+        Err(message) => Err(Error::Worker(message)),
+    }
+}
+
+/// What one worker does until the stage is complete or somebody failed.
+fn work(worker: &mut Worker, shared: &Arc<Shared>) {
+    let _guard = shared.failure.guard();
+    // The least time that somebody still computes; beyond all others in the end.
+    let least = Rc::new(Cell::new(0));
+    let (probe, source) = worker.dataflow::<u64, _, _>(|scope| {
+        let (parcels, source) = source::source(scope, Arc::clone(shared), Rc::clone(&least));
+        let finished = multiply::multiply(parcels, Arc::clone(shared));
+        let (probe, _): (Handle<u64>, _) = finished.probe();
+        (probe, source)
+    });
+    while !probe.done() && !shared.failure.is_set() {
+        worker.step_or_park(Some(NAP));
+        let now = probe.with_frontier(|frontier| frontier.first().copied());
+        let now = now.unwrap_or(u64::MAX);
+        if now != least.replace(now) {
+            source.activate();
+        }
+    }
+    // What failed never completes: it would be waited for.
+    for dataflow in worker.installed_dataflows() {
+        worker.drop_dataflow(dataflow);
+    }
+}
+
+/// A share of a worker's time.
+struct Quantum(Instant);
+
+impl Quantum {
+    fn begin() -> Self {
+        Self(Instant::now())
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.elapsed() >= QUANTUM
+    }
+}

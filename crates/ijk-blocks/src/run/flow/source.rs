@@ -1,0 +1,100 @@
+//! Reads parts of operands and sends them to the workers that need them.
+
+use super::parcel::{Parcel, Parcels};
+use super::{Quantum, Shared};
+use crate::Error;
+use crate::plan::Task;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
+use timely::dataflow::{Scope, Stream};
+use timely::scheduling::activate::Activator;
+
+/// The source of a worker, and what wakes it when the window has moved. `least` is the least time that
+/// somebody still computes.
+pub(super) fn source<'scope>(
+    scope: Scope<'scope, u64>,
+    shared: Arc<Shared>,
+    least: Rc<Cell<u64>>,
+) -> (Stream<'scope, u64, Parcels>, Activator) {
+    let mut builder = OperatorBuilder::new("read".into(), scope);
+    let address = builder.operator_info().address;
+    let again = scope.activator_for(Rc::clone(&address));
+    let (mut output, stream) = builder.new_output::<Parcels>();
+    let mut reading = Reading::new(shared, scope.index());
+    builder.build(move |mut capabilities| {
+        let mut capability = capabilities.pop();
+        move |_| {
+            let quantum = Quantum::begin();
+            let horizon = least.get().saturating_add(reading.shared.job.window);
+            while let Some(held) = capability.as_mut() {
+                if reading.time >= horizon || reading.shared.failure.is_set() {
+                    return;
+                }
+                match reading.next() {
+                    Some(Ok(parcels)) => {
+                        output.activate().give(&*held, &mut Parcels(parcels));
+                    }
+                    Some(Err(error)) => return reading.shared.failure.set(error),
+                    None if reading.advance() => held.downgrade(&reading.time),
+                    None => capability = None,
+                }
+                if quantum.is_over() {
+                    return again.activate();
+                }
+            }
+        }
+    });
+    (stream, scope.activator_for(address))
+}
+
+/// What a worker still has to read.
+struct Reading {
+    shared: Arc<Shared>,
+    worker: usize,
+    time: u64,
+    /// Tasks of this time, the next one last.
+    tasks: Vec<Task>,
+}
+
+impl Reading {
+    fn new(shared: Arc<Shared>, worker: usize) -> Self {
+        let mut reading = Self { shared, worker, time: 0, tasks: Vec::new() };
+        reading.list();
+        reading
+    }
+
+    fn list(&mut self) {
+        let (schedule, stage) = (&self.shared.job.schedule, self.shared.stage());
+        if self.time < schedule.times() {
+            self.tasks = schedule.tasks(self.worker, self.time, stage.operands.len());
+            self.tasks.reverse();
+        }
+    }
+
+    /// Goes to the next time, if there is one.
+    fn advance(&mut self) -> bool {
+        self.time += 1;
+        self.list();
+        self.time < self.shared.job.schedule.times()
+    }
+
+    /// The next part of this time, for everybody who needs it; nothing where it is missing.
+    fn next(&mut self) -> Option<Result<Vec<Parcel>, Error>> {
+        let task = self.tasks.pop()?;
+        Some(self.read(&task))
+    }
+
+    fn read(&self, Task { operand, line, to }: &Task) -> Result<Vec<Parcel>, Error> {
+        let (schedule, stage) = (&self.shared.job.schedule, self.shared.stage());
+        let (panel, _) = schedule.panel(self.time);
+        let ranges = stage.ranges(&schedule.line(*operand, *line), panel.unwrap_or_default());
+        let Some(part) = self.shared.computer().operand(*operand, &ranges)? else {
+            return Ok(Vec::new());
+        };
+        let parcel =
+            |&to: &usize| Parcel { to, operand: *operand, line: *line, part: part.clone() };
+        Ok(to.iter().map(parcel).collect())
+    }
+}
