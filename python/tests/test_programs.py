@@ -1,5 +1,6 @@
 """Programs in i and in Einsum Tuple, and engines."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -54,6 +55,73 @@ def test_errors():
         ijk.i("i/i~i")(np.array([1]), np.array([0]))
     with pytest.raises(ValueError, match="letter"):
         ijk.i("i+i~i")(np.zeros(3), np.zeros(4))
+
+
+def of_every_kind(n, engine=None):
+    """Functions that give 4 n² bytes, in which all rows are 1, 2, 3, ..."""
+    v = np.ones(n, "f4")
+    ramp = np.arange(1, n + 1, dtype="f4")
+    outer, tuples = ijk.i("i*j~ij"), ijk.et("y[a,b] = v[a] * w[b]")
+    return [
+        lambda: ijk.einsum("i,j->ij", v, ramp, engine=engine),
+        lambda: ijk.einsum(v, [0], ramp, [1], engine=engine),
+        lambda: outer(v, ramp, engine=engine),
+        lambda: tuples(v=v, w=ramp, engine=engine, ranks={"a": 1, "b": 1})["y"],
+    ]
+
+
+def test_memory_of_results_is_used_again():
+    for engine in (None, ijk.Engine()):
+        for make in of_every_kind(1000, engine):
+            result = make()
+            assert result.flags.writeable and result.flags.aligned and result.flags.c_contiguous
+            assert result.dtype == np.float32 and result.shape == (1000, 1000)
+            first = result.ctypes.data
+            other = make()
+            assert other.ctypes.data != first
+            result[:] = 7
+            assert other[3, 4] == 5
+            del result
+            again = make()
+            assert again.ctypes.data == first and again[999, 999] == 1000
+
+
+def test_memory_outlives_engines_and_arrays():
+    for n in (10, 1000):
+        engine = ijk.Engine()
+        for make in of_every_kind(n, engine):
+            part = make().T[1:3, ::2]
+            whole = make()
+            assert not np.may_share_memory(part, whole)
+            gc.collect()
+            assert part.shape == (2, n // 2) and (part.T == [2, 3]).all()
+        makes = of_every_kind(n, engine)
+        del engine, make
+        kept = makes[0]()
+        makes.clear()
+        gc.collect()
+        fresh = [make() for make in of_every_kind(n)]
+        kept += 1
+        assert (kept[n - 1] == np.arange(2, n + 2)).all()
+        assert all((array[0] == np.arange(1, n + 1)).all() for array in fresh)
+
+
+def test_the_memory_that_is_kept_is_what_came_last():
+    engine = ijk.Engine(memory_limit=5_000_000)
+    make = of_every_kind(1000, engine)[0]
+    results = [make() for _ in range(20)]
+    while results:
+        last = results.pop().ctypes.data
+    assert make().ctypes.data == last
+    engine.release_memory()
+    assert make()[0, 1] == 2
+
+
+def test_large_results_of_every_type():
+    for name in ("bool", "i4", "i8", "f4", "f8", "c8", "c16"):
+        x = np.arange(1_210_000).reshape(1100, 1100).astype(name)
+        for result in (ijk.einsum("ij,k->ij", x, np.ones(1, name)), ijk.i("ij~ji")(x).T):
+            assert result.dtype == x.dtype and np.array_equal(result, x)
 
 
 def test_engines():

@@ -29,6 +29,8 @@ pub struct Compiled {
     pub(crate) buffers: Vec<Layout>,
     /// Bytes of the arena.
     pub(crate) arena: usize,
+    /// Bytes that count against the memory limit while this runs.
+    pub(crate) beside: u64,
     /// Whether several steps are worth dividing among threads, so that it pays to enter the pool
     /// once for all.
     pub(crate) enters_pool: bool,
@@ -86,6 +88,12 @@ impl Program {
 const LONG: f64 = 50e6;
 
 impl Compiled {
+    /// The same, run while its caller has so many bytes that count against the engine's memory limit.
+    #[must_use]
+    pub fn beside(self, bytes: u64) -> Self {
+        Self { beside: bytes, ..self }
+    }
+
     /// Estimated work of all steps, in nanoseconds on one thread.
     pub(crate) fn cost(&self) -> f64 {
         cost(&self.steps)
@@ -96,10 +104,12 @@ impl Compiled {
         self.buffers.iter().find(|buffer| buffer.place == Place::Output(position))
     }
 
-    /// Bytes of the results and of the arena: what a run takes whatever its threads.
+    /// Bytes of the results, of the arena, and of what its caller has: what a run takes whatever its
+    /// threads.
     pub(crate) fn bytes(&self) -> u64 {
         let results = self.buffers.iter().filter(|b| matches!(b.place, Place::Output(_)));
-        results.fold(self.arena as u64, |sum, layout| {
+        let own = self.beside.saturating_add(self.arena as u64);
+        results.fold(own, |sum, layout| {
             let bytes = (layout.len as u64).saturating_mul(layout.dtype.size() as u64);
             sum.saturating_add(bytes)
         })
@@ -159,8 +169,8 @@ fn compile_with(
     let is_large = |step: &&Program| step.cost() >= target.costs.worth_threads();
     let enters_pool = steps.iter().filter(is_large).count() > 1;
     let is_long = cost(&steps) >= LONG;
-    let arena = plan.arena;
-    Ok(Compiled { enters_pool, is_long, continues, inputs, outputs, buffers, arena, steps })
+    let (arena, beside) = (plan.arena, 0);
+    Ok(Compiled { enters_pool, is_long, continues, inputs, outputs, buffers, arena, beside, steps })
 }
 
 /// Estimated work of steps, in nanoseconds on one thread.

@@ -1,5 +1,6 @@
 //! NumPy's arrays as views, and views' element types as NumPy's.
 
+use crate::memory;
 use ijk::num_complex::{Complex32, Complex64};
 use ijk::{DType, TensorView, TensorViewMut};
 use numpy::{
@@ -69,8 +70,11 @@ macro_rules! by_type {
             }
         }
 
-        /// An array of a tensor's elements.
+        /// An array of a tensor's elements, without a copy.
         pub fn from_tensor<'py>(py: Python<'py>, tensor: ijk::Tensor) -> PyResult<Bound<'py, PyAny>> {
+            if memory::is_large(&tensor) {
+                return memory::share(py, tensor);
+            }
             Ok(match tensor.dtype() {
                 $(DType::$variant => {
                     let array = tensor.into_array::<$element, numpy::ndarray::IxDyn>();

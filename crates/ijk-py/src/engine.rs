@@ -11,6 +11,9 @@ use pyo3::sync::PyOnceLock;
 /// threads: how many work at a time; 0 means as many as the machine has. Results do not depend on it.
 /// memory_limit: most bytes that results and temporaries of one call may take; what would need more is
 /// computed in smaller parts, or raises MemoryLimitError before anything is allocated.
+///
+/// Results of 1 MiB or more lie in memory that returns to the engine when the last array that looks at it
+/// is gone, and is used for the next results: up to 256 MiB are kept. Such arrays do not own their data.
 #[pyclass(module = "ijk", frozen)]
 pub struct Engine {
     pub inner: ijk::Engine,

@@ -6,6 +6,7 @@ mod einsum;
 mod engine;
 mod error;
 mod et;
+mod memory;
 mod run;
 
 use pyo3::prelude::*;

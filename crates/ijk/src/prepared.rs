@@ -30,28 +30,34 @@ impl Prepared {
         if let Some(outputs) = outputs {
             check_outputs(program, &instance, outputs)?;
         }
+        let outputs = outputs.map(strides);
         Self::of(program, &instance, engine, memory_limit, inputs, outputs)
     }
 
-    /// Plans and compiles an instance of a program.
+    /// Plans and compiles an instance of a program; results in C order unless their strides are given.
     pub(crate) fn of(
         program: &Program,
         instance: &Instance,
         engine: &ijk_cpu::Engine,
         memory_limit: Option<u64>,
         inputs: &[TensorView<'_>],
-        outputs: Option<&[TensorViewMut<'_>]>,
+        outputs: Option<Vec<Vec<isize>>>,
     ) -> Result<Self, Error> {
         let mut layout = Layout::contiguous(program, instance);
         layout.memory_limit = memory_limit;
         layout.inputs = inputs.iter().map(|i| i.strides().to_vec()).collect();
         if let Some(outputs) = outputs {
-            layout.outputs = outputs.iter().map(|o| o.strides().to_vec()).collect();
+            layout.outputs = outputs;
         }
         let plan = ijk_plan::plan(program, instance, &layout)?;
         let compiled = engine.compile(&plan).map_err(ijk_cpu::RunError::from)?;
         let fallible = plan.is_fallible();
         Ok(Self { plan, compiled, fallible })
+    }
+
+    /// The same, run while so many other bytes count against the memory limit.
+    pub(crate) fn beside(self, bytes: u64) -> Self {
+        Self { compiled: self.compiled.beside(bytes), ..self }
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -66,6 +72,11 @@ impl Prepared {
     pub(crate) fn is_fallible(&self) -> bool {
         self.fallible
     }
+}
+
+/// The strides of places for results.
+pub(crate) fn strides(outputs: &[TensorViewMut<'_>]) -> Vec<Vec<isize>> {
+    outputs.iter().map(|output| output.strides().to_vec()).collect()
 }
 
 pub(crate) fn extents(shape: &[usize]) -> Vec<u64> {

@@ -133,16 +133,16 @@ impl<'a> Resolver<'a> {
     fn check_extents(&mut self) {
         for (number, places) in self.places.iter().enumerate() {
             let name = &self.names[number];
-            let Some(first) = places.iter().find(|place| place.extent != 1) else { continue };
-            for place in places.iter().filter(|place| place.extent != first.extent) {
-                let same = place.operand == first.operand;
-                let error = match place.extent {
-                    1 if !same => continue,
-                    _ if same => messages::diagonal(name, first, place),
-                    _ => messages::extents(name, first, place),
-                };
-                self.errors.push(error);
-                break;
+            let mut operands = places.chunk_by(|one, next| one.operand == next.operand);
+            let diagonal = operands.find_map(|own| Some((&own[0], other(own, &own[0])?)));
+            if let Some((first, next)) = diagonal {
+                self.errors.push(messages::diagonal(name, first, next));
+                continue;
+            }
+            let mut long = places.iter().filter(|place| place.extent != 1);
+            let Some(first) = long.next() else { continue };
+            if let Some(next) = long.find(|place| place.extent != first.extent) {
+                self.errors.push(messages::extents(name, first, next));
             }
         }
     }
@@ -156,6 +156,11 @@ impl<'a> Resolver<'a> {
         let unnamed = if term.ellipsis.is_some() { self.unnamed } else { 0 };
         self.numbered(term, unnamed).into_iter().map(|(number, _)| Some(number)).collect()
     }
+}
+
+/// A place of another extent.
+fn other<'a>(places: &'a [Place], than: &Place) -> Option<&'a Place> {
+    places.iter().find(|place| place.extent != than.extent)
 }
 
 #[cfg(test)]
@@ -209,6 +214,8 @@ mod tests {
             ("ij,j", &[&[2], &[3, 4]], &[("einsum-axes", 0), ("einsum-axes", 3)]),
             ("...ij", &[&[2]], &[("einsum-axes", 0)]),
             ("ii", &[&[1, 3]], &[("einsum-diagonal", 0)]),
+            ("i,ii", &[&[3], &[1, 3]], &[("einsum-diagonal", 2)]),
+            ("ii,i", &[&[3, 1], &[2]], &[("einsum-diagonal", 0)]),
             ("...i->i", &[&[2, 3]], &[("einsum-output-ellipsis", 6)]),
             ("ij,ij", &[&[2, 3], &[4, 5]], &[("einsum-extents", 3), ("einsum-extents", 4)]),
             ("...,...", &[&[2], &[3]], &[("einsum-extents", 4)]),

@@ -44,26 +44,39 @@ impl Planned {
             Err(Error::Plan(error @ PlanError::MemoryLimit { .. })) => error,
             planned => return Ok(Self::Whole(planned?)),
         };
-        let PlanError::MemoryLimit { limit, results, .. } = error else {
+        let PlanError::MemoryLimit { limit, results, needed: mut least, .. } = error else {
             return Err(error.into());
         };
-        // Slices are summed into the result with its successor and a slice beside it.
-        let spare = limit.saturating_sub(results.saturating_mul(2));
-        let mut most = spare / dtype.size() as u64;
+        if einsum.inner.path.is_some() {
+            return Err(error.into());
+        }
+        // An output of the caller's counts, too: slices are added up beside it.
+        let given = if outputs.is_some() { results } else { 0 };
         let mut before = Vec::new();
-        while most > 0 && einsum.inner.path.is_none() {
+        for most in bounds(order.cost.largest, limit / dtype.size() as u64) {
             let order = self::order(einsum, &product, Some(most))?;
-            if !order.sliced.is_empty() && order.sliced != before {
-                match Sliced::new(engine, &product, &order, dtype, inputs, spare) {
-                    Err(Error::Plan(PlanError::MemoryLimit { .. })) => {}
-                    sliced => return Ok(Self::Sliced(sliced?)),
+            let empty = order.sliced.iter().any(|&index| product.extents[index as usize] == 0);
+            if empty || order.sliced.is_empty() || order.sliced == before {
+                continue;
+            }
+            match Sliced::new(engine, &product, &order, dtype, inputs, (limit, given)) {
+                Err(Error::Plan(PlanError::MemoryLimit { needed, .. })) => {
+                    least = least.min(needed)
                 }
+                sliced => return Ok(Self::Sliced(sliced?)),
             }
             before = order.sliced;
-            most /= SHRINK;
         }
-        Err(error.into())
+        let (needed, temporaries) = (least, least.saturating_sub(results));
+        Err(PlanError::MemoryLimit { needed, results, temporaries, limit }.into())
     }
+}
+
+/// What to allow intermediates, in elements: parts of the largest one, so that what is tried does not
+/// depend on the limit, from the least on that is more than the limit.
+fn bounds(largest: f64, limit: u64) -> impl Iterator<Item = u64> {
+    let parts = std::iter::successors(Some(largest as u64), |most| Some(most / SHRINK));
+    parts.skip(1).skip_while(move |most| most / SHRINK > limit).take_while(|&most| most > 0)
 }
 
 /// The product as a network for the search.
@@ -106,5 +119,6 @@ fn whole(
     if let Some(outputs) = outputs {
         crate::prepared::check_outputs(&program, &instance, outputs)?;
     }
+    let outputs = outputs.map(crate::prepared::strides);
     Prepared::of(&program, &instance, engine.cpu(), limit, inputs, outputs)
 }

@@ -1,40 +1,50 @@
 //! Einsums slice by slice: for each value of some indices the rest, added up or put side by side.
+//!
+//! What is alive at once: the result, the operands of a step of a slice with their product, and, where
+//! slices are added up, a slice.
 
 use crate::cache::Planned as _;
 use crate::prepared::Prepared;
-use crate::{Component, Engine, Error, Tensor, TensorView, Views};
+use crate::{Engine, Error, Tensor, TensorView, TensorViewMut, Views};
 use ijk_ir::einsum::Product;
+use ijk_plan::PlanError;
 use ijk_plan::order::Order;
-use ijk_types::DType;
+use ijk_tensor::TensorError;
+use ijk_types::{DType, Element, with_element};
+use ndarray::{ArrayViewMutD, Axis};
 
 /// An einsum that is computed slice by slice.
 pub(super) struct Sliced {
     /// How one slice is computed.
     slice: Prepared,
-    /// What adds a slice to those before it, both flat.
-    add: Component,
+    /// The shape of a slice, where several are added up; none where each is a part of the result by
+    /// itself, and is written there.
+    added: Option<Vec<usize>>,
     /// The extents of the sliced indices.
     extents: Vec<usize>,
     /// For each operand, its axes that are sliced, the last first, and by which index.
-    axes: Vec<Vec<(usize, usize)>>,
+    axes: Vec<SlicedAxes>,
     /// The same of the result.
-    result: Vec<(usize, usize)>,
+    result: SlicedAxes,
     shape: Vec<usize>,
     dtype: DType,
 }
 
+type SlicedAxes = Vec<(usize, usize)>;
+
 impl Sliced {
-    /// Plans slices of operands with these layouts, of which one takes no more than so many bytes.
+    /// Plans slices of operands with these layouts. All that is alive at once, with so many bytes that the
+    /// caller has, is to be within a limit.
     pub(super) fn new(
         engine: &Engine,
         product: &Product,
         order: &Order,
         dtype: DType,
         inputs: &[TensorView<'_>],
-        limit: u64,
+        (limit, given): (u64, u64),
     ) -> Result<Self, Error> {
         let sliced = &order.sliced;
-        let axes = |indices: &[Option<u32>]| -> Vec<(usize, usize)> {
+        let axes = |indices: &[Option<u32>]| -> SlicedAxes {
             let each = indices.iter().enumerate().rev();
             let number = |index: &Option<u32>| sliced.iter().position(|s| Some(*s) == *index);
             each.filter_map(|(axis, index)| Some((axis, number(index)?))).collect()
@@ -43,13 +53,20 @@ impl Sliced {
         let result = axes(&product.result);
         let part = product.without(sliced);
         let (program, instance) = part.lower(dtype, &order.path.0);
-        let first = vec![0; sliced.len()];
-        let views = select(inputs, &operands, &first);
-        let slice = Prepared::of(&program, &instance, engine.cpu(), Some(limit), &views, None)?;
-        let add = Component::parse(if dtype == DType::Bool { "i>i~i" } else { "i+i~i" })?;
+        let views = select(inputs, &operands, &vec![0; sliced.len()]);
+        let shape: Vec<usize> = product.result_shape().iter().map(|&n| n as usize).collect();
+        let part: Vec<usize> = part.result_shape().iter().map(|&n| n as usize).collect();
+        let (whole, own) = (bytes(dtype, &shape), bytes(dtype, &part));
+        let added = (0..sliced.len()).any(|n| result.iter().all(|&(_, of)| of != n));
+        // A slice's plan counts its result: that is a part of the whole, or memory of its own.
+        let beside = given.saturating_add(if added { whole } else { whole.saturating_sub(own) });
+        let places = (!added).then(|| vec![without(&ijk_tensor::c_strides(&shape), &result)]);
+        let spare = Some(limit.saturating_sub(beside));
+        let slice = Prepared::of(&program, &instance, engine.cpu(), spare, &views, places);
+        let slice = slice.map_err(|error| with(error, beside, limit))?.beside(beside);
         let extents = sliced.iter().map(|&i| product.extents[i as usize] as usize).collect();
-        let shape = product.result_shape().iter().map(|&n| n as usize).collect();
-        Ok(Self { slice, add, extents, axes: operands, result, shape, dtype })
+        let added = added.then_some(part);
+        Ok(Self { slice, added, extents, axes: operands, result, shape, dtype })
     }
 
     pub(super) fn steps(&self) -> usize {
@@ -58,52 +75,78 @@ impl Sliced {
 
     /// Computes all slices, in order.
     pub(super) fn run(&self, engine: &Engine, inputs: &[TensorView<'_>]) -> Result<Tensor, Error> {
-        let mut sum = Tensor::zeros(self.dtype, &self.shape)?;
+        let mut whole = Tensor::zeros(self.dtype, &self.shape)?;
+        let added = self.added.as_ref().map(|shape| Tensor::zeros(self.dtype, shape));
+        let mut part = added.transpose()?;
         let mut at = vec![0; self.extents.len()];
         loop {
             let views = select(inputs, &self.axes, &at);
-            let part = engine.run_prepared(&self.slice, &views)?.swap_remove(0);
-            self.add(engine, &mut sum, part, &at)?;
+            let place = match &mut part {
+                Some(part) => part.view_mut(),
+                None => place(whole.view_mut(), &self.result, &at),
+            };
+            engine.cpu().execute(self.slice.compiled(), &views, &mut [place])?;
+            if let Some(part) = &part {
+                with_element!(self.dtype, T => self.add::<T>(&mut whole, part, &at))?;
+            }
             if !next(&mut at, &self.extents) {
-                return Ok(sum);
+                return Ok(whole);
             }
         }
     }
 
-    /// Adds a slice to its part of the result; the first is what is there then.
-    fn add(
+    /// Adds a slice to its part of the result.
+    fn add<T: Element>(
         &self,
-        engine: &Engine,
-        sum: &mut Tensor,
-        part: Tensor,
+        whole: &mut Tensor,
+        part: &Tensor,
         at: &[usize],
-    ) -> Result<(), Error> {
-        let first = (0..at.len()).all(|n| at[n] == 0 || self.result.iter().any(|&(_, r)| r == n));
-        let part = match first {
-            true => part,
-            false => {
-                let shape = part.shape().to_vec();
-                let flat = |tensor: Tensor| tensor.into_shape(&[shape.iter().product()]);
-                let before = flat(part_of(&sum.view(), &self.result, at).to_tensor()?)?;
-                let part = flat(part)?;
-                let both = [before.view(), part.view()];
-                engine.apply(&self.add, &both)?.swap_remove(0).into_shape(&shape)?
-            }
+    ) -> Result<(), TensorError> {
+        let elements = whole.as_mut_slice::<T>().unwrap_or_default();
+        let Ok(mut to) = ArrayViewMutD::from_shape(&self.shape[..], elements) else {
+            return Ok(());
         };
-        let whole = sum.view_mut();
-        let mut own = self.result.iter().fold(whole, |view, &(axis, n)| view.at(axis, at[n]));
-        engine.copy(&part.view(), &mut own)
+        for &(axis, number) in &self.result {
+            to.index_axis_inplace(Axis(axis), at[number]);
+        }
+        to.zip_mut_with(&part.view().to_ndarray::<T>()?, |sum, &value| *sum = sum.add(value));
+        Ok(())
     }
 }
 
-/// What an array has at a slice.
-fn part_of<'a>(whole: &TensorView<'a>, axes: &[(usize, usize)], at: &[usize]) -> TensorView<'a> {
-    axes.iter().fold(whole.clone(), |view, &(axis, number)| view.at(axis, at[number]))
+/// Bytes of an array.
+fn bytes(dtype: DType, shape: &[usize]) -> u64 {
+    shape.iter().fold(dtype.size() as u64, |bytes, &n| bytes.saturating_mul(n as u64))
+}
+
+/// What other axes than the sliced ones have.
+fn without(of: &[isize], sliced: &SlicedAxes) -> Vec<isize> {
+    let is_left = |axis: usize| sliced.iter().all(|&(other, _)| other != axis);
+    of.iter().enumerate().filter(|(axis, _)| is_left(*axis)).map(|(_, &stride)| stride).collect()
+}
+
+/// An error in planning a slice as that of the whole, for which so many bytes more are needed.
+fn with(error: Error, beside: u64, limit: u64) -> Error {
+    match error {
+        Error::Plan(PlanError::MemoryLimit { needed, results, temporaries, .. }) => {
+            let needed = needed.saturating_add(beside);
+            PlanError::MemoryLimit { needed, results, temporaries, limit }.into()
+        }
+        other => other,
+    }
 }
 
 /// The operands at a slice.
-fn select<'a>(inputs: &[TensorView<'a>], axes: &[Vec<(usize, usize)>], at: &[usize]) -> Views<'a> {
-    inputs.iter().zip(axes).map(|(input, axes)| part_of(input, axes, at)).collect()
+fn select<'a>(inputs: &[TensorView<'a>], axes: &[SlicedAxes], at: &[usize]) -> Views<'a> {
+    let one = |(input, axes): (&TensorView<'a>, &SlicedAxes)| {
+        axes.iter().fold(input.clone(), |view, &(axis, number)| view.at(axis, at[number]))
+    };
+    inputs.iter().zip(axes).map(one).collect()
+}
+
+/// The part of the result that a slice is.
+fn place<'a>(whole: TensorViewMut<'a>, axes: &SlicedAxes, at: &[usize]) -> TensorViewMut<'a> {
+    axes.iter().fold(whole, |view, &(axis, number)| view.at(axis, at[number]))
 }
 
 /// The next slice, the last index fastest; whether there is one.
