@@ -127,7 +127,7 @@ impl Aggregation {
         Self { kind: Kind::Closures(Arc::new(closures::Whole { from, to, times, whole })) }
     }
 
-    fn of(fold: Fold, formula: Formula) -> Self {
+    pub(crate) fn of(fold: Fold, formula: Formula) -> Self {
         Self { kind: Kind::Fold(fold, Arc::new(formula)) }
     }
 
@@ -140,6 +140,11 @@ impl Aggregation {
             (plus, formula.as_binary()),
             (Monoid::Add, Some(BinaryOp::Mul)) | (Monoid::Or, Some(BinaryOp::And))
         )
+    }
+
+    /// Whether the engine folds.
+    pub(crate) fn is_engine(&self) -> bool {
+        matches!(self.kind, Kind::Fold(Fold::Reduce(_), _))
     }
 
     /// Whether it needs all pairs of a fibre at once.
@@ -186,30 +191,29 @@ impl Aggregation {
     pub(crate) fn identity(&self, left: &ElementType, right: &ElementType) -> Option<Value> {
         match &self.kind {
             Kind::Closures(closures) => closures.identity(),
-            Kind::Fold(Fold::Reduce(Reducer::Monoid(monoid)), formula) => {
-                let pairs = formula.result(&[left.number()?, right.number()?]).ok()?;
-                Some(Value::Number(scalar::identity(*monoid, pairs)))
-            }
-            Kind::Fold(Fold::Reduce(_), _) => None,
-            Kind::Fold(Fold::Collect, formula) => {
-                let pairs = formula.result(&[left.number()?, right.number()?]).ok()?;
-                Value::list_of(pairs.into(), [])
-            }
+            Kind::Fold(..) => self.identity_of(&[left.number()?, right.number()?]),
         }
     }
 
-    /// Whether a pair adds nothing where one of its elements, or both, are these.
-    pub(crate) fn annihilates(
-        &self,
-        types: (DType, DType),
-        left: Option<Scalar>,
-        right: Option<Scalar>,
-    ) -> bool {
+    /// What it gives where there is nothing to fold of what numbers of these types give.
+    pub(crate) fn identity_of(&self, types: &[DType]) -> Option<Value> {
+        let Kind::Fold(fold, formula) = &self.kind else { return None };
+        let pairs = formula.result(types).ok()?;
+        match fold {
+            Fold::Reduce(Reducer::Monoid(monoid)) => {
+                Some(Value::Number(scalar::identity(*monoid, pairs)))
+            }
+            Fold::Reduce(_) => None,
+            Fold::Collect => Value::list_of(pairs.into(), []),
+        }
+    }
+
+    /// Whether elements of these types add nothing where some of them are known to be these.
+    pub(crate) fn annihilates(&self, types: &[DType], known: &[Option<Scalar>]) -> bool {
         let Kind::Fold(Fold::Reduce(Reducer::Monoid(monoid)), formula) = &self.kind else {
             return false;
         };
-        let value = formula.evaluate_known(&[types.0, types.1], &[left, right]);
-        let Ok(Some(value)) = value else { return false };
+        let Ok(Some(value)) = formula.evaluate_known(types, known) else { return false };
         // The sum of zeros is 0 whatever their signs.
         let identity = scalar::identity(*monoid, value.dtype());
         if *monoid == Monoid::Add { value == identity } else { value.same_bits(identity) }

@@ -179,6 +179,12 @@ pub enum Problem {
     BroadcastBlocks { axes: (usize, usize), blocks: (Option<usize>, Option<usize>) },
     /// Element types that differ.
     Elements { elements: (ElementType, ElementType) },
+    /// Blocks of an index that are not compatible: operand, axis and block of two of its places.
+    Index { index: String, places: [(&'static str, usize, Option<usize>); 2] },
+    /// Element types of two operands that differ.
+    Types { operands: (&'static str, &'static str), types: (String, String) },
+    /// What cannot run in blocks, and why.
+    NotInBlocks(String),
     /// An extent that is no whole multiple of the operand's.
     Multiple { axis: usize, of: usize, found: usize },
     /// An axis that the operand does not have.
@@ -259,6 +265,17 @@ impl fmt::Display for Problem {
             Self::Elements { elements: (l, r) } => {
                 write!(f, "u has elements of {l} but v of {r}")
             }
+            Self::Index { index, places: [(u, i, l), (v, j, r)] } => {
+                let (l, r) = (block_text(*l), block_text(*r));
+                write!(
+                    f,
+                    "index `{index}` has blocks of {l} on axis {i} of {u} but of {r} on axis {j} of {v}"
+                )
+            }
+            Self::Types { operands: (u, v), types: (l, r) } => {
+                write!(f, "{u} has elements of {l} but {v} of {r}")
+            }
+            Self::NotInBlocks(why) => write!(f, "this cannot run in blocks: {why}"),
             Self::Multiple { axis, of, found } => {
                 write!(
                     f,

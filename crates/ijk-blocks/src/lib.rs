@@ -31,6 +31,7 @@
 //! | [`contract(u, v, i, j, …)`](BigTensor::contract_by) | d_i = d'_j with compatible b: see [`Aggregation`] |
 //! | [`u @ v`](BigTensor::matmul) | `contract(u, v, rank - 1, 0)` |
 //! | [`reblock(u, b')`](BigTensor::reblock) | any b'; the only term that changes blocks |
+//! | [`einsum("…", u, v, …)`](BigTensor::einsum), [programs in i](apply) | an index has compatible b wherever it is an axis |
 //!
 //! # Missing blocks
 //!
@@ -47,6 +48,7 @@ mod function;
 mod plan;
 mod rules;
 mod run;
+mod statement;
 mod store;
 mod term;
 mod types;
@@ -59,6 +61,7 @@ pub use formula::{Formula, FormulaError};
 pub use function::{Function, IntoFunction};
 pub use plan::BlockPlan;
 pub use run::Executor;
+pub use statement::apply;
 pub use store::{MemoryStore, Sink, Source};
 pub use term::{BigTensor, Positions};
 pub use types::{ElementType, Type};

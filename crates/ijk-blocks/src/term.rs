@@ -1,5 +1,6 @@
 //! Terms: what a block tensor is computed from.
 
+use crate::statement::Statement;
 use crate::store::Source;
 use crate::types::Blocks;
 use crate::{Aggregation, Function, Type};
@@ -55,6 +56,8 @@ pub(crate) enum Kind {
     Contract { i: usize, j: usize, aggregation: Aggregation },
     /// Changes the blocks.
     Reblock,
+    /// Any index statement.
+    Statement(Arc<Statement>),
 }
 
 /// Positions of an axis, ascending.
@@ -193,6 +196,7 @@ fn rule(term: &Term, names: &[String]) -> String {
             format!("contract({u}, {v}, {i}, {j}, {aggregation})")
         }
         Kind::Reblock => format!("reblock({u}, {})", Blocks(&term.ty.blocks)),
+        Kind::Statement(statement) => format!("{} of {}", statement.name, names.join(", ")),
     }
 }
 

@@ -8,6 +8,7 @@ impl fmt::Display for BlockPlan {
         for (n, stage) in self.stages.iter().enumerate() {
             let kernel = match &stage.kernel {
                 Kernel::Copy => "copy".to_owned(),
+                Kernel::Map(formula) => formula.display(&["l", "r"]).to_string(),
                 Kernel::Contract(by) if by.is_product() => "multiply".into(),
                 Kernel::Contract(by) => by.to_string(),
             };
@@ -47,7 +48,7 @@ fn axes(stage: &Stage) -> String {
     let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let blocks = plural(stage.blocks(), "block");
     match stage.kernel {
-        Kernel::Copy => blocks,
+        Kernel::Copy | Kernel::Map(_) => blocks,
         Kernel::Contract(_) => format!("{blocks} of {}", plural(stage.panels(), "panel")),
     }
 }

@@ -4,6 +4,7 @@ use super::along::{Along, Step};
 use crate::function::{Elementwise, Function, Kind};
 use crate::{ElementType, Formula, Value};
 use ijk_types::{DType, Scalar};
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -105,6 +106,12 @@ impl Expr {
         }
     }
 
+    /// The axes that it depends on.
+    pub(crate) fn axes(&self) -> HashSet<usize> {
+        let leaves = self.leaves();
+        leaves.iter().flat_map(|leaf| leaf.axes.iter().map(|(axis, _)| *axis)).collect()
+    }
+
     /// The same seen along other axes: for each of its axes, the new one, and the step that leads from
     /// positions there to positions here.
     #[must_use]
@@ -135,7 +142,9 @@ impl Expr {
     /// A function of each element.
     pub(crate) fn map(self, function: &Function, of: ElementType) -> Self {
         match (&function.kind, of) {
-            (Kind::Formula(formula), ElementType::Number(of)) => Self::formula(formula, [self], of),
+            (Kind::Formula(formula), ElementType::Number(of)) => {
+                Self::formula(formula, vec![self], of)
+            }
             (Kind::Formula(_), of) => unreachable!("formulas give numbers, not {of}"),
             (Kind::Closure(closure), of) => {
                 let closure = Closure(Arc::clone(closure));
@@ -145,7 +154,7 @@ impl Expr {
     }
 
     /// A formula of expressions, as one formula of what is no formula.
-    pub(crate) fn formula<const N: usize>(formula: &Formula, of: [Self; N], to: DType) -> Self {
+    pub(crate) fn formula(formula: &Formula, of: Vec<Self>, to: DType) -> Self {
         let mut all: Vec<Expr> = Vec::new();
         let mut types: Vec<DType> = Vec::new();
         let parts: Vec<Formula> = of

@@ -1,11 +1,13 @@
 //! From terms to stages.
 
 use super::expr::Expr;
-use super::{Array, BlockPlan, From, Kernel, Operand, Stage, StageAxis, Step};
+use super::{Affine, Array, BlockPlan, From, Kernel, Operand, Stage, StageAxis, Step};
+use crate::formula::Fold;
+use crate::statement::Statement;
 use crate::term::{Kind, Positions, Term};
 use crate::types::compatible;
-use crate::{Aggregation, BigTensor, Formula, Type};
-use std::collections::HashMap;
+use crate::{Aggregation, BigTensor, Formula, Type, Value};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The plan of a term.
@@ -39,12 +41,13 @@ impl Lowering {
             Kind::Zip(op) => {
                 let pair = Formula::binary(*op, Formula::variable(0), Formula::variable(1));
                 let of = ty.element.number().expect("operators take numbers");
-                Expr::formula(&pair, [operand(), operand()], of)
+                Expr::formula(&pair, vec![operand(), operand()], of)
             }
             Kind::Map(function) => operand().map(function, ty.element.clone()),
             Kind::Broadcast => broadcast(&operand(), term.operands[0].ty(), ty),
             Kind::Select(positions) => select(&operand(), positions),
             Kind::Reblock => operand(),
+            Kind::Statement(statement) => self.statement(statement, operands.collect(), ty),
             Kind::Contract { i, j, aggregation } => {
                 let types = [term.operands[0].ty(), term.operands[1].ty()];
                 self.contract([operand(), operand()], types, (*i, *j), aggregation, ty)
@@ -53,7 +56,7 @@ impl Lowering {
     }
 
     /// A new array, as it is.
-    fn array(&mut self, ty: Type, from: From, fill: Option<crate::Value>) -> Expr {
+    fn array(&mut self, ty: Type, from: From, fill: Option<Value>) -> Expr {
         let array = self.plan.arrays.len();
         let expr = Expr::array(array, ty.rank(), ty.element.clone(), fill);
         self.plan.arrays.push(Array { ty, from });
@@ -72,7 +75,8 @@ impl Lowering {
     fn copied(&mut self, expr: Expr, ty: &Type) -> Expr {
         let axes = (0..ty.rank()).map(|n| axis(format!("i{n}"), ty, n, false)).collect();
         let identity = expr.fill();
-        let operands = vec![Operand { expr, axes: (0..ty.rank()).collect() }];
+        let index = (0..ty.rank()).map(Affine::axis).collect();
+        let operands = vec![Operand { expr, index }];
         self.stage(Stage { axes, operands, kernel: Kernel::Copy, out: ty.clone(), identity })
     }
 
@@ -92,20 +96,56 @@ impl Lowering {
         let block = compatible(u.blocks[i], v.blocks[j]).flatten();
         axes.push(StageAxis { name: "k".into(), extent: u.dims[i], block, folded: true });
         // Each operand's own axes come one after another, but for the folded one.
-        let own = |rank: usize, folded: usize, from: usize| -> Vec<usize> {
+        let own = |rank: usize, folded: usize, from: usize| -> Vec<Affine> {
             let place = |axis: usize| match axis.cmp(&folded) {
                 std::cmp::Ordering::Less => from + axis,
                 std::cmp::Ordering::Equal => kept,
                 std::cmp::Ordering::Greater => from + axis - 1,
             };
-            (0..rank).map(place).collect()
+            (0..rank).map(place).map(Affine::axis).collect()
         };
         let places = [own(u.rank(), i, 0), own(v.rank(), j, u.rank() - 1)];
         let operands = operands.into_iter().zip(places);
-        let operands = operands.map(|(expr, axes)| Operand { expr, axes }).collect();
+        // The engine's kernels take operands without some axes; closures take matrices.
+        let operand = |(expr, index): (Expr, Vec<Affine>)| match by.is_engine() {
+            true => narrowed(expr, &index),
+            false => Operand { expr, index },
+        };
+        let operands = operands.map(operand).collect();
         let identity = by.identity(&u.element, &v.element);
         let kernel = Kernel::Contract(by.clone());
         self.stage(Stage { axes, operands, kernel, out: out.clone(), identity })
+    }
+
+    fn statement(&mut self, of: &Statement, operands: Vec<Expr>, out: &Type) -> Expr {
+        let dtype = out.element.number().expect("statements give numbers");
+        let operands = operands.into_iter().zip(&of.index);
+        let (mut formula, mut operands): (Formula, Vec<Operand>) =
+            (of.formula.clone(), operands.map(|(expr, index)| seen_along(expr, index)).collect());
+        let plain = |operand: &Operand| operand.index.iter().all(|e| e.as_axis().is_some());
+        if of.reducer.is_none() && operands.iter().all(plain) {
+            let along = |operand: Operand| {
+                let axes = operand.index.iter().map(|e| (e.as_axis().unwrap_or_default(), None));
+                operand.expr.seen(&axes.collect::<Vec<_>>())
+            };
+            return Expr::formula(&formula, operands.into_iter().map(along).collect(), dtype);
+        }
+        (formula, operands) = unfolded(formula, operands);
+        let fills = operands.iter().map(|operand| operand.expr.fill()?.as_number());
+        let fills = fills.collect::<Option<Vec<_>>>();
+        let pairs: Option<Vec<_>> = operands.iter().map(|o| o.expr.element().number()).collect();
+        let (kernel, identity) = match of.reducer {
+            None => {
+                let fill = fills.and_then(|fills| formula.evaluate(&fills).ok());
+                (Kernel::Map(formula), fill.map(Value::Number))
+            }
+            Some(reducer) => {
+                let by = Aggregation::of(Fold::Reduce(reducer), formula);
+                let identity = pairs.and_then(|types| by.identity_of(&types));
+                (Kernel::Contract(by), identity)
+            }
+        };
+        self.stage(Stage { axes: of.axes.clone(), operands, kernel, out: out.clone(), identity })
     }
 
     /// The plan, whose last stage makes the result in the blocks of its type.
@@ -126,6 +166,59 @@ impl Lowering {
 /// An axis that a stage's output has.
 fn axis(name: String, out: &Type, n: usize, folded: bool) -> StageAxis {
     StageAxis { name, extent: out.dims[n], block: out.blocks[n], folded }
+}
+
+/// An expression read at positions that are multiples of single axes, as one that is read along these.
+fn seen_along(expr: Expr, index: &[Affine]) -> Operand {
+    let views = index.iter().map(|affine| match (&affine.terms[..], affine.constant) {
+        ([(1, _)], 0) => Some(None),
+        ([(1, _)], by @ 1..) => Some(Some(Step::Shift(by as usize))),
+        _ => None,
+    });
+    let views: Vec<Option<Option<Step>>> = views.collect();
+    let axes = views.iter().enumerate().map(|(n, view)| (n, view.clone().flatten()));
+    let axes: Vec<(usize, Option<Step>)> = axes.collect();
+    let along = |(affine, view): (&Affine, &Option<Option<Step>>)| match (view, &affine.terms[..]) {
+        (Some(_), &[(1, axis)]) => Affine::axis(axis),
+        _ => affine.clone(),
+    };
+    let index = index.iter().zip(&views).map(along).collect();
+    Operand { expr: expr.seen(&axes), index }
+}
+
+/// Formulas of operands that do not have all their axes as formulas of these: a sum of what is an outer
+/// product is a product, and what it sums need not be computed.
+fn unfolded(formula: Formula, operands: Vec<Operand>) -> (Formula, Vec<Operand>) {
+    let mut all: Vec<Operand> = Vec::new();
+    let mut parts: Vec<Formula> = Vec::new();
+    for operand in operands {
+        let axes: HashSet<usize> = operand.expr.axes();
+        let spread = |expr: &Expr| expr.axes().len() < axes.len();
+        match operand.expr {
+            Expr::Formula { formula, operands, .. } if operands.iter().any(spread) => {
+                let variables = operands.into_iter().map(|expr| {
+                    all.push(narrowed(expr, &operand.index));
+                    Formula::variable(all.len() - 1)
+                });
+                parts.push(formula.with(&variables.collect::<Vec<_>>()));
+            }
+            expr => {
+                all.push(narrowed(expr, &operand.index));
+                parts.push(Formula::variable(all.len() - 1));
+            }
+        }
+    }
+    (formula.with(&parts), all)
+}
+
+/// An expression along the axes that it has, and no others.
+fn narrowed(expr: Expr, index: &[Affine]) -> Operand {
+    let mut own: Vec<usize> = expr.axes().into_iter().collect();
+    own.sort_unstable();
+    let place = |axis| own.iter().position(|&other| other == axis).unwrap_or_default();
+    let axes: Vec<(usize, Option<Step>)> = (0..index.len()).map(|n| (place(n), None)).collect();
+    let index = own.iter().map(|&axis| index[axis].clone()).collect();
+    Operand { expr: expr.seen(&axes), index }
 }
 
 fn broadcast(expr: &Expr, from: &Type, to: &Type) -> Expr {

@@ -6,6 +6,7 @@
 //! positions, axis by axis ([`along`]), so that `bc`, `select` and `reblock` are never computed: they only
 //! tell where to read. What is computed element by element is part of the operand it belongs to.
 
+mod affine;
 mod along;
 mod display;
 mod expr;
@@ -13,9 +14,10 @@ mod lower;
 mod schedule;
 mod stage;
 
+pub(crate) use affine::Affine;
 pub(crate) use along::{Run, Step};
 pub(crate) use expr::{Expr, Leaf};
-pub(crate) use schedule::{Place, Schedule, Task};
+pub(crate) use schedule::{Need, Place, Round, Schedule};
 pub(crate) use stage::{Coordinates, Kernel, Operand, Stage, StageAxis};
 
 use crate::store::Source;

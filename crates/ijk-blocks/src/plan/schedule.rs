@@ -1,55 +1,74 @@
 //! Which worker computes which blocks of a stage, in which order, and who needs what for that.
 
 use super::stage::{Coordinates, Kernel, Stage};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// A stage for a number of workers, which form a grid.
 ///
-/// Blocks of the output are in *lines*: in a row if they need the same of the first operand, in a column if
-/// they need the same of the second. Rows are dealt to the rows of the grid of workers, columns to its columns,
-/// so that a part of an operand goes to one row of the workers, or to one column of them.
+/// Blocks of the output are in *lines*: in columns along the axes that only the second operand has, in rows
+/// along the others. Rows are dealt to the rows of the grid of workers, columns to its columns, so that a part
+/// of an operand goes to one row of the workers, or to one column of them.
 ///
 /// Time goes through *rounds*, each of which computes a rectangle of blocks, as many as fit in memory at once,
 /// and through the panels in each of them, in ascending order.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     /// Rows and columns of the workers' grid.
-    pub(crate) workers: (usize, usize),
+    workers: (usize, usize),
     /// Axes of the output along which blocks are in different rows, and in different columns.
     axes: [Vec<usize>; 2],
     /// How many blocks these axes have.
     grids: [Vec<usize>; 2],
+    /// For each operand, the axes of the output that it depends on.
+    reads: Vec<Vec<usize>>,
     rounds: Vec<[Range<usize>; 2]>,
     panels: usize,
 }
 
-/// What is to be read at some time, and who needs it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Task {
-    /// Which operand.
-    pub(crate) operand: usize,
-    /// Of which row, or which column.
-    pub(crate) line: usize,
-    /// The workers that need it.
-    pub(crate) to: Vec<usize>,
+/// What is computed in a round, by whom, and of what.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Round {
+    /// For each worker, its blocks of the output.
+    pub(crate) places: Vec<Vec<Place>>,
+    /// What is read for each panel.
+    pub(crate) needs: Vec<Need>,
 }
 
-/// A block of the output, and the row and column that it is in.
+/// A block of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) at: Vec<usize>,
-    pub(crate) lines: [usize; 2],
+    /// For each operand, which of the round's needs it is made of.
+    pub(crate) needs: Vec<usize>,
+}
+
+/// A part of an operand that some workers need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Need {
+    pub(crate) operand: usize,
+    /// A block of the output for which it is needed.
+    pub(crate) at: Vec<usize>,
+    /// The workers, in the order in which they take turns at reading it.
+    pub(crate) workers: Vec<usize>,
+}
+
+impl Need {
+    /// Who reads it for a panel.
+    pub(crate) fn reader(&self, number: usize, panel: usize) -> usize {
+        self.workers[(number + panel) % self.workers.len()]
+    }
 }
 
 impl Schedule {
     /// The schedule that moves the fewest bytes among those that divide the work best, where blocks of the
     /// output that take so many bytes may be there at once.
     pub(crate) fn new(stage: &Stage, workers: usize, most_bytes: Option<u64>) -> Self {
-        let reads = |operand: usize, axis: usize| {
-            stage.operands.get(operand).is_some_and(|operand| operand.axes.contains(&axis))
+        let has = |operand: usize, axis: usize| {
+            stage.operands.get(operand).is_some_and(|operand| operand.has(axis))
         };
         let (columns, rows): (Vec<usize>, Vec<usize>) =
-            (0..stage.kept()).partition(|&axis| reads(1, axis) && !reads(0, axis));
+            (0..stage.kept()).partition(|&axis| has(1, axis) && !has(0, axis));
         let grid =
             |axes: &[usize]| axes.iter().map(|&n| stage.axes[n].blocks()).collect::<Vec<_>>();
         let grids = [grid(&rows), grid(&columns)];
@@ -57,13 +76,16 @@ impl Schedule {
         let workers = shape(workers, lines, weights(stage));
         let held = match stage.kernel {
             // Each block is finished at once.
-            Kernel::Copy => workers.0 * workers.1,
+            Kernel::Copy | Kernel::Map(_) => workers.0 * workers.1,
             Kernel::Contract(_) => most_bytes.map_or(usize::MAX, |most| {
                 usize::try_from(most / block_bytes(stage).max(1)).unwrap_or(usize::MAX)
             }),
         };
+        let operands = 0..stage.operands.len();
+        let own = |operand: usize| (0..stage.kept()).filter(|&axis| has(operand, axis)).collect();
         let (axes, rounds) = ([rows, columns], rounds(lines, workers, held));
-        Self { workers, axes, grids, rounds, panels: stage.panels() }
+        let reads = operands.map(own).collect();
+        Self { workers, axes, grids, reads, rounds, panels: stage.panels() }
     }
 
     /// How many times there are: each is a panel of a round, one at least.
@@ -71,61 +93,43 @@ impl Schedule {
         (self.rounds.len() * self.panels.max(1)) as u64
     }
 
-    /// The panel of a time, and whether it is the last of its round; none where nothing is folded.
-    pub(crate) fn panel(&self, time: u64) -> (Option<usize>, bool) {
-        let panels = self.panels.max(1);
-        let panel = (time % panels as u64) as usize;
-        ((self.panels > 0).then_some(panel), panel + 1 == panels)
+    /// The panel of a time; none where nothing is folded.
+    pub(crate) fn panel(&self, time: u64) -> Option<usize> {
+        let panel = (time % self.panels.max(1) as u64) as usize;
+        (self.panels > 0).then_some(panel)
     }
 
-    fn round(&self, time: u64) -> &[Range<usize>; 2] {
-        &self.rounds[(time / self.panels.max(1) as u64) as usize]
+    /// Whether a round begins at a time, and whether it ends there.
+    pub(crate) fn ends(&self, time: u64) -> (bool, bool) {
+        let panels = self.panels.max(1) as u64;
+        (time.is_multiple_of(panels), (time + 1).is_multiple_of(panels))
     }
 
-    /// The blocks that a worker computes at a time.
-    pub(crate) fn places(&self, worker: usize, time: u64) -> Vec<Place> {
-        let round = self.round(time);
-        let own = [worker / self.workers.1, worker % self.workers.1];
-        let [rows, columns] = [0, 1].map(|side| {
-            let (own, of) = (own[side], self.side(side));
-            round[side].clone().filter(move |line| line % of == own).collect::<Vec<_>>()
-        });
-        let places = rows.iter().flat_map(|&row| columns.iter().map(move |&column| [row, column]));
-        places.map(|lines| Place { at: self.at(lines), lines }).collect()
-    }
-
-    /// What a worker reads at a time. Those who need a part take turns at reading it.
-    pub(crate) fn tasks(&self, worker: usize, time: u64, operands: usize) -> Vec<Task> {
-        let (Some(panel), _) = self.panel(time) else { return Vec::new() };
-        let (row, column) = (worker / self.workers.1, worker % self.workers.1);
-        let mut tasks = Vec::new();
-        for operand in 0..operands {
-            let (own, turn, others) = match operand {
-                0 => (row, column, self.side(1)),
-                _ => (column, row, self.side(0)),
-            };
-            let round = self.round(time);
-            // Workers of no line of the other side in this round need nothing.
-            let active = round[1 - operand].len().min(others).max(1);
-            let first = round[1 - operand].start;
-            for line in round[operand].clone().filter(|line| line % self.side(operand) == own) {
-                let reader = (first + (panel + line / self.side(operand)) % active) % others;
-                if reader != turn {
-                    continue;
-                }
-                let to = (0..active).map(|n| (first + n) % others).map(|other| match operand {
-                    0 => own * self.workers.1 + other,
-                    _ => other * self.workers.1 + own,
+    /// The round of a time.
+    pub(crate) fn round(&self, time: u64) -> Round {
+        let [rows, columns] = &self.rounds[(time / self.panels.max(1) as u64) as usize];
+        let (across, all) = (self.workers.1, self.workers.0 * self.workers.1);
+        let mut round = Round { places: vec![Vec::new(); all], needs: Vec::new() };
+        let mut known: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
+        for lines in rows.clone().flat_map(|row| columns.clone().map(move |column| [row, column])) {
+            let worker = lines[0] % self.workers.0 * across + lines[1] % across;
+            let at = self.at(lines);
+            let needs = self.reads.iter().enumerate().map(|(operand, axes)| {
+                let key = axes.iter().map(|&axis| at[axis]).collect();
+                let number = *known.entry((operand, key)).or_insert_with(|| {
+                    round.needs.push(Need { operand, at: at.clone(), workers: Vec::new() });
+                    round.needs.len() - 1
                 });
-                tasks.push(Task { operand, line, to: to.collect() });
-            }
+                let workers = &mut round.needs[number].workers;
+                if !workers.contains(&worker) {
+                    workers.push(worker);
+                }
+                number
+            });
+            let needs = needs.collect();
+            round.places[worker].push(Place { at, needs });
         }
-        tasks
-    }
-
-    /// A block of the output in a line of an operand: any will do.
-    pub(crate) fn line(&self, operand: usize, line: usize) -> Vec<usize> {
-        self.at(if operand == 0 { [line, 0] } else { [0, line] })
+        round
     }
 
     /// The block in a row and a column.
@@ -136,10 +140,6 @@ impl Schedule {
             axes.iter().zip(places).for_each(|(&axis, place)| at[axis] = place);
         }
         at
-    }
-
-    fn side(&self, side: usize) -> usize {
-        if side == 0 { self.workers.0 } else { self.workers.1 }
     }
 }
 
@@ -159,8 +159,8 @@ fn weights(stage: &Stage) -> [f64; 2] {
     [0, 1].map(|operand| {
         let Some(operand) = stage.operands.get(operand) else { return 0.0 };
         let size = operand.expr.element().number().map_or(64, |dtype| dtype.size());
-        let extents = operand.axes.iter().map(|&axis| stage.axes[axis].extent as f64);
-        extents.product::<f64>() * size as f64
+        let axes = stage.axes.iter().enumerate().filter(|(axis, _)| operand.has(*axis));
+        axes.map(|(_, axis)| axis.extent as f64).product::<f64>() * size as f64
     })
 }
 
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::{BigTensor, BlockPlan};
     use ijk_types::DType;
-    use std::collections::{HashMap, HashSet};
+    use std::collections::HashSet;
 
     fn schedule(dims: [usize; 3], workers: usize, most: Option<u64>) -> (Stage, Schedule) {
         let zeros = |rows, columns| {
@@ -236,22 +236,22 @@ mod tests {
             let (stage, schedule) = schedule(dims, workers, most);
             let mut computed: HashMap<Vec<usize>, usize> = HashMap::new();
             for time in 0..schedule.times() {
-                let mut sent = HashSet::new();
-                for task in (0..workers).flat_map(|w| schedule.tasks(w, time, 2)) {
-                    for to in task.to {
-                        assert!(sent.insert((to, task.operand, task.line)), "sent twice");
-                    }
-                }
+                let round = schedule.round(time);
                 let mut needed = HashSet::new();
-                for worker in 0..workers {
-                    for place in schedule.places(worker, time) {
-                        needed.extend(
-                            place.lines.into_iter().enumerate().map(|(n, line)| (worker, n, line)),
-                        );
-                        *computed.entry(place.at).or_default() += 1;
+                for (worker, places) in round.places.iter().enumerate() {
+                    for place in places {
+                        needed.extend(place.needs.iter().map(|&need| (worker, need)));
+                        *computed.entry(place.at.clone()).or_default() += 1;
+                        for (operand, &need) in place.needs.iter().enumerate() {
+                            let need = &round.needs[need];
+                            let axis = if operand == 0 { 0 } else { 1 };
+                            assert_eq!((need.operand, need.at[axis]), (operand, place.at[axis]));
+                        }
                     }
                 }
-                assert_eq!(sent, needed, "{dims:?} {workers} {time}");
+                let sent = round.needs.iter().enumerate();
+                let sent = sent.flat_map(|(n, need)| need.workers.iter().map(move |&w| (w, n)));
+                assert_eq!(sent.collect::<HashSet<_>>(), needed, "{dims:?} {workers} {time}");
             }
             assert_eq!(computed.len(), stage.blocks());
             assert!(computed.values().all(|&panels| panels == stage.panels()));

@@ -1,8 +1,9 @@
 //! An index statement over blocks.
 
+use super::affine::Affine;
 use super::expr::Expr;
 use crate::types::{block_count, block_range};
-use crate::{Aggregation, Type, Value};
+use crate::{Aggregation, Formula, Type, Value};
 use std::ops::Range;
 
 /// Computes the blocks of an array: at each point of the grid of its axes, combine what the operands have
@@ -45,8 +46,20 @@ impl StageAxis {
 #[derive(Clone, Debug)]
 pub(crate) struct Operand {
     pub(crate) expr: Expr,
-    /// For each axis of the expression, the stage's.
-    pub(crate) axes: Vec<usize>,
+    /// For each axis of the expression, where a point of the stage reads.
+    pub(crate) index: Vec<Affine>,
+}
+
+impl Operand {
+    /// What is read of the expression where the stage's axes have these positions.
+    pub(crate) fn ranges(&self, ranges: &[Range<usize>]) -> Vec<Range<usize>> {
+        self.index.iter().map(|affine| affine.range(ranges)).collect()
+    }
+
+    /// Whether it depends on an axis of the stage.
+    pub(crate) fn has(&self, axis: usize) -> bool {
+        self.index.iter().any(|affine| affine.has(axis))
+    }
 }
 
 /// What a stage does at each point of its grid.
@@ -54,7 +67,9 @@ pub(crate) struct Operand {
 pub(crate) enum Kernel {
     /// The one operand is the output.
     Copy,
-    /// Pairs of elements of the two operands are folded.
+    /// Elements of the operands are combined, as those of a point of the output.
+    Map(Formula),
+    /// Elements of the operands, pairs mostly, are combined and folded.
     Contract(Aggregation),
 }
 

@@ -1,13 +1,13 @@
 //! Blocks of a stage's output, panel by panel.
 
-use super::kernel::Work;
+use super::kernel::{Input, Work};
 use super::part::Part;
-use super::read::{Reader, inputs, present};
+use super::read::{Reader, present};
 use crate::aggregation::{Contracts, Extents, Kind};
 use crate::formula::{Fold, Formula};
-use crate::plan::{Kernel, Stage};
+use crate::plan::{Affine, Kernel, Stage};
 use crate::{Block, Error};
-use ijk_types::{DType, Reducer};
+use ijk_types::{DType, Reducer, Scalar};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,17 +17,22 @@ pub(crate) struct Computer<'a> {
     pub(crate) reader: Reader<'a>,
 }
 
+/// A part of an operand, and where points of the stage read it.
+struct Placed {
+    part: Part,
+    /// For each axis of the part's block.
+    index: Vec<Affine>,
+}
+
 impl Computer<'_> {
-    /// What an operand has where the stage's axes have these positions, along the stage's axes.
+    /// What an operand has where the stage's axes have these positions.
     pub(crate) fn operand(
         &self,
         operand: usize,
         ranges: &[Range<usize>],
     ) -> Result<Option<Part>, Error> {
         let operand = &self.stage.operands[operand];
-        let own: Vec<_> = operand.axes.iter().map(|&axis| ranges[axis].clone()).collect();
-        let part = self.reader.region(&operand.expr, &own)?;
-        Ok(part.map(|part| part.along(&operand.axes)))
+        self.reader.region(&operand.expr, &operand.ranges(ranges))
     }
 
     /// Adds a panel to what a block of the output holds; `None` holds nothing yet.
@@ -39,98 +44,114 @@ impl Computer<'_> {
         parts: Vec<Option<Part>>,
         ranges: &[Range<usize>],
     ) -> Result<Option<Arc<Block>>, Error> {
-        match &self.stage.kernel {
-            Kernel::Copy => match parts.into_iter().next().flatten() {
-                Some(part) => self.copied(part, ranges).map(Some),
-                None => Ok(before),
+        if self.is_skipped(&parts) {
+            return Ok(before);
+        }
+        let parts = self.placed(parts, ranges)?;
+        let block = match &self.stage.kernel {
+            Kernel::Copy => self.copied(&parts[0], ranges),
+            Kernel::Map(formula) => self.folded(None, &parts, ranges, (formula, None)),
+            Kernel::Contract(by) => match &by.kind {
+                Kind::Fold(Fold::Reduce(reducer), formula) => {
+                    self.folded(before, &parts, ranges, (formula, Some(*reducer)))
+                }
+                Kind::Fold(Fold::Collect, formula) => {
+                    self.contracted(before, &parts, ranges, &super::collect::Collect { formula })
+                }
+                Kind::Closures(closures) => self.contracted(before, &parts, ranges, &**closures),
             },
-            Kernel::Contract(by) => {
-                if self.is_skipped(&parts) {
-                    return Ok(before);
-                }
-                let operands = parts.into_iter().zip(&self.stage.operands);
-                let parts = operands.map(|(part, operand)| present(part, &operand.expr));
-                let parts: Vec<Part> = parts.collect::<Result<_, _>>()?;
-                match &by.kind {
-                    Kind::Fold(Fold::Reduce(reducer), formula) => {
-                        self.folded(before, &parts, ranges, (formula, *reducer)).map(Some)
-                    }
-                    Kind::Fold(Fold::Collect, formula) => {
-                        let collect = super::collect::Collect { formula };
-                        self.contracted(before, &parts, ranges, &collect).map(Some)
-                    }
-                    Kind::Closures(closures) => {
-                        self.contracted(before, &parts, ranges, &**closures).map(Some)
-                    }
-                }
+        };
+        block.map(Some)
+    }
+
+    /// Parts, filled where they are missing, with where they are read.
+    fn placed(
+        &self,
+        parts: Vec<Option<Part>>,
+        ranges: &[Range<usize>],
+    ) -> Result<Vec<Placed>, Error> {
+        let operands = parts.into_iter().zip(&self.stage.operands);
+        let placed = operands.map(|(part, operand)| {
+            let part = present(part, &operand.expr)?;
+            let index = part.axes.iter().map(|&axis| operand.index[axis].within(ranges)).collect();
+            Ok(Placed { part, index })
+        });
+        placed.collect()
+    }
+
+    /// Whether a panel adds nothing, as blocks of it are missing.
+    fn is_skipped(&self, parts: &[Option<Part>]) -> bool {
+        if parts.iter().all(Option::is_some) {
+            return false;
+        }
+        let operands = || self.stage.operands.iter().map(|operand| &operand.expr);
+        let fill = |(part, operand): (&Option<Part>, &crate::plan::Expr)| match part {
+            Some(_) => None,
+            None => operand.fill()?.as_number(),
+        };
+        let known: Vec<Option<Scalar>> = parts.iter().zip(operands()).map(fill).collect();
+        let types: Option<Vec<DType>> = operands().map(|expr| expr.element().number()).collect();
+        match (&self.stage.kernel, types) {
+            // What is missing is the fill.
+            (Kernel::Copy, _) => true,
+            (_, None) => false,
+            (Kernel::Contract(by), Some(types)) => by.annihilates(&types, &known),
+            (Kernel::Map(formula), Some(types)) => {
+                let value = formula.evaluate_known(&types, &known);
+                let fill = self.stage.identity.as_ref().and_then(crate::Value::as_number);
+                matches!((value, fill), (Ok(Some(l)), Some(r)) if l.same_bits(r))
             }
         }
     }
 
-    /// Whether a panel adds nothing, as a block of it is missing that annihilates.
-    fn is_skipped(&self, parts: &[Option<Part>]) -> bool {
-        let (Kernel::Contract(by), [left, right]) = (&self.stage.kernel, parts) else {
-            return false;
-        };
-        let fill = |part: &Option<Part>, operand: usize| match part {
-            Some(_) => None,
-            None => self.stage.operands[operand].expr.fill()?.as_number(),
-        };
-        let (l, r) = (fill(left, 0), fill(right, 1));
-        if l.is_none() && r.is_none() {
-            return false;
-        }
-        let dtype = |operand: usize| self.stage.operands[operand].expr.element().number();
-        let (Some(left), Some(right)) = (dtype(0), dtype(1)) else { return false };
-        by.annihilates((left, right), l, r)
-    }
-
     /// A part as a block of the output.
-    fn copied(&self, part: Part, ranges: &[Range<usize>]) -> Result<Arc<Block>, Error> {
+    fn copied(&self, placed: &Placed, ranges: &[Range<usize>]) -> Result<Arc<Block>, Error> {
         let axes: Vec<usize> = (0..self.stage.kept()).collect();
-        match part.as_block(&axes) {
+        match placed.part.as_block(&axes) {
             Some(block) => Ok(block),
-            None => Ok(Arc::new(self.arranged(&part, &axes, ranges)?)),
+            None => Ok(Arc::new(self.arranged(placed, &axes, ranges)?)),
         }
     }
 
-    /// The elements of a part in the order of some axes of the stage.
+    /// The elements of a part in the order of some axes of the stage, which are the ones it is read along.
     fn arranged(
         &self,
-        part: &Part,
+        Placed { part, index }: &Placed,
         axes: &[usize],
         ranges: &[Range<usize>],
     ) -> Result<Block, Error> {
         let extents: Vec<usize> = axes.iter().map(|&axis| ranges[axis].len()).collect();
-        if let Some(lists) = part.arranged_lists(axes, &extents) {
+        let place = |affine: &Affine| {
+            let own = affine.as_axis();
+            axes.iter().position(|&axis| Some(axis) == own).unwrap_or_default()
+        };
+        let places: Vec<usize> = index.iter().map(place).collect();
+        if let Some(lists) = part.arranged_lists(&places, &extents) {
             return Ok(Block::Lists(lists));
         }
-        let place = |axis: &usize| axes.iter().position(|other| other == axis).unwrap_or_default();
-        let own: Vec<usize> = part.axes.iter().map(place).collect();
         let Some(view) = part.numbers() else { return Ok((*part.dense()?).clone()) };
         let (of, kept) = (view.dtype(), axes.len());
-        let work = Work {
-            formula: self.reader.kernels.same(),
-            extents: &extents,
-            kept,
-            reducer: None,
-            of,
-        };
-        Ok(Block::Numbers(self.reader.kernels.compute(work, &[(view, &own)])?))
+        let formula = self.reader.kernels.same();
+        let work = Work { formula, extents: &extents, kept, reducer: None, of };
+        let index = places.into_iter().map(Affine::axis).collect();
+        Ok(Block::Numbers(self.reader.kernels.compute(work, &[(view, index)])?))
     }
 
     fn folded(
         &self,
         before: Option<Arc<Block>>,
-        parts: &[Part],
+        parts: &[Placed],
         ranges: &[Range<usize>],
-        (formula, reducer): (&Formula, Reducer),
+        (formula, reducer): (&Formula, Option<Reducer>),
     ) -> Result<Arc<Block>, Error> {
         let extents: Vec<usize> = ranges.iter().map(Range::len).collect();
         let of = self.stage.out.element.number().unwrap_or(DType::F64);
-        let kept = self.stage.kept();
-        let work = Work { formula, extents: &extents, kept, reducer: Some(reducer), of };
-        let inputs = inputs(parts);
+        let work = Work { formula, extents: &extents, kept: self.stage.kept(), reducer, of };
+        let inputs = parts.iter().filter_map(|placed| {
+            let index = placed.index.clone();
+            placed.part.numbers().map(|view| (view, index))
+        });
+        let inputs: Vec<Input> = inputs.collect();
         match before.map(Arc::unwrap_or_clone) {
             Some(Block::Numbers(mut tensor)) => {
                 self.reader.kernels.fold(work, &inputs, &mut tensor)?;
@@ -143,18 +164,15 @@ impl Computer<'_> {
     fn contracted(
         &self,
         before: Option<Arc<Block>>,
-        parts: &[Part],
+        parts: &[Placed],
         ranges: &[Range<usize>],
         by: &dyn Contracts,
     ) -> Result<Arc<Block>, Error> {
         let kept = self.stage.kept();
         let own = |operand: usize| -> Vec<usize> {
-            let axes = self.stage.operands[operand].axes.iter().copied();
-            axes.filter(|&axis| axis < kept).collect()
+            (0..kept).filter(|&axis| self.stage.operands[operand].has(axis)).collect()
         };
-        let (mut rows, mut columns) = (own(0), own(1));
-        rows.sort_unstable();
-        columns.sort_unstable();
+        let (rows, columns) = (own(0), own(1));
         let count = |axes: &[usize]| axes.iter().map(|&axis| ranges[axis].len()).product();
         let extents =
             Extents { rows: count(&rows), pairs: count(&[kept]), columns: count(&columns) };
@@ -162,8 +180,7 @@ impl Computer<'_> {
         let left = self.arranged(&parts[0], &[&rows[..], &[kept]].concat(), ranges)?;
         let right = self.arranged(&parts[1], &[&[kept], &columns[..]].concat(), ranges)?;
         let before = before.map(Arc::unwrap_or_clone);
-        let block =
-            super::guarded(&by.name(), || by.contract(before, &left, &right, extents, &shape))?;
-        Ok(Arc::new(block))
+        let contract = || by.contract(before, &left, &right, extents, &shape);
+        Ok(Arc::new(super::guarded(&by.name(), contract)?))
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::Error;
 use crate::formula::{Formula, Node};
+use crate::plan::Affine;
 use ijk_cpu::{Compiled, Engine, RunError};
 use ijk_ir::core::{
-    Access, Array, ArrayId, Axis, AxisId, IndexExpr, Init, Instance, Program, ScalarExpr, ScalarId,
-    ScalarNode, Span, Statement, TypeTerm,
+    Access, Array, ArrayId, Atom, Axis, AxisId, IndexExpr, Init, Instance, Program, ScalarExpr,
+    ScalarId, ScalarNode, Span, Statement, TypeTerm,
 };
 use ijk_plan::Layout;
 use ijk_plan::plan::{BufferId, Node as PlanNode, Place, Plan, Start, Step};
@@ -28,8 +29,8 @@ pub(crate) struct Work<'a> {
     pub(crate) of: DType,
 }
 
-/// An operand: its elements, and for each of its axes the domain's.
-pub(crate) type Input<'a> = (TensorView<'a>, &'a [usize]);
+/// An operand: its elements, and for each of its axes where a point of the domain reads.
+pub(crate) type Input<'a> = (TensorView<'a>, Vec<Affine>);
 
 /// What an engine has compiled, by what it was compiled for.
 pub(crate) struct Kernels {
@@ -49,7 +50,7 @@ struct Key {
 }
 
 /// An operand's type, shape, strides, and axes.
-type InputKey = (DType, Vec<usize>, Vec<isize>, Vec<usize>);
+type InputKey = (DType, Vec<usize>, Vec<isize>, Vec<Affine>);
 
 /// A kernel.
 struct Ready {
@@ -187,15 +188,21 @@ fn name(n: usize) -> String {
     }
 }
 
+/// A position as the core IR has it.
+fn index_expr(affine: &Affine) -> IndexExpr {
+    let term = |&(c, axis): &(i64, usize)| (c, Atom::Axis(AxisId(axis as u32)));
+    IndexExpr { constant: affine.constant, terms: affine.terms.iter().map(term).collect() }
+}
+
 /// A formula of elements of the inputs.
 fn value(formula: &Formula, inputs: &[Input]) -> ScalarExpr {
     let types: Vec<DType> = inputs.iter().map(|(view, _)| view.dtype()).collect();
     let types = formula.types(&types).unwrap_or_default();
     let nodes = formula.nodes.iter().enumerate().map(|(n, node)| match *node {
         Node::Variable(number) => {
-            let index = inputs[number].1.iter().map(|&axis| IndexExpr::axis(AxisId(axis as u32)));
+            let index = inputs[number].1.iter().map(index_expr).collect();
             let (array, span) = (ArrayId(number as u32), Span::default());
-            ScalarNode::Access(Access { array, index: index.collect(), span })
+            ScalarNode::Access(Access { array, index, span })
         }
         Node::Number(literal) => ScalarNode::Const(literal, TypeTerm::Fixed(types[n])),
         Node::Unary(op, x) => ScalarNode::Unary(op, ScalarId(x)),
@@ -263,7 +270,8 @@ mod tests {
         let reducer = Some(Reducer::Monoid(monoid));
         let work = Work { formula: &pair, extents: &[n, n, n], kept: 2, reducer, of: DType::F32 };
         let (a, b) = (matrix([n, n])?, matrix([n, n])?);
-        let inputs: [Input; 2] = [(a.view(), &[0, 2]), (b.view(), &[2, 1])];
+        let index = |axes: [usize; 2]| axes.map(Affine::axis).to_vec();
+        let inputs: [Input; 2] = [(a.view(), index([0, 2])), (b.view(), index([2, 1]))];
         let mut sum = kernels.compute(work, &inputs)?;
         kernels.fold(work, &inputs, &mut sum)?;
         let in_place = !kernels.ready(work, &inputs, true)?.copies;

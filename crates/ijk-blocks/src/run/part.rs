@@ -33,13 +33,6 @@ impl Part {
         Ok(Self::whole(Block::full(value, &[])?, Vec::new()))
     }
 
-    /// The same along other axes: for each of the expression's axes, the new one.
-    #[must_use]
-    pub(crate) fn along(mut self, axes: &[usize]) -> Self {
-        self.axes.iter_mut().for_each(|axis| *axis = axes[*axis]);
-        self
-    }
-
     /// The elements of numbers, with the block's axes.
     pub(crate) fn numbers(&self) -> Option<TensorView<'_>> {
         Some(self.block.as_numbers()?.view().part(&self.window))
@@ -70,14 +63,10 @@ impl Part {
         self.window.iter().zip(shape).all(|(range, &extent)| *range == (0..extent))
     }
 
-    /// Lists in the order of some axes, of these extents.
-    pub(crate) fn arranged_lists(&self, axes: &[usize], shape: &[usize]) -> Option<Lists> {
+    /// Lists at all points of a shape, of which `order` are the block's axes.
+    pub(crate) fn arranged_lists(&self, order: &[usize], shape: &[usize]) -> Option<Lists> {
         match &*self.block {
-            Block::Lists(lists) => {
-                let place = |axis: &usize| axes.iter().position(|other| other == axis);
-                let order: Vec<usize> = self.axes.iter().map(place).collect::<Option<_>>()?;
-                Some(self.lists(lists, &order, shape))
-            }
+            Block::Lists(lists) => Some(self.lists(lists, order, shape)),
             Block::Numbers(_) => None,
         }
     }

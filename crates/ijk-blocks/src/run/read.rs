@@ -2,7 +2,7 @@
 
 use super::kernel::{Input, Kernels, Work};
 use super::part::{Part, assign};
-use crate::plan::{Array, Expr, Leaf, Run};
+use crate::plan::{Affine, Array, Expr, Leaf, Run};
 use crate::store::Source;
 use crate::{Block, Error, Formula, Value};
 use ijk_types::{DType, Scalar};
@@ -149,7 +149,10 @@ impl Reader<'_> {
         let extents: Vec<usize> = ranges.iter().map(Range::len).collect();
         let kept = extents.len();
         let work = Work { formula, extents: &extents, kept, reducer: None, of };
-        let tensor = self.kernels.compute(work, &inputs(&parts))?;
+        let own = |part: &Part| part.axes.iter().map(|&axis| Affine::axis(axis)).collect();
+        let inputs: Vec<Input> =
+            parts.iter().filter_map(|part| Some((part.numbers()?, own(part)))).collect();
+        let tensor = self.kernels.compute(work, &inputs)?;
         Ok(Part::whole(Block::Numbers(tensor), (0..kept).collect()))
     }
 }
@@ -163,11 +166,6 @@ pub(crate) fn present(part: Option<Part>, of: &Expr) -> Result<Part, Error> {
             Ok(Part::everywhere(&fill)?)
         }
     }
-}
-
-/// Parts of numbers as operands of a kernel.
-pub(crate) fn inputs(parts: &[Part]) -> Vec<Input<'_>> {
-    parts.iter().filter_map(|part| Some((part.numbers()?, &part.axes[..]))).collect()
 }
 
 /// Runs by their blocks, in the order in which these are met first.

@@ -50,6 +50,25 @@ pub trait Sink: Send + Sync + fmt::Debug {
     fn write(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), StoreError>;
 }
 
+/// A source that others hold, too.
+impl<S: Source + ?Sized> Source for Arc<S> {
+    fn ty(&self) -> &Type {
+        (**self).ty()
+    }
+
+    fn fill(&self) -> Value {
+        (**self).fill()
+    }
+
+    fn read(&self, at: &[usize]) -> Result<Option<Arc<Block>>, StoreError> {
+        (**self).read(at)
+    }
+
+    fn name(&self) -> String {
+        (**self).name()
+    }
+}
+
 impl StoreError {
     /// An error of the block of a store.
     ///

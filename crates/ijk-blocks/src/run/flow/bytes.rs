@@ -49,8 +49,8 @@ impl Write for Length {
 
 fn write(parcels: &Parcels, out: &mut impl Write) -> std::io::Result<()> {
     number(out, parcels.0.len())?;
-    for Parcel { to, operand, line, part } in &parcels.0 {
-        [to, operand, line].into_iter().try_for_each(|&n| number(out, n))?;
+    for Parcel { to, need, part } in &parcels.0 {
+        [to, need].into_iter().try_for_each(|&n| number(out, n))?;
         list(out, &part.axes)?;
         let block = part.dense().map_err(std::io::Error::other)?;
         list(out, block.shape())?;
@@ -166,7 +166,7 @@ impl Input<'_> {
     }
 
     fn parcel(&mut self) -> Parcel {
-        let [to, operand, line] = [(); 3].map(|()| self.number());
+        let [to, need] = [(); 2].map(|()| self.number());
         let (axes, shape) = (self.list(), self.list());
         let (depth, dtype) = (self.number(), DType::ALL[self.number()]);
         let count: usize = shape.iter().product();
@@ -185,7 +185,7 @@ impl Input<'_> {
             }
         };
         let window = block.shape().iter().map(|&extent| 0..extent).collect();
-        Parcel { to, operand, line, part: Part::new(Arc::new(block), window, axes) }
+        Parcel { to, need, part: Part::new(Arc::new(block), window, axes) }
     }
 
     fn scalar(&mut self, dtype: DType) -> Scalar {
@@ -228,7 +228,7 @@ mod tests {
 
     fn round_trip(block: Block, window: Vec<std::ops::Range<usize>>) {
         let part = Part::new(Arc::new(block), window, vec![2, 0]);
-        let parcel = Parcel { to: 3, operand: 1, line: 7, part };
+        let parcel = Parcel { to: 3, need: 7, part };
         let parcels = Parcels(vec![parcel.clone(), parcel.clone()]);
         let mut bytes = Vec::new();
         parcels.into_bytes(&mut bytes);
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(bytes.len() % 8, 0);
         let read = Parcels::from_bytes(timely::bytes::arc::BytesMut::from(bytes).freeze());
         for other in &read.0 {
-            assert_eq!((other.to, other.operand, other.line), (3, 1, 7));
+            assert_eq!((other.to, other.need), (3, 7));
             assert_eq!(other.part.axes, [2, 0]);
             assert_eq!(*other.part.dense().unwrap(), *parcel.part.dense().unwrap());
         }

@@ -64,40 +64,41 @@ struct Folding {
     shared: Arc<Shared>,
     worker: usize,
     time: u64,
-    /// Blocks that this time's panel is still to be folded into.
+    /// This round's blocks.
     places: Vec<Place>,
-    /// Parts by the time at which they are needed, by operand and line.
-    parts: HashMap<u64, HashMap<(usize, usize), Part>>,
+    /// How many of them have this time's panel.
+    done: usize,
+    /// Parts by the time at which they are needed, and by the number of the need.
+    parts: HashMap<u64, HashMap<usize, Part>>,
     /// Blocks of this round, as far as they are.
     blocks: HashMap<Vec<usize>, Arc<Block>>,
 }
 
 impl Folding {
     fn new(shared: Arc<Shared>, worker: usize) -> Self {
-        let (parts, blocks) = (HashMap::new(), HashMap::new());
-        let mut folding = Self { shared, worker, time: 0, places: Vec::new(), parts, blocks };
+        let (places, parts, blocks) = (Vec::new(), HashMap::new(), HashMap::new());
+        let mut folding = Self { shared, worker, time: 0, places, done: 0, parts, blocks };
         folding.list();
         folding
     }
 
     fn list(&mut self) {
         let schedule = &self.shared.job.schedule;
-        if self.time < schedule.times() {
-            self.places = schedule.places(self.worker, self.time);
-            self.places.reverse();
+        self.done = 0;
+        if self.time < schedule.times() && schedule.ends(self.time).0 {
+            self.places = schedule.round(self.time).places.swap_remove(self.worker);
         }
     }
 
     fn receive(&mut self, time: u64, parcels: &mut Parcels) {
         let parts = self.parts.entry(time).or_default();
-        for Parcel { operand, line, part, .. } in parcels.0.drain(..) {
-            parts.insert((operand, line), part);
-        }
+        parts.extend(parcels.0.drain(..).map(|Parcel { need, part, .. }| (need, part)));
     }
 
     /// Folds into one block, or goes to the next time.
     fn step(&mut self) -> Result<Progress, Error> {
-        if let Some(place) = self.places.pop() {
+        if let Some(place) = self.places.get(self.done).cloned() {
+            self.done += 1;
             self.fold(&place)?;
             return Ok(Progress::Same);
         }
@@ -111,18 +112,17 @@ impl Folding {
     }
 
     /// Folds the time's panel into a block; the last one completes it.
-    fn fold(&mut self, Place { at, lines }: &Place) -> Result<(), Error> {
-        let (panel, is_last) = self.shared.job.schedule.panel(self.time);
+    fn fold(&mut self, Place { at, needs }: &Place) -> Result<(), Error> {
+        let schedule = &self.shared.job.schedule;
         let mut block = self.blocks.remove(at);
-        if let Some(panel) = panel {
-            let parts = self.parts.get(&self.time);
-            let part =
-                |operand: usize| Some(parts?.get(&(operand, lines[operand.min(1)]))?.clone());
-            let parts = (0..self.shared.stage().operands.len()).map(part).collect();
+        if let Some(panel) = schedule.panel(self.time) {
+            let arrived = self.parts.get(&self.time);
+            let part = |need: &usize| arrived?.get(need).cloned();
             let ranges = self.shared.stage().ranges(at, panel);
+            let parts = needs.iter().map(part).collect();
             block = self.shared.computer().add(block, parts, &ranges)?;
         }
-        if is_last {
+        if schedule.ends(self.time).1 {
             return self.shared.deliver(at, block);
         }
         if let Some(block) = block {

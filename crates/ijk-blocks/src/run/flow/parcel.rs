@@ -11,8 +11,8 @@ use timely::progress::Stamp;
 #[derive(Clone, Debug)]
 pub(super) struct Parcel {
     pub(super) to: usize,
-    pub(super) operand: usize,
-    pub(super) line: usize,
+    /// The number among the round's needs.
+    pub(super) need: usize,
     pub(super) part: Part,
 }
 

@@ -3,7 +3,7 @@
 use super::parcel::{Parcel, Parcels};
 use super::{Quantum, Shared};
 use crate::Error;
-use crate::plan::Task;
+use crate::plan::{Need, Round};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -54,23 +54,31 @@ struct Reading {
     shared: Arc<Shared>,
     worker: usize,
     time: u64,
-    /// Tasks of this time, the next one last.
-    tasks: Vec<Task>,
+    round: Round,
+    /// Numbers of the round's needs that this worker reads for this panel, the next one last.
+    left: Vec<usize>,
 }
 
 impl Reading {
     fn new(shared: Arc<Shared>, worker: usize) -> Self {
-        let mut reading = Self { shared, worker, time: 0, tasks: Vec::new() };
+        let (round, left) = (Round::default(), Vec::new());
+        let mut reading = Self { shared, worker, time: 0, round, left };
         reading.list();
         reading
     }
 
     fn list(&mut self) {
-        let (schedule, stage) = (&self.shared.job.schedule, self.shared.stage());
-        if self.time < schedule.times() {
-            self.tasks = schedule.tasks(self.worker, self.time, stage.operands.len());
-            self.tasks.reverse();
+        let schedule = &self.shared.job.schedule;
+        if self.time >= schedule.times() {
+            return;
         }
+        if schedule.ends(self.time).0 {
+            self.round = schedule.round(self.time);
+        }
+        let Some(panel) = schedule.panel(self.time) else { return };
+        let own = |&(n, need): &(usize, &Need)| need.reader(n, panel) == self.worker;
+        self.left = self.round.needs.iter().enumerate().filter(own).map(|(n, _)| n).collect();
+        self.left.reverse();
     }
 
     /// Goes to the next time, if there is one.
@@ -82,19 +90,17 @@ impl Reading {
 
     /// The next part of this time, for everybody who needs it; nothing where it is missing.
     fn next(&mut self) -> Option<Result<Vec<Parcel>, Error>> {
-        let task = self.tasks.pop()?;
-        Some(self.read(&task))
+        let need = self.left.pop()?;
+        Some(self.read(need))
     }
 
-    fn read(&self, Task { operand, line, to }: &Task) -> Result<Vec<Parcel>, Error> {
-        let (schedule, stage) = (&self.shared.job.schedule, self.shared.stage());
-        let (panel, _) = schedule.panel(self.time);
-        let ranges = stage.ranges(&schedule.line(*operand, *line), panel.unwrap_or_default());
+    fn read(&self, need: usize) -> Result<Vec<Parcel>, Error> {
+        let Need { operand, at, workers } = &self.round.needs[need];
+        let panel = self.shared.job.schedule.panel(self.time).unwrap_or_default();
+        let ranges = self.shared.stage().ranges(at, panel);
         let Some(part) = self.shared.computer().operand(*operand, &ranges)? else {
             return Ok(Vec::new());
         };
-        let parcel =
-            |&to: &usize| Parcel { to, operand: *operand, line: *line, part: part.clone() };
-        Ok(to.iter().map(parcel).collect())
+        Ok(workers.iter().map(|&to| Parcel { to, need, part: part.clone() }).collect())
     }
 }

@@ -1,0 +1,77 @@
+//! Index statements over block tensors: what `einsum` and programs in i are made of.
+
+mod einsum;
+mod program;
+
+pub use program::apply;
+
+use crate::plan::{Affine, StageAxis};
+use crate::types::compatible;
+use crate::{BigTensor, Error, Formula, Problem, Type, TypeError};
+use ijk_types::Reducer;
+
+/// At each point of some axes, combine what the operands have there; fold along the last axes.
+#[derive(Clone, Debug)]
+pub(crate) struct Statement {
+    /// How terms are printed: `einsum(ij,jk->ik)`.
+    pub(crate) name: String,
+    /// Axes of the result, in its order, then those that are folded.
+    pub(crate) axes: Vec<StageAxis>,
+    /// For each operand, where a point reads along each of its axes.
+    pub(crate) index: Vec<Vec<Affine>>,
+    /// What is computed of an element of each operand.
+    pub(crate) formula: Formula,
+    /// What folds; none where the result has all axes.
+    pub(crate) reducer: Option<Reducer>,
+}
+
+/// What messages call operands.
+const NAMES: [&str; 6] = ["u", "v", "w", "x", "y", "z"];
+
+/// What messages call the operand of that number.
+fn name(operand: usize) -> &'static str {
+    NAMES.get(operand).copied().unwrap_or("an operand")
+}
+
+/// An axis of an operand, and its blocks.
+#[derive(Clone, Copy, Debug)]
+struct Met {
+    operand: usize,
+    axis: usize,
+    block: Option<usize>,
+}
+
+/// The block of an index that is an axis of several operands, if they are compatible.
+fn common_block(
+    rule: &str,
+    index: &str,
+    places: &[Met],
+    operands: &[&BigTensor],
+) -> Result<Option<usize>, Box<TypeError>> {
+    let mut first: Option<Met> = None;
+    for &place in places {
+        let Some(met) = first.filter(|met| met.block.is_some()) else {
+            first = Some(place);
+            continue;
+        };
+        if compatible(met.block, place.block).is_none() {
+            let places = [met, place].map(|met| (name(met.operand), met.axis, met.block));
+            let problem = Problem::Index { index: index.into(), places };
+            let mut blocks = operands[place.operand].ty().blocks.clone();
+            blocks[place.axis] = met.block;
+            let hint = crate::error::reblock_hint(name(place.operand), &blocks);
+            return Err(TypeError::new(rule, types(operands), problem).with_hint(hint));
+        }
+    }
+    Ok(first.and_then(|met| met.block))
+}
+
+/// The operands of a rule, as its messages show them.
+fn types(operands: &[&BigTensor]) -> Vec<(&'static str, Type)> {
+    operands.iter().enumerate().map(|(n, of)| (name(n), of.ty().clone())).collect()
+}
+
+/// Refuses what cannot run in blocks.
+fn refuse<T>(rule: &str, operands: &[&BigTensor], why: impl Into<String>) -> Result<T, Error> {
+    Err(TypeError::new(rule, types(operands), Problem::NotInBlocks(why.into())).into())
+}

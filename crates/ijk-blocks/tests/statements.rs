@@ -1,0 +1,170 @@
+//! Einsums and programs in i over blocks: random ones against the literal evaluators, and what cannot run in
+//! blocks.
+
+use ijk_blocks::{BigTensor, BlockPlan, Error, Executor, Problem, apply};
+use ijk_oracle::random::{Case, EinsumCase};
+use ijk_oracle::{Value, evaluate, evaluate_einsum};
+use ijk_syntax::einsum::Subscripts;
+use ijk_tensor::Tensor;
+use ijk_types::DType;
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// A value in blocks that depend on the extents alone, so that axes of one index have the same.
+fn cut(value: &Value, seed: u64) -> BigTensor {
+    let tensor = Tensor::from_scalars(value.dtype, &value.shape, value.data.iter().copied());
+    let block = |&extent: &usize| match (extent as u64).wrapping_mul(31).wrapping_add(seed) % 4 {
+        0 => None,
+        n => Some(n as usize),
+    };
+    let blocks: Vec<Option<usize>> = value.shape.iter().map(block).collect();
+    BigTensor::from_tensor(tensor.unwrap(), blocks).unwrap()
+}
+
+fn value(tensor: &BigTensor, executor: &Executor) -> Result<Value, Error> {
+    let block = executor.collect(tensor)?;
+    let tensor = block.as_numbers().expect("numbers");
+    let data = tensor.view().iter_scalars().collect();
+    Ok(Value { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), data })
+}
+
+#[test]
+fn einsums_agree_with_the_literal_evaluator() {
+    let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 800));
+    let executors = [1, 2, 3].map(|workers| Executor::new().workers(workers));
+    let mut fitting = 0;
+    for seed in first..first + count {
+        let case = EinsumCase::random(seed);
+        let subscripts = Subscripts::parse(&case.subscripts).expect("subscripts");
+        let values: Vec<Value> = case.inputs.iter().map(|input| input.value.clone()).collect();
+        let tensors: Vec<BigTensor> = values.iter().map(|value| cut(value, seed)).collect();
+        let operands: Vec<&BigTensor> = tensors.iter().collect();
+        let built = BigTensor::einsum(&case.subscripts, &operands);
+        let Some(expected) = evaluate_einsum(&subscripts, &values) else {
+            assert!(built.is_err(), "{seed}: {case:?}");
+            continue;
+        };
+        let tensor = built.unwrap_or_else(|error| panic!("{seed}: {error}"));
+        let found = value(&tensor, &executors[seed as usize % 3]);
+        let found = found.unwrap_or_else(|error| panic!("{seed}: {error}\n{tensor}"));
+        let same = (&found.shape, &found.data) == (&expected.shape, &expected.data);
+        assert!(same, "{seed}: {found:?}, not {expected:?}\n{tensor}\n{}", BlockPlan::new(&tensor));
+        fitting += 1;
+    }
+    println!("{fitting} of {count} einsums fit");
+    assert!(fitting * 2 > count || count < 100);
+}
+
+#[test]
+fn programs_agree_with_the_literal_evaluator() {
+    let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 3000));
+    let executors = [1, 2, 3].map(|workers| Executor::new().workers(workers));
+    let (mut computed, mut refused) = (0, 0);
+    for seed in first..first + count {
+        let case = Case::random(seed);
+        let whole = |dtype: DType| dtype.is_integer() || dtype == DType::Bool;
+        if !case.inputs.iter().all(|input| whole(input.value.dtype)) {
+            continue;
+        }
+        let values: Vec<Value> = case.inputs.iter().map(|input| input.value.clone()).collect();
+        if values.iter().any(|value| value.data.len() > 3000) {
+            continue;
+        }
+        let (tree, errors) = ijk_syntax::parse(&case.source);
+        let expected = if errors.is_empty() { evaluate(&tree, &values).ok() } else { None };
+        let tensors: Vec<BigTensor> = values.iter().map(|value| cut(value, seed)).collect();
+        let built = apply(&case.source, &tensors.iter().collect::<Vec<_>>());
+        let Ok(results) = built else {
+            refused += 1;
+            continue;
+        };
+        let Some(expected) = expected else { continue };
+        for (tensor, expected) in results.iter().zip(&expected) {
+            let found = value(tensor, &executors[seed as usize % 3]);
+            let found =
+                found.unwrap_or_else(|error| panic!("{seed}: {error}\n{}\n{tensor}", case.source));
+            // Casts to floats are summed in another order.
+            let exact = whole(expected.dtype) || expected.data.len() < 2;
+            let same = found.shape == expected.shape && (!exact || found.same(expected));
+            assert!(same, "{seed}: {}\n{found:?}, not {expected:?}\n{tensor}", case.source);
+        }
+        computed += 1;
+    }
+    println!("{computed} programs computed, {refused} refused");
+    assert!(computed * 2 > refused || count < 100, "{computed} computed, {refused} refused");
+}
+
+#[test]
+fn products_are_recognised_through_their_steps() {
+    let u = BigTensor::zeros(DType::F32, [6, 4], [Some(2), Some(2)]).unwrap();
+    let v = BigTensor::zeros(DType::F32, [4, 8], [Some(2), None]).unwrap();
+    for program in ["ik*kj~ijk . +ijk~ij", "+(ik*kj)~ij"] {
+        let product = &apply(program, &[&u, &v]).unwrap()[0];
+        assert_eq!(product.ty().to_string(), "([6, 8], [2, ⊥], f32)");
+        let plan = BlockPlan::new(product).to_string();
+        assert_eq!(
+            plan,
+            "s0 = multiply memory, memory : ([6, 8], [2, ⊥], f32); 3 blocks of 2 panels"
+        );
+    }
+    let plan = BlockPlan::new(&BigTensor::einsum("ik,kj->ij", &[&u, &v]).unwrap()).to_string();
+    assert!(plan.starts_with("s0 = multiply"), "{plan}");
+    let transposed = BigTensor::einsum("ij->ji", &[&u]).unwrap();
+    let product = BigTensor::einsum("ki,kj->ij", &[&transposed, &v]).unwrap();
+    assert_eq!(BlockPlan::new(&product).stages(), 1);
+}
+
+#[test]
+fn windows_reach_into_neighbouring_blocks() {
+    let u = BigTensor::lit(0..20i64, [20], [Some(6)]).unwrap();
+    let taps = BigTensor::lit([1i64, 10, 100], [3], [None]).unwrap();
+    let sums = &apply("+([2*i+k]*k)~i", &[&u, &taps]).unwrap()[0];
+    for workers in [1, 2] {
+        let block = Executor::new().workers(workers).collect(sums).unwrap();
+        let expected: Vec<i64> =
+            (0..9).map(|i| (2 * i) + 10 * (2 * i + 1) + 100 * (2 * i + 2)).collect();
+        assert_eq!(block.as_numbers().unwrap().as_slice::<i64>(), Some(&expected[..]));
+    }
+}
+
+#[test]
+fn what_cannot_run_in_blocks_says_why() {
+    let u = BigTensor::zeros(DType::F64, [6, 4], [Some(2), Some(2)]).unwrap();
+    let v = BigTensor::zeros(DType::F64, [4], [Some(3)]).unwrap();
+    let refused = |program: &str, operands: &[&BigTensor]| {
+        apply(program, operands).expect_err("refused").to_string()
+    };
+    let text = refused("ij*j~ij", &[&u, &v]);
+    assert!(
+        text.starts_with(
+            "i(ij*j~ij): index `j` has blocks of 2 on axis 1 of u but of 3 on axis 0 of v"
+        ),
+        "{text}"
+    );
+    assert!(text.ends_with("hint: reblock(v, [2]) has blocks that fit"), "{text}");
+    let text = refused("ij~[4*i+j]", &[&u]);
+    assert!(
+        text.contains("cannot run in blocks: axis 0 of the result is written at computed"),
+        "{text}"
+    );
+    assert!(refused("@index i~i", &[&v]).contains("the value of an index differs"));
+    let text = refused("@argmax ij~i", &[&u]);
+    assert!(text.contains("needs all values at once, but axis 1 of u has blocks of 2"), "{text}");
+    assert!(text.ends_with("hint: reblock(u, [2, ⊥]) has blocks that fit"), "{text}");
+    assert!(refused("ij~i", &[&u]).contains("`j`"));
+    assert!(refused("i~i", &[&u]).contains("rank") || refused("i~i", &[&u]).contains("axes"));
+    let w = BigTensor::zeros(DType::F32, [4], [Some(2)]).unwrap();
+    let error = BigTensor::einsum("ij,j->i", &[&u, &w]).unwrap_err();
+    assert!(
+        matches!(error.type_error().map(|e| &e.problem), Some(Problem::Types { .. })),
+        "{error}"
+    );
+    let error = BigTensor::einsum("ij,j->", &[&u, &v]).unwrap_err().to_string();
+    assert!(
+        error.contains("index `j` has blocks of 2 on axis 1 of u but of 3 on axis 0 of v"),
+        "{error}"
+    );
+    assert!(BigTensor::einsum("ij,jk->ik", &[&u]).unwrap_err().to_string().contains("operand"));
+}
