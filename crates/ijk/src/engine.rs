@@ -2,10 +2,10 @@
 
 use crate::cache::{Key, PlanCache};
 use crate::component::Component;
-use crate::einsum;
 use crate::prepared::Prepared;
 use crate::probe::{Cache, Probe};
-use crate::{Arguments, Error, Views};
+use crate::recent::Recent;
+use crate::{Arguments, Einsum, Error, Views};
 use ijk_cpu::{Fault, Level, PlanError, Results, RunError};
 use ijk_ir::core::{Instance, Program};
 use ijk_plan::plan::Plan;
@@ -39,7 +39,7 @@ pub struct Engine {
     /// What plans depend on besides the program and its arguments, as one number.
     context: u64,
     /// Einsums that were parsed before.
-    einsums: einsum::Recent,
+    einsums: Recent<String, Einsum, 512>,
 }
 
 /// Settings of an [`Engine`].
@@ -141,7 +141,7 @@ impl EngineBuilder {
         let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
         let limit = self.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
         let context = limit.wrapping_mul(64).wrapping_add(level as u64);
-        let einsums = einsum::Recent::default();
+        let einsums = Recent::default();
         Engine { cpu, memory_limit: self.memory_limit, context, einsums }
     }
 
@@ -217,8 +217,9 @@ impl Engine {
         &self.cpu
     }
 
-    pub(crate) fn recent_einsum(&self, text: &str) -> Result<einsum::Einsum, Error> {
-        self.einsums.einsum(text)
+    /// The einsum of a text, with its plans, where that was asked for before.
+    pub(crate) fn recent_einsum(&self, text: &str) -> Result<Arc<Einsum>, Error> {
+        self.einsums.get(text, || Einsum::new(text))
     }
 
     pub(crate) fn level(&self) -> Level {

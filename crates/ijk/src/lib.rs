@@ -43,6 +43,7 @@ mod explain;
 mod operators;
 mod prepared;
 pub mod probe;
+mod recent;
 #[cfg(feature = "verify")]
 pub mod verify;
 

@@ -93,7 +93,8 @@ impl Engine {
         subscripts: &str,
         operands: impl Arguments<'a>,
     ) -> Result<Tensor, Error> {
-        self.apply_einsum(&self.recent_einsum(subscripts)?, operands)
+        let einsum = self.recent_einsum(subscripts)?;
+        self.apply_einsum(&einsum, operands)
     }
 
     /// Applies an einsum, as [`Einsum::apply`] does.

@@ -4,7 +4,6 @@ mod apply;
 mod codes;
 mod path;
 mod planned;
-mod recent;
 mod slices;
 
 use crate::cache::PlanCache;
@@ -18,7 +17,6 @@ use std::sync::Arc;
 pub use ijk_syntax::einsum::Label;
 pub use path::EinsumPath;
 use planned::Planned;
-pub(crate) use recent::Recent;
 
 /// An einsum: `ij,jk->ik`, say. Cheap to clone; clones share their plans.
 ///

@@ -12,7 +12,6 @@ mod outputs;
 mod program;
 mod ranges;
 mod ready;
-mod recent;
 mod run;
 mod segments;
 mod signature;

@@ -2,12 +2,12 @@
 
 use super::memory::Most;
 use super::ready::{Call, Ready};
-use super::recent::Recent;
 use super::segments::{Case, Segment};
 use super::solve::{Question, Shapes};
 use super::{Bindings, Cases, Outputs, Signature, run};
 use crate::cache::Key;
 use crate::error::has_errors;
+use crate::recent::Recent;
 use crate::{Engine, Error};
 use ijk_ir::et::{Checked, Origin, Solution};
 use ijk_syntax::Diagnostic;
