@@ -147,6 +147,9 @@ class Ijk:
         self.child = None
         said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True)
         self.version = said.stdout.split()[1]
+        # What the machine can do is measured now: what is known of it may be from a busier time.
+        probe = [binary, "bench", "i~i", "--shape=1", f"--threads={threads}", "--probe"]
+        subprocess.run(probe, capture_output=True, check=True)
         self.written = None
         self.work: dict = {}
 

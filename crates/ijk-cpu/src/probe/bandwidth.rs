@@ -3,7 +3,9 @@
 use super::Bandwidth;
 use super::crew::best;
 use crate::simd::{Kernel, Level, Simd};
+use ijk_tensor::advise_huge_pages;
 use std::hint::black_box;
+use std::mem::MaybeUninit;
 use std::sync::Mutex;
 
 /// Arrays are gone through again until so many bytes have moved, so that starting does not count.
@@ -41,12 +43,15 @@ fn copy(_: Level, block: &mut [u64]) {
     to[..from.len()].copy_from_slice(from);
 }
 
-/// Zeros, whose pages the system gives when they are first used.
+/// Zeros, in pages such as tensors have, which the system gives when they are first used.
 fn zeros(length: usize) -> Option<Vec<u64>> {
     let mut there = Vec::<u64>::new();
     there.try_reserve_exact(length).ok()?;
     drop(there);
-    Some(vec![0; length])
+    let mut zeros = vec![0; length];
+    // SAFETY: any bytes are such bytes, and advice writes none.
+    advise_huge_pages(unsafe { zeros.align_to_mut::<MaybeUninit<u8>>().1 });
+    Some(zeros)
 }
 
 /// Reads everything.
