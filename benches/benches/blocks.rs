@@ -39,7 +39,7 @@ fn main() {
             drop(black_box(store));
         };
         let at_once = || {
-            drop(black_box(engine.apply(&whole, (&a.view(), &b.view())).expect("it runs")));
+            drop(black_box(engine.apply(&whole, &[a.view(), b.view()]).expect("it runs")));
         };
         let operations = 2.0 * (n as f64).powi(3);
         let times = race(if n > 4096 { 2 } else { 5 }, in_blocks, at_once);
