@@ -40,9 +40,12 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
     array([[3., 3.],
            [3., 3.]])
     """
-    if out is None and dtype is None and engine is None and order == "K" and _is_flag(optimize):
-        if operands and type(operands[0]) is str and len(operands) > 2:
-            result = _fast(*operands)
+    if out is None and dtype is None and order == "K":
+        if len(operands) > 2 and type(operands[0]) is str:
+            if engine is None and _is_flag(optimize):
+                result = _fast(*operands)
+            else:
+                result = _parsed(operands[0], None, _path(optimize)).fast(*operands[1:], engine=engine)
             if result is not None:
                 return result if result.ndim else result[()]
     einsum, arrays = _arguments(operands, _path(optimize))
@@ -69,6 +72,8 @@ def _path(optimize):
     """The path that is to be obeyed, if any."""
     if _is_flag(optimize):
         return None
+    if type(optimize) is tuple and set(map(type, optimize)) == {tuple}:
+        return optimize
     steps = list(optimize)
     if steps and isinstance(steps[0], str):
         if steps[0] != "einsum_path" or not all(isinstance(s, (tuple, list)) for s in steps[1:]):

@@ -4,6 +4,7 @@ use crate::check::{CheckedNest, Layout, check_contraction, check_nest, check_sca
 use crate::contract::Prepared;
 use crate::error::{Fault, PlanError};
 use crate::nest::{self, Order, TileNest, order};
+use crate::pair::PairProgram;
 use crate::probe::Costs;
 use crate::scan::ScanProgram;
 use crate::scatter::ScatterProgram;
@@ -15,7 +16,7 @@ use ijk_plan::plan::{
     Start, Step, Store, Sweep, Then,
 };
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// A plan that an [`Engine`](crate::Engine) has checked and compiled; made by
 /// [`Engine::compile`](crate::Engine::compile), run by [`Engine::execute`](crate::Engine::execute).
@@ -62,6 +63,8 @@ pub(crate) enum Program {
     Contract(Box<Prepared>),
     /// A scan.
     Scan(Box<ScanProgram>),
+    /// A nest that sums products of many short axes.
+    Pair(Box<PairProgram>),
     /// A nest over windows.
     Window(Box<WindowProgram>),
     /// A nest that combines elements into others.
@@ -77,6 +80,7 @@ impl Program {
             Self::Nest(nest) => nest.cost(),
             Self::Contract(prepared) => prepared.cost(),
             Self::Scan(scan) => scan.cost(),
+            Self::Pair(pair) => pair.cost(),
             Self::Window(window) => window.cost(),
             Self::Scatter(scatter) => scatter.cost(),
             Self::Sweep(sweep) => sweep.cost(),
@@ -153,8 +157,13 @@ fn compile_with(
         Place::Output(_) => continues,
         Place::Temporary(_) => false,
     };
-    let initialised = buffers.iter().map(|b| holds_values(&b.place)).collect();
-    let mut compiler = Compiler { buffers: &buffers, target, steps: Vec::new(), initialised };
+    let mut compiler = Compiler {
+        buffers: &buffers,
+        target,
+        steps: Vec::new(),
+        initialised: buffers.iter().map(|b| holds_values(&b.place)).collect(),
+        live: BTreeMap::new(),
+    };
     for (step, each) in plan.steps.iter().enumerate() {
         compiler.step(each).map_err(|fault| PlanError::Step { step, fault })?;
     }
@@ -217,6 +226,8 @@ struct Compiler<'a> {
     steps: Vec<Program>,
     /// For each buffer, whether all its elements hold values.
     initialised: Vec<bool>,
+    /// Of those in the arena, by their first byte, the end and the buffer.
+    live: BTreeMap<usize, (usize, usize)>,
 }
 
 impl Compiler<'_> {
@@ -266,6 +277,14 @@ impl Compiler<'_> {
                 self.ready(base.buffer)?;
             }
         }
+        if is_brief(nest, &checked)
+            && WindowProgram::new(nest, &checked, self.target.level).is_none()
+            && let Some(pair) = PairProgram::new(nest, &checked, self.target.level)
+        {
+            self.steps.push(Program::Pair(Box::new(pair)));
+            self.wrote(out);
+            return Ok(());
+        }
         let identity = starts_from(nest, &checked).filter(|_| nest.start == Start::Covered);
         match identity {
             Some(identity) if order(nest, &checked) == Order::Points => self.fill(out, identity)?,
@@ -303,6 +322,15 @@ impl Compiler<'_> {
         }
         let prepared =
             Prepared::new(task, self.target.level, self.target.costs).ok_or(Fault::Types)?;
+        if !prepared.is_settled() && is_thin(task) {
+            let nest = contraction_nest(task);
+            let checked = check_nest(&nest, self.buffers)?;
+            if let Some(pair) = PairProgram::new(&nest, &checked, self.target.level) {
+                self.steps.push(Program::Pair(Box::new(pair)));
+                self.wrote(task.c.buffer);
+                return Ok(());
+            }
+        }
         self.steps.push(Program::Contract(Box::new(prepared)));
         self.wrote(task.c.buffer);
         Ok(())
@@ -357,13 +385,19 @@ impl Compiler<'_> {
     /// Every element of a buffer holds a value now; what shared its memory is lost.
     fn wrote(&mut self, buffer: BufferId) {
         let n = buffer.0 as usize;
-        for (other, layout) in self.buffers.iter().enumerate() {
-            let input = matches!(layout.place, Place::Input(_));
-            if !input && other != n && layout.overlaps(&self.buffers[n]) {
-                self.initialised[other] = false;
-            }
-        }
         self.initialised[n] = true;
+        let Some(bytes) = self.buffers[n].arena_bytes().filter(|bytes| !bytes.is_empty()) else {
+            return;
+        };
+        // Those that hold values are apart: they end in the order in which they start.
+        while let Some((&start, &(end, other))) = self.live.range(..bytes.end).next_back() {
+            if end <= bytes.start {
+                break;
+            }
+            self.initialised[other] = other == n;
+            self.live.remove(&start);
+        }
+        self.live.insert(bytes.start, (bytes.end, n));
     }
 
     /// Results that no step wrote hold zeros.
@@ -405,6 +439,22 @@ fn constant_nest(buffer: BufferId, layout: &Layout, value: Scalar) -> Nest {
         sequential: false,
         span: Default::default(),
     }
+}
+
+/// Whether a nest is not empty, and too short for tiles to be worth their preparation: others have ways to
+/// go through memory.
+fn is_brief(nest: &Nest, checked: &CheckedNest) -> bool {
+    let points = checked.extents.iter().product::<usize>();
+    let most = if nest.reduce.is_some() && nest.loads.len() > 1 { 1 << 20 } else { 1 << 16 };
+    (1..=most).contains(&points)
+}
+
+/// Whether a contraction has so little to do with each element that it packs in vain: few rows or
+/// columns and short sums, or small batches.
+fn is_thin(task: &Contraction) -> bool {
+    let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| task.extent(role));
+    let few = m.min(n) <= 16 && k <= 64;
+    task.is_product_sum() && (few || (batch > 1 && m.max(n).max(k) <= 16))
 }
 
 /// The nest that stores a value wherever another one does.

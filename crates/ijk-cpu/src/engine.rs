@@ -397,6 +397,11 @@ impl Run<'_> {
                     unsafe { scan.run(bases, workers, scratch) }?;
                     0
                 }
+                Program::Pair(pair) => {
+                    // SAFETY: as for a nest.
+                    unsafe { pair.run(bases, workers, scratch) };
+                    0
+                }
                 Program::Window(window) => {
                     // SAFETY: as for a nest.
                     unsafe { window.run(bases, workers) };

@@ -25,6 +25,7 @@ mod fresh;
 mod lines;
 mod nest;
 mod origin;
+mod pair;
 pub mod probe;
 mod scan;
 mod scatter;

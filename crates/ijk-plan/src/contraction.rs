@@ -38,9 +38,14 @@ pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Opti
     let accumulate = stmt.init != Init::Identity(reduce);
     let (a, b, c, span) = (a_base, b_base, c_base, stmt.span);
     let whole = Contraction { dtype, map, then, reduce, a, b, c, accumulate, axes, span };
+    is_worth(&whole).then_some(whole)
+}
+
+/// Whether a contraction is one, and faster than a loop nest.
+pub(crate) fn is_worth(whole: &Contraction) -> bool {
     let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| whole.extent(role));
-    let worth = worth_contracting(batch, m, n, k) || worth_dots(&whole, m, n, k);
-    (worth && apart(&whole.axes)).then_some(whole)
+    let worth = worth_contracting(batch, m, n, k) || worth_dots(whole, m, n, k);
+    worth && apart(&whole.axes)
 }
 
 /// Whether dot products are faster than a loop nest: sums of products along what is contiguous, long

@@ -21,13 +21,22 @@ pub struct Layout {
 const NEAR: u64 = 512 << 10;
 
 impl Layout {
+    /// Inputs and outputs of these strides, and a limit of memory.
+    pub fn new(
+        inputs: Vec<Vec<isize>>,
+        outputs: Vec<Vec<isize>>,
+        memory_limit: Option<u64>,
+    ) -> Self {
+        Self { inputs, outputs, memory_limit, near: NEAR }
+    }
+
     /// Inputs and outputs in C order, no limit.
     pub fn contiguous(program: &Program, instance: &Instance) -> Self {
         let of = |ids: &[ijk_ir::core::ArrayId]| {
             ids.iter().map(|a| c_strides(&instance.shapes[a.0 as usize])).collect()
         };
         let (inputs, outputs) = (of(&program.inputs), of(&program.outputs));
-        Self { inputs, outputs, memory_limit: None, near: NEAR }
+        Self::new(inputs, outputs, None)
     }
 
     pub(crate) fn check(&self, program: &Program, instance: &Instance) -> Result<(), PlanError> {

@@ -32,6 +32,7 @@ mod index;
 mod layout;
 mod memory;
 mod nest;
+mod network;
 pub mod order;
 mod pieces;
 pub mod plan;
@@ -47,6 +48,7 @@ pub use cost::{Cost, Kernel};
 pub use display::Bytes;
 pub use error::PlanError;
 pub use layout::{Layout, c_strides};
+pub use network::plan_product;
 
 use graph::Graph;
 use ijk_ir::core::{Instance, Program};

@@ -49,6 +49,22 @@ impl Einsum {
         apply(py, &self.inner, &arguments(operands)?, out, engine::engine(py, engine)?)
     }
 
+    /// The einsum of NumPy's arrays of one element type, as many as it takes; None where some of them are
+    /// others.
+    #[pyo3(signature = (*operands, engine = None))]
+    fn fast<'py>(
+        &self,
+        py: Python<'py>,
+        operands: &Bound<'py, PyTuple>,
+        engine: Option<&Bound<'py, Engine>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(arrays) = plain(operands).filter(|arrays| arrays.len() == self.inner.arity())
+        else {
+            return Ok(None);
+        };
+        apply(py, &self.inner, &arrays, None, engine::engine(py, engine)?).map(Some)
+    }
+
     /// In which order operands of these shapes are multiplied: the path in opt_einsum's format, the
     /// multiplications along it and as the sum is written, the elements of the largest result of
     /// a step, and a text that tells all that.
@@ -99,20 +115,23 @@ pub fn einsum<'py>(
     subscripts: &str,
     operands: &Bound<'py, PyTuple>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let mut arrays = Vec::with_capacity(operands.len());
-    for operand in operands.iter() {
-        match Readonly::of(&operand) {
-            Some(array) => arrays.push(array),
-            None => return Ok(None),
-        }
-    }
+    let Some(arrays) = plain(operands) else { return Ok(None) };
     let engine = engine::engine(py, None)?;
     let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
-    if views.iter().any(|view| view.dtype() != views[0].dtype()) {
-        return Ok(None);
-    }
     let result = computing(py, &views, || engine.einsum(subscripts, &views))?;
     from_tensor(py, result).map(Some)
+}
+
+/// Arrays that lie as they are, if all do, and are of one element type.
+fn plain<'py>(operands: &Bound<'py, PyTuple>) -> Option<Vec<Readonly<'py>>> {
+    let arrays: Option<Vec<Readonly<'py>>> =
+        operands.iter().map(|operand| Readonly::of(&operand)).collect();
+    arrays.filter(|arrays| arrays.iter().all(|array| is_like(array, &arrays[0])))
+}
+
+/// Whether two arrays are of one element type.
+fn is_like(one: &Readonly<'_>, other: &Readonly<'_>) -> bool {
+    std::mem::discriminant(one) == std::mem::discriminant(other)
 }
 
 fn apply<'py>(

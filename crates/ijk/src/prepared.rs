@@ -49,7 +49,11 @@ impl Prepared {
         if let Some(outputs) = outputs {
             layout.outputs = outputs;
         }
-        let plan = ijk_plan::plan(program, instance, &layout)?;
+        Self::planned(ijk_plan::plan(program, instance, &layout)?, engine)
+    }
+
+    /// Compiles a plan.
+    pub(crate) fn planned(plan: Plan, engine: &ijk_cpu::Engine) -> Result<Self, Error> {
         let compiled = engine.compile(&plan).map_err(ijk_cpu::RunError::from)?;
         let fallible = plan.is_fallible();
         Ok(Self { plan, compiled, fallible })
@@ -102,18 +106,27 @@ pub(crate) fn check_outputs(
         return Err(Error::OutputCount { expected, found: outputs.len() });
     }
     for (n, (output, id)) in outputs.iter().zip(&program.outputs).enumerate() {
-        let shape: Vec<usize> =
-            instance.shapes[id.0 as usize].iter().map(|&n| n as usize).collect();
-        let dtype = instance.dtypes[id.0 as usize];
-        if output.dtype() != dtype || output.shape() != shape {
-            return Err(Error::Output {
-                position: n + 1,
-                expected_dtype: dtype,
-                expected: shape,
-                found_dtype: output.dtype(),
-                found: output.shape().to_vec(),
-            });
-        }
+        check_output(n, output, instance.dtypes[id.0 as usize], &instance.shapes[id.0 as usize])?;
     }
     Ok(())
+}
+
+/// The output at a position has the element type and the shape of the result.
+pub(crate) fn check_output(
+    position: usize,
+    output: &TensorViewMut<'_>,
+    dtype: DType,
+    shape: &[u64],
+) -> Result<(), Error> {
+    let shape: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
+    if output.dtype() == dtype && output.shape() == shape {
+        return Ok(());
+    }
+    Err(Error::Output {
+        position: position + 1,
+        expected_dtype: dtype,
+        expected: shape,
+        found_dtype: output.dtype(),
+        found: output.shape().to_vec(),
+    })
 }

@@ -31,6 +31,19 @@ pub(crate) struct Affine<'a> {
     pub strides: &'a [isize],
 }
 
+impl Affine<'_> {
+    /// Whether all of a box that is not empty falls between two offsets.
+    fn stays_within(&self, least: i128, most: i128) -> bool {
+        let (mut low, mut high) = (self.offset as i128, self.offset as i128);
+        for (&extent, &stride) in self.extents.iter().zip(self.strides) {
+            let reach = stride as i128 * (extent as i128 - 1);
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        low >= least && high <= most
+    }
+}
+
 impl Footprint {
     /// The elements of an array; `None` if its elements interleave in a way this form cannot hold.
     ///
@@ -69,6 +82,9 @@ impl Footprint {
     pub fn holds(&self, access: Affine<'_>) -> bool {
         if access.extents.contains(&0) {
             return true;
+        }
+        if let &[Digit { step: 1, last }] = &self.digits[..] {
+            return access.stays_within(self.least, self.least + last);
         }
         let Some(origin) = self.decompose(access.offset as i128) else { return false };
         let (mut low, mut high) = (origin.clone(), origin.clone());

@@ -25,7 +25,7 @@ mod algebra;
 mod bundle;
 mod dot;
 mod gemm;
-mod lane;
+pub(crate) mod lane;
 mod output;
 mod pack;
 mod packed;
@@ -191,6 +191,15 @@ impl Prepared {
     /// Estimated work, in nanoseconds on one thread.
     pub(crate) fn cost(&self) -> f64 {
         self.cost
+    }
+
+    /// Whether each batch is one call of a kernel, on operands where they lie.
+    pub(crate) fn is_settled(&self) -> bool {
+        match &self.way {
+            Way::Small(small) => small.reads_in_place(),
+            Way::Dots(_) => true,
+            Way::Large => false,
+        }
     }
 
     /// Executes it.

@@ -97,6 +97,11 @@ impl Small {
         (!dot::suits(problem)).then_some(Self { left_k: m.len() as isize, moved, ..small })
     }
 
+    /// Whether nothing is copied first.
+    pub(crate) fn reads_in_place(&self) -> bool {
+        self.moved.is_none()
+    }
+
     /// Computes one batch.
     ///
     /// # Safety

@@ -1,6 +1,6 @@
 //! A product of tensors as a program: a statement for each step of a path.
 
-use super::{Product, distinct};
+use super::{Multiplication, Product};
 use crate::core::{
     Access, Array, ArrayId, Axis, AxisId, IndexExpr, Init, Instance, Program, ScalarExpr, ScalarId,
     ScalarNode, Span, Statement, TypeTerm,
@@ -8,54 +8,29 @@ use crate::core::{
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 
 impl Product {
-    /// The program that multiplies step by step: each takes the operands at its positions out of the
-    /// list, and appends their product, summed over what nothing else has. What remains in the end is
-    /// multiplied at once.
+    /// The program that multiplies [step by step](Self::steps).
     ///
     /// # Panics
-    /// If a step names a position that there is not, or its positions do not ascend.
+    /// If a step names a position twice, or one that there is not.
     pub fn lower(&self, dtype: DType, path: &[Vec<usize>]) -> (Program, Instance) {
-        let mut lowering = Lowering::new(self, dtype);
-        for step in path {
-            lowering.step(step);
-        }
-        if lowering.list.len() != 1 || path.is_empty() {
-            lowering.step(&(0..lowering.list.len()).collect::<Vec<_>>());
-        }
+        let steps = self.steps(path);
+        let mut lowering = Lowering::new(self, dtype, &steps);
+        steps.iter().for_each(|step| lowering.step(step));
         lowering.finish()
     }
-}
-
-/// An array that is to be multiplied, with the index of each axis.
-struct Tensor {
-    array: ArrayId,
-    axes: Vec<Option<u32>>,
 }
 
 struct Lowering<'a> {
     product: &'a Product,
     dtype: DType,
-    list: Vec<Tensor>,
-    /// For each index, how many arrays of the list have it, the result counted.
-    users: Vec<u32>,
-    /// Scratch: whether an index is among those of the step.
-    met: Vec<bool>,
+    steps: &'a [Multiplication],
     program: Program,
     instance: Instance,
 }
 
 impl<'a> Lowering<'a> {
-    fn new(product: &'a Product, dtype: DType) -> Self {
+    fn new(product: &'a Product, dtype: DType, steps: &'a [Multiplication]) -> Self {
         let count = product.operands.len();
-        let list: Vec<Tensor> = product
-            .operands
-            .iter()
-            .enumerate()
-            .map(|(n, axes)| Tensor { array: ArrayId(n as u32), axes: axes.clone() })
-            .collect();
-        let mut users = vec![0; product.extents.len()];
-        let all = product.operands.iter().chain([&product.result]);
-        all.for_each(|axes| distinct(axes).into_iter().for_each(|i| users[i as usize] += 1));
         let array = |shape: &Vec<u64>| Array {
             rank: Some(shape.len() as u32),
             dtype: TypeTerm::Fixed(dtype),
@@ -72,38 +47,12 @@ impl<'a> Lowering<'a> {
             shapes: product.shapes.clone(),
             extents: Vec::new(),
         };
-        let met = vec![false; product.extents.len()];
-        Self { product, dtype, list, users, met, program, instance }
+        Self { product, dtype, steps, program, instance }
     }
 
-    /// Takes tensors out of the list and appends their product.
-    fn step(&mut self, positions: &[usize]) {
-        let last = positions.len() == self.list.len();
-        let taken = positions.iter().rev().map(|&at| self.list.remove(at));
-        let mut taken: Vec<Tensor> = taken.collect();
-        taken.reverse();
-        let mut indices: Vec<u32> = Vec::new();
-        for tensor in &taken {
-            for index in distinct(&tensor.axes) {
-                self.users[index as usize] -= 1;
-                if !std::mem::replace(&mut self.met[index as usize], true) {
-                    indices.push(index);
-                }
-            }
-        }
-        indices.iter().for_each(|&index| self.met[index as usize] = false);
-        let kept = |index: &u32| self.users[*index as usize] > 0;
-        let axes = match last {
-            true => self.product.result.clone(),
-            false => indices.iter().copied().filter(kept).map(Some).collect(),
-        };
-        // What is kept first, so that the domain begins with the output's axes.
-        let reduced: Vec<u32> = indices.iter().copied().filter(|index| !kept(index)).collect();
-        let domain: Vec<u32> = distinct(&axes).into_iter().chain(reduced.iter().copied()).collect();
-        distinct(&axes).into_iter().for_each(|index| self.users[index as usize] += 1);
-        let out = self.array(&axes);
-        self.statement(out, &axes, &domain, &taken, !reduced.is_empty());
-        self.list.push(Tensor { array: out, axes });
+    fn step(&mut self, step: &Multiplication) {
+        let out = self.array(&step.axes);
+        self.statement(out, step);
     }
 
     /// A new array.
@@ -117,14 +66,9 @@ impl<'a> Lowering<'a> {
         id
     }
 
-    fn statement(
-        &mut self,
-        out: ArrayId,
-        axes: &[Option<u32>],
-        domain: &[u32],
-        factors: &[Tensor],
-        reduces: bool,
-    ) {
+    fn statement(&mut self, out: ArrayId, step: &Multiplication) {
+        let Multiplication { factors, axes, domain, kept } = step;
+        let reduces = *kept < domain.len();
         let index = |axes: &[Option<u32>]| -> Vec<IndexExpr> {
             let position =
                 |index: u32| domain.iter().position(|&other| other == index).unwrap_or(0);
@@ -138,7 +82,10 @@ impl<'a> Lowering<'a> {
             DType::Bool => (BinaryOp::And, Monoid::Or),
             _ => (BinaryOp::Mul, Monoid::Add),
         };
-        let accesses = factors.iter().map(|factor| (factor.array, index(&factor.axes)));
+        let access = |&factor: &usize| {
+            (ArrayId(factor as u32), index(self.product.axes(self.steps, factor)))
+        };
+        let accesses = factors.iter().map(access);
         let nodes = product(times, accesses);
         let axis = |&index: &u32| {
             let name = self.product.names[index as usize].clone();
@@ -159,7 +106,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn finish(mut self) -> (Program, Instance) {
-        self.program.outputs = self.list.iter().map(|tensor| tensor.array).collect();
+        self.program.outputs = vec![ArrayId(self.program.arrays.len() as u32 - 1)];
         (self.program, self.instance)
     }
 }

@@ -14,9 +14,13 @@
 //! ```
 
 pub mod codes;
+mod layout;
 mod lower;
 mod messages;
 mod resolve;
+mod steps;
+
+pub use steps::Multiplication;
 mod symbolic;
 
 use ijk_syntax::Diagnostic;

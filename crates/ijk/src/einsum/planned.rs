@@ -3,11 +3,11 @@
 use super::Einsum;
 use super::slices::Sliced;
 use crate::cache;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, check_output};
 use crate::{Engine, Error, TensorView, TensorViewMut};
 use ijk_ir::einsum::Product;
-use ijk_plan::PlanError;
 use ijk_plan::order::{self, Network, Options, Order};
+use ijk_plan::{Layout, PlanError, c_strides, plan_product};
 use ijk_types::DType;
 
 /// An einsum made ready for certain operands.
@@ -114,11 +114,20 @@ fn whole(
     inputs: &[TensorView<'_>],
     outputs: Option<&[TensorViewMut<'_>]>,
 ) -> Result<Prepared, Error> {
-    let (program, instance) = product.lower(dtype, &order.path.0);
     let limit = engine.memory_limit();
-    if let Some(outputs) = outputs {
-        crate::prepared::check_outputs(&program, &instance, outputs)?;
+    let shape = product.result_shape();
+    for (position, output) in outputs.into_iter().flatten().enumerate() {
+        check_output(position, output, dtype, &shape)?;
     }
     let outputs = outputs.map(crate::prepared::strides);
+    let layout = Layout::new(
+        inputs.iter().map(|input| input.strides().to_vec()).collect(),
+        outputs.clone().unwrap_or_else(|| vec![c_strides(&shape)]),
+        limit,
+    );
+    if let Some(plan) = plan_product(product, dtype, &order.path.0, &layout)? {
+        return Prepared::planned(plan, engine.cpu());
+    }
+    let (program, instance) = product.lower(dtype, &order.path.0);
     Prepared::of(&program, &instance, engine.cpu(), limit, inputs, outputs)
 }

@@ -1,0 +1,269 @@
+//! Rows in lanes.
+
+#![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
+
+use super::Tables;
+use crate::contract::lane::{Add, Complex, Join, Lane, Mul, MulAdd, Op, Pair, Real};
+use crate::simd::{Float, Kernel, Level, Number, Simd};
+use ijk_plan::plan::Nest;
+use ijk_types::DType;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// What a microkernel works on: the elements at the origins.
+#[derive(Clone, Copy)]
+pub(super) struct Job<'a> {
+    pub(super) tables: &'a Tables,
+    pub(super) left: *const u8,
+    pub(super) right: *const u8,
+    pub(super) out: *mut u8,
+}
+
+/// Computes some pieces of rows.
+///
+/// # Safety
+/// The machine has the level that the kernel was found for; the job's operands can be read, and its
+/// output written, at all places of the tables and along the run (right, where it is one element,
+/// at these places alone); nobody else accesses these rows of the output.
+pub(super) type RowsFn = unsafe fn(&Job<'_>, Range<usize>);
+
+/// The kernels of an element type, each for a right operand that is one element along the run and
+/// for one that is contiguous.
+#[derive(Clone, Copy)]
+pub(super) struct Kernels {
+    pub(super) lanes: usize,
+    /// Sums.
+    sum: [RowsFn; 2],
+    /// Sums with one rounding for each operation.
+    exact: [RowsFn; 2],
+    /// Products that are not summed.
+    product: [RowsFn; 2],
+}
+
+impl Kernels {
+    /// Those of a level; `None` where a type has none.
+    pub(super) fn find(t: DType, level: Level) -> Option<Self> {
+        level.run(Find(t))
+    }
+
+    /// The one for a nest.
+    pub(super) fn choose(&self, nest: &Nest, right_runs: bool) -> RowsFn {
+        let kernels = match nest.reduce {
+            None => self.product,
+            Some(_) if nest.sequential => self.exact,
+            Some(_) => self.sum,
+        };
+        kernels[usize::from(right_runs)]
+    }
+
+    fn of<L: Lane, P: Pair<L>>() -> Self
+    where
+        Add: Op<L>,
+        Mul: Op<L>,
+    {
+        Self {
+            lanes: L::LANES,
+            sum: both::<L, P>(),
+            exact: both::<L, Join<Mul, Add, Add>>(),
+            product: both::<L, Alone>(),
+        }
+    }
+}
+
+fn both<L: Lane, P: Pair<L>>() -> [RowsFn; 2] {
+    [rows::<L, P, false>, rows::<L, P, true>]
+}
+
+struct Find(DType);
+
+impl Kernel for Find {
+    type Output = Option<Kernels>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> Option<Kernels> {
+        fn number<V: Number>() -> Kernels {
+            Kernels::of::<Real<V>, Join<Mul, Add, Add>>()
+        }
+        fn float<V: Float>() -> Kernels {
+            Kernels::of::<Real<V>, MulAdd>()
+        }
+        fn complex<V: Float>() -> Kernels {
+            Kernels::of::<Complex<V>, MulAdd>()
+        }
+        Some(match self.0 {
+            DType::Bool => return None,
+            DType::I32 => number::<S::I32>(),
+            DType::I64 => number::<S::I64>(),
+            DType::F32 => float::<S::F32>(),
+            DType::F64 => float::<S::F64>(),
+            DType::C64 => complex::<S::F32>(),
+            DType::C128 => complex::<S::F64>(),
+        })
+    }
+}
+
+/// A product in the place of a sum.
+struct Alone;
+
+impl<L: Lane> Pair<L> for Alone
+where
+    Mul: Op<L>,
+    Add: Op<L>,
+{
+    type Combine = Add;
+    const CLASS: crate::contract::lane::Class = crate::contract::lane::Class::Rare;
+
+    #[inline(always)]
+    fn step(_: L, left: L, right: L) -> L {
+        Mul::apply(left, right)
+    }
+}
+
+/// # Safety
+/// As for [`RowsFn`].
+unsafe fn rows<L: Lane, P: Pair<L>, const RUNS: bool>(job: &Job<'_>, pieces: Range<usize>) {
+    // SAFETY: the caller says that the machine has the level.
+    unsafe { L::Simd::assume().vectorize(Rows::<L, P, RUNS>(*job, pieces, PhantomData)) }
+}
+
+struct Rows<'a, L, P, const RUNS: bool>(Job<'a>, Range<usize>, PhantomData<(L, P)>);
+
+impl<L: Lane, P: Pair<L>, const RUNS: bool> Kernel for Rows<'_, L, P, RUNS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self(job, pieces, _) = self;
+        let tables = job.tables;
+        let count = tables.run.div_ceil(tables.piece);
+        for at in pieces {
+            let (row, start) = (at / count, at % count * tables.piece);
+            let (outer, inner) = (row / tables.inner.len(), row % tables.inner.len());
+            let [x, y] = [tables.outer[outer], tables.inner[inner]];
+            let [left, right, out] = [0, 1, 2].map(|k| x[k] + y[k]);
+            let right = right + if RUNS { start as isize } else { 0 };
+            let row = Row::<L> {
+                tables,
+                left: job.left.cast::<L::Element>().wrapping_offset(left + start as isize),
+                right: job.right.cast::<L::Element>().wrapping_offset(right),
+                out: job.out.cast::<L::Element>().wrapping_offset(out + start as isize),
+            };
+            let length = tables.piece.min(tables.run - start);
+            // SAFETY: the caller of `rows`, the one place that makes these, promised it.
+            unsafe { row.compute::<P, RUNS>(length) };
+        }
+    }
+}
+
+/// A piece of a row.
+struct Row<'a, L: Lane> {
+    tables: &'a Tables,
+    left: *const L::Element,
+    right: *const L::Element,
+    out: *mut L::Element,
+}
+
+impl<L: Lane> Row<'_, L> {
+    /// # Safety
+    /// As for [`RowsFn`], of so many elements.
+    #[inline(always)]
+    unsafe fn compute<P: Pair<L>, const RUNS: bool>(&self, length: usize) {
+        let mut at = 0;
+        while at < length {
+            let left = length - at;
+            // SAFETY: the caller's promise.
+            unsafe {
+                if left >= 2 * L::LANES {
+                    self.columns::<P, 2, RUNS>(at, 2 * L::LANES);
+                    at += 2 * L::LANES;
+                } else {
+                    self.columns::<P, 1, RUNS>(at, left.min(L::LANES));
+                    at += L::LANES;
+                }
+            }
+        }
+    }
+
+    /// All columns of `count` elements, `U` groups at most.
+    ///
+    /// # Safety
+    /// As for [`RowsFn`].
+    #[inline(always)]
+    unsafe fn columns<P: Pair<L>, const U: usize, const RUNS: bool>(
+        &self,
+        at: usize,
+        count: usize,
+    ) {
+        let mut columns = &self.tables.columns[..];
+        // SAFETY: the caller's promise.
+        unsafe {
+            while let Some((four, rest)) = columns.split_first_chunk::<4>() {
+                self.block::<P, 4, U, RUNS>(four, at, count);
+                columns = rest;
+            }
+            match *columns {
+                [a, b, c] => self.block::<P, 3, U, RUNS>(&[a, b, c], at, count),
+                [a, b] => self.block::<P, 2, U, RUNS>(&[a, b], at, count),
+                [a] => self.block::<P, 1, U, RUNS>(&[a], at, count),
+                _ => {}
+            }
+        }
+    }
+
+    /// Some columns of them.
+    ///
+    /// # Safety
+    /// As for [`RowsFn`]; where `U` is more than 1, `count` is that many groups.
+    #[inline(always)]
+    unsafe fn block<P: Pair<L>, const C: usize, const U: usize, const RUNS: bool>(
+        &self,
+        columns: &[[isize; 2]; C],
+        at: usize,
+        count: usize,
+    ) {
+        let whole = U > 1 || count == L::LANES;
+        // SAFETY: the caller's promise; all bits zero are a zero of every element type.
+        unsafe {
+            let simd = L::Simd::assume();
+            let read = |from: *const L::Element| match whole {
+                true => L::read(from),
+                false => L::read_partial(from, count),
+            };
+            let zero = L::splat(simd, std::mem::zeroed());
+            let mut sums = [[zero; U]; C];
+            let left = self.left.add(at);
+            let rights: [*const L::Element; C] = std::array::from_fn(|c| {
+                let at = if RUNS { at } else { 0 };
+                self.right.wrapping_offset(columns[c][0] + at as isize)
+            });
+            for &[left_step, right_step] in &self.tables.steps {
+                let from = left.offset(left_step);
+                let values: [L; U] = std::array::from_fn(|u| read(from.wrapping_add(u * L::LANES)));
+                for c in 0..C {
+                    let right = rights[c].offset(right_step);
+                    if RUNS {
+                        for u in 0..U {
+                            let factor = read(right.wrapping_add(u * L::LANES));
+                            sums[c][u] = P::step(sums[c][u], values[u], factor);
+                        }
+                    } else {
+                        let factor = L::splat(simd, right.read());
+                        for u in 0..U {
+                            sums[c][u] = P::step(sums[c][u], values[u], factor);
+                        }
+                    }
+                }
+            }
+            for c in 0..C {
+                let to = self.out.offset(columns[c][1]).add(at);
+                for u in 0..U {
+                    let to = to.wrapping_add(u * L::LANES);
+                    match whole {
+                        true => sums[c][u].write(to),
+                        false => sums[c][u].write_partial(to, count),
+                    }
+                }
+            }
+        }
+    }
+}

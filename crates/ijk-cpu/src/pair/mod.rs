@@ -1,0 +1,154 @@
+//! Sums of products of two arrays, or of one, whose axes are many, short, and shared by all three: the steps
+//! of tensor networks.
+//!
+//! A product of matrices packs panels and fills registers with rows and columns. Where an index is in
+//! the result and in both operands, or extents are 2 or 3, neither is worth its while. Here the axes
+//! of the output that are neighbours in memory make a *run*, which fills the lanes; every other axis
+//! is an offset in a table: of *rows*, of *columns* (rows of the output that read the same of one operand,
+//! so that several share what is loaded), and of *steps* of the sum. Nothing is worked out when it runs.
+//!
+//! Along the run an operand is contiguous, or one element for all of it. One that is neither is copied
+//! first so that it is; `shape` chooses the run for which all that takes least.
+//!
+//! Each output takes its steps in the order of the domain, one rounding for each operation where the
+//! nest asks for that.
+
+mod kernel;
+mod run;
+mod shape;
+mod tables;
+
+use crate::check::CheckedNest;
+use crate::copy::Copier;
+use crate::nest::scalar_bits;
+use crate::origin::Origin;
+use crate::simd::Level;
+use ijk_plan::plan::{Nest, NestAxis, Node, NodeId, Start};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer};
+use kernel::{Kernels, RowsFn};
+use shape::{Axis, Shape};
+use tables::Pack;
+
+/// Most steps of a sum: one after another they are as exact as a reduction promises.
+const MOST_STEPS: usize = 512;
+
+/// A sum of products of two operands made ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct PairProgram {
+    /// The operand that is contiguous along the run, and the other: `None` for ones.
+    origins: [Option<Origin>; 2],
+    out: Origin,
+    /// How operands are copied first.
+    packs: [Option<Pack>; 2],
+    tables: Tables,
+    kernel: RowsFn,
+    copier: Copier,
+    size: usize,
+    /// What an operand that is not there is.
+    one: [u64; 2],
+    cost: f64,
+}
+
+/// Offsets, in elements.
+#[derive(Clone, Debug)]
+struct Tables {
+    /// Left, right and out, in two parts whose sums are those of all rows.
+    outer: Vec<[isize; 3]>,
+    inner: Vec<[isize; 3]>,
+    /// Right and out.
+    columns: Vec<[isize; 2]>,
+    /// Left and right.
+    steps: Vec<[isize; 2]>,
+    /// Elements of the run.
+    run: usize,
+    /// Of which so many are computed at a time.
+    piece: usize,
+}
+
+/// Elements of a run that are computed at a time, where there are more.
+const PIECE: usize = 1024;
+
+impl PairProgram {
+    /// The program of a nest that was checked, if it is one of these.
+    pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
+        let loads = operands(nest)?;
+        let t = nest.store.dtype;
+        let several = |a: &usize| checked.extents[*a] > 1;
+        let kept = |a: &usize| !nest.axes[*a].reduced;
+        let apart = |a| checked.separable.contains(&a);
+        let all = || (0..nest.axes.len()).filter(several);
+        let plain = nest.start == Start::Covered
+            && nest.store.offset.is_none()
+            && !checked.in_place
+            && !nest.axes.iter().any(|axis: &NestAxis| axis.collides)
+            && nest.loads.iter().all(|load| load.dtype == t);
+        if !plain || !all().filter(kept).all(apart) {
+            return None;
+        }
+        let axis = |a: usize| {
+            let [left, right] = loads.map(|load| load.map_or(0, |n| nest.loads[n].strides[a]));
+            Axis { extent: checked.extents[a], steps: [left, right, nest.store.strides[a]] }
+        };
+        let kernels = Kernels::find(t, level)?;
+        let (outer, summed): (Vec<usize>, Vec<usize>) = all().partition(kept);
+        let points = |axes: &[usize]| axes.iter().map(|&a| checked.extents[a]).product::<usize>();
+        if points(&summed) > MOST_STEPS || (nest.reduce.is_none() && !summed.is_empty()) {
+            return None;
+        }
+        let shape = Shape::new(
+            outer.into_iter().map(axis).collect(),
+            summed.into_iter().map(axis).collect(),
+            kernels.lanes,
+        )?;
+        // Steps fill the lanes then, by kernels of their own.
+        let alone = shape.run < kernels.lanes || shape.copied.iter().any(Option::is_some);
+        if alone && shape.sums_neighbours() && !nest.sequential {
+            return None;
+        }
+        let kernel = kernels.choose(nest, shape.right_runs);
+        let origin = |load: usize| Origin::new(nest.loads[load].base, t.size());
+        let mut origins = loads.map(|load| load.map(origin));
+        if shape.swapped {
+            origins.swap(0, 1);
+        }
+        let cost = shape.nanoseconds();
+        let (tables, packs) = tables::tables(&shape, t.size())?;
+        Some(Self {
+            origins,
+            out: Origin::new(nest.store.base, t.size()),
+            packs,
+            tables,
+            kernel,
+            copier: Copier::new(t, level),
+            size: t.size(),
+            one: one(t),
+            cost,
+        })
+    }
+
+    /// Estimated work, in nanoseconds on one thread.
+    pub fn cost(&self) -> f64 {
+        self.cost
+    }
+}
+
+/// The loads that are multiplied, or the one that is summed alone.
+fn operands(nest: &Nest) -> Option<[Option<usize>; 2]> {
+    let summed = |reduce| matches!(reduce, None | Some(Reducer::Monoid(Monoid::Add)));
+    match nest.body[..] {
+        _ if !summed(nest.reduce) => None,
+        [Node::Load(a), Node::Load(b), Node::Binary(BinaryOp::Mul, NodeId(0), NodeId(1))] => {
+            Some([Some(a as usize), Some(b as usize)])
+        }
+        // Infinity times a complex one is no number.
+        [Node::Load(a)] if nest.reduce.is_some() && !nest.store.dtype.is_complex() => {
+            Some([Some(a as usize), None])
+        }
+        _ => None,
+    }
+}
+
+/// A one, as it lies in memory.
+fn one(t: DType) -> [u64; 2] {
+    scalar_bits(ijk_types::scalar::identity(Monoid::Mul, t))
+}

@@ -1,0 +1,127 @@
+//! Runs a sum of products.
+
+use super::PairProgram;
+use super::kernel::Job;
+use super::tables::{Pack, Way};
+use crate::copy::Side;
+use crate::scratch::{Scratch, ScratchPool};
+use crate::threads::Workers;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// Bytes of copies for which the stack has room.
+const NEAR: usize = 8 << 10;
+
+/// Memory on the stack for copies.
+#[repr(align(64))]
+struct Near(MaybeUninit<[u8; NEAR]>);
+
+// SAFETY: the kernel writes rows that are its caller's alone, and else only reads.
+unsafe impl Sync for Job<'_> {}
+
+impl PairProgram {
+    /// Computes all of it.
+    ///
+    /// # Safety
+    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and
+    /// nobody else accesses the output.
+    pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers, scratch: &ScratchPool) {
+        let operand = |n: usize| match self.origins[n] {
+            Some(origin) => origin.of(bases).cast_const(),
+            None => self.one.as_ptr().cast(),
+        };
+        let [left, right] = [0, 1].map(operand);
+        let out = self.out.of(bases);
+        let mut job = Job { tables: &self.tables, left, right, out };
+        let bytes = self.packs.each_ref().map(|pack| self.bytes(pack));
+        let mut near = Near(MaybeUninit::uninit());
+        let mut far: Option<Scratch<'_>> = None;
+        let copies = match bytes[0] + bytes[1] {
+            0 => std::ptr::null_mut(),
+            bytes if bytes <= NEAR => near.0.as_mut_ptr().cast::<u8>(),
+            bytes => far.insert(scratch.take(bytes)).as_ptr(),
+        };
+        // SAFETY: the caller's promise; each copy has its own part of the memory, which is large enough.
+        unsafe {
+            if let Some(pack) = &self.packs[0] {
+                self.copy(pack, left, copies, workers);
+                job.left = copies.cast_const();
+            }
+            if let Some(pack) = &self.packs[1] {
+                let to = copies.add(bytes[0]);
+                self.copy(pack, right, to, workers);
+                job.right = to.cast_const();
+            }
+        }
+        let pieces = self.tables.run.div_ceil(self.tables.piece);
+        let count = self.tables.outer.len() * self.tables.inner.len() * pieces;
+        let rows = |range: Range<usize>| {
+            let job = &job;
+            // SAFETY: the check of the nest covered all its points, which are those of the tables, and
+            // told that rows differ in elements of the output; each range has its own rows.
+            unsafe { (self.kernel)(job, range) };
+        };
+        workers.parallel_ranges(count, self.cost, rows);
+    }
+
+    /// Bytes of a copy, with those up to the next line.
+    fn bytes(&self, pack: &Option<Pack>) -> usize {
+        pack.as_ref().map_or(0, |pack| (pack.elements * self.size).next_multiple_of(64))
+    }
+
+    /// Copies an operand.
+    ///
+    /// # Safety
+    /// It can be read at all places of the nest, and `to` has room for the copy.
+    unsafe fn copy(&self, pack: &Pack, from: *const u8, to: *mut u8, workers: &Workers) {
+        match &pack.way {
+            // SAFETY: the caller's promise; the words have the size of an element.
+            Way::Places(places) => unsafe {
+                match self.size {
+                    4 => gather::<u32>(places, from, to),
+                    8 => gather::<u64>(places, from, to),
+                    _ => gather::<[u64; 2]>(places, from, to),
+                }
+            },
+            Way::Box { extents, to: steps, from: from_steps } => {
+                let (n, step) = (extents[0], steps[0]);
+                let from_step = from_steps[0];
+                let sides = Sides { from, to };
+                let part = |range: Range<usize>| {
+                    let sides = &sides;
+                    let mut extents: smallvec::SmallVec<[usize; 16]> = extents[..].into();
+                    extents[0] = range.len();
+                    let first = range.start as isize;
+                    // SAFETY: the caller's promise; parts of the copy are apart.
+                    unsafe {
+                        let to = Side { ptr: sides.to.offset(first * step), strides: steps };
+                        let from = sides.from.offset(first * from_step);
+                        self.copier.copy(&extents, to, Side { ptr: from, strides: from_steps });
+                    }
+                };
+                workers.parallel_ranges(n, pack.elements as f64 * 0.6, part);
+            }
+        }
+    }
+}
+
+/// Both sides of a copy.
+struct Sides {
+    from: *const u8,
+    to: *mut u8,
+}
+
+// SAFETY: only pointers; whoever follows them answers for that.
+unsafe impl Sync for Sides {}
+
+/// Copies the elements at some places.
+///
+/// # Safety
+/// They are readable words, and `to` has room for them.
+unsafe fn gather<W: Copy>(places: &[isize], from: *const u8, to: *mut u8) {
+    let (from, to) = (from.cast::<W>(), to.cast::<W>());
+    for (n, &place) in places.iter().enumerate() {
+        // SAFETY: the caller's promise. Elements are aligned as their type asks, words of two as one.
+        unsafe { to.add(n).write_unaligned(from.offset(place).read_unaligned()) };
+    }
+}

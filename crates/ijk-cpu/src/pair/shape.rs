@@ -1,0 +1,181 @@
+//! Which axes make the run, and which operands are copied for it.
+
+/// An axis with its steps in left, right and out, in elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Axis {
+    pub(super) extent: usize,
+    pub(super) steps: [isize; 3],
+}
+
+/// How an operand is copied: the axes of the copy, outermost first, with the steps where it is read.
+pub(super) type Copied = Vec<(usize, isize)>;
+
+/// What each axis is for.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    /// Elements of the run.
+    pub(super) run: usize,
+    /// Axes of rows, outermost in the output first.
+    pub(super) rows: Vec<Axis>,
+    /// Axes that left does not have, likewise.
+    pub(super) columns: Vec<Axis>,
+    /// Axes that are summed.
+    pub(super) steps: Vec<Axis>,
+    /// Whether right is contiguous along the run; else it is one element for all of it.
+    pub(super) right_runs: bool,
+    /// Whether left is the second operand.
+    pub(super) swapped: bool,
+    /// How left and right are copied, if they are.
+    pub(super) copied: [Option<Copied>; 2],
+    lanes: usize,
+}
+
+/// Most columns.
+const MOST_COLUMNS: usize = 256;
+
+/// Most elements of a copy.
+const MOST_COPIED: usize = 1 << 22;
+
+/// How an operand lies along the run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Contiguous,
+    Constant,
+    Mixed,
+}
+
+impl Shape {
+    /// The shape that takes least, of axes that are kept and axes that are summed.
+    pub(super) fn new(mut kept: Vec<Axis>, summed: Vec<Axis>, lanes: usize) -> Option<Self> {
+        kept.sort_by_key(|axis| axis.steps[2].unsigned_abs());
+        let (mut most, mut length) = (0, 1isize);
+        while most < kept.len() && kept[most].steps[2] == length {
+            length = length.saturating_mul(kept[most].extent as isize);
+            most += 1;
+        }
+        let shapes = (0..=most).filter_map(|inner| Self::of(&kept, &summed, inner, lanes));
+        let cost = |shape: &Self| shape.nanoseconds();
+        shapes.min_by(|x, y| cost(x).total_cmp(&cost(y)))
+    }
+
+    /// The shape whose run is the first axes of those that are kept.
+    fn of(kept: &[Axis], summed: &[Axis], inner: usize, lanes: usize) -> Option<Self> {
+        let (inside, outside) = kept.split_at(inner);
+        let run: usize = inside.iter().map(|axis| axis.extent).product();
+        let mut kinds = [0, 1].map(|operand| kind(inside, operand));
+        let mut copies = kinds.map(|kind| kind == Kind::Mixed);
+        if run > 1 && kinds == [Kind::Constant; 2] {
+            copies[0] = true;
+        }
+        for (kind, copied) in kinds.iter_mut().zip(copies) {
+            *kind = if copied { Kind::Contiguous } else { *kind };
+        }
+        let lacks = |operand: usize| {
+            let lacking = outside.iter().filter(|axis| axis.steps[operand] == 0);
+            lacking.map(|axis| axis.extent).product::<usize>()
+        };
+        let swapped = match kinds {
+            [Kind::Contiguous, Kind::Constant] => false,
+            [Kind::Constant, Kind::Contiguous] => true,
+            _ => lacks(1) > lacks(0),
+        };
+        let swap = |axis: &Axis| match (swapped, axis.steps) {
+            (true, [a, b, c]) => Axis { steps: [b, a, c], ..*axis },
+            (false, _) => *axis,
+        };
+        if swapped {
+            kinds.swap(0, 1);
+            copies.swap(0, 1);
+        }
+        let [inside, outside, summed] =
+            [inside, outside, summed].map(|axes| axes.iter().map(swap).collect::<Vec<_>>());
+        let mut shape = Self {
+            run,
+            rows: outside,
+            columns: Vec::new(),
+            steps: summed,
+            right_runs: run > 1 && kinds[1] == Kind::Contiguous,
+            swapped,
+            copied: [None, None],
+            lanes,
+        };
+        for (operand, _) in copies.into_iter().enumerate().filter(|&(_, copied)| copied) {
+            shape.copy(operand, &inside)?;
+        }
+        shape.rows.reverse();
+        shape.take_columns();
+        Some(shape)
+    }
+
+    /// Lets an operand be copied: dense, the run innermost.
+    fn copy(&mut self, operand: usize, inside: &[Axis]) -> Option<()> {
+        let run = inside.iter().rev();
+        let mut axes: Vec<(usize, isize)> =
+            run.map(|axis| (axis.extent, axis.steps[operand])).collect();
+        let mut step = self.run as isize;
+        for axis in self.rows.iter_mut().chain(self.steps.iter_mut().rev()) {
+            let from = axis.steps[operand];
+            if from != 0 {
+                axes.insert(0, (axis.extent, from));
+                axis.steps[operand] = step;
+                step = step.checked_mul(axis.extent as isize)?;
+            }
+        }
+        self.copied[operand] = Some(axes);
+        (step as usize <= MOST_COPIED).then_some(())
+    }
+
+    /// Makes rows that read the same of left columns.
+    fn take_columns(&mut self) {
+        let mut columns = 1;
+        let mut rows = Vec::with_capacity(self.rows.len());
+        for axis in std::mem::take(&mut self.rows).into_iter().rev() {
+            let fits = axis.steps[0] == 0 && columns * axis.extent <= MOST_COLUMNS;
+            if fits {
+                columns *= axis.extent;
+                self.columns.insert(0, axis);
+            } else {
+                rows.insert(0, axis);
+            }
+        }
+        self.rows = rows;
+    }
+
+    /// About what it takes, on one thread. Figures are measured.
+    pub(super) fn nanoseconds(&self) -> f64 {
+        let count = |axes: &[Axis]| axes.iter().map(|axis| axis.extent as f64).product::<f64>();
+        let vectors = self.run.div_ceil(self.lanes) as f64;
+        let [rows, columns, steps] = [&self.rows, &self.columns, &self.steps].map(|x| count(x));
+        let groups = (columns / 4.0).ceil();
+        let product = if self.right_runs { 0.4 } else { 0.3 };
+        let step = groups * 0.3 + columns * product;
+        let each = steps * vectors * step + vectors * (groups + columns * 0.7);
+        rows * (3.0 + each) + self.copied.iter().flatten().map(copying).sum::<f64>()
+    }
+
+    /// Whether an operand has neighbours along the sum, enough to fill lanes with steps.
+    pub(super) fn sums_neighbours(&self) -> bool {
+        let fills = |axis: &Axis| axis.steps[..2].contains(&1) && axis.extent >= self.lanes;
+        self.steps.iter().any(fills)
+    }
+}
+
+/// What a copy takes.
+fn copying(axes: &Copied) -> f64 {
+    10.0 + 0.6 * axes.iter().map(|&(extent, _)| extent as f64).product::<f64>()
+}
+
+/// How an operand lies along axes, innermost first.
+fn kind(axes: &[Axis], operand: usize) -> Kind {
+    let mut length = 1;
+    let mut contiguous = true;
+    for axis in axes {
+        contiguous &= axis.steps[operand] == length;
+        length *= axis.extent as isize;
+    }
+    match () {
+        () if axes.iter().all(|axis| axis.steps[operand] == 0) => Kind::Constant,
+        () if contiguous => Kind::Contiguous,
+        () => Kind::Mixed,
+    }
+}

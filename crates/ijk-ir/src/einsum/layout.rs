@@ -1,0 +1,140 @@
+//! In which order an intermediate has its axes: a path says who is multiplied with whom, not how results
+//! lie.
+//!
+//! What is summed soon is outermost, what stays longest innermost. Then the axes that two operands of a
+//! step have to themselves and keep are neighbours in both of them and in their product, in one order, and
+//! fill vector lanes without any transposition; and what a step sums over are steps from one such run
+//! to the next.
+
+use super::{Product, distinct};
+
+/// When indices are summed over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ends {
+    /// For each index, the last step that reads it; those of the result come after all steps, in their
+    /// order there.
+    of: Vec<usize>,
+}
+
+/// A run of so many elements fills the lanes of most element types.
+const RUN: u64 = 16;
+
+/// Sides from which on a step is a product of matrices, which the kernels pack.
+const LARGE: u64 = 32;
+
+impl Ends {
+    /// Those of a product along a path.
+    pub(super) fn new(product: &Product, path: &[Vec<usize>]) -> Self {
+        let mut users = vec![0u32; product.extents.len()];
+        let mut left: Vec<Vec<u32>> =
+            (0..product.operands.len()).map(|operand| product.indices(operand)).collect();
+        let result = distinct(&product.result);
+        left.iter().chain([&result]).flatten().for_each(|&index| users[index as usize] += 1);
+        // What no step of the path takes is multiplied in the end.
+        let mut of = vec![path.len(); product.extents.len()];
+        for (at, step) in path.iter().enumerate() {
+            let mut sorted = step.clone();
+            sorted.sort_unstable();
+            let mut kept = Vec::new();
+            for &position in sorted.iter().rev() {
+                for index in left.remove(position) {
+                    users[index as usize] -= 1;
+                    of[index as usize] = at;
+                    if !kept.contains(&index) {
+                        kept.push(index);
+                    }
+                }
+            }
+            kept.retain(|&index| users[index as usize] > 0);
+            kept.iter().for_each(|&index| users[index as usize] += 1);
+            left.push(kept);
+        }
+        for (n, index) in result.into_iter().enumerate() {
+            of[index as usize] = path.len() + 1 + n;
+        }
+        Self { of }
+    }
+}
+
+/// The order of the axes `kept` of the product of some factors.
+pub(super) fn intermediate(
+    kept: &[u32],
+    factors: &[&[Option<u32>]],
+    extents: &[u64],
+    ends: &Ends,
+) -> Vec<u32> {
+    let points = |indices: &[u32]| {
+        indices.iter().fold(1u64, |n, &index| n.saturating_mul(extents[index as usize]))
+    };
+    let mut sorted = kept.to_vec();
+    sorted.sort_by_key(|&index| (ends.of[index as usize], index));
+    let of: Vec<Vec<u32>> = factors.iter().map(|axes| distinct(axes)).collect();
+    let inner = match &of[..] {
+        [a, b] => {
+            let own = |x: &[u32], y: &[u32]| -> Vec<u32> {
+                x.iter().copied().filter(|i| kept.contains(i) && !y.contains(i)).collect()
+            };
+            let (own_a, own_b) = (own(a, b), own(b, a));
+            if points(&own_a).min(points(&own_b)) >= LARGE {
+                // A matrix: rows and columns as they lie, what stays longest among the rows.
+                match own_a.contains(sorted.last().unwrap_or(&u32::MAX)) {
+                    true => [own_b, own_a].concat(),
+                    false => [own_a, own_b].concat(),
+                }
+            } else {
+                run(if points(a) >= points(b) { a } else { b }, kept, extents)
+            }
+        }
+        _ => Vec::new(),
+    };
+    sorted.retain(|index| !inner.contains(index));
+    sorted.extend(inner);
+    sorted
+}
+
+/// The innermost axes of an operand, as many as fill the lanes; none, where one of these is not kept.
+fn run(operand: &[u32], kept: &[u32], extents: &[u64]) -> Vec<u32> {
+    let (mut elements, mut inner) = (1, Vec::new());
+    for &index in operand.iter().rev() {
+        if elements >= RUN {
+            break;
+        }
+        if !kept.contains(&index) {
+            return Vec::new();
+        }
+        elements *= extents[index as usize];
+        inner.insert(0, index);
+    }
+    inner
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ijk_syntax::einsum::Subscripts;
+
+    fn product(text: &str, shapes: &[&[u64]]) -> Product {
+        Product::new(&Subscripts::parse(text).unwrap(), shapes).unwrap()
+    }
+
+    #[test]
+    fn what_is_summed_first_ends_first() {
+        let product = product("ab,bc,cd,ax->dx", &[&[2, 3], &[3, 4], &[4, 5], &[2, 6]]);
+        let ends = Ends::new(&product, &[vec![0, 1], vec![1, 2], vec![0, 1]]);
+        // Indices are numbered in the order of their names.
+        let of = |name: &str| ends.of[product.names.iter().position(|n| n == name).unwrap()];
+        assert_eq!(["b", "a", "c", "d", "x"].map(of), [0, 1, 2, 4, 5]);
+    }
+
+    #[test]
+    fn lanes_keep_what_fills_them() {
+        let ends = Ends { of: vec![0, 1, 2, 3] };
+        let extents = [4, 4, 16, 3];
+        // The small operand's own axis stays longest, yet the run of the large one is innermost.
+        let factors: [&[Option<u32>]; 2] = [&[Some(0), Some(1), Some(2)], &[Some(0), Some(3)]];
+        assert_eq!(intermediate(&[1, 2, 3], &factors, &extents, &ends), [1, 3, 2]);
+        // Where the run ends there, everything is in order.
+        let factors: [&[Option<u32>]; 2] = [&[Some(1), Some(2), Some(0)], &[Some(0), Some(3)]];
+        assert_eq!(intermediate(&[1, 2, 3], &factors, &extents, &ends), [1, 2, 3]);
+    }
+}
