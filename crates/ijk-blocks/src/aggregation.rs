@@ -8,6 +8,7 @@ pub(crate) use closures::{Contracts, Extents, fibres};
 use crate::component;
 use crate::formula::{Fold, fold_name, parse_aggregation};
 use crate::{ElementType, Formula, Problem, TextError, Value};
+use ijk_ir::core::Program;
 use ijk_types::{BinaryOp, DType, Element, Monoid, Reducer, Scalar, scalar};
 use std::fmt;
 use std::sync::Arc;
@@ -63,6 +64,15 @@ impl Aggregation {
             true => component::aggregation(text)?,
             false => parse_aggregation(text)?,
         };
+        Ok(Self::of(fold, formula))
+    }
+
+    /// The aggregation that a lowered program in i of two arrays of rank 1 is.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn of_program(program: &Program) -> Result<Self, TextError> {
+        let (fold, formula) = component::aggregation_of(program)?;
         Ok(Self::of(fold, formula))
     }
 

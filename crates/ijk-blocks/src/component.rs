@@ -10,16 +10,21 @@ use std::collections::HashMap;
 
 /// The function of one element that an i expression of one array of rank 0 is.
 pub(crate) fn function(text: &str) -> Result<Function, TextError> {
+    function_of(&compile(text)?)
+}
+
+/// The function of one element that a program is.
+pub(crate) fn function_of(program: &Program) -> Result<Function, TextError> {
+    let text = &program.source;
     let refuse = |span, message: &str| {
         let error = Diagnostic::error(span, message);
         TextError::new(text, error.with_hint("`@sqrt .~.`, say: `.` is the index of one element"))
     };
-    let program = compile(text)?;
     let whole = Span::new(0, text.len() as u32);
-    if ports(&program) != Some((vec![0], 0)) {
+    if ports(program) != Some((vec![0], 0)) {
         return Err(refuse(whole, "a function takes one array of rank 0 and gives one"));
     }
-    let mut inliner = Inliner::new(&program);
+    let mut inliner = Inliner::new(program);
     for statement in &program.statements {
         if statement.reduce.is_some() || inliner.statement(statement, &[]).is_none() {
             return Err(refuse(span(statement), "this is no function of one element"));
@@ -31,19 +36,24 @@ pub(crate) fn function(text: &str) -> Result<Function, TextError> {
 
 /// The aggregation that an i expression of two arrays of rank 1 is: `+(i*i)~.`.
 pub(crate) fn aggregation(text: &str) -> Result<(Fold, Formula), TextError> {
+    aggregation_of(&compile(text)?)
+}
+
+/// The aggregation that a program is.
+pub(crate) fn aggregation_of(program: &Program) -> Result<(Fold, Formula), TextError> {
+    let text = &program.source;
     let refuse = |span, message: &str| {
         let error = Diagnostic::error(span, message);
         TextError::new(text, error.with_hint("two fibres, combined and folded: `+(i*i)~.`"))
     };
-    let program = compile(text)?;
     let whole = Span::new(0, text.len() as u32);
-    if ports(&program) != Some((vec![1, 1], 0)) {
+    if ports(program) != Some((vec![1, 1], 0)) {
         return Err(refuse(
             whole,
             "an aggregation takes two arrays of rank 1 and gives one number",
         ));
     }
-    let mut inliner = Inliner::new(&program);
+    let mut inliner = Inliner::new(program);
     let Some((last, before)) = program.statements.split_last() else {
         return Err(refuse(whole, "nothing folds the fibres"));
     };

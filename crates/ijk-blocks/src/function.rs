@@ -3,6 +3,7 @@
 use crate::component;
 use crate::formula::FormulaError;
 use crate::{Block, ElementType, Error, Formula, Problem, TextError, Value};
+use ijk_ir::core::Program;
 use ijk_tensor::Tensor;
 use ijk_types::{Element, UnaryOp};
 use std::fmt;
@@ -58,6 +59,14 @@ impl Function {
             true => component::function(text),
             false => Ok(Formula::parse(text, &["x"])?.into()),
         }
+    }
+
+    /// The function that a lowered program in i of one array of rank 0 is.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn of_program(program: &Program) -> Result<Self, TextError> {
+        component::function_of(program)
     }
 
     /// A closure of numbers.

@@ -31,6 +31,8 @@
 #[path = "private.rs"]
 pub mod __private;
 mod arguments;
+#[cfg(feature = "blocks")]
+pub mod blocks;
 mod cache;
 mod combine;
 mod component;
@@ -47,12 +49,9 @@ mod recent;
 #[cfg(feature = "verify")]
 pub mod verify;
 
-#[cfg(feature = "blocks")]
-pub use ijk_blocks as blocks;
-#[cfg(feature = "blocks")]
-pub use ijk_blocks::BigTensor;
-
 pub use arguments::{Arguments, Views};
+#[cfg(feature = "blocks")]
+pub use blocks::BigTensor;
 pub use component::Component;
 pub use einsum::{Einsum, EinsumPath, Label, einsum};
 pub use engine::{Engine, EngineBuilder};

@@ -1,8 +1,7 @@
 //! Which worker computes which blocks of a stage, in which order, and who needs what for that.
 
-use super::stage::{Coordinates, Kernel, Stage};
+use super::stage::{Coordinates, Kernel, Stage, StageAxis};
 use std::collections::HashMap;
-use std::ops::Range;
 
 /// A stage for a number of workers, which form a grid.
 ///
@@ -22,7 +21,8 @@ pub(crate) struct Schedule {
     grids: [Vec<usize>; 2],
     /// For each operand, the axes of the output that it depends on.
     reads: Vec<Vec<usize>>,
-    rounds: Vec<[Range<usize>; 2]>,
+    /// How many rows and columns a round has.
+    tile: [usize; 2],
     panels: usize,
 }
 
@@ -61,9 +61,9 @@ impl Need {
 }
 
 impl Schedule {
-    /// The schedule that moves the fewest bytes among those that divide the work best, where blocks of the
-    /// output that take so many bytes may be there at once.
-    pub(crate) fn new(stage: &Stage, workers: usize, most_bytes: Option<u64>) -> Self {
+    /// The schedule that moves the fewest bytes among those that divide the work best, where so many bytes may
+    /// be there at once: blocks of the output, and the parts of `window` panels.
+    pub(crate) fn new(stage: &Stage, workers: usize, window: u64, most: Option<u64>) -> Self {
         let has = |operand: usize, axis: usize| {
             stage.operands.get(operand).is_some_and(|operand| operand.has(axis))
         };
@@ -74,23 +74,33 @@ impl Schedule {
         let grids = [grid(&rows), grid(&columns)];
         let lines = [count(&grids[0]), count(&grids[1])];
         let workers = shape(workers, lines, weights(stage));
-        let held = match stage.kernel {
-            // Each block is finished at once.
-            Kernel::Copy | Kernel::Map(_) => workers.0 * workers.1,
-            Kernel::Contract(_) => most_bytes.map_or(usize::MAX, |most| {
-                usize::try_from(most / block_bytes(stage).max(1)).unwrap_or(usize::MAX)
-            }),
+        let [block, left, right] = bytes(stage);
+        let fits = |rows: usize, columns: usize| {
+            let (rows, columns) = (rows as f64, columns as f64);
+            let parts = (rows * left + columns * right) * window as f64;
+            match stage.kernel {
+                // Each block is finished at once.
+                Kernel::Copy | Kernel::Map(_) => false,
+                Kernel::Contract(_) => {
+                    most.is_none_or(|most| rows * columns * block + parts <= most as f64)
+                }
+            }
         };
         let operands = 0..stage.operands.len();
         let own = |operand: usize| (0..stage.kept()).filter(|&axis| has(operand, axis)).collect();
-        let (axes, rounds) = ([rows, columns], rounds(lines, workers, held));
-        let reads = operands.map(own).collect();
-        Self { workers, axes, grids, reads, rounds, panels: stage.panels() }
+        let (tile, reads) = (tile(lines, workers, fits), operands.map(own).collect());
+        Self { workers, axes: [rows, columns], grids, reads, tile, panels: stage.panels() }
     }
 
     /// How many times there are: each is a panel of a round, one at least.
     pub(crate) fn times(&self) -> u64 {
-        (self.rounds.len() * self.panels.max(1)) as u64
+        let [rows, columns] = self.rounds().map(|n| n as u64);
+        rows.saturating_mul(columns).saturating_mul(self.panels.max(1) as u64)
+    }
+
+    /// How many rounds there are from row to row, and from column to column.
+    fn rounds(&self) -> [usize; 2] {
+        [0, 1].map(|side| count(&self.grids[side]).div_ceil(self.tile[side]))
     }
 
     /// The panel of a time; none where nothing is folded.
@@ -107,7 +117,12 @@ impl Schedule {
 
     /// The round of a time.
     pub(crate) fn round(&self, time: u64) -> Round {
-        let [rows, columns] = &self.rounds[(time / self.panels.max(1) as u64) as usize];
+        let number = (time / self.panels.max(1) as u64) as usize;
+        let across = self.rounds()[1].max(1);
+        let [rows, columns] = [(0, number / across), (1, number % across)].map(|(side, n)| {
+            let (lines, tile) = (count(&self.grids[side]), self.tile[side]);
+            (n * tile).min(lines)..(n * tile).saturating_add(tile).min(lines)
+        });
         let (across, all) = (self.workers.1, self.workers.0 * self.workers.1);
         let mut round = Round { places: vec![Vec::new(); all], needs: Vec::new() };
         let mut known: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
@@ -144,14 +159,21 @@ impl Schedule {
 }
 
 fn count(grid: &[usize]) -> usize {
-    grid.iter().product()
+    grid.iter().fold(1, |n: usize, &blocks| n.saturating_mul(blocks))
 }
 
-/// Bytes of a block of a stage's output.
-fn block_bytes(stage: &Stage) -> u64 {
-    let size = stage.out.element.number().map_or(64, |dtype| dtype.size());
-    let whole = stage.axes[..stage.kept()].iter().map(|axis| axis.range(0).len() as u64);
-    whole.fold(size as u64, u64::saturating_mul)
+/// Bytes of a block of a stage's output, and of the parts of its first two operands that it is made of in one
+/// panel.
+fn bytes(stage: &Stage) -> [f64; 3] {
+    let size = |element: &crate::ElementType| element.number().map_or(64, |t| t.size()) as f64;
+    let whole = |axis: &StageAxis| axis.range(0).len() as f64;
+    let block = stage.axes[..stage.kept()].iter().map(whole).product::<f64>();
+    let part = |operand: usize| {
+        let Some(operand) = stage.operands.get(operand) else { return 0.0 };
+        let axes = stage.axes.iter().enumerate().filter(|(n, _)| operand.has(*n));
+        axes.map(|(_, axis)| whole(axis)).product::<f64>() * size(&operand.expr.element())
+    };
+    [block * size(&stage.out.element), part(0), part(1)]
 }
 
 /// Bytes that a panel of each operand has in all lines.
@@ -169,7 +191,7 @@ fn shape(workers: usize, lines: [usize; 2], weights: [f64; 2]) -> (usize, usize)
     let divisors = (1..=workers.max(1)).filter(|rows| workers.max(1).is_multiple_of(*rows));
     let shapes = divisors.map(|rows| (rows, workers.max(1) / rows));
     let cost = |&(rows, columns): &(usize, usize)| {
-        let most = lines[0].div_ceil(rows) * lines[1].div_ceil(columns);
+        let most = lines[0].div_ceil(rows).saturating_mul(lines[1].div_ceil(columns));
         // Each part of the first operand goes to a row of workers, one of whom has it already.
         let moved = weights[0] * (columns - 1) as f64 + weights[1] * (rows - 1) as f64;
         (most, moved)
@@ -181,30 +203,31 @@ fn shape(workers: usize, lines: [usize; 2], weights: [f64; 2]) -> (usize, usize)
     best.unwrap_or((1, 1))
 }
 
-/// Rectangles of so many blocks at most, which have the workers' shape: squares move the fewest bytes.
-fn rounds(lines: [usize; 2], workers: (usize, usize), held: usize) -> Vec<[Range<usize>; 2]> {
-    if lines.contains(&0) {
-        return Vec::new();
-    }
-    let (mut rows, mut columns) = (workers.0.min(lines[0]), workers.1.min(lines[1]));
+/// The largest rectangle of blocks that fits, in whole rounds of the workers' shape: squares move the fewest
+/// bytes.
+fn tile(
+    lines: [usize; 2],
+    workers: (usize, usize),
+    fits: impl Fn(usize, usize) -> bool,
+) -> [usize; 2] {
+    let [mut rows, mut columns] = [workers.0.min(lines[0]), workers.1.min(lines[1])];
     loop {
-        let wider = (columns + workers.1).min(lines[1]);
-        let taller = (rows + workers.0).min(lines[0]);
-        let fits = |rows: usize, columns: usize| rows.saturating_mul(columns) <= held;
-        match (columns < lines[1], rows < lines[0]) {
-            (true, false) if fits(rows, wider) => columns = wider,
-            (true, true) if columns <= rows && fits(rows, wider) => columns = wider,
-            (_, true) if fits(taller, columns) => rows = taller,
-            (true, true) if fits(rows, wider) => columns = wider,
-            _ => break,
+        let wider = larger(columns, workers.1).min(lines[1]);
+        let taller = larger(rows, workers.0).min(lines[0]);
+        let widens = columns < lines[1] && fits(rows, wider);
+        let grows = rows < lines[0] && fits(taller, columns);
+        match (widens, grows) {
+            (true, false) => columns = wider,
+            (true, true) if columns <= rows => columns = wider,
+            (_, true) => rows = taller,
+            (false, false) => return [rows.max(1), columns.max(1)],
         }
     }
-    let parts = |lines: usize, by: usize| {
-        (0..lines).step_by(by.max(1)).map(move |start| start..(start + by).min(lines))
-    };
-    parts(lines[0], rows)
-        .flat_map(|rows| parts(lines[1], columns).map(move |columns| [rows.clone(), columns]))
-        .collect()
+}
+
+/// An eighth more, in multiples of the workers: growing takes few steps however many lines there are.
+fn larger(lines: usize, workers: usize) -> usize {
+    lines.saturating_add((lines / 8).max(1).saturating_add(workers - 1) / workers * workers)
 }
 
 #[cfg(test)]
@@ -220,7 +243,7 @@ mod tests {
         };
         let product = zeros(dims[0], dims[1]).matmul(&zeros(dims[1], dims[2])).unwrap();
         let stage = BlockPlan::new(&product).stages.pop().unwrap();
-        let schedule = Schedule::new(&stage, workers, most);
+        let schedule = Schedule::new(&stage, workers, 1, most);
         (stage, schedule)
     }
 
@@ -269,12 +292,21 @@ mod tests {
 
     #[test]
     fn rounds_hold_no_more_than_fits() {
-        let held = |rounds: &[[Range<usize>; 2]]| {
-            rounds.iter().map(|[rows, columns]| rows.len() * columns.len()).max()
-        };
-        assert_eq!(rounds([8, 8], (2, 2), usize::MAX).len(), 1);
-        assert_eq!(held(&rounds([8, 8], (2, 2), 16)), Some(16));
-        assert_eq!(held(&rounds([8, 8], (2, 2), 1)), Some(4));
-        assert_eq!(rounds([0, 8], (2, 2), 1), Vec::<[Range<usize>; 2]>::new());
+        let held = |most: usize| tile([8, 9], (2, 2), |rows, columns| rows * columns <= most);
+        assert_eq!(held(usize::MAX), [8, 9]);
+        assert_eq!(held(16), [4, 4]);
+        assert_eq!(held(1), [2, 2]);
+        assert_eq!(tile([1 << 60, 1], (4, 1), |_, _| true), [1 << 60, 1]);
+        assert_eq!(tile([0, 8], (2, 2), |_, _| true), [1, 8]);
+    }
+
+    #[test]
+    fn absurd_numbers_of_blocks_are_counted() {
+        let side = 1 << 50;
+        let zeros = BigTensor::zeros(DType::F64, [side, side], [Some(1), Some(1)]).unwrap();
+        let stage = BlockPlan::new(&zeros.matmul(&zeros).unwrap()).stages.pop().unwrap();
+        let schedule = Schedule::new(&stage, 4, 2, Some(1 << 20));
+        assert_eq!((stage.blocks(), schedule.times()), (usize::MAX, u64::MAX));
+        assert_eq!(schedule.round(0).places.len(), 4);
     }
 }

@@ -81,13 +81,14 @@ impl Stage {
 
     /// How many blocks of the output there are.
     pub(crate) fn blocks(&self) -> usize {
-        self.out.grid().iter().product()
+        self.out.grid().iter().fold(1, |n: usize, &blocks| n.saturating_mul(blocks))
     }
 
     /// How many panels each block of the output is made of, in order: the points of the grid of axes
     /// that are folded. One at least where all has to be there at once.
     pub(crate) fn panels(&self) -> usize {
-        let panels = self.axes[self.kept()..].iter().map(StageAxis::blocks).product();
+        let folded = self.axes[self.kept()..].iter().map(StageAxis::blocks);
+        let panels = folded.fold(1, |n: usize, blocks| n.saturating_mul(blocks));
         let whole = matches!(&self.kernel, Kernel::Contract(by) if by.needs_whole());
         if whole { 1 } else { panels }
     }

@@ -69,9 +69,9 @@ impl Executor {
         self
     }
 
-    /// Most bytes that blocks in memory should take: those that are being computed, and those that they are
-    /// computed from. One of each for every worker are there, whatever the limit. What a term needs more than
-    /// once, the result of a contraction that is multiplied again, say, and what is collected come on top.
+    /// Most bytes that blocks in memory should take: those that are being computed, and those of two panels
+    /// that they are computed from. A block for every worker is computed at a time, whatever the limit. The
+    /// result of a contraction that is computed with again, and what is collected come on top.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
@@ -124,10 +124,9 @@ impl Executor {
                 local::run(plan, number, &places, &all)?;
                 continue;
             }
-            // Half for what is computed, half for what is under way.
-            let schedule = Schedule::new(stage, self.workers, self.memory.map(|bytes| bytes / 2));
-            let (plan, places, kernels) = (Arc::clone(plan), Arc::clone(&places), Arc::clone(&one));
             let window = flow::WINDOW;
+            let schedule = Schedule::new(stage, self.workers, window, self.memory);
+            let (plan, places, kernels) = (Arc::clone(plan), Arc::clone(&places), Arc::clone(&one));
             let job = flow::Job { plan, places, kernels, stage: number, schedule, window };
             flow::run(job, self.workers)?;
         }

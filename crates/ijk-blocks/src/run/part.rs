@@ -86,7 +86,7 @@ impl Part {
 
 /// All points of a shape, the last axis fastest.
 pub(crate) fn points(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + '_ {
-    let count = if shape.contains(&0) { 0 } else { shape.iter().product() };
+    let count = shape.iter().fold(1, |n: usize, &extent| n.saturating_mul(extent));
     (0..count).map(move |number| crate::plan::Coordinates::of(shape, number))
 }
 
