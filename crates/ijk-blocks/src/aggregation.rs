@@ -162,7 +162,7 @@ impl Aggregation {
         match &self.kind {
             Kind::Fold(Fold::Reduce(Reducer::Monoid(_)), _) => false,
             Kind::Fold(..) => true,
-            Kind::Closures(closures) => closures.needs_whole(),
+            Kind::Closures(closures) => closures.identity().is_none(),
         }
     }
 

@@ -277,12 +277,12 @@ impl Compiler<'_> {
                 self.ready(base.buffer)?;
             }
         }
+        let level = self.target.level;
         if is_brief(nest, &checked)
-            && WindowProgram::new(nest, &checked, self.target.level).is_none()
-            && let Some(pair) = PairProgram::new(nest, &checked, self.target.level)
+            && let Some(pair) = PairProgram::new(nest, &checked, level)
+            && WindowProgram::new(nest, &checked, level).is_none()
         {
-            self.steps.push(Program::Pair(Box::new(pair)));
-            self.wrote(out);
+            self.pair(pair, out);
             return Ok(());
         }
         let identity = starts_from(nest, &checked).filter(|_| nest.start == Start::Covered);
@@ -320,20 +320,24 @@ impl Compiler<'_> {
         if empty || !Contraction::supports(task.dtype, (task.map, task.then), task.reduce) {
             return self.nest(&contraction_nest(task));
         }
-        let prepared =
-            Prepared::new(task, self.target.level, self.target.costs).ok_or(Fault::Types)?;
+        let level = self.target.level;
+        let prepared = Prepared::new(task, level, self.target.costs).ok_or(Fault::Types)?;
         if !prepared.is_settled() && is_thin(task) {
             let nest = contraction_nest(task);
             let checked = check_nest(&nest, self.buffers)?;
-            if let Some(pair) = PairProgram::new(&nest, &checked, self.target.level) {
-                self.steps.push(Program::Pair(Box::new(pair)));
-                self.wrote(task.c.buffer);
+            if let Some(pair) = PairProgram::new(&nest, &checked, level) {
+                self.pair(pair, task.c.buffer);
                 return Ok(());
             }
         }
         self.steps.push(Program::Contract(Box::new(prepared)));
         self.wrote(task.c.buffer);
         Ok(())
+    }
+
+    fn pair(&mut self, pair: PairProgram, out: BufferId) {
+        self.steps.push(Program::Pair(Box::new(pair)));
+        self.wrote(out);
     }
 
     fn scan(&mut self, scan: &Scan) -> Result<(), Fault> {

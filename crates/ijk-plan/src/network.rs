@@ -15,8 +15,8 @@ use crate::plan::{
 };
 use crate::{PlanError, SMALL_DOMAIN};
 use ijk_ir::core::Span;
-use ijk_ir::einsum::{Multiplication, Product};
-use ijk_types::{BinaryOp, DType, Monoid, Reducer};
+use ijk_ir::einsum::{Multiplication, Product, operators};
+use ijk_types::{DType, Reducer};
 
 /// Plans a product of tensors along a path; `None` where it is better planned as a program: a step
 /// multiplies more than two, an index stands twice in the result, something is empty, arrays are so large
@@ -100,22 +100,21 @@ impl<'a> Network<'a> {
                 let (expected, found) = (shape.len(), strides.len());
                 return Err(PlanError::Layout { expected, found });
             }
-            network.buffer(Place::Input(n), shape, strides)?;
+            network.bytes(shape)?;
+            network.buffer(Place::Input(n), shape, strides);
         }
         Ok(network)
     }
 
-    fn buffer(
-        &mut self,
-        place: Place,
-        shape: &[u64],
-        strides: Vec<isize>,
-    ) -> Result<u64, PlanError> {
-        let bytes = bytes(&ArrayInfo { dtype: self.dtype, shape: shape.to_vec() })?;
+    /// Bytes of an array, if it can be had.
+    fn bytes(&self, shape: &[u64]) -> Result<u64, PlanError> {
+        bytes(&ArrayInfo { dtype: self.dtype, shape: shape.to_vec() })
+    }
+
+    fn buffer(&mut self, place: Place, shape: &[u64], strides: Vec<isize>) {
         let shape = shape.iter().map(|&n| n as usize).collect();
         self.buffers.push(BufferId(self.plan.buffers.len() as u32));
         self.plan.buffers.push(Buffer { place, dtype: self.dtype, shape, strides });
-        Ok(bytes)
     }
 
     /// Adds a step; says whether it may stand alone.
@@ -127,19 +126,19 @@ impl<'a> Network<'a> {
     ) -> Result<bool, PlanError> {
         let extent = |index: &Option<u32>| index.map_or(1, |i| self.product.extents[i as usize]);
         let shape: Vec<u64> = step.axes.iter().map(extent).collect();
+        let bytes = self.bytes(&shape)?;
         if at + 1 == steps.len() {
             let Some(strides) = self.layout.outputs.first() else { return Ok(false) };
             if strides.len() != shape.len() {
                 return Ok(false);
             }
-            self.buffer(Place::Output(0), &shape, strides.clone())?;
+            self.buffer(Place::Output(0), &shape, strides.clone());
         } else {
-            let bytes = bytes(&ArrayInfo { dtype: self.dtype, shape: shape.clone() })?;
             if bytes > self.layout.near && steps.len() < MANY {
                 return Ok(false);
             }
             let Some(start) = self.arena.allocate(bytes) else { return Ok(false) };
-            self.buffer(Place::Temporary(start as usize), &shape, c_strides(&shape))?;
+            self.buffer(Place::Temporary(start as usize), &shape, c_strides(&shape));
         }
         let Some(kernel) = self.kernel(steps, step) else { return Ok(false) };
         self.plan.steps.push(kernel);
@@ -263,13 +262,5 @@ impl<'a> Network<'a> {
         let needed = self.plan.result_bytes().saturating_add(self.plan.temporary_bytes());
         let fits = self.layout.memory_limit.is_none_or(|limit| needed <= limit);
         fits.then_some(self.plan)
-    }
-}
-
-/// What multiplies elements of a type, and what adds them.
-fn operators(dtype: DType) -> (BinaryOp, Monoid) {
-    match dtype {
-        DType::Bool => (BinaryOp::And, Monoid::Or),
-        _ => (BinaryOp::Mul, Monoid::Add),
     }
 }

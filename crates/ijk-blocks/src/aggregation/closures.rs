@@ -50,10 +50,9 @@ pub(crate) trait Contracts: Send + Sync {
     fn name(&self) -> String;
     /// The type it gives for elements of these types, if it takes them.
     fn result(&self, left: &ElementType, right: &ElementType) -> Result<ElementType, Problem>;
-    /// What it gives where there is no pair; none where that has to be computed.
+    /// What it gives where there is no pair; none where that has to be computed, since it needs all
+    /// pairs of a fibre at once.
     fn identity(&self) -> Option<Value>;
-    /// Whether it needs all pairs of a fibre at once.
-    fn needs_whole(&self) -> bool;
     /// The product of two blocks in C order, `rows` by `pairs` and `pairs` by `columns`, combined with
     /// `before` if there is such a block; of that shape, whatever that of the blocks.
     fn contract(
@@ -97,10 +96,6 @@ where
 
     fn identity(&self) -> Option<Value> {
         Some(Value::number(self.zero))
-    }
-
-    fn needs_whole(&self) -> bool {
-        false
     }
 
     fn contract(
@@ -158,10 +153,6 @@ where
         Some(self.zero.clone())
     }
 
-    fn needs_whole(&self) -> bool {
-        false
-    }
-
     fn contract(
         &self,
         before: Option<Block>,
@@ -205,10 +196,6 @@ where
 
     fn identity(&self) -> Option<Value> {
         None
-    }
-
-    fn needs_whole(&self) -> bool {
-        true
     }
 
     fn contract(

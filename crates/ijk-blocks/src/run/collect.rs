@@ -25,10 +25,6 @@ impl Contracts for Collect<'_> {
         None
     }
 
-    fn needs_whole(&self) -> bool {
-        true
-    }
-
     fn contract(
         &self,
         _: Option<Block>,

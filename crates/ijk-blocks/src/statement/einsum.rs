@@ -4,10 +4,10 @@ use super::{Met, Statement, common_block, name, types};
 use crate::plan::{Affine, StageAxis};
 use crate::term::Kind;
 use crate::{BigTensor, Error, Formula, Problem, TextError, Type, TypeError};
-use ijk_ir::einsum::Product;
+use ijk_ir::einsum::{Product, operators};
 use ijk_plan::order::{self, Network, Options};
 use ijk_syntax::einsum::Subscripts;
-use ijk_types::{BinaryOp, DType, Monoid, Reducer};
+use ijk_types::{DType, Reducer};
 use std::sync::Arc;
 
 impl BigTensor {
@@ -182,10 +182,7 @@ impl<'a> Steps<'a> {
             at.map_or(Affine { constant: 0, terms: Vec::new() }, Affine::axis)
         };
         let index = factors.iter().map(|(_, axes)| axes.iter().map(place).collect()).collect();
-        let (times, plus) = match self.of {
-            DType::Bool => (BinaryOp::And, Monoid::Or),
-            _ => (BinaryOp::Mul, Monoid::Add),
-        };
+        let (times, plus) = operators(self.of);
         let variables = (0..factors.len()).map(Formula::variable);
         let formula = variables.reduce(|l, r| Formula::binary(times, l, r));
         let formula = formula.unwrap_or_else(|| Formula::number(1.0));

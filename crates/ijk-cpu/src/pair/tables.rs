@@ -2,6 +2,7 @@
 
 use super::shape::{Axis, Copied, Shape};
 use super::{PIECE, Tables};
+use crate::copy::dense_strides;
 
 /// Rows of the inner table, at most.
 const INNER: usize = 512;
@@ -76,14 +77,9 @@ fn pack(axes: &Copied, size: usize) -> Pack {
         let places = offsets(&axes, |axis| [axis.steps[0]]).into_iter().map(|[from]| from);
         return Pack { elements, way: Way::Places(places.collect()) };
     }
-    let mut step = size as isize;
-    let mut to: Vec<isize> = Vec::with_capacity(axes.len());
-    for &(extent, _) in axes.iter().rev() {
-        to.push(step);
-        step *= extent as isize;
-    }
-    to.reverse();
-    let extents = axes.iter().map(|&(extent, _)| extent).collect();
+    let extents: Vec<usize> = axes.iter().map(|&(extent, _)| extent).collect();
+    let mut to = vec![0; extents.len()];
+    dense_strides(&extents, size, &mut to);
     let from = axes.iter().map(|&(_, from)| from.wrapping_mul(size as isize)).collect();
     Pack { elements, way: Way::Box { extents, to, from } }
 }

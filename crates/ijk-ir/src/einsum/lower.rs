@@ -1,11 +1,11 @@
 //! A product of tensors as a program: a statement for each step of a path.
 
-use super::{Multiplication, Product};
+use super::{Multiplication, Product, operators};
 use crate::core::{
     Access, Array, ArrayId, Axis, AxisId, IndexExpr, Init, Instance, Program, ScalarExpr, ScalarId,
     ScalarNode, Span, Statement, TypeTerm,
 };
-use ijk_types::{BinaryOp, DType, Monoid, Reducer};
+use ijk_types::{BinaryOp, DType, Reducer};
 
 impl Product {
     /// The program that multiplies [step by step](Self::steps).
@@ -78,10 +78,7 @@ impl<'a> Lowering<'a> {
             };
             axes.iter().map(axis).collect()
         };
-        let (times, plus) = match self.dtype {
-            DType::Bool => (BinaryOp::And, Monoid::Or),
-            _ => (BinaryOp::Mul, Monoid::Add),
-        };
+        let (times, plus) = operators(self.dtype);
         let access = |&factor: &usize| {
             (ArrayId(factor as u32), index(self.product.axes(self.steps, factor)))
         };

@@ -19,14 +19,29 @@ mod lower;
 mod messages;
 mod resolve;
 mod steps;
+mod symbolic;
 
 pub use steps::Multiplication;
-mod symbolic;
+pub use symbolic::symbolic;
 
 use ijk_syntax::Diagnostic;
 use ijk_syntax::einsum::Subscripts;
+use ijk_types::{BinaryOp, DType, Monoid};
 
-pub use symbolic::symbolic;
+/// What multiplies elements of a type, and what adds them.
+///
+/// ```
+/// use ijk_ir::einsum::operators;
+/// use ijk_types::{BinaryOp, DType, Monoid};
+/// assert_eq!(operators(DType::F32), (BinaryOp::Mul, Monoid::Add));
+/// assert_eq!(operators(DType::Bool), (BinaryOp::And, Monoid::Or));
+/// ```
+pub fn operators(dtype: DType) -> (BinaryOp, Monoid) {
+    match dtype {
+        DType::Bool => (BinaryOp::And, Monoid::Or),
+        _ => (BinaryOp::Mul, Monoid::Add),
+    }
+}
 
 /// A product of tensors, summed over the indices that the result lacks.
 ///
