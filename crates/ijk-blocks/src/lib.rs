@@ -62,6 +62,8 @@ pub use function::{Function, IntoFunction};
 pub use plan::BlockPlan;
 pub use run::Executor;
 pub use statement::apply;
+#[cfg(feature = "zarr")]
+pub use store::{Compression, ZarrOptions, ZarrStore};
 pub use store::{MemoryStore, Sink, Source};
 pub use term::{BigTensor, Positions};
 pub use types::{ElementType, Type};

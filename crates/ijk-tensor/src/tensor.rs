@@ -80,6 +80,40 @@ impl Tensor {
         Ok(unsafe { Self::from_buffer(Buffer::from_vec(elements, 0), shape.into()) })
     }
 
+    /// A tensor whose elements `fill` writes as bytes, in C order and the machine's byte order; they are 0
+    /// before.
+    ///
+    /// # Errors
+    /// That of `fill`; if a truth value is neither 0 nor 1; if the size overflows or memory does not suffice.
+    ///
+    /// ```
+    /// use ijk_tensor::{Tensor, TensorError};
+    /// use ijk_types::DType;
+    /// let fill = |bytes: &mut [u8]| {
+    ///     bytes[4..].copy_from_slice(&7i32.to_ne_bytes());
+    ///     Ok::<_, TensorError>(())
+    /// };
+    /// let tensor = Tensor::from_bytes(DType::I32, &[2], fill)?;
+    /// assert_eq!(tensor.as_slice::<i32>(), Some(&[0, 7][..]));
+    /// # Ok::<(), TensorError>(())
+    /// ```
+    pub fn from_bytes<E: From<TensorError>>(
+        dtype: DType,
+        shape: &[usize],
+        fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut tensor = UninitTensor::zeroed(dtype, shape)?;
+        // SAFETY: it is zeroed.
+        let bytes = unsafe { tensor.zeroed_bytes() };
+        fill(bytes)?;
+        if dtype == DType::Bool && bytes.iter().fold(0, |any, &byte| any | byte) > 1 {
+            let at = bytes.iter().position(|&byte| byte > 1).unwrap_or_default();
+            return Err(TensorError::Bool { at, value: bytes[at] }.into());
+        }
+        // SAFETY: zeroed and then overwritten; bools are checked, other types have no invalid bytes.
+        Ok(unsafe { tensor.assume_init() })
+    }
+
     /// A copy of a view.
     pub(crate) fn copy_of(view: &TensorView<'_>) -> Result<Self, TensorError> {
         let mut copy = UninitTensor::new(view.dtype(), view.shape())?;
@@ -158,6 +192,12 @@ impl Tensor {
         let fits = dtype_of::<T>() == self.dtype();
         // SAFETY: `len` initialised elements of that type lie densely from the pointer on.
         fits.then(|| unsafe { std::slice::from_raw_parts(self.buffer.as_ptr().cast(), self.len()) })
+    }
+
+    /// The elements as bytes, in C order and the machine's byte order.
+    pub fn as_bytes(&self) -> &[u8] {
+        // SAFETY: as many initialised bytes lie densely from the pointer on; elements have no padding.
+        unsafe { std::slice::from_raw_parts(self.buffer.as_ptr(), self.byte_len()) }
     }
 
     /// The elements in C order, to be written, where they are of type `T`.

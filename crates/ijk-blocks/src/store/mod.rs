@@ -2,9 +2,13 @@
 
 mod literal;
 mod memory;
+#[cfg(feature = "zarr")]
+mod zarr;
 
 pub(crate) use literal::Literal;
 pub use memory::MemoryStore;
+#[cfg(feature = "zarr")]
+pub use zarr::{Compression, ZarrOptions, ZarrStore};
 
 use crate::{Block, StoreError, Type, Value};
 use std::fmt;

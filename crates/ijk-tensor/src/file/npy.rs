@@ -2,7 +2,7 @@
 
 use super::header::{Header, fill};
 use super::{FileError, Problem, Staged};
-use crate::{Tensor, TensorView, UninitTensor};
+use crate::{Tensor, TensorView};
 use ijk_types::DType;
 use ijk_types::with_element;
 use std::fs::File;
@@ -146,18 +146,13 @@ fn decode_with(
         shape.reverse();
     }
     let dtype = header.stored.dtype;
-    let mut tensor = UninitTensor::zeroed(dtype, &shape)?;
-    // SAFETY: it is zeroed.
-    let bytes = unsafe { tensor.zeroed_bytes() };
-    fill(bytes)?;
-    if header.stored.swapped {
-        swap_bytes(bytes, dtype);
-    }
-    if dtype == DType::Bool {
-        check_bools(bytes, header.data_offset)?;
-    }
-    // SAFETY: zeroed and then overwritten; bools are checked, other types have no invalid bytes.
-    Ok(unsafe { tensor.assume_init() })
+    Tensor::from_bytes(dtype, &shape, |bytes| {
+        fill(bytes)?;
+        if header.stored.swapped {
+            swap_bytes(bytes, dtype);
+        }
+        if dtype == DType::Bool { check_bools(bytes, header.data_offset) } else { Ok(()) }
+    })
 }
 
 /// Reverses the bytes of every number (of both, of complex ones).

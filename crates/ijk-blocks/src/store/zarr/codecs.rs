@@ -1,0 +1,224 @@
+//! How the elements of a chunk become bytes, and bytes elements.
+//!
+//! Bytes come from anywhere: nothing here takes more memory than the elements of a chunk do, and half as much
+//! again for what is between two codecs. That is why what inflates (zstd, gzip, shards) is inflated here, up to
+//! what is expected, while the other codecs are those of `zarrs`.
+
+use super::compression::Compressor;
+use super::problem::Problem;
+use super::shards::Shards;
+use std::borrow::Cow;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use zarrs::array::{
+    ArrayToArrayCodecTraits, ArrayToBytesCodecTraits, Codec, CodecOptions, DataType, FillValue,
+};
+use zarrs::metadata::v3::MetadataV3;
+
+/// The elements of an array, as codecs take them.
+#[derive(Clone, Debug)]
+pub(super) struct Elements {
+    pub(super) of: DataType,
+    pub(super) fill: FillValue,
+    /// Bytes of one.
+    pub(super) size: usize,
+}
+
+/// The codecs of an array, in the order in which they encode.
+#[derive(Clone, Debug)]
+pub(super) struct Codecs {
+    transposes: Vec<Arc<dyn ArrayToArrayCodecTraits>>,
+    bytes: Bytes,
+    compressors: Vec<Compressor>,
+}
+
+/// What makes bytes of elements.
+#[derive(Clone, Debug)]
+enum Bytes {
+    /// One after another; whether they are as they are in memory.
+    Plain { codec: Arc<dyn ArrayToBytesCodecTraits>, native: bool },
+    /// Chunks in a chunk.
+    Shards(Box<Shards>),
+}
+
+impl Codecs {
+    /// Those that are read.
+    pub(super) const NAMES: [&str; 7] =
+        ["transpose", "bytes", "sharding_indexed", "zstd", "blosc", "gzip", "crc32c"];
+
+    /// The codecs of metadata, for chunks of a shape.
+    pub(super) fn new(
+        codecs: &[MetadataV3],
+        shape: &[NonZeroU64],
+        elements: &Elements,
+    ) -> Result<Self, Problem> {
+        let (mut transposes, mut bytes, mut compressors) = (Vec::new(), None, Vec::new());
+        let mut inner = shape.to_vec();
+        for metadata in codecs {
+            match (metadata.name(), &bytes) {
+                ("transpose", None) => {
+                    let Codec::ArrayToArray(codec) = library(metadata)? else {
+                        return Err(Problem::unknown_codec("transpose"));
+                    };
+                    let encoded =
+                        codec.encoded_representation(&inner, &elements.of, &elements.fill);
+                    inner = encoded.map_err(|error| Problem::codec("transpose", error))?.0;
+                    transposes.push(codec);
+                }
+                ("bytes", None) => bytes = Some(plain(metadata, elements)?),
+                ("sharding_indexed", None) => {
+                    let shards = Shards::new(metadata, &inner, elements)?;
+                    bytes = Some(Bytes::Shards(Box::new(shards)));
+                }
+                (name, Some(_)) if Self::NAMES[3..].contains(&name) => {
+                    compressors.push(Compressor::new(metadata)?);
+                }
+                (name, _) if Self::NAMES.contains(&name) => {
+                    let names: Vec<&str> = codecs.iter().map(MetadataV3::name).collect();
+                    let message =
+                        format!("codec `{name}` is out of order in [{}]", names.join(", "));
+                    return Err(Problem::Metadata(message));
+                }
+                (name, _) => return Err(Problem::unknown_codec(name)),
+            }
+        }
+        let missing = || Problem::Metadata("no codec makes bytes of elements".into());
+        Ok(Self { transposes, bytes: bytes.ok_or_else(missing)?, compressors })
+    }
+
+    /// Whether a chunk's file is its elements as they are in memory.
+    pub(super) fn is_raw(&self) -> bool {
+        self.is_native() && self.compressors.is_empty()
+    }
+
+    /// Whether what is compressed is the elements as they are in memory.
+    fn is_native(&self) -> bool {
+        self.transposes.is_empty() && matches!(self.bytes, Bytes::Plain { native: true, .. })
+    }
+
+    /// Bytes of a chunk's file, where that does not depend on its elements.
+    pub(super) fn encoded_length(&self, elements: usize) -> Option<u64> {
+        let Bytes::Plain { .. } = self.bytes else { return None };
+        self.compressors.iter().try_fold(elements as u64, |n, codec| codec.encoded_length(n))
+    }
+
+    /// Writes the elements of a chunk of a shape: as many bytes as they have.
+    pub(super) fn decode(
+        &self,
+        encoded: &[u8],
+        shape: &[NonZeroU64],
+        elements: &Elements,
+        out: &mut [u8],
+    ) -> Result<(), Problem> {
+        let Some((first, rest)) = self.compressors.split_first() else {
+            return self.elements(encoded, shape, elements, out);
+        };
+        // What each of them takes at most: that of the one before, were it not compressed at all.
+        let plain = match &self.bytes {
+            Bytes::Plain { .. } => out.len(),
+            Bytes::Shards(shards) => shards.most(out.len()),
+        };
+        let mut encoded = Cow::Borrowed(encoded);
+        for (number, codec) in rest.iter().enumerate().rev() {
+            let most = (0..=number).fold(plain, |n, _| Compressor::most(n));
+            encoded = Cow::Owned(codec.decode(&encoded, most)?);
+        }
+        if self.is_native() {
+            return first.decode_into(&encoded, out);
+        }
+        let decoded = first.decode(&encoded, plain)?;
+        self.elements(&decoded, shape, elements, out)
+    }
+
+    /// Elements of bytes that are not compressed.
+    fn elements(
+        &self,
+        bytes: &[u8],
+        shape: &[NonZeroU64],
+        elements: &Elements,
+        out: &mut [u8],
+    ) -> Result<(), Problem> {
+        let mut shapes = vec![shape.to_vec()];
+        for codec in &self.transposes {
+            let inner = shapes.last().map_or(shape, |shape| shape);
+            let encoded = codec.encoded_representation(inner, &elements.of, &elements.fill);
+            shapes.push(encoded.map_err(|error| Problem::codec("transpose", error))?.0);
+        }
+        let inner = shapes.last().map_or(shape, |shape| shape);
+        if self.transposes.is_empty() {
+            return self.bytes.decode(bytes, inner, elements, out);
+        }
+        let mut stored = vec![0; out.len()];
+        self.bytes.decode(bytes, inner, elements, &mut stored)?;
+        for (codec, shape) in self.transposes.iter().zip(&shapes).rev() {
+            let (of, fill) = (&elements.of, &elements.fill);
+            let decoded = codec.decode(stored.into(), shape, of, fill, &options());
+            stored = decoded
+                .and_then(|bytes| Ok(bytes.into_fixed()?.into_owned()))
+                .map_err(transposing)?;
+        }
+        copied(&stored, out)
+    }
+}
+
+fn transposing(error: zarrs::array::CodecError) -> Problem {
+    Problem::codec("transpose", error)
+}
+
+impl Bytes {
+    fn decode(
+        &self,
+        bytes: &[u8],
+        shape: &[NonZeroU64],
+        elements: &Elements,
+        out: &mut [u8],
+    ) -> Result<(), Problem> {
+        match self {
+            Self::Shards(shards) => shards.decode(bytes, shape, elements, out),
+            Self::Plain { native: true, .. } => copied(bytes, out),
+            Self::Plain { codec, .. } => {
+                check_length(out.len(), bytes.len())?;
+                let (of, fill) = (&elements.of, &elements.fill);
+                let decoded = codec.decode(bytes.into(), shape, of, fill, &options());
+                let decoded = decoded.and_then(|bytes| Ok(bytes.into_fixed()?));
+                copied(&decoded.map_err(|error| Problem::codec("bytes", error))?, out)
+            }
+        }
+    }
+}
+
+/// Copies what should be as long.
+pub(super) fn copied(bytes: &[u8], out: &mut [u8]) -> Result<(), Problem> {
+    check_length(out.len(), bytes.len())?;
+    out.copy_from_slice(bytes);
+    Ok(())
+}
+
+pub(super) fn check_length(expected: usize, found: usize) -> Result<(), Problem> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(Problem::Length { expected: expected as u64, found: found as u64 }),
+    }
+}
+
+/// A codec of the library.
+pub(super) fn library(metadata: &MetadataV3) -> Result<Codec, Problem> {
+    Codec::from_metadata(metadata).map_err(|error| Problem::Metadata(error.to_string()))
+}
+
+fn plain(metadata: &MetadataV3, elements: &Elements) -> Result<Bytes, Problem> {
+    let Codec::ArrayToBytes(codec) = library(metadata)? else {
+        return Err(Problem::unknown_codec(metadata.name()));
+    };
+    let endian = metadata.configuration().and_then(|options| options.get("endian")?.as_str());
+    let own = if cfg!(target_endian = "little") { "little" } else { "big" };
+    if endian.is_none() && elements.size > 1 {
+        return Err(Problem::Metadata("codec `bytes` does not say `endian`".into()));
+    }
+    Ok(Bytes::Plain { codec, native: endian.is_none_or(|endian| endian == own) })
+}
+
+/// Workers have a thread each, and codecs that.
+pub(super) fn options() -> CodecOptions {
+    CodecOptions::default().with_concurrent_target(1)
+}

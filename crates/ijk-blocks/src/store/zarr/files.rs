@@ -1,0 +1,121 @@
+//! The files of a Zarr array.
+
+use super::problem::Problem;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Where ijk keeps what is no part of the array: readers of Zarr look only for `zarr.json` and chunks.
+pub(super) const OWN: &str = ".ijk";
+
+/// What ends the names of files that are being written.
+const TEMPORARY: &str = ".tmp";
+
+/// The most bytes of a `zarr.json`.
+const METADATA: u64 = 16 << 20;
+
+/// The directory of an array.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    root: PathBuf,
+}
+
+impl Files {
+    pub(super) fn new(root: &Path) -> Self {
+        Self { root: root.into() }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The file of a key.
+    pub(super) fn path(&self, key: &str) -> PathBuf {
+        self.root.join(key)
+    }
+
+    /// The text of `zarr.json`.
+    pub(super) fn metadata(&self) -> Result<Vec<u8>, Problem> {
+        let (file, found) = match self.open("zarr.json")? {
+            Some(file) => file,
+            None => return Err(self.missing()),
+        };
+        if found > METADATA {
+            return Err(Problem::LongMetadata { found, most: METADATA });
+        }
+        let mut text = Vec::new();
+        file.take(METADATA).read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    /// Why there is no `zarr.json`.
+    fn missing(&self) -> Problem {
+        match fs::metadata(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Problem::Missing,
+            Err(error) => error.into(),
+            Ok(meta) if !meta.is_dir() => Problem::File,
+            Ok(_) if self.path(".zarray").exists() || self.path(".zgroup").exists() => {
+                Problem::Version2
+            }
+            Ok(_) => Problem::NoMetadata,
+        }
+    }
+
+    /// The names of arrays in a group.
+    pub(super) fn members(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let arrays = entries.filter(|entry| entry.path().join("zarr.json").is_file());
+        let mut names: Vec<String> =
+            arrays.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names.truncate(8);
+        names
+    }
+
+    /// A file and its length, if it is there.
+    pub(super) fn open(&self, key: &str) -> Result<Option<(File, u64)>, Problem> {
+        let file = match File::open(self.path(key)) {
+            Ok(file) => file,
+            // A chunk is not there either where what should be its directory is a file.
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let meta = file.metadata()?;
+        if meta.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+        }
+        Ok(Some((file, meta.len())))
+    }
+
+    /// Writes a file that is there whole or not at all, whatever happens in between.
+    pub(super) fn write(&self, key: &str, bytes: &[u8]) -> Result<(), Problem> {
+        let (path, own) = (self.path(key), self.path(OWN));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("writing-").suffix(TEMPORARY);
+        #[cfg(unix)]
+        {
+            // What a new file may have, less what the user's mask takes away.
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        let make = || builder.tempfile_in(&own);
+        let mut file = make().or_else(|error| match is_missing(&error) {
+            true => fs::create_dir_all(&own).and_then(|()| make()),
+            false => Err(error),
+        })?;
+        file.write_all(bytes)?;
+        // Most chunks are not the first of their directory.
+        let file = match file.persist(&path) {
+            Ok(_) => return Ok(()),
+            Err(error) if is_missing(&error.error) => error.file,
+            Err(error) => return Err(error.error.into()),
+        };
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}

@@ -1,0 +1,196 @@
+//! `zarr.json`: what it says of an array, and what we write.
+
+use super::ZarrOptions;
+use super::codecs::{Codecs, Elements};
+use super::problem::Problem;
+use crate::Type;
+use ijk_tensor::Tensor;
+use ijk_types::{DType, Scalar};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::num::NonZeroU64;
+use zarrs::array::{ArrayMetadataV3, ChunkKeyEncoding, DataType, FillValue};
+use zarrs::metadata::v3::MetadataV3;
+
+/// An array as its metadata describe it.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) ty: Type,
+    pub(super) dtype: DType,
+    /// Extents of every chunk, those at the ends of axes included.
+    pub(super) chunk: Vec<NonZeroU64>,
+    pub(super) fill: Scalar,
+    pub(super) elements: Elements,
+    pub(super) codecs: Codecs,
+    keys: ChunkKeyEncoding,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RegularGrid {
+    chunk_shape: Vec<NonZeroU64>,
+}
+
+/// What Zarr calls an element type.
+pub(super) fn zarr_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "bool",
+        DType::I32 => "int32",
+        DType::I64 => "int64",
+        DType::F32 => "float32",
+        DType::F64 => "float64",
+        DType::C64 => "complex64",
+        DType::C128 => "complex128",
+    }
+}
+
+impl Layout {
+    /// Reads the text of `zarr.json`.
+    pub(super) fn parse(text: &[u8]) -> Result<Self, Problem> {
+        let wrong = |error: serde_json::Error| Problem::Metadata(error.to_string());
+        let json: Value = serde_json::from_slice(text).map_err(wrong)?;
+        if json.get("zarr_format") == Some(&json!(2)) {
+            return Err(Problem::Version2);
+        }
+        if json.get("node_type") == Some(&json!("group")) {
+            return Err(Problem::Group { arrays: Vec::new() });
+        }
+        let metadata: ArrayMetadataV3 = serde_json::from_value(json).map_err(wrong)?;
+        Self::new(&metadata)
+    }
+
+    fn new(metadata: &ArrayMetadataV3) -> Result<Self, Problem> {
+        check_extensions(metadata)?;
+        let dtype = element_type(&metadata.data_type)?;
+        let dims = extents(&metadata.shape)?;
+        let chunk = chunk_shape(metadata)?;
+        let overflow =
+            || Problem::ChunkSize { shape: chunk.iter().map(|n| n.get()).collect(), of: dtype };
+        let count = chunk.iter().try_fold(dtype.size() as u64, |n, c| n.checked_mul(c.get()));
+        if count.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            return Err(overflow());
+        }
+        let (fill, elements) = fill(metadata, dtype)?;
+        let block = |(&extent, chunk): (&usize, &NonZeroU64)| {
+            usize::try_from(chunk.get()).ok().filter(|&chunk| chunk < extent)
+        };
+        let blocks: Vec<Option<usize>> = dims.iter().zip(&chunk).map(block).collect();
+        let codecs = Codecs::new(&metadata.codecs, &chunk, &elements)?;
+        let keys = ChunkKeyEncoding::from_metadata(&metadata.chunk_key_encoding);
+        let keys = keys.map_err(|error| Problem::Metadata(error.to_string()))?;
+        Ok(Self { ty: Type::new(dims, blocks, dtype), dtype, chunk, fill, elements, codecs, keys })
+    }
+
+    /// The path of a chunk from the array's directory.
+    pub(super) fn key(&self, at: &[usize]) -> String {
+        let at: Vec<u64> = at.iter().map(|&n| n as u64).collect();
+        self.keys.encode(&at).as_str().to_owned()
+    }
+
+    /// The extents of a chunk.
+    pub(super) fn chunk_shape(&self) -> Vec<usize> {
+        // They fit, since the bytes of a chunk do.
+        self.chunk.iter().map(|n| n.get() as usize).collect()
+    }
+}
+
+/// That there is nothing that has to be understood and is not.
+fn check_extensions(metadata: &ArrayMetadataV3) -> Result<(), Problem> {
+    let known = String::from("there is none that is");
+    if let Some(transformer) = metadata.storage_transformers.first() {
+        let (what, name) = ("storage transformer", transformer.name().to_owned());
+        return Err(Problem::Unknown { what, name, known });
+    }
+    match metadata.additional_fields.iter().find(|(_, field)| field.must_understand()) {
+        Some((name, _)) => Err(Problem::Unknown { what: "field", name: name.clone(), known }),
+        None => Ok(()),
+    }
+}
+
+fn element_type(metadata: &MetadataV3) -> Result<DType, Problem> {
+    let named = DType::ALL.into_iter().find(|&dtype| zarr_name(dtype) == metadata.name());
+    named.ok_or_else(|| Problem::ElementType { found: metadata.name().to_owned() })
+}
+
+fn extents(shape: &[u64]) -> Result<Vec<usize>, Problem> {
+    let extent = |(axis, &extent): (usize, &u64)| match isize::try_from(extent) {
+        Ok(extent) => Ok(extent as usize),
+        Err(_) => Err(Problem::Extent { axis, extent }),
+    };
+    shape.iter().enumerate().map(extent).collect()
+}
+
+fn chunk_shape(metadata: &ArrayMetadataV3) -> Result<Vec<NonZeroU64>, Problem> {
+    let grid = &metadata.chunk_grid;
+    if grid.name() != "regular" {
+        let known = String::from("only `regular` is");
+        return Err(Problem::Unknown { what: "chunk grid", name: grid.name().into(), known });
+    }
+    let keys = metadata.chunk_key_encoding.name();
+    if !["default", "v2"].contains(&keys) {
+        let known = String::from("only `default` and `v2` are");
+        return Err(Problem::Unknown { what: "chunk key encoding", name: keys.into(), known });
+    }
+    let grid: RegularGrid = grid
+        .to_typed_configuration()
+        .map_err(|error| Problem::Metadata(format!("chunk grid: {error}")))?;
+    let (axes, rank) = (grid.chunk_shape.len(), metadata.shape.len());
+    match axes == rank {
+        true => Ok(grid.chunk_shape),
+        false => {
+            Err(Problem::Metadata(format!("the array has {rank} axes, but chunks have {axes}")))
+        }
+    }
+}
+
+fn fill(metadata: &ArrayMetadataV3, dtype: DType) -> Result<(Scalar, Elements), Problem> {
+    let wrong = |why: String| Problem::Metadata(format!("fill value: {why}"));
+    let of = DataType::from_metadata(&metadata.data_type);
+    let of = of.map_err(|error| Problem::Metadata(error.to_string()))?;
+    let fill = of.fill_value_v3(&metadata.fill_value).map_err(|error| wrong(error.to_string()))?;
+    let size = dtype.size();
+    let value = scalar(dtype, fill.as_ne_bytes())?;
+    Ok((value, Elements { of, fill, size }))
+}
+
+/// The number that bytes in the machine's order are.
+fn scalar(dtype: DType, bytes: &[u8]) -> Result<Scalar, Problem> {
+    let fill = |to: &mut [u8]| super::codecs::copied(bytes, to);
+    Ok(Tensor::from_bytes(dtype, &[], fill)?.get(&[]))
+}
+
+/// The text of `zarr.json` of an array that is written.
+pub(super) fn text(ty: &Type, options: &ZarrOptions) -> Result<String, Problem> {
+    let Some(dtype) = ty.element.number() else {
+        return Err(Problem::Lists(ty.element.to_string()));
+    };
+    let name = zarr_name(dtype);
+    let fill = options.fill_of(dtype)?;
+    let bytes = Tensor::full(fill, &[])?;
+    let of = DataType::from_metadata(&MetadataV3::new(name));
+    let of = of.map_err(|error| Problem::Metadata(error.to_string()))?;
+    let fill = of.metadata_fill_value(&FillValue::new(bytes.as_bytes().to_vec()));
+    let fill = fill.map_err(|error| Problem::Metadata(format!("fill value: {error}")))?;
+    let chunk = |(&extent, block): (&usize, &Option<usize>)| {
+        block.map_or(extent, |block| block.min(extent)).max(1)
+    };
+    let chunks: Vec<usize> = ty.dims.iter().zip(&ty.blocks).map(chunk).collect();
+    let bytes = match dtype.size() {
+        1 => json!({ "name": "bytes" }),
+        _ => json!({ "name": "bytes", "configuration": { "endian": "little" } }),
+    };
+    let mut codecs = vec![bytes];
+    codecs.extend(options.compression.codec());
+    let metadata = json!({
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": ty.dims,
+        "data_type": name,
+        "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": chunks } },
+        "chunk_key_encoding": { "name": "default", "configuration": { "separator": "/" } },
+        "fill_value": fill,
+        "codecs": codecs,
+        "attributes": {},
+    });
+    Ok(format!("{metadata:#}\n"))
+}

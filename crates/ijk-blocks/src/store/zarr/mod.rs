@@ -1,0 +1,231 @@
+//! Zarr V3 arrays in directories, through `zarrs`.
+
+mod codecs;
+mod compression;
+mod files;
+mod metadata;
+mod options;
+mod problem;
+mod shards;
+
+pub use options::{Compression, ZarrOptions};
+
+use super::{Sink, Source};
+use crate::{BigTensor, Block, Error, StoreError, Type, Value};
+use files::Files;
+use ijk_tensor::Tensor;
+use metadata::Layout;
+use problem::Problem;
+use std::borrow::Cow;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A Zarr V3 array in a directory: a source, and a sink.
+///
+/// Its chunks are the blocks, and a chunk that is as long as an axis, or longer, is ⊥. A chunk that is not there
+/// is the array's fill value everywhere; blocks that are so are not written. Elements are those of
+/// [`DType`](ijk_types::DType). What `zarr` 3 of Python and others write is read if its codecs are of `bytes`,
+/// `transpose`, `sharding_indexed`, `zstd`, `blosc`, `gzip` and `crc32c`, and its grid is regular.
+///
+/// A chunk's file is there whole or not at all: it is written under another name, in the subdirectory `.ijk`, and
+/// then renamed. Data is not forced to the disk.
+///
+/// ```
+/// use ijk_blocks::{BigTensor, ZarrOptions, ZarrStore};
+/// use std::sync::Arc;
+/// # let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("squares.zarr");
+/// let u = BigTensor::lit((0..6).map(f64::from), [2, 3], [Some(1), Some(2)])?;
+/// let squares = (&u * &u)?;
+/// squares.write(Arc::new(ZarrStore::create(&path, squares.ty(), &ZarrOptions::new())?))?;
+///
+/// let read = BigTensor::open(&path)?;
+/// assert_eq!(read.ty(), squares.ty());
+/// assert_eq!(read.collect()?, squares.collect()?);
+///
+/// std::fs::write(path.join("c/1/0"), b"short")?;
+/// let error = read.collect().unwrap_err().to_string();
+/// assert!(error.starts_with("block [1, 0] of "));
+/// assert!(error.ends_with("squares.zarr, file c/1/0: it is truncated: it has 5 bytes and should have 16"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ZarrStore {
+    files: Files,
+    layout: Layout,
+    /// What it is as a sink; as a source, no block is as long as its axis.
+    ty: Type,
+    options: ZarrOptions,
+}
+
+impl ZarrStore {
+    /// Opens an array to be read.
+    ///
+    /// # Errors
+    /// If there is none, or it is of a kind that is not supported; chunks are not looked at.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let files = Files::new(path.as_ref());
+        let opened = files.metadata().and_then(|text| Layout::parse(&text));
+        let layout = opened.map_err(|problem| match problem {
+            Problem::Group { .. } => of_store(&files, Problem::Group { arrays: files.members() }),
+            problem => of_store(&files, problem),
+        })?;
+        let (ty, options) = (layout.ty.clone(), ZarrOptions::new());
+        Ok(Self { files, layout, ty, options })
+    }
+
+    /// Makes an array without chunks, to be written: the blocks of the type are its chunks.
+    ///
+    /// # Errors
+    /// If something is at the path already, elements are lists, or the directory cannot be made.
+    pub fn create(
+        path: impl AsRef<Path>,
+        ty: &Type,
+        options: &ZarrOptions,
+    ) -> Result<Self, StoreError> {
+        let files = Files::new(path.as_ref());
+        let created = Self::make(&files, ty, options);
+        let layout = created.map_err(|problem| of_store(&files, problem))?;
+        Ok(Self { files, layout, ty: ty.clone(), options: options.clone() })
+    }
+
+    fn make(files: &Files, ty: &Type, options: &ZarrOptions) -> Result<Layout, Problem> {
+        let text = metadata::text(ty, options)?;
+        let layout = Layout::parse(text.as_bytes())?;
+        let is_free = match std::fs::read_dir(files.root()) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(_) => std::fs::symlink_metadata(files.root()).is_err(),
+        };
+        if !is_free {
+            return Err(Problem::Exists);
+        }
+        std::fs::create_dir_all(files.root())?;
+        files.write("zarr.json", text.as_bytes())?;
+        Ok(layout)
+    }
+
+    /// The array's directory.
+    pub fn path(&self) -> &Path {
+        self.files.root()
+    }
+
+    fn of_block(&self, at: &[usize], problem: Problem) -> StoreError {
+        let (path, key) = (self.files.root().display(), self.layout.key(at));
+        StoreError::of_block(&format!("{path}, file {key}"), at, problem)
+    }
+
+    fn block(&self, at: &[usize]) -> Result<Option<Block>, Problem> {
+        let Some((mut file, found)) = self.files.open(&self.layout.key(at))? else {
+            return Ok(None);
+        };
+        let Layout { dtype, chunk, elements, codecs, .. } = &self.layout;
+        let shape = self.layout.chunk_shape();
+        let count = shape.iter().product::<usize>() * dtype.size();
+        // Before memory is taken for it.
+        if let Some(expected) = codecs.encoded_length(count).filter(|&expected| expected != found) {
+            return Err(Problem::Length { expected, found });
+        }
+        let whole = Tensor::from_bytes(*dtype, &shape, |bytes| {
+            if codecs.is_raw() {
+                return Ok(file.read_exact(bytes)?);
+            }
+            let mut encoded = Vec::new();
+            file.read_to_end(&mut encoded)?;
+            codecs.decode(&encoded, chunk, elements, bytes)
+        });
+        let (whole, block) = (whole?, self.layout.ty.block_shape(at));
+        if shape == block {
+            return Ok(Some(Block::Numbers(whole)));
+        }
+        // What lies beyond the array's end is not part of it.
+        let window: Vec<_> = block.iter().map(|&extent| 0..extent).collect();
+        Ok(Some(Block::Numbers(whole.view().part(&window).to_tensor()?)))
+    }
+
+    /// Writes a block, unless the fill value is all there is of it.
+    fn put(&self, at: &[usize], block: &Block) -> Result<(), Problem> {
+        let shape = self.ty.block_shape(at);
+        let numbers = block
+            .as_numbers()
+            .filter(|tensor| tensor.shape() == shape && self.ty.element == tensor.dtype().into());
+        let numbers = numbers.ok_or(Problem::Block)?;
+        let fill = self.layout.elements.fill.as_ne_bytes();
+        if numbers.as_bytes().chunks_exact(fill.len()).all(|element| element == fill) {
+            return Ok(());
+        }
+        let chunk = self.layout.chunk_shape();
+        let padded = match shape == chunk {
+            true => None,
+            false => {
+                let mut padded = Tensor::full(self.layout.fill, &chunk)?;
+                let window: Vec<_> = shape.iter().map(|&extent| 0..extent).collect();
+                padded.view_mut().part(&window).assign(&numbers.view());
+                Some(padded)
+            }
+        };
+        let bytes = little_endian(padded.as_ref().unwrap_or(numbers));
+        let encoded = self.options.compression.encode(&bytes)?;
+        self.files.write(&self.layout.key(at), &encoded)
+    }
+}
+
+/// The elements' bytes as they are stored.
+fn little_endian(tensor: &Tensor) -> Cow<'_, [u8]> {
+    let bytes = Cow::Borrowed(tensor.as_bytes());
+    if cfg!(target_endian = "little") {
+        return bytes;
+    }
+    let mut bytes = bytes.into_owned();
+    bytes.chunks_exact_mut(tensor.dtype().real().size()).for_each(<[u8]>::reverse);
+    Cow::Owned(bytes)
+}
+
+/// What is wrong with an array as a whole.
+fn of_store(files: &Files, problem: Problem) -> StoreError {
+    StoreError { place: files.root().display().to_string(), cause: problem.into() }
+}
+
+impl Source for ZarrStore {
+    fn ty(&self) -> &Type {
+        &self.layout.ty
+    }
+
+    fn fill(&self) -> Value {
+        Value::Number(self.layout.fill)
+    }
+
+    fn read(&self, at: &[usize]) -> Result<Option<Arc<Block>>, StoreError> {
+        let block = self.block(at).map_err(|problem| self.of_block(at, problem))?;
+        Ok(block.map(Arc::new))
+    }
+
+    fn name(&self) -> String {
+        self.files.root().display().to_string()
+    }
+}
+
+impl Sink for ZarrStore {
+    fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    fn fill(&self) -> Option<Value> {
+        Some(Value::Number(self.layout.fill))
+    }
+
+    fn write(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), StoreError> {
+        let Some(block) = block else { return Ok(()) };
+        self.put(at, &block).map_err(|problem| self.of_block(at, problem))
+    }
+}
+
+impl BigTensor {
+    /// The tensor of a Zarr V3 array: see [`ZarrStore`].
+    ///
+    /// # Errors
+    /// If there is none at the path, or it is of a kind that is not supported.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::from_source(ZarrStore::open(path)?)
+    }
+}

@@ -1,0 +1,85 @@
+//! How arrays are written.
+
+use super::problem::Problem;
+use ijk_types::{DType, Scalar};
+use serde_json::json;
+use std::borrow::Cow;
+
+/// How a Zarr array is written: not compressed, with a fill value of 0, unless it is told otherwise.
+///
+/// ```
+/// use ijk_blocks::{Compression, ZarrOptions};
+/// use ijk_types::Scalar;
+/// let options = ZarrOptions::new().compression(Compression::Zstd(3)).fill(Scalar::F64(f64::NAN));
+/// # let directory = tempfile::tempdir()?;
+/// # let u = ijk_blocks::BigTensor::lit([1.0, f64::NAN], [2], [Some(1)])?;
+/// let store = ijk_blocks::ZarrStore::create(directory.path().join("u.zarr"), u.ty(), &options)?;
+/// u.write(std::sync::Arc::new(store))?;
+/// # assert!(!directory.path().join("u.zarr/c/1").exists() && directory.path().join("u.zarr/c/0").exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ZarrOptions {
+    pub(super) compression: Compression,
+    fill: Option<Scalar>,
+}
+
+/// How chunks are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all: numbers of computations seldom become much smaller.
+    #[default]
+    None,
+    /// By Zstandard, at a level from 1 (fast) to 22 (small).
+    Zstd(u8),
+}
+
+impl ZarrOptions {
+    /// Not compressed, a fill value of 0.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How chunks are compressed.
+    #[must_use]
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.compression = compression;
+        self
+    }
+
+    /// What the elements of missing chunks are; of the array's element type.
+    #[must_use]
+    pub fn fill(mut self, fill: Scalar) -> Self {
+        self.fill = Some(fill);
+        self
+    }
+
+    /// The fill value for elements of a type.
+    pub(super) fn fill_of(&self, dtype: DType) -> Result<Scalar, Problem> {
+        match self.fill {
+            Some(fill) if fill.dtype() != dtype => {
+                let why = format!("the fill value is of {}, the elements of {dtype}", fill.dtype());
+                Err(Problem::Metadata(why))
+            }
+            Some(fill) => Ok(fill),
+            None => Ok(Scalar::zero(dtype)),
+        }
+    }
+}
+
+impl Compression {
+    /// The codec as metadata name it.
+    pub(super) fn codec(self) -> Option<serde_json::Value> {
+        let Self::Zstd(level) = self else { return None };
+        let configuration = json!({ "level": level, "checksum": true });
+        Some(json!({ "name": "zstd", "configuration": configuration }))
+    }
+
+    pub(super) fn encode(self, bytes: &[u8]) -> Result<Cow<'_, [u8]>, Problem> {
+        let Self::Zstd(level) = self else { return Ok(Cow::Borrowed(bytes)) };
+        let failed = |error: std::io::Error| Problem::codec("zstd", error);
+        let mut compressor = zstd::bulk::Compressor::new(i32::from(level)).map_err(failed)?;
+        compressor.include_checksum(true).map_err(failed)?;
+        Ok(Cow::Owned(compressor.compress(bytes).map_err(failed)?))
+    }
+}

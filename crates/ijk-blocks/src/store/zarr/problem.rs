@@ -1,0 +1,80 @@
+//! What can be wrong with a Zarr array.
+
+use super::codecs::Codecs;
+use ijk_tensor::TensorError;
+use ijk_types::DType;
+use std::io;
+use thiserror::Error;
+
+/// Why a Zarr array or a chunk of it was not read or written.
+#[derive(Debug, Error)]
+pub(super) enum Problem {
+    #[error("no such directory")]
+    Missing,
+    #[error("it is a file; a Zarr array is a directory")]
+    File,
+    #[error("it is no Zarr array: it has no zarr.json")]
+    NoMetadata,
+    #[error(
+        "it is a Zarr array of format 2; only format 3 is read: `zarr migrate` of zarr-python converts it"
+    )]
+    Version2,
+    #[error("it is a group, no array{}", names(arrays))]
+    Group { arrays: Vec<String> },
+    #[error("it exists already")]
+    Exists,
+    #[error("zarr.json is not valid: {0}")]
+    Metadata(String),
+    #[error("zarr.json has {found} bytes, but at most {most} are read")]
+    LongMetadata { found: u64, most: u64 },
+    #[error("elements of `{found}` are not supported; those that are: {}", element_types())]
+    ElementType { found: String },
+    #[error("elements of {0} cannot be stored as Zarr")]
+    Lists(String),
+    #[error("{what} `{name}` is not supported; {known}")]
+    Unknown { what: &'static str, name: String, known: String },
+    #[error("chunks of shape {shape:?} of {of} have more bytes than memory can address")]
+    ChunkSize { shape: Vec<u64>, of: DType },
+    #[error("axis {axis} has {extent} elements, more than this machine can address")]
+    Extent { axis: usize, extent: u64 },
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("{}", length(*.expected, *.found))]
+    Length { expected: u64, found: u64 },
+    #[error("{codec}: {why}")]
+    Codec { codec: &'static str, why: String },
+    #[error("the block has another type or shape than the array's")]
+    Block,
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+}
+
+impl Problem {
+    /// A codec that cannot decode what a chunk holds.
+    pub(super) fn codec(codec: &'static str, why: impl ToString) -> Self {
+        Self::Codec { codec, why: why.to_string() }
+    }
+
+    /// A codec that is not supported.
+    pub(super) fn unknown_codec(name: &str) -> Self {
+        let known = format!("those that are: {}", Codecs::NAMES.join(", "));
+        Self::Unknown { what: "codec", name: name.into(), known }
+    }
+}
+
+fn length(expected: u64, found: u64) -> String {
+    let what = if found < expected { "it is truncated" } else { "it is too long" };
+    format!("{what}: it has {found} bytes and should have {expected}")
+}
+
+fn names(arrays: &[String]) -> String {
+    match arrays {
+        [] => String::new(),
+        [first, ..] => format!("; it holds {}: open one, such as {first}", arrays.join(", ")),
+    }
+}
+
+fn element_types() -> String {
+    let names = DType::ALL.map(super::metadata::zarr_name);
+    names.join(", ")
+}

@@ -1,0 +1,179 @@
+//! Shards: chunks that hold smaller ones, with an index of where these are.
+
+use super::codecs::{Codecs, Elements};
+use super::compression::Compressor;
+use super::problem::Problem;
+use serde::Deserialize;
+use std::num::NonZeroU64;
+use zarrs::array::{FillValue, data_type};
+use zarrs::metadata::v3::MetadataV3;
+
+/// The codec `sharding_indexed`.
+#[derive(Clone, Debug)]
+pub(super) struct Shards {
+    inner: Vec<NonZeroU64>,
+    codecs: Codecs,
+    index: Codecs,
+    /// How many inner chunks there are along each axis.
+    grid: Vec<usize>,
+    /// Bytes of the encoded index.
+    index_length: usize,
+    at_start: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Configuration {
+    chunk_shape: Vec<NonZeroU64>,
+    codecs: Vec<MetadataV3>,
+    index_codecs: Vec<MetadataV3>,
+    #[serde(default)]
+    index_location: Location,
+}
+
+#[derive(Deserialize, Default, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Location {
+    Start,
+    #[default]
+    End,
+}
+
+/// An inner chunk that is not there has this for its place and its length.
+const MISSING: u64 = u64::MAX;
+
+/// Place and length of an inner chunk, in bytes.
+const ENTRY: usize = 16;
+
+/// Shards in shards in shards are too many.
+const NESTED: usize = 3;
+
+impl Shards {
+    pub(super) fn new(
+        metadata: &MetadataV3,
+        shape: &[NonZeroU64],
+        elements: &Elements,
+    ) -> Result<Self, Problem> {
+        let wrong = |why: String| Problem::Metadata(format!("codec `sharding_indexed`: {why}"));
+        let Configuration { chunk_shape, codecs, index_codecs, index_location } =
+            metadata.to_typed_configuration().map_err(|error| wrong(error.to_string()))?;
+        let fits = shape.len() == chunk_shape.len()
+            && shape.iter().zip(&chunk_shape).all(|(n, inner)| n.get() % inner.get() == 0);
+        if !fits {
+            let why = format!("inner chunks of {chunk_shape:?} do not fill chunks of {shape:?}");
+            return Err(wrong(why));
+        }
+        if depth(&codecs) >= NESTED {
+            return Err(wrong(format!("more than {NESTED} are nested")));
+        }
+        let grid =
+            shape.iter().zip(&chunk_shape).map(|(n, inner)| (n.get() / inner.get()) as usize);
+        let grid: Vec<usize> = grid.collect();
+        let chunks: usize = grid.iter().product();
+        let entries = Elements { of: data_type::uint64(), fill: FillValue::from(MISSING), size: 8 };
+        let index = Codecs::new(&index_codecs, &index_shape(&grid), &entries)?;
+        let too_many = || wrong(format!("{chunks} inner chunks are too many"));
+        let bytes = chunks.checked_mul(ENTRY).ok_or_else(too_many)?;
+        let length = index.encoded_length(bytes);
+        let length = length.ok_or_else(|| wrong("its index is compressed".into()))?;
+        let codecs = Codecs::new(&codecs, &chunk_shape, elements)?;
+        let (index_length, at_start) = (length as usize, index_location == Location::Start);
+        Ok(Self { inner: chunk_shape, codecs, index, grid, index_length, at_start })
+    }
+
+    /// Most bytes that a shard of so many bytes of elements has: every chunk may be a little longer than its
+    /// elements.
+    pub(super) fn most(&self, elements: usize) -> usize {
+        let chunks: usize = self.grid.iter().product();
+        let each = Compressor::most(elements / chunks.max(1));
+        each.saturating_mul(chunks).saturating_add(self.index_length)
+    }
+
+    pub(super) fn decode(
+        &self,
+        shard: &[u8],
+        shape: &[NonZeroU64],
+        elements: &Elements,
+        out: &mut [u8],
+    ) -> Result<(), Problem> {
+        let entries = self.entries(shard)?;
+        let length = out.len() / entries.len().max(1);
+        let mut chunk = vec![0; length];
+        for (number, &[place, bytes]) in entries.iter().enumerate() {
+            if (place, bytes) == (MISSING, MISSING) {
+                let fill = elements.fill.as_ne_bytes();
+                chunk.chunks_exact_mut(elements.size).for_each(|x| x.copy_from_slice(fill));
+            } else {
+                let end = place.checked_add(bytes).and_then(|end| usize::try_from(end).ok());
+                let encoded = end.and_then(|end| shard.get(place as usize..end));
+                let encoded = encoded.ok_or_else(|| {
+                    let within = format!("of a shard of {} bytes", shard.len());
+                    let what = format!("inner chunk {number} is at byte {place}, {bytes} long, ");
+                    Problem::codec("sharding_indexed", what + &within)
+                })?;
+                self.codecs.decode(encoded, &self.inner, elements, &mut chunk)?;
+            }
+            self.place(number, &chunk, shape, elements.size, out);
+        }
+        Ok(())
+    }
+
+    /// Place and length of every inner chunk.
+    fn entries(&self, shard: &[u8]) -> Result<Vec<[u64; 2]>, Problem> {
+        let Some(rest) = shard.len().checked_sub(self.index_length) else {
+            let why =
+                format!("its index has {} bytes, the shard {}", self.index_length, shard.len());
+            return Err(Problem::codec("sharding_indexed", why));
+        };
+        let encoded = if self.at_start { &shard[..self.index_length] } else { &shard[rest..] };
+        let chunks: usize = self.grid.iter().product();
+        let mut bytes = vec![0; chunks * ENTRY];
+        let entries = Elements { of: data_type::uint64(), fill: FillValue::from(MISSING), size: 8 };
+        self.index.decode(encoded, &index_shape(&self.grid), &entries, &mut bytes)?;
+        let number = |bytes: &[u8]| bytes.try_into().map_or(MISSING, u64::from_ne_bytes);
+        let entry = |entry: &[u8]| [number(&entry[..8]), number(&entry[8..])];
+        Ok(bytes.chunks_exact(ENTRY).map(entry).collect())
+    }
+
+    /// Copies an inner chunk to its place among the others, row by row.
+    fn place(
+        &self,
+        number: usize,
+        chunk: &[u8],
+        shape: &[NonZeroU64],
+        size: usize,
+        out: &mut [u8],
+    ) {
+        let at = crate::plan::Coordinates::of(&self.grid, number);
+        let inner: Vec<usize> = self.inner.iter().map(|n| n.get() as usize).collect();
+        let Some((&row, outer)) = inner.split_last() else { return out.copy_from_slice(chunk) };
+        for (n, elements) in chunk.chunks_exact(row * size).enumerate() {
+            let mut point = crate::plan::Coordinates::of(outer, n);
+            point.push(0);
+            let axes = point.iter().zip(&at).zip(&inner).zip(shape);
+            let place = axes.fold(0, |place, (((&point, &at), &inner), extent)| {
+                place * extent.get() as usize + at * inner + point
+            });
+            out[place * size..][..elements.len()].copy_from_slice(elements);
+        }
+    }
+}
+
+/// The shape of the index: two numbers for each chunk.
+fn index_shape(grid: &[usize]) -> Vec<NonZeroU64> {
+    let extents = grid.iter().copied().chain([2]);
+    extents.filter_map(|n| NonZeroU64::new(n as u64)).collect()
+}
+
+/// How many shards are in each other.
+fn depth(codecs: &[MetadataV3]) -> usize {
+    let (mut depth, mut codecs) = (0, codecs.to_vec());
+    while let Some(shards) = codecs.iter().find(|codec| codec.name() == "sharding_indexed") {
+        depth += 1;
+        match shards.to_typed_configuration::<Configuration>() {
+            Ok(inner) if depth < NESTED => codecs = inner.codecs,
+            _ => break,
+        }
+    }
+    depth
+}
