@@ -66,6 +66,16 @@ pub enum Error {
         /// The type it promises.
         expected: ElementType,
     },
+    /// So many blocks that going through them would take too long to plan.
+    #[error(
+        "there are {blocks} blocks side by side, but plans for at most {most} are simulated; larger blocks are fewer"
+    )]
+    TooManyBlocks {
+        /// Blocks side by side.
+        blocks: usize,
+        /// Most that are simulated.
+        most: usize,
+    },
     /// A worker ended before its work was done: a bug.
     #[error("a worker ended early: {0}")]
     Worker(String),

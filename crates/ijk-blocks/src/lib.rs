@@ -59,12 +59,12 @@ pub use build::Zip;
 pub use error::{Error, Problem, StoreError, TextError, TypeError};
 pub use formula::{Formula, FormulaError};
 pub use function::{Function, IntoFunction};
-pub use plan::BlockPlan;
+pub use plan::{BlockPlan, Bound, Machines, Simulated, Simulation, Spread};
 pub use run::Executor;
 pub use statement::apply;
 #[cfg(feature = "zarr")]
 pub use store::{Compression, ZarrOptions, ZarrStore};
-pub use store::{MemoryStore, Sink, Source};
+pub use store::{MemoryStore, Outline, Sink, Source};
 pub use term::{BigTensor, Positions};
 pub use types::{ElementType, Type};
 pub use value::{Block, List, Lists, Value};

@@ -41,8 +41,14 @@ Subscripts have NumPy's meaning. All arguments have one element type: --dtype co
 const CHECK: &str = "Example:
   ijk check 'ik*kj~ijk . +ijk~ij'";
 
-const EXPLAIN: &str = "Example:
-  ijk explain '+(ik*kj)~ij' --shape 512x512 --shape 512x512 --dtype f32";
+const EXPLAIN: &str = "Examples:
+  ijk explain '+(ik*kj)~ij' --shape 512x512 --shape 512x512 --dtype f32
+  ijk explain '+(ik*kj)~ij' --shape 1000000x1000000 --shape 1000000x1000000 --dtype f32 \\
+      --block 4096 --machines 1000 --memory 64GiB
+
+With --machines, the plan for arrays cut into blocks runs on paper, without data: what moves between machines,
+what is read, written and held, how long it takes if nothing but those numbers counts, and what the best
+algorithm could not do with less than.";
 
 const DEPS: &str = "Examples:
   ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2
@@ -235,9 +241,37 @@ pub struct Explain {
     /// Number of threads to plan for
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
-    /// Most memory that results and temporaries may take, such as 512MiB or 2GB
+    /// Most memory that results and temporaries may take, such as 512MiB or 2GB; with --machines, that blocks
+    /// may take on each
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
+    /// On machines, on paper
+    #[command(flatten)]
+    pub paper: Paper,
+}
+
+/// Machines that need not be there.
+#[derive(Debug, Args)]
+pub struct Paper {
+    /// Plan for so many machines, and for arrays that are cut into blocks
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub machines: Option<u32>,
+    /// Workers of each machine
+    #[arg(long, value_name = "N", value_parser = threads, requires = "machines")]
+    pub workers: Option<usize>,
+    /// The blocks of the next argument, such as 1024x1024, `.` for an axis that is not cut, or one number for
+    /// all its axes; the last --block counts for all arguments after, too
+    #[arg(long, value_name = "NxM", value_parser = blocks, requires = "machines")]
+    pub block: Vec<Blocks>,
+    /// Operations of a worker: 10⁹ a second [default: 100]
+    #[arg(long, value_name = "GF", value_parser = rate, requires = "machines")]
+    pub gflops: Option<f64>,
+    /// Bytes that come into a machine: GB a second [default: 1.25, which is 10 Gbit/s]
+    #[arg(long, value_name = "GB", value_parser = rate, requires = "machines")]
+    pub bandwidth: Option<f64>,
+    /// Bytes that a machine reads and writes: GB a second [default: 1]
+    #[arg(long, value_name = "GB", value_parser = rate, requires = "machines")]
+    pub disk: Option<f64>,
 }
 
 /// `ijk deps`.
@@ -336,6 +370,45 @@ fn shape(text: &str) -> Result<Extents, String> {
     extents(text, 'x', "a shape is written 8x8, or . for a single number")
 }
 
+/// Blocks of an argument: one number for all axes, or one for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blocks(pub Vec<Option<usize>>);
+
+fn blocks(text: &str) -> Result<Blocks, String> {
+    let form = "blocks are written 1024x1024, 1024x. where the last axis is not cut, or 1024";
+    let block = |text: &str| match text.trim() {
+        "." => Ok(None),
+        text => match text.parse::<usize>() {
+            Ok(block @ 1..) => Ok(Some(block)),
+            Ok(0) => Err("a block has 1 element or more".into()),
+            Err(_) => Err(form.to_owned()),
+        },
+    };
+    text.split('x').map(block).collect::<Result<_, _>>().map(Blocks)
+}
+
+impl Blocks {
+    /// The blocks of an array of so many axes.
+    ///
+    /// # Errors
+    /// If there are more or fewer.
+    pub fn of(&self, rank: usize) -> Result<Vec<Option<usize>>, String> {
+        match &self.0[..] {
+            [one] => Ok(vec![*one; rank]),
+            all if all.len() == rank => Ok(all.to_vec()),
+            all => Err(format!("--block names {} axes, but the argument has {rank}", all.len())),
+        }
+    }
+}
+
+/// A speed.
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate > 0.0 && rate.is_finite() => Ok(rate),
+        _ => Err("a number greater than 0".into()),
+    }
+}
+
 fn point(text: &str) -> Result<Extents, String> {
     extents(text, ',', "a point is written 1,2, or . where there is no index")
 }
@@ -389,5 +462,16 @@ mod tests {
             "99999999999999999999 is too large"
         );
         assert!(shape("8x").is_err() && shape("-1").is_err() && point("a").is_err());
+    }
+
+    #[test]
+    fn blocks_of_axes() {
+        assert_eq!(blocks("16").unwrap().of(2), Ok(vec![Some(16); 2]));
+        assert_eq!(blocks("16x.").unwrap().of(2), Ok(vec![Some(16), None]));
+        assert_eq!(blocks(".").unwrap().of(3), Ok(vec![None; 3]));
+        let error = blocks("4x4").unwrap().of(3).unwrap_err();
+        assert_eq!(error, "--block names 2 axes, but the argument has 3");
+        assert_eq!(blocks("0").unwrap_err(), "a block has 1 element or more");
+        assert!(blocks("4x").is_err() && blocks("-1").is_err() && rate("0").is_err());
     }
 }

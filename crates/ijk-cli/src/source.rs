@@ -93,6 +93,11 @@ impl Source {
         ijk::render(&self.text, &self.origin, &[diagnostic], colors())
     }
 
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// What messages call it.
     pub fn origin(&self) -> &str {
         &self.origin

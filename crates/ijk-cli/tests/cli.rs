@@ -151,6 +151,38 @@ fn check_prints_the_signature() {
 }
 
 #[test]
+fn explain_plans_for_machines_on_paper() {
+    let desk = Desk::new();
+    let side = "--shape=1000000x1000000";
+    let base = ["explain", "+(ik*kj)~ij", side, side, "--dtype=f32", "--machines=1000"];
+    let with = |more: &[&str]| desk.json(&[&base[..], &["--block=4096", "--json"], more].concat());
+    let plain = with(&[]);
+    let stage = &plain["results"][0]["stages"][0];
+    assert_eq!(stage["operations"], 2e18);
+    assert_eq!(stage["grid"], serde_json::json!([8, 125]));
+    // Twice as fast a network takes half as long, in less memory more goes through it.
+    let seconds = |of: &Value| of["results"][0]["stages"][0]["network_seconds"].as_f64().unwrap();
+    let fast = with(&["--bandwidth=2.5"]);
+    assert!((seconds(&plain) / seconds(&fast) - 2.0).abs() < 1e-9);
+    let small = with(&["--memory=2GiB"]);
+    assert!(seconds(&small) > 1.5 * seconds(&plain));
+    assert!(small["results"][0]["memory"].as_f64().unwrap() < 2.0 * 1024f64.powi(3));
+
+    let said = desk.prints(&[&base[..], &["--block=4096x.", "--block=.x4096"]].concat());
+    assert!(said.contains("60025 blocks of 1 panel"), "{said}");
+    assert!(said.contains("times that"), "{said}");
+    desk.refuses(&base, &["no --block is given"]);
+    desk.refuses(&[&base[..], &["--block=4x4x4"]].concat(), &["argument 1: --block names 3 axes"]);
+    let clash = [&base[..], &["--block=4096", "--block=1000"]].concat();
+    desk.refuses(
+        &clash,
+        &["index `k` has blocks of 4096 on axis 1 of u but of 1000 on axis 0 of v"],
+    );
+    let odd = ["explain", "+(ik*kj)~ij", side, "--shape=9x9", "--machines=2", "--block=4"];
+    desk.refuses(&odd, &["letter `k` is 1000000 on axis 1"]);
+}
+
+#[test]
 fn explain_prints_the_plan() {
     let desk = Desk::new();
     let shapes = ["--shape", "64x64", "--shape", "64x64"];

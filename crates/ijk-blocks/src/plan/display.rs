@@ -5,25 +5,27 @@ use std::fmt;
 
 impl fmt::Display for BlockPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, stage) in self.stages.iter().enumerate() {
-            let kernel = match &stage.kernel {
-                Kernel::Copy => "copy".to_owned(),
-                Kernel::Map(formula) => formula.display(&["l", "r"]).to_string(),
-                Kernel::Contract(by) if by.is_product() => "multiply".into(),
-                Kernel::Contract(by) => by.to_string(),
-            };
-            let operands: Vec<String> =
-                stage.operands.iter().map(|operand| self.expr(&operand.expr)).collect();
-            let end = if n + 1 == self.stages.len() { "" } else { "\n" };
-            let (name, axes) = (format!("s{n}"), axes(stage));
-            let (operands, out) = (operands.join(", "), &stage.out);
-            write!(f, "{name} = {kernel} {operands} : {out}; {axes}{end}")?;
-        }
-        Ok(())
+        let lines: Vec<String> = (0..self.stages.len()).map(|n| self.line(n)).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 
 impl BlockPlan {
+    /// A stage: what it computes of what, as which array, in how many blocks.
+    pub(super) fn line(&self, n: usize) -> String {
+        let stage = &self.stages[n];
+        let kernel = match &stage.kernel {
+            Kernel::Copy => "copy".to_owned(),
+            Kernel::Map(formula) => formula.display(&["l", "r"]).to_string(),
+            Kernel::Contract(by) if by.is_product() => "multiply".into(),
+            Kernel::Contract(by) => by.to_string(),
+        };
+        let operands: Vec<String> =
+            stage.operands.iter().map(|operand| self.expr(&operand.expr)).collect();
+        let (axes, out) = (axes(stage), &stage.out);
+        format!("s{n} = {kernel} {} : {out}; {axes}", operands.join(", "))
+    }
+
     fn expr(&self, expr: &Expr) -> String {
         match expr {
             Expr::Leaf(leaf) => match &self.arrays[leaf.array].from {

@@ -12,12 +12,14 @@ mod display;
 mod expr;
 mod lower;
 mod schedule;
+mod simulate;
 mod stage;
 
 pub(crate) use affine::Affine;
 pub(crate) use along::{Run, Step};
 pub(crate) use expr::{Expr, Leaf};
 pub(crate) use schedule::{Need, Place, Round, Schedule};
+pub use simulate::{Bound, Machines, Simulated, Simulation, Spread};
 pub(crate) use stage::{Coordinates, Kernel, Operand, Stage, StageAxis};
 
 use crate::store::Source;

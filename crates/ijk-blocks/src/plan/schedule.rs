@@ -14,15 +14,15 @@ use std::collections::HashMap;
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     /// Rows and columns of the workers' grid.
-    workers: (usize, usize),
+    pub(super) workers: (usize, usize),
     /// Axes of the output along which blocks are in different rows, and in different columns.
-    axes: [Vec<usize>; 2],
+    pub(super) axes: [Vec<usize>; 2],
     /// How many blocks these axes have.
-    grids: [Vec<usize>; 2],
+    pub(super) grids: [Vec<usize>; 2],
     /// For each operand, the axes of the output that it depends on.
-    reads: Vec<Vec<usize>>,
+    pub(super) reads: Vec<Vec<usize>>,
     /// How many rows and columns a round has.
-    tile: [usize; 2],
+    pub(super) tile: [usize; 2],
     panels: usize,
 }
 
@@ -62,8 +62,20 @@ impl Need {
 
 impl Schedule {
     /// The schedule that moves the fewest bytes among those that divide the work best, where so many bytes may
-    /// be there at once: blocks of the output, and the parts of `window` panels.
+    /// be there at once: blocks of the output, and the parts of `window` panels, which the workers of a
+    /// process share.
     pub(crate) fn new(stage: &Stage, workers: usize, window: u64, most: Option<u64>) -> Self {
+        Self::among(stage, (workers, 1), window, most)
+    }
+
+    /// The same for workers of several processes, which have as many bytes together: each worker has its own
+    /// copy of the parts that it needs.
+    pub(crate) fn among(
+        stage: &Stage,
+        (workers, processes): (usize, usize),
+        window: u64,
+        most: Option<u64>,
+    ) -> Self {
         let has = |operand: usize, axis: usize| {
             stage.operands.get(operand).is_some_and(|operand| operand.has(axis))
         };
@@ -75,6 +87,8 @@ impl Schedule {
         let lines = [count(&grids[0]), count(&grids[1])];
         let workers = shape(workers, lines, weights(stage));
         let [block, left, right] = bytes(stage);
+        let copies = if processes > 1 { workers } else { (1, 1) };
+        let (left, right) = (left * copies.1 as f64, right * copies.0 as f64);
         let fits = |rows: usize, columns: usize| {
             let (rows, columns) = (rows as f64, columns as f64);
             let parts = (rows * left + columns * right) * window as f64;

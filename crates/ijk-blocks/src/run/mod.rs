@@ -8,6 +8,8 @@ mod local;
 mod part;
 mod read;
 
+pub(crate) use flow::WINDOW;
+
 use crate::plan::{BlockPlan, From, Schedule, Stage};
 use crate::store::{MemoryStore, Sink, Source};
 use crate::{BigTensor, Block, Error, Type, Value};

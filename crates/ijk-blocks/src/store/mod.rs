@@ -2,11 +2,13 @@
 
 mod literal;
 mod memory;
+mod outline;
 #[cfg(feature = "zarr")]
 mod zarr;
 
 pub(crate) use literal::Literal;
 pub use memory::MemoryStore;
+pub use outline::Outline;
 #[cfg(feature = "zarr")]
 pub use zarr::{Compression, ZarrOptions, ZarrStore};
 

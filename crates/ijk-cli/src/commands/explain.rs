@@ -1,5 +1,7 @@
 //! `ijk explain`: what would happen, and at what cost.
 
+mod paper;
+
 use crate::applied::Application;
 use crate::args::Explain;
 use crate::engine::engine;
@@ -12,6 +14,9 @@ use serde_json::json;
 /// # Errors
 /// If the program is wrong or does not fit the shapes.
 pub fn explain(args: &Explain) -> Result<(), Failure> {
+    if let Some(machines) = args.paper.machines {
+        return paper::explain(args, machines as usize);
+    }
     let application = Application::new(&args.applied)?;
     let arguments = application.borrowed();
     let engine = engine(args.threads, args.memory)?;

@@ -31,7 +31,7 @@ use timely::dataflow::operators::probe::Handle;
 use timely::worker::Worker;
 
 /// So many panels are under way at a time: one is multiplied while the next is read.
-pub(super) const WINDOW: u64 = 2;
+pub(crate) const WINDOW: u64 = 2;
 
 /// An operator works so long at a time; then the others have their turn.
 const QUANTUM: Duration = Duration::from_millis(20);

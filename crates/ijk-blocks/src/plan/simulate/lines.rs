@@ -1,0 +1,116 @@
+//! What the rows, or the columns, of blocks of a round need.
+
+use super::super::schedule::Schedule;
+use super::super::stage::{Coordinates, Stage};
+use crate::Error;
+use std::collections::{BTreeSet, HashMap};
+
+/// Which axes of a stage have their last block where that is shorter: a bit for each. All else of a block's
+/// extents is the same everywhere.
+pub(super) type Ends = u128;
+
+/// Parts of an operand, or blocks of the output, that are alike.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Group {
+    /// The rows, or columns, of the grid of workers that need each.
+    pub(super) workers: Vec<usize>,
+    pub(super) ends: Ends,
+    /// How many there are.
+    pub(super) count: u64,
+}
+
+/// For each operand, and for the output in the end, what the lines of a round need.
+pub(super) type Needs = Vec<Vec<Group>>;
+
+/// More lines are not gone through.
+const MOST: usize = 1 << 24;
+
+/// What is needed in the rounds along a side of the schedule (rows, or columns), with how many rounds need it.
+pub(super) fn rounds(
+    stage: &Stage,
+    schedule: &Schedule,
+    side: usize,
+) -> Result<Vec<(Needs, u64)>, Error> {
+    let (axes, grid) = (&schedule.axes[side], &schedule.grids[side]);
+    let lines = grid.iter().fold(1, |n: usize, &blocks| n.saturating_mul(blocks));
+    if lines > MOST {
+        return Err(Error::TooManyBlocks { blocks: lines, most: MOST });
+    }
+    let whole: Vec<usize> = (0..stage.kept()).collect();
+    let reads = schedule.reads.iter().chain([&whole]);
+    let reads: Vec<Vec<usize>> = reads
+        .map(|reads| (0..axes.len()).filter(|&n| reads.contains(&axes[n])).collect())
+        .collect();
+    let workers = [schedule.workers.0, schedule.workers.1][side];
+    let ends: Vec<Option<usize>> = axes.iter().map(|&axis| shorter(stage, axis)).collect();
+    let mut rounds: HashMap<Needs, u64> = HashMap::new();
+    let mut start = 0;
+    while start < lines {
+        let end = start.saturating_add(schedule.tile[side]).min(lines);
+        let mut parts: Vec<HashMap<usize, (BTreeSet<usize>, Ends)>> =
+            vec![HashMap::new(); reads.len()];
+        for line in start..end {
+            let at = Coordinates::of(grid, line);
+            for (reads, parts) in reads.iter().zip(&mut parts) {
+                let key = reads.iter().fold(0, |key, &n| key * grid[n] + at[n]);
+                let part = parts.entry(key).or_insert_with(|| {
+                    let bit = |&&n: &&usize| ends[n] == Some(at[n]);
+                    let bits = reads.iter().filter(bit).map(|&n| end_bit(axes[n]));
+                    (BTreeSet::new(), bits.fold(0, |all, bit| all | bit))
+                });
+                part.0.insert(line % workers);
+            }
+        }
+        let needs = parts.into_iter().map(|parts| grouped(parts.into_values())).collect();
+        *rounds.entry(needs).or_default() += 1;
+        start = end;
+    }
+    let mut rounds: Vec<(Needs, u64)> = rounds.into_iter().collect();
+    rounds.sort_unstable();
+    Ok(rounds)
+}
+
+/// Parts by who needs them and by their extents.
+fn grouped(parts: impl Iterator<Item = (BTreeSet<usize>, Ends)>) -> Vec<Group> {
+    let mut counts: HashMap<(Vec<usize>, Ends), u64> = HashMap::new();
+    for (workers, ends) in parts {
+        *counts.entry((workers.into_iter().collect(), ends)).or_default() += 1;
+    }
+    let group = |((workers, ends), count)| Group { workers, ends, count };
+    let mut groups: Vec<Group> = counts.into_iter().map(group).collect();
+    groups.sort_unstable();
+    groups
+}
+
+/// The kinds of panels by the axes whose last block they have, and how many there are of each.
+pub(super) fn panels(stage: &Stage) -> Vec<(Ends, u64)> {
+    let mut kinds = vec![(0, 1)];
+    for (n, axis) in stage.axes.iter().enumerate().skip(stage.kept()) {
+        let last = u64::from(shorter(stage, n).is_some());
+        let others = axis.blocks() as u64 - last;
+        let with = |&(ends, count): &(Ends, u64)| {
+            [(ends, count * others), (ends | end_bit(n), count * last)]
+        };
+        kinds = kinds.iter().flat_map(with).filter(|&(_, count)| count > 0).collect();
+    }
+    kinds
+}
+
+/// The elements along an axis of a block.
+pub(super) fn extent(stage: &Stage, axis: usize, ends: Ends) -> usize {
+    let of = &stage.axes[axis];
+    let last = ends & end_bit(axis) != 0;
+    of.range(if last { of.blocks().saturating_sub(1) } else { 0 }).len()
+}
+
+/// The last block of an axis, where it is shorter than the others.
+fn shorter(stage: &Stage, axis: usize) -> Option<usize> {
+    let of = &stage.axes[axis];
+    let last = of.blocks().checked_sub(1)?;
+    (of.range(last).len() < of.range(0).len()).then_some(last)
+}
+
+/// Axes beyond the bits' number count as whole.
+fn end_bit(axis: usize) -> Ends {
+    u32::try_from(axis).ok().and_then(|axis| 1u128.checked_shl(axis)).unwrap_or(0)
+}

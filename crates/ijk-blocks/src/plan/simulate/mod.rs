@@ -1,0 +1,212 @@
+//! A block plan on paper: what moves, what is held and how long it takes, without any data.
+//!
+//! It is the plan and the [`Schedule`] that would run, but no block is visited: workers are dealt rows and
+//! columns of blocks in turn, so that what a round needs is a product of what its rows and what its columns
+//! need ([`lines`]), and rounds and panels that are alike are counted ([`traffic`]).
+
+mod bound;
+mod display;
+mod lines;
+mod traffic;
+
+pub use bound::Bound;
+
+use super::{BlockPlan, From, Schedule, Stage};
+use crate::Error;
+use traffic::Traffic;
+
+/// Machines on paper, all alike, each with a network connection and a share of the stores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machines {
+    /// How many.
+    pub machines: usize,
+    /// Workers of each.
+    pub workers: usize,
+    /// Most bytes that blocks should take on each: see [`Executor::memory_limit`](crate::Executor::memory_limit).
+    pub memory: Option<u64>,
+    /// Operations that a worker does in a second.
+    pub operations: f64,
+    /// Bytes that go into a machine in a second, while as many go out.
+    pub network: f64,
+    /// Bytes that a machine reads from stores, or writes to them, in a second.
+    pub disk: f64,
+}
+
+impl Default for Machines {
+    /// One machine of one worker: 100 GF/s, 1.25 GB/s (10 Gbit/s) of network, 1 GB/s of disk.
+    fn default() -> Self {
+        Self {
+            machines: 1,
+            workers: 1,
+            memory: None,
+            operations: 100e9,
+            network: 1.25e9,
+            disk: 1e9,
+        }
+    }
+}
+
+/// What a plan would do on [`Machines`]; displays as text of several lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulation {
+    /// On what.
+    pub machines: Machines,
+    /// What each stage does, in the order in which they run.
+    pub stages: Vec<Simulated>,
+}
+
+impl Simulation {
+    /// How long all stages take, one after another.
+    pub fn seconds(&self) -> f64 {
+        self.stages.iter().map(|stage| stage.seconds).sum()
+    }
+
+    /// Most bytes on a machine at a time.
+    pub fn memory(&self) -> f64 {
+        self.stages.iter().map(|stage| stage.memory.most).fold(0.0, f64::max)
+    }
+}
+
+/// What a stage does. Bytes are those of elements; panels that are skipped as blocks are missing are none here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulated {
+    /// How the plan prints it.
+    pub stage: String,
+    /// Rows and columns of the grid of workers; none where blocks are computed one after another, each by all
+    /// workers of one machine.
+    pub grid: Option<(usize, usize)>,
+    /// How many rounds there are.
+    pub rounds: u64,
+    /// How many panels a block is made of.
+    pub panels: u64,
+    /// Bytes that come into each machine from others; on average as many go out.
+    pub moved: Spread,
+    /// Bytes of all parcels that a worker sends to another one, on whatever machine.
+    pub exchanged: f64,
+    /// Bytes that each machine reads from stores.
+    pub read: Spread,
+    /// Bytes of finished blocks.
+    pub written: Spread,
+    /// Most bytes on each machine at a time: blocks that are computed, parts of operands within the window, and
+    /// results of stages before that are computed with again.
+    pub memory: Spread,
+    /// Operations on elements by all workers.
+    pub operations: f64,
+    /// How long the workers with most to do compute.
+    pub compute_seconds: f64,
+    /// How long the machines with most to move wait for the network.
+    pub network_seconds: f64,
+    /// How long the machines with most to read and write wait for stores.
+    pub disk_seconds: f64,
+    /// How long it takes: a panel is computed while those within the window are read and moved.
+    pub seconds: f64,
+    /// What any algorithm has to move, where that is known: for contractions of two operands.
+    pub bound: Option<Bound>,
+}
+
+/// A quantity of each machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// Of the machine with most.
+    pub most: f64,
+    /// On average.
+    pub mean: f64,
+}
+
+impl Spread {
+    fn of(all: &[f64]) -> Self {
+        let most = all.iter().copied().fold(0.0, f64::max);
+        Self { most, mean: all.iter().sum::<f64>() / all.len().max(1) as f64 }
+    }
+}
+
+impl BlockPlan {
+    /// What the plan would do on machines, by their speed alone: every block is there, messages take no time
+    /// but for their bytes, and who reads a part for others changes from panel to panel, evenly. Results of
+    /// stages that are computed with again lie on the machines that made them.
+    ///
+    /// # Errors
+    /// [`Error::TooManyBlocks`] where so many would not be computed in anybody's time.
+    ///
+    /// ```
+    /// use ijk_blocks::{BigTensor, BlockPlan, ElementType, Machines, Outline};
+    /// let side = 1_000_000;
+    /// let outline = |name| Outline::new(name, [side; 2], [Some(4096); 2], ijk_types::DType::F32);
+    /// let (u, v) = (BigTensor::from_source(outline("u"))?, BigTensor::from_source(outline("v"))?);
+    /// let plan = BlockPlan::new(&u.matmul(&v)?);
+    /// let machines = Machines { machines: 1000, memory: Some(64 << 30), ..Machines::default() };
+    /// let simulation = plan.simulate(&machines)?;
+    /// let product = &simulation.stages[0];
+    /// assert_eq!((product.grid, product.panels), (Some((8, 125)), 245));
+    /// assert_eq!(product.operations, 2e18);
+    /// assert!(simulation.memory() < (64u64 << 30) as f64);
+    /// // Nobody could do with less than the bound.
+    /// let bound = product.bound.as_ref().unwrap();
+    /// assert!(bound.ratio > 1.0 && bound.ratio < 5.0);
+    /// # Ok::<(), ijk_blocks::Error>(())
+    /// ```
+    pub fn simulate(&self, machines: &Machines) -> Result<Simulation, Error> {
+        let mut held = vec![0.0; machines.machines.max(1)];
+        let mut stages = Vec::with_capacity(self.stages.len());
+        for (number, stage) in self.stages.iter().enumerate() {
+            let traffic = self.traffic(stage, machines, &held)?;
+            if number + 1 < self.stages.len() {
+                held.iter_mut().zip(&traffic.written).for_each(|(held, written)| *held += written);
+            }
+            stages.push(self.simulated(number, machines, &traffic));
+        }
+        Ok(Simulation { machines: machines.clone(), stages })
+    }
+
+    fn traffic(&self, stage: &Stage, on: &Machines, held: &[f64]) -> Result<Traffic, Error> {
+        let (machines, window) = (on.machines.max(1), crate::run::WINDOW);
+        let workers = machines.saturating_mul(on.workers.max(1));
+        let alone = workers == 1 || (machines == 1 && stage.blocks() < workers);
+        let schedule = match alone {
+            // Block by block.
+            true => Schedule::new(stage, 1, window, Some(0)),
+            false => {
+                let memory = on.memory.map(|bytes| bytes.saturating_mul(machines as u64));
+                Schedule::among(stage, (workers, machines), window, memory)
+            }
+        };
+        let mut on = on.clone();
+        on.machines = machines;
+        if alone {
+            on.operations *= workers as f64;
+            on.workers = 1;
+        }
+        let local = |array: usize| matches!(self.arrays[array].from, From::Stage(_));
+        Traffic::new(stage, &schedule, &on, window, held, &local)
+    }
+
+    fn simulated(&self, number: usize, machines: &Machines, traffic: &Traffic) -> Simulated {
+        let stage = &self.stages[number];
+        let io: Vec<f64> = (0..traffic.moved.len())
+            .map(|n| traffic.moved[n] + traffic.read[n] + traffic.written[n])
+            .collect();
+        let memory = Spread::of(&traffic.memory);
+        let limit = machines.memory.map_or(memory.most, |bytes| bytes as f64);
+        let bound = bound::bound(stage, machines.machines, limit, Spread::of(&io).most);
+        Simulated {
+            stage: self.line(number),
+            grid: traffic.grid,
+            rounds: traffic.rounds,
+            panels: stage.panels() as u64,
+            moved: Spread::of(&traffic.moved),
+            exchanged: traffic.exchanged,
+            read: Spread::of(&traffic.read),
+            written: Spread::of(&traffic.written),
+            memory,
+            operations: traffic.operations,
+            compute_seconds: traffic.compute_seconds,
+            network_seconds: traffic.network_seconds,
+            disk_seconds: traffic.disk_seconds,
+            seconds: traffic.seconds,
+            bound,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
