@@ -79,6 +79,9 @@ pub enum Error {
     /// A worker ended before its work was done: a bug.
     #[error("a worker ended early: {0}")]
     Worker(String),
+    /// Processes do not compute together, or no longer.
+    #[error(transparent)]
+    Cluster(#[from] crate::cluster::ClusterError),
     /// A closure panicked.
     #[error("the closure of `{what}` panicked: {message}")]
     Panic {

@@ -41,11 +41,13 @@
 
 mod aggregation;
 mod build;
+pub mod cluster;
 mod component;
 mod error;
 mod formula;
 mod function;
 mod plan;
+mod progress;
 mod rules;
 mod run;
 mod statement;
@@ -53,6 +55,7 @@ mod store;
 mod term;
 mod types;
 mod value;
+mod wire;
 
 pub use aggregation::{Aggregation, IntoAggregation, Semiring};
 pub use build::Zip;
@@ -60,6 +63,7 @@ pub use error::{Error, Problem, StoreError, TextError, TypeError};
 pub use formula::{Formula, FormulaError};
 pub use function::{Function, IntoFunction};
 pub use plan::{BlockPlan, Bound, Machines, Simulated, Simulation, Spread};
+pub use progress::{Counts, Progress};
 pub use run::Executor;
 pub use statement::apply;
 #[cfg(feature = "zarr")]

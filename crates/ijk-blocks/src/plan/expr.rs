@@ -50,6 +50,22 @@ pub(crate) struct Leaf {
     pub(crate) axes: Vec<(usize, Along)>,
 }
 
+impl Leaf {
+    /// The first block of the array, of this type, that is read at positions of the expression's axes.
+    pub(crate) fn first(
+        &self,
+        ty: &crate::Type,
+        ranges: &[std::ops::Range<usize>],
+    ) -> Option<Vec<usize>> {
+        let first = |(n, (axis, along)): (usize, &(usize, Along))| {
+            let range = ranges[*axis].clone();
+            let one = range.start..range.end.min(range.start + 1);
+            Some(along.runs(one, ty.dims[n], ty.blocks[n]).first()?.block)
+        };
+        self.axes.iter().enumerate().map(first).collect()
+    }
+}
+
 /// An expression of more operands or nodes is computed apart: it might be used many times.
 const MOST: usize = 24;
 

@@ -8,6 +8,7 @@
 
 mod affine;
 mod along;
+mod count;
 mod display;
 mod expr;
 mod lower;

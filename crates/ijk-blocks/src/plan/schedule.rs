@@ -137,11 +137,11 @@ impl Schedule {
             let (lines, tile) = (count(&self.grids[side]), self.tile[side]);
             (n * tile).min(lines)..(n * tile).saturating_add(tile).min(lines)
         });
-        let (across, all) = (self.workers.1, self.workers.0 * self.workers.1);
-        let mut round = Round { places: vec![Vec::new(); all], needs: Vec::new() };
+        let workers = self.workers.0 * self.workers.1;
+        let mut round = Round { places: vec![Vec::new(); workers], needs: Vec::new() };
         let mut known: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
         for lines in rows.clone().flat_map(|row| columns.clone().map(move |column| [row, column])) {
-            let worker = lines[0] % self.workers.0 * across + lines[1] % across;
+            let worker = self.worker(lines);
             let at = self.at(lines);
             let needs = self.reads.iter().enumerate().map(|(operand, axes)| {
                 let key = axes.iter().map(|&axis| at[axis]).collect();
@@ -159,6 +159,20 @@ impl Schedule {
             round.places[worker].push(Place { at, needs });
         }
         round
+    }
+
+    /// The worker that computes a block.
+    pub(crate) fn owner(&self, at: &[usize]) -> usize {
+        let line = |axes: &[usize], grid: &[usize]| {
+            axes.iter().zip(grid).fold(0, |line, (&axis, &blocks)| line * blocks + at[axis])
+        };
+        let [row, column] = [0, 1].map(|n| line(&self.axes[n], &self.grids[n]));
+        self.worker([row, column])
+    }
+
+    /// The worker whose row and column these lines are dealt to.
+    fn worker(&self, lines: [usize; 2]) -> usize {
+        lines[0] % self.workers.0 * self.workers.1 + lines[1] % self.workers.1
     }
 
     /// The block in a row and a column.
@@ -277,6 +291,7 @@ mod tests {
                 let mut needed = HashSet::new();
                 for (worker, places) in round.places.iter().enumerate() {
                     for place in places {
+                        assert_eq!(schedule.owner(&place.at), worker);
                         needed.extend(place.needs.iter().map(|&need| (worker, need)));
                         *computed.entry(place.at.clone()).or_default() += 1;
                         for (operand, &need) in place.needs.iter().enumerate() {

@@ -7,6 +7,7 @@ use super::read::Reader;
 use super::{Places, deliver};
 use crate::Error;
 use crate::plan::BlockPlan;
+use crate::progress::Progress;
 
 /// Computes a stage.
 pub(super) fn run(
@@ -14,6 +15,7 @@ pub(super) fn run(
     number: usize,
     places: &Places,
     kernels: &Kernels,
+    progress: &Progress,
 ) -> Result<(), Error> {
     let stage = &plan.stages[number];
     let reader = Reader { arrays: &plan.arrays, stores: &places.sources, kernels };
@@ -26,6 +28,7 @@ pub(super) fn run(
             block = computer.add(block, parts.collect::<Result<_, _>>()?, &ranges)?;
         }
         deliver(stage, &*places.sinks[number], &at, block)?;
+        progress.computed(stage.operations(&at));
     }
     Ok(())
 }

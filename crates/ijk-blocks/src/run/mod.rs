@@ -2,19 +2,25 @@
 
 mod collect;
 mod compute;
+mod failure;
 mod flow;
 mod kernel;
 mod local;
 mod part;
+mod processes;
 mod read;
 
 pub(crate) use flow::WINDOW;
 
+use crate::cluster::Cluster;
 use crate::plan::{BlockPlan, From, Schedule, Stage};
+use crate::progress::Progress;
 use crate::store::{MemoryStore, Sink, Source};
 use crate::{BigTensor, Block, Error, Type, Value};
+use failure::Failure;
 use ijk_cpu::Engine;
 use kernel::Kernels;
+use processes::{Given, Goal};
 use std::sync::Arc;
 
 /// What computes block tensors: how many workers, how much is collected. Cheap to clone.
@@ -38,6 +44,8 @@ pub struct Executor {
     workers: usize,
     limit: u64,
     memory: Option<u64>,
+    cluster: Option<Arc<Cluster>>,
+    progress: Arc<Progress>,
 }
 
 /// Most bytes that are collected unless another limit is given: 4 GiB.
@@ -59,7 +67,8 @@ impl Executor {
     pub fn on(engine: Arc<Engine>) -> Self {
         let single = Arc::new(Engine::builder().threads(1).level(engine.level()).build());
         let workers = engine.threads();
-        Self { engine, single, workers, limit: COLLECTED, memory: None }
+        let (memory, cluster, progress) = (None, None, Arc::default());
+        Self { engine, single, workers, limit: COLLECTED, memory, cluster, progress }
     }
 
     /// How many workers there are, each with a thread of its own; by default as many as the engine has
@@ -71,7 +80,26 @@ impl Executor {
         self
     }
 
-    /// Most bytes that blocks in memory should take: those that are being computed, and those of two panels
+    /// Computes together with other processes, each with so many workers as this one.
+    ///
+    /// All of them have to collect or write the same terms in the same order, with sources and sinks that read
+    /// and write the same blocks; literals are in all of them. A block of a result is written by the process
+    /// that computes it, and what is collected goes to process 0: the others get a block without elements.
+    /// Closures, which nobody can compare, are refused.
+    #[must_use]
+    pub fn cluster(mut self, cluster: Arc<Cluster>) -> Self {
+        self.cluster = Some(cluster);
+        self
+    }
+
+    /// Tells how far it is while it computes; one computation at a time.
+    #[must_use]
+    pub fn observed(mut self, progress: Arc<Progress>) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Most bytes that blocks in memory should take, in each process: those that are being computed, and those of two panels
     /// that they are computed from. A block for every worker is computed at a time, whatever the limit. The
     /// result of a contraction that is computed with again, and what is collected come on top.
     #[must_use]
@@ -101,7 +129,14 @@ impl Executor {
         let plan = Arc::new(BlockPlan::new(tensor));
         let store =
             Arc::new(plan.stages.last().map_or_else(|| MemoryStore::new(ty.clone()), memory));
-        self.run(&plan, Arc::<MemoryStore>::clone(&store))?;
+        if let Some(cluster) = &self.cluster {
+            self.together(cluster, &plan, Goal::Collect(Arc::clone(&store)))?;
+            if cluster.process() > 0 {
+                return Ok(Block::full(&Value::zero(&ty.element), &[0])?);
+            }
+        } else {
+            self.run(&plan, Arc::<MemoryStore>::clone(&store))?;
+        }
         whole(&store, ty)
     }
 
@@ -114,23 +149,45 @@ impl Executor {
             let [expected, found] = [tensor.ty(), sink.ty()].map(|ty| Box::new(ty.clone()));
             return Err(Error::Sink { expected, found });
         }
-        self.run(&Arc::new(BlockPlan::new(tensor)), sink)
+        let plan = Arc::new(BlockPlan::new(tensor));
+        match &self.cluster {
+            Some(cluster) => self.together(cluster, &plan, Goal::Sink(sink)),
+            None => self.run(&plan, sink),
+        }
+    }
+
+    /// What computes with all threads, and with one.
+    fn kernels(&self) -> [Arc<Kernels>; 2] {
+        [&self.engine, &self.single].map(|engine| Arc::new(Kernels::new(Arc::clone(engine))))
+    }
+
+    fn together(
+        &self,
+        cluster: &Arc<Cluster>,
+        plan: &Arc<BlockPlan>,
+        goal: Goal,
+    ) -> Result<(), Error> {
+        let (workers, memory, progress) = (self.workers, self.memory, &self.progress);
+        let kernels = self.kernels();
+        processes::run(&Given { cluster, plan, kernels, workers, memory, progress }, goal)
     }
 
     fn run(&self, plan: &Arc<BlockPlan>, sink: Arc<dyn Sink>) -> Result<(), Error> {
         let places = Arc::new(Places::new(plan, sink));
-        let [all, one] =
-            [&self.engine, &self.single].map(|e| Arc::new(Kernels::new(Arc::clone(e))));
+        let [all, one] = self.kernels();
+        self.progress.begin(plan.blocks(), plan.operations(), 0);
         for (number, stage) in plan.stages.iter().enumerate() {
             if self.workers == 1 || stage.blocks() < self.workers {
-                local::run(plan, number, &places, &all)?;
+                local::run(plan, number, &places, &all, &self.progress)?;
                 continue;
             }
             let window = flow::WINDOW;
             let schedule = Schedule::new(stage, self.workers, window, self.memory);
             let (plan, places, kernels) = (Arc::clone(plan), Arc::clone(&places), Arc::clone(&one));
-            let job = flow::Job { plan, places, kernels, stage: number, schedule, window };
-            flow::run(job, self.workers)?;
+            let (crew, homes) = (flow::Crew::every(1), Vec::new());
+            let stage = number;
+            let job = flow::Job { plan, places, kernels, stage, schedule, window, crew, homes };
+            flow::run(job, self.workers, &self.progress)?;
         }
         Ok(())
     }
@@ -190,10 +247,20 @@ impl Places {
     fn new(plan: &BlockPlan, sink: Arc<dyn Sink>) -> Self {
         let between: Vec<Arc<MemoryStore>> =
             plan.stages.iter().map(|stage| Arc::new(memory(stage))).collect();
+        Self::spread(plan, sink, &between, |stage| Arc::<MemoryStore>::clone(&between[stage]))
+    }
+
+    /// The same where blocks of stages go to these stores, and come from elsewhere, too.
+    fn spread(
+        plan: &BlockPlan,
+        sink: Arc<dyn Sink>,
+        between: &[Arc<MemoryStore>],
+        made: impl Fn(usize) -> Arc<dyn Source>,
+    ) -> Self {
         let source = |array: &crate::plan::Array| -> Arc<dyn Source> {
             match &array.from {
                 From::Source(source) => Arc::clone(source),
-                From::Stage(stage) => Arc::<MemoryStore>::clone(&between[*stage]),
+                From::Stage(stage) => made(*stage),
             }
         };
         let sources = plan.arrays.iter().map(source).collect();
@@ -237,9 +304,13 @@ fn fill(stage: &Stage) -> Value {
 fn guarded<T>(what: &str, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     result.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        let message = text.unwrap_or_else(|| "no message".into());
-        Err(Error::Panic { what: what.into(), message })
+        Err(Error::Panic { what: what.into(), message: panic_text(&*panic) })
     })
+}
+
+/// What a panic says.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "no message".into())
 }

@@ -22,9 +22,22 @@ impl Part {
         Self { block, window, axes }
     }
 
+    /// The block, and which of its elements these are.
+    pub(crate) fn stored(&self) -> (&Block, &[Range<usize>]) {
+        (&self.block, &self.window)
+    }
+
+    /// Bytes of its elements.
+    pub(crate) fn bytes(&self) -> usize {
+        let count = |shape: &mut dyn Iterator<Item = usize>| shape.product::<usize>();
+        let all = count(&mut self.block.shape().iter().copied()).max(1);
+        let own = count(&mut self.window.iter().map(Range::len));
+        (self.block.bytes() as u128 * own as u128 / all as u128) as usize
+    }
+
     /// All elements of a block.
     pub(crate) fn whole(block: Block, axes: Vec<usize>) -> Self {
-        let window = block.shape().iter().map(|&extent| 0..extent).collect();
+        let window = crate::wire::whole(block.shape());
         Self { block: Arc::new(block), window, axes }
     }
 

@@ -10,18 +10,20 @@
 //! Nobody spins: a throttled source sleeps until the window moves, and a worker without anything to do parks.
 
 mod bytes;
-mod failure;
+mod crew;
 mod multiply;
 mod parcel;
 mod source;
 
 use super::compute::Computer;
 use super::kernel::Kernels;
+use super::processes::Homes;
 use super::read::Reader;
-use super::{Places, deliver};
-use crate::plan::{BlockPlan, Schedule, Stage};
+use super::{Failure, Places, deliver};
+use crate::plan::{BlockPlan, From, Need, Schedule, Stage};
+use crate::progress::Progress;
 use crate::{Block, Error};
-use failure::Failure;
+pub(super) use crew::Crew;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -47,15 +49,24 @@ pub(super) struct Job {
     pub(super) stage: usize,
     pub(super) schedule: Schedule,
     pub(super) window: u64,
+    pub(super) crew: Crew,
+    /// For each stage, where its blocks are; none in one process.
+    pub(super) homes: Vec<Arc<Homes>>,
 }
 
 /// What the operators of all workers share.
-struct Shared {
+pub(super) struct Shared {
     job: Job,
-    failure: Failure,
+    failure: Arc<Failure>,
+    progress: Arc<Progress>,
 }
 
 impl Shared {
+    pub(super) fn new(job: Job, failure: &Arc<Failure>, progress: &Arc<Progress>) -> Self {
+        let (failure, progress) = (Arc::clone(failure), Arc::clone(progress));
+        Self { job, failure, progress }
+    }
+
     fn stage(&self) -> &Stage {
         &self.job.plan.stages[self.job.stage]
     }
@@ -67,13 +78,41 @@ impl Shared {
     }
 
     fn deliver(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), Error> {
-        deliver(self.stage(), &*self.job.places.sinks[self.job.stage], at, block)
+        deliver(self.stage(), &*self.job.places.sinks[self.job.stage], at, block)?;
+        self.progress.computed(self.stage().operations(at));
+        Ok(())
+    }
+
+    /// Who reads a part for a panel: workers take turns, those first that have it in their process.
+    fn reader(&self, need: &Need, number: usize, panel: usize) -> usize {
+        let Some(home) = self.home(need, panel) else { return need.reader(number, panel) };
+        let each = self.job.homes.first().map_or(1, |homes| homes.workers);
+        let near = |place: &&usize| self.job.crew.worker(**place) / each == home;
+        let near: Vec<usize> = need.workers.iter().filter(near).copied().collect();
+        match near.is_empty() {
+            true => need.reader(number, panel),
+            false => near[(number + panel) % near.len()],
+        }
+    }
+
+    /// The process that has the first block of a part, if a stage has made it.
+    fn home(&self, need: &Need, panel: usize) -> Option<usize> {
+        if self.job.homes.is_empty() {
+            return None;
+        }
+        let (plan, operand) = (&self.job.plan, &self.stage().operands[need.operand]);
+        let ranges = operand.ranges(&self.stage().ranges(&need.at, panel));
+        operand.expr.leaves().into_iter().find_map(|leaf| {
+            let array = &plan.arrays[leaf.array];
+            let From::Stage(stage) = array.from else { return None };
+            Some(self.job.homes[stage].process(&leaf.first(&array.ty, &ranges)?))
+        })
     }
 }
 
 /// Runs a job on so many workers, each with a thread.
-pub(super) fn run(job: Job, workers: usize) -> Result<(), Error> {
-    let shared = Arc::new(Shared { job, failure: Failure::default() });
+pub(super) fn run(job: Job, workers: usize, progress: &Arc<Progress>) -> Result<(), Error> {
+    let shared = Arc::new(Shared::new(job, &Arc::default(), progress));
     let own = Arc::clone(&shared);
     let started = timely::execute(timely::Config::process(workers), move |worker| {
         work(worker, &shared);
@@ -88,9 +127,20 @@ pub(super) fn run(job: Job, workers: usize) -> Result<(), Error> {
     }
 }
 
-/// What one worker does until the stage is complete or somebody failed.
-fn work(worker: &mut Worker, shared: &Arc<Shared>) {
-    let _guard = shared.failure.guard();
+/// What one worker does until the stage is complete or somebody failed. It does not panic: the others would
+/// wait for it forever.
+pub(super) fn work(worker: &mut Worker, shared: &Arc<Shared>) {
+    let compute = || run_stage(worker, shared);
+    if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(compute)) {
+        shared.failure.set(Error::Worker(super::panic_text(&*panic)));
+    }
+    // What failed never completes: it would be waited for.
+    for dataflow in worker.installed_dataflows() {
+        worker.drop_dataflow(dataflow);
+    }
+}
+
+fn run_stage(worker: &mut Worker, shared: &Arc<Shared>) {
     // The least time that somebody still computes; beyond all others in the end.
     let least = Rc::new(Cell::new(0));
     let (probe, source) = worker.dataflow::<u64, _, _>(|scope| {
@@ -106,10 +156,6 @@ fn work(worker: &mut Worker, shared: &Arc<Shared>) {
         if now != least.replace(now) {
             source.activate();
         }
-    }
-    // What failed never completes: it would be waited for.
-    for dataflow in worker.installed_dataflows() {
-        worker.drop_dataflow(dataflow);
     }
 }
 

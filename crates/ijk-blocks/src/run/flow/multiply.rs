@@ -23,9 +23,10 @@ pub(super) fn multiply<'scope>(
     let again = scope.activator_for(Rc::clone(&address));
     let mut input = builder.new_input(parcels, DistributorPact(|_| ByWorker));
     let (_, stream) = builder.new_output::<Parcels>();
-    let mut folding = Folding::new(shared, scope.index());
+    let place = shared.job.crew.place(scope.index());
+    let mut folding = Folding::new(shared, place.unwrap_or_default());
     builder.build(move |mut capabilities| {
-        let mut capability = capabilities.pop();
+        let mut capability = capabilities.pop().filter(|_| place.is_some());
         move |frontiers| {
             input.for_each(|stamp, parcels| {
                 // Sources send at one time each.
@@ -62,7 +63,8 @@ enum Progress {
 /// What a worker has to fold.
 struct Folding {
     shared: Arc<Shared>,
-    worker: usize,
+    /// The place of the worker in the schedule.
+    place: usize,
     time: u64,
     /// This round's blocks.
     places: Vec<Place>,
@@ -75,9 +77,9 @@ struct Folding {
 }
 
 impl Folding {
-    fn new(shared: Arc<Shared>, worker: usize) -> Self {
+    fn new(shared: Arc<Shared>, place: usize) -> Self {
         let (places, parts, blocks) = (Vec::new(), HashMap::new(), HashMap::new());
-        let mut folding = Self { shared, worker, time: 0, places, done: 0, parts, blocks };
+        let mut folding = Self { shared, place, time: 0, places, done: 0, parts, blocks };
         folding.list();
         folding
     }
@@ -86,7 +88,7 @@ impl Folding {
         let schedule = &self.shared.job.schedule;
         self.done = 0;
         if self.time < schedule.times() && schedule.ends(self.time).0 {
-            self.places = schedule.round(self.time).places.swap_remove(self.worker);
+            self.places = schedule.round(self.time).places.swap_remove(self.place);
         }
     }
 

@@ -22,9 +22,10 @@ pub(super) fn source<'scope>(
     let address = builder.operator_info().address;
     let again = scope.activator_for(Rc::clone(&address));
     let (mut output, stream) = builder.new_output::<Parcels>();
-    let mut reading = Reading::new(shared, scope.index());
+    let place = shared.job.crew.place(scope.index());
+    let mut reading = Reading::new(shared, place.unwrap_or_default());
     builder.build(move |mut capabilities| {
-        let mut capability = capabilities.pop();
+        let mut capability = capabilities.pop().filter(|_| place.is_some());
         move |_| {
             let quantum = Quantum::begin();
             let horizon = least.get().saturating_add(reading.shared.job.window);
@@ -52,7 +53,8 @@ pub(super) fn source<'scope>(
 /// What a worker still has to read.
 struct Reading {
     shared: Arc<Shared>,
-    worker: usize,
+    /// The place of the worker in the schedule.
+    place: usize,
     time: u64,
     round: Round,
     /// Numbers of the round's needs that this worker reads for this panel, the next one last.
@@ -60,9 +62,9 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(shared: Arc<Shared>, worker: usize) -> Self {
+    fn new(shared: Arc<Shared>, place: usize) -> Self {
         let (round, left) = (Round::default(), Vec::new());
-        let mut reading = Self { shared, worker, time: 0, round, left };
+        let mut reading = Self { shared, place, time: 0, round, left };
         reading.list();
         reading
     }
@@ -76,7 +78,7 @@ impl Reading {
             self.round = schedule.round(self.time);
         }
         let Some(panel) = schedule.panel(self.time) else { return };
-        let own = |&(n, need): &(usize, &Need)| need.reader(n, panel) == self.worker;
+        let own = |&(n, need): &(usize, &Need)| self.shared.reader(need, n, panel) == self.place;
         self.left = self.round.needs.iter().enumerate().filter(own).map(|(n, _)| n).collect();
         self.left.reverse();
     }
@@ -101,6 +103,10 @@ impl Reading {
         let Some(part) = self.shared.computer().operand(*operand, &ranges)? else {
             return Ok(Vec::new());
         };
-        Ok(workers.iter().map(|&to| Parcel { to, need, part: part.clone() }).collect())
+        let others = workers.iter().filter(|&&place| place != self.place).count();
+        self.shared.progress.shared(others * part.bytes());
+        let crew = self.shared.job.crew;
+        let parcel = |&place| Parcel { to: crew.worker(place), need, part: part.clone() };
+        Ok(workers.iter().map(parcel).collect())
     }
 }

@@ -1,0 +1,168 @@
+//! What can go wrong between processes.
+
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why processes do not compute together, or no longer. Processes are named with their addresses.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// A line of a host list that is no address, or one twice.
+    #[error("line {line} of the host list is `{text}`, but {why}")]
+    Hosts {
+        /// Its number, from 1.
+        line: usize,
+        /// What it says.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A host list without a host.
+    #[error("the host list names no process; it has one host:port a line")]
+    NoHosts,
+    /// A host list or secret that cannot be read.
+    #[error("the {what} {} cannot be read: {cause}", path.display())]
+    File {
+        /// What it is.
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A process beyond the host list.
+    #[error(
+        "there is no process {process}: the host list has {processes}, which are numbered from 0"
+    )]
+    Process {
+        /// Its number.
+        process: usize,
+        /// How many there are.
+        processes: usize,
+    },
+    /// A secret without a character.
+    #[error("the secret is empty")]
+    EmptySecret,
+    /// An address that others can reach, and no secret.
+    #[error(
+        "{process} would listen where other machines reach it without a secret: give all processes the same, as a file or in IJK_SECRET"
+    )]
+    NoSecret {
+        /// The process.
+        process: String,
+    },
+    /// The machine has no random numbers.
+    #[error("the machine gives no random numbers: {0}")]
+    Random(String),
+    /// An address at which a process cannot listen.
+    #[error("{process} cannot listen at its address: {cause}{}", bind_hint(cause))]
+    Listen {
+        /// The process.
+        process: String,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A process that could not be started.
+    #[error("process {process} could not be started: {cause}")]
+    Start {
+        /// Its number.
+        process: usize,
+        /// Why.
+        cause: String,
+    },
+    /// A process that was waited for.
+    #[error("{process} did not come within {seconds} s: {cause}")]
+    Absent {
+        /// The process.
+        process: String,
+        /// How long it was waited for.
+        seconds: u64,
+        /// Why it could not be reached last, or what it was waited for to do.
+        cause: String,
+    },
+    /// Something that is no process of a cluster.
+    #[error("what listens at the address of {process} is no such process of ijk")]
+    Stranger {
+        /// The process.
+        process: String,
+    },
+    /// Processes whose secrets are not the same.
+    #[error("{process} has another secret than {own}")]
+    Secret {
+        /// The other process.
+        process: String,
+        /// This one.
+        own: String,
+    },
+    /// Processes that were not started alike.
+    #[error("{process} and {own} differ in {what}: {theirs} there, {ours} here")]
+    Differs {
+        /// The other process.
+        process: String,
+        /// This one.
+        own: String,
+        /// In what.
+        what: &'static str,
+        /// The other's.
+        theirs: String,
+        /// What this one has.
+        ours: String,
+    },
+    /// Two processes with one number.
+    #[error(
+        "{process} came twice, from {first} and from {second}: every process has a number of its own"
+    )]
+    Twice {
+        /// The process.
+        process: String,
+        /// Where the first one is.
+        first: String,
+        /// Where the other one is.
+        second: String,
+    },
+    /// A process that gave up before the work began.
+    #[error("{process} gave up: {reason}")]
+    Left {
+        /// The process.
+        process: String,
+        /// Why.
+        reason: String,
+    },
+    /// A process that failed while it computed.
+    #[error("{process}: {reason}")]
+    Failed {
+        /// The process.
+        process: String,
+        /// Why.
+        reason: String,
+    },
+    /// A process that ended, or does not answer.
+    #[error("{process} is gone: {reason}; blocks that were written stay valid")]
+    Lost {
+        /// The process.
+        process: String,
+        /// How that was noticed.
+        reason: String,
+    },
+    /// A closure, which cannot be compared between processes.
+    #[error(
+        "`{what}` is a closure, and closures run in one process only: spell it as a formula or in i, so that processes can tell that they compute the same"
+    )]
+    Closure {
+        /// What it is for.
+        what: String,
+    },
+    /// Connections were there, but could not be used: no memory, no threads.
+    #[error("the connections between processes cannot be used: {0}")]
+    Connections(io::Error),
+}
+
+/// What the reason is, mostly.
+fn bind_hint(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::AddrInUse => "; is it running already, or another process with its number?",
+        io::ErrorKind::AddrNotAvailable => "; is this the machine of another process?",
+        _ => "",
+    }
+}

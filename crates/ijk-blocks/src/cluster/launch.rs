@@ -1,0 +1,202 @@
+//! Other processes of this program, on this machine.
+//!
+//! Nobody chooses a port that somebody else might take first: each process binds one that is free, and tells
+//! the parent, which tells all of them where everybody is, and a secret for this run. They talk through pipes,
+//! the standard streams of the children, so that the secret is in no argument and no environment.
+//! A child reads its standard input to the end, which comes when its parent is gone, and then ends, too.
+
+use super::{Cluster, ClusterError, Hosts, Secret, secret};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Tells a child its number, and how many processes there are.
+const CHILD: &str = "IJK_LAUNCHED";
+
+/// How a child says where it listens; what it says before is not for the parent.
+const LISTENS: &str = "ijk process listens at ";
+
+/// How long children have to end by themselves when the parent is done.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Children, which end with their parent.
+#[derive(Debug)]
+pub(super) struct Children(Mutex<Vec<Running>>);
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    /// Closed when the parent ends.
+    _stdin: ChildStdin,
+    /// Those who pass on what it says.
+    said: Vec<JoinHandle<()>>,
+}
+
+impl Cluster {
+    /// Starts the other processes of a cluster on this machine: this program with the same arguments, in
+    /// which this call returns as the others. What they print comes out on this process's standard error, each
+    /// line with the number of its process. They end when this process does.
+    ///
+    /// # Errors
+    /// If they cannot be started, or do not get here.
+    pub fn launch(processes: usize) -> Result<Self, ClusterError> {
+        match std::env::var(CHILD) {
+            Ok(place) => child(&place),
+            Err(_) => parent(processes.max(1)),
+        }
+    }
+}
+
+fn bind(process: usize) -> Result<(TcpListener, String), ClusterError> {
+    let name = || format!("process {process} (127.0.0.1)");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let bound = listener.and_then(|listener| {
+        let address = listener.local_addr()?.to_string();
+        Ok((listener, address))
+    });
+    bound.map_err(|cause| ClusterError::Listen { process: name(), cause })
+}
+
+fn parent(processes: usize) -> Result<Cluster, ClusterError> {
+    let (listener, own) = bind(0)?;
+    let mut running = Children(Mutex::default());
+    let mut addresses = vec![own];
+    for process in 1..processes {
+        let wrong =
+            |cause: &dyn ToString| ClusterError::Start { process, cause: cause.to_string() };
+        let (child, address) = start(process, processes).map_err(|error| wrong(&error))?;
+        running.list().push(child);
+        addresses.push(address);
+    }
+    let secret = secret::generated()?;
+    let line = format!("{secret} {}\n", addresses.join(" "));
+    for (n, child) in running.list().iter_mut().enumerate() {
+        let told = child._stdin.write_all(line.as_bytes());
+        told.map_err(|e| ClusterError::Start { process: n + 1, cause: e.to_string() })?;
+    }
+    let hosts = Hosts::parse(&addresses.join("\n"))?;
+    let cluster = Cluster::at(hosts, 0, Secret::new(&secret)?, listener)?;
+    Ok(Cluster { children: Some(running), ..cluster })
+}
+
+/// A child and where it listens.
+fn start(process: usize, processes: usize) -> std::io::Result<(Running, String)> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(std::env::args_os().skip(1)).env(CHILD, format!("{process} {processes}"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+        return Err(std::io::Error::other("it has no pipes"));
+    };
+    let errors = pass_on(process, BufReader::new(stderr));
+    let mut lines = BufReader::new(stdout);
+    let Some(address) = listens(process, &mut lines) else {
+        let ended = child.wait()?;
+        // What it said should be read before it is told that it ended.
+        errors.join().unwrap_or_default();
+        return Err(std::io::Error::other(format!("it ended first: {ended}")));
+    };
+    let said = vec![errors, pass_on(process, lines)];
+    Ok((Running { child, _stdin: stdin, said }, address))
+}
+
+/// Where a child says that it listens.
+fn listens(process: usize, lines: &mut impl BufRead) -> Option<String> {
+    loop {
+        let mut line = Vec::new();
+        if lines.read_until(b'\n', &mut line).ok()? == 0 {
+            return None;
+        }
+        let line = String::from_utf8_lossy(&line);
+        match line.trim_end().strip_prefix(LISTENS) {
+            Some(address) => return Some(address.to_owned()),
+            None => say(process, &line),
+        }
+    }
+}
+
+/// Passes on what a process says, line by line.
+fn pass_on(process: usize, mut from: impl BufRead + Send + 'static) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut line = Vec::new();
+        while from.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+            say(process, &String::from_utf8_lossy(&line));
+            line.clear();
+        }
+    })
+}
+
+fn say(process: usize, line: &str) {
+    let mut out = std::io::stderr().lock();
+    // Nobody may be listening.
+    writeln!(out, "process {process}: {}", line.trim_end()).unwrap_or_default();
+}
+
+fn child(place: &str) -> Result<Cluster, ClusterError> {
+    let wrong = |process: usize, cause: &str| ClusterError::Start { process, cause: cause.into() };
+    let numbers: Vec<usize> = place.split(' ').filter_map(|text| text.parse().ok()).collect();
+    let [process, _] = numbers[..] else {
+        return Err(wrong(0, &format!("{CHILD} is `{place}`, which no parent sets")));
+    };
+    let (listener, address) = bind(process)?;
+    let mut out = std::io::stdout().lock();
+    let told = writeln!(out, "{LISTENS}{address}").and_then(|()| out.flush());
+    drop(out);
+    told.map_err(|error| wrong(process, &error.to_string()))?;
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    read.map_err(|error| wrong(process, &error.to_string()))?;
+    let mut words = line.split_whitespace();
+    let Some(secret) = words.next() else {
+        return Err(wrong(process, "process 0 is gone"));
+    };
+    let secret = Secret::new(secret)?;
+    let hosts = Hosts::parse(&words.collect::<Vec<_>>().join("\n"))?;
+    std::thread::spawn(|| {
+        // Ends, well or not, when the parent is gone.
+        let rest = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        rest.map(drop).unwrap_or_default();
+        std::process::exit(1);
+    });
+    let cluster = Cluster::at(hosts, process, secret, listener)?;
+    Ok(Cluster { launched: true, ..cluster })
+}
+
+impl Children {
+    /// A child that ended although nobody is done, and how.
+    pub(super) fn ended(&self) -> Option<(usize, String)> {
+        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        running.iter_mut().enumerate().find_map(|(n, running)| match running.child.try_wait() {
+            Ok(Some(status)) => Some((n + 1, status.to_string())),
+            _ => None,
+        })
+    }
+
+    fn list(&mut self) -> &mut Vec<Running> {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Children {
+    /// They are done when this process is, or never will be.
+    fn drop(&mut self) {
+        let deadline = Instant::now() + GRACE;
+        for mut running in self.list().drain(..) {
+            let mut ended = running.child.try_wait();
+            while matches!(ended, Ok(None)) && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(5));
+                ended = running.child.try_wait();
+            }
+            // It may have ended in between.
+            running.child.kill().unwrap_or_default();
+            running.child.wait().map(drop).unwrap_or_default();
+            for thread in running.said.drain(..) {
+                thread.join().unwrap_or_default();
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Several processes that compute together, on one machine or many.
+
+mod error;
+mod hello;
+mod hosts;
+mod launch;
+mod meet;
+mod secret;
+
+pub use error::ClusterError;
+pub use hosts::Hosts;
+pub use secret::Secret;
+
+pub(crate) use hello::Terms;
+pub(crate) use meet::Peer;
+
+use launch::Children;
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The processes of one computation, of which this is one: see [`Executor::cluster`](crate::Executor::cluster).
+///
+/// All processes run the same program: each makes the same terms, and collects or writes them in the same
+/// order. They are told apart by their numbers, from 0. Process 0 gets what is
+/// [collected](crate::Executor::collect).
+///
+/// # Trust
+///
+/// Processes only compute with those who prove to know the same [`Secret`], are of the same version, have the
+/// same list of hosts and are about to compute the same. What they send each other after that is neither
+/// encrypted nor signed: whoever can read or change what goes over the network between them can read or change
+/// tensors. Keep them on a network that you trust.
+///
+/// # On one machine
+///
+/// [`Cluster::launch`] starts the other processes. By the list of hosts it is
+///
+/// ```no_run
+/// use ijk_blocks::cluster::{Cluster, Hosts, Secret};
+/// use ijk_blocks::{BigTensor, Executor};
+/// use std::sync::Arc;
+/// // Each process is started with another number.
+/// let process = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
+/// let hosts = Hosts::parse("127.0.0.1:7001\n127.0.0.1:7002")?;
+/// let cluster = Cluster::join(hosts, process, Some(Secret::new("correct horse battery staple")?))?;
+/// let executor = Executor::new().cluster(Arc::new(cluster));
+/// let u = BigTensor::lit((0..64).map(f64::from), [8, 8], [Some(2), Some(2)])?;
+/// let square = executor.collect(&u.matmul(&u)?)?; // has elements in process 0 only
+/// # Ok::<(), ijk_blocks::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Cluster {
+    hosts: Hosts,
+    process: usize,
+    secret: Secret,
+    wait: Duration,
+    listener: TcpListener,
+    runs: AtomicUsize,
+    /// Those that this process started.
+    children: Option<Children>,
+    launched: bool,
+}
+
+/// How long processes wait for each other unless told otherwise.
+const WAIT: Duration = Duration::from_secs(60);
+
+impl Cluster {
+    /// Process number `process` of those at some addresses; listens at its own.
+    ///
+    /// # Errors
+    /// If there is no such process, it cannot listen at its address, or others can reach that and there is no
+    /// secret.
+    pub fn join(
+        hosts: Hosts,
+        process: usize,
+        secret: Option<Secret>,
+    ) -> Result<Self, ClusterError> {
+        let processes = hosts.len();
+        if process >= processes {
+            return Err(ClusterError::Process { process, processes });
+        }
+        let listen = |cause| ClusterError::Listen { process: hosts.name(process), cause };
+        let addresses = hosts::resolve(hosts.address(process)).map_err(listen)?;
+        if secret.is_none() && !addresses.iter().all(|address| address.ip().is_loopback()) {
+            return Err(ClusterError::NoSecret { process: hosts.name(process) });
+        }
+        let listener = TcpListener::bind(&addresses[..]).map_err(listen)?;
+        Self::at(hosts, process, secret.unwrap_or_else(Secret::none), listener)
+    }
+
+    fn at(
+        hosts: Hosts,
+        process: usize,
+        secret: Secret,
+        listener: TcpListener,
+    ) -> Result<Self, ClusterError> {
+        let listen = |cause| ClusterError::Listen { process: hosts.name(process), cause };
+        listener.set_nonblocking(true).map_err(listen)?;
+        let runs = AtomicUsize::new(0);
+        let (wait, children, launched) = (WAIT, None, false);
+        Ok(Self { hosts, process, secret, wait, listener, runs, children, launched })
+    }
+
+    /// How long to wait for the other processes when a computation begins; 60 seconds by default.
+    #[must_use]
+    pub fn wait(mut self, most: Duration) -> Self {
+        self.wait = most;
+        self
+    }
+
+    /// The number of this process.
+    pub fn process(&self) -> usize {
+        self.process
+    }
+
+    /// How many processes there are.
+    pub fn processes(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Whether this process was started by [`launch`](Self::launch), and by process 0, which says what fails.
+    pub fn is_launched(&self) -> bool {
+        self.launched
+    }
+
+    /// Waits until all processes are here, so that what one has done before, the others find.
+    ///
+    /// # Errors
+    /// As when a computation begins: if a process does not come, or is not what it should be.
+    pub fn meet(&self) -> Result<(), ClusterError> {
+        self.connect(&Terms::default()).map(drop)
+    }
+
+    /// Connections to the other processes, for a run on these terms.
+    pub(crate) fn connect(&self, terms: &Terms) -> Result<Vec<Option<Peer>>, ClusterError> {
+        meet::meet(self, terms)
+    }
+
+    /// What messages call this process.
+    pub(crate) fn name(&self) -> String {
+        self.hosts.name(self.process)
+    }
+
+    /// What messages call a process.
+    pub(crate) fn name_of(&self, process: usize) -> String {
+        self.hosts.name(process)
+    }
+
+    fn next_run(&self) -> usize {
+        self.runs.fetch_add(1, Ordering::Relaxed)
+    }
+}

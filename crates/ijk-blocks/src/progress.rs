@@ -1,0 +1,113 @@
+//! How far a computation is.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How far an [`Executor`](crate::Executor) is with what it computes, to be looked at while it runs; all
+/// processes of a cluster together, in process 0.
+///
+/// ```
+/// use ijk_blocks::{BigTensor, Executor, Progress};
+/// use std::sync::Arc;
+/// let progress = Arc::new(Progress::default());
+/// let u = BigTensor::lit((0..64).map(f64::from), [8, 8], [Some(2), Some(4)])?;
+/// Executor::new().workers(2).observed(Arc::clone(&progress)).collect(&u.matmul(&u)?)?;
+/// let counts = progress.counts();
+/// assert_eq!((counts.blocks, counts.of_blocks), (8, 8));
+/// assert_eq!(counts.operations, 2 * 8 * 8 * 8);
+/// # Ok::<(), ijk_blocks::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Progress {
+    of_blocks: AtomicU64,
+    of_operations: AtomicU64,
+    own: Counters,
+    /// What other processes say of themselves.
+    others: Mutex<Vec<[u64; DONE]>>,
+}
+
+/// What is done.
+#[derive(Debug, Default)]
+struct Counters {
+    blocks: AtomicU64,
+    operations: AtomicU64,
+    shared: AtomicU64,
+    sent: AtomicU64,
+}
+
+/// How many numbers tell what is done.
+pub(crate) const DONE: usize = 4;
+
+/// What [`Progress::counts`] tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Blocks that are computed, of all stages of the plan.
+    pub blocks: u64,
+    /// Blocks that there are to compute.
+    pub of_blocks: u64,
+    /// Scalar operations that are done: those of the plan, of missing blocks, too.
+    pub operations: u64,
+    /// Operations that there are to do.
+    pub of_operations: u64,
+    /// Bytes that workers read for each other, within processes and between them.
+    pub shared: u64,
+    /// Bytes that went from process to process.
+    pub sent: u64,
+}
+
+impl Progress {
+    /// What is done, and what there is to do.
+    pub fn counts(&self) -> Counts {
+        let mut done = self.own();
+        for other in self.others.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            done.iter_mut().zip(other).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+        }
+        let [blocks, operations, shared, sent] = done;
+        let [of_blocks, of_operations] =
+            [&self.of_blocks, &self.of_operations].map(|n| n.load(Ordering::Relaxed));
+        Counts { blocks, of_blocks, operations, of_operations, shared, sent }
+    }
+
+    /// Starts over, with so much to do, beside so many other processes.
+    pub(crate) fn begin(&self, of_blocks: u64, of_operations: u64, others: usize) {
+        self.of_blocks.store(of_blocks, Ordering::Relaxed);
+        self.of_operations.store(of_operations, Ordering::Relaxed);
+        let Counters { blocks, operations, shared, sent } = &self.own;
+        for counter in [blocks, operations, shared, sent] {
+            counter.store(0, Ordering::Relaxed);
+        }
+        *self.others.lock().unwrap_or_else(PoisonError::into_inner) = vec![[0; DONE]; others];
+    }
+
+    /// A block is computed, in so many operations.
+    pub(crate) fn computed(&self, operations: u64) {
+        self.own.blocks.fetch_add(1, Ordering::Relaxed);
+        self.own.operations.fetch_add(operations, Ordering::Relaxed);
+    }
+
+    /// A worker has read so many bytes for another one.
+    pub(crate) fn shared(&self, bytes: usize) {
+        self.own.shared.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// So many bytes went to another process.
+    pub(crate) fn sent(&self, bytes: usize) {
+        self.own.sent.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// What this process has done.
+    pub(crate) fn own(&self) -> [u64; DONE] {
+        let Counters { blocks, operations, shared, sent } = &self.own;
+        [blocks, operations, shared, sent].map(|n| n.load(Ordering::Relaxed))
+    }
+
+    /// What another process has done.
+    pub(crate) fn heard(&self, process: usize, done: [u64; DONE]) {
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(other) = others.get_mut(process) {
+            *other = done;
+        }
+    }
+}

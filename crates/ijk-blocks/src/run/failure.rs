@@ -1,0 +1,98 @@
+//! How workers learn that one of them failed, in this process or another.
+
+use crate::Error;
+use crate::cluster::ClusterError;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The first error of any worker.
+#[derive(Default)]
+pub(super) struct Failure {
+    is_set: AtomicBool,
+    error: Mutex<Option<Error>>,
+    told: AtomicBool,
+    others: OnceLock<Box<dyn Others>>,
+}
+
+/// What a process says of a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    /// Where it is.
+    pub(super) process: usize,
+    /// Whether the process is gone rather than failed.
+    pub(super) lost: bool,
+    pub(super) reason: String,
+}
+
+/// Those beside the workers of this process who need to know.
+pub(super) trait Others: Send + Sync {
+    /// The number of this process.
+    fn process(&self) -> usize;
+    /// What messages call a process.
+    fn name(&self, process: usize) -> String;
+    /// Tells the other processes.
+    fn tell(&self, report: &Report);
+    /// Ends what waits for them.
+    fn stop(&self);
+}
+
+impl Failure {
+    /// That of several processes.
+    pub(super) fn among(others: impl Others + 'static) -> Self {
+        let failure = Self::default();
+        failure.others.get_or_init(|| Box::new(others));
+        failure
+    }
+
+    /// Whether a worker failed: the others are to stop.
+    pub(super) fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Acquire)
+    }
+
+    /// Tells all workers to stop.
+    pub(super) fn set(&self, error: Error) {
+        let process = self.others.get().map_or(0, |others| others.process());
+        let report = Report { process, lost: false, reason: error.to_string() };
+        self.keep(error, &report);
+    }
+
+    /// The same for what another process says.
+    pub(super) fn report(&self, report: &Report) {
+        let process = self.others.get().map_or(String::new(), |others| others.name(report.process));
+        let reason = report.reason.clone();
+        let error = match report.lost {
+            true => ClusterError::Lost { process, reason },
+            false => ClusterError::Failed { process, reason },
+        };
+        self.keep(error.into(), report);
+    }
+
+    /// Tells all workers to stop for a reason that is still to be told.
+    pub(super) fn stop(&self) {
+        if !self.is_set.swap(true, Ordering::AcqRel)
+            && let Some(others) = self.others.get()
+        {
+            others.stop();
+        }
+    }
+
+    fn keep(&self, error: Error, report: &Report) {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        if !self.told.swap(true, Ordering::AcqRel)
+            && let Some(others) = self.others.get()
+        {
+            others.tell(report);
+        }
+        self.stop();
+    }
+
+    /// Whether the reason is known.
+    pub(super) fn is_told(&self) -> bool {
+        self.told.load(Ordering::Acquire)
+    }
+
+    /// The error, if there is one.
+    pub(super) fn take(&self) -> Option<Error> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}

@@ -1,0 +1,262 @@
+//! A plan on the workers of several processes.
+//!
+//! All stages run in one dataflow program, one after another: a stage has ended when all of its blocks are
+//! where they go. The blocks of a stage that is read by a later one stay in the process that computed them, and
+//! whoever reads one that it does not have asks for it ([`spread`], [`links`]); so nothing is kept twice, and
+//! no more is under way than somebody waits for. A result that is collected is asked for by process 0.
+
+mod line;
+mod links;
+mod message;
+mod spread;
+
+pub(super) use spread::Homes;
+
+use super::flow::{self, Crew, Shared};
+use super::kernel::Kernels;
+use super::{Failure, Places};
+use crate::Error;
+use crate::cluster::{Cluster, ClusterError, Peer, Terms};
+use crate::plan::{BlockPlan, Schedule};
+use crate::progress::Progress;
+use crate::run::failure::{Others, Report};
+use crate::store::{MemoryStore, Sink, Source};
+use line::{Line, Shore};
+use links::Links;
+use message::Message;
+use spread::Spread;
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use timely::communication::allocator::ProcessBuilder;
+use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
+use timely::communication::{AllocatorBuilder, Hooks};
+
+/// What is computed, and with what.
+pub(super) struct Given<'a> {
+    pub(super) cluster: &'a Arc<Cluster>,
+    pub(super) plan: &'a Arc<BlockPlan>,
+    /// What computes with all threads, and with one.
+    pub(super) kernels: [Arc<Kernels>; 2],
+    /// Workers of each process.
+    pub(super) workers: usize,
+    pub(super) memory: Option<u64>,
+    pub(super) progress: &'a Arc<Progress>,
+}
+
+/// Where the result goes.
+pub(super) enum Goal {
+    Sink(Arc<dyn Sink>),
+    /// All of it into this store of process 0.
+    Collect(Arc<MemoryStore>),
+}
+
+/// Computes a plan together with the other processes of a cluster.
+pub(super) fn run(given: &Given, goal: Goal) -> Result<(), Error> {
+    if let Some(what) = given.plan.closure() {
+        return Err(ClusterError::Closure { what }.into());
+    }
+    let terms = Terms { workers: given.workers, memory: given.memory, plan: given.plan.identity() };
+    let peers = given.cluster.connect(&terms)?;
+    let homes = given.homes();
+    let session = Session::open(given, &goal, peers).map_err(ClusterError::Connections)?;
+    session.compute(given, goal, &homes)
+}
+
+impl Given<'_> {
+    /// Who computes what, stage by stage. What has fewer blocks than there are workers is computed by one worker
+    /// of each process, with all threads of its engine.
+    fn homes(&self) -> Vec<Arc<Homes>> {
+        let (workers, processes) = (self.workers, self.cluster.processes());
+        let home = |stage: usize| {
+            let all = workers * processes;
+            let few = self.plan.stages[stage].blocks() < all;
+            let (crew, many) =
+                if few { (Crew::every(workers), processes) } else { (Crew::every(1), all) };
+            let of = &self.plan.stages[stage];
+            let most = self.memory.map(|bytes| bytes.saturating_mul(processes as u64));
+            let schedule = Schedule::among(of, (many, processes), flow::WINDOW, most);
+            Arc::new(Homes { schedule, crew, workers })
+        };
+        (0..self.plan.stages.len()).map(home).collect()
+    }
+}
+
+/// Connections to all other processes, with their threads.
+struct Session {
+    links: Links,
+    lines: Vec<Option<TcpStream>>,
+    failure: Arc<Failure>,
+    shore: Arc<Shore>,
+    /// This process's blocks of each stage.
+    stores: Vec<Arc<MemoryStore>>,
+}
+
+impl Session {
+    fn open(given: &Given, goal: &Goal, peers: Vec<Option<Peer>>) -> std::io::Result<Self> {
+        let stores = stores(given.plan, goal);
+        let boxes = links::boxes(&peers.iter().map(Option::is_some).collect::<Vec<_>>());
+        let (lines, streams): (Vec<_>, Vec<_>) =
+            peers.into_iter().map(|peer| peer.map(|peer| (peer.data, peer.link)).unzip()).unzip();
+        let mut told = Vec::new();
+        for (line, letters) in lines.iter().zip(&boxes) {
+            let (Some(line), Some((sender, _))) = (line, letters) else { continue };
+            line.set_read_timeout(None)?;
+            line.set_write_timeout(None)?;
+            told.push((line.try_clone()?, sender.clone()));
+        }
+        let others = Peers { cluster: Arc::clone(given.cluster), told };
+        let failure = Arc::new(Failure::among(others));
+        given.progress.begin(
+            given.plan.blocks(),
+            given.plan.operations(),
+            given.cluster.processes(),
+        );
+        let shore = Arc::new(Shore::new(Arc::clone(&failure), Arc::clone(given.progress)));
+        let told = (&failure, given.progress);
+        let links = Links::start(streams, boxes, told, stores.clone())?;
+        Ok(Self { links, lines, failure, shore, stores })
+    }
+
+    fn compute(mut self, given: &Given, goal: Goal, homes: &[Arc<Homes>]) -> Result<(), Error> {
+        let process = given.cluster.process();
+        let spread = |stage: usize| -> Arc<dyn Source> {
+            Arc::new(Spread {
+                own: Arc::clone(&self.stores[stage]),
+                process,
+                stage,
+                homes: Arc::clone(&homes[stage]),
+                desk: Arc::clone(&self.links.desk),
+            })
+        };
+        let last = homes.len() - 1;
+        let sink: Arc<dyn Sink> = match &goal {
+            Goal::Sink(sink) => Arc::clone(sink),
+            Goal::Collect(store) => Arc::<MemoryStore>::clone(store),
+        };
+        let places = Arc::new(Places::spread(given.plan, sink, &self.stores, spread));
+        let stages =
+            (0..homes.len()).map(|stage| Arc::new(self.stage(given, &places, homes, stage)));
+        let stages = stages.collect();
+        let ended = dataflow(std::mem::take(&mut self.lines), given, &self.shore, stages);
+        if let Err(error) = ended {
+            self.failure.set(error);
+        }
+        if let Goal::Collect(store) = &goal
+            && process == 0
+            && !self.failure.is_set()
+        {
+            let gathered = gather(store, spread(last).as_ref(), &homes[last]);
+            gathered.unwrap_or_else(|error| self.failure.set(error));
+        }
+        self.links.finish();
+        let failed = self.failure.is_set().then(|| links::reason(&self.failure));
+        self.links.close();
+        match failed {
+            None => Ok(()),
+            Some(error) => Err(error.unwrap_or_else(|| Error::Worker("nobody says why".into()))),
+        }
+    }
+
+    fn stage(
+        &self,
+        given: &Given,
+        places: &Arc<Places>,
+        homes: &[Arc<Homes>],
+        stage: usize,
+    ) -> Shared {
+        let [all, one] = &given.kernels;
+        let Homes { schedule, crew, .. } = &*homes[stage];
+        let kernels = Arc::clone(if crew.is_everybody() { one } else { all });
+        let job = flow::Job {
+            plan: Arc::clone(given.plan),
+            places: Arc::clone(places),
+            kernels,
+            stage,
+            schedule: schedule.clone(),
+            window: flow::WINDOW,
+            crew: *crew,
+            homes: homes.to_vec(),
+        };
+        Shared::new(job, &self.failure, given.progress)
+    }
+}
+
+/// Runs stages on the workers of this process.
+fn dataflow(
+    lines: Vec<Option<TcpStream>>,
+    given: &Given,
+    shore: &Arc<Shore>,
+    stages: Vec<Arc<Shared>>,
+) -> Result<(), Error> {
+    let lines = lines.into_iter().map(|line| Some(Line::new(line?, Arc::clone(shore)))).collect();
+    let mut hooks = Hooks::default();
+    // Buffers that nobody uses need not all be kept.
+    hooks.refill.limit = Some(2);
+    let (workers, process) = (given.workers, given.cluster.process());
+    let own = ProcessBuilder::new_typed_vector(workers, hooks.refill.clone(), None);
+    let (builders, sockets) =
+        initialize_networking_from_sockets::<Line>(own, lines, process, workers, hooks)
+            .map_err(ClusterError::Connections)?;
+    let builders = builders.into_iter().map(AllocatorBuilder::Tcp).collect();
+    let config = timely::WorkerConfig::default();
+    let started = timely::execute::execute_from(builders, Box::new(()), config, move |worker| {
+        stages.iter().for_each(|stage| flow::work(worker, stage));
+    });
+    let ended = started.map(|workers| workers.join().into_iter().collect::<Result<Vec<()>, _>>());
+    shore.leave();
+    drop(sockets);
+    ended.and_then(|ended| ended).map(drop).map_err(Error::Worker)
+}
+
+/// Where stages but the last keep their blocks, and the last one if it is collected.
+fn stores(plan: &BlockPlan, goal: &Goal) -> Vec<Arc<MemoryStore>> {
+    let mut stores: Vec<_> =
+        plan.stages.iter().map(|stage| Arc::new(super::memory(stage))).collect();
+    if let (Goal::Collect(store), Some(last)) = (goal, stores.last_mut()) {
+        *last = Arc::clone(store);
+    }
+    stores
+}
+
+/// Asks for all blocks that other processes have.
+fn gather(to: &MemoryStore, from: &dyn Source, homes: &Homes) -> Result<(), Error> {
+    for at in super::part::points(&Source::ty(to).grid()) {
+        if homes.process(&at) != 0
+            && let Some(block) = from.read(&at)?
+        {
+            to.write(&at, Some(block))?;
+        }
+    }
+    Ok(())
+}
+
+/// How other processes learn of a failure.
+struct Peers {
+    cluster: Arc<Cluster>,
+    told: Vec<(TcpStream, Sender<Option<Message>>)>,
+}
+
+impl Others for Peers {
+    fn process(&self) -> usize {
+        self.cluster.process()
+    }
+
+    fn name(&self, process: usize) -> String {
+        self.cluster.name_of(process)
+    }
+
+    fn tell(&self, report: &Report) {
+        for (_, sender) in &self.told {
+            // Who is gone need not know.
+            sender.send(Some(Message::Failed(report.clone()))).unwrap_or(());
+        }
+    }
+
+    fn stop(&self) {
+        for (line, _) in &self.told {
+            // It may be broken already.
+            line.shutdown(Shutdown::Both).unwrap_or(());
+        }
+    }
+}
