@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// use ijk_blocks::{BigTensor, Executor, Progress};
 /// use std::sync::Arc;
 /// let progress = Arc::new(Progress::default());
-/// let u = BigTensor::lit((0..64).map(f64::from), [8, 8], [Some(2), Some(4)])?;
+/// let u = BigTensor::lit((0..64).map(f64::from), [8, 8], [Some(2), Some(2)])?;
 /// Executor::new().workers(2).observed(Arc::clone(&progress)).collect(&u.matmul(&u)?)?;
 /// let counts = progress.counts();
-/// assert_eq!((counts.blocks, counts.of_blocks), (8, 8));
+/// assert_eq!((counts.blocks, counts.of_blocks), (16, 16));
 /// assert_eq!(counts.operations, 2 * 8 * 8 * 8);
 /// # Ok::<(), ijk_blocks::Error>(())
 /// ```

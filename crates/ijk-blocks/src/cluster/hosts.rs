@@ -10,7 +10,7 @@ use std::path::Path;
 /// ```
 /// use ijk_blocks::cluster::Hosts;
 /// let hosts = Hosts::parse("\
-/// # our two machines
+/// ## our two machines
 /// blue.example.org:7000
 /// red.example.org:7000   # the one with the disks
 /// ")?;
