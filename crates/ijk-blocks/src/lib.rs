@@ -67,7 +67,7 @@ pub use progress::{Counts, Progress};
 pub use run::Executor;
 pub use statement::apply;
 #[cfg(feature = "zarr")]
-pub use store::{Compression, ZarrOptions, ZarrStore};
+pub use store::{Compression, Saved, ZarrOptions, ZarrStore};
 pub use store::{MemoryStore, Outline, Sink, Source};
 pub use term::{BigTensor, Positions};
 pub use types::{ElementType, Type};

@@ -264,7 +264,10 @@ fn arrays_that_cannot_be_made_are_refused() {
     let u = BigTensor::lit([1.0], [1], [None]).unwrap();
     fs::create_dir(directory.path().join("there")).unwrap();
     fs::write(directory.path().join("there/file"), "mine").unwrap();
-    assert!(create("there", u.ty(), &ZarrOptions::new()).ends_with("there: it exists already"));
+    assert!(
+        create("there", u.ty(), &ZarrOptions::new())
+            .ends_with("there: it exists already; to replace it, start afresh")
+    );
     assert_eq!(fs::read(directory.path().join("there/file")).unwrap(), b"mine");
     let integer = ZarrOptions::new().fill(Scalar::I32(1));
     let message = create("new", u.ty(), &integer);

@@ -10,6 +10,7 @@ mod affine;
 mod along;
 mod count;
 mod display;
+mod done;
 mod expr;
 mod lower;
 mod schedule;
@@ -18,6 +19,7 @@ mod stage;
 
 pub(crate) use affine::Affine;
 pub(crate) use along::{Run, Step};
+pub(crate) use done::Done;
 pub(crate) use expr::{Expr, Leaf};
 pub(crate) use schedule::{Need, Place, Round, Schedule};
 pub use simulate::{Bound, Machines, Simulated, Simulation, Spread};

@@ -1,7 +1,9 @@
 //! Which worker computes which blocks of a stage, in which order, and who needs what for that.
 
+use super::done::Done;
 use super::stage::{Coordinates, Kernel, Stage, StageAxis};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// A stage for a number of workers, which form a grid.
 ///
@@ -24,6 +26,9 @@ pub(crate) struct Schedule {
     /// How many rows and columns a round has.
     pub(super) tile: [usize; 2],
     panels: usize,
+    done: Done,
+    /// The rounds in which something is to be computed, if not all.
+    left: Option<Vec<usize>>,
 }
 
 /// What is computed in a round, by whom, and of what.
@@ -103,13 +108,40 @@ impl Schedule {
         let operands = 0..stage.operands.len();
         let own = |operand: usize| (0..stage.kept()).filter(|&axis| has(operand, axis)).collect();
         let (tile, reads) = (tile(lines, workers, fits), operands.map(own).collect());
-        Self { workers, axes: [rows, columns], grids, reads, tile, panels: stage.panels() }
+        Self {
+            workers,
+            axes: [rows, columns],
+            grids,
+            reads,
+            tile,
+            panels: stage.panels(),
+            done: Done::default(),
+            left: None,
+        }
+    }
+
+    /// The same schedule for the blocks that are not done.
+    #[must_use]
+    pub(crate) fn without(mut self, done: &Done) -> Self {
+        if done.is_empty() {
+            return self;
+        }
+        let [rows, columns] = self.rounds();
+        let is_left = |number: &usize| {
+            let [rows, columns] = self.lines(*number);
+            let mut lines = rows.flat_map(|row| columns.clone().map(move |column| [row, column]));
+            lines.any(|lines| !done.has(&self.at(lines)))
+        };
+        self.left = Some((0..rows.saturating_mul(columns)).filter(is_left).collect());
+        self.done = done.clone();
+        self
     }
 
     /// How many times there are: each is a panel of a round, one at least.
     pub(crate) fn times(&self) -> u64 {
         let [rows, columns] = self.rounds().map(|n| n as u64);
-        rows.saturating_mul(columns).saturating_mul(self.panels.max(1) as u64)
+        let rounds = self.left.as_ref().map_or(rows.saturating_mul(columns), |n| n.len() as u64);
+        rounds.saturating_mul(self.panels.max(1) as u64)
     }
 
     /// How many rounds there are from row to row, and from column to column.
@@ -129,20 +161,29 @@ impl Schedule {
         (time.is_multiple_of(panels), (time + 1).is_multiple_of(panels))
     }
 
+    /// The rows and columns of a round.
+    fn lines(&self, number: usize) -> [Range<usize>; 2] {
+        let across = self.rounds()[1].max(1);
+        [(0, number / across), (1, number % across)].map(|(side, n)| {
+            let (lines, tile) = (count(&self.grids[side]), self.tile[side]);
+            (n * tile).min(lines)..(n * tile).saturating_add(tile).min(lines)
+        })
+    }
+
     /// The round of a time.
     pub(crate) fn round(&self, time: u64) -> Round {
         let number = (time / self.panels.max(1) as u64) as usize;
-        let across = self.rounds()[1].max(1);
-        let [rows, columns] = [(0, number / across), (1, number % across)].map(|(side, n)| {
-            let (lines, tile) = (count(&self.grids[side]), self.tile[side]);
-            (n * tile).min(lines)..(n * tile).saturating_add(tile).min(lines)
-        });
+        let number = self.left.as_ref().map_or(number, |left| left[number]);
+        let [rows, columns] = self.lines(number);
         let workers = self.workers.0 * self.workers.1;
         let mut round = Round { places: vec![Vec::new(); workers], needs: Vec::new() };
         let mut known: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
         for lines in rows.clone().flat_map(|row| columns.clone().map(move |column| [row, column])) {
             let worker = self.worker(lines);
             let at = self.at(lines);
+            if self.done.has(&at) {
+                continue;
+            }
             let needs = self.reads.iter().enumerate().map(|(operand, axes)| {
                 let key = axes.iter().map(|&axis| at[axis]).collect();
                 let number = *known.entry((operand, key)).or_insert_with(|| {
@@ -308,6 +349,27 @@ mod tests {
             assert_eq!(computed.len(), stage.blocks());
             assert!(computed.values().all(|&panels| panels == stage.panels()));
         }
+    }
+
+    #[test]
+    fn what_is_done_is_not_computed_again() {
+        let (stage, schedule) = schedule([10, 6, 8], 2, Some(100));
+        assert!(schedule.times() > stage.panels() as u64, "several rounds");
+        let done: Done = (0..5).flat_map(|i| [vec![i, 0], vec![i, 2]]).collect();
+        let left = schedule.clone().without(&done);
+        let places = |schedule: &Schedule| -> HashSet<Vec<usize>> {
+            let rounds = (0..schedule.times()).map(|time| schedule.round(time));
+            rounds
+                .flat_map(|round| round.places.into_iter().flatten())
+                .map(|place| place.at)
+                .collect()
+        };
+        let all = places(&schedule);
+        assert_eq!(places(&left), all.into_iter().filter(|at| !done.has(at)).collect());
+        let one = schedule.clone().without(&[vec![4, 3]].into_iter().collect());
+        assert_eq!(one.times(), schedule.times());
+        let all = (0..20).map(|n| vec![n / 4, n % 4]).collect();
+        assert_eq!(schedule.without(&all).times(), 0);
     }
 
     #[test]

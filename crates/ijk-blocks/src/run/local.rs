@@ -6,13 +6,14 @@ use super::part::points;
 use super::read::Reader;
 use super::{Places, deliver};
 use crate::Error;
-use crate::plan::BlockPlan;
+use crate::plan::{BlockPlan, Done};
 use crate::progress::Progress;
 
 /// Computes a stage.
 pub(super) fn run(
     plan: &BlockPlan,
     number: usize,
+    done: &Done,
     places: &Places,
     kernels: &Kernels,
     progress: &Progress,
@@ -20,7 +21,7 @@ pub(super) fn run(
     let stage = &plan.stages[number];
     let reader = Reader { arrays: &plan.arrays, stores: &places.sources, kernels };
     let computer = Computer { stage, reader };
-    for at in points(&stage.out.grid()) {
+    for at in points(&stage.out.grid()).filter(|at| !done.has(at)) {
         let mut block = None;
         for panel in 0..stage.panels() {
             let ranges = stage.ranges(&at, panel);

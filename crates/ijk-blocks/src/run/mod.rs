@@ -13,7 +13,7 @@ mod read;
 pub(crate) use flow::WINDOW;
 
 use crate::cluster::Cluster;
-use crate::plan::{BlockPlan, From, Schedule, Stage};
+use crate::plan::{BlockPlan, Done, From, Schedule, Stage};
 use crate::progress::Progress;
 use crate::store::{MemoryStore, Sink, Source};
 use crate::{BigTensor, Block, Error, Type, Value};
@@ -115,6 +115,11 @@ impl Executor {
         self
     }
 
+    /// The level of instructions that it computes with: results depend on it, in their last bits.
+    pub fn simd(&self) -> &'static str {
+        self.engine.level().name()
+    }
+
     /// Computes a tensor as one block.
     ///
     /// # Errors
@@ -140,7 +145,8 @@ impl Executor {
         whole(&store, ty)
     }
 
-    /// Computes a tensor, block by block, into a sink of its type.
+    /// Computes a tensor, block by block, into a sink of its type: blocks that are
+    /// [done](Sink::is_done) are not computed again.
     ///
     /// # Errors
     /// [`Error::Sink`] if the sink is of another type; else whatever fails. Blocks that were written stay.
@@ -173,16 +179,24 @@ impl Executor {
     }
 
     fn run(&self, plan: &Arc<BlockPlan>, sink: Arc<dyn Sink>) -> Result<(), Error> {
+        let Some(last) = plan.stages.last() else { return Ok(()) };
+        let done = Done::new(last, &*sink);
+        if done.is_all(last) {
+            self.progress.begin(0, 0, 0);
+            return Ok(());
+        }
         let places = Arc::new(Places::new(plan, sink));
         let [all, one] = self.kernels();
-        self.progress.begin(plan.blocks(), plan.operations(), 0);
+        let operations = plan.operations().saturating_sub(done.operations(last));
+        self.progress.begin(plan.blocks().saturating_sub(done.len() as u64), operations, 0);
         for (number, stage) in plan.stages.iter().enumerate() {
+            let done = if number + 1 == plan.stages.len() { &done } else { &Done::default() };
             if self.workers == 1 || stage.blocks() < self.workers {
-                local::run(plan, number, &places, &all, &self.progress)?;
+                local::run(plan, number, done, &places, &all, &self.progress)?;
                 continue;
             }
             let window = flow::WINDOW;
-            let schedule = Schedule::new(stage, self.workers, window, self.memory);
+            let schedule = Schedule::new(stage, self.workers, window, self.memory).without(done);
             let (plan, places, kernels) = (Arc::clone(plan), Arc::clone(&places), Arc::clone(&one));
             let (crew, homes) = (flow::Crew::every(1), Vec::new());
             let stage = number;

@@ -30,6 +30,18 @@ impl Source for Literal {
         Ok(Some(Arc::clone(&self.whole)))
     }
 
+    #[cfg(feature = "zarr")]
+    fn identity(&self) -> Result<String, StoreError> {
+        let mut digest = super::Digest::new();
+        match &*self.whole {
+            Block::Numbers(tensor) => digest.add(tensor.as_bytes()),
+            Block::Lists(lists) => lists.items.iter().for_each(|list| {
+                digest.add(list.to_string().as_bytes());
+            }),
+        }
+        Ok(format!("{} {}", self.ty, digest.finish()))
+    }
+
     fn name(&self) -> String {
         match self.ty.len() {
             Some(1) => "lit(1 element)".into(),

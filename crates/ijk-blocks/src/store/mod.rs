@@ -1,19 +1,24 @@
 //! Where blocks come from and go to.
 
+#[cfg(feature = "zarr")]
+mod digest;
 mod literal;
 mod memory;
 mod outline;
 #[cfg(feature = "zarr")]
 mod zarr;
 
+#[cfg(feature = "zarr")]
+pub(crate) use digest::Digest;
 pub(crate) use literal::Literal;
 pub use memory::MemoryStore;
 pub use outline::Outline;
 #[cfg(feature = "zarr")]
-pub use zarr::{Compression, ZarrOptions, ZarrStore};
+pub use zarr::{Compression, Saved, ZarrOptions, ZarrStore};
 
 use crate::{Block, StoreError, Type, Value};
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Where the blocks of a tensor come from: memory, a file, a directory of chunks.
@@ -37,6 +42,20 @@ pub trait Source: Send + Sync + fmt::Debug {
 
     /// What messages and printed terms call it.
     fn name(&self) -> String;
+
+    /// What tells it from others and from what it was before it changed; its name where that is all there is to
+    /// tell.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn identity(&self) -> Result<String, StoreError> {
+        Ok(self.name())
+    }
+
+    /// The directory or file that it reads, if it does.
+    fn path(&self) -> Option<&Path> {
+        None
+    }
 }
 
 /// Where the blocks of a result go.
@@ -54,6 +73,11 @@ pub trait Sink: Send + Sync + fmt::Debug {
     /// # Errors
     /// If it cannot be written; blocks that were written stay valid.
     fn write(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), StoreError>;
+
+    /// Whether a block is there already, from an earlier run: it is not computed again.
+    fn is_done(&self, _at: &[usize]) -> bool {
+        false
+    }
 }
 
 /// A source that others hold, too.
@@ -72,6 +96,14 @@ impl<S: Source + ?Sized> Source for Arc<S> {
 
     fn name(&self) -> String {
         (**self).name()
+    }
+
+    fn identity(&self) -> Result<String, StoreError> {
+        (**self).identity()
+    }
+
+    fn path(&self) -> Option<&Path> {
+        (**self).path()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The files of a Zarr array.
 
+use super::metadata::Layout;
 use super::problem::Problem;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -112,6 +113,66 @@ impl Files {
         };
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         file.persist(&path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// The length of a file, if it is there.
+    pub(super) fn length(&self, key: &str) -> Option<u64> {
+        fs::metadata(self.path(key)).ok().filter(fs::Metadata::is_file).map(|meta| meta.len())
+    }
+
+    /// Whether there is nothing yet.
+    pub(super) fn is_free(&self) -> bool {
+        match fs::read_dir(&self.root) {
+            // What a run began that ended before it had written anything.
+            Ok(mut entries) => {
+                entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == OWN))
+            }
+            Err(_) => fs::symlink_metadata(&self.root).is_err(),
+        }
+    }
+
+    /// Removes an array, but nothing else that may be in its directory.
+    pub(super) fn remove(&self) -> Result<(), Problem> {
+        let entries = match fs::read_dir(&self.root) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        if !self.is_free() && !self.path(OWN).is_dir() {
+            // Else it is no array of format 3.
+            Layout::parse(&self.metadata()?)?;
+        }
+        for entry in entries {
+            let entry = entry?;
+            let (name, path) = (entry.file_name(), entry.path());
+            let name = name.to_string_lossy();
+            let is_chunk =
+                name.split('.').all(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()));
+            if !is_chunk && !["zarr.json", "c", OWN].contains(&&*name) && !name.starts_with("c.") {
+                continue;
+            }
+            match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(path)?,
+                false => fs::remove_file(path)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what writers that were ended left behind.
+    pub(super) fn sweep(&self) -> Result<(), Problem> {
+        let entries = match fs::read_dir(self.path(OWN)) {
+            Ok(entries) => entries,
+            Err(error) if is_missing(&error) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().ends_with(TEMPORARY) {
+                fs::remove_file(entry.path())?;
+            }
+        }
         Ok(())
     }
 }

@@ -3,12 +3,17 @@
 mod codecs;
 mod compression;
 mod files;
+mod identity;
+mod manifest;
 mod metadata;
+mod missing;
 mod options;
 mod problem;
+mod resume;
 mod shards;
 
 pub use options::{Compression, ZarrOptions};
+pub use resume::Saved;
 
 use super::{Sink, Source};
 use crate::{BigTensor, Block, Error, StoreError, Type, Value};
@@ -16,6 +21,7 @@ use files::Files;
 use ijk_tensor::Tensor;
 use metadata::Layout;
 use problem::Problem;
+use resume::Earlier;
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
@@ -57,6 +63,8 @@ pub struct ZarrStore {
     /// What it is as a sink; as a source, no block is as long as its axis.
     ty: Type,
     options: ZarrOptions,
+    /// Of results that may be computed in several runs.
+    earlier: Option<Earlier>,
 }
 
 impl ZarrStore {
@@ -72,7 +80,7 @@ impl ZarrStore {
             problem => of_store(&files, problem),
         })?;
         let (ty, options) = (layout.ty.clone(), ZarrOptions::new());
-        Ok(Self { files, layout, ty, options })
+        Ok(Self { files, layout, ty, options, earlier: None })
     }
 
     /// Makes an array without chunks, to be written: the blocks of the type are its chunks.
@@ -87,17 +95,14 @@ impl ZarrStore {
         let files = Files::new(path.as_ref());
         let created = Self::make(&files, ty, options);
         let layout = created.map_err(|problem| of_store(&files, problem))?;
-        Ok(Self { files, layout, ty: ty.clone(), options: options.clone() })
+        let (ty, options) = (ty.clone(), options.clone());
+        Ok(Self { files, layout, ty, options, earlier: None })
     }
 
     fn make(files: &Files, ty: &Type, options: &ZarrOptions) -> Result<Layout, Problem> {
         let text = metadata::text(ty, options)?;
         let layout = Layout::parse(text.as_bytes())?;
-        let is_free = match std::fs::read_dir(files.root()) {
-            Ok(mut entries) => entries.next().is_none(),
-            Err(_) => std::fs::symlink_metadata(files.root()).is_err(),
-        };
-        if !is_free {
+        if !files.is_free() {
             return Err(Problem::Exists);
         }
         std::fs::create_dir_all(files.root())?;
@@ -110,8 +115,13 @@ impl ZarrStore {
         self.files.root()
     }
 
+    /// The path of a block's chunk from the array's directory: `c/0/3`.
+    pub fn key(&self, at: &[usize]) -> String {
+        self.layout.key(at)
+    }
+
     fn of_block(&self, at: &[usize], problem: Problem) -> StoreError {
-        let (path, key) = (self.files.root().display(), self.layout.key(at));
+        let (path, key) = (self.files.root().display(), self.key(at));
         StoreError::of_block(&format!("{path}, file {key}"), at, problem)
     }
 
@@ -143,6 +153,14 @@ impl ZarrStore {
         Ok(Some(Block::Numbers(whole.view().part(&window).to_tensor()?)))
     }
 
+    /// Takes a block that is the fill value everywhere: there is no chunk.
+    fn leave_out(&self, at: &[usize]) -> Result<(), Problem> {
+        match &self.earlier {
+            Some(earlier) => earlier.log.add(&self.files, at),
+            None => Ok(()),
+        }
+    }
+
     /// Writes a block, unless the fill value is all there is of it.
     fn put(&self, at: &[usize], block: &Block) -> Result<(), Problem> {
         let shape = self.ty.block_shape(at);
@@ -152,7 +170,7 @@ impl ZarrStore {
         let numbers = numbers.ok_or(Problem::Block)?;
         let fill = self.layout.elements.fill.as_ne_bytes();
         if numbers.as_bytes().chunks_exact(fill.len()).all(|element| element == fill) {
-            return Ok(());
+            return self.leave_out(at);
         }
         let chunk = self.layout.chunk_shape();
         let padded = match shape == chunk {
@@ -203,6 +221,14 @@ impl Source for ZarrStore {
     fn name(&self) -> String {
         self.files.root().display().to_string()
     }
+
+    fn identity(&self) -> Result<String, StoreError> {
+        identity::of(&self.files).map_err(|problem| of_store(&self.files, problem))
+    }
+
+    fn path(&self) -> Option<&Path> {
+        Some(self.files.root())
+    }
 }
 
 impl Sink for ZarrStore {
@@ -215,8 +241,21 @@ impl Sink for ZarrStore {
     }
 
     fn write(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), StoreError> {
-        let Some(block) = block else { return Ok(()) };
-        self.put(at, &block).map_err(|problem| self.of_block(at, problem))
+        let written = match block {
+            Some(block) => self.put(at, &block),
+            None => self.leave_out(at),
+        };
+        written.map_err(|problem| self.of_block(at, problem))
+    }
+
+    fn is_done(&self, at: &[usize]) -> bool {
+        let Some(earlier) = self.earlier.as_ref().filter(|earlier| earlier.is_any) else {
+            return false;
+        };
+        let count = self.layout.chunk_shape().iter().product::<usize>() * self.layout.dtype.size();
+        let expected = self.layout.codecs.encoded_length(count);
+        let is_whole = |found: u64| expected.map_or(found > 0, |expected| found == expected);
+        earlier.missing.contains(at) || self.files.length(&self.key(at)).is_some_and(is_whole)
     }
 }
 

@@ -22,6 +22,7 @@ use std::borrow::Cow;
 pub struct ZarrOptions {
     pub(super) compression: Compression,
     fill: Option<Scalar>,
+    fresh: bool,
 }
 
 /// How chunks are compressed.
@@ -52,6 +53,17 @@ impl ZarrOptions {
     pub fn fill(mut self, fill: Scalar) -> Self {
         self.fill = Some(fill);
         self
+    }
+
+    /// Whether an array that is there already is removed, instead of continued or refused.
+    #[must_use]
+    pub fn fresh(mut self, fresh: bool) -> Self {
+        self.fresh = fresh;
+        self
+    }
+
+    pub(super) fn is_fresh(&self) -> bool {
+        self.fresh
     }
 
     /// The fill value for elements of a type.

@@ -21,8 +21,16 @@ pub(super) enum Problem {
     Version2,
     #[error("it is a group, no array{}", names(arrays))]
     Group { arrays: Vec<String> },
-    #[error("it exists already")]
+    #[error("it exists already; to replace it, start afresh")]
     Exists,
+    #[error("it holds another computation's result: {0}\nto replace it, start afresh")]
+    Other(String),
+    #[error("another process is writing it")]
+    Locked,
+    #[error("it is an input of the computation whose result it should hold")]
+    IsInput,
+    #[error(".ijk/manifest.json is not valid: {0}")]
+    Manifest(String),
     #[error("zarr.json is not valid: {0}")]
     Metadata(String),
     #[error("zarr.json has {found} bytes, but at most {most} are read")]

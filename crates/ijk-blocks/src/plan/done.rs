@@ -1,0 +1,46 @@
+//! Blocks that need not be computed.
+
+use super::stage::{Coordinates, Stage};
+use crate::store::Sink;
+use std::collections::HashSet;
+
+/// The blocks of a stage's output that are there already.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Done(HashSet<Vec<usize>>);
+
+impl Done {
+    /// Those that a sink has.
+    pub(crate) fn new(stage: &Stage, sink: &dyn Sink) -> Self {
+        let grid = stage.out.grid();
+        let places = (0..stage.blocks()).map(|number| Coordinates::of(&grid, number));
+        Self(places.filter(|at| sink.is_done(at)).collect())
+    }
+
+    pub(crate) fn has(&self, at: &[usize]) -> bool {
+        self.0.contains(at)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Scalar operations that need not be done again.
+    pub(crate) fn operations(&self, stage: &Stage) -> u64 {
+        self.0.iter().fold(0, |sum: u64, at| sum.saturating_add(stage.operations(at)))
+    }
+
+    /// Whether nothing is left of a stage.
+    pub(crate) fn is_all(&self, stage: &Stage) -> bool {
+        self.0.len() == stage.blocks()
+    }
+}
+
+impl FromIterator<Vec<usize>> for Done {
+    fn from_iter<I: IntoIterator<Item = Vec<usize>>>(places: I) -> Self {
+        Self(places.into_iter().collect())
+    }
+}
