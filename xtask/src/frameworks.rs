@@ -58,7 +58,8 @@ fn environment(root: &Path, chosen: &[(&str, &[&str])]) -> Result<PathBuf, Strin
     )
 }
 
-fn build(root: &Path) -> Result<PathBuf, String> {
+/// The command `ijk`, built.
+pub fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let target = root.join("target");
     let mut build = Command::new(cargo);

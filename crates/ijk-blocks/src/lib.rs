@@ -67,8 +67,8 @@ pub use progress::{Counts, Progress};
 pub use run::Executor;
 pub use statement::apply;
 #[cfg(feature = "zarr")]
-pub use store::{Compression, Saved, ZarrOptions, ZarrStore};
-pub use store::{MemoryStore, Outline, Sink, Source};
+pub use store::{Compression, Saved, ZarrOptions, ZarrScratch, ZarrStore};
+pub use store::{MemoryStore, Outline, Scratch, Sink, Source, Store};
 pub use term::{BigTensor, Positions};
 pub use types::{ElementType, Type};
 pub use value::{Block, List, Lists, Value};

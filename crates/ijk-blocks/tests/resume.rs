@@ -247,3 +247,26 @@ fn a_panic_in_a_closure_leaves_blocks_that_the_next_run_keeps() {
     assert_eq!(saved, Saved { blocks: 16, computed: 6 });
     assert_eq!(calls.load(Ordering::Relaxed) - before, 24);
 }
+
+#[test]
+fn intermediate_results_need_no_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.zarr");
+    let u = matrix(60, 8);
+    // Products with what is missing, and a fold whose fill is not 0.
+    let longest = u.contract_by(&u, 1, 0, "max(l + r)").unwrap();
+    let term = longest.matmul(&u.matmul(&u).unwrap()).unwrap();
+    let expected = Executor::new().collect(&term).unwrap();
+    for workers in [1, 2] {
+        let executor = Executor::new().workers(workers).memory_limit(10_000);
+        let saved = executor.save(&term, &path, &ZarrOptions::new().fresh(true)).unwrap();
+        assert_eq!(saved.computed, 64);
+        assert!(BigTensor::open(&path).unwrap().collect().unwrap() == expected);
+        let left = fs::read_dir(path.join(".ijk")).unwrap();
+        let names = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        assert!(names.into_iter().all(|name| !name.starts_with("scratch-")));
+    }
+    fs::create_dir_all(path.join(".ijk/scratch-of-a-killed-run/c")).unwrap();
+    drop(ZarrStore::resume(&path, &term, &Executor::new(), &ZarrOptions::new()).unwrap());
+    assert!(!path.join(".ijk/scratch-of-a-killed-run").exists());
+}

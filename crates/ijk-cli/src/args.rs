@@ -17,7 +17,8 @@ pub struct Cli {
 
 const LONG: &str = "Index expressions on files of arrays.
 
-Arrays are .npy files, or members of .npz archives (data.npz:member).
+Arrays are .npy files, members of .npz archives (data.npz:member), or directories of Zarr 3 (data.zarr). Programs on
+Zarr arrays run block by block, in as much memory as some blocks take.
 Exit codes: 0 done; 1 the program or the data is wrong; 2 the command line or the machine is.
 Inputs and outputs are named 0, 1, … in order; messages count arguments and results from 1.
 The environment variable IJK_LEVEL (portable, avx2, avx512) forces a level of SIMD instructions; without it
@@ -26,11 +27,15 @@ the widest of the machine is used.
   ijk eval 'ik*kj~ijk . +ijk~ij' a.npy b.npy -o c.npy";
 
 const RUN: &str = "Example:
-  ijk run softmax.ijk --bind 0=scores.npy --out 0=weights.npy";
+  ijk run softmax.ijk --bind 0=scores.npy --out 0=weights.npy
+  ijk run product.ijk --bind 0=a.zarr --bind 1=b.zarr --out 0=c.zarr --memory 2GiB
+
+The same command continues a result in a Zarr array that it did not complete.";
 
 const EVAL: &str = "Examples:
   ijk eval '+ij~j' table.npy                  sums of the columns, printed
-  ijk eval 'ij+j~ij' table.npz:rows shift.npy -o shifted.npy";
+  ijk eval 'ij+j~ij' table.npz:rows shift.npy -o shifted.npy
+  ijk eval 'ij~ij' table.npy --block 1024 -o table.zarr     a copy in blocks";
 
 const EINSUM: &str = "Examples:
   ijk einsum 'ij,jk->ik' a.npy b.npy -o product.npy
@@ -202,6 +207,41 @@ pub struct How {
     /// Print a JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// Where arguments or results are Zarr arrays
+    #[command(flatten)]
+    pub zarr: Zarr,
+}
+
+/// How programs on Zarr arrays run.
+#[derive(Debug, Args)]
+pub struct Zarr {
+    /// Zarr: number of workers, each with a thread of its own [default: as many as threads]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub workers: Option<usize>,
+    /// Zarr: the blocks of the next argument in a .npy file, such as 1024x1024, `.` for an axis that is not cut, or
+    /// one number for all its axes; the last --block counts for all after, too. Results have the blocks of arguments
+    #[arg(long, value_name = "NxM", value_parser = blocks)]
+    pub block: Vec<Blocks>,
+    /// Zarr: how results are compressed: none, zstd, or zstd:LEVEL with a level from 1 to 22 [default: none]
+    #[arg(long, value_name = "HOW", value_parser = compress)]
+    pub compress: Option<Compress>,
+    /// Zarr: start over, instead of continuing a result that is not complete, or refusing to replace another
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+impl Zarr {
+    /// An option that was given, if one was.
+    pub fn given(&self) -> Option<&'static str> {
+        [
+            ("--workers", self.workers.is_some()),
+            ("--block", !self.block.is_empty()),
+            ("--compress", self.compress.is_some()),
+            ("--fresh", self.fresh),
+        ]
+        .into_iter()
+        .find_map(|(option, given)| given.then_some(option))
+    }
 }
 
 /// `ijk check`.
@@ -387,6 +427,20 @@ fn blocks(text: &str) -> Result<Blocks, String> {
     text.split('x').map(block).collect::<Result<_, _>>().map(Blocks)
 }
 
+/// How chunks are compressed: by zstd at a level, or not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compress(pub Option<u8>);
+
+fn compress(text: &str) -> Result<Compress, String> {
+    let level = |text: &str| text.parse().ok().filter(|level| (1..=22).contains(level));
+    match text.split_once(':') {
+        None if text == "none" => Ok(Compress(None)),
+        None if text == "zstd" => Ok(Compress(Some(3))),
+        Some(("zstd", text)) if level(text).is_some() => Ok(Compress(level(text))),
+        _ => Err("none, zstd, or zstd:LEVEL with a level from 1 to 22".into()),
+    }
+}
+
 impl Blocks {
     /// The blocks of an array of so many axes.
     ///
@@ -462,6 +516,14 @@ mod tests {
             "99999999999999999999 is too large"
         );
         assert!(shape("8x").is_err() && shape("-1").is_err() && point("a").is_err());
+    }
+
+    #[test]
+    fn compressions() {
+        assert_eq!(compress("none"), Ok(Compress(None)));
+        assert_eq!(compress("zstd"), Ok(Compress(Some(3))));
+        assert_eq!(compress("zstd:22"), Ok(Compress(Some(22))));
+        assert!(["zstd:0", "zstd:23", "gzip", "zstd:", ""].iter().all(|t| compress(t).is_err()));
     }
 
     #[test]

@@ -49,3 +49,15 @@ fn is_environment(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{OutOfMemory, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     matches!(kind, StorageFull | QuotaExceeded | OutOfMemory | ReadOnlyFilesystem)
 }
+
+/// Whether an error is, or comes from, one that says that the machine fails.
+pub fn is_of_machine(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return is_environment(error.kind());
+        }
+        next = error.source();
+    }
+    false
+}

@@ -31,6 +31,12 @@ impl Place {
         }
     }
 
+    /// Whether it is a Zarr array, by its name or by what it holds.
+    pub fn is_zarr(&self) -> bool {
+        let named = self.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("zarr"));
+        named || self.path.join("zarr.json").is_file()
+    }
+
     /// Whether it is an archive, by its name.
     pub fn is_archive(&self) -> bool {
         self.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"))

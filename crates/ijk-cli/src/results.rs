@@ -2,7 +2,7 @@
 
 use crate::files::Place;
 use crate::{json, layout, output};
-use ijk::Tensor;
+use ijk::{DType, Tensor};
 use serde_json::json;
 use std::path::Path;
 
@@ -10,12 +10,49 @@ use std::path::Path;
 pub struct Results<'a> {
     /// What each is called.
     pub names: &'a [String],
-    /// The arrays.
-    pub arrays: &'a [Tensor],
+    /// The results.
+    pub outcomes: &'a [Outcome<'a>],
     /// Where some of them were written, by their positions.
     pub outputs: &'a [(usize, Place)],
     /// How long it took to compute them.
     pub seconds: f64,
+}
+
+/// A result: an array, or what is told of one that was never whole in memory.
+pub enum Outcome<'a> {
+    /// All of it.
+    Array(&'a Tensor),
+    /// Written block by block.
+    Stored {
+        /// Its element type.
+        dtype: DType,
+        /// Its shape.
+        shape: &'a [usize],
+    },
+}
+
+impl Outcome<'_> {
+    fn dtype(&self) -> DType {
+        match self {
+            Self::Array(array) => array.dtype(),
+            Self::Stored { dtype, .. } => *dtype,
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        match self {
+            Self::Array(array) => array.shape(),
+            Self::Stored { shape, .. } => shape,
+        }
+    }
+
+    /// The elements as text; nothing where they are not here.
+    fn text(&self) -> String {
+        match self {
+            Self::Array(array) => layout::array(&array.view()),
+            Self::Stored { .. } => String::new(),
+        }
+    }
 }
 
 impl Results<'_> {
@@ -27,16 +64,16 @@ impl Results<'_> {
     /// The arrays, or where they went; several with their names.
     pub fn as_text(&self) -> String {
         let mut text = String::new();
-        for (n, (name, array)) in self.names.iter().zip(self.arrays).enumerate() {
-            let head = if self.arrays.len() > 1 { format!("{name}: ") } else { String::new() };
+        for (n, (name, outcome)) in self.names.iter().zip(self.outcomes).enumerate() {
+            let head = if self.outcomes.len() > 1 { format!("{name}: ") } else { String::new() };
             let line = match self.written(n) {
                 Some(path) => {
                     let time = output::seconds(self.seconds);
-                    let shape = layout::shape(array.shape());
-                    format!("{head}{} {shape} in {time} -> {}\n", array.dtype(), path.display())
+                    let shape = layout::shape(outcome.shape());
+                    format!("{head}{} {shape} in {time} -> {}\n", outcome.dtype(), path.display())
                 }
-                None if array.rank() < 2 => format!("{head}{}\n", layout::array(&array.view())),
-                None => format!("{}{}\n", head.replace(": ", ":\n"), layout::array(&array.view())),
+                None if outcome.shape().len() < 2 => format!("{head}{}\n", outcome.text()),
+                None => format!("{}{}\n", head.replace(": ", ":\n"), outcome.text()),
             };
             text.push_str(&line);
         }
@@ -45,18 +82,22 @@ impl Results<'_> {
 
     /// A JSON object on one line.
     pub fn as_json(&self, threads: usize) -> String {
-        let results = self.names.iter().zip(self.arrays).enumerate().map(|(n, (name, array))| {
-            let mut object = json!({
-                "name": name,
-                "dtype": array.dtype().name(),
-                "shape": array.shape(),
+        let results =
+            self.names.iter().zip(self.outcomes).enumerate().map(|(n, (name, outcome))| {
+                let mut object = json!({
+                    "name": name,
+                    "dtype": outcome.dtype().name(),
+                    "shape": outcome.shape(),
+                });
+                match (self.written(n), outcome) {
+                    (Some(path), _) => object["file"] = json!(path.to_string_lossy()),
+                    (None, Outcome::Array(array)) => {
+                        object["data"] = array.view().iter_scalars().map(json::scalar).collect();
+                    }
+                    (None, Outcome::Stored { .. }) => {}
+                }
+                object
             });
-            match self.written(n) {
-                Some(path) => object["file"] = json!(path.to_string_lossy()),
-                None => object["data"] = array.view().iter_scalars().map(json::scalar).collect(),
-            }
-            object
-        });
         let results: Vec<_> = results.collect();
         json::text(&json!({ "results": results, "seconds": self.seconds, "threads": threads }))
     }

@@ -15,10 +15,10 @@ pub(crate) use flow::WINDOW;
 use crate::cluster::Cluster;
 use crate::plan::{BlockPlan, Done, From, Schedule, Stage};
 use crate::progress::Progress;
-use crate::store::{MemoryStore, Sink, Source};
+use crate::store::{MemoryStore, Scratch, Sink, Source, Store};
 use crate::{BigTensor, Block, Error, Type, Value};
 use failure::Failure;
-use ijk_cpu::Engine;
+use ijk_cpu::{Engine, RunError};
 use kernel::Kernels;
 use processes::{Given, Goal};
 use std::sync::Arc;
@@ -44,6 +44,7 @@ pub struct Executor {
     workers: usize,
     limit: u64,
     memory: Option<u64>,
+    scratch: Option<Arc<dyn Scratch>>,
     cluster: Option<Arc<Cluster>>,
     progress: Arc<Progress>,
 }
@@ -67,8 +68,18 @@ impl Executor {
     pub fn on(engine: Arc<Engine>) -> Self {
         let single = Arc::new(Engine::builder().threads(1).level(engine.level()).build());
         let workers = engine.threads();
-        let (memory, cluster, progress) = (None, None, Arc::default());
-        Self { engine, single, workers, limit: COLLECTED, memory, cluster, progress }
+        let (memory, scratch, cluster, progress) = (None, None, None, Arc::default());
+        Self { engine, single, workers, limit: COLLECTED, memory, scratch, cluster, progress }
+    }
+
+    /// So many threads, or all of the machine if 0, with the instructions that the environment asks for.
+    ///
+    /// # Errors
+    /// If it asks for instructions that the machine has not.
+    pub fn with_threads(threads: usize) -> Result<Self, Error> {
+        let engine = Engine::builder().threads(threads).build();
+        engine.check_level().map_err(RunError::from)?;
+        Ok(Self::on(Arc::new(engine)))
     }
 
     /// How many workers there are, each with a thread of its own; by default as many as the engine has
@@ -100,11 +111,27 @@ impl Executor {
     }
 
     /// Most bytes that blocks in memory should take, in each process: those that are being computed, and those of two panels
-    /// that they are computed from. A block for every worker is computed at a time, whatever the limit. The
-    /// result of a contraction that is computed with again, and what is collected come on top.
+    /// that they are computed from. A block for every worker is computed at a time, whatever the limit. What is
+    /// collected comes on top; so does the result of a contraction that is computed with again, unless there is a
+    /// [scratch](Self::scratch).
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
+        self
+    }
+
+    /// Where the results of contractions go that are computed with again, if they are large: more than an eighth
+    /// of the memory limit. Without a limit they stay in memory; so they do in a cluster.
+    #[must_use]
+    pub fn scratch(mut self, scratch: Arc<dyn Scratch>) -> Self {
+        self.scratch = Some(scratch);
+        self
+    }
+
+    /// The same, unless there is one.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn scratch_or(mut self, scratch: Arc<dyn Scratch>) -> Self {
+        self.scratch.get_or_insert(scratch);
         self
     }
 
@@ -113,6 +140,11 @@ impl Executor {
     pub fn collect_limit(mut self, bytes: u64) -> Self {
         self.limit = bytes;
         self
+    }
+
+    /// How many threads it has.
+    pub fn threads(&self) -> usize {
+        self.engine.threads()
     }
 
     /// The level of instructions that it computes with: results depend on it, in their last bits.
@@ -126,8 +158,7 @@ impl Executor {
     /// [`Error::Limit`] where it is too large, before anything is computed; else whatever fails.
     pub fn collect(&self, tensor: &BigTensor) -> Result<Block, Error> {
         let ty = tensor.ty();
-        let size = ty.element.number().map_or(size_of::<Value>(), |dtype| dtype.size());
-        let bytes = ty.len().map_or(u64::MAX, |n| (n as u64).saturating_mul(size as u64));
+        let bytes = bytes(ty);
         if bytes > self.limit {
             return Err(Error::Limit { of: Box::new(ty.clone()), bytes, limit: self.limit });
         }
@@ -178,6 +209,22 @@ impl Executor {
         processes::run(&Given { cluster, plan, kernels, workers, memory, progress }, goal)
     }
 
+    /// Where the blocks of each stage are; those of the last go elsewhere.
+    fn between(&self, plan: &BlockPlan) -> Result<Vec<Arc<dyn Store>>, Error> {
+        let last = plan.stages.len().saturating_sub(1);
+        let store = |(number, stage): (usize, &Stage)| -> Result<Arc<dyn Store>, Error> {
+            let is_large = |limit: u64| bytes(&stage.out) > limit / 8;
+            let numbers = stage.out.element.number().is_some();
+            match &self.scratch {
+                Some(scratch) if numbers && number < last && self.memory.is_some_and(is_large) => {
+                    Ok(scratch.store(&stage.out, &fill(stage))?)
+                }
+                _ => Ok(Arc::new(memory(stage))),
+            }
+        };
+        plan.stages.iter().enumerate().map(store).collect()
+    }
+
     fn run(&self, plan: &Arc<BlockPlan>, sink: Arc<dyn Sink>) -> Result<(), Error> {
         let Some(last) = plan.stages.last() else { return Ok(()) };
         let done = Done::new(last, &*sink);
@@ -185,7 +232,8 @@ impl Executor {
             self.progress.begin(0, 0, 0);
             return Ok(());
         }
-        let places = Arc::new(Places::new(plan, sink));
+        let between = self.between(plan)?;
+        let places = Arc::new(Places::new(plan, sink, &between));
         let [all, one] = self.kernels();
         let operations = plan.operations().saturating_sub(done.operations(last));
         self.progress.begin(plan.blocks().saturating_sub(done.len() as u64), operations, 0);
@@ -205,6 +253,12 @@ impl Executor {
         }
         Ok(())
     }
+}
+
+/// Bytes of all elements.
+fn bytes(ty: &Type) -> u64 {
+    let size = ty.element.number().map_or(size_of::<Value>(), |dtype| dtype.size());
+    ty.len().map_or(u64::MAX, |n| (n as u64).saturating_mul(size as u64))
 }
 
 impl BigTensor {
@@ -257,11 +311,10 @@ struct Places {
 }
 
 impl Places {
-    /// Stages but the last are kept in memory.
-    fn new(plan: &BlockPlan, sink: Arc<dyn Sink>) -> Self {
-        let between: Vec<Arc<MemoryStore>> =
-            plan.stages.iter().map(|stage| Arc::new(memory(stage))).collect();
-        Self::spread(plan, sink, &between, |stage| Arc::<MemoryStore>::clone(&between[stage]))
+    /// Stages but the last go to these stores.
+    fn new(plan: &BlockPlan, sink: Arc<dyn Sink>, between: &[Arc<dyn Store>]) -> Self {
+        let sinks = between.iter().map(|store| Arc::clone(store) as Arc<dyn Sink>).collect();
+        Self::to(plan, sinks, sink, |stage| Arc::clone(&between[stage]) as Arc<dyn Source>)
     }
 
     /// The same where blocks of stages go to these stores, and come from elsewhere, too.
@@ -271,19 +324,24 @@ impl Places {
         between: &[Arc<MemoryStore>],
         made: impl Fn(usize) -> Arc<dyn Source>,
     ) -> Self {
-        let source = |array: &crate::plan::Array| -> Arc<dyn Source> {
-            match &array.from {
-                From::Source(source) => Arc::clone(source),
-                From::Stage(stage) => made(*stage),
-            }
+        let sinks = between.iter().map(|store| Arc::clone(store) as Arc<dyn Sink>).collect();
+        Self::to(plan, sinks, sink, made)
+    }
+
+    /// Sinks of all stages, the last of which is another one.
+    fn to(
+        plan: &BlockPlan,
+        mut sinks: Vec<Arc<dyn Sink>>,
+        last: Arc<dyn Sink>,
+        made: impl Fn(usize) -> Arc<dyn Source>,
+    ) -> Self {
+        sinks.pop();
+        sinks.push(last);
+        let source = |array: &crate::plan::Array| match &array.from {
+            From::Source(source) => Arc::clone(source),
+            From::Stage(stage) => made(*stage),
         };
-        let sources = plan.arrays.iter().map(source).collect();
-        let mut sinks: Vec<Arc<dyn Sink>> = Vec::with_capacity(plan.stages.len());
-        for store in &between[..between.len().saturating_sub(1)] {
-            sinks.push(Arc::<MemoryStore>::clone(store));
-        }
-        sinks.push(sink);
-        Self { sources, sinks }
+        Self { sources: plan.arrays.iter().map(source).collect(), sinks }
     }
 }
 

@@ -5,6 +5,7 @@ mod digest;
 mod literal;
 mod memory;
 mod outline;
+mod scratch;
 #[cfg(feature = "zarr")]
 mod zarr;
 
@@ -13,8 +14,9 @@ pub(crate) use digest::Digest;
 pub(crate) use literal::Literal;
 pub use memory::MemoryStore;
 pub use outline::Outline;
+pub use scratch::{Scratch, Store};
 #[cfg(feature = "zarr")]
-pub use zarr::{Compression, Saved, ZarrOptions, ZarrStore};
+pub use zarr::{Compression, Saved, ZarrOptions, ZarrScratch, ZarrStore};
 
 use crate::{Block, StoreError, Type, Value};
 use std::fmt;

@@ -1,14 +1,15 @@
 //! `ijk run` and `ijk eval`: programs on files.
 
+use super::blocks;
 use crate::args::{Eval, How, Run};
 use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, Place};
 use crate::progress::Progress;
-use crate::results::Results;
+use crate::results::{Outcome, Results};
 use crate::source::Source;
 use crate::{memory, names, output};
-use ijk::{Component, DType, Engine, Tensor, TensorView};
+use ijk::{BigTensor, Component, DType, Engine, Tensor, TensorView};
 use std::time::Instant;
 
 /// Runs the program of a file.
@@ -69,6 +70,10 @@ fn apply(
     how: &How,
 ) -> Result<(), Failure> {
     files::check_distinct(outputs)?;
+    if blocks::are_asked_for(inputs, outputs, how)? {
+        let results = |arguments: &[&BigTensor]| ijk::blocks::apply(source.text(), arguments);
+        return blocks::run(inputs, results, outputs, how);
+    }
     let engine = engine(how.threads, how.memory)?;
     let arguments =
         inputs.iter().map(|place| load(place, how.dtype)).collect::<Result<Vec<_>, _>>()?;
@@ -94,7 +99,8 @@ pub(super) fn deliver(
     let seconds = start.elapsed().as_secs_f64();
     drop(progress);
     files::write_all(&arrays, outputs)?;
-    let results = Results { names, arrays: &arrays, outputs, seconds };
+    let outcomes: Vec<Outcome> = arrays.iter().map(Outcome::Array).collect();
+    let results = Results { names, outcomes: &outcomes, outputs, seconds };
     output::print(&if json { results.as_json(engine.threads()) } else { results.as_text() })
 }
 

@@ -1,13 +1,14 @@
 //! `ijk einsum`: products of files by subscripts.
 
 use super::apply::{deliver, load};
+use super::blocks;
 use crate::args::Einsum;
 use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, Place};
 use crate::source::Source;
 use crate::{memory, output};
-use ijk::{DType, Tensor, TensorView};
+use ijk::{BigTensor, DType, Tensor, TensorView};
 
 /// Multiplies files.
 ///
@@ -18,9 +19,20 @@ pub fn einsum(args: &Einsum) -> Result<(), Failure> {
     let einsum = ijk::Einsum::new(&args.subscripts).map_err(|error| source.failure(error))?;
     let outputs: Vec<_> = args.out.iter().map(|text| Place::parse(text)).enumerate().collect();
     files::check_distinct(&outputs)?;
+    let inputs: Vec<_> = args.inputs.iter().map(|text| Place::parse(text)).collect();
+    if blocks::are_asked_for(&inputs, &outputs, &args.how)? {
+        if args.path {
+            let shapes = blocks::shapes(&inputs, &args.how)?;
+            let path = einsum.path(&shapes.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            return output::print(&path.map_err(|error| source.failure(error))?.to_string());
+        }
+        let result =
+            |arguments: &[&BigTensor]| Ok(vec![BigTensor::einsum(&args.subscripts, arguments)?]);
+        return blocks::run(&inputs, result, &outputs, &args.how);
+    }
     let engine = engine(args.how.threads, args.how.memory)?;
-    let load = |text: &String| load(&Place::parse(text), args.how.dtype);
-    let arguments = args.inputs.iter().map(load).collect::<Result<Vec<_>, _>>()?;
+    let load = |place| load(place, args.how.dtype);
+    let arguments = inputs.iter().map(load).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();
     let shapes: Vec<&[usize]> = views.iter().map(TensorView::shape).collect();
     let path = || einsum.path(&shapes).map_err(|error| source.failure(error));

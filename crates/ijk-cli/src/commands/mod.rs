@@ -2,6 +2,7 @@
 
 mod apply;
 mod bench;
+mod blocks;
 mod check;
 mod deps;
 mod draw;

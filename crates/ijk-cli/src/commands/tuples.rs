@@ -6,7 +6,7 @@ use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, Place};
 use crate::progress::Progress;
-use crate::results::Results;
+use crate::results::{Outcome, Results};
 use crate::source::Source;
 use crate::{json, memory, names, output};
 use ijk::et::{Bindings, Program};
@@ -37,7 +37,8 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     drop(progress);
     let (names, arrays): (Vec<_>, Vec<_>) = results.into_iter().unzip();
     files::write_all(&arrays, &outputs)?;
-    let results = Results { names: &names, arrays: &arrays, outputs: &outputs, seconds };
+    let outcomes: Vec<Outcome> = arrays.iter().map(Outcome::Array).collect();
+    let results = Results { names: &names, outcomes: &outcomes, outputs: &outputs, seconds };
     let threads = engine.threads();
     output::print(&if args.how.json { results.as_json(threads) } else { results.as_text() })
 }

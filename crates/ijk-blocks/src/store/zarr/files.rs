@@ -169,7 +169,11 @@ impl Files {
         };
         for entry in entries {
             let entry = entry?;
-            if entry.file_name().to_string_lossy().ends_with(TEMPORARY) {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if super::scratch::is_scratch(&name) {
+                fs::remove_dir_all(entry.path())?;
+            } else if name.ends_with(TEMPORARY) {
                 fs::remove_file(entry.path())?;
             }
         }

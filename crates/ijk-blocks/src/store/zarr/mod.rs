@@ -10,10 +10,12 @@ mod missing;
 mod options;
 mod problem;
 mod resume;
+mod scratch;
 mod shards;
 
 pub use options::{Compression, ZarrOptions};
 pub use resume::Saved;
+pub use scratch::ZarrScratch;
 
 use super::{Sink, Source};
 use crate::{BigTensor, Block, Error, StoreError, Type, Value};

@@ -5,7 +5,7 @@ use super::manifest::{Lock, Manifest};
 use super::metadata::{self, Layout};
 use super::missing::{self, Log};
 use super::problem::Problem;
-use super::{ZarrOptions, ZarrStore, of_store};
+use super::{ZarrOptions, ZarrScratch, ZarrStore, of_store};
 use crate::plan::{BlockPlan, From};
 use crate::{BigTensor, Error, Executor, Sink, StoreError, Type};
 use std::collections::HashSet;
@@ -170,7 +170,9 @@ fn reads(tensor: &BigTensor, path: &Path) -> bool {
 }
 
 impl Executor {
-    /// Computes a tensor into a Zarr array, or what an earlier run left of it: see [`ZarrStore::resume`].
+    /// Computes a tensor into a Zarr array, or what an earlier run left of it: see [`ZarrStore::resume`]. With a
+    /// memory limit, intermediate results go to `.ijk` in its directory, unless there is another
+    /// [scratch](Self::scratch).
     ///
     /// # Errors
     /// Whatever fails; blocks that were written stay, and the next run continues from there.
@@ -208,7 +210,8 @@ impl Executor {
             return Ok(Saved { blocks, computed: 0 });
         }
         let computed = blocks - store.finished();
-        self.write(tensor, Arc::<ZarrStore>::clone(&store))?;
+        let executor = self.clone().scratch_or(Arc::new(ZarrScratch::beside(store.path())));
+        executor.write(tensor, Arc::<ZarrStore>::clone(&store))?;
         store.complete()?;
         Ok(Saved { blocks, computed })
     }

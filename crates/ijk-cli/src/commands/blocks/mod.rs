@@ -1,0 +1,97 @@
+//! Programs on Zarr arrays: they run block by block, in as much memory as some blocks take.
+
+mod inputs;
+mod outputs;
+
+use crate::args::How;
+use crate::failure::{self, Failure};
+use crate::files::Place;
+use crate::output;
+use crate::results::Results;
+use ijk::blocks::{Error, Executor, Progress};
+use ijk::{BigTensor, RunError};
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use inputs::shapes;
+
+/// Whether an argument or a result is a Zarr array.
+///
+/// # Errors
+/// If none is, but options for them are given; if this command was built without them.
+pub fn are_asked_for(
+    inputs: &[Place],
+    outputs: &[(usize, Place)],
+    how: &How,
+) -> Result<bool, Failure> {
+    let places = inputs.iter().chain(outputs.iter().map(|(_, place)| place));
+    let zarr = places.into_iter().find(|place| place.is_zarr());
+    match (zarr, how.zarr.given()) {
+        (Some(place), _) if cfg!(not(feature = "zarr")) => Err(Failure::Environment(format!(
+            "{}: this `ijk` was built without Zarr",
+            place.path.display()
+        ))),
+        (None, Some(option)) => Err(Failure::wrong(format!(
+            "{option} is for Zarr arrays, but no argument or result is one, such as a.zarr"
+        ))),
+        (zarr, _) => Ok(zarr.is_some()),
+    }
+}
+
+/// Computes the results of arguments, prints them, or writes them to where they go.
+///
+/// # Errors
+/// If anything is wrong with the program, the arguments, or where results are to go. Before everything that can
+/// be checked is, nothing is written.
+pub fn run(
+    inputs: &[Place],
+    results: impl FnOnce(&[&BigTensor]) -> Result<Vec<BigTensor>, Error>,
+    outputs: &[(usize, Place)],
+    how: &How,
+) -> Result<(), Failure> {
+    let progress = Arc::new(Progress::default());
+    let executor = executor(how)?.observed(Arc::clone(&progress));
+    let arguments = inputs::open(inputs, how)?;
+    let results = results(&arguments.iter().collect::<Vec<_>>()).map_err(failure)?;
+    let outputs::Parted { collected, stored } = outputs::parted(&results, outputs)?;
+    let start = Instant::now();
+    let mut told = outputs::Told::new(&progress);
+    let arrays = outputs::collect(&executor, &collected, &mut told)?;
+    for (tensor, place) in &stored {
+        outputs::save(&executor, (tensor, place), how, &mut told)?;
+    }
+    outputs::write(&arrays, &collected)?;
+    let seconds = start.elapsed().as_secs_f64();
+    output::complain(&told.summary(seconds));
+    let names: Vec<String> = (0..results.len()).map(|n| n.to_string()).collect();
+    let outcomes = outputs::outcomes(&results, &arrays, &collected);
+    let printed = Results { names: &names, outcomes: &outcomes, outputs, seconds };
+    let threads = executor.threads();
+    output::print(&if how.json { printed.as_json(threads) } else { printed.as_text() })
+}
+
+fn executor(how: &How) -> Result<Executor, Failure> {
+    let executor = Executor::with_threads(how.threads.unwrap_or(0)).map_err(failure)?;
+    let executor = match how.memory {
+        Some(bytes) => executor.memory_limit(bytes),
+        None => executor,
+    };
+    Ok(match how.zarr.workers {
+        Some(workers) => executor.workers(workers),
+        None => executor,
+    })
+}
+
+/// Whose fault an error is.
+fn failure(error: Error) -> Failure {
+    let message = error.to_string();
+    let is_environment = match &error {
+        Error::Run(RunError::OutOfMemory(_) | RunError::Level(_)) => true,
+        Error::Store(error) => failure::is_of_machine(&*error.cause),
+        _ => false,
+    };
+    match is_environment {
+        true => Failure::Environment(message),
+        false => Failure::wrong(message),
+    }
+}

@@ -1,0 +1,196 @@
+//! Results in blocks, and results that are collected.
+
+use super::failure;
+use crate::args::How;
+use crate::failure::Failure;
+use crate::files::{self, Place};
+use crate::results::Outcome;
+use crate::{memory, output};
+use ijk::blocks::{Executor, Progress};
+use ijk::{BigTensor, DType, Tensor};
+
+/// Results by what becomes of them.
+pub struct Parted<'a> {
+    /// Those that are printed or written as one array, with their numbers, and where they go.
+    pub collected: Vec<(usize, &'a BigTensor, Option<&'a Place>)>,
+    /// Those that go to Zarr arrays.
+    pub stored: Vec<(&'a BigTensor, &'a Place)>,
+}
+
+/// Parts results, and checks that those fit in memory that are to be there whole.
+///
+/// # Errors
+/// If they do not.
+pub fn parted<'a>(
+    results: &'a [BigTensor],
+    outputs: &'a [(usize, Place)],
+) -> Result<Parted<'a>, Failure> {
+    let (mut collected, mut stored, mut needed) = (Vec::new(), Vec::new(), 0u64);
+    for (n, result) in results.iter().enumerate() {
+        let place = outputs.iter().find(|(output, _)| *output == n).map(|(_, place)| place);
+        match place {
+            Some(place) if place.is_zarr() => stored.push((result, place)),
+            place => {
+                needed = needed.saturating_add(memory::bytes(dtype(result), result.dims()));
+                collected.push((n, result, place));
+            }
+        }
+    }
+    // What is printed or written as one array is whole in memory before.
+    memory::fits(needed).map_err(|_| {
+        let available = memory::available().unwrap_or_default();
+        Failure::Environment(format!(
+            "results of {needed} bytes would be collected, but {available} are available: write them to Zarr arrays"
+        ))
+    })?;
+    Ok(Parted { collected, stored })
+}
+
+fn dtype(tensor: &BigTensor) -> DType {
+    // Programs and einsums give numbers.
+    tensor.element_type().number().unwrap_or(DType::F64)
+}
+
+/// What there is to tell of all results.
+pub struct Told<'a> {
+    progress: &'a Progress,
+    blocks: u64,
+    operations: u64,
+    moved: u64,
+    earlier: u64,
+}
+
+impl<'a> Told<'a> {
+    pub fn new(progress: &'a Progress) -> Self {
+        Self { progress, blocks: 0, operations: 0, moved: 0, earlier: 0 }
+    }
+
+    /// One more is computed.
+    fn add(&mut self) {
+        let counts = self.progress.counts();
+        self.blocks += counts.blocks;
+        self.operations = self.operations.saturating_add(counts.operations);
+        self.moved += counts.shared;
+    }
+
+    /// One line: blocks, time, speed, bytes.
+    pub fn summary(&self, seconds: f64) -> String {
+        let plural = |n: u64| if n == 1 { "" } else { "s" };
+        let earlier = match self.earlier {
+            0 => String::new(),
+            n => format!(" ({n} block{} from earlier runs)", plural(n)),
+        };
+        if self.blocks == 0 {
+            return format!("nothing to do: all results are complete{earlier}");
+        }
+        let rate = self.operations as f64 / seconds.max(1e-9) / 1e9;
+        format!(
+            "{} block{} in {}{earlier}: {rate:.3} GF/s, {} moved between workers",
+            self.blocks,
+            plural(self.blocks),
+            output::seconds(seconds),
+            bytes(self.moved),
+        )
+    }
+}
+
+fn bytes(n: u64) -> String {
+    for (unit, scale) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] {
+        if n as f64 >= scale {
+            return format!("{:.1} {unit}", n as f64 / scale);
+        }
+    }
+    format!("{n} bytes")
+}
+
+/// Computes the results that are wanted whole.
+///
+/// # Errors
+/// Whatever fails.
+pub fn collect(
+    executor: &Executor,
+    collected: &[(usize, &BigTensor, Option<&Place>)],
+    told: &mut Told,
+) -> Result<Vec<Tensor>, Failure> {
+    // What fits is checked already.
+    let executor = executor.clone().collect_limit(u64::MAX);
+    let mut arrays = Vec::with_capacity(collected.len());
+    for (_, tensor, _) in collected {
+        let block = executor.collect(tensor).map_err(failure)?;
+        told.add();
+        match block {
+            ijk::blocks::Block::Numbers(array) => arrays.push(array),
+            ijk::blocks::Block::Lists(_) => {
+                return Err(Failure::wrong("a result of lists cannot be printed"));
+            }
+        }
+    }
+    Ok(arrays)
+}
+
+/// Computes a result into a Zarr array.
+///
+/// # Errors
+/// Whatever fails; blocks that are finished stay.
+#[cfg(feature = "zarr")]
+pub fn save(
+    executor: &Executor,
+    (tensor, place): (&BigTensor, &Place),
+    how: &How,
+    told: &mut Told,
+) -> Result<(), Failure> {
+    use ijk::blocks::{Compression, ZarrOptions};
+    let level = how.zarr.compress.and_then(|compress| compress.0);
+    let compression = level.map_or(Compression::None, Compression::Zstd);
+    let mut options = ZarrOptions::new().compression(compression).fresh(how.zarr.fresh);
+    // Blocks to which nothing was added need no chunk.
+    if let Some(fill) = tensor.fill().and_then(|fill| fill.as_number()) {
+        options = options.fill(fill);
+    }
+    let saved =
+        executor.save(tensor, &place.path, &options).map_err(|error| match failure(error) {
+            Failure::Wrong(text) => Failure::wrong(text.replace("start afresh", "add --fresh")),
+            other => other,
+        })?;
+    if saved.computed > 0 {
+        told.add();
+    }
+    told.earlier += (saved.blocks - saved.computed) as u64;
+    Ok(())
+}
+
+#[cfg(not(feature = "zarr"))]
+pub fn save(_: &Executor, _: (&BigTensor, &Place), _: &How, _: &mut Told) -> Result<(), Failure> {
+    Err(Failure::Environment("this `ijk` was built without Zarr".into()))
+}
+
+/// Writes those of the collected results that go to files.
+///
+/// # Errors
+/// If that fails.
+pub fn write(
+    arrays: &[Tensor],
+    collected: &[(usize, &BigTensor, Option<&Place>)],
+) -> Result<(), Failure> {
+    let place = |(at, (_, _, place)): (usize, &(usize, &BigTensor, Option<&Place>))| {
+        place.map(|place| (at, place.clone()))
+    };
+    let places: Vec<(usize, Place)> = collected.iter().enumerate().filter_map(place).collect();
+    files::write_all(arrays, &places)
+}
+
+/// What is told of each result.
+pub fn outcomes<'a>(
+    results: &'a [BigTensor],
+    arrays: &'a [Tensor],
+    collected: &[(usize, &BigTensor, Option<&Place>)],
+) -> Vec<Outcome<'a>> {
+    let outcome = |(n, result): (usize, &'a BigTensor)| match collected
+        .iter()
+        .position(|(number, ..)| *number == n)
+    {
+        Some(at) => Outcome::Array(&arrays[at]),
+        None => Outcome::Stored { dtype: dtype(result), shape: result.dims() },
+    };
+    results.iter().enumerate().map(outcome).collect()
+}

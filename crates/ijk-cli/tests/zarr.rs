@@ -1,0 +1,268 @@
+//! Programs on Zarr arrays, from outside.
+#![cfg(feature = "zarr")]
+
+use ijk::blocks::{BigTensor, Executor, ZarrOptions};
+use ijk::file::npy;
+use ijk::{Tensor, TensorView};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A directory with a matrix as `a.npy`, and as `a.zarr` in blocks.
+struct Desk(TempDir);
+
+const N: usize = 20;
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self(tempfile::tempdir().unwrap());
+        let values: Vec<f64> = (0..N * N).map(|n| (n * 7 % 11) as f64 - 5.0).collect();
+        let view = TensorView::from_slice(&values, &[N, N]).unwrap();
+        npy::write(desk.path("a.npy"), &view).unwrap();
+        let a = BigTensor::lit(values, [N, N], [Some(8), Some(8)]).unwrap();
+        Executor::new().save(&a, desk.path("a.zarr"), &ZarrOptions::new()).unwrap();
+        fs::write(desk.path("mm.ijk"), "ik*kj~ijk . +ijk~ij\n").unwrap();
+        fs::write(desk.path("two.ijk"), "I & +ij~i").unwrap();
+        desk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ijk"));
+        command.args(args).current_dir(self.0.path()).stdin(Stdio::null());
+        command.env("IJK_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
+        command.output().unwrap()
+    }
+
+    /// What a command that succeeds prints, and says.
+    fn prints(&self, args: &[&str]) -> (String, String) {
+        let output = self.run(args);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{args:?}: {errors}");
+        (String::from_utf8(output.stdout).unwrap(), errors)
+    }
+
+    /// What a command says that fails, and that nothing has changed.
+    fn refuses(&self, args: &[&str], said: &str) {
+        let before = files(self.0.path());
+        let output = self.run(args);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {errors}");
+        assert!(errors.contains(said), "{args:?}: {errors}");
+        assert!(files(self.0.path()) == before, "{args:?} changed files");
+    }
+
+    fn array(&self, name: &str) -> Tensor {
+        match name.ends_with("zarr") {
+            true => {
+                let block = BigTensor::open(self.path(name)).unwrap().collect().unwrap();
+                block.as_numbers().unwrap().clone()
+            }
+            false => npy::read(self.path(name)).unwrap(),
+        }
+    }
+}
+
+/// All files with their bytes.
+fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let (mut all, mut left) = (Vec::new(), vec![directory.to_path_buf()]);
+    while let Some(next) = left.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => left.push(path),
+                false => all.push((path.clone(), fs::read(&path).unwrap())),
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn commands_run_on_zarr_arrays() {
+    let desk = Desk::new();
+    desk.prints(&["einsum", "ik,kj->ij", "a.npy", "a.npy", "-o", "c.npy"]);
+    let expected = desk.array("c.npy");
+    let product = "ik*kj~ijk . +ijk~ij";
+    let commands: [&[&str]; 6] = [
+        &[
+            "run",
+            "mm.ijk",
+            "--bind",
+            "0=a.zarr",
+            "--bind",
+            "1=a.zarr",
+            "--out",
+            "0=r.zarr",
+            "--workers",
+            "2",
+        ],
+        &["eval", product, "a.zarr", "a.npy", "-o", "r.zarr", "--memory", "10kB"],
+        &["eval", product, "a.npy", "a.npy", "-o", "r.zarr", "--block", "8x.", "--block", ".x8"],
+        &[
+            "einsum",
+            "ik,kj->ij",
+            "a.zarr",
+            "a.zarr",
+            "-o",
+            "r.zarr",
+            "--compress",
+            "zstd",
+            "--threads",
+            "2",
+        ],
+        &["eval", product, "a.zarr", "a.zarr", "-o", "r.npy"],
+        &["einsum", "ik,kj->ij", "a.zarr", "a.npy", "-o", "r.npy", "--workers", "3"],
+    ];
+    for command in commands {
+        let (printed, said) = desk.prints(command);
+        let result = if command.contains(&"r.npy") { "r.npy" } else { "r.zarr" };
+        assert_eq!(desk.array(result), expected, "{command:?}");
+        assert!(
+            printed.starts_with("f64 (20, 20) in ") && printed.ends_with("-> r.zarr\n")
+                || result == "r.npy",
+            "{printed}"
+        );
+        assert!(said.contains(" blocks in ") && said.contains(" GF/s, "), "{said}");
+        let _ = fs::remove_dir_all(desk.path("r.zarr"));
+    }
+}
+
+#[test]
+fn results_are_printed_and_written_side_by_side() {
+    let desk = Desk::new();
+    let (printed, _) =
+        desk.prints(&["run", "two.ijk", "--bind", "0=a.zarr", "--out", "0=copy.zarr"]);
+    let mut lines = printed.lines();
+    assert!(lines.next().unwrap().starts_with("0: f64 (20, 20) in "));
+    assert!(lines.next().unwrap().starts_with("1: ["), "{printed}");
+    assert_eq!(desk.array("copy.zarr"), desk.array("a.npy"));
+    let (printed, _) = desk.prints(&["eval", "+ij~.", "a.zarr", "--dtype", "f32", "--json"]);
+    let sum: f64 = desk.array("a.npy").as_slice::<f64>().unwrap().iter().sum();
+    let json: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(
+        (&json["results"][0]["dtype"], &json["results"][0]["data"][0]),
+        (&"f32".into(), &sum.into())
+    );
+    let (path, _) =
+        desk.prints(&["einsum", "ij,jk,kl->il", "a.zarr", "a.zarr", "a.zarr", "--path"]);
+    assert!(path.contains("as written        3.200e5 multiplications"), "{path}");
+}
+
+#[test]
+fn the_same_command_continues() {
+    let desk = Desk::new();
+    let command = ["einsum", "ik,kj->ij", "a.zarr", "a.zarr", "-o", "r.zarr"];
+    let (_, said) = desk.prints(&command);
+    assert!(said.starts_with("9 blocks in "), "{said}");
+    let expected = desk.array("r.zarr");
+    let (_, said) = desk.prints(&command);
+    assert_eq!(said, "nothing to do: all results are complete (9 blocks from earlier runs)\n");
+    // As if it had been stopped.
+    let manifest = desk.path("r.zarr/.ijk/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"complete\": true", "\"complete\": false")).unwrap();
+    fs::remove_file(desk.path("r.zarr/c/0/2")).unwrap();
+    fs::remove_file(desk.path("r.zarr/c/2/2")).unwrap();
+    let other = ["einsum", "ik,jk->ij", "a.zarr", "a.zarr", "-o", "r.zarr"];
+    desk.refuses(&other, "it holds another computation's result: its program was");
+    desk.refuses(&other, "to replace it, add --fresh");
+    let (_, said) = desk.prints(&[&command[..], &["--workers", "2"]].concat());
+    assert!(
+        said.contains("(7 blocks from earlier runs)") && said.starts_with("2 blocks in "),
+        "{said}"
+    );
+    assert_eq!(desk.array("r.zarr"), expected);
+    desk.prints(&[&other[..], &["--fresh"]].concat());
+    assert!(desk.array("r.zarr") != expected);
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_nothing_is_touched() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("other.zarr")).unwrap();
+    fs::write(desk.path("other.zarr/file"), "mine").unwrap();
+    let cases: [(&[&str], &str); 12] = [
+        (&["eval", "ij~ji", "none.zarr"], "none.zarr: no such directory"),
+        (&["eval", "ij~ji", "other.zarr"], "other.zarr: it is no Zarr array: it has no zarr.json"),
+        (
+            &["eval", "ij~ji", "a.zarr", "-o", "other.zarr"],
+            "other.zarr: it exists already; to replace it, add --fresh",
+        ),
+        (
+            &["eval", "ij~ji", "a.zarr", "-o", "other.zarr", "--fresh"],
+            "other.zarr: it is no Zarr array",
+        ),
+        (
+            &["eval", "ij~ji", "a.zarr", "-o", "a.zarr", "--fresh"],
+            "a.zarr: it is an input of the computation",
+        ),
+        (
+            &["eval", "ij~ji", "a.npy", "--block", "4"],
+            "--block is for Zarr arrays, but no argument or result is one",
+        ),
+        (
+            &["eval", "ij~ji", "a.npy", "-o", "r.zarr", "--block", "4x4x4"],
+            "argument 1: --block names 3 axes, but the argument has 2",
+        ),
+        (
+            &["eval", "ik*kj~ijk . +ijk~ij", "a.zarr", "a.npy", "-o", "r.zarr", "--block", "5"],
+            "index `k` has blocks of 8 on axis 1 of u but of 5 on axis 0 of v",
+        ),
+        (
+            &["eval", "+(ij)~i[j%3]", "a.zarr", "-o", "r.zarr"],
+            "axis 1 of the result is written at computed positions",
+        ),
+        (
+            &["eval", "ii~i", "a.zarr", "a.zarr"],
+            "the expression has 1 argument, but 2 files are given",
+        ),
+        (&["einsum", "ij,jk->ik", "a.zarr"], "expected"),
+        (
+            &["run", "two.ijk", "--bind", "0=a.zarr", "--out", "0=r.zarr", "--out", "1=./r.zarr"],
+            "outputs 0 and 1 both go there",
+        ),
+    ];
+    for (args, said) in cases {
+        let said = if args[0] == "einsum" { "" } else { said };
+        desk.refuses(args, said);
+    }
+    fs::write(desk.path("a.zarr/c/0/1"), "short").unwrap();
+    let output = desk.run(&["eval", "+ij~i", "a.zarr"]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("block [0, 1] of a.zarr, file c/0/1: it is truncated"), "{errors}");
+}
+
+/// On a file system in memory that is too small at first, where one can be mounted.
+#[test]
+fn a_full_disk_leaves_what_the_next_run_continues() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("disk")).unwrap();
+    let script = r#"
+        mount -t tmpfs -o size=24k tmpfs disk || exit 99
+        "$0" einsum 'ik,kj->ij' a.zarr a.zarr -o disk/r.zarr && exit 98
+        test $? = 2 || exit 97
+        find disk/r.zarr/c -type f | wc -l
+        test -z "$(find disk/r.zarr -name '*.tmp')" || exit 96
+        mount -o remount,size=1m disk || exit 99
+        "$0" einsum 'ik,kj->ij' a.zarr a.zarr -o disk/r.zarr --workers 2 || exit 95
+        cp -r disk/r.zarr r.zarr
+    "#;
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--map-root-user", "sh", "-c", script, env!("CARGO_BIN_EXE_ijk")]);
+    let output = match command.current_dir(desk.0.path()).output() {
+        Ok(output) if !matches!(output.status.code(), Some(1 | 99)) => output,
+        _ => return eprintln!("skipped: no file system can be mounted here"),
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{:?}: {said}", output.status);
+    assert!(said.contains("of disk/r.zarr, file c/") && said.contains("No space left"), "{said}");
+    assert!(said.contains(" blocks from earlier runs): "), "{said}");
+    desk.prints(&["einsum", "ik,kj->ij", "a.npy", "a.npy", "-o", "c.npy"]);
+    assert_eq!(desk.array("r.zarr"), desk.array("c.npy"));
+}
