@@ -147,6 +147,24 @@ impl Tensor {
         unsafe { Self::from_buffer(Buffer::from_vec(elements, start.unwrap_or(0)), shape) }
     }
 
+    /// An ndarray view of the elements, to be changed.
+    ///
+    /// # Errors
+    /// If elements are not of type `T`.
+    ///
+    /// ```
+    /// let mut tensor = ijk_tensor::Tensor::from_vec(vec![1.0, 2.0, 3.0, 4.0], &[2, 2])?;
+    /// tensor.to_ndarray_mut::<f64>()?.index_axis_mut(ndarray::Axis(0), 1).fill(0.0);
+    /// assert_eq!(tensor.as_slice::<f64>(), Some(&[1.0, 2.0, 0.0, 0.0][..]));
+    /// # Ok::<(), ijk_tensor::TensorError>(())
+    /// ```
+    pub fn to_ndarray_mut<T: Element>(&mut self) -> Result<ArrayViewMutD<'_, T>, TensorError> {
+        expect_dtype::<T>(self.dtype())?;
+        let shape = IxDyn(self.shape());
+        let elements = self.as_mut_slice::<T>().expect("elements of type `T`");
+        Ok(ArrayViewMut::from_shape(shape, elements).expect("as many elements, in C order"))
+    }
+
     /// The array that takes over the tensor's memory, without a copy.
     ///
     /// # Errors

@@ -4,14 +4,18 @@ use crate::cache::{Key, PlanCache};
 use crate::component::Component;
 use crate::prepared::Prepared;
 use crate::probe::{Cache, Probe};
-use crate::recent::Recent;
 use crate::{Arguments, Einsum, Error, Views};
 use ijk_cpu::{Fault, Level, PlanError, Results, RunError};
 use ijk_ir::core::{Instance, Program};
 use ijk_plan::plan::Plan;
 use ijk_tensor::{Tensor, TensorView, TensorViewMut};
+use lru::LruCache;
 use std::borrow::Borrow;
-use std::sync::{Arc, OnceLock};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// How many texts of einsums are kept with their plans.
+const EINSUMS: NonZeroUsize = NonZeroUsize::new(512).unwrap();
 
 /// Threads, memory they reuse, and a limit to it. Any number of threads may use one at a time.
 ///
@@ -38,8 +42,8 @@ pub struct Engine {
     memory_limit: Option<u64>,
     /// What plans depend on besides the program and its arguments, as one number.
     context: u64,
-    /// Einsums that were parsed before.
-    einsums: Recent<String, Einsum, 512>,
+    /// Einsums that were parsed before, by their texts.
+    einsums: Mutex<LruCache<String, Arc<Einsum>>>,
 }
 
 /// Settings of an [`Engine`].
@@ -141,7 +145,7 @@ impl EngineBuilder {
         let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
         let limit = self.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
         let context = limit.wrapping_mul(64).wrapping_add(level as u64);
-        let einsums = Recent::default();
+        let einsums = Mutex::new(LruCache::new(EINSUMS));
         Engine { cpu, memory_limit: self.memory_limit, context, einsums }
     }
 
@@ -219,7 +223,13 @@ impl Engine {
 
     /// The einsum of a text, with its plans, where that was asked for before.
     pub(crate) fn recent_einsum(&self, text: &str) -> Result<Arc<Einsum>, Error> {
-        self.einsums.get(text, || Einsum::new(text))
+        let kept = || self.einsums.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept().get(text) {
+            return Ok(Arc::clone(known));
+        }
+        let made = Arc::new(Einsum::new(text)?);
+        kept().put(text.to_owned(), Arc::clone(&made));
+        Ok(made)
     }
 
     pub(crate) fn level(&self) -> Level {

@@ -4,24 +4,27 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Results by keys, so many of which are kept: the least recently used ones are forgotten.
-pub(crate) struct Recent<K, V, const MOST: usize = 64> {
+/// Keys that are kept: they are looked at one by one.
+const MOST: usize = 64;
+
+/// Results by keys, a few of which are kept: the least recently used ones are forgotten.
+pub(crate) struct Recent<K, V> {
     kept: Mutex<Vec<(K, Arc<V>)>>,
 }
 
-impl<K, V, const MOST: usize> fmt::Debug for Recent<K, V, MOST> {
+impl<K, V> fmt::Debug for Recent<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Recent")
     }
 }
 
-impl<K, V, const MOST: usize> Default for Recent<K, V, MOST> {
+impl<K, V> Default for Recent<K, V> {
     fn default() -> Self {
         Self { kept: Mutex::default() }
     }
 }
 
-impl<K, V, const MOST: usize> Recent<K, V, MOST> {
+impl<K, V> Recent<K, V> {
     /// What was made for the key before, or is made now.
     pub fn get<Q, E>(&self, key: &Q, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E>
     where
@@ -37,7 +40,7 @@ impl<K, V, const MOST: usize> Recent<K, V, MOST> {
     }
 }
 
-impl<K, V, const MOST: usize> Recent<K, V, MOST> {
+impl<K, V> Recent<K, V> {
     /// What was made for a key that is the one.
     pub fn find(&self, is_key: impl Fn(&K) -> bool) -> Option<Arc<V>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,12 +65,12 @@ mod tests {
 
     #[test]
     fn what_was_made_is_found_again_for_a_while() {
-        let recent: Recent<usize, usize, 9> = Recent::default();
+        let recent: Recent<usize, usize> = Recent::default();
         let make = |n: usize| recent.get(&n, || Ok::<_, ()>(n * n));
         assert_eq!(make(3).map(|n| *n), Ok(9));
         let again: Result<_, ()> = recent.get(&3, || Err(()));
         assert_eq!(again.map(|n| *n), Ok(9));
-        (10..10 + 9).for_each(|n| assert!(make(n).is_ok()));
+        (10..10 + MOST).for_each(|n| assert!(make(n).is_ok()));
         assert!(recent.get(&3, || Err::<usize, _>(())).is_err());
     }
 }

@@ -11,7 +11,7 @@ use ijk_plan::PlanError;
 use ijk_plan::order::Order;
 use ijk_tensor::TensorError;
 use ijk_types::{DType, Element, with_element};
-use ndarray::{ArrayViewMutD, Axis};
+use ndarray::Axis;
 
 /// An einsum that is computed slice by slice.
 pub(super) struct Sliced {
@@ -102,10 +102,7 @@ impl Sliced {
         part: &Tensor,
         at: &[usize],
     ) -> Result<(), TensorError> {
-        let elements = whole.as_mut_slice::<T>().unwrap_or_default();
-        let Ok(mut to) = ArrayViewMutD::from_shape(&self.shape[..], elements) else {
-            return Ok(());
-        };
+        let mut to = whole.to_ndarray_mut::<T>()?;
         for &(axis, number) in &self.result {
             to.index_axis_inplace(Axis(axis), at[number]);
         }
