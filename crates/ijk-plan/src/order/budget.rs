@@ -20,10 +20,10 @@ struct Share {
     most: u64,
 }
 
-/// A candidate takes as long as some hundred multiplications of larger matrices, so that the search takes
-/// little longer than what it searches for, unless that is next to nothing. The least is where graphical
+/// A candidate takes as long as some thousand multiplications of larger matrices, so that the search takes
+/// no longer than what it searches for, unless that is next to nothing. The least is where graphical
 /// models stop getting much cheaper.
-const NORMAL: Share = Share { multiplications: 192.0, least: 288, most: 1 << 13 };
+const NORMAL: Share = Share { multiplications: 2048.0, least: 288, most: 1 << 13 };
 /// As long as some seconds for hundreds of operands.
 const HIGH: Share = Share { multiplications: 4.0, least: 1 << 15, most: 1 << 16 };
 
