@@ -69,11 +69,9 @@ impl Bundle {
         run
     }
 
-    /// How many neighbouring points are every other element in the memory of `operand`: those of the
-    /// innermost axis.
-    pub(crate) fn every_other(&self, operand: Operand) -> usize {
-        let inner = self.axes.last().filter(|a| a.strides[operand as usize] == 2);
-        inner.map_or(1, |axis| axis.extent)
+    /// How many points the innermost axis has, and how far apart they are in the memory of `operand`.
+    pub(crate) fn inner(&self, operand: Operand) -> (usize, isize) {
+        self.axes.last().map_or((1, 0), |axis| (axis.extent, axis.strides[operand as usize]))
     }
 
     /// From a point to the next in the memory of `operand`, where that is the same for all.

@@ -60,9 +60,10 @@ impl<W: Word> Source<'_, W> {
             return;
         }
         let run = Run::at(self.bundle.run(self.operand), start);
-        let every_other = Run::at(self.bundle.every_other(self.operand), start);
+        let (length, apart) = self.bundle.inner(self.operand);
+        let inner = Run::at(length, start);
         let job = Job { base: self.base, rows, steps: self.steps, panel, width };
-        level.run(Pack { job, run, every_other, segments: self.segments });
+        level.run(Pack { job, run, inner, apart, segments: self.segments });
     }
 }
 
@@ -78,9 +79,19 @@ struct Pack<'a, W> {
     job: Job<'a, W>,
     /// Rows that are neighbours.
     run: Run,
-    /// Rows that are every other element.
-    every_other: Run,
+    /// Rows that are so many elements apart.
+    inner: Run,
+    apart: isize,
     segments: &'a [Segment],
+}
+
+impl<W> Pack<'_, W> {
+    /// How many steps lie between a row and the next, if these are all there is between them.
+    fn cells(&self) -> Option<usize> {
+        let count = self.segments.first()?.count;
+        let all = self.apart == count as isize && self.segments.iter().all(|s| s.count == count);
+        (all && self.inner.length >= 2 * SHORT_RUN).then_some(count)
+    }
 }
 
 /// How many rows lie alike.
@@ -120,10 +131,18 @@ impl<W: Word> Kernel for Pack<'_, W> {
         // SAFETY: `Source::pack` is the one place that makes this; its caller promised what
         // these ask, and the runs were looked up.
         unsafe {
+            let words = size_of::<W>() == 4;
             if self.run.length >= SHORT_RUN.min(job.rows.len()) {
                 job.copy_runs(self.run);
-            } else if self.every_other.length >= 2 * SHORT_RUN && size_of::<W>() == 4 {
-                job.copy_every_other::<S::F32>(self.every_other);
+            } else if let (true, Some(count @ (2 | 4 | 8))) = (words, self.cells()) {
+                let zero = S::F32::splat(simd, 0.0);
+                match count {
+                    2 => job.copy_cells::<_, 2>(zero, self.inner, self.segments),
+                    4 => job.copy_cells::<_, 4>(zero, self.inner, self.segments),
+                    _ => job.copy_cells::<_, 8>(zero, self.inner, self.segments),
+                }
+            } else if words && self.apart == 2 && self.inner.length >= 2 * SHORT_RUN {
+                job.copy_every_other::<S::F32>(self.inner);
             } else if self.segments.is_empty() {
                 job.gather();
             } else {
@@ -166,6 +185,34 @@ impl<W: Word> Job<'_, W> {
                             rows.store(to)
                         } else {
                             rows.store_partial(to, count)
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// Between a row and the next are the `N` steps of each segment: read all, and sort them.
+    #[inline(always)]
+    unsafe fn copy_cells<V: Float, const N: usize>(&self, zero: V, run: Run, segments: &[Segment]) {
+        run.ranges(self.rows.len(), |range| {
+            for at in range.clone().step_by(V::LANES) {
+                let count = (range.end - at).min(V::LANES);
+                for segment in segments {
+                    let from =
+                        self.base.wrapping_offset(self.rows[at] + self.steps[segment.step(0)]);
+                    // SAFETY: from the first step of the first of these rows on, the steps of all of them
+                    // are neighbours; vectors of floats move words of their size as they are; the panel has
+                    // room for the steps.
+                    unsafe {
+                        let columns = sorted(cells::<V, N>(zero, from.cast(), count));
+                        for (n, column) in columns.into_iter().enumerate() {
+                            let to = self.panel.add(segment.step(n) * self.width + at).cast();
+                            if count == V::LANES {
+                                column.store(to)
+                            } else {
+                                column.store_partial(to, count)
+                            }
                         }
                     }
                 }
@@ -451,6 +498,46 @@ unsafe fn every_other<V: Float>(from: *const V::Element, count: usize) -> V {
         let rest = all.saturating_sub(V::LANES);
         low.deinterleave(V::load_partial(from.wrapping_add(V::LANES), rest)).0
     }
+}
+
+/// `N` elements of each of `count` rows, which lie one after another.
+///
+/// # Safety
+/// They are readable.
+#[inline(always)]
+unsafe fn cells<V: Float, const N: usize>(
+    zero: V,
+    from: *const V::Element,
+    count: usize,
+) -> [V; N] {
+    let mut block = [zero; N];
+    for (n, vector) in block.iter_mut().enumerate() {
+        let at = from.wrapping_add(n * V::LANES);
+        // SAFETY: the caller's promise.
+        *vector = unsafe {
+            match count == V::LANES {
+                true => V::load(at),
+                false => {
+                    V::load_partial(at, (count * N).saturating_sub(n * V::LANES).min(V::LANES))
+                }
+            }
+        };
+    }
+    block
+}
+
+/// The `N` columns of rows of `N` elements that lie one after another: each round sorts by one bit of
+/// the column.
+#[inline(always)]
+fn sorted<V: Float, const N: usize>(mut block: [V; N]) -> [V; N] {
+    for _ in 0..N.ilog2() {
+        let mut next = block;
+        for n in 0..N / 2 {
+            (next[n], next[n + N / 2]) = block[2 * n].deinterleave(block[2 * n + 1]);
+        }
+        block = next;
+    }
+    block
 }
 
 /// Lanes of the longest vector of floats.

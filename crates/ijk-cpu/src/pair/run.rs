@@ -75,14 +75,25 @@ impl PairProgram {
     /// It can be read at all places of the nest, and `to` has room for the copy.
     unsafe fn copy(&self, pack: &Pack, from: *const u8, to: *mut u8, workers: &Workers) {
         match &pack.way {
-            // SAFETY: the caller's promise; the words have the size of an element.
-            Way::Places(places) => unsafe {
-                match self.size {
-                    4 => gather::<u32>(places, from, to),
-                    8 => gather::<u64>(places, from, to),
-                    _ => gather::<[u64; 2]>(places, from, to),
-                }
-            },
+            Way::Places { outer, inner } => {
+                let (sides, size) = (Sides { from, to }, self.size as isize);
+                let part = |range: Range<usize>| {
+                    let sides = &sides;
+                    for n in range {
+                        // SAFETY: the caller's promise; the words have the size of an element.
+                        unsafe {
+                            let from = sides.from.offset(outer[n] * size);
+                            let to = sides.to.add(n * inner.len() * self.size);
+                            match self.size {
+                                4 => gather::<u32>(inner, from, to),
+                                8 => gather::<u64>(inner, from, to),
+                                _ => gather::<[u64; 2]>(inner, from, to),
+                            }
+                        }
+                    }
+                };
+                workers.parallel_ranges(outer.len(), pack.elements as f64 * 0.6, part);
+            }
             Way::Box { extents, to: steps, from: from_steps } => {
                 let (n, step) = (extents[0], steps[0]);
                 let from_step = from_steps[0];

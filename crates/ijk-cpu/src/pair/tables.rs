@@ -10,8 +10,11 @@ const INNER: usize = 512;
 /// Rows of the outer table, at most.
 const OUTER: usize = 1 << 20;
 
-/// Elements of a copy that goes by a table.
+/// Elements of a table of places, at most.
 const FEW: usize = 2048;
+
+/// Elements of two axes that are worth a kernel of their own.
+const PLANE: usize = 64;
 
 /// How an operand is copied first.
 #[derive(Clone, Debug)]
@@ -23,8 +26,8 @@ pub(super) struct Pack {
 
 #[derive(Clone, Debug)]
 pub(super) enum Way {
-    /// From these places, in elements.
-    Places(Vec<isize>),
+    /// From the sums of an outer and an inner place, in elements.
+    Places { outer: Vec<isize>, inner: Vec<isize> },
     /// A box: its extents, and bytes of a step in the copy and where it is read.
     Box { extents: Vec<usize>, to: Vec<isize>, from: Vec<isize> },
 }
@@ -70,18 +73,44 @@ fn offsets<const N: usize>(axes: &[Axis], steps: impl Fn(&Axis) -> [isize; N]) -
 }
 
 fn pack(axes: &Copied, size: usize) -> Pack {
-    let elements = axes.iter().map(|&(extent, _)| extent).product();
-    if elements <= FEW {
-        let axes: Vec<Axis> =
-            axes.iter().map(|&(extent, from)| Axis { extent, steps: [from, 0, 0] }).collect();
-        let places = offsets(&axes, |axis| [axis.steps[0]]).into_iter().map(|[from]| from);
-        return Pack { elements, way: Way::Places(places.collect()) };
+    let axes = merged(axes);
+    let points = |axes: &[(usize, isize)]| axes.iter().map(|&(extent, _)| extent).product();
+    let elements: usize = points(&axes);
+    let plane: usize = points(&axes[axes.len().saturating_sub(2)..]);
+    if elements <= FEW || plane < PLANE {
+        let mut split = axes.len();
+        while split > 0 && points(&axes[split - 1..]) <= FEW {
+            split -= 1;
+        }
+        let [outer, inner] = [&axes[..split], &axes[split..]].map(places);
+        return Pack { elements, way: Way::Places { outer, inner } };
     }
     let extents: Vec<usize> = axes.iter().map(|&(extent, _)| extent).collect();
     let mut to = vec![0; extents.len()];
     dense_strides(&extents, size, &mut to);
     let from = axes.iter().map(|&(_, from)| from.wrapping_mul(size as isize)).collect();
     Pack { elements, way: Way::Box { extents, to, from } }
+}
+
+/// The same axes, where one lies within another as one.
+fn merged(axes: &Copied) -> Copied {
+    let mut merged = Copied::with_capacity(axes.len());
+    for &(extent, from) in axes {
+        match merged.last_mut() {
+            Some((outer, step)) if from.checked_mul(extent as isize) == Some(*step) => {
+                (*outer, *step) = (*outer * extent, from);
+            }
+            _ => merged.push((extent, from)),
+        }
+    }
+    merged
+}
+
+/// Where the points of axes lie.
+fn places(axes: &[(usize, isize)]) -> Vec<isize> {
+    let axis = |&(extent, from): &(usize, isize)| Axis { extent, steps: [from, 0, 0] };
+    let axes: Vec<Axis> = axes.iter().map(axis).collect();
+    offsets(&axes, |axis| [axis.steps[0]]).into_iter().map(|[from]| from).collect()
 }
 
 #[cfg(test)]
@@ -95,5 +124,20 @@ mod tests {
         let expected = [[0, 0, 0], [-1, 2, 0], [-2, 4, 0], [10, 0, 1], [9, 2, 1], [8, 4, 1]];
         assert_eq!(found, expected);
         assert_eq!(offsets::<2>(&[], |_| [0; 2]), [[0, 0]]);
+    }
+
+    #[test]
+    fn copies_of_short_axes_go_by_tables() {
+        let Way::Places { outer, inner } = pack(&vec![(2, 1), (2, 9), (3, 3)], 4).way else {
+            panic!("a few elements")
+        };
+        assert_eq!((outer, inner), (vec![0], vec![0, 3, 6, 9, 12, 15, 1, 4, 7, 10, 13, 16]));
+        let short: Copied = (0..14).map(|n| (2, 1 << n)).collect();
+        let Pack { elements, way: Way::Places { outer, inner } } = pack(&short, 4) else {
+            panic!("two axes of two elements")
+        };
+        assert_eq!((elements, outer.len(), inner.len()), (1 << 14, 8, 2048));
+        assert_eq!((outer[1], inner[1]), (4, 1 << 13));
+        assert!(matches!(pack(&vec![(64, 1), (64, 64)], 4).way, Way::Box { .. }));
     }
 }

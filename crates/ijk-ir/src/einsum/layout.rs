@@ -74,9 +74,15 @@ pub(super) fn intermediate(
             let own = |x: &[u32], y: &[u32]| -> Vec<u32> {
                 x.iter().copied().filter(|i| kept.contains(i) && !y.contains(i)).collect()
             };
-            let (own_a, own_b) = (own(a, b), own(b, a));
+            let (mut own_a, mut own_b) = (own(a, b), own(b, a));
             if points(&own_a).min(points(&own_b)) >= LARGE {
-                // A matrix: rows and columns as they lie, what stays longest among the rows.
+                // A matrix: what stays longest is among the rows. Rows and columns are as they lie where
+                // they are neighbours there; packing takes any others in the order of the next step.
+                for (own, lie) in [(&mut own_a, a), (&mut own_b, b)] {
+                    if lie.last().is_some_and(|index| !own.contains(index)) {
+                        own.sort_by_key(|&index| ends.of[index as usize]);
+                    }
+                }
                 match own_a.contains(sorted.last().unwrap_or(&u32::MAX)) {
                     true => [own_b, own_a].concat(),
                     false => [own_a, own_b].concat(),
@@ -133,6 +139,11 @@ mod tests {
         // The small operand's own axis stays longest, yet the run of the large one is innermost.
         let factors: [&[Option<u32>]; 2] = [&[Some(0), Some(1), Some(2)], &[Some(0), Some(3)]];
         assert_eq!(intermediate(&[1, 2, 3], &factors, &extents, &ends), [1, 3, 2]);
+        // Rows that are no neighbours in their operand take the order in which they end.
+        let (extents, ends) = ([64, 64, 4, 64], Ends { of: vec![0, 2, 1, 1] });
+        let factors: [&[Option<u32>]; 2] = [&[Some(1), Some(2), Some(0)], &[Some(0), Some(3)]];
+        assert_eq!(intermediate(&[1, 2, 3], &factors, &extents, &ends), [3, 2, 1]);
+        let (extents, ends) = ([4, 4, 16, 3], Ends { of: vec![0, 1, 2, 3] });
         // Where the run ends there, everything is in order.
         let factors: [&[Option<u32>]; 2] = [&[Some(1), Some(2), Some(0)], &[Some(0), Some(3)]];
         assert_eq!(intermediate(&[1, 2, 3], &factors, &extents, &ends), [1, 2, 3]);
