@@ -1,8 +1,10 @@
 //! Products of tensors cut into blocks, on two workers, beside the same product of whole arrays on an engine of
-//! two threads: `cargo bench -p ijk-benches --bench blocks`, perhaps with `-- 4096` for smaller matrices.
+//! two threads: `cargo bench -p ijk-benches --bench blocks`, perhaps with `-- 4096` for smaller matrices. The
+//! workers are threads of one process, then of two processes that are connected by sockets.
 //!
 //! Each line gives the best time of both and the ratio of their rates.
 
+use ijk::blocks::cluster::Cluster;
 use ijk::blocks::{BigTensor, Executor, MemoryStore};
 use ijk::{Component, Engine, Tensor};
 use ijk_benches::{numbers, race, report};
@@ -17,32 +19,49 @@ const CASES: [(&str, &str, &str); 2] =
 
 fn main() {
     let n = std::env::args().filter_map(|text| text.parse().ok()).next().unwrap_or(8192);
-    let engine = Engine::builder().threads(2).build();
-    let cpu = ijk_cpu::Engine::builder().threads(2).build();
-    let executor = Executor::on(Arc::new(cpu)).workers(2);
-    let matrix = || Tensor::from_vec(numbers(n * n), &[n, n]).expect("memory");
-    let (a, b) = (matrix(), matrix());
-    let stored = |tensor: &Tensor| {
-        let view = tensor.view().to_tensor().expect("memory");
-        let whole = BigTensor::from_tensor(view, [Some(BLOCK), Some(BLOCK)]).expect("a type");
-        let store = Arc::new(MemoryStore::new(whole.ty().clone()));
-        executor.write(&whole, Arc::<MemoryStore>::clone(&store)).expect("memory");
-        BigTensor::from_source(store).expect("a type")
-    };
-    let (u, v) = (stored(&a), stored(&b));
-    for (name, program, aggregation) in CASES {
-        let whole: Component = ijk::i(program).expect("a program");
-        let blocks = u.contract_by(&v, 1, 0, aggregation).expect("a type");
-        let in_blocks = || {
-            let store = Arc::new(MemoryStore::new(blocks.ty().clone()));
-            executor.write(&blocks, Arc::<MemoryStore>::clone(&store)).expect("memory");
-            drop(black_box(store));
-        };
-        let at_once = || {
-            drop(black_box(engine.apply(&whole, &[a.view(), b.view()]).expect("it runs")));
-        };
-        let operations = 2.0 * (n as f64).powi(3);
-        let times = race(if n > 4096 { 2 } else { 5 }, in_blocks, at_once);
-        report(&format!("{name}, {n}² in blocks of {BLOCK}²"), operations, times, "whole arrays");
+    let rounds = if n > 4096 { 2 } else { 5 };
+    // The other process starts as this one does, and gets no further than this call.
+    let cluster = Arc::new(Cluster::launch(2).expect("another process"));
+    let (a, b) = (matrix(n), matrix(n));
+    let threads = |threads| Arc::new(ijk_cpu::Engine::builder().threads(threads).build());
+    let one = Executor::on(threads(2)).workers(2);
+    let (u, v) = (stored(&one, &a), stored(&one, &b));
+    let two = Executor::on(threads(1)).workers(1).cluster(Arc::clone(&cluster));
+    let products = CASES.map(|(_, _, by)| u.contract_by(&v, 1, 0, by).expect("a type"));
+    if cluster.process() > 0 {
+        // It does its part of the product as often as the first one asks for the whole.
+        products.iter().for_each(|blocks| (0..rounds).for_each(|_| compute(&two, blocks)));
+        return;
     }
+    let engine = Engine::builder().threads(2).build();
+    for ((name, program, _), blocks) in CASES.into_iter().zip(&products) {
+        let whole: Component = ijk::i(program).expect("a program");
+        for (executor, how) in [(&one, "two threads"), (&two, "two processes")] {
+            let at_once = || {
+                drop(black_box(engine.apply(&whole, &[a.view(), b.view()]).expect("it runs")));
+            };
+            let operations = 2.0 * (n as f64).powi(3);
+            let times = race(rounds, || compute(executor, blocks), at_once);
+            let case = format!("{name}, {n}² in blocks of {BLOCK}², {how}");
+            report(&case, operations, times, "whole arrays");
+        }
+    }
+}
+
+fn matrix(n: usize) -> Tensor {
+    Tensor::from_vec(numbers(n * n), &[n, n]).expect("memory")
+}
+
+fn stored(executor: &Executor, tensor: &Tensor) -> BigTensor {
+    let view = tensor.view().to_tensor().expect("memory");
+    let whole = BigTensor::from_tensor(view, [Some(BLOCK), Some(BLOCK)]).expect("a type");
+    let store = Arc::new(MemoryStore::new(whole.ty().clone()));
+    executor.write(&whole, Arc::<MemoryStore>::clone(&store)).expect("memory");
+    BigTensor::from_source(store).expect("a type")
+}
+
+fn compute(executor: &Executor, blocks: &BigTensor) {
+    let store = Arc::new(MemoryStore::new(blocks.ty().clone()));
+    executor.write(blocks, Arc::<MemoryStore>::clone(&store)).expect("memory");
+    drop(black_box(store));
 }
