@@ -32,6 +32,8 @@ pub(crate) struct Terms {
     pub(crate) workers: usize,
     /// Each process's memory limit.
     pub(crate) memory: Option<u64>,
+    /// The level of instructions that they compute with, on which the last bits of sums depend.
+    pub(crate) simd: &'static str,
     /// The plan, as text that tells it from others.
     pub(crate) plan: String,
 }
@@ -50,6 +52,7 @@ pub(super) struct Hello {
     pub(super) run: usize,
     pub(super) workers: usize,
     pub(super) memory: String,
+    pub(super) simd: String,
     /// A digest of the plan, and its beginning.
     pub(super) program: String,
     pub(super) plan: String,
@@ -96,6 +99,7 @@ impl Hello {
             run,
             workers: terms.workers,
             memory: terms.memory.map_or("no limit".into(), |bytes| format!("{bytes} bytes")),
+            simd: terms.simd.into(),
             program: digest(&terms.plan),
             plan: terms.plan[..shown].into(),
             nonce: hex(&random()?),
@@ -106,7 +110,7 @@ impl Hello {
         let purpose = usize::from(self.purpose == Purpose::Link);
         let numbers = [self.process, self.processes, purpose, self.run, self.workers];
         let texts = [&self.version, &self.byte_order, &self.hosts, &self.memory, &self.program];
-        let texts = texts.into_iter().chain([&self.plan, &self.nonce]);
+        let texts = texts.into_iter().chain([&self.simd, &self.plan, &self.nonce]);
         let mut bytes = Vec::new();
         // Writing to memory cannot fail.
         texts.into_iter().try_for_each(|text| wire::text(&mut bytes, text)).unwrap_or_default();
@@ -118,7 +122,7 @@ impl Hello {
         let mut input = Input(bytes);
         let mut text = || input.text().map(str::to_owned);
         let [version, byte_order, hosts] = [text()?, text()?, text()?];
-        let [memory, program, plan, nonce] = [text()?, text()?, text()?, text()?];
+        let [memory, program, simd, plan, nonce] = [text()?, text()?, text()?, text()?, text()?];
         let mut number = || input.number();
         let [process, processes, purpose] = [number()?, number()?, number()?];
         let [run, workers] = [number()?, number()?];
@@ -133,6 +137,7 @@ impl Hello {
             run,
             workers,
             memory,
+            simd,
             program,
             plan,
             nonce,
@@ -145,6 +150,7 @@ impl Hello {
             ("their byte order", &self.byte_order, &own.byte_order),
             ("their host lists (digest)", &self.hosts, &own.hosts),
             ("their memory limit", &self.memory, &own.memory),
+            ("their level of instructions (IJK_LEVEL)", &self.simd, &own.simd),
         ];
         let numbers = [
             ("how many processes there are", self.processes, own.processes),
@@ -268,7 +274,8 @@ mod tests {
     fn hello(process: usize) -> Hello {
         let hosts = Hosts::parse("a:1\nb:2").unwrap();
         let plan = "s0 = copy a\ns1 = multiply".into();
-        Hello::new(&hosts, process, 3, &Terms { workers: 2, memory: None, plan }).unwrap()
+        Hello::new(&hosts, process, 3, &Terms { workers: 2, memory: None, simd: "avx2", plan })
+            .unwrap()
     }
 
     /// What both say of each other.

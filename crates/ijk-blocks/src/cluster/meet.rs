@@ -27,8 +27,12 @@ const SILENCE: Duration = Duration::from_secs(3);
 const READY: &[u8] = b"+";
 const GAVE_UP: &[u8] = b"-";
 
-/// Meets all other processes; `None` in the place of this one.
-pub(super) fn meet(cluster: &Cluster, terms: &Terms) -> Result<Vec<Option<Peer>>, ClusterError> {
+/// Meets all other processes, unless this one says why it cannot go on; `None` in the place of this one.
+pub(super) fn meet(
+    cluster: &Cluster,
+    terms: &Terms,
+    trouble: Option<&str>,
+) -> Result<Vec<Option<Peer>>, ClusterError> {
     let own = Hello::new(&cluster.hosts, cluster.process, cluster.next_run(), terms)?;
     let mut meeting = Meeting {
         cluster,
@@ -37,13 +41,21 @@ pub(super) fn meet(cluster: &Cluster, terms: &Terms) -> Result<Vec<Option<Peer>>
         data: cluster.hosts.each(|_| None),
         links: cluster.hosts.each(|_| None),
     };
-    match meeting.run() {
+    let met = meeting.meet_all().and_then(|()| match trouble {
+        Some(reason) => {
+            let (process, reason) = (cluster.name(), reason.to_owned());
+            Err(ClusterError::Left { process, reason })
+        }
+        None => meeting.ready(),
+    });
+    match met {
         Ok(()) => {
             let pairs = meeting.data.into_iter().zip(meeting.links);
             Ok(pairs.map(|(data, link)| Some(Peer { data: data?, link: link? })).collect())
         }
         Err(error) => {
-            meeting.give_up(&error.to_string());
+            let reason = trouble.map_or_else(|| error.to_string(), str::to_owned);
+            meeting.give_up(&reason);
             Err(error)
         }
     }
@@ -58,7 +70,7 @@ struct Meeting<'a> {
 }
 
 impl Meeting<'_> {
-    fn run(&mut self) -> Result<(), ClusterError> {
+    fn meet_all(&mut self) -> Result<(), ClusterError> {
         for process in 0..self.cluster.process {
             for purpose in [Purpose::Link, Purpose::Data] {
                 let stream = self.call(process, purpose)?;
@@ -68,7 +80,7 @@ impl Meeting<'_> {
         while let Some(missing) = self.missing() {
             self.answer(missing)?;
         }
-        self.ready()
+        Ok(())
     }
 
     fn keep(&mut self, process: usize, purpose: Purpose, stream: TcpStream) {

@@ -14,6 +14,7 @@ pub use secret::Secret;
 pub(crate) use hello::Terms;
 pub(crate) use meet::Peer;
 
+use crate::Error;
 use launch::Children;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -132,9 +133,21 @@ impl Cluster {
         self.connect(&Terms::default()).map(drop)
     }
 
+    /// Waits until all processes are here and have prepared what they need; if one could not, none goes on.
+    ///
+    /// # Errors
+    /// What this process's preparation failed with, which the others are told; that another's did; as for
+    /// [`meet`](Self::meet).
+    pub fn agree<T>(&self, prepared: Result<T, Error>) -> Result<T, Error> {
+        let trouble = prepared.as_ref().err().map(Error::to_string);
+        let met = meet::meet(self, &Terms::default(), trouble.as_deref());
+        let prepared = prepared?;
+        met.map(|_| prepared).map_err(Error::from)
+    }
+
     /// Connections to the other processes, for a run on these terms.
     pub(crate) fn connect(&self, terms: &Terms) -> Result<Vec<Option<Peer>>, ClusterError> {
-        meet::meet(self, terms)
+        meet::meet(self, terms, None)
     }
 
     /// What messages call this process.

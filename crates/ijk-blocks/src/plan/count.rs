@@ -1,6 +1,7 @@
 //! How much there is to compute, and what tells a plan from others.
 
 use super::{BlockPlan, Expr, Kernel, Stage};
+use crate::StoreError;
 use crate::aggregation::Kind;
 use crate::formula::{Formula, Node};
 use std::fmt::Write;
@@ -28,11 +29,14 @@ impl BlockPlan {
 
     /// Text that tells the plan from others: stages, then what they read, then a digest of all that neither
     /// shows.
-    pub(crate) fn identity(&self) -> String {
+    ///
+    /// # Errors
+    /// If a source cannot be looked at.
+    pub(crate) fn identity(&self) -> Result<String, StoreError> {
         let mut text = self.to_string();
         for (n, array) in self.arrays.iter().enumerate() {
             let from = match &array.from {
-                super::From::Source(source) => source.name(),
+                super::From::Source(source) => format!("{}, {}", source.name(), source.identity()?),
                 super::From::Stage(stage) => format!("s{stage}"),
             };
             // Writing to text cannot fail.
@@ -40,7 +44,7 @@ impl BlockPlan {
         }
         let all = blake3::hash(format!("{:?}", self.stages).as_bytes());
         write!(text, "\n{}", all.to_hex()).unwrap_or_default();
-        text
+        Ok(text)
     }
 }
 
@@ -118,13 +122,13 @@ mod tests {
 
     #[test]
     fn plans_of_other_programs_have_other_identities() {
-        let first = plan(|u| u.map("x + 1").unwrap()).identity();
-        assert_eq!(first, plan(|u| u.map("x + 1").unwrap()).identity());
-        assert_ne!(first, plan(|u| u.map("x + 2").unwrap()).identity());
+        let first = plan(|u| u.map("x + 1").unwrap()).identity().unwrap();
+        assert_eq!(first, plan(|u| u.map("x + 1").unwrap()).identity().unwrap());
+        assert_ne!(first, plan(|u| u.map("x + 2").unwrap()).identity().unwrap());
         // Which positions are taken, no line shows.
         let taken = |n: usize| plan(|u| u.select([vec![0, n].into(), (..).into()]).unwrap());
         assert_eq!(taken(2).to_string(), taken(3).to_string());
-        assert_ne!(taken(2).identity(), taken(3).identity());
+        assert_ne!(taken(2).identity().unwrap(), taken(3).identity().unwrap());
     }
 
     #[test]

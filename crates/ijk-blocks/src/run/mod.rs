@@ -198,6 +198,12 @@ impl Executor {
         [&self.engine, &self.single].map(|engine| Arc::new(Kernels::new(Arc::clone(engine))))
     }
 
+    /// The other processes that it computes with.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn processes(&self) -> Option<&Cluster> {
+        self.cluster.as_deref()
+    }
+
     fn together(
         &self,
         cluster: &Arc<Cluster>,
@@ -205,8 +211,8 @@ impl Executor {
         goal: Goal,
     ) -> Result<(), Error> {
         let (workers, memory, progress) = (self.workers, self.memory, &self.progress);
-        let kernels = self.kernels();
-        processes::run(&Given { cluster, plan, kernels, workers, memory, progress }, goal)
+        let (kernels, simd) = (self.kernels(), self.simd());
+        processes::run(&Given { cluster, plan, kernels, workers, memory, simd, progress }, goal)
     }
 
     /// Where the blocks of each stage are; those of the last go elsewhere.

@@ -5,6 +5,7 @@
 //! whoever reads one that it does not have asks for it ([`spread`], [`links`]); so nothing is kept twice, and
 //! no more is under way than somebody waits for. A result that is collected is asked for by process 0.
 
+mod done;
 mod line;
 mod links;
 mod message;
@@ -17,7 +18,7 @@ use super::kernel::Kernels;
 use super::{Failure, Places};
 use crate::Error;
 use crate::cluster::{Cluster, ClusterError, Peer, Terms};
-use crate::plan::{BlockPlan, Schedule};
+use crate::plan::{BlockPlan, Done, Schedule};
 use crate::progress::Progress;
 use crate::run::failure::{Others, Report};
 use crate::store::{MemoryStore, Sink, Source};
@@ -41,6 +42,8 @@ pub(super) struct Given<'a> {
     /// Workers of each process.
     pub(super) workers: usize,
     pub(super) memory: Option<u64>,
+    /// The level of instructions.
+    pub(super) simd: &'static str,
     pub(super) progress: &'a Arc<Progress>,
 }
 
@@ -56,17 +59,23 @@ pub(super) fn run(given: &Given, goal: Goal) -> Result<(), Error> {
     if let Some(what) = given.plan.closure() {
         return Err(ClusterError::Closure { what }.into());
     }
-    let terms = Terms { workers: given.workers, memory: given.memory, plan: given.plan.identity() };
+    let terms = given.terms()?;
     let peers = given.cluster.connect(&terms)?;
-    let homes = given.homes();
-    let session = Session::open(given, &goal, peers).map_err(ClusterError::Connections)?;
+    let done = done::agree(given, &goal, &peers)?;
+    let homes = given.homes(&done);
+    let session = Session::open(given, &goal, &done, peers).map_err(ClusterError::Connections)?;
     session.compute(given, goal, &homes)
 }
 
 impl Given<'_> {
+    fn terms(&self) -> Result<Terms, Error> {
+        let (workers, memory, simd) = (self.workers, self.memory, self.simd);
+        Ok(Terms { workers, memory, simd, plan: self.plan.identity()? })
+    }
+
     /// Who computes what, stage by stage. What has fewer blocks than there are workers is computed by one worker
     /// of each process, with all threads of its engine.
-    fn homes(&self) -> Vec<Arc<Homes>> {
+    fn homes(&self, done: &Done) -> Vec<Arc<Homes>> {
         let (workers, processes) = (self.workers, self.cluster.processes());
         let home = |stage: usize| {
             let all = workers * processes;
@@ -76,6 +85,8 @@ impl Given<'_> {
             let of = &self.plan.stages[stage];
             let most = self.memory.map(|bytes| bytes.saturating_mul(processes as u64));
             let schedule = Schedule::among(of, (many, processes), flow::WINDOW, most);
+            let last = stage + 1 == self.plan.stages.len();
+            let schedule = if last { schedule.without(done) } else { schedule };
             Arc::new(Homes { schedule, crew, workers })
         };
         (0..self.plan.stages.len()).map(home).collect()
@@ -93,7 +104,12 @@ struct Session {
 }
 
 impl Session {
-    fn open(given: &Given, goal: &Goal, peers: Vec<Option<Peer>>) -> std::io::Result<Self> {
+    fn open(
+        given: &Given,
+        goal: &Goal,
+        done: &Done,
+        peers: Vec<Option<Peer>>,
+    ) -> std::io::Result<Self> {
         let stores = stores(given.plan, goal);
         let boxes = links::boxes(&peers.iter().map(Option::is_some).collect::<Vec<_>>());
         let (lines, streams): (Vec<_>, Vec<_>) =
@@ -107,11 +123,11 @@ impl Session {
         }
         let others = Peers { cluster: Arc::clone(given.cluster), told };
         let failure = Arc::new(Failure::among(others));
-        given.progress.begin(
-            given.plan.blocks(),
-            given.plan.operations(),
-            given.cluster.processes(),
-        );
+        let last = given.plan.stages.last();
+        let left = given.plan.blocks().saturating_sub(done.len() as u64);
+        let operations = last.map_or(0, |last| done.operations(last));
+        let operations = given.plan.operations().saturating_sub(operations);
+        given.progress.begin(left, operations, given.cluster.processes());
         let shore = Arc::new(Shore::new(Arc::clone(&failure), Arc::clone(given.progress)));
         let told = (&failure, given.progress);
         let links = Links::start(streams, boxes, told, stores.clone())?;

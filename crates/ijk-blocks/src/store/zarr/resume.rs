@@ -174,6 +174,9 @@ impl Executor {
     /// memory limit, intermediate results go to `.ijk` in its directory, unless there is another
     /// [scratch](Self::scratch).
     ///
+    /// Of several processes, the first one makes the array, and knows what an earlier run left; all reach it by
+    /// the same path. Their intermediate results stay in memory.
+    ///
     /// # Errors
     /// Whatever fails; blocks that were written stay, and the next run continues from there.
     ///
@@ -203,10 +206,10 @@ impl Executor {
         path: impl AsRef<Path>,
         options: &ZarrOptions,
     ) -> Result<Saved, Error> {
-        let store = Arc::new(ZarrStore::resume(path, tensor, self, options)?);
+        let store = Arc::new(self.opened(tensor, path.as_ref(), options)?);
         let grid = tensor.ty().grid();
         let blocks = grid.iter().fold(1, |n: usize, &blocks| n.saturating_mul(blocks));
-        if store.is_complete() {
+        if store.is_complete() && self.processes().is_none() {
             return Ok(Saved { blocks, computed: 0 });
         }
         let computed = blocks - store.finished();
@@ -214,5 +217,23 @@ impl Executor {
         executor.write(tensor, Arc::<ZarrStore>::clone(&store))?;
         store.complete()?;
         Ok(Saved { blocks, computed })
+    }
+
+    /// The array, which the first of several processes makes, or finds.
+    fn opened(
+        &self,
+        tensor: &BigTensor,
+        path: &Path,
+        options: &ZarrOptions,
+    ) -> Result<ZarrStore, Error> {
+        let resume = || ZarrStore::resume(path, tensor, self, options).map_err(Error::from);
+        match self.processes() {
+            None => resume(),
+            Some(cluster) if cluster.process() == 0 => cluster.agree(resume()),
+            Some(cluster) => {
+                cluster.agree(Ok(()))?;
+                Ok(ZarrStore::join(path, tensor.ty(), options)?)
+            }
+        }
     }
 }

@@ -1,0 +1,91 @@
+//! Which blocks an earlier run left: process 0 looks, and tells the others before anybody writes.
+
+use super::{Given, Goal};
+use crate::Error;
+use crate::cluster::{ClusterError, Peer};
+use crate::plan::{Coordinates, Done, Stage};
+use crate::wire::{self, Input};
+use std::io::{self, Read, Write};
+
+/// The blocks that need not be computed, the same in all processes.
+pub(super) fn agree(given: &Given, goal: &Goal, peers: &[Option<Peer>]) -> Result<Done, Error> {
+    let Some(last) = given.plan.stages.last() else { return Ok(Done::default()) };
+    if given.cluster.process() > 0 {
+        let Some(Some(first)) = peers.first() else { return Ok(Done::default()) };
+        let heard = hear(&mut &first.link, last);
+        return Ok(heard.map_err(ClusterError::Connections)?);
+    }
+    let done = match goal {
+        Goal::Sink(sink) => Done::new(last, &**sink),
+        Goal::Collect(_) => Done::default(),
+    };
+    let message = encode(last, &done);
+    for peer in peers.iter().flatten() {
+        (&peer.link).write_all(&message).map_err(ClusterError::Connections)?;
+    }
+    Ok(done)
+}
+
+/// The ends of runs of blocks that are done and blocks that are not, in their order, after how many ends there
+/// are.
+fn encode(stage: &Stage, done: &Done) -> Vec<u8> {
+    let grid = stage.out.grid();
+    let mut ends = Vec::new();
+    // Most often there is none, and nothing to look for.
+    let blocks = if done.is_empty() { 0 } else { stage.blocks() };
+    for number in 0..blocks {
+        let inside = ends.len() % 2 == 1;
+        if done.has(&Coordinates::of(&grid, number)) != inside {
+            ends.push(number);
+        }
+    }
+    if ends.len() % 2 == 1 {
+        ends.push(blocks);
+    }
+    let mut bytes = Vec::new();
+    // Writing to memory cannot fail.
+    wire::list(&mut bytes, &ends).unwrap_or_default();
+    bytes
+}
+
+fn hear(link: &mut impl Read, stage: &Stage) -> io::Result<Done> {
+    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "process 0 is not understood");
+    let mut number = || {
+        let mut bytes = [0; 8];
+        link.read_exact(&mut bytes)?;
+        Input(&bytes).number().ok_or_else(wrong)
+    };
+    let (count, grid, blocks) = (number()?, stage.out.grid(), stage.blocks());
+    let mut done = Vec::new();
+    for _ in 0..count / 2 {
+        let (start, end) = (number()?, number()?);
+        if end > blocks {
+            return Err(wrong());
+        }
+        done.extend((start..end).map(|number| Coordinates::of(&grid, number)));
+    }
+    Ok(done.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BigTensor, BlockPlan};
+
+    #[test]
+    fn what_is_done_comes_back_from_its_bytes() {
+        let zeros = BigTensor::zeros(ijk_types::DType::F32, [6, 5], [Some(2), Some(2)]).unwrap();
+        let stage = BlockPlan::new(&zeros).stages.pop().unwrap();
+        for numbers in [vec![], vec![0], vec![8], vec![1, 2, 3, 7], (0..9).collect()] {
+            let places = numbers.iter().map(|&n| vec![n / 3, n % 3]);
+            let done: Done = places.clone().collect();
+            let bytes = encode(&stage, &done);
+            let heard = hear(&mut &bytes[..], &stage).unwrap();
+            assert_eq!(heard.len(), numbers.len());
+            assert!(places.clone().all(|at| heard.has(&at)));
+            assert!(hear(&mut &bytes[..bytes.len() - 1], &stage).is_err());
+        }
+        let absurd: Vec<u8> = [2u64, 0, 1 << 40].iter().flat_map(|n| n.to_le_bytes()).collect();
+        assert!(hear(&mut &absurd[..], &stage).is_err());
+    }
+}
