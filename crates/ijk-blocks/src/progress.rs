@@ -81,10 +81,14 @@ impl Progress {
         *self.others.lock().unwrap_or_else(PoisonError::into_inner) = vec![[0; DONE]; others];
     }
 
-    /// A block is computed, in so many operations.
-    pub(crate) fn computed(&self, operations: u64) {
-        self.own.blocks.fetch_add(1, Ordering::Relaxed);
+    /// So many operations are done.
+    pub(crate) fn operated(&self, operations: u64) {
         self.own.operations.fetch_add(operations, Ordering::Relaxed);
+    }
+
+    /// A block is computed.
+    pub(crate) fn computed(&self) {
+        self.own.blocks.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A worker has read so many bytes for another one.

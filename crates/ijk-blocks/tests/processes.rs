@@ -374,6 +374,22 @@ fn process() {
                 std::process::exit(1);
             }
         }
+        #[cfg(feature = "zarr")]
+        ["save", path, process] => {
+            let path = Path::new(path);
+            let hosts = Hosts::read(&path.join("hosts")).unwrap();
+            let cluster = Cluster::join(hosts, process.parse().unwrap(), None).unwrap();
+            let executor = Executor::new().workers(1).cluster(Arc::new(cluster)).memory_limit(3000);
+            let saved =
+                executor.save(&slow(), path.join("out.zarr"), &ijk_blocks::ZarrOptions::new());
+            match saved {
+                Ok(saved) => println!("computed {} of {}", saved.computed, saved.blocks),
+                Err(error) => {
+                    println!("{error}");
+                    std::process::exit(1);
+                }
+            }
+        }
         _ => panic!("{case}"),
     }
 }
@@ -489,4 +505,43 @@ fn a_killed_process_stops_the_others_and_finished_blocks_stay() {
         }
         assert!(written.bytes() == expected, "other bits");
     }
+}
+
+#[cfg(feature = "zarr")]
+#[test]
+fn what_a_killed_process_left_is_continued_by_another_number_of_processes() {
+    let expected = Executor::new().collect(&slow()).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let (path, by) = (scratch.path(), Instant::now() + PATIENCE);
+    let out = path.join("out.zarr");
+    let chunks = || -> usize {
+        let Ok(rows) = std::fs::read_dir(out.join("c")) else { return 0 };
+        rows.map(|row| std::fs::read_dir(row.unwrap().path()).unwrap().count()).sum()
+    };
+    let start = |processes: usize| -> Vec<Child> {
+        std::fs::write(path.join("hosts"), addresses(processes)).unwrap();
+        let case = |process| format!("save {} {process}", path.display());
+        (0..processes).map(|process| spawn(&case(process))).collect()
+    };
+    let mut left = 64;
+    for (processes, killed) in [(2, 0), (3, 2)] {
+        let (mut children, before) = (start(processes), chunks());
+        while chunks() < before + 10 {
+            assert!(Instant::now() < by, "nothing is written");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        children[killed].kill().unwrap();
+        for (process, child) in children.into_iter().enumerate() {
+            let (well, said) = ended(child, by);
+            assert!(process == killed || (!well && said.contains("is gone: ")), "{said}");
+        }
+        left = 64 - chunks();
+        assert!(left > 0, "everything was written before");
+    }
+    let said: Vec<_> = start(2).into_iter().map(|child| ended(child, by)).collect();
+    assert!(said.iter().all(|(well, _)| *well), "{said:?}");
+    assert!(said[0].1.contains(&format!("computed {left} of 64")), "{left}: {said:?}");
+    assert_eq!(BigTensor::open(&out).unwrap().collect().unwrap(), expected);
+    let said: Vec<_> = start(3).into_iter().map(|child| ended(child, by)).collect();
+    assert!(said[0].1.contains("computed 0 of 64"), "{said:?}");
 }

@@ -15,6 +15,7 @@ const STEP: usize = 4 << 20;
 
 const BYTES: &str = "{msg} [{bar:30}] {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left)";
 const STEPS: &str = "{msg} [{bar:30}] {pos}/{len} ({elapsed})";
+const LOOKED_AT: &str = "{msg} [{bar:30}] {prefix} ({elapsed})";
 const UNKNOWN: &str = "{spinner} {msg} ({elapsed})";
 
 /// Something under way; the bar is gone when this is dropped.
@@ -22,6 +23,17 @@ const UNKNOWN: &str = "{spinner} {msg} ({elapsed})";
 pub struct Progress {
     bar: ProgressBar,
     painter: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+/// How far something is.
+#[derive(Debug)]
+pub struct Seen {
+    /// What is done.
+    pub done: u64,
+    /// What there is to do.
+    pub of: u64,
+    /// What else there is to tell.
+    pub note: String,
 }
 
 impl Progress {
@@ -35,14 +47,33 @@ impl Progress {
         Self::new(what.into(), length, STEPS)
     }
 
+    /// Of something that does not tell how far it is, but can be looked at.
+    pub fn looked_at(what: &str, look: impl Fn() -> Seen + Send + 'static) -> Self {
+        Self::painted(what.into(), Some(0), LOOKED_AT, move |bar| {
+            let Seen { done, of, note } = look();
+            bar.set_length(of);
+            bar.set_position(done);
+            bar.set_prefix(note);
+        })
+    }
+
     fn new(what: String, length: Option<u64>, template: &str) -> Self {
+        Self::painted(what, length, template, |_| ())
+    }
+
+    fn painted(
+        what: String,
+        length: Option<u64>,
+        template: &str,
+        before: impl Fn(&ProgressBar) + Send + 'static,
+    ) -> Self {
         let template = if length.is_some() { template } else { UNKNOWN };
         let style = ProgressStyle::with_template(template);
         let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
         let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
         bar.set_style(style.progress_chars("=> "));
         bar.set_message(what);
-        let painter = io::stderr().is_terminal().then(|| paint(bar.clone()));
+        let painter = io::stderr().is_terminal().then(|| paint(bar.clone(), before));
         Self { bar, painter }
     }
 
@@ -62,7 +93,10 @@ impl Drop for Progress {
 }
 
 /// Draws a bar from time to time, by a thread of its own: what it tells of need not know of time.
-fn paint(bar: ProgressBar) -> (Sender<()>, JoinHandle<()>) {
+fn paint(
+    bar: ProgressBar,
+    before: impl Fn(&ProgressBar) + Send + 'static,
+) -> (Sender<()>, JoinHandle<()>) {
     let (done, waiting) = mpsc::channel();
     let over = move |time| waiting.recv_timeout(time) != Err(RecvTimeoutError::Timeout);
     let painter = thread::spawn(move || {
@@ -71,6 +105,7 @@ fn paint(bar: ProgressBar) -> (Sender<()>, JoinHandle<()>) {
         }
         bar.set_draw_target(ProgressDrawTarget::stderr());
         loop {
+            before(&bar);
             bar.tick();
             if over(TICK) {
                 return bar.finish_and_clear();
@@ -159,6 +194,10 @@ mod tests {
             bar.at(1);
             assert_eq!((bar.bar.position(), bar.bar.message()), (1, "waiting".to_string()));
         }
-        assert!([BYTES, STEPS, UNKNOWN].iter().all(|t| ProgressStyle::with_template(t).is_ok()));
+        assert!(
+            [BYTES, STEPS, LOOKED_AT, UNKNOWN]
+                .iter()
+                .all(|t| ProgressStyle::with_template(t).is_ok())
+        );
     }
 }

@@ -50,6 +50,10 @@ impl Cluster {
     }
 }
 
+pub(super) fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
 fn bind(process: usize) -> Result<(TcpListener, String), ClusterError> {
     let name = || format!("process {process} (127.0.0.1)");
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
@@ -162,8 +166,7 @@ fn child(place: &str) -> Result<Cluster, ClusterError> {
         rest.map(drop).unwrap_or_default();
         std::process::exit(1);
     });
-    let cluster = Cluster::at(hosts, process, secret, listener)?;
-    Ok(Cluster { launched: true, ..cluster })
+    Cluster::at(hosts, process, secret, listener)
 }
 
 impl Children {

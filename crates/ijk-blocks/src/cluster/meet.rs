@@ -112,6 +112,11 @@ impl Meeting<'_> {
         let settled = self.settle(&stream, self.left());
         let met = settled.map_err(Trouble::Broken);
         let met = met.and_then(|()| greet(&mut stream, &own, &self.cluster.secret, Side::Caller));
+        if let (Err(Trouble::Broken(_)), Some(mut link)) = (&met, self.links[process].as_ref()) {
+            // It may have said why.
+            self.settle(link, PAUSE.1).map_err(ClusterError::Connections)?;
+            self.listen(process, &mut link)?;
+        }
         let met = met.map_err(|trouble| self.trouble(Some(process), trouble))?;
         if met.process != process {
             let (what, names) = ("who is there", [met.process, process]);
@@ -299,4 +304,59 @@ impl Meeting<'_> {
 
 fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Hosts, Secret};
+    use super::*;
+    use std::net::TcpListener;
+
+    /// What processes of these numbers say, which listen anywhere but for the first.
+    fn met(processes: &[usize], wait: Duration) -> Vec<String> {
+        let first = TcpListener::bind("127.0.0.1:0").unwrap();
+        let list = format!("{}\n127.0.0.1:1\n127.0.0.1:2", first.local_addr().unwrap());
+        let hosts = Hosts::parse(&list).unwrap();
+        let mut first = Some(first);
+        let clusters = processes.iter().map(|&process| {
+            let other = || TcpListener::bind("127.0.0.1:0").unwrap();
+            let listener = if process == 0 { first.take().unwrap() } else { other() };
+            Cluster::at(hosts.clone(), process, Secret::none(), listener).unwrap().wait(wait)
+        });
+        let clusters: Vec<Cluster> = clusters.collect();
+        std::thread::scope(|scope| {
+            let say = |cluster: Cluster| cluster.meet().unwrap_err().to_string();
+            let threads = clusters.into_iter().map(|cluster| scope.spawn(move || say(cluster)));
+            let threads: Vec<_> = threads.collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    #[test]
+    fn two_processes_with_one_number_hear_of_it() {
+        let said = met(&[0, 1, 1], Duration::from_secs(20));
+        assert!(
+            said[0].starts_with("process 1 (127.0.0.1:1) came twice, from 127.0.0.1:"),
+            "{said:?}"
+        );
+        for other in &said[1..] {
+            assert!(other.starts_with("process 0 (127.0.0.1:") && other.contains(") gave up: "));
+        }
+        assert!(said[1..].iter().any(|other| other.contains("came twice")), "{said:?}");
+    }
+
+    #[test]
+    fn who_does_not_come_is_named() {
+        // The last one waits for nobody else.
+        let said = met(&[0, 2], Duration::from_millis(1200));
+        assert!(
+            said[0].starts_with("process 1 (127.0.0.1:1) did not come within 1 s: "),
+            "{said:?}"
+        );
+        let named = said[1].starts_with("process 1 (127.0.0.1:1) did not come")
+            || said[1].ends_with(
+                "gave up: process 1 (127.0.0.1:1) did not come within 1 s: it did not call",
+            );
+        assert!(named, "{said:?}");
+    }
 }

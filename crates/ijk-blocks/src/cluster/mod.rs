@@ -14,7 +14,6 @@ pub use secret::Secret;
 pub(crate) use hello::Terms;
 pub(crate) use meet::Peer;
 
-use crate::Error;
 use launch::Children;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -60,7 +59,6 @@ pub struct Cluster {
     runs: AtomicUsize,
     /// Those that this process started.
     children: Option<Children>,
-    launched: bool,
 }
 
 /// How long processes wait for each other unless told otherwise.
@@ -99,8 +97,7 @@ impl Cluster {
         let listen = |cause| ClusterError::Listen { process: hosts.name(process), cause };
         listener.set_nonblocking(true).map_err(listen)?;
         let runs = AtomicUsize::new(0);
-        let (wait, children, launched) = (WAIT, None, false);
-        Ok(Self { hosts, process, secret, wait, listener, runs, children, launched })
+        Ok(Self { hosts, process, secret, wait: WAIT, listener, runs, children: None })
     }
 
     /// How long to wait for the other processes when a computation begins; 60 seconds by default.
@@ -120,9 +117,9 @@ impl Cluster {
         self.hosts.len()
     }
 
-    /// Whether this process was started by [`launch`](Self::launch), and by process 0, which says what fails.
-    pub fn is_launched(&self) -> bool {
-        self.launched
+    /// Whether this process was started by [`launch`](Self::launch): what fails in it, process 0 says, too.
+    pub fn is_child() -> bool {
+        launch::is_child()
     }
 
     /// Waits until all processes are here, so that what one has done before, the others find.
@@ -136,13 +133,17 @@ impl Cluster {
     /// Waits until all processes are here and have prepared what they need; if one could not, none goes on.
     ///
     /// # Errors
-    /// What this process's preparation failed with, which the others are told; that another's did; as for
-    /// [`meet`](Self::meet).
-    pub fn agree<T>(&self, prepared: Result<T, Error>) -> Result<T, Error> {
-        let trouble = prepared.as_ref().err().map(Error::to_string);
+    /// What this process's preparation failed with, which the others are told as this text; that another's did;
+    /// as for [`meet`](Self::meet).
+    pub fn agree<T, E: From<ClusterError>>(
+        &self,
+        prepared: Result<T, E>,
+        text: impl Fn(&E) -> String,
+    ) -> Result<T, E> {
+        let trouble = prepared.as_ref().err().map(text);
         let met = meet::meet(self, &Terms::default(), trouble.as_deref());
         let prepared = prepared?;
-        met.map(|_| prepared).map_err(Error::from)
+        met.map(|_| prepared).map_err(E::from)
     }
 
     /// Connections to the other processes, for a run on these terms.

@@ -5,6 +5,7 @@ use crate::StoreError;
 use crate::aggregation::Kind;
 use crate::formula::{Formula, Node};
 use std::fmt::Write;
+use std::ops::Range;
 
 impl BlockPlan {
     /// Blocks of all stages.
@@ -55,6 +56,11 @@ impl Stage {
         let kept = kept.iter().zip(at).map(|(axis, &block)| axis.range(block).len());
         let points = product(kept.chain(folded.iter().map(|axis| axis.extent)));
         points.saturating_mul(self.operations_of_point())
+    }
+
+    /// Scalar operations at these positions of the axes.
+    pub(crate) fn operations_at(&self, ranges: &[Range<usize>]) -> u64 {
+        product(ranges.iter().map(Range::len)).saturating_mul(self.operations_of_point())
     }
 
     fn operations_of_point(&self) -> u64 {

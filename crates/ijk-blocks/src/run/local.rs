@@ -27,9 +27,10 @@ pub(super) fn run(
             let ranges = stage.ranges(&at, panel);
             let parts = (0..stage.operands.len()).map(|n| computer.operand(n, &ranges));
             block = computer.add(block, parts.collect::<Result<_, _>>()?, &ranges)?;
+            progress.operated(stage.operations_at(&ranges));
         }
         deliver(stage, &*places.sinks[number], &at, block)?;
-        progress.computed(stage.operations(&at));
+        progress.computed();
     }
     Ok(())
 }

@@ -123,6 +123,7 @@ impl Folding {
             let ranges = self.shared.stage().ranges(at, panel);
             let parts = needs.iter().map(part).collect();
             block = self.shared.computer().add(block, parts, &ranges)?;
+            self.shared.progress.operated(self.shared.stage().operations_at(&ranges));
         }
         if schedule.ends(self.time).1 {
             return self.shared.deliver(at, block);

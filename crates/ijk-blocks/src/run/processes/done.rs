@@ -7,23 +7,26 @@ use crate::plan::{Coordinates, Done, Stage};
 use crate::wire::{self, Input};
 use std::io::{self, Read, Write};
 
-/// The blocks that need not be computed, the same in all processes.
-pub(super) fn agree(given: &Given, goal: &Goal, peers: &[Option<Peer>]) -> Result<Done, Error> {
-    let Some(last) = given.plan.stages.last() else { return Ok(Done::default()) };
-    if given.cluster.process() > 0 {
-        let Some(Some(first)) = peers.first() else { return Ok(Done::default()) };
+/// What process 0 finds.
+pub(super) fn found(given: &Given, goal: &Goal) -> Done {
+    match (given.plan.stages.last(), goal) {
+        (Some(last), Goal::Sink(sink)) if given.cluster.process() == 0 => Done::new(last, &**sink),
+        _ => Done::default(),
+    }
+}
+
+/// What process 0 found, in all processes.
+pub(super) fn agree(given: &Given, found: Done, peers: &[Option<Peer>]) -> Result<Done, Error> {
+    let Some(last) = given.plan.stages.last() else { return Ok(found) };
+    if let Some(Some(first)) = peers.first() {
         let heard = hear(&mut &first.link, last);
         return Ok(heard.map_err(ClusterError::Connections)?);
     }
-    let done = match goal {
-        Goal::Sink(sink) => Done::new(last, &**sink),
-        Goal::Collect(_) => Done::default(),
-    };
-    let message = encode(last, &done);
+    let message = encode(last, &found);
     for peer in peers.iter().flatten() {
         (&peer.link).write_all(&message).map_err(ClusterError::Connections)?;
     }
-    Ok(done)
+    Ok(found)
 }
 
 /// The ends of runs of blocks that are done and blocks that are not, in their order, after how many ends there

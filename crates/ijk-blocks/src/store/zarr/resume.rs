@@ -229,9 +229,9 @@ impl Executor {
         let resume = || ZarrStore::resume(path, tensor, self, options).map_err(Error::from);
         match self.processes() {
             None => resume(),
-            Some(cluster) if cluster.process() == 0 => cluster.agree(resume()),
+            Some(cluster) if cluster.process() == 0 => cluster.agree(resume(), Error::to_string),
             Some(cluster) => {
-                cluster.agree(Ok(()))?;
+                cluster.agree(Ok(()), Error::to_string)?;
                 Ok(ZarrStore::join(path, tensor.ty(), options)?)
             }
         }
