@@ -228,6 +228,29 @@ pub struct Zarr {
     /// Zarr: start over, instead of continuing a result that is not complete, or refusing to replace another
     #[arg(long)]
     pub fresh: bool,
+    /// On several processes
+    #[command(flatten)]
+    pub processes: Processes,
+}
+
+/// Other processes that compute the same program.
+#[derive(Debug, Args)]
+pub struct Processes {
+    /// Zarr: compute on so many processes of this machine, which are started
+    #[arg(long, value_name = "N", value_parser = threads, conflicts_with = "hosts")]
+    pub processes: Option<usize>,
+    /// Zarr: compute together with the processes of a list, which has one host:port a line
+    #[arg(long, value_name = "FILE", requires = "process")]
+    pub hosts: Option<PathBuf>,
+    /// Zarr: which process of the list this is, from 0
+    #[arg(long, value_name = "I", requires = "hosts")]
+    pub process: Option<usize>,
+    /// Zarr: what the processes of a list have to know [default: the environment variable IJK_SECRET]
+    #[arg(long, value_name = "FILE", requires = "hosts")]
+    pub secret_file: Option<PathBuf>,
+    /// Zarr: how long processes wait for each other [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub wait: Option<u64>,
 }
 
 impl Zarr {
@@ -238,6 +261,9 @@ impl Zarr {
             ("--block", !self.block.is_empty()),
             ("--compress", self.compress.is_some()),
             ("--fresh", self.fresh),
+            ("--processes", self.processes.processes.is_some()),
+            ("--hosts", self.processes.hosts.is_some()),
+            ("--wait", self.processes.wait.is_some()),
         ]
         .into_iter()
         .find_map(|(option, given)| given.then_some(option))

@@ -20,6 +20,14 @@ impl Failure {
     pub fn wrong(message: impl Into<String>) -> Self {
         Self::Wrong(message.into())
     }
+
+    /// The message.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Wrong(message) | Self::Environment(message) => message.clone(),
+            Self::BrokenPipe => String::new(),
+        }
+    }
 }
 
 impl From<FileError> for Failure {

@@ -43,6 +43,10 @@ fn main() -> ExitCode {
 
 /// Says what is wrong; rendered diagnostics already start with the word.
 fn end(message: &str, code: u8) -> ExitCode {
+    // What fails in a process that another one started, that one says, too.
+    if ijk::blocks::cluster::Cluster::is_child() {
+        return ExitCode::from(code);
+    }
     let rendered = message.contains('\n');
     output::complain(&if rendered { message.into() } else { format!("error: {message}") });
     ExitCode::from(code)

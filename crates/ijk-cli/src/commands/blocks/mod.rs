@@ -1,6 +1,8 @@
 //! Programs on Zarr arrays: they run block by block, in as much memory as some blocks take.
 
+mod bar;
 mod inputs;
+mod machines;
 mod outputs;
 
 use crate::args::How;
@@ -50,15 +52,26 @@ pub fn run(
     how: &How,
 ) -> Result<(), Failure> {
     let progress = Arc::new(Progress::default());
-    let executor = executor(how)?.observed(Arc::clone(&progress));
-    let arguments = inputs::open(inputs, how)?;
-    let results = results(&arguments.iter().collect::<Vec<_>>()).map_err(failure)?;
+    let cluster = machines::cluster(&how.zarr.processes)?;
+    let prepared = prepare(inputs, results, outputs, how);
+    let (executor, results) = machines::agree(cluster.as_ref(), prepared)?;
+    let executor = executor.observed(Arc::clone(&progress));
+    let executor = match &cluster {
+        Some(cluster) => executor.cluster(Arc::clone(cluster)),
+        None => executor,
+    };
     let outputs::Parted { collected, stored } = outputs::parted(&results, outputs)?;
     let start = Instant::now();
     let mut told = outputs::Told::new(&progress);
+    let bar = bar::bar(&progress);
     let arrays = outputs::collect(&executor, &collected, &mut told)?;
     for (tensor, place) in &stored {
         outputs::save(&executor, (tensor, place), how, &mut told)?;
+    }
+    drop(bar);
+    if cluster.is_some_and(|cluster| cluster.process() > 0) {
+        // The first process says what there is to say.
+        return Ok(());
     }
     outputs::write(&arrays, &collected)?;
     let seconds = start.elapsed().as_secs_f64();
@@ -70,8 +83,28 @@ pub fn run(
     output::print(&if how.json { printed.as_json(threads) } else { printed.as_text() })
 }
 
+/// What computes, and what it is to compute; all that can be checked before.
+fn prepare(
+    inputs: &[Place],
+    results: impl FnOnce(&[&BigTensor]) -> Result<Vec<BigTensor>, Error>,
+    outputs: &[(usize, Place)],
+    how: &How,
+) -> Result<(Executor, Vec<BigTensor>), Failure> {
+    let executor = executor(how)?;
+    let arguments = inputs::open(inputs, how)?;
+    let results = results(&arguments.iter().collect::<Vec<_>>()).map_err(failure)?;
+    outputs::parted(&results, outputs)?;
+    Ok((executor, results))
+}
+
 fn executor(how: &How) -> Result<Executor, Failure> {
-    let executor = Executor::with_threads(how.threads.unwrap_or(0)).map_err(failure)?;
+    // Processes of one machine share its threads.
+    let shared = how.zarr.processes.processes.map(|processes| {
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        (all / processes).max(1)
+    });
+    let threads = how.threads.or(shared).unwrap_or(0);
+    let executor = Executor::with_threads(threads).map_err(failure)?;
     let executor = match how.memory {
         Some(bytes) => executor.memory_limit(bytes),
         None => executor,
@@ -84,6 +117,9 @@ fn executor(how: &How) -> Result<Executor, Failure> {
 
 /// Whose fault an error is.
 fn failure(error: Error) -> Failure {
+    if let Error::Cluster(error) = error {
+        return error.into();
+    }
     let message = error.to_string();
     let is_environment = match &error {
         Error::Run(RunError::OutOfMemory(_) | RunError::Level(_)) => true,

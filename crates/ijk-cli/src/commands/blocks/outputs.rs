@@ -57,12 +57,13 @@ pub struct Told<'a> {
     blocks: u64,
     operations: u64,
     moved: u64,
+    sent: u64,
     earlier: u64,
 }
 
 impl<'a> Told<'a> {
     pub fn new(progress: &'a Progress) -> Self {
-        Self { progress, blocks: 0, operations: 0, moved: 0, earlier: 0 }
+        Self { progress, blocks: 0, operations: 0, moved: 0, sent: 0, earlier: 0 }
     }
 
     /// One more is computed.
@@ -71,6 +72,7 @@ impl<'a> Told<'a> {
         self.blocks += counts.blocks;
         self.operations = self.operations.saturating_add(counts.operations);
         self.moved += counts.shared;
+        self.sent += counts.sent;
     }
 
     /// One line: blocks, time, speed, bytes.
@@ -84,8 +86,12 @@ impl<'a> Told<'a> {
             return format!("nothing to do: all results are complete{earlier}");
         }
         let rate = self.operations as f64 / seconds.max(1e-9) / 1e9;
+        let sent = match self.sent {
+            0 => String::new(),
+            n => format!(", {} between processes", bytes(n)),
+        };
         format!(
-            "{} block{} in {}{earlier}: {rate:.3} GF/s, {} moved between workers",
+            "{} block{} in {}{earlier}: {rate:.3} GF/s, {} moved between workers{sent}",
             self.blocks,
             plural(self.blocks),
             output::seconds(seconds),
@@ -94,7 +100,7 @@ impl<'a> Told<'a> {
     }
 }
 
-fn bytes(n: u64) -> String {
+pub fn bytes(n: u64) -> String {
     for (unit, scale) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] {
         if n as f64 >= scale {
             return format!("{:.1} {unit}", n as f64 / scale);
