@@ -12,6 +12,7 @@ array([[0.25, 0.25, 0.25, 0.25]])
 from ._arrays import tensordot, transpose
 from ._einsum import einsum, einsum_path, fallbacks
 from ._ijk import (
+    BigTensor,
     Component,
     DTypeError,
     Einsum,
@@ -19,10 +20,13 @@ from ._ijk import (
     Error,
     MemoryLimitError,
     Program,
+    StoreError,
     __version__,
+    contract,
 )
 
 __all__ = [
+    "BigTensor",
     "Component",
     "DTypeError",
     "Einsum",
@@ -30,6 +34,8 @@ __all__ = [
     "Error",
     "MemoryLimitError",
     "Program",
+    "StoreError",
+    "contract",
     "einsum",
     "einsum_path",
     "et",

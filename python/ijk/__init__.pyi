@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from ._ijk import BigTensor as BigTensor
 from ._ijk import Component as Component
 from ._ijk import DTypeError as DTypeError
 from ._ijk import Einsum as Einsum
@@ -11,7 +12,9 @@ from ._ijk import Engine as Engine
 from ._ijk import Error as Error
 from ._ijk import MemoryLimitError as MemoryLimitError
 from ._ijk import Program as Program
+from ._ijk import StoreError as StoreError
 from ._ijk import __version__ as __version__
+from ._ijk import contract as contract
 
 fallbacks: Counter[str]
 

@@ -1,10 +1,12 @@
 //! Programs in i.
 
 use crate::arrays::{Readonly, Readwrite, from_tensor, writable};
+use crate::blocks;
 use crate::engine::{self, Engine};
 use crate::error::raise;
 use crate::run::computing;
 use ijk::{TensorView, TensorViewMut};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -14,7 +16,7 @@ use pyo3::types::{PyList, PyTuple};
 /// same argument, `f | g` takes arguments side by side, and `~f` swaps the first two.
 #[pyclass(module = "ijk", frozen)]
 pub struct Component {
-    inner: ijk::Component,
+    pub inner: ijk::Component,
 }
 
 #[pymethods]
@@ -24,7 +26,8 @@ impl Component {
         Ok(Self { inner: ijk::i(source).map_err(raise)? })
     }
 
-    /// Applies the program: gives an array, or a tuple of as many as it has results.
+    /// Applies the program: gives an array, or a tuple of as many as it has results. Block tensors among the
+    /// arguments give block tensors.
     #[pyo3(signature = (*arguments, out = None, engine = None))]
     fn __call__<'py>(
         &self,
@@ -33,6 +36,13 @@ impl Component {
         out: Option<&Bound<'py, PyAny>>,
         engine: Option<&Bound<'py, Engine>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(tensors) = blocks::any(arguments)? {
+            if out.is_some() || engine.is_some() {
+                let message = "block tensors are computed when they are collected or written: no out, no engine";
+                return Err(PyTypeError::new_err(message));
+            }
+            return blocks::apply(py, &self.inner, &tensors);
+        }
         let arrays = crate::arrays::arguments(arguments)?;
         let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
         let engine = engine::engine(py, engine)?;

@@ -61,7 +61,7 @@ impl Engine {
 }
 
 /// Whether the user wants the computation to end: asked by the thread that waits for it.
-fn interrupted() -> bool {
+pub fn interrupted() -> bool {
     Python::attach(|py| match py.check_signals() {
         Ok(()) => false,
         Err(error) => {

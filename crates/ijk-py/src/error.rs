@@ -1,7 +1,7 @@
 //! Errors as exceptions, which say what the Rust library says.
 
-use ijk::RunError;
 use ijk::plan::PlanError;
+use ijk::{RunError, TensorError, blocks};
 use pyo3::create_exception;
 use pyo3::exceptions::{
     PyKeyboardInterrupt, PyMemoryError, PyTypeError, PyValueError, PyZeroDivisionError,
@@ -16,6 +16,27 @@ create_exception!(
     Error,
     "More memory would be needed than the engine's limit allows; nothing was allocated."
 );
+create_exception!(ijk, StoreError, Error, "A block was not read or written.");
+
+/// The exception for an error of block tensors.
+pub fn raise_blocks(error: blocks::Error) -> PyErr {
+    use blocks::Problem::{Element, Elements, Formula, Takes, Types};
+    let text = error.to_string();
+    match error {
+        blocks::Error::Type(of) => match of.problem {
+            Element { .. } | Elements { .. } | Formula(_) | Takes { .. } | Types { .. } => {
+                DTypeError::new_err(text)
+            }
+            _ => Error::new_err(text),
+        },
+        blocks::Error::Limit { .. } => MemoryLimitError::new_err(text),
+        blocks::Error::Store(_) => StoreError::new_err(text),
+        blocks::Error::Plan(error) => raise(error.into()),
+        blocks::Error::Run(error) => raise(error.into()),
+        blocks::Error::Tensor(TensorError::OutOfMemory { .. }) => PyMemoryError::new_err(text),
+        _ => Error::new_err(text),
+    }
+}
 
 /// The exception for an error.
 pub fn raise(error: ijk::Error) -> PyErr {

@@ -1,6 +1,7 @@
 //! The Python package `ijk`: the compiled half of it. `python/ijk` has the rest.
 
 mod arrays;
+mod blocks;
 mod component;
 mod einsum;
 mod engine;
@@ -19,10 +20,13 @@ fn ijk_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("Error", m.py().get_type::<error::Error>())?;
     m.add("DTypeError", m.py().get_type::<error::DTypeError>())?;
     m.add("MemoryLimitError", m.py().get_type::<error::MemoryLimitError>())?;
+    m.add("StoreError", m.py().get_type::<error::StoreError>())?;
+    m.add_class::<blocks::BigTensor>()?;
     m.add_class::<component::Component>()?;
     m.add_class::<engine::Engine>()?;
     m.add_class::<einsum::Einsum>()?;
     m.add_class::<et::Program>()?;
     m.add_function(wrap_pyfunction!(einsum::einsum, m)?)?;
+    m.add_function(wrap_pyfunction!(blocks::contract, m)?)?;
     Ok(())
 }

@@ -32,7 +32,7 @@ impl Memory {
 }
 
 /// An element type as the array interface spells it.
-fn typestr(dtype: DType) -> String {
+pub fn typestr(dtype: DType) -> String {
     let order = if cfg!(target_endian = "little") { '<' } else { '>' };
     let (order, kind) = match dtype {
         DType::Bool => ('|', 'b'),

@@ -13,6 +13,7 @@
 
 use crate::Component;
 pub use ijk_blocks::*;
+pub use ijk_types::{BinaryOp, UnaryOp};
 
 impl IntoFunction for &Component {
     fn into_function(self) -> Result<Function, TextError> {
@@ -23,5 +24,23 @@ impl IntoFunction for &Component {
 impl IntoAggregation for &Component {
     fn into_aggregation(self) -> Result<Aggregation, TextError> {
         Aggregation::of_program(self.program())
+    }
+}
+
+impl Component {
+    /// Applies the component to block tensors: see [`apply`].
+    ///
+    /// # Errors
+    /// As for [`apply`].
+    ///
+    /// ```
+    /// use ijk::blocks::BigTensor;
+    /// let u = BigTensor::lit([1, 2, 3, 4], [2, 2], [Some(1), None])?;
+    /// let sums = ijk::i("+ij~i").unwrap().apply_blocks(&[&u])?.remove(0);
+    /// assert_eq!(sums.ty().to_string(), "([2], [1], i32)");
+    /// # Ok::<(), ijk::blocks::Error>(())
+    /// ```
+    pub fn apply_blocks(&self, operands: &[&BigTensor]) -> Result<Vec<BigTensor>, Error> {
+        apply_program(self.program(), operands)
     }
 }

@@ -31,6 +31,7 @@ impl Computer<'_> {
         operand: usize,
         ranges: &[Range<usize>],
     ) -> Result<Option<Part>, Error> {
+        self.reader.kernels.goes_on()?;
         let operand = &self.stage.operands[operand];
         self.reader.region(&operand.expr, &operand.ranges(ranges))
     }
@@ -47,6 +48,7 @@ impl Computer<'_> {
         if self.is_skipped(&parts) {
             return Ok(before);
         }
+        self.reader.kernels.goes_on()?;
         let parts = self.placed(parts, ranges)?;
         let block = match &self.stage.kernel {
             Kernel::Copy => self.copied(&parts[0], ranges),

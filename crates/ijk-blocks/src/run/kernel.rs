@@ -13,6 +13,7 @@ use ijk_plan::plan::{BufferId, Node as PlanNode, Place, Plan, Start, Step};
 use ijk_tensor::{Tensor, TensorView};
 use ijk_types::{DType, Reducer};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A formula over a domain, as the engine computes it.
@@ -38,6 +39,8 @@ pub(crate) struct Kernels {
     compiled: Mutex<HashMap<Key, Arc<Ready>>>,
     /// The formula of a copy.
     same: Box<Formula>,
+    /// Set where all is to end.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 /// What a compiled kernel depends on. Formulas are told apart by where they are, which is in the plan.
@@ -61,7 +64,25 @@ struct Ready {
 
 impl Kernels {
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        Self { engine, compiled: Mutex::default(), same: Box::new(Formula::variable(0)) }
+        let same = Box::new(Formula::variable(0));
+        Self { engine, compiled: Mutex::default(), same, stop: None }
+    }
+
+    /// The same, until a flag is set.
+    pub(crate) fn until(mut self, stop: Option<Arc<AtomicBool>>) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// That nobody wants the computation to end.
+    ///
+    /// # Errors
+    /// [`RunError::Interrupted`] if somebody does.
+    pub(crate) fn goes_on(&self) -> Result<(), Error> {
+        match &self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(RunError::Interrupted.into()),
+            _ => Ok(()),
+        }
     }
 
     /// The formula of a copy.

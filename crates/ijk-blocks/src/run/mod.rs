@@ -22,6 +22,7 @@ use ijk_cpu::{Engine, RunError};
 use kernel::Kernels;
 use processes::{Given, Goal};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What computes block tensors: how many workers, how much is collected. Cheap to clone.
 ///
@@ -47,6 +48,7 @@ pub struct Executor {
     scratch: Option<Arc<dyn Scratch>>,
     cluster: Option<Arc<Cluster>>,
     progress: Arc<Progress>,
+    stop: Option<Arc<AtomicBool>>,
 }
 
 /// Most bytes that are collected unless another limit is given: 4 GiB.
@@ -69,7 +71,8 @@ impl Executor {
         let single = Arc::new(Engine::builder().threads(1).level(engine.level()).build());
         let workers = engine.threads();
         let (memory, scratch, cluster, progress) = (None, None, None, Arc::default());
-        Self { engine, single, workers, limit: COLLECTED, memory, scratch, cluster, progress }
+        let (limit, stop) = (COLLECTED, None);
+        Self { engine, single, workers, limit, memory, scratch, cluster, progress, stop }
     }
 
     /// So many threads, or all of the machine if 0, with the instructions that the environment asks for.
@@ -135,6 +138,23 @@ impl Executor {
         self
     }
 
+    /// Ends computations soon after the flag is set, with [`RunError::Interrupted`](ijk_cpu::RunError): before
+    /// the next panel is read or computed.
+    ///
+    /// ```
+    /// # use ijk_blocks::{BigTensor, Executor};
+    /// let u = BigTensor::lit([1.0, 2.0], [2], [Some(1)])?;
+    /// let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    /// let error = Executor::new().stop(stop).collect(&u).unwrap_err();
+    /// assert_eq!(error.to_string(), "interrupted");
+    /// # Ok::<(), ijk_blocks::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stop(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.stop = Some(flag);
+        self
+    }
+
     /// Most bytes of a result that is [collected](Self::collect); 4 GiB by default.
     #[must_use]
     pub fn collect_limit(mut self, bytes: u64) -> Self {
@@ -195,7 +215,10 @@ impl Executor {
 
     /// What computes with all threads, and with one.
     fn kernels(&self) -> [Arc<Kernels>; 2] {
-        [&self.engine, &self.single].map(|engine| Arc::new(Kernels::new(Arc::clone(engine))))
+        let kernels = |engine: &Arc<Engine>| {
+            Arc::new(Kernels::new(Arc::clone(engine)).until(self.stop.clone()))
+        };
+        [&self.engine, &self.single].map(kernels)
     }
 
     /// The other processes that it computes with.

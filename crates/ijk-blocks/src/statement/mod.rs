@@ -3,7 +3,7 @@
 mod einsum;
 mod program;
 
-pub use program::apply;
+pub use program::{apply, apply_program};
 
 use crate::plan::{Affine, StageAxis};
 use crate::types::compatible;

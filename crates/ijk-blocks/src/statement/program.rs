@@ -36,7 +36,15 @@ pub fn apply(program: &str, operands: &[&BigTensor]) -> Result<Vec<BigTensor>, E
         Some(lowered) if !wrong => lowered,
         _ => return Err(TextError::all(program, compiled.diagnostics).into()),
     };
-    let rule = format!("i({})", program.trim());
+    apply_program(&lowered, operands)
+}
+
+/// Applies a lowered program in i to block tensors: see [`apply`].
+///
+/// # Errors
+/// As for [`apply`].
+pub fn apply_program(lowered: &Program, operands: &[&BigTensor]) -> Result<Vec<BigTensor>, Error> {
+    let rule = format!("i({})", lowered.source.trim());
     if let Some(at) = operands.iter().position(|operand| operand.element_type().number().is_none())
     {
         let (what, found) = (format!("`{rule}`"), operands[at].element_type().to_string());
@@ -48,14 +56,14 @@ pub fn apply(program: &str, operands: &[&BigTensor]) -> Result<Vec<BigTensor>, E
     let dtypes = operands.iter().map(|operand| operand.element_type().number());
     let arguments: Vec<(DType, &[u64])> =
         dtypes.zip(&shapes).map(|(t, shape)| (t.unwrap_or(DType::F64), &shape[..])).collect();
-    let instance = ijk_ir::instantiate(&lowered, &arguments);
+    let instance = ijk_ir::instantiate(lowered, &arguments);
     let instance = instance.map_err(|all| TextError::all(&lowered.source, all))?;
     let mut arrays: HashMap<ArrayId, BigTensor> = HashMap::new();
     for (&id, &operand) in lowered.inputs.iter().zip(operands) {
         arrays.insert(id, operand.clone());
     }
     for (n, statement) in lowered.statements.iter().enumerate() {
-        let built = Builder::new(&lowered, &instance, statement, n, &arrays).build()?;
+        let built = Builder::new(lowered, &instance, statement, n, &arrays).build()?;
         arrays.insert(statement.out, built);
     }
     Ok(lowered.outputs.iter().map(|id| arrays[id].clone()).collect())

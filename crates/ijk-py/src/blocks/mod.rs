@@ -1,0 +1,441 @@
+//! Block tensors.
+
+mod run;
+mod values;
+
+use crate::arrays::{from_tensor, readonly};
+use crate::component::Component;
+use crate::error::raise_blocks;
+use crate::memory::typestr;
+use ijk::blocks::{
+    self, Aggregation, BinaryOp, Block, Compression, Error, Formula, Function, IntoAggregation,
+    IntoFunction, Positions, UnaryOp, Zip,
+};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PySlice, PyTuple};
+use std::path::PathBuf;
+
+/// A tensor cut into blocks, as a term: nothing is computed before it is collected or written.
+///
+/// BigTensor(array, blocks=None)
+///
+/// array: a NumPy array, or what makes one; it is copied.
+/// blocks: for each axis, elements of a block, or None where the axis is not cut; None for no axis.
+///
+/// Its type is (shape, blocks, element type). u + v, - * / and max, min take tensors of one shape and type with
+/// compatible blocks (equal, or one of them None), or a number; u @ v contracts the last axis of u with the
+/// first of v. Raises ijk.Error (a ValueError) or ijk.DTypeError (a TypeError), with the rule, the types and the
+/// axis that does not fit. repr gives the type, str the term.
+///
+/// >>> u = ijk.BigTensor(np.arange(6.0).reshape(2, 3), [1, 2])
+/// >>> u
+/// BigTensor([2, 3], [1, 2], f64)
+/// >>> (u @ u.einsum("ij->ji", u)).collect()
+/// array([[ 5., 14.],
+///        [14., 50.]])
+#[pyclass(module = "ijk", frozen)]
+pub struct BigTensor {
+    inner: blocks::BigTensor,
+}
+
+/// Blocks of axes.
+type Cuts = Vec<Option<usize>>;
+
+#[pymethods]
+impl BigTensor {
+    #[new]
+    #[pyo3(signature = (array, blocks = None))]
+    fn new(array: &Bound<'_, PyAny>, blocks: Option<Cuts>) -> PyResult<Self> {
+        let array = readonly(array)?;
+        let tensor = array.view().to_tensor().map_err(|error| raise_blocks(error.into()))?;
+        let blocks = blocks.unwrap_or_else(|| vec![None; tensor.shape().len()]);
+        made(blocks::BigTensor::from_tensor(tensor, blocks))
+    }
+
+    /// The elements, in C order, of a tensor of that shape: numbers, or lists of numbers, or lists of these.
+    ///
+    /// dtype: "f64", "array(i64)", "array(array(f32))"; by default what the elements are.
+    ///
+    /// >>> ijk.BigTensor.lit([[1, 2], [], [3]], [3], [None])
+    /// BigTensor([3], [⊥], array(i64))
+    #[staticmethod]
+    #[pyo3(signature = (elements, shape, blocks, dtype = None))]
+    fn lit(
+        elements: &Bound<'_, PyAny>,
+        shape: Vec<usize>,
+        blocks: Cuts,
+        dtype: Option<&str>,
+    ) -> PyResult<Self> {
+        let values = values::read(elements, dtype)?;
+        made(blocks::BigTensor::lit_values(values, shape, blocks))
+    }
+
+    /// The tensor of a Zarr V3 array: its chunks are the blocks. Raises ijk.StoreError if there is none.
+    #[staticmethod]
+    fn open(path: PathBuf) -> PyResult<Self> {
+        made(blocks::BigTensor::open(path))
+    }
+
+    /// The einsum of tensors, with numpy.einsum's meaning of subscripts; arrays among them are not cut.
+    ///
+    /// Raises ijk.Error where subscripts are wrong or do not fit, or an index has different blocks.
+    #[staticmethod]
+    #[pyo3(signature = (subscripts, *tensors))]
+    fn einsum(subscripts: &str, tensors: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let tensors = tensors.iter().map(|any| tensor(&any)).collect::<PyResult<Vec<_>>>()?;
+        let tensors: Vec<&blocks::BigTensor> = tensors.iter().collect();
+        made(blocks::BigTensor::einsum(subscripts, &tensors))
+    }
+
+    /// The extent of each axis.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.inner.dims())
+    }
+
+    /// For each axis the elements of a block, or None where it is not cut.
+    #[getter]
+    fn blocks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.inner.ty().blocks)
+    }
+
+    /// The number of axes.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.inner.dims().len()
+    }
+
+    /// NumPy's element type; for lists its name, such as "array(f64)".
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.inner.element_type().number() {
+            Some(dtype) => py.import("numpy")?.call_method1("dtype", (typestr(dtype),)),
+            None => Ok(self.inner.element_type().to_string().into_pyobject(py)?.into_any()),
+        }
+    }
+
+    fn __add__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), self.combined(Zip::Add, other, false)?)
+    }
+
+    fn __radd__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), self.combined(Zip::Add, other, true)?)
+    }
+
+    fn __sub__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), self.combined(Zip::Sub, other, false)?)
+    }
+
+    fn __rsub__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), self.combined(Zip::Sub, other, true)?)
+    }
+
+    fn __mul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), self.combined(Zip::Mul, other, false)?)
+    }
+
+    fn __rmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), self.combined(Zip::Mul, other, true)?)
+    }
+
+    fn __truediv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), self.combined(Zip::Div, other, false)?)
+    }
+
+    fn __rtruediv__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        or_else(other.py(), self.combined(Zip::Div, other, true)?)
+    }
+
+    fn __neg__(&self) -> PyResult<Self> {
+        made(self.inner.map(UnaryOp::Neg))
+    }
+
+    fn __matmul__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let product = match other.cast::<Self>() {
+            Ok(other) => Some(made(self.inner.matmul(&other.get().inner))?),
+            Err(_) => None,
+        };
+        or_else(other.py(), product)
+    }
+
+    /// The greater element of each two: of another tensor, or a number.
+    fn max(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.combined(Zip::Max, other, false)?.ok_or_else(|| no_tensor(other))
+    }
+
+    /// The lesser element of each two: of another tensor, or a number.
+    fn min(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.combined(Zip::Min, other, false)?.ok_or_else(|| no_tensor(other))
+    }
+
+    /// The tensor repeated to a shape whose extents are whole multiples, aligned at the right; of these blocks,
+    /// which are compatible.
+    fn bc(&self, shape: Vec<usize>, blocks: Cuts) -> PyResult<Self> {
+        made(self.inner.bc(shape, blocks))
+    }
+
+    /// Some positions of each axis: a slice or range without steps, ascending positions, or None for all.
+    ///
+    /// >>> u.select(slice(0, 1), [0, 2])
+    /// BigTensor([1, 2], [1, 2], f64)
+    #[pyo3(signature = (*positions))]
+    fn select(&self, positions: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let all = positions.iter().enumerate().map(|(axis, any)| self.positions(axis, &any));
+        made(self.inner.select(all.collect::<PyResult<Vec<_>>>()?))
+    }
+
+    /// A function of each element: text such as "x + 1" or "f64(x) / 2", or a component of one array of rank 0.
+    fn map(&self, function: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(component) = function.cast::<Component>() {
+            return made(self.inner.map(&component.get().inner));
+        }
+        let text: String = function.extract().map_err(|_| {
+            let kind = function.get_type();
+            PyTypeError::new_err(format!("map takes text or a component, not {kind}"))
+        })?;
+        made(self.inner.map(function_of(&text)?))
+    }
+
+    /// The same elements in other blocks.
+    fn reblock(&self, blocks: Cuts) -> PyResult<Self> {
+        made(self.inner.reblock(blocks))
+    }
+
+    /// The sum of products along axis i of this and axis j of the other, or another aggregation, such as
+    /// "max(l + r)" or a component of two arrays of rank 1: see ijk.contract.
+    #[pyo3(signature = (other, i, j, aggregation = None))]
+    fn contract(
+        &self,
+        other: &Bound<'_, PyAny>,
+        i: usize,
+        j: usize,
+        aggregation: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let by = aggregation_of(aggregation)?;
+        made(self.inner.contract_by(&tensor(other)?, i, j, by))
+    }
+
+    /// Computes it: a NumPy array, of lists an array of Python's.
+    ///
+    /// workers: how many threads; by default all. memory_limit: most bytes that blocks should take meanwhile.
+    /// limit: most bytes of the result, 4 GiB by default; more raises ijk.MemoryLimitError at once.
+    #[pyo3(signature = (*, workers = None, memory_limit = None, limit = None))]
+    fn collect<'py>(
+        &self,
+        py: Python<'py>,
+        workers: Option<usize>,
+        memory_limit: Option<u64>,
+        limit: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut executor = run::executor(workers, memory_limit)?;
+        if let Some(bytes) = limit {
+            executor = executor.collect_limit(bytes);
+        }
+        let block = run::computing(py, executor, |executor| executor.collect(&self.inner))?;
+        match block {
+            Block::Numbers(tensor) => from_tensor(py, tensor),
+            Block::Lists(lists) => values::objects(py, &lists),
+        }
+    }
+
+    /// Computes it into a new Zarr V3 array, chunk by chunk: more than memory holds.
+    ///
+    /// compression: None, or a level of zstd from 1 to 22. Raises ijk.StoreError where something is at the path
+    /// already, or a chunk is not written; those that were written stay.
+    #[pyo3(signature = (path, *, compression = None, workers = None, memory_limit = None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        compression: Option<u8>,
+        workers: Option<usize>,
+        memory_limit: Option<u64>,
+    ) -> PyResult<()> {
+        let mut options = blocks::ZarrOptions::new();
+        match compression {
+            None => {}
+            Some(level @ 1..=22) => options = options.compression(Compression::Zstd(level)),
+            Some(level) => {
+                let message = format!("compression is a level of zstd from 1 to 22, not {level}");
+                return Err(PyValueError::new_err(message));
+            }
+        }
+        let executor = run::executor(workers, memory_limit)?;
+        run::computing(py, executor, |executor| {
+            let store = blocks::ZarrStore::create(path, self.inner.ty(), &options)?;
+            executor.write(&self.inner, std::sync::Arc::new(store))
+        })
+    }
+
+    /// The plan: the stages in which blocks are computed.
+    fn plan(&self) -> String {
+        blocks::BlockPlan::new(&self.inner).to_string()
+    }
+
+    /// What NumPy makes an array of: the tensor, collected.
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            return Err(PyValueError::new_err(
+                "a block tensor is computed: there is nothing to share",
+            ));
+        }
+        let array = self.collect(py, None, None, None)?;
+        match dtype {
+            Some(dtype) => array.call_method1("astype", (dtype,)),
+            None => Ok(array),
+        }
+    }
+
+    /// NumPy's arrays leave operators to block tensors.
+    #[classattr]
+    fn __array_ufunc__(py: Python<'_>) -> Py<PyAny> {
+        py.None()
+    }
+
+    fn __repr__(&self) -> String {
+        let ty = self.inner.ty().to_string();
+        format!("BigTensor{ty}")
+    }
+
+    fn __str__(&self) -> String {
+        self.inner.to_string()
+    }
+}
+
+impl BigTensor {
+    /// With another tensor, or a number; nothing of what else there is.
+    fn combined(&self, op: Zip, other: &Bound<'_, PyAny>, swapped: bool) -> PyResult<Option<Self>> {
+        if let Ok(other) = other.cast::<Self>() {
+            return made(self.inner.zip(op, &other.get().inner)).map(Some);
+        }
+        let Some(number) = number(other) else { return Ok(None) };
+        let (x, number) = (Formula::variable(0), Formula::number(number));
+        let (l, r) = if swapped { (number, x) } else { (x, number) };
+        let op: BinaryOp = op.operator();
+        made(self.inner.map(Formula::binary(op, l, r))).map(Some)
+    }
+
+    fn positions(&self, axis: usize, any: &Bound<'_, PyAny>) -> PyResult<Positions> {
+        let extent = self.inner.dims().get(axis).copied().unwrap_or_default();
+        if any.is_none() {
+            return Ok(Positions::All);
+        }
+        if let Ok(slice) = any.cast::<PySlice>() {
+            let of = slice.indices(isize::try_from(extent)?)?;
+            let (start, count) = (of.start.max(0) as usize, of.slicelength);
+            return match of.step {
+                1 => Ok((start..start + count).into()),
+                2.. => {
+                    Ok((0..count).map(|n| start + n * of.step as usize).collect::<Vec<_>>().into())
+                }
+                _ => Err(PyValueError::new_err("positions ascend: a slice has a positive step")),
+            };
+        }
+        let at: Vec<usize> = any.try_iter()?.map(|n| n?.extract()).collect::<PyResult<_>>()?;
+        Ok(at.into())
+    }
+}
+
+/// The result of a rule.
+fn made(built: Result<blocks::BigTensor, Error>) -> PyResult<BigTensor> {
+    Ok(BigTensor { inner: built.map_err(raise_blocks)? })
+}
+
+/// A tensor, or that another operand may know what to do.
+fn or_else<'py>(py: Python<'py>, tensor: Option<BigTensor>) -> PyResult<Bound<'py, PyAny>> {
+    match tensor {
+        Some(tensor) => Ok(Bound::new(py, tensor)?.into_any()),
+        None => Ok(py.NotImplemented().into_bound(py)),
+    }
+}
+
+/// A number of Python's or NumPy's, but for complex ones and truth values.
+fn number(any: &Bound<'_, PyAny>) -> Option<f64> {
+    let is_bool = any.is_instance_of::<PyBool>();
+    let is_number =
+        any.hasattr("__float__").unwrap_or(false) && !any.hasattr("shape").unwrap_or(true);
+    let scalar = any.getattr("shape").is_ok_and(|shape| shape.len().is_ok_and(|n| n == 0));
+    (!is_bool && (is_number || scalar)).then(|| any.extract().ok())?
+}
+
+fn no_tensor(any: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("a block tensor or a number is expected, not {}", any.get_type()))
+}
+
+/// A tensor, or an array that is not cut.
+fn tensor(any: &Bound<'_, PyAny>) -> PyResult<blocks::BigTensor> {
+    match any.cast::<BigTensor>() {
+        Ok(tensor) => Ok(tensor.get().inner.clone()),
+        Err(_) => Ok(BigTensor::new(any, None)?.inner),
+    }
+}
+
+/// All arguments as tensors, if one of them is.
+pub fn any(arguments: &Bound<'_, PyTuple>) -> PyResult<Option<Vec<blocks::BigTensor>>> {
+    match arguments.iter().any(|argument| argument.is_instance_of::<BigTensor>()) {
+        true => {
+            arguments.iter().map(|argument| tensor(&argument)).collect::<PyResult<_>>().map(Some)
+        }
+        false => Ok(None),
+    }
+}
+
+/// A program of tensors: one, or a tuple of as many as it has results.
+pub fn apply<'py>(
+    py: Python<'py>,
+    component: &ijk::Component,
+    tensors: &[blocks::BigTensor],
+) -> PyResult<Bound<'py, PyAny>> {
+    let tensors: Vec<&blocks::BigTensor> = tensors.iter().collect();
+    let results = component.apply_blocks(&tensors).map_err(raise_blocks)?;
+    let wrapped = results.into_iter().map(|inner| Bound::new(py, BigTensor { inner }));
+    let mut results = wrapped.collect::<PyResult<Vec<_>>>()?;
+    match results.len() {
+        1 => Ok(results.swap_remove(0).into_any()),
+        _ => Ok(PyTuple::new(py, results)?.into_any()),
+    }
+}
+
+fn function_of(text: &str) -> PyResult<Function> {
+    text.into_function().map_err(|error| raise_blocks(error.into()))
+}
+
+fn aggregation_of(any: Option<&Bound<'_, PyAny>>) -> PyResult<Aggregation> {
+    let Some(any) = any.filter(|any| !any.is_none()) else {
+        return Ok(Aggregation::sum_of_products());
+    };
+    let aggregation = match any.cast::<Component>() {
+        Ok(component) => (&component.get().inner).into_aggregation(),
+        Err(_) => any.extract::<String>()?.as_str().into_aggregation(),
+    };
+    aggregation.map_err(|error| raise_blocks(error.into()))
+}
+
+/// Pairs of elements along axis i of m1 and axis j of m2, aggregated: the result has the other axes of m1, then
+/// those of m2.
+///
+/// aggregation: None for the sum of products; text of l and r, such as "sum(l * r)", "max(l + r)",
+/// "any(l and r)", "argmin(l - r)" or "collect(l * r)"; or a component of two arrays of rank 1: +(i*i)~. .
+/// However a sum of products is spelled, it is multiplied as matrices are.
+///
+/// >>> ijk.contract(u, u, 1, 1, "max(l + r)").collect()
+/// array([[ 4.,  7.],
+///        [ 7., 10.]])
+#[pyfunction]
+#[pyo3(signature = (m1, m2, i, j, aggregation = None))]
+pub fn contract(
+    m1: &Bound<'_, PyAny>,
+    m2: &Bound<'_, PyAny>,
+    i: usize,
+    j: usize,
+    aggregation: Option<&Bound<'_, PyAny>>,
+) -> PyResult<BigTensor> {
+    BigTensor { inner: tensor(m1)? }.contract(m2, i, j, aggregation)
+}

@@ -1,0 +1,62 @@
+//! Computes block tensors without Python's lock, until it is done or the user interrupts.
+
+use crate::engine::interrupted;
+use crate::error::raise_blocks;
+use ijk::blocks::{Error, Executor};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// How often the thread that waits asks whether the user wants it to end.
+const ASK: Duration = Duration::from_millis(20);
+
+/// The machine's threads, or so many workers.
+pub fn executor(workers: Option<usize>, memory_limit: Option<u64>) -> PyResult<Executor> {
+    static ALL: OnceLock<Executor> = OnceLock::new();
+    let mut executor = ALL.get_or_init(Executor::new).clone();
+    match workers {
+        None => {}
+        Some(workers @ 1..=4096) => executor = executor.workers(workers),
+        Some(workers) => {
+            let message = format!("workers is a number from 1 to 4096, not {workers}");
+            return Err(PyValueError::new_err(message));
+        }
+    }
+    if let Some(bytes) = memory_limit {
+        executor = executor.memory_limit(bytes);
+    }
+    Ok(executor)
+}
+
+/// Computes on a thread of its own, while this one waits for it and for the user.
+pub fn computing<R: Send>(
+    py: Python<'_>,
+    executor: Executor,
+    compute: impl FnOnce(&Executor) -> Result<R, Error> + Send,
+) -> PyResult<R> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let executor = executor.stop(Arc::clone(&stop));
+    let result = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (done, waits) = channel::<()>();
+            let running = scope.spawn(move || {
+                // Dropped in the end, whatever happens.
+                let _done = done;
+                compute(&executor)
+            });
+            while waits.recv_timeout(ASK) == Err(RecvTimeoutError::Timeout) {
+                if interrupted() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+            running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    });
+    result.map_err(|error| match PyErr::take(py) {
+        Some(raised) => raised,
+        None => raise_blocks(error),
+    })
+}

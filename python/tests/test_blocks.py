@@ -1,0 +1,211 @@
+"""Block tensors: terms, types, results beside NumPy's, Zarr arrays, errors and interrupts."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ijk
+from ijk import BigTensor
+
+
+def tensor(*shape, blocks=None, dtype="f8"):
+    array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+    return array, BigTensor(array, blocks)
+
+
+def test_types_and_terms():
+    _, u = tensor(4, 6, blocks=[2, None])
+    assert u.shape == (4, 6) and u.blocks == (2, None) and u.ndim == 2 and u.dtype == np.float64
+    assert repr(u) == "BigTensor([4, 6], [2, ⊥], f64)"
+    product = ijk.contract(u, u, 1, 1)
+    assert str(product).splitlines() == [
+        "t0 = lit(24 elements) : ([4, 6], [2, ⊥], f64)",
+        "t1 = contract(t0, t0, 1, 1, sum(l * r)) : ([4, 4], [2, 2], f64)",
+    ]
+    assert "multiply" in product.plan()
+
+
+def test_operators():
+    a, u = tensor(4, 6, blocks=[2, 4])
+    b, v = tensor(6, 3, blocks=[4, None])
+    assert np.array_equal((u @ v).collect(), a @ b)
+    assert np.array_equal((u + u * 2 - 1).collect(), a + a * 2 - 1)
+    assert np.array_equal((1 - u / 4).collect(), 1 - a / 4)
+    assert np.array_equal((-u).max(-3).min(u).collect(), np.minimum(np.maximum(-a, -3), a))
+    assert np.array_equal((np.float64(2) * u).collect(), 2 * a)
+    assert np.array_equal(np.asarray(u.map("x + 1")), a + 1)
+    assert np.array_equal(u.map(ijk.i("@sqrt .~.")).collect(), np.sqrt(a))
+    assert np.array_equal(u.reblock([3, 3]).collect(), a)
+    assert np.array_equal(u.select(slice(1, 3), [0, 5]).collect(), a[1:3][:, [0, 5]])
+    assert np.array_equal(u.select(None, slice(0, None, 2)).collect(), a[:, ::2])
+    assert np.array_equal(u.bc([2, 8, 6], [1, 2, 4]).collect(), np.tile(a, (2, 2, 1)))
+
+
+def test_contractions():
+    a, u = tensor(4, 6, blocks=[2, 4])
+    b, v = tensor(6, 3, blocks=[4, None])
+    outer = a[:, :, None] + b[None]
+    assert np.array_equal(ijk.contract(u, v, 1, 0, "max(l + r)").collect(), outer.max(axis=1))
+    assert np.array_equal(ijk.contract(u, v, 1, 0, ijk.i(">(i+i)~.")).collect(), outer.max(axis=1))
+    assert np.array_equal(u.contract(v, 1, 0, "sum(l * r)").collect(), a @ b)
+    assert np.array_equal(ijk.contract(u, b, 1, 0).collect(), a @ b)
+    squares = BigTensor.einsum("ij,kj,kl->il", u, u, a)
+    assert np.allclose(squares.collect(), np.einsum("ij,kj,kl->il", a, a, a))
+    assert squares.blocks == (2, None)
+
+
+def test_components_take_block_tensors():
+    a, u = tensor(5, 6, blocks=[2, 4])
+    softmax = ijk.i("(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij")
+    result = softmax(u)
+    assert isinstance(result, BigTensor) and result.blocks == (2, 4)
+    assert np.allclose(result.collect(), softmax(a))
+    total, least = (ijk.i("+ij~j") & ijk.i("<ij~j"))(u)
+    assert np.array_equal(total.collect(), a.sum(axis=0))
+    assert np.array_equal(least.collect(), a.min(axis=0))
+    shifted = ijk.i("ij+j~ij")(u, a[0])
+    assert np.array_equal(shifted.collect(), a + a[0])
+    with pytest.raises(TypeError, match="no out"):
+        softmax(u, out=a)
+
+
+def test_lists():
+    u = BigTensor.lit([[1, 2], [], [3]], [3], [None])
+    assert repr(u) == "BigTensor([3], [⊥], array(i64))" and u.dtype == "array(i64)"
+    assert u.collect().tolist() == [[1, 2], [], [3]]
+    nested = BigTensor.lit([[[True], []], []], [2], [1])
+    assert nested.dtype == "array(array(bool))" and nested.collect().tolist() == [[[True], []], []]
+    empty = BigTensor.lit([[], []], [2], [None], dtype="array(f32)")
+    assert empty.dtype == "array(f32)"
+    assert BigTensor.lit([[1], [2.5]], [2], [None]).collect().tolist() == [[1.0], [2.5]]
+    pairs = ijk.contract([[1, 2], [3, 4]], [5, 6], 1, 0, "collect(l * r)")
+    assert pairs.collect().tolist() == [[5, 12], [15, 24]]
+    assert BigTensor.lit([1, 2, 3, 4], [2, 2], [None, 1]).collect().tolist() == [[1, 2], [3, 4]]
+
+
+def test_errors_say_what_the_library_says():
+    _, u = tensor(4, 6, blocks=[2, 4])
+    with pytest.raises(ijk.Error, match=r"hint: reblock\(v, \[2, 4\]\) has blocks that fit"):
+        u + u.reblock([2, 3])
+    with pytest.raises(ValueError, match="axis 1 of u has 6 elements but axis 0 of v has 4"):
+        u @ u
+    with pytest.raises(TypeError, match="u has elements of f64 but v of f32"):
+        u + tensor(4, 6, blocks=[2, 4], dtype="f4")[1]
+    with pytest.raises(TypeError, match="`sqrt` does not take i32"):
+        tensor(3, dtype="i4")[1].map("sqrt(x)")
+    with pytest.raises(ijk.Error, match=r"\^"):
+        u.map("x +")
+    with pytest.raises(ijk.Error, match="the elements are `l` and `r`"):
+        ijk.contract(u, u, 1, 1, "sum(l * x)")
+    with pytest.raises(ijk.MemoryLimitError, match="at most 10 are collected"):
+        u.collect(limit=10)
+    with pytest.raises(ZeroDivisionError):
+        x = tensor(3, dtype="i4")[1]
+        (x / x).collect()
+    with pytest.raises(TypeError):
+        u + "one"
+    with pytest.raises(TypeError):
+        u + np.ones((4, 6))
+    with pytest.raises(TypeError, match="float64"):
+        BigTensor(np.zeros(3, "f2"))
+    with pytest.raises(TypeError, match="no element tells the type"):
+        BigTensor.lit([[], []], [2], [None])
+    with pytest.raises(ijk.Error, match="this cannot run in blocks"):
+        ijk.i("i~[2*i]")(tensor(4, blocks=[2])[1])
+    with pytest.raises(ValueError, match="workers"):
+        u.collect(workers=0)
+
+
+def test_zarr_arrays(tmp_path):
+    a, u = tensor(50, 70, blocks=[16, 32])
+    u.write(tmp_path / "a.zarr")
+    u.write(str(tmp_path / "b.zarr"), compression=3)
+    for name in ("a.zarr", "b.zarr"):
+        opened = BigTensor.open(tmp_path / name)
+        assert repr(opened) == "BigTensor([50, 70], [16, 32], f64)"
+        assert np.array_equal(opened.collect(), a)
+    square = ijk.contract(opened, opened, 0, 0)
+    square.write(tmp_path / "c.zarr", memory_limit=20_000, workers=2)
+    assert np.allclose(BigTensor.open(tmp_path / "c.zarr").collect(), a.T @ a)
+    with pytest.raises(ijk.StoreError):
+        u.write(tmp_path / "a.zarr")
+    with pytest.raises(ijk.StoreError):
+        BigTensor.open(tmp_path / "none.zarr")
+    with pytest.raises(ValueError, match="1 to 22"):
+        u.write(tmp_path / "d.zarr", compression=40)
+
+
+@st.composite
+def terms(draw):
+    """A term, and what NumPy computes for it."""
+    extents = {n: draw(st.integers(0, 5)) for n in "ijk"}
+    blocks = {n: draw(st.one_of(st.none(), st.integers(1, 4))) for n in "ijk"}
+    dtype = draw(st.sampled_from(["i4", "i8", "f4", "f8"]))
+    random = np.random.default_rng(draw(st.integers(0, 1 << 30)))
+
+    def leaf(axes):
+        array = random.integers(-4, 5, [extents[n] for n in axes]).astype(dtype)
+        return array, BigTensor(array, [blocks[n] for n in axes])
+
+    def grow(axes, depth):
+        kind = draw(st.integers(0, 7)) if depth else 0
+        if kind == 0:
+            return leaf(axes)
+        x, u = grow(axes, depth - 1)
+        if kind == 1:
+            return x * 2 + 1, u.map("x * 2 + 1")
+        if kind == 2:
+            return x + 3, u + 3
+        if kind == 3:
+            y, v = grow(axes, depth - 1)
+            return x - y, u - v
+        if kind == 4:
+            y, v = grow(axes, depth - 1)
+            return np.maximum(x, y), u.max(v)
+        if kind == 5:
+            i, k, j = axes[0], "ijk"[draw(st.integers(0, 2))], axes[1]
+            (x, u), (y, v) = grow(i + k, depth - 1), grow(k + j, depth - 1)
+            return x @ y, u @ v
+        if kind == 6:
+            x, u = grow(axes[::-1], depth - 1)
+            return x.T, ijk.i("ij~ji")(u)
+        (x, u), (y, v) = grow(axes, depth - 1), leaf(axes[1])
+        return x + y, u + v.bc(list(x.shape), list(u.blocks))
+
+    return grow("ij", 3)
+
+
+@settings(max_examples=150, deadline=None)
+@given(terms(), st.integers(1, 3))
+def test_random_terms_agree_with_numpy(term, workers):
+    expected, built = term
+    found = built.collect(workers=workers)
+    assert found.dtype == expected.dtype and found.shape == expected.shape
+    # Whole numbers, small enough to be exact in every type.
+    assert np.array_equal(found, expected) or np.abs(expected).max() > 1 << 20
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name != "posix", reason="signals")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_ends_a_computation(workers):
+    script = textwrap.dedent(
+        f"""
+        import numpy as np, ijk, signal, threading, os
+        u = ijk.BigTensor(np.ones((6000, 6000), "f4"), [200, 200])
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            for _ in range(1000):
+                (u @ u).collect(workers={workers})
+        except KeyboardInterrupt:
+            print("interrupted")
+        """
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert run.stdout.strip() == "interrupted", run.stderr
