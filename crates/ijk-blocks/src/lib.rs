@@ -65,7 +65,7 @@ pub use function::{Function, IntoFunction};
 pub use plan::{BlockPlan, Bound, Machines, Simulated, Simulation, Spread};
 pub use progress::{Counts, Progress};
 pub use run::Executor;
-pub use statement::{apply, apply_program};
+pub use statement::{apply, apply_instance, apply_program};
 #[cfg(feature = "zarr")]
 pub use store::{Compression, Saved, ZarrOptions, ZarrScratch, ZarrStore};
 pub use store::{MemoryStore, Outline, Scratch, Sink, Source, Store};

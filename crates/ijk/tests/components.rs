@@ -294,7 +294,7 @@ fn memory_of_dropped_results_is_used_again() {
     let array: Array1<f32> = again.into_array().unwrap();
     let third = apply(&engine);
     drop(engine);
-    assert_eq!(array, Array1::ones(1 << 20));
+    assert_eq!(array, Array1::<f32>::ones(1 << 20));
     assert_eq!(third, other);
     let engine = Engine::builder().keep(0).build();
     drop(apply(&engine));

@@ -93,7 +93,11 @@ impl Formula {
                     let fixed = matches!(op.result(), ijk_types::ResultType::Fixed(_));
                     known.unwrap_or(if fixed { first } else { own })
                 }
-                Node::Unary(UnaryOp::Cast(_), _) => first,
+                // A number that the cast's type has is of that type.
+                Node::Unary(UnaryOp::Cast(to), x) => match self.nodes[x as usize] {
+                    Node::Number(literal) if literal.to_scalar(to).is_ok() => to,
+                    _ => first,
+                },
                 _ => own,
             };
             let condition = if let Node::Select(c, ..) = node { Some(*c) } else { None };

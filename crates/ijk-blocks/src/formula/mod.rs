@@ -53,7 +53,7 @@ impl Node {
     }
 
     /// The same with other operands.
-    fn moved(&self, to: impl Fn(u32) -> u32) -> Self {
+    pub(crate) fn moved(&self, to: impl Fn(u32) -> u32) -> Self {
         match *self {
             Self::Unary(op, x) => Self::Unary(op, to(x)),
             Self::Binary(op, x, y) => Self::Binary(op, to(x), to(y)),

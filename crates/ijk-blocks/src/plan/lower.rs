@@ -1,7 +1,7 @@
 //! From terms to stages.
 
 use super::expr::Expr;
-use super::{Affine, Array, BlockPlan, From, Kernel, Operand, Stage, StageAxis, Step};
+use super::{Affine, Array, BlockPlan, From, Kernel, Operand, Stage, StageAxis, Step, renumbered};
 use crate::formula::Fold;
 use crate::statement::Statement;
 use crate::term::{Kind, Positions, Term};
@@ -119,6 +119,20 @@ impl Lowering {
 
     fn statement(&mut self, of: &Statement, operands: Vec<Expr>, out: &Type) -> Expr {
         let dtype = out.element.number().expect("statements give numbers");
+        // Points that are skipped, and positions that are read, are those of an array's own axes.
+        let own = |operands: &mut Self, (expr, (n, index)): (Expr, (usize, &Vec<Affine>))| {
+            let is_read = of.index.iter().flatten().any(|affine| affine.gathers().contains(&n));
+            let plain = index.iter().all(Affine::is_plain) && !is_read;
+            match plain || expr.as_array().is_some() {
+                true => expr,
+                false => operands.copied(expr, &of.types[n]),
+            }
+        };
+        let operands: Vec<Expr> = operands
+            .into_iter()
+            .zip(of.index.iter().enumerate())
+            .map(|operand| own(self, operand))
+            .collect();
         let operands = operands.into_iter().zip(&of.index);
         let (mut formula, mut operands): (Formula, Vec<Operand>) =
             (of.formula.clone(), operands.map(|(expr, index)| seen_along(expr, index)).collect());
@@ -130,12 +144,15 @@ impl Lowering {
             };
             return Expr::formula(&formula, operands.into_iter().map(along).collect(), dtype);
         }
+        let skips = of.index.iter().flatten().any(|affine| affine.extent.is_some());
         (formula, operands) = unfolded(formula, operands);
         let fills = operands.iter().map(|operand| operand.expr.fill()?.as_number());
         let fills = fills.collect::<Option<Vec<_>>>();
         let pairs: Option<Vec<_>> = operands.iter().map(|o| o.expr.element().number()).collect();
         let (kernel, identity) = match of.reducer {
             None => {
+                // Points that are skipped are 0, whatever the others are.
+                let fills = fills.filter(|_| !skips);
                 let fill = fills.and_then(|fills| formula.evaluate(&fills).ok());
                 (Kernel::Map(formula), fill.map(Value::Number))
             }
@@ -171,6 +188,7 @@ fn axis(name: String, out: &Type, n: usize, folded: bool) -> StageAxis {
 /// An expression read at positions that are multiples of single axes, as one that is read along these.
 fn seen_along(expr: Expr, index: &[Affine]) -> Operand {
     let views = index.iter().map(|affine| match (&affine.terms[..], affine.constant) {
+        _ if !affine.is_plain() => None,
         ([(1, _)], 0) => Some(None),
         ([(1, _)], by @ 1..) => Some(Some(Step::Shift(by as usize))),
         _ => None,
@@ -191,9 +209,12 @@ fn seen_along(expr: Expr, index: &[Affine]) -> Operand {
 fn unfolded(formula: Formula, operands: Vec<Operand>) -> (Formula, Vec<Operand>) {
     let mut all: Vec<Operand> = Vec::new();
     let mut parts: Vec<Formula> = Vec::new();
+    // Where operands of which elements are positions are now.
+    let mut numbers: Vec<usize> = Vec::new();
     for operand in operands {
         let axes: HashSet<usize> = operand.expr.axes();
         let spread = |expr: &Expr| expr.axes().len() < axes.len();
+        numbers.push(all.len());
         match operand.expr {
             Expr::Formula { formula, operands, .. } if operands.iter().any(spread) => {
                 let variables = operands.into_iter().map(|expr| {
@@ -207,6 +228,9 @@ fn unfolded(formula: Formula, operands: Vec<Operand>) -> (Formula, Vec<Operand>)
                 parts.push(Formula::variable(all.len() - 1));
             }
         }
+    }
+    for operand in &mut all {
+        operand.index.iter_mut().for_each(|affine| *affine = renumbered(affine, &numbers));
     }
     (formula.with(&parts), all)
 }

@@ -17,7 +17,7 @@ mod schedule;
 mod simulate;
 mod stage;
 
-pub(crate) use affine::Affine;
+pub(crate) use affine::{Affine, filled, renumbered};
 pub(crate) use along::{Run, Step};
 pub(crate) use done::Done;
 pub(crate) use expr::{Expr, Leaf};

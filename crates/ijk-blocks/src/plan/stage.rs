@@ -56,6 +56,11 @@ impl Operand {
         self.index.iter().map(|affine| affine.range(ranges)).collect()
     }
 
+    /// Whether positions may be beyond its axes, or are elements of other operands: then parts have all axes.
+    pub(crate) fn skips(&self) -> bool {
+        self.index.iter().any(|affine| !affine.is_plain())
+    }
+
     /// Whether it depends on an axis of the stage.
     pub(crate) fn has(&self, axis: usize) -> bool {
         self.index.iter().any(|affine| affine.has(axis))

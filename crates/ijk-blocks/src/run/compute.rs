@@ -6,7 +6,7 @@ use super::read::{Reader, present};
 use crate::aggregation::{Contracts, Extents, Kind};
 use crate::formula::{Fold, Formula};
 use crate::plan::{Affine, Kernel, Stage};
-use crate::{Block, Error};
+use crate::{Block, Error, Value};
 use ijk_types::{DType, Reducer, Scalar};
 use std::ops::Range;
 use std::sync::Arc;
@@ -74,7 +74,16 @@ impl Computer<'_> {
     ) -> Result<Vec<Placed>, Error> {
         let operands = parts.into_iter().zip(&self.stage.operands);
         let placed = operands.map(|(part, operand)| {
-            let part = present(part, &operand.expr)?;
+            let part = match part {
+                // Which points are skipped follows from where a part ends.
+                None if operand.skips() => {
+                    let shape: Vec<usize> = operand.ranges(ranges).iter().map(Range::len).collect();
+                    let fill = operand.expr.fill();
+                    let fill = fill.unwrap_or_else(|| Value::zero(&operand.expr.element()));
+                    Part::whole(Block::full(&fill, &shape)?, (0..shape.len()).collect())
+                }
+                part => present(part, &operand.expr)?,
+            };
             let index = part.axes.iter().map(|&axis| operand.index[axis].within(ranges)).collect();
             Ok(Placed { part, index })
         });

@@ -2,11 +2,11 @@
 
 use crate::Error;
 use crate::formula::{Formula, Node};
-use crate::plan::Affine;
+use crate::plan::{Affine, filled};
 use ijk_cpu::{Compiled, Engine, RunError};
 use ijk_ir::core::{
-    Access, Array, ArrayId, Atom, Axis, AxisId, IndexExpr, Init, Instance, Program, ScalarExpr,
-    ScalarId, ScalarNode, Span, Statement, TypeTerm,
+    Access, Array, ArrayId, Axis, AxisId, IndexExpr, Init, Instance, Program, ScalarExpr, ScalarId,
+    ScalarNode, Span, Statement, TypeTerm,
 };
 use ijk_plan::Layout;
 use ijk_plan::plan::{BufferId, Node as PlanNode, Place, Plan, Start, Step};
@@ -209,10 +209,16 @@ fn name(n: usize) -> String {
     }
 }
 
-/// A position as the core IR has it.
-fn index_expr(affine: &Affine) -> IndexExpr {
-    let term = |&(c, axis): &(i64, usize)| (c, Atom::Axis(AxisId(axis as u32)));
-    IndexExpr { constant: affine.constant, terms: affine.terms.iter().map(term).collect() }
+/// An element of an input at its positions.
+fn access(number: usize, inputs: &[Input]) -> Access {
+    let index = inputs[number].1.iter().map(|affine| index_expr(affine, inputs)).collect();
+    Access { array: ArrayId(number as u32), index, span: Span::default() }
+}
+
+/// A position as the core IR has it, with elements of inputs at theirs.
+fn index_expr(affine: &Affine, inputs: &[Input]) -> IndexExpr {
+    let rest = filled(affine, &|operand| access(operand, inputs));
+    Affine { rest, ..affine.clone() }.expr()
 }
 
 /// A formula of elements of the inputs.
@@ -220,11 +226,7 @@ fn value(formula: &Formula, inputs: &[Input]) -> ScalarExpr {
     let types: Vec<DType> = inputs.iter().map(|(view, _)| view.dtype()).collect();
     let types = formula.types(&types).unwrap_or_default();
     let nodes = formula.nodes.iter().enumerate().map(|(n, node)| match *node {
-        Node::Variable(number) => {
-            let index = inputs[number].1.iter().map(index_expr).collect();
-            let (array, span) = (ArrayId(number as u32), Span::default());
-            ScalarNode::Access(Access { array, index, span })
-        }
+        Node::Variable(number) => ScalarNode::Access(access(number, inputs)),
         Node::Number(literal) => ScalarNode::Const(literal, TypeTerm::Fixed(types[n])),
         Node::Unary(op, x) => ScalarNode::Unary(op, ScalarId(x)),
         Node::Binary(op, x, y) => ScalarNode::Binary(op, ScalarId(x), ScalarId(y)),

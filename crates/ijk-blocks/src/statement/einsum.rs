@@ -179,7 +179,7 @@ impl<'a> Steps<'a> {
             .collect();
         let place = |index: &Option<u32>| {
             let at = index.and_then(|_| all.iter().position(|other| other == index));
-            at.map_or(Affine { constant: 0, terms: Vec::new() }, Affine::axis)
+            at.map_or(Affine::default(), Affine::axis)
         };
         let index = factors.iter().map(|(_, axes)| axes.iter().map(place).collect()).collect();
         let (times, plus) = operators(self.of);
@@ -191,8 +191,9 @@ impl<'a> Steps<'a> {
         let dims: Vec<usize> = out.iter().map(|axis| axis.extent).collect();
         let blocks: Vec<Option<usize>> = out.iter().map(|axis| axis.block).collect();
         let ty = Type::new(dims, blocks, self.of);
-        let operands = factors.iter().map(|(tensor, _)| tensor.clone()).collect();
-        let statement = Statement { name: self.rule.clone(), axes, index, formula, reducer };
+        let operands: Vec<BigTensor> = factors.iter().map(|(tensor, _)| tensor.clone()).collect();
+        let types = operands.iter().map(|operand| operand.ty().clone()).collect();
+        let statement = Statement { name: self.rule.clone(), axes, index, types, formula, reducer };
         BigTensor::new(Kind::Statement(Arc::new(statement)), operands, ty)
     }
 }

@@ -3,7 +3,7 @@
 mod einsum;
 mod program;
 
-pub use program::{apply, apply_program};
+pub use program::{apply, apply_instance, apply_program};
 
 use crate::plan::{Affine, StageAxis};
 use crate::types::compatible;
@@ -19,6 +19,8 @@ pub(crate) struct Statement {
     pub(crate) axes: Vec<StageAxis>,
     /// For each operand, where a point reads along each of its axes.
     pub(crate) index: Vec<Vec<Affine>>,
+    /// The operands' types.
+    pub(crate) types: Vec<Type>,
     /// What is computed of an element of each operand.
     pub(crate) formula: Formula,
     /// What folds; none where the result has all axes.

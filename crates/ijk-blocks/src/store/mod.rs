@@ -1,5 +1,6 @@
 //! Where blocks come from and go to.
 
+mod counter;
 #[cfg(feature = "zarr")]
 mod digest;
 mod literal;

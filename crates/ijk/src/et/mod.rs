@@ -5,6 +5,8 @@
 //! name; [`cases`](Program::cases) goes through every combination of ranks that its constraints allow.
 
 mod bindings;
+#[cfg(feature = "blocks")]
+mod blocks;
 mod cases;
 mod faults;
 mod memory;
@@ -18,6 +20,8 @@ mod signature;
 mod solve;
 
 pub use bindings::Bindings;
+#[cfg(feature = "blocks")]
+pub use blocks::BlocksError;
 pub use cases::{Case, Cases};
 pub use outputs::Outputs;
 pub use program::Program;

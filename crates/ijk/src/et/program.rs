@@ -191,7 +191,7 @@ impl Program {
     }
 
     /// What the program is lowered for.
-    fn case(
+    pub(super) fn case(
         &self,
         bindings: &Bindings<'_>,
         bound: &Arrays<'_, '_>,

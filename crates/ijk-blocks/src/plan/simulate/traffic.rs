@@ -274,6 +274,10 @@ impl Part {
 
 /// How many positions along an axis of an operand a block of the stage reads among.
 fn span(affine: &super::super::Affine, model: &Model, ends: Ends) -> f64 {
+    let most = affine.extent.map_or(f64::INFINITY, |extent| extent as f64);
+    if !affine.rest.is_empty() {
+        return most;
+    }
     let mut span = 1.0;
     for &(coefficient, axis) in &affine.terms {
         match lines::extent(model.stage, axis, ends) {
@@ -281,7 +285,7 @@ fn span(affine: &super::super::Affine, model: &Model, ends: Ends) -> f64 {
             extent => span += coefficient.unsigned_abs() as f64 * (extent - 1) as f64,
         }
     }
-    span
+    f64::min(span, most)
 }
 
 fn bytes(element: &crate::ElementType) -> f64 {

@@ -1,0 +1,162 @@
+//! Statements of Einsum Tuple over blocks: random ones against the interpreter of the core IR, and what cannot
+//! run in blocks.
+
+use ijk_blocks::{BigTensor, Executor, apply, apply_instance};
+use ijk_oracle::et::harness;
+use ijk_oracle::et::random::EtCase;
+use ijk_oracle::{Value, interpret};
+use ijk_tensor::Tensor;
+use ijk_types::{DType, Scalar};
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// A value in blocks that depend on the extents alone, so that axes of one index have the same.
+fn cut(value: &Value, seed: u64) -> BigTensor {
+    let tensor = Tensor::from_scalars(value.dtype, &value.shape, value.data.iter().copied());
+    let block = |&extent: &usize| match (extent as u64).wrapping_mul(31).wrapping_add(seed) % 4 {
+        0 => None,
+        n => Some(n as usize),
+    };
+    let blocks: Vec<Option<usize>> = value.shape.iter().map(block).collect();
+    BigTensor::from_tensor(tensor.unwrap(), blocks).unwrap()
+}
+
+/// Whether elements are the same, but for the order in which floats are summed.
+fn is_near(found: &Tensor, expected: &Value) -> bool {
+    let near = |(l, r): (Scalar, &Scalar)| match expected.dtype {
+        DType::F32 | DType::F64 => {
+            let (l, r) = (l.as_f64(), r.as_f64());
+            l == r
+                || l.is_nan() && r.is_nan()
+                || (l - r).abs() <= 1e-4 * l.abs().max(r.abs()).max(1.0)
+        }
+        DType::C64 | DType::C128 => true,
+        _ => l == *r,
+    };
+    found.dtype() == expected.dtype
+        && found.shape() == expected.shape
+        && found.view().iter_scalars().zip(&expected.data).all(near)
+}
+
+#[test]
+fn random_statements_agree_with_the_interpreter() {
+    let (first, count) = (number("IJK_SEED", 0), number("IJK_PROGRAMS", 1500));
+    let executors = [1, 2, 3].map(|workers| Executor::new().workers(workers));
+    let (mut computed, mut refused) = (0, 0);
+    for seed in first..first + count {
+        let case = EtCase::random(seed);
+        let (program, _) = ijk_syntax::et::parse(&case.source);
+        let (Some(checked), _) = ijk_ir::et::check(&case.source, program) else { continue };
+        let Ok(solution) = harness::solve(&case, &checked, 4000) else { continue };
+        let bound = case.values();
+        let Ok((_, stages)) = harness::run_lowered(&checked, &solution, &bound, case.seed) else {
+            continue;
+        };
+        let mut versions: Vec<Option<Value>> =
+            checked.arrays.iter().map(|array| bound.get(&array.name).cloned()).collect();
+        for stage in stages {
+            let read = stage.inputs.iter().map(|&at| versions[at].clone().unwrap());
+            let inputs: Vec<Value> = read.collect();
+            let expected = interpret(&stage.program, &stage.instance, &inputs).unwrap();
+            let tensors: Vec<BigTensor> = inputs.iter().map(|value| cut(value, seed)).collect();
+            let tensors: Vec<&BigTensor> = tensors.iter().collect();
+            match apply_instance(&stage.program, &stage.instance, &tensors) {
+                Err(error) => {
+                    refused += 1;
+                    let text = error.to_string();
+                    let known = ["cannot run in blocks", "has blocks of"];
+                    assert!(known.iter().any(|known| text.contains(known)), "{seed}: {text}");
+                }
+                Ok(built) => {
+                    for (tensor, expected) in built.iter().zip(&expected) {
+                        let found = executors[seed as usize % 3].collect(tensor);
+                        let found =
+                            found.unwrap_or_else(|e| panic!("{seed}: {e}\n{}", case.source));
+                        let found = found.as_numbers().unwrap();
+                        let same = is_near(found, expected);
+                        assert!(
+                            same,
+                            "{seed}: {}\n{found:?}, not {expected:?}\n{tensor}",
+                            case.source
+                        );
+                    }
+                    computed += 1;
+                }
+            }
+            for (&at, value) in stage.outputs.iter().zip(expected) {
+                versions[at] = Some(value);
+            }
+        }
+    }
+    println!("{computed} stages computed, {refused} refused");
+    // Half of them write to computed positions, a third draw random numbers.
+    assert!(computed * 9 > refused || count < 100, "{computed} computed, {refused} refused");
+}
+
+fn ramp(dims: &[usize], blocks: &[Option<usize>]) -> BigTensor {
+    let count: usize = dims.iter().product();
+    BigTensor::lit((0..count).map(|n| n as i64), dims, blocks).unwrap()
+}
+
+fn numbers(tensor: &BigTensor) -> Vec<i64> {
+    let found = tensor.collect().unwrap();
+    found.as_numbers().unwrap().as_slice::<i64>().unwrap().to_vec()
+}
+
+#[test]
+fn values_of_indices_are_those_of_the_whole_axis() {
+    let u = ramp(&[7], &[Some(3)]);
+    let index = &apply("@index i~i", &[&u]).unwrap()[0];
+    assert_eq!(numbers(index), [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(index.ty().blocks, [Some(3)]);
+}
+
+#[test]
+fn positions_may_be_quotients_and_remainders() {
+    let u = ramp(&[6], &[Some(4)]);
+    let twice = &apply("[i/2]~i{12}", &[&u]).unwrap()[0];
+    assert_eq!(numbers(twice), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
+    let around = &apply("[i%6]~i{9}", &[&u]).unwrap()[0];
+    assert_eq!(numbers(around), [0, 1, 2, 3, 4, 5, 0, 1, 2]);
+}
+
+#[test]
+fn gathers_need_a_whole_axis() {
+    let rows = BigTensor::lit([2i64, 0, 1, 2], [4], [Some(3)]).unwrap();
+    let case = EtCase {
+        source: "y[a,b] = x[idx[a],b]".into(),
+        bound: Default::default(),
+        dims: Default::default(),
+        ranks: Default::default(),
+        seed: 0,
+    };
+    let (program, _) = ijk_syntax::et::parse(&case.source);
+    let checked = ijk_ir::et::check(&case.source, program).0.unwrap();
+    let at = |name: &str| checked.arrays.iter().position(|array| array.name == name).unwrap();
+    let shapes = [(at("x"), vec![3, 5]), (at("idx"), vec![4])];
+    let solution = ijk_ir::et::infer(&checked, &shapes, &Default::default()).unwrap();
+    let mut described = vec![None; checked.arrays.len()];
+    shapes.into_iter().for_each(|(at, shape)| described[at] = Some((DType::I64, shape)));
+    let mut lowering = ijk_ir::et::Lowering::new(&checked, &solution, &described, 0).unwrap();
+    let mut step = lowering.step().unwrap();
+    if let Some(ijk_ir::et::Step::Tell(wanted)) = step {
+        lowering.tell(wanted, &[Some((0, 2))]);
+        step = lowering.step().unwrap();
+    }
+    let Some(ijk_ir::et::Step::Run(stage)) = step else { panic!("{step:?}") };
+    let built = |x: &BigTensor| {
+        let input = |&array: &usize| if array == at("x") { x.clone() } else { rows.clone() };
+        let inputs: Vec<BigTensor> = stage.inputs.iter().map(input).collect();
+        let inputs: Vec<&BigTensor> = inputs.iter().collect();
+        apply_instance(&stage.program, &stage.instance, &inputs)
+    };
+    let found = &built(&ramp(&[3, 5], &[None, Some(2)])).unwrap()[0];
+    let row = |n: i64| (5 * n..5 * n + 5).collect::<Vec<i64>>();
+    assert_eq!(numbers(found), [row(2), row(0), row(1), row(2)].concat());
+    assert_eq!(found.ty().blocks, [Some(3), Some(2)]);
+    let error = built(&ramp(&[3, 5], &[Some(2), None])).unwrap_err().to_string();
+    assert!(error.contains("is read at positions from an array, but has blocks of 2"), "{error}");
+    assert!(error.contains("hint: reblock("), "{error}");
+}

@@ -1,0 +1,111 @@
+//! Programs on block tensors.
+
+use super::segments;
+use super::{Bindings, Program, Shapes};
+use crate::Error;
+use crate::blocks::{self, BigTensor, Problem, TypeError};
+use ijk_tensor::TensorView;
+use ijk_types::DType;
+use ndarray::{ArrayView, IxDyn, ShapeBuilder};
+use num_complex::{Complex32, Complex64};
+use thiserror::Error as ThisError;
+
+/// Why a program was not applied to block tensors.
+#[derive(Debug, ThisError)]
+pub enum BlocksError {
+    /// The program is wrong, or does not fit.
+    #[error(transparent)]
+    Program(#[from] Error),
+    /// It cannot run in blocks.
+    #[error(transparent)]
+    Blocks(#[from] blocks::Error),
+}
+
+impl Program {
+    /// Applies the program to block tensors by name: each statement is a term, and nothing is computed before a
+    /// result is collected or written. `choices` bind nothing, but may decide ranks and extents.
+    ///
+    /// Where positions are computed, as in `x[a + 2*b]`, a block of the result reads what it needs of neighbouring
+    /// blocks; positions that are elements of an array need the whole axis, which is not cut.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run), before anything is computed; and if it cannot run in blocks: computed positions
+    /// on the left, positions from arrays on an axis that is cut, random numbers, extents that elements decide.
+    ///
+    /// ```
+    /// use ijk::{blocks::BigTensor, et::Bindings};
+    /// let x = BigTensor::lit((0..8).map(f64::from), [8], [Some(3)])?;
+    /// let k = BigTensor::lit([1.0, -1.0], [2], [None])?;
+    /// let program = ijk::et("y[o] = x[o + f] * k[f]\n\nDIMS(o) = 7");
+    /// let results = program?.apply_blocks(&[("x", &x), ("k", &k)], &Bindings::new())?;
+    /// let (name, y) = &results[0];
+    /// assert_eq!((&name[..], y.dims()), ("y", &[7][..]));
+    /// assert_eq!(y.collect()?.as_numbers().unwrap().as_slice::<f64>(), Some(&[-1.0; 7][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn apply_blocks(
+        &self,
+        arrays: &[(&str, &BigTensor)],
+        choices: &Bindings<'_>,
+    ) -> Result<Vec<(String, BigTensor)>, BlocksError> {
+        let mut bindings = choices.clone();
+        for (name, tensor) in arrays {
+            bindings = bindings.bind(*name, outline(name, tensor)?);
+        }
+        let checked = self.checked();
+        let mut versions: Vec<Option<BigTensor>> = vec![None; checked.arrays.len()];
+        for (name, tensor) in arrays {
+            versions[self.array(name)?] = Some((*tensor).clone());
+        }
+        let bound = self.bound(&bindings)?;
+        let shapes = Shapes::solve(self, &bound, &bindings.held().choices)?;
+        let seed = bindings.held().choices.seed.unwrap_or(0);
+        let case = self.case(&bindings, &bound, shapes, seed)?;
+        let segment = segments::lower(checked, &case)?;
+        if let Some(wanted) = segment.then {
+            let array = &checked.arrays[wanted.array].name;
+            return Err(refused(array, "elements decide the extents of what is made with them"));
+        }
+        for (stage, _) in &segment.stages {
+            let inputs = stage.inputs.iter().filter_map(|&at| versions[at].clone());
+            let inputs: Vec<BigTensor> = inputs.collect();
+            let inputs: Vec<&BigTensor> = inputs.iter().collect();
+            let results = blocks::apply_instance(&stage.program, &stage.instance, &inputs)?;
+            for (&at, result) in stage.outputs.iter().zip(results) {
+                versions[at] = Some(result);
+            }
+        }
+        let named = |&at: &usize| Some((checked.arrays[at].name.clone(), versions[at].clone()?));
+        Ok(checked.outputs.iter().filter_map(named).collect())
+    }
+}
+
+fn refused(array: &str, why: &str) -> BlocksError {
+    let problem = Problem::NotInBlocks(why.into());
+    let (operands, hint) = (Vec::new(), None);
+    let error = TypeError { rule: array.into(), operands, problem, hint };
+    blocks::Error::from(Box::new(error)).into()
+}
+
+/// A view of the type and shape of a tensor, all of whose elements are one: for what is solved from shapes.
+fn outline(name: &str, tensor: &BigTensor) -> Result<TensorView<'static>, BlocksError> {
+    let shape = tensor.dims();
+    let element = tensor.element_type().number();
+    let element = element.ok_or_else(|| refused(name, "its elements are lists"))?;
+    macro_rules! view {
+        ($zero:expr) => {{
+            let strides = IxDyn(&vec![0; shape.len()]);
+            ArrayView::from_shape(IxDyn(shape).strides(strides), $zero).ok().map(TensorView::from)
+        }};
+    }
+    let view = match element {
+        DType::Bool => view!(&[false]),
+        DType::I32 => view!(&[0i32]),
+        DType::I64 => view!(&[0i64]),
+        DType::F32 => view!(&[0f32]),
+        DType::F64 => view!(&[0f64]),
+        DType::C64 => view!(&[const { Complex32::new(0.0, 0.0) }]),
+        DType::C128 => view!(&[const { Complex64::new(0.0, 0.0) }]),
+    };
+    view.ok_or_else(|| refused(name, "it has more elements than can be counted"))
+}
