@@ -93,6 +93,21 @@ const IDIOMS: &[Idiom] = &[
     Idiom { source: "ij*ij~ij . +ij~j", arguments: &["i j", "i j"], types: ANY },
     Idiom { source: "+(ijk*jk)~i", arguments: &["i j k", "j k"], types: ANY },
     Idiom { source: "+(kji*jk)~i", arguments: &["k j i", "j k"], types: NUMBER },
+    Idiom {
+        source: "ab*bc~abc . abc*cd~abcd . +abcd~ad",
+        arguments: &["a b", "b c", "c d"],
+        types: INTEGER,
+    },
+    Idiom {
+        source: "ab<bc~abc . abc<cd~abcd . >abcd~ad",
+        arguments: &["a b", "b c", "c d"],
+        types: ORDERED,
+    },
+    Idiom {
+        source: "ab*bc~abc . abc*ac~abc . +abc~a",
+        arguments: &["a b", "b c", "a c"],
+        types: INTEGER,
+    },
     Idiom { source: "+(i*i)~.", arguments: &["i", "i"], types: ANY },
     Idiom { source: "+i~.", arguments: &["i"], types: ANY },
     Idiom { source: "+ij~i", arguments: &["i j"], types: ANY },
