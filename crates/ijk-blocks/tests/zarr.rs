@@ -324,6 +324,14 @@ fn what_inflates_too_far_is_refused() {
     fs::write(path.join("c/0/0"), &bomb).unwrap();
     let read = || ZarrStore::open(&path).unwrap().read(&[0, 0]).unwrap_err().to_string();
     assert!(read().contains("file c/0/0: zstd: "), "{}", read());
+    // What no compressor would have made so long is not read into memory.
+    let file = fs::File::create(path.join("c/0/0")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    assert!(
+        read().ends_with("it has 1099511627776 bytes, but its elements become 4150 at most"),
+        "{}",
+        read()
+    );
     // Twice compressed.
     let directory = copy("stacked");
     let path = directory.path().join("a.zarr");

@@ -102,6 +102,20 @@ impl Codecs {
         self.compressors.iter().try_fold(elements as u64, |n, codec| codec.encoded_length(n))
     }
 
+    /// Most bytes of a chunk's file, given those of its elements.
+    pub(super) fn most(&self, elements: usize) -> usize {
+        self.compressors.iter().fold(self.uncompressed(elements), |n, _| Compressor::most(n))
+    }
+
+    /// Most bytes of a chunk before it is compressed.
+    fn uncompressed(&self, elements: usize) -> usize {
+        match &self.bytes {
+            Bytes::Plain { .. } => elements,
+            // Writers may leave gaps, where chunks were that have moved.
+            Bytes::Shards(shards) => shards.most(elements).saturating_mul(2),
+        }
+    }
+
     /// Writes the elements of a chunk of a shape: as many bytes as they have.
     pub(super) fn decode(
         &self,
@@ -114,10 +128,7 @@ impl Codecs {
             return self.elements(encoded, shape, elements, out);
         };
         // What each of them takes at most: that of the one before, were it not compressed at all.
-        let plain = match &self.bytes {
-            Bytes::Plain { .. } => out.len(),
-            Bytes::Shards(shards) => shards.most(out.len()),
-        };
+        let plain = self.uncompressed(out.len());
         let mut encoded = Cow::Borrowed(encoded);
         for (number, codec) in rest.iter().enumerate().rev() {
             let most = (0..=number).fold(plain, |n, _| Compressor::most(n));

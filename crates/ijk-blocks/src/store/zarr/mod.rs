@@ -138,6 +138,10 @@ impl ZarrStore {
         if let Some(expected) = codecs.encoded_length(count).filter(|&expected| expected != found) {
             return Err(Problem::Length { expected, found });
         }
+        let most = codecs.most(count) as u64;
+        if found > most {
+            return Err(Problem::LongChunk { found, most });
+        }
         let whole = Tensor::from_bytes(*dtype, &shape, |bytes| {
             if codecs.is_raw() {
                 return Ok(file.read_exact(bytes)?);

@@ -49,6 +49,8 @@ pub(super) enum Problem {
     Io(#[from] io::Error),
     #[error("{}", length(*.expected, *.found))]
     Length { expected: u64, found: u64 },
+    #[error("it has {found} bytes, but its elements become {most} at most")]
+    LongChunk { found: u64, most: u64 },
     #[error("{codec}: {why}")]
     Codec { codec: &'static str, why: String },
     #[error("the block has another type or shape than the array's")]
