@@ -4,8 +4,10 @@
 //! pose as processes, each with a cluster of its own.
 
 mod common;
+mod environment;
 
-use common::{build, compare, number};
+use common::{build, compare};
+use environment::number;
 use ijk_blocks::cluster::{Cluster, Hosts, Secret};
 use ijk_blocks::{
     Aggregation, BigTensor, Block, Error, Executor, Function, MemoryStore, Progress, Sink, Source,

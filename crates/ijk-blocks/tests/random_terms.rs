@@ -4,8 +4,10 @@
 //! `IJK_SEED=42 IJK_PROGRAMS=1 …` runs one case again.
 
 mod common;
+mod environment;
 
-use common::{build, compare, number};
+use common::{build, compare};
+use environment::number;
 use ijk_blocks::Executor;
 use ijk_oracle::blocks::BlockCase;
 

@@ -1,27 +1,16 @@
 //! Einsums and programs in i over blocks: random ones against the literal evaluators, and what cannot run in
 //! blocks.
 
+mod cutting;
+mod environment;
+
+use cutting::cut;
+use environment::number;
 use ijk_blocks::{BigTensor, BlockPlan, Error, Executor, Problem, apply};
 use ijk_oracle::random::{Case, EinsumCase};
 use ijk_oracle::{Value, evaluate, evaluate_einsum};
 use ijk_syntax::einsum::Subscripts;
-use ijk_tensor::Tensor;
 use ijk_types::DType;
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
-/// A value in blocks that depend on the extents alone, so that axes of one index have the same.
-fn cut(value: &Value, seed: u64) -> BigTensor {
-    let tensor = Tensor::from_scalars(value.dtype, &value.shape, value.data.iter().copied());
-    let block = |&extent: &usize| match (extent as u64).wrapping_mul(31).wrapping_add(seed) % 4 {
-        0 => None,
-        n => Some(n as usize),
-    };
-    let blocks: Vec<Option<usize>> = value.shape.iter().map(block).collect();
-    BigTensor::from_tensor(tensor.unwrap(), blocks).unwrap()
-}
 
 fn value(tensor: &BigTensor, executor: &Executor) -> Result<Value, Error> {
     let block = executor.collect(tensor)?;

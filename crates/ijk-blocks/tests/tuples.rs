@@ -1,27 +1,17 @@
 //! Statements of Einsum Tuple over blocks: random ones against the interpreter of the core IR, and what cannot
 //! run in blocks.
 
+mod cutting;
+mod environment;
+
+use cutting::cut;
+use environment::number;
 use ijk_blocks::{BigTensor, Executor, apply, apply_instance};
 use ijk_oracle::et::harness;
 use ijk_oracle::et::random::EtCase;
 use ijk_oracle::{Value, interpret};
 use ijk_tensor::Tensor;
 use ijk_types::{DType, Scalar};
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
-/// A value in blocks that depend on the extents alone, so that axes of one index have the same.
-fn cut(value: &Value, seed: u64) -> BigTensor {
-    let tensor = Tensor::from_scalars(value.dtype, &value.shape, value.data.iter().copied());
-    let block = |&extent: &usize| match (extent as u64).wrapping_mul(31).wrapping_add(seed) % 4 {
-        0 => None,
-        n => Some(n as usize),
-    };
-    let blocks: Vec<Option<usize>> = value.shape.iter().map(block).collect();
-    BigTensor::from_tensor(tensor.unwrap(), blocks).unwrap()
-}
 
 /// Whether elements are the same, but for the order in which floats are summed.
 fn is_near(found: &Tensor, expected: &Value) -> bool {

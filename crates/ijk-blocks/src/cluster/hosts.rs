@@ -1,6 +1,6 @@
 //! Where the processes of a cluster are.
 
-use super::ClusterError;
+use super::{ClusterError, text_of};
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -61,11 +61,7 @@ impl Hosts {
     /// # Errors
     /// As for [`parse`](Self::parse); if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, ClusterError> {
-        let text = std::fs::read_to_string(path).map_err(|cause| ClusterError::File {
-            what: "host list",
-            path: path.into(),
-            cause,
-        })?;
+        let text = text_of("host list", path)?;
         Self::parse(&text)
     }
 

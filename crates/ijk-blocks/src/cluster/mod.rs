@@ -16,6 +16,7 @@ pub(crate) use meet::Peer;
 
 use launch::Children;
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -164,4 +165,13 @@ impl Cluster {
     fn next_run(&self) -> usize {
         self.runs.fetch_add(1, Ordering::Relaxed)
     }
+}
+
+/// The text of a file that is given to a cluster.
+fn text_of(what: &'static str, path: &Path) -> Result<String, ClusterError> {
+    std::fs::read_to_string(path).map_err(|cause| ClusterError::File {
+        what,
+        path: path.into(),
+        cause,
+    })
 }

@@ -1,6 +1,6 @@
 //! What the processes of a cluster know and others do not.
 
-use super::ClusterError;
+use super::{ClusterError, text_of};
 use std::fmt;
 use std::path::Path;
 
@@ -38,11 +38,7 @@ impl Secret {
     /// # Errors
     /// If it cannot be read, or is empty.
     pub fn read(path: &Path) -> Result<Self, ClusterError> {
-        let text = std::fs::read_to_string(path).map_err(|cause| ClusterError::File {
-            what: "secret",
-            path: path.into(),
-            cause,
-        })?;
+        let text = text_of("secret", path)?;
         Self::new(&text)
     }
 

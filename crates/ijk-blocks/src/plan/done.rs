@@ -12,8 +12,7 @@ impl Done {
     /// Those that a sink has.
     pub(crate) fn new(stage: &Stage, sink: &dyn Sink) -> Self {
         let grid = stage.out.grid();
-        let places = (0..stage.blocks()).map(|number| Coordinates::of(&grid, number));
-        Self(places.filter(|at| sink.is_done(at)).collect())
+        Self(Coordinates::all(&grid).filter(|at| sink.is_done(at)).collect())
     }
 
     pub(crate) fn has(&self, at: &[usize]) -> bool {

@@ -89,7 +89,7 @@ impl Schedule {
         let grid =
             |axes: &[usize]| axes.iter().map(|&n| stage.axes[n].blocks()).collect::<Vec<_>>();
         let grids = [grid(&rows), grid(&columns)];
-        let lines = [count(&grids[0]), count(&grids[1])];
+        let lines = [Coordinates::count(&grids[0]), Coordinates::count(&grids[1])];
         let workers = shape(workers, lines, weights(stage));
         let [block, left, right] = bytes(stage);
         let copies = if processes > 1 { workers } else { (1, 1) };
@@ -146,7 +146,7 @@ impl Schedule {
 
     /// How many rounds there are from row to row, and from column to column.
     fn rounds(&self) -> [usize; 2] {
-        [0, 1].map(|side| count(&self.grids[side]).div_ceil(self.tile[side]))
+        [0, 1].map(|side| Coordinates::count(&self.grids[side]).div_ceil(self.tile[side]))
     }
 
     /// The panel of a time; none where nothing is folded.
@@ -165,7 +165,7 @@ impl Schedule {
     fn lines(&self, number: usize) -> [Range<usize>; 2] {
         let across = self.rounds()[1].max(1);
         [(0, number / across), (1, number % across)].map(|(side, n)| {
-            let (lines, tile) = (count(&self.grids[side]), self.tile[side]);
+            let (lines, tile) = (Coordinates::count(&self.grids[side]), self.tile[side]);
             (n * tile).min(lines)..(n * tile).saturating_add(tile).min(lines)
         })
     }
@@ -225,10 +225,6 @@ impl Schedule {
         }
         at
     }
-}
-
-fn count(grid: &[usize]) -> usize {
-    grid.iter().fold(1, |n: usize, &blocks| n.saturating_mul(blocks))
 }
 
 /// Bytes of a block of a stage's output, and of the parts of its first two operands that it is made of in one

@@ -86,7 +86,7 @@ impl Stage {
 
     /// How many blocks of the output there are.
     pub(crate) fn blocks(&self) -> usize {
-        self.out.grid().iter().fold(1, |n: usize, &blocks| n.saturating_mul(blocks))
+        Coordinates::count(&self.out.grid())
     }
 
     /// How many panels each block of the output is made of, in order: the points of the grid of axes
@@ -112,6 +112,16 @@ impl Stage {
 pub(crate) struct Coordinates;
 
 impl Coordinates {
+    /// How many points there are, or the most that can be counted.
+    pub(crate) fn count(grid: &[usize]) -> usize {
+        grid.iter().fold(1, |n: usize, &blocks| n.saturating_mul(blocks))
+    }
+
+    /// All points in order.
+    pub(crate) fn all(grid: &[usize]) -> impl Iterator<Item = Vec<usize>> + '_ {
+        (0..Self::count(grid)).map(move |number| Self::of(grid, number))
+    }
+
     /// The point of that number; zeros where there is none.
     pub(crate) fn of(grid: &[usize], number: usize) -> Vec<usize> {
         let mut rest = number;

@@ -2,11 +2,10 @@
 
 use super::compute::Computer;
 use super::kernel::Kernels;
-use super::part::points;
 use super::read::Reader;
 use super::{Places, deliver};
 use crate::Error;
-use crate::plan::{BlockPlan, Done};
+use crate::plan::{BlockPlan, Coordinates, Done};
 use crate::progress::Progress;
 
 /// Computes a stage.
@@ -21,7 +20,7 @@ pub(super) fn run(
     let stage = &plan.stages[number];
     let reader = Reader { arrays: &plan.arrays, stores: &places.sources, kernels };
     let computer = Computer { stage, reader };
-    for at in points(&stage.out.grid()).filter(|at| !done.has(at)) {
+    for at in Coordinates::all(&stage.out.grid()).filter(|at| !done.has(at)) {
         let mut block = None;
         for panel in 0..stage.panels() {
             let ranges = stage.ranges(&at, panel);

@@ -13,7 +13,7 @@ mod read;
 pub(crate) use flow::WINDOW;
 
 use crate::cluster::Cluster;
-use crate::plan::{BlockPlan, Done, From, Schedule, Stage};
+use crate::plan::{BlockPlan, Coordinates, Done, From, Schedule, Stage};
 use crate::progress::Progress;
 use crate::store::{MemoryStore, Scratch, Sink, Source, Store};
 use crate::{BigTensor, Block, Error, Type, Value};
@@ -202,6 +202,11 @@ impl Executor {
     /// # Errors
     /// [`Error::Sink`] if the sink is of another type; else whatever fails. Blocks that were written stay.
     pub fn write(&self, tensor: &BigTensor, sink: Arc<dyn Sink>) -> Result<(), Error> {
+        self.complete(tensor, sink).map(drop)
+    }
+
+    /// The same; how many blocks were done before.
+    pub(crate) fn complete(&self, tensor: &BigTensor, sink: Arc<dyn Sink>) -> Result<usize, Error> {
         if sink.ty() != tensor.ty() {
             let [expected, found] = [tensor.ty(), sink.ty()].map(|ty| Box::new(ty.clone()));
             return Err(Error::Sink { expected, found });
@@ -232,7 +237,7 @@ impl Executor {
         cluster: &Arc<Cluster>,
         plan: &Arc<BlockPlan>,
         goal: Goal,
-    ) -> Result<(), Error> {
+    ) -> Result<usize, Error> {
         let (workers, memory, progress) = (self.workers, self.memory, &self.progress);
         let (kernels, simd) = (self.kernels(), self.simd());
         processes::run(&Given { cluster, plan, kernels, workers, memory, simd, progress }, goal)
@@ -254,33 +259,32 @@ impl Executor {
         plan.stages.iter().enumerate().map(store).collect()
     }
 
-    fn run(&self, plan: &Arc<BlockPlan>, sink: Arc<dyn Sink>) -> Result<(), Error> {
-        let Some(last) = plan.stages.last() else { return Ok(()) };
-        let done = Done::new(last, &*sink);
-        if done.is_all(last) {
+    fn run(&self, plan: &Arc<BlockPlan>, sink: Arc<dyn Sink>) -> Result<usize, Error> {
+        let Some(last) = plan.stages.last() else { return Ok(0) };
+        let before = Done::new(last, &*sink);
+        if before.is_all(last) {
             self.progress.begin(0, 0, 0);
-            return Ok(());
+            return Ok(before.len());
         }
         let between = self.between(plan)?;
         let places = Arc::new(Places::new(plan, sink, &between));
         let [all, one] = self.kernels();
-        let operations = plan.operations().saturating_sub(done.operations(last));
-        self.progress.begin(plan.blocks().saturating_sub(done.len() as u64), operations, 0);
+        let operations = plan.operations().saturating_sub(before.operations(last));
+        self.progress.begin(plan.blocks().saturating_sub(before.len() as u64), operations, 0);
         for (number, stage) in plan.stages.iter().enumerate() {
-            let done = if number + 1 == plan.stages.len() { &done } else { &Done::default() };
+            let done = if number + 1 == plan.stages.len() { &before } else { &Done::default() };
             if self.workers == 1 || stage.blocks() < self.workers {
                 local::run(plan, number, done, &places, &all, &self.progress)?;
                 continue;
             }
-            let window = flow::WINDOW;
-            let schedule = Schedule::new(stage, self.workers, window, self.memory).without(done);
+            let schedule = Schedule::new(stage, self.workers, WINDOW, self.memory).without(done);
             let (plan, places, kernels) = (Arc::clone(plan), Arc::clone(&places), Arc::clone(&one));
             let (crew, homes) = (flow::Crew::every(1), Vec::new());
             let stage = number;
-            let job = flow::Job { plan, places, kernels, stage, schedule, window, crew, homes };
+            let job = flow::Job { plan, places, kernels, stage, schedule, crew, homes };
             flow::run(job, self.workers, &self.progress)?;
         }
-        Ok(())
+        Ok(before.len())
     }
 }
 
@@ -318,7 +322,7 @@ fn whole(store: &MemoryStore, ty: &Type) -> Result<Block, Error> {
         return Ok((*block).clone());
     }
     let mut all = Block::full(&Source::fill(store), &ty.dims)?;
-    for at in part::points(&grid) {
+    for at in Coordinates::all(&grid) {
         let Some(block) = store.read(&at)? else { continue };
         let start: Vec<usize> = at
             .iter()

@@ -1,5 +1,6 @@
 //! Regions of expressions, computed or read.
 
+use crate::plan::Coordinates;
 use crate::value::Lists;
 use crate::{Block, Value};
 use ijk_tensor::{Tensor, TensorError, TensorView};
@@ -86,7 +87,7 @@ impl Part {
 
     /// Lists at all points of a shape, of which `order` are the block's axes.
     fn lists(&self, lists: &Lists, order: &[usize], shape: &[usize]) -> Lists {
-        let items = points(shape).map(|at| {
+        let items = Coordinates::all(shape).map(|at| {
             let axes = order.iter().zip(&self.window).zip(&lists.shape);
             let place = axes.fold(0, |place, ((&axis, range), &extent)| {
                 place * extent + range.start + at[axis]
@@ -95,12 +96,6 @@ impl Part {
         });
         Lists { of: lists.of.clone(), shape: shape.to_vec(), items: items.collect() }
     }
-}
-
-/// All points of a shape, the last axis fastest.
-pub(crate) fn points(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + '_ {
-    let count = shape.iter().fold(1, |n: usize, &extent| n.saturating_mul(extent));
-    (0..count).map(move |number| crate::plan::Coordinates::of(shape, number))
 }
 
 /// Writes a part of a block into another, from these positions on.
@@ -112,7 +107,7 @@ pub(crate) fn assign(to: &mut Block, at: &[usize], from: &Block, window: &[Range
         }
         (Block::Lists(to), Block::Lists(from)) => {
             let shape: Vec<usize> = window.iter().map(Range::len).collect();
-            for point in points(&shape) {
+            for point in Coordinates::all(&shape) {
                 let index = |starts: &mut dyn Iterator<Item = usize>, extents: &[usize]| {
                     let axes = starts.zip(&point).zip(extents);
                     axes.fold(0, |place, ((start, &n), &extent)| place * extent + start + n)

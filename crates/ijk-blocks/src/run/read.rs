@@ -2,7 +2,7 @@
 
 use super::kernel::{Input, Kernels, Work};
 use super::part::{Part, assign};
-use crate::plan::{Affine, Array, Expr, Leaf, Run};
+use crate::plan::{Affine, Array, Coordinates, Expr, Leaf, Run};
 use crate::store::Source;
 use crate::{Block, Error, Formula, Value};
 use ijk_types::{DType, Scalar};
@@ -85,7 +85,7 @@ impl Reader<'_> {
         let groups: Vec<Vec<Group>> = runs.iter().map(|runs| grouped(runs)).collect();
         let counts: Vec<usize> = groups.iter().map(Vec::len).collect();
         let mut all: Option<Block> = None;
-        for at in super::part::points(&counts) {
+        for at in Coordinates::all(&counts) {
             let here: Vec<&Group> = at.iter().zip(&groups).map(|(&n, groups)| &groups[n]).collect();
             let place: Vec<usize> = here.iter().map(|group| group.block).collect();
             let Some(block) = self.read(leaf.array, &place)? else { continue };
@@ -95,7 +95,7 @@ impl Reader<'_> {
             }
             let Some(all) = &mut all else { continue };
             let counts: Vec<usize> = here.iter().map(|group| group.runs.len()).collect();
-            for at in super::part::points(&counts) {
+            for at in Coordinates::all(&counts) {
                 let runs = at.iter().zip(&here).map(|(&n, group)| &group.runs[n]);
                 let (to, from): (Vec<usize>, Vec<Range<usize>>) =
                     runs.map(|run| (run.at, run.within.clone())).unzip();

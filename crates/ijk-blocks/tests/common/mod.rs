@@ -7,11 +7,6 @@ use ijk_tensor::Tensor;
 use ijk_types::{BinaryOp, Monoid, Scalar, UnaryOp};
 use std::sync::Arc;
 
-/// A number from the environment.
-pub fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
 /// The term, built.
 pub fn build(term: &BlockTerm, seed: u64) -> Result<BigTensor, Error> {
     let of = |term: &BlockTerm| build(term, seed.wrapping_add(1));

@@ -179,17 +179,21 @@ impl<W: Word> Job<'_, W> {
                     // move words of their size as they are; the panel has room for the step.
                     unsafe {
                         let from = self.base.offset(self.rows[at] + step).cast();
-                        let to = self.panel.add(k * self.width + at).cast();
-                        let rows = every_other::<V>(from, count);
-                        if count == V::LANES {
-                            rows.store(to)
-                        } else {
-                            rows.store_partial(to, count)
-                        }
+                        self.put_rows(every_other::<V>(from, count), k, at, count);
                     }
                 }
             }
         });
+    }
+
+    /// Writes a step of `count` rows from the row `at` on.
+    #[inline(always)]
+    unsafe fn put_rows<V: Float>(&self, rows: V, k: usize, at: usize, count: usize) {
+        // SAFETY: the panel has room for the step.
+        unsafe {
+            let to = self.panel.add(k * self.width + at).cast();
+            if count == V::LANES { rows.store(to) } else { rows.store_partial(to, count) }
+        }
     }
 
     /// Between a row and the next are the `N` steps of each segment: read all, and sort them.
@@ -207,12 +211,7 @@ impl<W: Word> Job<'_, W> {
                     unsafe {
                         let columns = sorted(cells::<V, N>(zero, from.cast(), count));
                         for (n, column) in columns.into_iter().enumerate() {
-                            let to = self.panel.add(segment.step(n) * self.width + at).cast();
-                            if count == V::LANES {
-                                column.store(to)
-                            } else {
-                                column.store_partial(to, count)
-                            }
+                            self.put_rows(column, segment.step(n), at, count);
                         }
                     }
                 }

@@ -2,6 +2,7 @@
 
 use super::PairProgram;
 use super::kernel::Job;
+use super::shape::COPIED;
 use super::tables::{Pack, Way};
 use crate::copy::Side;
 use crate::scratch::{Scratch, ScratchPool};
@@ -74,11 +75,11 @@ impl PairProgram {
     /// # Safety
     /// It can be read at all places of the nest, and `to` has room for the copy.
     unsafe fn copy(&self, pack: &Pack, from: *const u8, to: *mut u8, workers: &Workers) {
+        let (sides, cost) = (&Sides { from, to }, pack.elements as f64 * COPIED);
         match &pack.way {
             Way::Places { outer, inner } => {
-                let (sides, size) = (Sides { from, to }, self.size as isize);
+                let size = self.size as isize;
                 let part = |range: Range<usize>| {
-                    let sides = &sides;
                     for n in range {
                         // SAFETY: the caller's promise; the words have the size of an element.
                         unsafe {
@@ -92,14 +93,12 @@ impl PairProgram {
                         }
                     }
                 };
-                workers.parallel_ranges(outer.len(), pack.elements as f64 * 0.6, part);
+                workers.parallel_ranges(outer.len(), cost, part);
             }
             Way::Box { extents, to: steps, from: from_steps } => {
                 let (n, step) = (extents[0], steps[0]);
                 let from_step = from_steps[0];
-                let sides = Sides { from, to };
                 let part = |range: Range<usize>| {
-                    let sides = &sides;
                     let mut extents: smallvec::SmallVec<[usize; 16]> = extents[..].into();
                     extents[0] = range.len();
                     let first = range.start as isize;
@@ -110,7 +109,7 @@ impl PairProgram {
                         self.copier.copy(&extents, to, Side { ptr: from, strides: from_steps });
                     }
                 };
-                workers.parallel_ranges(n, pack.elements as f64 * 0.6, part);
+                workers.parallel_ranges(n, cost, part);
             }
         }
     }

@@ -36,6 +36,9 @@ const MOST_COLUMNS: usize = 256;
 /// Most elements of a copy.
 const MOST_COPIED: usize = 1 << 22;
 
+/// Nanoseconds of an element that is copied.
+pub(super) const COPIED: f64 = 0.6;
+
 /// How an operand lies along the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -162,7 +165,7 @@ impl Shape {
 
 /// What a copy takes.
 fn copying(axes: &Copied) -> f64 {
-    10.0 + 0.6 * axes.iter().map(|&(extent, _)| extent as f64).product::<f64>()
+    10.0 + COPIED * axes.iter().map(|&(extent, _)| extent as f64).product::<f64>()
 }
 
 /// How an operand lies along axes, innermost first.

@@ -32,7 +32,7 @@ pub(super) fn rounds(
     side: usize,
 ) -> Result<Vec<(Needs, u64)>, Error> {
     let (axes, grid) = (&schedule.axes[side], &schedule.grids[side]);
-    let lines = grid.iter().fold(1, |n: usize, &blocks| n.saturating_mul(blocks));
+    let lines = Coordinates::count(grid);
     if lines > MOST {
         return Err(Error::TooManyBlocks { blocks: lines, most: MOST });
     }

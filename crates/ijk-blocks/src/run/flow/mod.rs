@@ -48,7 +48,6 @@ pub(super) struct Job {
     pub(super) kernels: Arc<Kernels>,
     pub(super) stage: usize,
     pub(super) schedule: Schedule,
-    pub(super) window: u64,
     pub(super) crew: Crew,
     /// For each stage, where its blocks are; none in one process.
     pub(super) homes: Vec<Arc<Homes>>,

@@ -1,7 +1,7 @@
 //! Reads parts of operands and sends them to the workers that need them.
 
 use super::parcel::{Parcel, Parcels};
-use super::{Quantum, Shared};
+use super::{Quantum, Shared, WINDOW};
 use crate::Error;
 use crate::plan::{Need, Round};
 use std::cell::Cell;
@@ -28,7 +28,7 @@ pub(super) fn source<'scope>(
         let mut capability = capabilities.pop().filter(|_| place.is_some());
         move |_| {
             let quantum = Quantum::begin();
-            let horizon = least.get().saturating_add(reading.shared.job.window);
+            let horizon = least.get().saturating_add(WINDOW);
             while let Some(held) = capability.as_mut() {
                 if reading.time >= horizon || reading.shared.failure.is_set() {
                     return;

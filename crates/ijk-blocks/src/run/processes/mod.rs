@@ -18,7 +18,7 @@ use super::kernel::Kernels;
 use super::{Failure, Places};
 use crate::Error;
 use crate::cluster::{Cluster, ClusterError, Peer, Terms};
-use crate::plan::{BlockPlan, Done, Schedule};
+use crate::plan::{BlockPlan, Coordinates, Done, Schedule};
 use crate::progress::Progress;
 use crate::run::failure::{Others, Report};
 use crate::store::{MemoryStore, Sink, Source};
@@ -54,8 +54,8 @@ pub(super) enum Goal {
     Collect(Arc<MemoryStore>),
 }
 
-/// Computes a plan together with the other processes of a cluster.
-pub(super) fn run(given: &Given, goal: Goal) -> Result<(), Error> {
+/// Computes a plan together with the other processes of a cluster; how many blocks of the result were there.
+pub(super) fn run(given: &Given, goal: Goal) -> Result<usize, Error> {
     if let Some(what) = given.plan.closure() {
         return Err(ClusterError::Closure { what }.into());
     }
@@ -64,11 +64,12 @@ pub(super) fn run(given: &Given, goal: Goal) -> Result<(), Error> {
     let done = done::agree(given, found, &peers)?;
     if given.plan.stages.last().is_none_or(|last| !done.is_empty() && done.is_all(last)) {
         given.progress.begin(0, 0, 0);
-        return Ok(());
+        return Ok(done.len());
     }
     let homes = given.homes(&done);
     let session = Session::open(given, &goal, &done, peers).map_err(ClusterError::Connections)?;
-    session.compute(given, goal, &homes)
+    session.compute(given, goal, &homes)?;
+    Ok(done.len())
 }
 
 impl Given<'_> {
@@ -194,7 +195,6 @@ impl Session {
             kernels,
             stage,
             schedule: schedule.clone(),
-            window: flow::WINDOW,
             crew: *crew,
             homes: homes.to_vec(),
         };
@@ -241,7 +241,7 @@ fn stores(plan: &BlockPlan, goal: &Goal) -> Vec<Arc<MemoryStore>> {
 
 /// Asks for all blocks that other processes have.
 fn gather(to: &MemoryStore, from: &dyn Source, homes: &Homes) -> Result<(), Error> {
-    for at in super::part::points(&Source::ty(to).grid()) {
+    for at in Coordinates::all(&Source::ty(to).grid()) {
         if homes.process(&at) != 0
             && let Some(block) = from.read(&at)?
         {

@@ -149,20 +149,18 @@ impl Codecs {
         elements: &Elements,
         out: &mut [u8],
     ) -> Result<(), Problem> {
-        let mut shapes = vec![shape.to_vec()];
-        for codec in &self.transposes {
-            let inner = shapes.last().map_or(shape, |shape| shape);
-            let encoded = codec.encoded_representation(inner, &elements.of, &elements.fill);
-            shapes.push(encoded.map_err(|error| Problem::codec("transpose", error))?.0);
-        }
-        let inner = shapes.last().map_or(shape, |shape| shape);
         if self.transposes.is_empty() {
-            return self.bytes.decode(bytes, inner, elements, out);
+            return self.bytes.decode(bytes, shape, elements, out);
+        }
+        let (of, fill) = (&elements.of, &elements.fill);
+        let (mut shapes, mut inner) = (Vec::new(), shape.to_vec());
+        for codec in &self.transposes {
+            let encoded = codec.encoded_representation(&inner, of, fill).map_err(transposing)?.0;
+            shapes.push(std::mem::replace(&mut inner, encoded));
         }
         let mut stored = vec![0; out.len()];
-        self.bytes.decode(bytes, inner, elements, &mut stored)?;
+        self.bytes.decode(bytes, &inner, elements, &mut stored)?;
         for (codec, shape) in self.transposes.iter().zip(&shapes).rev() {
-            let (of, fill) = (&elements.of, &elements.fill);
             let decoded = codec.decode(stored.into(), shape, of, fill, &options());
             stored = decoded
                 .and_then(|bytes| Ok(bytes.into_fixed()?.into_owned()))

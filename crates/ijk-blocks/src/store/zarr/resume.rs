@@ -6,8 +6,8 @@ use super::metadata::{self, Layout};
 use super::missing::{self, Log};
 use super::problem::Problem;
 use super::{ZarrOptions, ZarrScratch, ZarrStore, of_store};
-use crate::plan::{BlockPlan, From};
-use crate::{BigTensor, Error, Executor, Sink, StoreError, Type};
+use crate::plan::{BlockPlan, Coordinates, From};
+use crate::{BigTensor, Error, Executor, StoreError, Type};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -144,18 +144,6 @@ impl ZarrStore {
         manifest.complete = true;
         manifest.write(&self.files).map_err(|problem| of_store(&self.files, problem))
     }
-
-    /// How many blocks of it are there.
-    fn finished(&self) -> usize {
-        let earlier = self.earlier.as_ref().is_some_and(|earlier| earlier.is_any);
-        if !earlier {
-            return 0;
-        }
-        let grid = self.ty.grid();
-        let blocks = grid.iter().fold(1, |n: usize, &blocks| n.saturating_mul(blocks));
-        let places = (0..blocks).map(|number| crate::plan::Coordinates::of(&grid, number));
-        places.filter(|at| self.is_done(at)).count()
-    }
 }
 
 /// Whether a tensor is computed from what is at a path.
@@ -207,16 +195,14 @@ impl Executor {
         options: &ZarrOptions,
     ) -> Result<Saved, Error> {
         let store = Arc::new(self.opened(tensor, path.as_ref(), options)?);
-        let grid = tensor.ty().grid();
-        let blocks = grid.iter().fold(1, |n: usize, &blocks| n.saturating_mul(blocks));
+        let blocks = Coordinates::count(&tensor.ty().grid());
         if store.is_complete() && self.processes().is_none() {
             return Ok(Saved { blocks, computed: 0 });
         }
-        let computed = blocks - store.finished();
         let executor = self.clone().scratch_or(Arc::new(ZarrScratch::beside(store.path())));
-        executor.write(tensor, Arc::<ZarrStore>::clone(&store))?;
+        let before = executor.complete(tensor, Arc::<ZarrStore>::clone(&store))?;
         store.complete()?;
-        Ok(Saved { blocks, computed })
+        Ok(Saved { blocks, computed: blocks - before })
     }
 
     /// The array, which the first of several processes makes, or finds.
