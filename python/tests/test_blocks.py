@@ -117,8 +117,8 @@ def test_errors_say_what_the_library_says():
         BigTensor(np.zeros(3, "f2"))
     with pytest.raises(TypeError, match="no element tells the type"):
         BigTensor.lit([[], []], [2], [None])
-    with pytest.raises(ijk.Error, match="this cannot run in blocks"):
-        ijk.i("i~[2*i]")(tensor(4, blocks=[2])[1])
+    with pytest.raises(ijk.Error, match="needs all values at once, but axis 0 of u has blocks of 2"):
+        ijk.i("@argmax i~.")(tensor(4, blocks=[2])[1])
     with pytest.raises(ValueError, match="workers"):
         u.collect(workers=0)
 

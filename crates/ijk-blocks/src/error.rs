@@ -5,9 +5,10 @@ use crate::types::{Blocks, block_text};
 use crate::{ElementType, Type};
 use ijk_cpu::RunError;
 use ijk_plan::PlanError;
-use ijk_syntax::Diagnostic;
+use ijk_syntax::{Diagnostic, Span};
 use ijk_tensor::TensorError;
 use ijk_types::ScalarError;
+use std::borrow::Cow;
 use std::fmt;
 use thiserror::Error;
 
@@ -105,6 +106,26 @@ impl From<TextError> for Error {
 }
 
 impl Error {
+    /// The text for people, with the place in the program where there is one: `origin` is what the program is
+    /// called (a file's name), `color` adds ANSI escapes.
+    ///
+    /// ```
+    /// use ijk_blocks::{BigTensor, apply};
+    /// let u = BigTensor::lit([1.0; 4], [4], [Some(2)])?;
+    /// let error = apply("i*i~i", &[&u, &u.reblock([Some(3)])?]).unwrap_err();
+    /// let text = error.render("product.ijk", false);
+    /// assert!(text.contains("index `i` has blocks of 2 on axis 0 of u but of 3 on axis 0 of v"));
+    /// assert!(text.contains("--> product.ijk:1:1"), "{text}");
+    /// # Ok::<(), ijk_blocks::Error>(())
+    /// ```
+    pub fn render(&self, origin: &str, color: bool) -> String {
+        match self {
+            Self::Type(error) => error.render(origin, color),
+            Self::Text(error) => error.render(origin, color),
+            other => other.to_string(),
+        }
+    }
+
     /// Why operands do not fit their rule, if that is it.
     pub fn type_error(&self) -> Option<&TypeError> {
         match self {
@@ -130,6 +151,11 @@ impl TextError {
         Self { source: source.into(), diagnostics }
     }
 
+    /// The text for people: `origin` is what it is called, `color` adds ANSI escapes.
+    pub fn render(&self, origin: &str, color: bool) -> String {
+        ijk_syntax::render(&self.source, origin, &self.diagnostics, color)
+    }
+
     /// What there is to say of the text.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
@@ -138,8 +164,7 @@ impl TextError {
 
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = ijk_syntax::render(&self.source, "text", &self.diagnostics, false);
-        f.write_str(text.trim_end())
+        f.write_str(self.render("text", false).trim_end())
     }
 }
 
@@ -161,11 +186,24 @@ pub struct TypeError {
     /// The term: `contract(u, v, 1, 0)`.
     pub rule: String,
     /// The operands' names in the rule, and their types.
-    pub operands: Vec<(&'static str, Type)>,
+    pub operands: Vec<(Cow<'static, str>, Type)>,
     /// What does not fit.
     pub problem: Problem,
     /// What could be done about it.
     pub hint: Option<String>,
+    /// Where that is, if it is in a program.
+    pub site: Option<Box<Site>>,
+}
+
+/// A statement of a program, and where it reads its operands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// The program.
+    pub source: String,
+    /// The statement.
+    pub span: Span,
+    /// For each operand where it is read first; none of what is no array of the program.
+    pub reads: Vec<Option<Span>>,
 }
 
 /// What does not fit in a [`TypeError`]. Axes count from 0.
@@ -193,9 +231,9 @@ pub enum Problem {
     /// Element types that differ.
     Elements { elements: (ElementType, ElementType) },
     /// Blocks of an index that are not compatible: operand, axis and block of two of its places.
-    Index { index: String, places: [(&'static str, usize, Option<usize>); 2] },
+    Index { index: String, places: [(Cow<'static, str>, usize, Option<usize>); 2] },
     /// Element types of two operands that differ.
-    Types { operands: (&'static str, &'static str), types: (String, String) },
+    Types { operands: (Cow<'static, str>, Cow<'static, str>), types: (String, String) },
     /// What cannot run in blocks, and why.
     NotInBlocks(String),
     /// An extent that is no whole multiple of the operand's.
@@ -211,18 +249,52 @@ pub enum Problem {
     /// An aggregation or function that does not take the elements.
     Takes { what: String, expected: String, found: String },
     /// A fold that needs the whole fibre on an axis that is cut.
-    Fibre { what: String, operand: &'static str, axis: usize, block: usize },
+    Fibre { what: String, operand: Cow<'static, str>, axis: usize, block: usize },
     /// A fold that has no value where there is nothing to fold.
     EmptyFibre { what: String, axes: (usize, usize) },
 }
 
 impl TypeError {
-    pub(crate) fn new(
+    /// That these operands, with their names in the rule, do not fit it.
+    pub fn new(
         rule: impl Into<String>,
         operands: Vec<(&'static str, Type)>,
         problem: Problem,
     ) -> Box<Self> {
-        Box::new(Self { rule: rule.into(), operands, problem, hint: None })
+        let operands = operands.into_iter().map(|(name, ty)| (name.into(), ty)).collect();
+        Self::named(rule, operands, problem)
+    }
+
+    /// The same with names that are not known before.
+    pub(crate) fn named(
+        rule: impl Into<String>,
+        operands: Vec<(Cow<'static, str>, Type)>,
+        problem: Problem,
+    ) -> Box<Self> {
+        Box::new(Self { rule: rule.into(), operands, problem, hint: None, site: None })
+    }
+
+    /// The text for people, with the statement of the program where there is one: `origin` is what the program
+    /// is called, `color` adds ANSI escapes.
+    pub fn render(&self, origin: &str, color: bool) -> String {
+        let Some(site) = &self.site else { return self.to_string() };
+        let mut diagnostic = Diagnostic::error(site.span, self.problem.to_string());
+        for ((name, of), read) in self.operands.iter().zip(&site.reads) {
+            if let Some(read) = read {
+                diagnostic = diagnostic.with_related(*read, format!("{name}: {of}"));
+            }
+        }
+        if let Some(hint) = &self.hint {
+            diagnostic = diagnostic.with_hint(hint);
+        }
+        ijk_syntax::render(&site.source, origin, &[diagnostic], color)
+    }
+
+    /// The same in a statement of a program.
+    #[must_use]
+    pub fn at(mut self: Box<Self>, site: Site) -> Box<Self> {
+        self.site = Some(Box::new(site));
+        self
     }
 
     #[must_use]

@@ -59,7 +59,7 @@ mod wire;
 
 pub use aggregation::{Aggregation, IntoAggregation, Semiring};
 pub use build::Zip;
-pub use error::{Error, Problem, StoreError, TextError, TypeError};
+pub use error::{Error, Problem, Site, StoreError, TextError, TypeError};
 pub use formula::{Formula, FormulaError};
 pub use function::{Function, IntoFunction};
 pub use plan::{BlockPlan, Bound, Machines, Simulated, Simulation, Spread};

@@ -179,7 +179,7 @@ pub(crate) fn contract(u: &Type, v: &Type, i: usize, j: usize, by: &Aggregation)
         let mut blocks = of.blocks.clone();
         blocks[axis] = None;
         let what = format!("`{by}`");
-        let error = refuse(Problem::Fibre { what, operand, axis, block });
+        let error = refuse(Problem::Fibre { what, operand: operand.into(), axis, block });
         return Err(error.with_hint(reblock_hint(operand, &blocks)));
     }
     let without = |list: &[usize], axis: usize| remaining(list, axis);

@@ -82,7 +82,7 @@ fn programs_agree_with_the_literal_evaluator() {
         computed += 1;
     }
     println!("{computed} programs computed, {refused} refused");
-    assert!(computed * 2 > refused || count < 100, "{computed} computed, {refused} refused");
+    assert!(computed > 5 * refused || count < 100, "{computed} computed, {refused} refused");
 }
 
 #[test]
@@ -133,11 +133,6 @@ fn what_cannot_run_in_blocks_says_why() {
         "{text}"
     );
     assert!(text.ends_with("hint: reblock(v, [2]) has blocks that fit"), "{text}");
-    let text = refused("ij~[4*i+j]", &[&u]);
-    assert!(
-        text.contains("cannot run in blocks: axis 0 of the result is written at computed"),
-        "{text}"
-    );
     let text = refused("@argmax ij~i", &[&u]);
     assert!(text.contains("needs all values at once, but axis 1 of u has blocks of 2"), "{text}");
     assert!(text.ends_with("hint: reblock(u, [2, ⊥]) has blocks that fit"), "{text}");

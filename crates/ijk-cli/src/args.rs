@@ -29,6 +29,7 @@ the widest of the machine is used.
 const RUN: &str = "Example:
   ijk run softmax.ijk --bind 0=scores.npy --out 0=weights.npy
   ijk run product.ijk --bind 0=a.zarr --bind 1=b.zarr --out 0=c.zarr --memory 2GiB
+  ijk run convolution.et --bind image=image.zarr --bind filter=filter.npy --out result=result.zarr --dims stride=2,2
 
 The same command continues a result in a Zarr array that it did not complete.";
 

@@ -1,7 +1,7 @@
 //! What a command ends with when it does not succeed.
 
-use ijk::TensorError;
 use ijk::file::{FileError, Problem};
+use ijk::{RunError, TensorError, blocks};
 use std::io;
 
 /// A message for the user, and whose fault it is.
@@ -58,8 +58,25 @@ fn is_environment(kind: io::ErrorKind) -> bool {
     matches!(kind, StorageFull | QuotaExceeded | OutOfMemory | ReadOnlyFilesystem)
 }
 
+/// Whose fault an error of block tensors is.
+pub fn of_blocks(error: blocks::Error) -> Failure {
+    if let blocks::Error::Cluster(error) = error {
+        return error.into();
+    }
+    let message = error.to_string();
+    let is_environment = match &error {
+        blocks::Error::Run(RunError::OutOfMemory(_) | RunError::Level(_)) => true,
+        blocks::Error::Store(error) => is_of_machine(&*error.cause),
+        _ => false,
+    };
+    match is_environment {
+        true => Failure::Environment(message),
+        false => Failure::wrong(message),
+    }
+}
+
 /// Whether an error is, or comes from, one that says that the machine fails.
-pub fn is_of_machine(error: &(dyn std::error::Error + 'static)) -> bool {
+fn is_of_machine(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<io::Error>() {

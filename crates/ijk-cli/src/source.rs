@@ -93,9 +93,14 @@ impl Source {
         ijk::render(&self.text, &self.origin, &[diagnostic], colors())
     }
 
-    /// The text.
-    pub fn text(&self) -> &str {
-        &self.text
+    /// What to say of an error in applying this program to block tensors.
+    pub fn blocks_failure(&self, error: ijk::blocks::Error) -> Failure {
+        match error {
+            ijk::blocks::Error::Type(_) | ijk::blocks::Error::Text(_) => {
+                Failure::Wrong(error.render(&self.origin, colors()))
+            }
+            other => crate::failure::of_blocks(other),
+        }
     }
 
     /// What messages call it.

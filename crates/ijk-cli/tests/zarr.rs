@@ -31,6 +31,10 @@ impl Desk {
         self.0.path().join(name)
     }
 
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
     fn run(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ijk"));
         command.args(args).current_dir(self.0.path()).stdin(Stdio::null());
@@ -215,8 +219,8 @@ fn what_cannot_be_done_is_said_and_nothing_is_touched() {
             "index `k` has blocks of 8 on axis 1 of u but of 5 on axis 0 of v",
         ),
         (
-            &["eval", "+(ij)~i[j%3]", "a.zarr", "-o", "r.zarr"],
-            "axis 1 of the result is written at computed positions",
+            &["eval", "@argmax ij~i", "a.zarr", "-o", "r.zarr"],
+            "needs all values at once, but axis 1 of u has blocks of 8",
         ),
         (
             &["eval", "ii~i", "a.zarr", "a.zarr"],
@@ -236,6 +240,101 @@ fn what_cannot_be_done_is_said_and_nothing_is_touched() {
     let output = desk.run(&["eval", "+ij~i", "a.zarr"]);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("block [0, 1] of a.zarr, file c/0/1: it is truncated"), "{errors}");
+}
+
+#[test]
+fn tuple_programs_run_on_zarr_arrays() {
+    let desk = Desk::new();
+    desk.write("mm.et", "c[i,j] = a[i,k] * b[k,j]\n");
+    desk.prints(&["run", "mm.et", "--bind", "a=a.npy", "--bind", "b=a.npy", "--out", "c=c.npy"]);
+    let expected = desk.array("c.npy");
+    let mixed = ["run", "mm.et", "--bind", "a=a.zarr", "--bind", "b=a.npy", "--out", "c=r.zarr"];
+    for more in [
+        &["--workers", "2", "--memory", "10kB"][..],
+        &["--block", ".x5", "--compress", "zstd:3", "--threads", "2"],
+        &["--processes", "2", "--workers", "1", "--wait", "60"],
+    ] {
+        let (printed, said) = desk.prints(&[&mixed[..], more].concat());
+        assert_eq!(desk.array("r.zarr"), expected, "{more:?}");
+        assert!(printed.starts_with("f64 (20, 20) in ") && printed.ends_with("-> r.zarr\n"));
+        assert!(said.contains(" blocks in "), "{said}");
+        let (_, said) = desk.prints(&[&mixed[..], more].concat());
+        assert!(said.starts_with("nothing to do: all results are complete"), "{said}");
+        fs::remove_dir_all(desk.path("r.zarr")).unwrap();
+    }
+    desk.prints(&mixed);
+    let other = ["run", "mm.et", "--bind", "a=a.zarr", "--bind", "b=a.zarr", "--out", "c=r.zarr"];
+    desk.refuses(&other, "it holds another computation's result");
+    desk.prints(&[&other[..], &["--fresh"]].concat());
+}
+
+#[test]
+fn tuple_programs_have_windows_and_several_results() {
+    let desk = Desk::new();
+    let source = "x[ipos] = RANDOM(0, 1, FLOAT)\nbox[opos] = x[opos+fpos]\ntotal[] = box[opos]\n\
+                  \nbox, total\n\nDIMS(opos) = DIMS(ipos) - DIMS(fpos) + 1\n";
+    desk.write("box.et", source);
+    let run = |array: &str, out: &str| {
+        let (bind, out) = (format!("x={array}"), format!("box={out}"));
+        let more = ["--dims", "fpos=3,2", "--out", "total=total.npy"];
+        desk.prints(&[&["run", "box.et", "--bind", &bind, "--out", &out], &more[..]].concat())
+    };
+    run("a.npy", "box.npy");
+    let total = desk.array("total.npy");
+    let (printed, _) = run("a.zarr", "box.zarr");
+    assert!(printed.starts_with("box: f64 (18, 19) in "), "{printed}");
+    assert!(printed.lines().nth(1).unwrap().starts_with("total: f64 () in "), "{printed}");
+    assert_eq!((desk.array("box.zarr"), desk.array("total.npy")), (desk.array("box.npy"), total));
+    let (printed, _) =
+        desk.prints(&["run", "box.et", "--bind", "x=a.zarr", "--dims", "fpos=20,20", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(json["results"][1]["name"], "total");
+    // Random numbers are the same in blocks.
+    desk.write("noise.et", "y[i,j] = x[i,j] + RANDOM(0, 1, FLOAT)\n");
+    let noise = ["run", "noise.et", "--seed", "7", "--bind"];
+    desk.prints(&[&noise[..], &["x=a.npy", "--out", "y=y.npy"]].concat());
+    desk.prints(&[&noise[..], &["x=a.zarr", "--out", "y=y.zarr", "--workers", "3"]].concat());
+    assert_eq!(desk.array("y.zarr"), desk.array("y.npy"));
+}
+
+#[test]
+fn mistakes_in_blocks_are_quoted_with_the_files_name() {
+    let desk = Desk::new();
+    desk.write("mm.et", "c[i,j] = a[i,k] * b[k,j]\n");
+    desk.write("cut.ijk", "ik*kj~ijk . +ijk~ij\n");
+    desk.write("sized.et", "y[i[a]] = 1\n");
+    let values: Vec<f64> = vec![1.0; 3 * 20];
+    npy::write(desk.path("b.npy"), &TensorView::from_slice(&values, &[3, 20]).unwrap()).unwrap();
+    let i = BigTensor::lit([1i64, 2, 3], [3], [Some(2)]).unwrap();
+    Executor::new().save(&i, desk.path("i.zarr"), &ZarrOptions::new()).unwrap();
+    let tuples = |b: &'static str, more: &[&'static str]| {
+        let run = ["run", "mm.et", "--bind", "a=a.zarr", "--bind", b, "--out", "c=r.zarr"];
+        [&run[..], more].concat()
+    };
+    let cases: [(Vec<&str>, [&str; 3]); 4] = [
+        (
+            tuples("b=a.npy", &["--block", "5"]),
+            [
+                "error: index `k` has blocks of 8 on axis 1 of a but of 5 on axis 0 of b",
+                "--> mm.et:1:1",
+                "b: ([20, 20], [5, 5], f64)",
+            ],
+        ),
+        (tuples("b=b.npy", &[]), ["`k`", "mm.et:1:", "20"]),
+        (
+            vec!["run", "cut.ijk", "--bind", "0=a.zarr", "--bind", "1=b.npy", "--out", "0=r.zarr"],
+            ["letter `k`", "--> cut.ijk:1:", "20"],
+        ),
+        (
+            vec!["run", "sized.et", "--bind", "i=i.zarr"],
+            ["elements of i", "--> sized.et:1:", "decide the extents"],
+        ),
+    ];
+    for (args, said) in cases {
+        said.iter().for_each(|said| desk.refuses(&args, said));
+    }
+    desk.refuses(&tuples("b=a.npy", &["--block", "5x5x5"]), "input `b`: --block names 3 axes");
+    desk.refuses(&["run", "mm.et", "--block", "5"], "--block is for Zarr arrays");
 }
 
 /// On a file system in memory that is too small at first, where one can be mounted.

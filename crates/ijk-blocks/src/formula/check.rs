@@ -78,6 +78,7 @@ impl Formula {
                 }
             }
             Node::Select(_, x, y) => same(&|| "where".into(), at(x), at(y))?,
+            Node::Random(ref of) => same(&|| "random".into(), at(of.lo), at(of.hi))?,
         })
     }
 
@@ -129,6 +130,13 @@ impl Formula {
             Node::Select(c, x, y) => {
                 same(&|| "where".into(), Some(at(x)), Some(at(y)))?;
                 accept("where".into(), TypeSet::BOOL, at(c))
+            }
+            Node::Random(ref of) => {
+                same(&|| "random".into(), Some(at(of.lo)), Some(at(of.hi)))?;
+                let drawn = TypeSet::I64.union(TypeSet::only(DType::F64));
+                accept("random".into(), drawn, at(of.lo))?;
+                let mut counters = of.counters.iter();
+                counters.try_for_each(|&(_, n)| accept("random".into(), TypeSet::I64, at(n)))
             }
         }
     }

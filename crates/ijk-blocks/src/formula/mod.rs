@@ -39,17 +39,34 @@ pub(crate) enum Node {
     Binary(BinaryOp, u32, u32),
     /// The second where the first holds, else the third.
     Select(u32, u32, u32),
+    /// Random numbers: see [`Random`].
+    Random(Box<Random>),
+}
+
+/// A uniform random number in `[lo, hi)`: [`ijk_types::random`].
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Random {
+    /// The key of the source of numbers.
+    pub(crate) key: u64,
+    /// Which of its numbers: this, and multiples of variables, which are whole numbers.
+    pub(crate) constant: i64,
+    pub(crate) counters: Vec<(i64, u32)>,
+    pub(crate) lo: u32,
+    pub(crate) hi: u32,
 }
 
 impl Node {
     pub(crate) fn operands(&self) -> impl Iterator<Item = u32> {
         let operands = match *self {
-            Self::Variable(_) | Self::Number(_) => [None; 3],
-            Self::Unary(_, x) => [Some(x), None, None],
-            Self::Binary(_, x, y) => [Some(x), Some(y), None],
-            Self::Select(c, x, y) => [Some(c), Some(x), Some(y)],
+            Self::Variable(_) | Self::Number(_) => Vec::new(),
+            Self::Unary(_, x) => vec![x],
+            Self::Binary(_, x, y) => vec![x, y],
+            Self::Select(c, x, y) => vec![c, x, y],
+            Self::Random(ref of) => {
+                of.counters.iter().map(|&(_, counter)| counter).chain([of.lo, of.hi]).collect()
+            }
         };
-        operands.into_iter().flatten()
+        operands.into_iter()
     }
 
     /// The same with other operands.
@@ -58,6 +75,10 @@ impl Node {
             Self::Unary(op, x) => Self::Unary(op, to(x)),
             Self::Binary(op, x, y) => Self::Binary(op, to(x), to(y)),
             Self::Select(c, x, y) => Self::Select(to(c), to(x), to(y)),
+            Self::Random(ref of) => {
+                let counters = of.counters.iter().map(|&(c, counter)| (c, to(counter))).collect();
+                Self::Random(Box::new(Random { counters, lo: to(of.lo), hi: to(of.hi), ..**of }))
+            }
             ref leaf => leaf.clone(),
         }
     }
@@ -229,6 +250,8 @@ impl Formula {
                     Some(_) => at(y),
                     None => None,
                 },
+                // They differ from point to point.
+                Node::Random(_) => None,
             });
         }
         Ok(values.last().copied().flatten())

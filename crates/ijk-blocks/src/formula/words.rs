@@ -186,6 +186,7 @@ impl Shown<'_> {
                 None => (format!("{}({}, {})", binary(op), at(x), at(y)), ATOM),
             },
             Node::Select(c, x, y) => (format!("where({}, {}, {})", at(c), at(x), at(y)), ATOM),
+            Node::Random(ref of) => (format!("random({}, {})", at(of.lo), at(of.hi)), ATOM),
         }
     }
 }

@@ -36,6 +36,12 @@ impl Affine {
         self.rest.is_empty() && self.extent.is_none()
     }
 
+    /// Whether none of its positions is among these where the axes have these ranges.
+    pub(crate) fn misses(&self, positions: &Range<usize>, ranges: &[Range<usize>]) -> bool {
+        let all = self.range(ranges);
+        all.start.max(positions.start) >= all.end.min(positions.end)
+    }
+
     /// Whether it depends on an axis.
     pub(crate) fn has(&self, axis: usize) -> bool {
         let mut among = false;
@@ -73,8 +79,14 @@ impl Affine {
     /// starts of their ranges.
     #[must_use]
     pub(crate) fn within(&self, ranges: &[Range<usize>]) -> Self {
+        self.from(self.range(ranges).start, ranges)
+    }
+
+    /// The same for positions that count from another one.
+    #[must_use]
+    pub(crate) fn from(&self, start: usize, ranges: &[Range<usize>]) -> Self {
         let starts = self.terms.iter().map(|&(c, axis)| c * ranges[axis].start as i64);
-        let constant = self.constant + starts.sum::<i64>() - self.range(ranges).start as i64;
+        let constant = self.constant + starts.sum::<i64>() - start as i64;
         let empty = self.terms.iter().any(|&(_, axis)| ranges[axis].is_empty());
         let rest = self.rest.iter().map(|(c, atom)| (*c, shifted(atom, ranges))).collect();
         let constant = if empty && self.is_plain() { 0 } else { constant };

@@ -15,8 +15,14 @@ impl BlockPlan {
 
     /// Scalar operations of all stages.
     pub(crate) fn operations(&self) -> u64 {
-        let extents = |stage: &Stage| product(stage.axes.iter().map(|axis| axis.extent));
-        let of = |stage: &Stage| extents(stage).saturating_mul(stage.operations_of_point());
+        let points = |stage: &Stage| {
+            product(stage.axes.iter().enumerate().map(|(n, axis)| match stage.points.writes(n) {
+                // Every block of it goes through all points.
+                true => axis.blocks(),
+                false => axis.extent,
+            }))
+        };
+        let of = |stage: &Stage| points(stage).saturating_mul(stage.operations_of_point());
         self.stages.iter().fold(0, |sum: u64, stage| sum.saturating_add(of(stage)))
     }
 
@@ -53,14 +59,16 @@ impl Stage {
     /// Scalar operations of a block of the output.
     pub(crate) fn operations(&self, at: &[usize]) -> u64 {
         let (kept, folded) = self.axes.split_at(self.kept());
-        let kept = kept.iter().zip(at).map(|(axis, &block)| axis.range(block).len());
+        let kept = kept.iter().zip(at).enumerate();
+        let kept = kept.map(|(n, (axis, &block))| self.extent(n, axis.range(block).len()));
         let points = product(kept.chain(folded.iter().map(|axis| axis.extent)));
         points.saturating_mul(self.operations_of_point())
     }
 
     /// Scalar operations at these positions of the axes.
     pub(crate) fn operations_at(&self, ranges: &[Range<usize>]) -> u64 {
-        product(ranges.iter().map(Range::len)).saturating_mul(self.operations_of_point())
+        let points = ranges.iter().enumerate().map(|(n, range)| self.extent(n, range.len()));
+        product(points).saturating_mul(self.operations_of_point())
     }
 
     fn operations_of_point(&self) -> u64 {

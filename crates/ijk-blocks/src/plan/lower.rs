@@ -1,7 +1,9 @@
 //! From terms to stages.
 
 use super::expr::Expr;
-use super::{Affine, Array, BlockPlan, From, Kernel, Operand, Stage, StageAxis, Step, renumbered};
+use super::{
+    Affine, Array, BlockPlan, From, Kernel, Operand, Points, Stage, StageAxis, Step, renumbered,
+};
 use crate::formula::Fold;
 use crate::statement::Statement;
 use crate::term::{Kind, Positions, Term};
@@ -77,7 +79,8 @@ impl Lowering {
         let identity = expr.fill();
         let index = (0..ty.rank()).map(Affine::axis).collect();
         let operands = vec![Operand { expr, index }];
-        self.stage(Stage { axes, operands, kernel: Kernel::Copy, out: ty.clone(), identity })
+        let (kernel, points) = (Kernel::Copy, Points::default());
+        self.stage(Stage { axes, operands, kernel, points, out: ty.clone(), identity })
     }
 
     fn contract(
@@ -114,14 +117,16 @@ impl Lowering {
         let operands = operands.map(operand).collect();
         let identity = by.identity(&u.element, &v.element);
         let kernel = Kernel::Contract(by.clone());
-        self.stage(Stage { axes, operands, kernel, out: out.clone(), identity })
+        let points = Points::default();
+        self.stage(Stage { axes, operands, kernel, points, out: out.clone(), identity })
     }
 
     fn statement(&mut self, of: &Statement, operands: Vec<Expr>, out: &Type) -> Expr {
         let dtype = out.element.number().expect("statements give numbers");
         // Points that are skipped, and positions that are read, are those of an array's own axes.
         let own = |operands: &mut Self, (expr, (n, index)): (Expr, (usize, &Vec<Affine>))| {
-            let is_read = of.index.iter().flatten().any(|affine| affine.gathers().contains(&n));
+            let mut positions = of.index.iter().flatten().chain(of.points.positions());
+            let is_read = positions.any(|affine| affine.gathers().contains(&n));
             let plain = index.iter().all(Affine::is_plain) && !is_read;
             match plain || expr.as_array().is_some() {
                 true => expr,
@@ -137,7 +142,7 @@ impl Lowering {
         let (mut formula, mut operands): (Formula, Vec<Operand>) =
             (of.formula.clone(), operands.map(|(expr, index)| seen_along(expr, index)).collect());
         let plain = |operand: &Operand| operand.index.iter().all(|e| e.as_axis().is_some());
-        if of.reducer.is_none() && operands.iter().all(plain) {
+        if of.reducer.is_none() && of.points.are_plain() && operands.iter().all(plain) {
             let along = |operand: Operand| {
                 let axes = operand.index.iter().map(|e| (e.as_axis().unwrap_or_default(), None));
                 operand.expr.seen(&axes.collect::<Vec<_>>())
@@ -145,7 +150,9 @@ impl Lowering {
             return Expr::formula(&formula, operands.into_iter().map(along).collect(), dtype);
         }
         let skips = of.index.iter().flatten().any(|affine| affine.extent.is_some());
-        (formula, operands) = unfolded(formula, operands);
+        let skips = skips || !of.points.are_plain();
+        let mut points = of.points.clone();
+        (formula, operands) = unfolded(formula, operands, &mut points);
         let fills = operands.iter().map(|operand| operand.expr.fill()?.as_number());
         let fills = fills.collect::<Option<Vec<_>>>();
         let pairs: Option<Vec<_>> = operands.iter().map(|o| o.expr.element().number()).collect();
@@ -162,7 +169,8 @@ impl Lowering {
                 (Kernel::Contract(by), identity)
             }
         };
-        self.stage(Stage { axes: of.axes.clone(), operands, kernel, out: out.clone(), identity })
+        let (axes, out) = (of.axes.clone(), out.clone());
+        self.stage(Stage { axes, operands, kernel, points, out, identity })
     }
 
     /// The plan, whose last stage makes the result in the blocks of its type.
@@ -206,7 +214,11 @@ fn seen_along(expr: Expr, index: &[Affine]) -> Operand {
 
 /// Formulas of operands that do not have all their axes as formulas of these: a sum of what is an outer
 /// product is a product, and what it sums need not be computed.
-fn unfolded(formula: Formula, operands: Vec<Operand>) -> (Formula, Vec<Operand>) {
+fn unfolded(
+    formula: Formula,
+    operands: Vec<Operand>,
+    points: &mut Points,
+) -> (Formula, Vec<Operand>) {
     let mut all: Vec<Operand> = Vec::new();
     let mut parts: Vec<Formula> = Vec::new();
     // Where operands of which elements are positions are now.
@@ -229,8 +241,10 @@ fn unfolded(formula: Formula, operands: Vec<Operand>) -> (Formula, Vec<Operand>)
             }
         }
     }
-    for operand in &mut all {
-        operand.index.iter_mut().for_each(|affine| *affine = renumbered(affine, &numbers));
+    let index = all.iter_mut().flat_map(|operand| &mut operand.index);
+    let writes = points.writes.iter_mut().map(|(_, affine)| affine);
+    for affine in index.chain(writes).chain(&mut points.guards) {
+        *affine = renumbered(affine, &numbers);
     }
     (formula.with(&parts), all)
 }

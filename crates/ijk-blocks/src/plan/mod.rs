@@ -23,7 +23,7 @@ pub(crate) use done::Done;
 pub(crate) use expr::{Expr, Leaf};
 pub(crate) use schedule::{Need, Place, Round, Schedule};
 pub use simulate::{Bound, Machines, Simulated, Simulation, Spread};
-pub(crate) use stage::{Coordinates, Kernel, Operand, Stage, StageAxis};
+pub(crate) use stage::{Coordinates, Kernel, Operand, Points, Stage, StageAxis};
 
 use crate::store::Source;
 use crate::{BigTensor, Type};

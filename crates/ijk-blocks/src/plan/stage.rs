@@ -14,10 +14,38 @@ pub(crate) struct Stage {
     pub(crate) axes: Vec<StageAxis>,
     pub(crate) operands: Vec<Operand>,
     pub(crate) kernel: Kernel,
+    /// Where points write, and which are skipped.
+    pub(crate) points: Points,
     /// The type of the output.
     pub(crate) out: Type,
     /// The elements of an output block to which nothing was added, if that need not be computed.
     pub(crate) identity: Option<Value>,
+}
+
+/// Where the points of a stage write along the axes of the output, if not each at its own place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Points {
+    /// For axes of the output that points do not have, the positions: those beyond the output are skipped.
+    pub(crate) writes: Vec<(usize, Affine)>,
+    /// Points are skipped, too, where one of these is not on an axis of its extent.
+    pub(crate) guards: Vec<Affine>,
+}
+
+impl Points {
+    /// Whether every point writes at its own place.
+    pub(crate) fn are_plain(&self) -> bool {
+        self.writes.is_empty() && self.guards.is_empty()
+    }
+
+    /// All positions.
+    pub(crate) fn positions(&self) -> impl Iterator<Item = &Affine> {
+        self.writes.iter().map(|(_, affine)| affine).chain(&self.guards)
+    }
+
+    /// Whether an axis of the output is one at computed positions.
+    pub(crate) fn writes(&self, axis: usize) -> bool {
+        self.writes.iter().any(|(written, _)| *written == axis)
+    }
 }
 
 /// An axis of a stage.
@@ -96,6 +124,18 @@ impl Stage {
         let panels = folded.fold(1, |n: usize, blocks| n.saturating_mul(blocks));
         let whole = matches!(&self.kernel, Kernel::Contract(by) if by.needs_whole());
         if whole { 1 } else { panels }
+    }
+
+    /// Whether all points are skipped where the axes have these positions.
+    pub(crate) fn misses(&self, ranges: &[Range<usize>]) -> bool {
+        let is_written = |(axis, at): &(usize, Affine)| !at.misses(&ranges[*axis], ranges);
+        let holds = |at: &Affine| !at.misses(&(0..usize::MAX), ranges);
+        !(self.points.writes.iter().all(is_written) && self.points.guards.iter().all(holds))
+    }
+
+    /// How many points an axis has: one where the output is written at computed positions.
+    pub(crate) fn extent(&self, axis: usize, of: usize) -> usize {
+        if self.points.writes(axis) { of.min(1) } else { of }
     }
 
     /// The positions of each axis at a block of the output and a panel.

@@ -1,6 +1,6 @@
 //! Blocks of a stage's output, panel by panel.
 
-use super::kernel::{Input, Work};
+use super::kernel::{Input, Target, Work};
 use super::part::Part;
 use super::read::{Reader, present};
 use crate::aggregation::{Contracts, Extents, Kind};
@@ -45,14 +45,14 @@ impl Computer<'_> {
         parts: Vec<Option<Part>>,
         ranges: &[Range<usize>],
     ) -> Result<Option<Arc<Block>>, Error> {
-        if self.is_skipped(&parts) {
+        if self.stage.misses(ranges) || self.is_skipped(&parts) {
             return Ok(before);
         }
         self.reader.kernels.goes_on()?;
         let parts = self.placed(parts, ranges)?;
         let block = match &self.stage.kernel {
             Kernel::Copy => self.copied(&parts[0], ranges),
-            Kernel::Map(formula) => self.folded(None, &parts, ranges, (formula, None)),
+            Kernel::Map(formula) => self.folded(before, &parts, ranges, (formula, None)),
             Kernel::Contract(by) => match &by.kind {
                 Kind::Fold(Fold::Reduce(reducer), formula) => {
                     self.folded(before, &parts, ranges, (formula, Some(*reducer)))
@@ -143,7 +143,7 @@ impl Computer<'_> {
         let Some(view) = part.numbers() else { return Ok((*part.dense()?).clone()) };
         let (of, kept) = (view.dtype(), axes.len());
         let formula = self.reader.kernels.same();
-        let work = Work { formula, extents: &extents, kept, reducer: None, of };
+        let work = Work { formula, extents: &extents, kept, reducer: None, of, target: None };
         let index = places.into_iter().map(Affine::axis).collect();
         Ok(Block::Numbers(self.reader.kernels.compute(work, &[(view, index)])?))
     }
@@ -155,9 +155,11 @@ impl Computer<'_> {
         ranges: &[Range<usize>],
         (formula, reducer): (&Formula, Option<Reducer>),
     ) -> Result<Arc<Block>, Error> {
-        let extents: Vec<usize> = ranges.iter().map(Range::len).collect();
+        let extents = ranges.iter().enumerate().map(|(n, range)| self.stage.extent(n, range.len()));
+        let extents: Vec<usize> = extents.collect();
         let of = self.stage.out.element.number().unwrap_or(DType::F64);
-        let work = Work { formula, extents: &extents, kept: self.stage.kept(), reducer, of };
+        let (kept, target) = (self.stage.kept(), self.target(ranges));
+        let work = Work { formula, extents: &extents, kept, reducer, of, target: target.as_ref() };
         let inputs = parts.iter().filter_map(|placed| {
             let index = placed.index.clone();
             placed.part.numbers().map(|view| (view, index))
@@ -170,6 +172,22 @@ impl Computer<'_> {
             }
             _ => Ok(Arc::new(Block::Numbers(self.reader.kernels.compute(work, &inputs)?))),
         }
+    }
+
+    /// Where points write in a block of the output, if not each at its own place.
+    fn target(&self, ranges: &[Range<usize>]) -> Option<Target> {
+        let points = &self.stage.points;
+        if points.are_plain() {
+            return None;
+        }
+        let kept = 0..self.stage.kept();
+        let mut writes: Vec<Affine> = kept.clone().map(Affine::axis).collect();
+        for (axis, at) in &points.writes {
+            writes[*axis] = at.from(ranges[*axis].start, ranges);
+        }
+        let guard = |at: &Affine| (at.within(ranges), at.range(ranges).len());
+        let guards = points.guards.iter().map(guard).collect();
+        Some(Target { shape: kept.map(|axis| ranges[axis].len()).collect(), writes, guards })
     }
 
     fn contracted(

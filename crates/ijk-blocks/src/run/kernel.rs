@@ -1,12 +1,12 @@
 //! Formulas and folds of them on views, by the engine.
 
 use crate::Error;
-use crate::formula::{Formula, Node};
+use crate::formula::{Formula, Node, Random};
 use crate::plan::{Affine, filled};
 use ijk_cpu::{Compiled, Engine, RunError};
 use ijk_ir::core::{
-    Access, Array, ArrayId, Axis, AxisId, IndexExpr, Init, Instance, Program, ScalarExpr, ScalarId,
-    ScalarNode, Span, Statement, TypeTerm,
+    Access, Array, ArrayId, Atom, Axis, AxisId, IndexExpr, Init, Instance, Program, ScalarExpr,
+    ScalarId, ScalarNode, Span, Statement, TypeTerm,
 };
 use ijk_plan::Layout;
 use ijk_plan::plan::{BufferId, Node as PlanNode, Place, Plan, Start, Step};
@@ -28,6 +28,19 @@ pub(crate) struct Work<'a> {
     pub(crate) reducer: Option<Reducer>,
     /// The output's element type.
     pub(crate) of: DType,
+    /// Where points write, if not each at its own place.
+    pub(crate) target: Option<&'a Target>,
+}
+
+/// Where points of a domain write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Target {
+    /// The output's shape; axes that are written at computed positions have one point in the domain.
+    pub(crate) shape: Vec<usize>,
+    /// For each axis of the output where a point writes, or is skipped.
+    pub(crate) writes: Vec<Affine>,
+    /// Positions, with the extents beyond which points are skipped.
+    pub(crate) guards: Vec<(Affine, usize)>,
 }
 
 /// An operand: its elements, and for each of its axes where a point of the domain reads.
@@ -49,6 +62,7 @@ struct Key {
     formula: usize,
     extents: Vec<usize>,
     inputs: Vec<InputKey>,
+    target: Option<Target>,
     continues: bool,
 }
 
@@ -123,6 +137,7 @@ impl Kernels {
             formula: std::ptr::from_ref(work.formula) as usize,
             extents: work.extents.to_vec(),
             inputs: inputs.iter().map(input).collect(),
+            target: work.target.cloned(),
             continues,
         };
         let known = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
@@ -154,7 +169,7 @@ impl Kernels {
 
 /// The program of one statement.
 fn lower(work: Work, inputs: &[Input], continues: bool) -> (Program, Instance) {
-    let kept = &work.extents[..work.kept];
+    let kept = work.target.map_or(&work.extents[..work.kept], |target| &target.shape);
     let out_shape: Vec<u64> = kept.iter().map(|&n| n as u64).collect();
     let mut arrays: Vec<(DType, Vec<u64>)> = inputs
         .iter()
@@ -174,11 +189,17 @@ fn lower(work: Work, inputs: &[Input], continues: bool) -> (Program, Instance) {
     let statement = Statement {
         out,
         domain: (0..work.extents.len()).map(axis).collect(),
-        out_index: (0..work.kept as u32).map(|n| IndexExpr::axis(AxisId(n))).collect(),
+        out_index: match work.target {
+            Some(to) => to.writes.iter().map(|affine| index_expr(affine, inputs)).collect(),
+            None => (0..work.kept as u32).map(|n| IndexExpr::axis(AxisId(n))).collect(),
+        },
         init,
         reduce: work.reducer,
         value: value(work.formula, inputs),
-        guards: Vec::new(),
+        guards: work.target.map_or(Vec::new(), |to| {
+            let guard = |(at, extent): &(Affine, usize)| (index_expr(at, inputs), *extent as u64);
+            to.guards.iter().map(guard).collect()
+        }),
         span: Span::default(),
     };
     let declared = arrays.iter().map(|(dtype, shape)| Array {
@@ -231,8 +252,24 @@ fn value(formula: &Formula, inputs: &[Input]) -> ScalarExpr {
         Node::Unary(op, x) => ScalarNode::Unary(op, ScalarId(x)),
         Node::Binary(op, x, y) => ScalarNode::Binary(op, ScalarId(x), ScalarId(y)),
         Node::Select(c, x, y) => ScalarNode::Select(ScalarId(c), ScalarId(x), ScalarId(y)),
+        Node::Random(ref of) => ScalarNode::Random {
+            key: of.key,
+            counter: counter(of, formula, inputs),
+            lo: ScalarId(of.lo),
+            hi: ScalarId(of.hi),
+        },
     });
     ScalarExpr { nodes: nodes.collect() }
+}
+
+/// Which of its numbers a source of random ones gives at a point.
+fn counter(of: &Random, formula: &Formula, inputs: &[Input]) -> IndexExpr {
+    let term = |&(coefficient, node): &(i64, u32)| match formula.nodes[node as usize] {
+        Node::Variable(number) => (coefficient, Atom::Element(Box::new(access(number, inputs)))),
+        // Nothing is computed of tensors that count before they are operands.
+        ref other => unreachable!("an operand counts, not {other:?}"),
+    };
+    IndexExpr { constant: of.constant, terms: of.counters.iter().map(term).collect() }
 }
 
 /// The same plan on a result that holds already what the plan copies into it first, from its last
@@ -291,7 +328,14 @@ mod tests {
         let kernels = Kernels::new(Arc::new(Engine::builder().threads(1).build()));
         let pair = Formula::binary(op, Formula::variable(0), Formula::variable(1));
         let reducer = Some(Reducer::Monoid(monoid));
-        let work = Work { formula: &pair, extents: &[n, n, n], kept: 2, reducer, of: DType::F32 };
+        let work = Work {
+            formula: &pair,
+            extents: &[n, n, n],
+            kept: 2,
+            reducer,
+            of: DType::F32,
+            target: None,
+        };
         let (a, b) = (matrix([n, n])?, matrix([n, n])?);
         let index = |axes: [usize; 2]| axes.map(Affine::axis).to_vec();
         let inputs: [Input; 2] = [(a.view(), index([0, 2])), (b.view(), index([2, 1]))];

@@ -24,8 +24,10 @@ pub(super) fn run(
         let mut block = None;
         for panel in 0..stage.panels() {
             let ranges = stage.ranges(&at, panel);
-            let parts = (0..stage.operands.len()).map(|n| computer.operand(n, &ranges));
-            block = computer.add(block, parts.collect::<Result<_, _>>()?, &ranges)?;
+            if !stage.misses(&ranges) {
+                let parts = (0..stage.operands.len()).map(|n| computer.operand(n, &ranges));
+                block = computer.add(block, parts.collect::<Result<_, _>>()?, &ranges)?;
+            }
             progress.operated(stage.operations_at(&ranges));
         }
         deliver(stage, &*places.sinks[number], &at, block)?;

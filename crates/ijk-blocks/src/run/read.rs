@@ -148,7 +148,7 @@ impl Reader<'_> {
         let parts: Vec<Part> = parts.collect::<Result<_, _>>()?;
         let extents: Vec<usize> = ranges.iter().map(Range::len).collect();
         let kept = extents.len();
-        let work = Work { formula, extents: &extents, kept, reducer: None, of };
+        let work = Work { formula, extents: &extents, kept, reducer: None, of, target: None };
         let own = |part: &Part| part.axes.iter().map(|&axis| Affine::axis(axis)).collect();
         let inputs: Vec<Input> =
             parts.iter().filter_map(|part| Some((part.numbers()?, own(part)))).collect();

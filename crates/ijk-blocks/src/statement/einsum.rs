@@ -1,7 +1,7 @@
 //! `einsum` of any number of block tensors, as a statement for each step.
 
 use super::{Met, Statement, common_block, name, types};
-use crate::plan::{Affine, StageAxis};
+use crate::plan::{Affine, Points, StageAxis};
 use crate::term::Kind;
 use crate::{BigTensor, Error, Formula, Problem, TextError, Type, TypeError};
 use ijk_ir::einsum::{Product, operators};
@@ -51,7 +51,7 @@ impl BigTensor {
 
 /// The one type of all operands' numbers.
 fn element_type(rule: &str, operands: &[&BigTensor]) -> Result<DType, Error> {
-    let refuse = |problem| Error::from(TypeError::new(rule, types(operands), problem));
+    let refuse = |problem| Error::from(TypeError::named(rule, types(operands), problem));
     let mut first: Option<DType> = None;
     for (n, operand) in operands.iter().enumerate() {
         let element = operand.element_type();
@@ -85,8 +85,8 @@ fn blocks(
             places[*index as usize].push(Met { operand, axis, block });
         }
     }
-    let indices = places.iter().zip(&product.names);
-    let blocks = indices.map(|(places, index)| common_block(rule, index, places, operands));
+    let (indices, shown) = (places.iter().zip(&product.names), types(operands));
+    let blocks = indices.map(|(places, index)| common_block(rule, index, places, &shown));
     Ok(blocks.collect::<Result<_, _>>()?)
 }
 
@@ -193,7 +193,8 @@ impl<'a> Steps<'a> {
         let ty = Type::new(dims, blocks, self.of);
         let operands: Vec<BigTensor> = factors.iter().map(|(tensor, _)| tensor.clone()).collect();
         let types = operands.iter().map(|operand| operand.ty().clone()).collect();
-        let statement = Statement { name: self.rule.clone(), axes, index, types, formula, reducer };
+        let (name, points) = (self.rule.clone(), Points::default());
+        let statement = Statement { name, axes, index, types, formula, reducer, points };
         BigTensor::new(Kind::Statement(Arc::new(statement)), operands, ty)
     }
 }

@@ -5,10 +5,11 @@ mod program;
 
 pub use program::{apply, apply_instance, apply_program};
 
-use crate::plan::{Affine, StageAxis};
+use crate::plan::{Affine, Points, StageAxis};
 use crate::types::compatible;
-use crate::{BigTensor, Error, Formula, Problem, Type, TypeError};
+use crate::{BigTensor, Formula, Problem, Type, TypeError};
 use ijk_types::Reducer;
+use std::borrow::Cow;
 
 /// At each point of some axes, combine what the operands have there; fold along the last axes.
 #[derive(Clone, Debug)]
@@ -25,15 +26,20 @@ pub(crate) struct Statement {
     pub(crate) formula: Formula,
     /// What folds; none where the result has all axes.
     pub(crate) reducer: Option<Reducer>,
+    /// Where points write, if not each at its own place, and which are skipped.
+    pub(crate) points: Points,
 }
 
 /// What messages call operands.
 const NAMES: [&str; 6] = ["u", "v", "w", "x", "y", "z"];
 
 /// What messages call the operand of that number.
-fn name(operand: usize) -> &'static str {
-    NAMES.get(operand).copied().unwrap_or("an operand")
+fn name(operand: usize) -> Cow<'static, str> {
+    NAMES.get(operand).copied().unwrap_or("an operand").into()
 }
+
+/// Operands as messages show them: what they are called, and their types.
+type Shown = Vec<(Cow<'static, str>, Type)>;
 
 /// An axis of an operand, and its blocks.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +54,7 @@ fn common_block(
     rule: &str,
     index: &str,
     places: &[Met],
-    operands: &[&BigTensor],
+    operands: &Shown,
 ) -> Result<Option<usize>, Box<TypeError>> {
     let mut first: Option<Met> = None;
     for &place in places {
@@ -57,23 +63,19 @@ fn common_block(
             continue;
         };
         if compatible(met.block, place.block).is_none() {
-            let places = [met, place].map(|met| (name(met.operand), met.axis, met.block));
+            let name = |met: Met| operands[met.operand].0.clone();
+            let places = [met, place].map(|met| (name(met), met.axis, met.block));
             let problem = Problem::Index { index: index.into(), places };
-            let mut blocks = operands[place.operand].ty().blocks.clone();
+            let mut blocks = operands[place.operand].1.blocks.clone();
             blocks[place.axis] = met.block;
-            let hint = crate::error::reblock_hint(name(place.operand), &blocks);
-            return Err(TypeError::new(rule, types(operands), problem).with_hint(hint));
+            let hint = crate::error::reblock_hint(&name(place), &blocks);
+            return Err(TypeError::named(rule, operands.clone(), problem).with_hint(hint));
         }
     }
     Ok(first.and_then(|met| met.block))
 }
 
 /// The operands of a rule, as its messages show them.
-fn types(operands: &[&BigTensor]) -> Vec<(&'static str, Type)> {
+fn types(operands: &[&BigTensor]) -> Shown {
     operands.iter().enumerate().map(|(n, of)| (name(n), of.ty().clone())).collect()
-}
-
-/// Refuses what cannot run in blocks.
-fn refuse<T>(rule: &str, operands: &[&BigTensor], why: impl Into<String>) -> Result<T, Error> {
-    Err(TypeError::new(rule, types(operands), Problem::NotInBlocks(why.into())).into())
 }

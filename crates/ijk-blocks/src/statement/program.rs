@@ -1,15 +1,16 @@
 //! Programs in i over block tensors.
 
-use super::{Met, Statement, common_block, name, refuse, types};
-use crate::formula::{Fold, Formula, Node, fold_name};
-use crate::plan::{Affine, StageAxis};
+use super::{Met, Shown, Statement, common_block, name, types};
+use crate::formula::{Fold, Formula, Node, Random, fold_name};
+use crate::plan::{Affine, Points, StageAxis};
 use crate::term::Kind;
-use crate::{BigTensor, Error, Problem, TextError, Type, TypeError};
+use crate::{BigTensor, Error, MemoryStore, Problem, Site, TextError, Type, TypeError};
 use ijk_ir::core::{
     self, Access, ArrayId, Atom, AxisId, IndexExpr, Init, Instance, Program, ScalarNode, TypeTerm,
 };
-use ijk_syntax::Severity;
-use ijk_types::{BinaryOp, DType, Monoid, Reducer, UnaryOp};
+use ijk_syntax::{Severity, Span};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -17,11 +18,12 @@ use std::sync::Arc;
 ///
 /// Letters have blocks: those of the axes that they index are compatible. Where positions are computed, as in
 /// `[i+k]`, a block of the result reads what it needs of neighbouring blocks; positions that are elements of an
-/// array need the whole axis, which is not cut.
+/// array need the whole axis, which is not cut. Where positions of a result are computed, each block of it goes
+/// through the blocks that may write to it, and is cut as what the positions are computed of.
 ///
 /// # Errors
-/// If the program is wrong or does not fit; and if it cannot run in blocks: computed positions in a result,
-/// positions from arrays on an axis that is cut, random numbers.
+/// If the program is wrong or does not fit; and if it cannot run in blocks: positions from arrays on an axis that is
+/// cut, what needs all values at once of an axis that is cut or at computed positions.
 ///
 /// ```
 /// use ijk_blocks::{BigTensor, apply};
@@ -52,7 +54,7 @@ pub fn apply_program(lowered: &Program, operands: &[&BigTensor]) -> Result<Vec<B
     {
         let (what, found) = (format!("`{rule}`"), operands[at].element_type().to_string());
         let problem = Problem::Takes { what, expected: "numbers".into(), found };
-        return Err(TypeError::new(rule, types(operands), problem).into());
+        return Err(TypeError::named(rule, types(operands), problem).into());
     }
     let shapes: Vec<Vec<u64>> =
         operands.iter().map(|operand| operand.dims().iter().map(|&n| n as u64).collect()).collect();
@@ -90,35 +92,43 @@ fn statements(
     for (n, statement) in program.statements.iter().enumerate() {
         let span = statement.span.start as usize..statement.span.end as usize;
         let rule = spelled(program.source.get(span).unwrap_or_default());
-        let built = Builder::new(rule, instance, (n, statement), &arrays).build()?;
-        let built = match statement.init {
-            Init::From(before) => onto(&arrays[&before], &built, statement)?,
-            _ => built,
-        };
+        let mut builder = Builder::new(rule, (program, instance), (n, statement), &arrays);
+        let built = builder.build().and_then(|built| match builder.before()? {
+            Some(before) => onto(&before, &built, statement, builder.written()),
+            None => Ok(built),
+        });
+        let built = built.map_err(|error| match error {
+            Error::Type(error) => error.at(builder.site()).into(),
+            other => other,
+        })?;
         arrays.insert(statement.out, built);
     }
     Ok(program.outputs.iter().map(|id| arrays[id].clone()).collect())
 }
 
-/// What an array held before, combined with what a statement adds.
-fn onto(before: &BigTensor, built: &BigTensor, of: &core::Statement) -> Result<BigTensor, Error> {
-    let operands = [before, built];
+/// What an array of that name held before, combined with what a statement adds.
+fn onto(
+    before: &BigTensor,
+    built: &BigTensor,
+    of: &core::Statement,
+    name: Cow<'static, str>,
+) -> Result<BigTensor, Error> {
+    let operands = vec![(name, before.ty().clone()), ("what is added".into(), built.ty().clone())];
     let Some(reducer @ Reducer::Monoid(monoid)) = of.reduce else {
-        return refuse(
-            "an array that is written again",
-            &operands,
-            "nothing says how values combine",
-        );
+        let problem = Problem::NotInBlocks("nothing says how values combine".into());
+        let rule = "an array that is written again";
+        return Err(TypeError::named(rule, operands, problem).into());
     };
     let rule = format!("{}=", fold_name(Fold::Reduce(reducer)));
     let axes = (0..before.ty().rank()).map(|axis| {
         let met = |operand: usize| {
-            let block = operands[operand].ty().blocks[axis];
+            let block = operands[operand].1.blocks[axis];
             Met { operand, axis, block }
         };
-        let block = common_block(&rule, &format!("{axis}"), &[met(0), met(1)], &operands)?;
-        let extent = before.dims()[axis];
-        Ok(StageAxis { name: format!("i{axis}"), extent, block, folded: false })
+        let own = of.out_index[axis].as_axis().map(|own| of.domain[own.0 as usize].name.clone());
+        let name = own.unwrap_or_else(|| format!("{axis}"));
+        let block = common_block(&rule, &name, &[met(0), met(1)], &operands)?;
+        Ok(StageAxis { name, extent: before.dims()[axis], block, folded: false })
     });
     let axes: Vec<StageAxis> = axes.collect::<Result<_, Error>>()?;
     let blocks: Vec<Option<usize>> = axes.iter().map(|axis| axis.block).collect();
@@ -126,103 +136,172 @@ fn onto(before: &BigTensor, built: &BigTensor, of: &core::Statement) -> Result<B
     let formula = Formula::binary(monoid.op(), Formula::variable(0), Formula::variable(1));
     let own: Vec<Affine> = (0..axes.len()).map(Affine::axis).collect();
     let (index, types) = (vec![own; 2], vec![before.ty().clone(), built.ty().clone()]);
-    let statement = Statement { name: rule, axes, index, types, formula, reducer: None };
+    let (reducer, points) = (None, Points::default());
+    let statement = Statement { name: rule, axes, index, types, formula, reducer, points };
     let operands = vec![before.clone(), built.clone()];
     Ok(BigTensor::new(Kind::Statement(Arc::new(statement)), operands, ty))
 }
 
 /// Makes a term of a statement.
 struct Builder<'a> {
+    program: &'a Program,
     instance: &'a Instance,
     statement: &'a core::Statement,
-    /// Of the domain's axes; points beyond the result's are not gone to.
+    /// Of the domain's axes as the statement has them.
+    own: &'a [u64],
+    /// The same as the result has them, where it has the axis: points beyond the result's are not gone to.
     extents: Vec<u64>,
     arrays: &'a HashMap<ArrayId, BigTensor>,
     rule: String,
     /// For each axis of the domain, the term's.
     places: Vec<usize>,
-    /// The operands: tensors with where they are read.
-    reads: Vec<(BigTensor, Vec<Affine>)>,
+    reads: Vec<Read>,
+}
+
+/// An operand, and where it is read.
+struct Read {
+    tensor: BigTensor,
+    index: Vec<Affine>,
+    /// What messages call it, and where in the program it is read first.
+    name: Cow<'static, str>,
+    span: Option<Span>,
 }
 
 impl<'a> Builder<'a> {
     fn new(
         rule: String,
-        instance: &'a Instance,
+        (program, instance): (&'a Program, &'a Instance),
         (number, statement): (usize, &'a core::Statement),
         arrays: &'a HashMap<ArrayId, BigTensor>,
     ) -> Self {
-        let (places, reads) = (Vec::new(), Vec::new());
-        let extents = instance.extents[number].clone();
-        Self { instance, statement, extents, arrays, rule, places, reads }
+        let (places, reads, own) = (Vec::new(), Vec::new(), &instance.extents[number][..]);
+        let extents = own.to_vec();
+        Self { program, instance, statement, own, extents, arrays, rule, places, reads }
     }
 
-    fn build(mut self) -> Result<BigTensor, Error> {
+    fn build(&mut self) -> Result<BigTensor, Error> {
         let kept = self.kept_axes()?;
-        let order: Vec<usize> = {
-            let folded = (0..self.extents.len()).filter(|axis| !kept.contains(axis));
-            kept.iter().copied().chain(folded).collect()
-        };
-        self.places = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(place, &axis)| self.places[axis] = place);
+        let folded = (0..self.extents.len()).map(Some).filter(|axis| !kept.contains(axis));
+        let order: Vec<Option<usize>> = kept.iter().copied().chain(folded).collect();
+        self.places = vec![0; self.extents.len()];
+        for (place, axis) in order.iter().enumerate() {
+            axis.iter().for_each(|&axis| self.places[axis] = place);
+        }
         let formula = self.formula()?;
-        let axes = self.axes(&order, kept.len())?;
+        let points = self.points(&kept)?;
+        let axes = self.axes(&order, kept.len(), &points)?;
         self.check_gathers()?;
-        self.check_fold(&axes)?;
-        let out = self.statement.out.0 as usize;
+        self.check_fold(&axes, &points)?;
         let kept = &axes[..kept.len()];
         let dims: Vec<usize> = kept.iter().map(|axis| axis.extent).collect();
         let blocks: Vec<Option<usize>> = kept.iter().map(|axis| axis.block).collect();
-        let ty = Type::new(dims, blocks, self.instance.dtypes[out]);
-        let operands = self.operands();
+        let ty = Type::new(dims, blocks, self.element());
+        let operands: Vec<BigTensor> = self.reads.iter().map(|read| read.tensor.clone()).collect();
         let types = operands.iter().map(|operand| operand.ty().clone()).collect();
-        let (name, reducer) = (self.rule, self.statement.reduce);
-        let index = self.reads.into_iter().map(|(_, index)| index).collect();
-        let statement = Statement { name, axes, index, types, formula, reducer };
+        let (name, reducer) = (self.rule.clone(), self.statement.reduce);
+        let index = self.reads.iter().map(|read| read.index.clone()).collect();
+        let statement = Statement { name, axes, index, types, formula, reducer, points };
         Ok(BigTensor::new(Kind::Statement(Arc::new(statement)), operands, ty))
     }
 
-    fn operands(&self) -> Vec<BigTensor> {
-        self.reads.iter().map(|(tensor, _)| tensor.clone()).collect()
+    fn element(&self) -> DType {
+        self.instance.dtypes[self.statement.out.0 as usize]
+    }
+
+    /// The result's extents.
+    fn shape(&self) -> &'a [u64] {
+        &self.instance.shapes[self.statement.out.0 as usize]
+    }
+
+    /// Operands with their names and types.
+    fn shown(&self) -> Shown {
+        self.reads.iter().map(|read| (read.name.clone(), read.tensor.ty().clone())).collect()
+    }
+
+    /// Where the statement is, and where it reads its operands.
+    fn site(&self) -> Site {
+        let (source, span) = (self.program.source.clone(), self.statement.span.into());
+        Site { source, span, reads: self.reads.iter().map(|read| read.span).collect() }
     }
 
     fn refuse<T>(&self, why: impl Into<String>) -> Result<T, Error> {
-        let operands = self.operands();
-        refuse(&self.rule, &operands.iter().collect::<Vec<_>>(), why)
+        let problem = Problem::NotInBlocks(why.into());
+        Err(TypeError::named(&self.rule[..], self.shown(), problem).into())
     }
 
-    /// The axes of the domain that the result has, in its order.
-    fn kept_axes(&mut self) -> Result<Vec<usize>, Error> {
-        let mut kept = Vec::new();
-        let shape = &self.instance.shapes[self.statement.out.0 as usize];
-        for (n, index) in self.statement.out_index.iter().enumerate() {
-            match index.as_axis().map(|axis| axis.0 as usize) {
-                Some(axis) if !kept.contains(&axis) => kept.push(axis),
-                _ => {
-                    let why = format!("axis {n} of the result is written at computed positions");
-                    return self.refuse(why);
-                }
-            }
-            let (axis, has) = (kept[n], shape[n]);
-            if self.extents[axis] < has {
-                let written = self.extents[axis];
-                return self.refuse(format!(
-                    "axis {n} of the result has {has} elements, of which {written} are written"
-                ));
-            }
-            self.extents[axis] = has;
-        }
-        let starts = match (self.statement.reduce, self.statement.init) {
-            (Some(Reducer::Monoid(_)), Init::From(_)) => true,
-            (_, Init::From(_)) => false,
-            (Some(Reducer::Monoid(Monoid::Add | Monoid::Or)), Init::Zero) => true,
-            (Some(Reducer::Monoid(monoid)), init) => init == Init::Identity(monoid),
-            _ => true,
+    /// What the result holds before, where that is not what its fold begins with.
+    fn before(&self) -> Result<Option<BigTensor>, Error> {
+        let filled = |monoid: Option<Monoid>| {
+            let (of, dims) = (self.element(), self.shape().iter().map(|&n| n as usize));
+            let dims: Vec<usize> = dims.collect();
+            let fill = match monoid {
+                Some(monoid) => scalar::identity(monoid, of),
+                None => Scalar::zero(of),
+            };
+            let ty = Type::new(&dims[..], vec![None; dims.len()], of);
+            BigTensor::from_source(MemoryStore::with_fill(ty, fill.into())).map(Some)
         };
-        match starts && self.statement.guards.is_empty() {
-            true => Ok(kept),
-            false => self.refuse("the result starts from other values than its fold's"),
+        match (self.statement.reduce, self.statement.init) {
+            (_, Init::From(before)) => Ok(Some(self.arrays[&before].clone())),
+            (Some(Reducer::Monoid(Monoid::Add | Monoid::Or)), Init::Zero) => Ok(None),
+            (Some(Reducer::Monoid(_)), Init::Zero) => filled(None),
+            (Some(Reducer::Monoid(own)), Init::Identity(monoid)) if own != monoid => {
+                filled(Some(monoid))
+            }
+            _ => Ok(None),
         }
+    }
+
+    /// What messages call the array that is written.
+    fn written(&self) -> Cow<'static, str> {
+        let span = self.program.arrays[self.statement.out.0 as usize].span;
+        self.name_at(span).unwrap_or_else(|| "what was there".into())
+    }
+
+    /// The name before the bracket of an access in Einsum Tuple.
+    fn name_at(&self, span: core::Span) -> Option<Cow<'static, str>> {
+        let text = self.program.source.get(span.start as usize..span.end as usize)?;
+        let (name, _) = text.split_once('[').filter(|(name, _)| !name.trim().is_empty())?;
+        Some(name.trim().to_owned().into())
+    }
+
+    /// For each axis of the result the axis of the domain that it is; none where its positions are computed.
+    fn kept_axes(&mut self) -> Result<Vec<Option<usize>>, Error> {
+        let mut kept: Vec<Option<usize>> = Vec::new();
+        for (index, &has) in self.statement.out_index.iter().zip(self.shape()) {
+            let own = index.as_axis().map(|axis| axis.0 as usize);
+            let own = own.filter(|axis| !kept.contains(&Some(*axis)));
+            own.iter().for_each(|&axis| self.extents[axis] = has);
+            kept.push(own);
+        }
+        Ok(kept)
+    }
+
+    /// Where points write, and which are skipped.
+    fn points(&mut self, kept: &[Option<usize>]) -> Result<Points, Error> {
+        let (statement, shape) = (self.statement, self.shape());
+        let mut points = Points::default();
+        for (n, index) in statement.out_index.iter().enumerate() {
+            if kept[n].is_none() {
+                let at = self.affine(index)?;
+                points.writes.push((n, Affine { extent: Some(shape[n] as usize), ..at }));
+            }
+        }
+        for (index, extent) in &statement.guards {
+            let all = ijk_ir::interval::range_over(index, &self.extents);
+            if all.least < 0 || all.greatest >= i128::from(*extent) {
+                let at = self.affine(index)?;
+                points.guards.push(Affine { extent: Some(*extent as usize), ..at });
+            }
+        }
+        // Elements of the result that no point writes.
+        for (axis, (&own, &extent)) in self.own.iter().zip(&self.extents).enumerate() {
+            if own < extent {
+                let at = Affine::axis(self.places[axis]);
+                points.guards.push(Affine { extent: Some(own as usize), ..at });
+            }
+        }
+        Ok(points)
     }
 
     /// The value at a point, of elements that become operands.
@@ -251,8 +330,15 @@ impl<'a> Builder<'a> {
                     starts.push(nodes.len() as u32 - 1);
                     continue;
                 }
-                ScalarNode::Random { .. } => {
-                    return self.refuse("random numbers are drawn for whole arrays");
+                ScalarNode::Random { key, counter, lo, hi } => {
+                    let mut counters = Vec::with_capacity(counter.terms.len());
+                    for (coefficient, axis) in self.counted(counter)? {
+                        counters.push((coefficient, nodes.len() as u32));
+                        nodes.push(Node::Variable(axis));
+                    }
+                    let (key, constant) = (*key, counter.constant);
+                    let (lo, hi) = (at(*lo), at(*hi));
+                    Node::Random(Box::new(Random { key, constant, counters, lo, hi }))
                 }
             };
             starts.push(nodes.len() as u32);
@@ -260,7 +346,7 @@ impl<'a> Builder<'a> {
         }
         let formula = Formula { nodes }.pruned();
         let types: Option<Vec<DType>> =
-            self.reads.iter().map(|(tensor, _)| tensor.element_type().number()).collect();
+            self.reads.iter().map(|read| read.tensor.element_type().number()).collect();
         match types.map(|types| formula.result(&types)) {
             Some(Err(error)) => self.refuse(error.to_string()),
             _ => Ok(formula),
@@ -278,17 +364,13 @@ impl<'a> Builder<'a> {
             let bounds = beyond || !affine.rest.is_empty();
             index.push(Affine { extent: bounds.then_some(extent), ..affine });
         }
-        Ok(self.operand(tensor, index))
-    }
-
-    /// The number of an operand that is read there.
-    fn operand(&mut self, tensor: BigTensor, index: Vec<Affine>) -> usize {
-        let same =
-            |(other, at): &(BigTensor, Vec<Affine>)| other.id() == tensor.id() && *at == index;
-        self.reads.iter().position(same).unwrap_or_else(|| {
-            self.reads.push((tensor, index));
+        let same = |read: &Read| read.tensor.id() == tensor.id() && read.index == index;
+        Ok(self.reads.iter().position(same).unwrap_or_else(|| {
+            let span = Some(access.span.into());
+            let name = self.name_at(access.span).unwrap_or_else(|| name(self.reads.len()));
+            self.reads.push(Read { tensor, index, name, span });
             self.reads.len() - 1
-        })
+        }))
     }
 
     /// A position, in which elements of arrays are operands.
@@ -335,7 +417,7 @@ impl<'a> Builder<'a> {
         let mut sum = wide(whole(e.constant));
         for (coefficient, atom) in &e.terms {
             let value = match atom {
-                Atom::Axis(axis) => self.counter(axis.0 as usize)?,
+                Atom::Axis(axis) => Formula::variable(self.counter(axis.0 as usize)?),
                 Atom::FloorDiv(e, by) => Formula::binary(BinaryOp::Div, self.value(e)?, whole(*by)),
                 Atom::Mod(e, by) => Formula::binary(BinaryOp::Mod, self.value(e)?, whole(*by)),
                 Atom::Product(l, r) => {
@@ -349,59 +431,67 @@ impl<'a> Builder<'a> {
         Ok(sum)
     }
 
-    /// An operand that holds the positions of an axis.
-    fn counter(&mut self, axis: usize) -> Result<Formula, Error> {
-        let known = |(tensor, index): &(BigTensor, Vec<Affine>)| {
-            let place = [Affine::axis(self.places[axis])];
-            tensor.is_counter() && index[..] == place
-        };
+    /// The number of an operand that holds the positions of an axis.
+    fn counter(&mut self, axis: usize) -> Result<usize, Error> {
+        let place = vec![Affine::axis(self.places[axis])];
+        let known = |read: &Read| read.tensor.is_counter() && read.index == place;
         if let Some(at) = self.reads.iter().position(known) {
-            return Ok(Formula::variable(at));
+            return Ok(at);
         }
         let tensor = BigTensor::counter(self.extents[axis] as usize)?;
-        let place = vec![Affine::axis(self.places[axis])];
-        self.reads.push((tensor, place));
-        Ok(Formula::variable(self.reads.len() - 1))
+        let (name, span) = ("the positions".into(), None);
+        self.reads.push(Read { tensor, index: place, name, span });
+        Ok(self.reads.len() - 1)
+    }
+
+    /// The terms of a sum of multiples of axes, with the operands that hold their positions.
+    fn counted(&mut self, sum: &IndexExpr) -> Result<Vec<(i64, usize)>, Error> {
+        let term = |(coefficient, atom): &(i64, Atom)| match atom {
+            Atom::Axis(axis) => Ok((*coefficient, self.counter(axis.0 as usize)?)),
+            _ => self.refuse("random numbers are drawn by computed numbers"),
+        };
+        sum.terms.iter().map(term).collect()
     }
 
     /// That axes are whole whose positions are elements of arrays.
     fn check_gathers(&self) -> Result<(), Error> {
-        for (operand, (tensor, index)) in self.reads.iter().enumerate() {
+        for Read { tensor, index, name, .. } in &self.reads {
             for (axis, affine) in index.iter().enumerate() {
                 let Some(block) = tensor.ty().blocks[axis] else { continue };
                 if affine.gathers().is_empty() {
                     continue;
                 }
                 let why = format!(
-                    "axis {axis} of {} is read at positions from an array, but has blocks of {block}",
-                    name(operand)
+                    "axis {axis} of {name} is read at positions from an array, but has blocks of {block}",
                 );
                 let mut blocks = tensor.ty().blocks.clone();
                 blocks[axis] = None;
-                let operands = self.operands();
-                let operands = types(&operands.iter().collect::<Vec<_>>());
-                let error = TypeError::new(&self.rule[..], operands, Problem::NotInBlocks(why));
-                let hint = crate::error::reblock_hint(name(operand), &blocks);
-                return Err(error.with_hint(hint).into());
+                let problem = Problem::NotInBlocks(why);
+                let error = TypeError::named(&self.rule[..], self.shown(), problem);
+                return Err(error.with_hint(crate::error::reblock_hint(name, &blocks)).into());
             }
         }
         Ok(())
     }
 
     /// The term's axes with their blocks.
-    fn axes(&self, order: &[usize], kept: usize) -> Result<Vec<StageAxis>, Error> {
-        let operands = self.operands();
-        let operands: Vec<&BigTensor> = operands.iter().collect();
+    fn axes(
+        &self,
+        order: &[Option<usize>],
+        kept: usize,
+        points: &Points,
+    ) -> Result<Vec<StageAxis>, Error> {
         let mut plain: Vec<Vec<Met>> = vec![Vec::new(); order.len()];
         let mut among: Vec<Option<usize>> = vec![None; order.len()];
-        for (operand, (_, index)) in self.reads.iter().enumerate() {
+        let extent_of = |place: usize| order[place].map_or(0, |axis| self.extents[axis]);
+        for (operand, Read { tensor, index, .. }) in self.reads.iter().enumerate() {
             for (axis, affine) in index.iter().enumerate() {
-                let block = operands[operand].ty().blocks[axis];
+                let block = tensor.ty().blocks[axis];
                 match affine.as_axis() {
                     Some(own) => plain[own].push(Met { operand, axis, block }),
                     // The letter that moves along the axis in the largest part of its range.
                     None => {
-                        let extent = |&&(_, own): &&(i64, usize)| self.extents[order[own]];
+                        let extent = |&&(_, own): &&(i64, usize)| extent_of(own);
                         if let Some(&(_, own)) = affine.terms.iter().max_by_key(extent) {
                             among[own] = among[own].or(block);
                         }
@@ -409,16 +499,26 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        let mut axes = Vec::with_capacity(order.len());
+        let (shown, mut axes) = (self.shown(), Vec::with_capacity(order.len()));
         for (place, &axis) in order.iter().enumerate() {
+            let folded = place >= kept;
+            let Some(axis) = axis else {
+                let (name, extent) = (format!("o{place}"), self.shape()[place] as usize);
+                axes.push(StageAxis { name, extent, block: None, folded });
+                continue;
+            };
             let name = self.statement.domain[axis].name.clone();
             let block = match plain[place].is_empty() {
                 true => among[place],
-                false => common_block(&self.rule, &name, &plain[place], &operands)?,
+                false => common_block(&self.rule, &name, &plain[place], &shown)?,
             };
             let block = block.or_else(|| self.block_of(axis));
-            let (extent, folded) = (self.extents[axis] as usize, place >= kept);
-            axes.push(StageAxis { name, extent, block, folded });
+            let block = block.or_else(|| self.former_block(place));
+            axes.push(StageAxis { name, extent: self.extents[axis] as usize, block, folded });
+        }
+        for (place, at) in &points.writes {
+            let block = self.former_block(*place).or_else(|| self.block_among(at, &axes));
+            axes[*place].block = block.filter(|&block| block < axes[*place].extent);
         }
         Ok(axes)
     }
@@ -432,25 +532,50 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// What needs all values of an axis at once has it in one block.
-    fn check_fold(&self, axes: &[StageAxis]) -> Result<(), Error> {
+    /// The block of an axis of the result as it was before.
+    fn former_block(&self, axis: usize) -> Option<usize> {
+        let Init::From(before) = self.statement.init else { return None };
+        self.arrays[&before].ty().blocks.get(axis).copied().flatten()
+    }
+
+    /// How an axis is cut that is written at computed positions: as what these are computed of.
+    fn block_among(&self, at: &Affine, axes: &[StageAxis]) -> Option<usize> {
+        let term = |&(coefficient, axis): &(i64, usize)| {
+            Some(axes[axis].block?.saturating_mul(coefficient.unsigned_abs() as usize))
+        };
+        let inner = (0..axes.len()).filter(|&axis| at.has(axis));
+        let inner = inner.filter_map(|axis| axes[axis].block).max();
+        let gathers = at.gathers().into_iter();
+        let gathered = gathers.flat_map(|operand| &self.reads[operand].tensor.ty().blocks);
+        at.terms.iter().filter_map(term).max().or(inner).or(gathered.flatten().copied().max())
+    }
+
+    /// What needs all values of an axis at once has it in one block, and its points at their own places.
+    fn check_fold(&self, axes: &[StageAxis], points: &Points) -> Result<(), Error> {
         if !matches!(self.statement.reduce, Some(Reducer::ArgMax | Reducer::ArgMin)) {
             return Ok(());
         }
+        if let Some((axis, _)) = points.writes.first() {
+            let why = format!("axis {axis} of the result is written at computed positions");
+            return self.refuse(format!("{why}, by what needs all values at once"));
+        }
+        if !points.guards.is_empty() {
+            return self.refuse("what needs all values at once does not have some of them");
+        }
         let cut = axes.iter().position(|axis| axis.folded && axis.block.is_some());
         let Some((place, axis)) = cut.map(|at| (at, &axes[at])) else { return Ok(()) };
-        let operands = self.operands();
-        let met = self.reads.iter().enumerate().find_map(|(operand, (_, index))| {
-            let axis = index.iter().position(|affine| affine.has(place))?;
-            Some((operand, axis))
+        let met = self.reads.iter().find_map(|read| {
+            let axis = read.index.iter().position(|affine| affine.has(place))?;
+            Some((read, axis))
         });
-        let (operand, at) = met.unwrap_or_default();
-        let mut blocks = operands[operand].ty().blocks.clone();
-        blocks[at] = None;
         let (what, block) = (format!("`{}`", self.rule), axis.block.unwrap_or_default());
-        let problem = Problem::Fibre { what, operand: name(operand), axis: at, block };
-        let all = types(&operands.iter().collect::<Vec<_>>());
-        let hint = crate::error::reblock_hint(name(operand), &blocks);
-        Err(TypeError::new(self.rule.clone(), all, problem).with_hint(hint).into())
+        let Some((read, at)) = met else {
+            return self.refuse(format!("{what} needs all values at once"));
+        };
+        let mut blocks = read.tensor.ty().blocks.clone();
+        blocks[at] = None;
+        let hint = crate::error::reblock_hint(&read.name, &blocks);
+        let problem = Problem::Fibre { what, operand: read.name.clone(), axis: at, block };
+        Err(TypeError::named(&self.rule[..], self.shown(), problem).with_hint(hint).into())
     }
 }

@@ -71,8 +71,11 @@ fn apply(
 ) -> Result<(), Failure> {
     files::check_distinct(outputs)?;
     if blocks::are_asked_for(inputs, outputs, how)? {
-        let results = |arguments: &[&BigTensor]| ijk::blocks::apply(source.text(), arguments);
-        return blocks::run(inputs, results, outputs, how);
+        let results = |arguments: &[&BigTensor]| {
+            let results = component.apply_blocks(arguments);
+            Ok(blocks::in_order(results.map_err(|error| source.blocks_failure(error))?))
+        };
+        return blocks::run(&blocks::numbered(inputs), results, outputs, how);
     }
     let engine = engine(how.threads, how.memory)?;
     let arguments =

@@ -26,9 +26,11 @@ pub fn einsum(args: &Einsum) -> Result<(), Failure> {
             let path = einsum.path(&shapes.iter().map(Vec::as_slice).collect::<Vec<_>>());
             return output::print(&path.map_err(|error| source.failure(error))?.to_string());
         }
-        let result =
-            |arguments: &[&BigTensor]| Ok(vec![BigTensor::einsum(&args.subscripts, arguments)?]);
-        return blocks::run(&inputs, result, &outputs, &args.how);
+        let result = |arguments: &[&BigTensor]| {
+            let result = BigTensor::einsum(&args.subscripts, arguments);
+            Ok(blocks::in_order(vec![result.map_err(|error| source.blocks_failure(error))?]))
+        };
+        return blocks::run(&blocks::numbered(&inputs), result, &outputs, &args.how);
     }
     let engine = engine(args.how.threads, args.how.memory)?;
     let load = |place| load(place, args.how.dtype);

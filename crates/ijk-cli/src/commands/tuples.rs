@@ -1,6 +1,7 @@
 //! `ijk run` and `ijk check` of Einsum Tuple programs.
 
 use super::apply::load;
+use super::blocks;
 use crate::args::{Check, Given, Run};
 use crate::engine::engine;
 use crate::failure::Failure;
@@ -9,8 +10,8 @@ use crate::progress::Progress;
 use crate::results::{Outcome, Results};
 use crate::source::Source;
 use crate::{json, memory, names, output};
-use ijk::et::{Bindings, Program};
-use ijk::{DType, Tensor};
+use ijk::et::{Bindings, BlocksError, Program};
+use ijk::{BigTensor, DType, Tensor};
 use serde_json::json;
 use std::time::Instant;
 
@@ -23,6 +24,11 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let program = source.compile_et()?;
     let outputs = outputs(&program, &args.out)?;
     files::check_distinct(&outputs)?;
+    let inputs = places(&program, &args.given)?;
+    let of: Vec<Place> = inputs.iter().map(|(_, place)| place.clone()).collect();
+    if blocks::are_asked_for(&of, &outputs, &args.how)? {
+        return run_in_blocks((&source, &program), &inputs, &outputs, args);
+    }
     let engine = engine(args.how.threads, args.how.memory)?;
     let arrays = arrays(&program, &args.given, args.how.dtype)?;
     let bindings = bindings(&args.given, &arrays)?;
@@ -41,6 +47,26 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let results = Results { names: &names, outcomes: &outcomes, outputs: &outputs, seconds };
     let threads = engine.threads();
     output::print(&if args.how.json { results.as_json(threads) } else { results.as_text() })
+}
+
+/// Runs a program some of whose arguments or results are Zarr arrays.
+fn run_in_blocks(
+    (source, program): (&Source, &Program),
+    inputs: &[(String, Place)],
+    outputs: &[(usize, Place)],
+    args: &Run,
+) -> Result<(), Failure> {
+    let choices = bindings(&args.given, &[])?;
+    let results = |arguments: &[&BigTensor]| {
+        let names = inputs.iter().map(|(name, _)| &name[..]);
+        let named: Vec<(&str, &BigTensor)> = names.zip(arguments.iter().copied()).collect();
+        program.apply_blocks(&named, &choices).map_err(|error| match error {
+            BlocksError::Program(error) => source.failure(error),
+            BlocksError::Blocks(error) => source.blocks_failure(error),
+        })
+    };
+    let shown = inputs.iter().map(|(name, place)| (format!("input `{name}`"), place.clone()));
+    blocks::run(&shown.collect::<Vec<_>>(), results, outputs, &args.how)
 }
 
 /// Prints what a program takes and gives, which ranks are equal, and how extents come about.
@@ -74,15 +100,21 @@ pub(super) fn arrays(
     given: &Given,
     dtype: Option<DType>,
 ) -> Result<Vec<(String, Tensor)>, Failure> {
+    let places = places(program, given)?.into_iter();
+    places.map(|(name, place)| Ok((name, load(&place, dtype)?))).collect()
+}
+
+/// The files of `--bind` options with the names of what they are bound to.
+fn places(program: &Program, given: &Given) -> Result<Vec<(String, Place)>, Failure> {
     let known: Vec<_> = program.signature().bindable().map(str::to_string).collect();
-    let mut arrays: Vec<(String, Tensor)> = Vec::new();
+    let mut places: Vec<(String, Place)> = Vec::new();
     for (n, place) in names::named(&given.bind, "--bind", "input", &known)? {
-        if arrays.iter().any(|(name, _)| *name == known[n]) {
+        if places.iter().any(|(name, _)| *name == known[n]) {
             return Err(Failure::wrong(format!("input `{}` is bound twice", known[n])));
         }
-        arrays.push((known[n].clone(), load(&place, dtype)?));
+        places.push((known[n].clone(), place));
     }
-    Ok(arrays)
+    Ok(places)
 }
 
 /// What the command line decides.

@@ -3,7 +3,7 @@
 use super::segments;
 use super::{Bindings, Program, Shapes};
 use crate::Error;
-use crate::blocks::{self, BigTensor, Problem, TypeError};
+use crate::blocks::{self, BigTensor, Problem, Site, TypeError};
 use ijk_tensor::TensorView;
 use ijk_types::DType;
 use ndarray::{ArrayView, IxDyn, ShapeBuilder};
@@ -21,16 +21,32 @@ pub enum BlocksError {
     Blocks(#[from] blocks::Error),
 }
 
+impl BlocksError {
+    /// The text for people, with the place in the program: `origin` is what that is called (a file's name),
+    /// `color` adds ANSI escapes.
+    pub fn render(&self, origin: &str, color: bool) -> String {
+        match self {
+            Self::Program(Error::Program(report) | Error::Memory(report)) => {
+                report.render(origin, color)
+            }
+            Self::Program(error) => error.to_string(),
+            Self::Blocks(error) => error.render(origin, color),
+        }
+    }
+}
+
 impl Program {
     /// Applies the program to block tensors by name: each statement is a term, and nothing is computed before a
     /// result is collected or written. `choices` bind nothing, but may decide ranks and extents.
     ///
     /// Where positions are computed, as in `x[a + 2*b]`, a block of the result reads what it needs of neighbouring
-    /// blocks; positions that are elements of an array need the whole axis, which is not cut.
+    /// blocks; positions that are elements of an array need the whole axis, which is not cut. Where they are
+    /// computed on the left, every block of the result goes through the blocks that may write to it; it is cut as
+    /// what the positions are computed of, or as the array was before.
     ///
     /// # Errors
-    /// As for [`run`](Self::run), before anything is computed; and if it cannot run in blocks: computed positions
-    /// on the left, positions from arrays on an axis that is cut, random numbers, extents that elements decide.
+    /// As for [`run`](Self::run), before anything is computed; and if it cannot run in blocks: positions from
+    /// arrays on an axis that is cut, extents that elements decide.
     ///
     /// ```
     /// use ijk::{blocks::BigTensor, et::Bindings};
@@ -63,8 +79,15 @@ impl Program {
         let case = self.case(&bindings, &bound, shapes, seed)?;
         let segment = segments::lower(checked, &case)?;
         if let Some(wanted) = segment.then {
-            let array = &checked.arrays[wanted.array].name;
-            return Err(refused(array, "elements decide the extents of what is made with them"));
+            let array = &checked.arrays[wanted.array];
+            let axis = wanted.axis.map_or(String::new(), |axis| format!(" along axis {axis}"));
+            let why = format!(
+                "elements of {}{axis} decide the extents of what is made with them",
+                array.name
+            );
+            let (source, span) = (checked.source.clone(), array.span);
+            let site = Site { source, span, reads: Vec::new() };
+            return Err(blocks::Error::from(refused(&array.name, &why).at(site)).into());
         }
         for (stage, _) in &segment.stages {
             let inputs = stage.inputs.iter().filter_map(|&at| versions[at].clone());
@@ -80,18 +103,16 @@ impl Program {
     }
 }
 
-fn refused(array: &str, why: &str) -> BlocksError {
-    let problem = Problem::NotInBlocks(why.into());
-    let (operands, hint) = (Vec::new(), None);
-    let error = TypeError { rule: array.into(), operands, problem, hint };
-    blocks::Error::from(Box::new(error)).into()
+fn refused(array: &str, why: &str) -> Box<TypeError> {
+    TypeError::new(array, Vec::new(), Problem::NotInBlocks(why.into()))
 }
 
 /// A view of the type and shape of a tensor, all of whose elements are one: for what is solved from shapes.
 fn outline(name: &str, tensor: &BigTensor) -> Result<TensorView<'static>, BlocksError> {
     let shape = tensor.dims();
     let element = tensor.element_type().number();
-    let element = element.ok_or_else(|| refused(name, "its elements are lists"))?;
+    let refused = |why| BlocksError::from(blocks::Error::from(refused(name, why)));
+    let element = element.ok_or_else(|| refused("its elements are lists"))?;
     macro_rules! view {
         ($zero:expr) => {{
             let strides = IxDyn(&vec![0; shape.len()]);
@@ -107,5 +128,5 @@ fn outline(name: &str, tensor: &BigTensor) -> Result<TensorView<'static>, Blocks
         DType::C64 => view!(&[const { Complex32::new(0.0, 0.0) }]),
         DType::C128 => view!(&[const { Complex64::new(0.0, 0.0) }]),
     };
-    view.ok_or_else(|| refused(name, "it has more elements than can be counted"))
+    view.ok_or_else(|| refused("it has more elements than can be counted"))
 }

@@ -30,7 +30,7 @@ pub(super) fn bound(stage: &Stage, machines: usize, memory: f64, moved: f64) -> 
     };
     let plain =
         [left, right].iter().all(|operand| operand.index.iter().all(|e| e.as_axis().is_some()));
-    if !plain || !by.is_engine() {
+    if !plain || !by.is_engine() || !stage.points.are_plain() {
         return None;
     }
     // Batches, rows, columns, pairs.

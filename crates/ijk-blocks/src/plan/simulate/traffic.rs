@@ -171,7 +171,7 @@ impl Model<'_> {
         };
         let (each, output) = (self.operations(), self.stage.operands.len());
         self.pairs(sides, output, |workers, ends, count| {
-            let points = self.points(0..self.stage.axes.len(), ends | panel);
+            let points = self.visited(ends | panel);
             for worker in workers {
                 step.operations[worker] += points * each * count;
             }
@@ -201,6 +201,12 @@ impl Model<'_> {
     /// The points of a block along some axes.
     fn points(&self, axes: std::ops::Range<usize>, ends: Ends) -> f64 {
         axes.map(|axis| lines::extent(self.stage, axis, ends) as f64).product()
+    }
+
+    /// The points that a worker goes through for a block in a panel.
+    fn visited(&self, ends: Ends) -> f64 {
+        let extent = |axis| self.stage.extent(axis, lines::extent(self.stage, axis, ends));
+        (0..self.stage.axes.len()).map(|axis| extent(axis) as f64).product()
     }
 
     /// Operations on elements at a point of the stage.

@@ -6,16 +6,16 @@ mod machines;
 mod outputs;
 
 use crate::args::How;
-use crate::failure::{self, Failure};
+use crate::failure::{Failure, of_blocks};
 use crate::files::Place;
 use crate::output;
 use crate::results::Results;
-use ijk::blocks::{Error, Executor, Progress};
-use ijk::{BigTensor, RunError};
+use ijk::BigTensor;
+use ijk::blocks::{Executor, Progress};
 use std::sync::Arc;
 use std::time::Instant;
 
-pub use inputs::shapes;
+pub use inputs::{numbered, shapes};
 
 /// Whether an argument or a result is a Zarr array.
 ///
@@ -40,14 +40,23 @@ pub fn are_asked_for(
     }
 }
 
-/// Computes the results of arguments, prints them, or writes them to where they go.
+/// A result with its name.
+pub type Named = (String, BigTensor);
+
+/// Results that have numbers for names.
+pub fn in_order(results: Vec<BigTensor>) -> Vec<Named> {
+    results.into_iter().enumerate().map(|(n, result)| (n.to_string(), result)).collect()
+}
+
+/// Computes the results of arguments, which come with what messages call them; prints them, or writes them to
+/// where they go.
 ///
 /// # Errors
 /// If anything is wrong with the program, the arguments, or where results are to go. Before everything that can
 /// be checked is, nothing is written.
 pub fn run(
-    inputs: &[Place],
-    results: impl FnOnce(&[&BigTensor]) -> Result<Vec<BigTensor>, Error>,
+    inputs: &[(String, Place)],
+    results: impl FnOnce(&[&BigTensor]) -> Result<Vec<Named>, Failure>,
     outputs: &[(usize, Place)],
     how: &How,
 ) -> Result<(), Failure> {
@@ -55,6 +64,7 @@ pub fn run(
     let cluster = machines::cluster(&how.zarr.processes)?;
     let prepared = prepare(inputs, results, outputs, how);
     let (executor, results) = machines::agree(cluster.as_ref(), prepared)?;
+    let (names, results): (Vec<String>, Vec<BigTensor>) = results.into_iter().unzip();
     let executor = executor.observed(Arc::clone(&progress));
     let executor = match &cluster {
         Some(cluster) => executor.cluster(Arc::clone(cluster)),
@@ -76,7 +86,6 @@ pub fn run(
     outputs::write(&arrays, &collected)?;
     let seconds = start.elapsed().as_secs_f64();
     output::complain(&told.summary(seconds));
-    let names: Vec<String> = (0..results.len()).map(|n| n.to_string()).collect();
     let outcomes = outputs::outcomes(&results, &arrays, &collected);
     let printed = Results { names: &names, outcomes: &outcomes, outputs, seconds };
     let threads = executor.threads();
@@ -85,15 +94,16 @@ pub fn run(
 
 /// What computes, and what it is to compute; all that can be checked before.
 fn prepare(
-    inputs: &[Place],
-    results: impl FnOnce(&[&BigTensor]) -> Result<Vec<BigTensor>, Error>,
+    inputs: &[(String, Place)],
+    results: impl FnOnce(&[&BigTensor]) -> Result<Vec<Named>, Failure>,
     outputs: &[(usize, Place)],
     how: &How,
-) -> Result<(Executor, Vec<BigTensor>), Failure> {
+) -> Result<(Executor, Vec<Named>), Failure> {
     let executor = executor(how)?;
     let arguments = inputs::open(inputs, how)?;
-    let results = results(&arguments.iter().collect::<Vec<_>>()).map_err(failure)?;
-    outputs::parted(&results, outputs)?;
+    let results = results(&arguments.iter().collect::<Vec<_>>())?;
+    let tensors: Vec<BigTensor> = results.iter().map(|(_, result)| result.clone()).collect();
+    outputs::parted(&tensors, outputs)?;
     Ok((executor, results))
 }
 
@@ -104,7 +114,7 @@ fn executor(how: &How) -> Result<Executor, Failure> {
         (all / processes).max(1)
     });
     let threads = how.threads.or(shared).unwrap_or(0);
-    let executor = Executor::with_threads(threads).map_err(failure)?;
+    let executor = Executor::with_threads(threads).map_err(of_blocks)?;
     let executor = match how.memory {
         Some(bytes) => executor.memory_limit(bytes),
         None => executor,
@@ -113,21 +123,4 @@ fn executor(how: &How) -> Result<Executor, Failure> {
         Some(workers) => executor.workers(workers),
         None => executor,
     })
-}
-
-/// Whose fault an error is.
-fn failure(error: Error) -> Failure {
-    if let Error::Cluster(error) = error {
-        return error.into();
-    }
-    let message = error.to_string();
-    let is_environment = match &error {
-        Error::Run(RunError::OutOfMemory(_) | RunError::Level(_)) => true,
-        Error::Store(error) => failure::is_of_machine(&*error.cause),
-        _ => false,
-    };
-    match is_environment {
-        true => Failure::Environment(message),
-        false => Failure::wrong(message),
-    }
 }

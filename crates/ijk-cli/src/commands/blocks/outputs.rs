@@ -1,8 +1,7 @@
 //! Results in blocks, and results that are collected.
 
-use super::failure;
 use crate::args::How;
-use crate::failure::Failure;
+use crate::failure::{Failure, of_blocks};
 use crate::files::{self, Place};
 use crate::results::Outcome;
 use crate::{memory, output};
@@ -122,7 +121,7 @@ pub fn collect(
     let executor = executor.clone().collect_limit(u64::MAX);
     let mut arrays = Vec::with_capacity(collected.len());
     for (_, tensor, _) in collected {
-        let block = executor.collect(tensor).map_err(failure)?;
+        let block = executor.collect(tensor).map_err(of_blocks)?;
         told.add();
         match block {
             ijk::blocks::Block::Numbers(array) => arrays.push(array),
@@ -154,7 +153,7 @@ pub fn save(
         options = options.fill(fill);
     }
     let saved =
-        executor.save(tensor, &place.path, &options).map_err(|error| match failure(error) {
+        executor.save(tensor, &place.path, &options).map_err(|error| match of_blocks(error) {
             Failure::Wrong(text) => Failure::wrong(text.replace("start afresh", "add --fresh")),
             other => other,
         })?;

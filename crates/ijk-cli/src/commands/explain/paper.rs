@@ -18,7 +18,8 @@ pub fn explain(args: &Explain, machines: usize) -> Result<(), Failure> {
     // Messages about shapes speak of the program as the rest of the command does.
     let fits = application.component.results(&application.borrowed());
     fits.map_err(|error| application.failure(error))?;
-    let results = ijk::blocks::apply(application.source.text(), &arguments).map_err(wrong)?;
+    let results = application.component.apply_blocks(&arguments);
+    let results = results.map_err(|error| application.source.blocks_failure(error))?;
     let on = on(args, machines);
     let simulations: Result<Vec<Simulation>, Error> =
         results.iter().map(|result| BlockPlan::new(result).simulate(&on)).collect();
