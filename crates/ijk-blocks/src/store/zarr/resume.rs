@@ -35,7 +35,7 @@ pub struct Saved {
 
 impl ZarrStore {
     /// An array for a tensor that an executor computes: a new one, or that of an earlier run of the same
-    /// computation, whose blocks are [done](Sink::is_done).
+    /// computation, whose blocks are [done](crate::Sink::is_done).
     ///
     /// The same computation is: the same block plan of the same inputs, with instructions of the same level and
     /// in the same order, whatever the number of threads, workers and processes. Inputs are the same by their
