@@ -62,7 +62,7 @@ pub use build::Zip;
 pub use error::{Error, Problem, Site, StoreError, TextError, TypeError};
 pub use formula::{Formula, FormulaError};
 pub use function::{Function, IntoFunction};
-pub use plan::{BlockPlan, Bound, Machines, Simulated, Simulation, Spread};
+pub use plan::{BlockPlan, Bound, Grid, Machines, Simulated, Simulation, Spread};
 pub use progress::{Counts, Progress};
 pub use run::Executor;
 pub use statement::{apply, apply_instance, apply_program};

@@ -33,11 +33,12 @@ struct Counters {
     blocks: AtomicU64,
     operations: AtomicU64,
     shared: AtomicU64,
+    moved: AtomicU64,
     sent: AtomicU64,
 }
 
 /// How many numbers tell what is done.
-pub(crate) const DONE: usize = 4;
+pub(crate) const DONE: usize = 5;
 
 /// What [`Progress::counts`] tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +54,10 @@ pub struct Counts {
     pub of_operations: u64,
     /// Bytes that workers read for each other, within processes and between them.
     pub shared: u64,
-    /// Bytes that went from process to process.
+    /// Bytes of elements that went from process to process: of parts of operands, once to each process that needs
+    /// them, and of blocks that are asked for.
+    pub moved: u64,
+    /// Bytes that were written to connections between the workers of processes.
     pub sent: u64,
 }
 
@@ -64,18 +68,18 @@ impl Progress {
         for other in self.others.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             done.iter_mut().zip(other).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
         }
-        let [blocks, operations, shared, sent] = done;
+        let [blocks, operations, shared, moved, sent] = done;
         let [of_blocks, of_operations] =
             [&self.of_blocks, &self.of_operations].map(|n| n.load(Ordering::Relaxed));
-        Counts { blocks, of_blocks, operations, of_operations, shared, sent }
+        Counts { blocks, of_blocks, operations, of_operations, shared, moved, sent }
     }
 
     /// Starts over, with so much to do, beside so many other processes.
     pub(crate) fn begin(&self, of_blocks: u64, of_operations: u64, others: usize) {
         self.of_blocks.store(of_blocks, Ordering::Relaxed);
         self.of_operations.store(of_operations, Ordering::Relaxed);
-        let Counters { blocks, operations, shared, sent } = &self.own;
-        for counter in [blocks, operations, shared, sent] {
+        let Counters { blocks, operations, shared, moved, sent } = &self.own;
+        for counter in [blocks, operations, shared, moved, sent] {
             counter.store(0, Ordering::Relaxed);
         }
         *self.others.lock().unwrap_or_else(PoisonError::into_inner) = vec![[0; DONE]; others];
@@ -96,6 +100,11 @@ impl Progress {
         self.own.shared.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
+    /// So many bytes of elements go to other processes.
+    pub(crate) fn moved(&self, bytes: usize) {
+        self.own.moved.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
     /// So many bytes went to another process.
     pub(crate) fn sent(&self, bytes: usize) {
         self.own.sent.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -103,8 +112,8 @@ impl Progress {
 
     /// What this process has done.
     pub(crate) fn own(&self) -> [u64; DONE] {
-        let Counters { blocks, operations, shared, sent } = &self.own;
-        [blocks, operations, shared, sent].map(|n| n.load(Ordering::Relaxed))
+        let Counters { blocks, operations, shared, moved, sent } = &self.own;
+        [blocks, operations, shared, moved, sent].map(|n| n.load(Ordering::Relaxed))
     }
 
     /// What another process has done.

@@ -10,8 +10,8 @@ use common::{build, compare};
 use environment::number;
 use ijk_blocks::cluster::{Cluster, Hosts, Secret};
 use ijk_blocks::{
-    Aggregation, BigTensor, Block, Error, Executor, Function, MemoryStore, Progress, Sink, Source,
-    StoreError, Type, Value,
+    Aggregation, BigTensor, Block, BlockPlan, Error, Executor, Function, Machines, MemoryStore,
+    Progress, Sink, Source, StoreError, Type, Value,
 };
 use ijk_oracle::blocks::BlockCase;
 use ijk_types::Scalar;
@@ -131,9 +131,60 @@ fn blocks_are_written_where_they_are_computed() {
     let counts = progress.counts();
     assert_eq!((counts.blocks, counts.of_blocks), (64, 64));
     assert_eq!((counts.operations, counts.of_operations), (2 * 64 * 48 * 64, 2 * 64 * 48 * 64));
-    // Four workers in a square: each part goes to one other.
-    assert_eq!(counts.shared, 2 * 64 * 48 * 4);
-    assert!(counts.sent >= counts.shared / 2, "{counts:?}");
+    // Four workers in a square: each part goes to one other, those of one operand to one in the same process.
+    assert_eq!((counts.shared, counts.moved), (2 * 64 * 48 * 4, 64 * 48 * 4));
+    assert!(counts.sent >= counts.moved, "{counts:?}");
+}
+
+/// Numbers in blocks.
+fn array(dims: &[usize], blocks: &[usize]) -> BigTensor {
+    let values = (0..dims.iter().product::<usize>()).map(|n| (n * 7919 % 1000) as f32 / 7.0);
+    BigTensor::lit(values, dims, blocks.iter().map(|&n| Some(n)).collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn processes_move_what_simulations_say() {
+    let einsum = |text, of: &[&BigTensor]| BigTensor::einsum(text, of).unwrap();
+    let (u, v) = (array(&[50, 36], &[4, 8]), array(&[36, 41], &[8, 4]));
+    let (batch, other) = (array(&[5, 18, 20], &[1, 4, 8]), array(&[5, 20, 14], &[1, 8, 4]));
+    let sum = "i*j~ij . ij*ij~ij . +ij~i";
+    let terms = [
+        ("product", u.matmul(&v).unwrap()),
+        ("batched product", einsum("bij,bjk->bik", &[&batch, &other])),
+        ("sum", einsum("ij->j", &[&u])),
+        ("sum of products", {
+            let of = [&array(&[50], &[4]), &array(&[36], &[8]), &u];
+            ijk_blocks::apply(sum, &of).unwrap().remove(0)
+        }),
+        ("few blocks", array(&[8, 36], &[4, 8]).matmul(&array(&[36, 4], &[8, 4])).unwrap()),
+    ];
+    for (name, term) in &terms {
+        let mut moved = 0;
+        for (processes, workers, memory) in
+            [(2, 2, None), (2, 3, Some(4000)), (3, 2, None), (3, 3, Some(2000))]
+        {
+            let on = Machines { machines: processes, workers, memory, ..Machines::default() };
+            let simulated = BlockPlan::new(term).simulate(&on).unwrap().stages.remove(0);
+            let progress = Arc::new(Progress::default());
+            together(processes, |process, cluster| {
+                let cluster = Arc::new(cluster.unwrap());
+                let mut executor = Executor::new().workers(workers).cluster(cluster);
+                if let Some(memory) = memory {
+                    executor = executor.memory_limit(memory);
+                }
+                if process == 0 {
+                    executor = executor.observed(Arc::clone(&progress));
+                }
+                executor.write(term, Arc::new(MemoryStore::new(term.ty().clone()))).unwrap();
+            });
+            let counts = progress.counts();
+            let said = (simulated.moved.mean * processes as f64).round() as u64;
+            let case = format!("{name} on {processes} × {workers}: {counts:?}\n{simulated}");
+            assert_eq!((counts.moved, counts.shared), (said, simulated.exchanged as u64), "{case}");
+            moved += said;
+        }
+        assert_eq!(moved > 0, *name != "sum", "{name}: {moved} bytes");
+    }
 }
 
 /// Zeros, of which a block cannot be read, or is read slowly.

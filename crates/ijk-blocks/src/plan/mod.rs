@@ -21,7 +21,8 @@ pub(crate) use affine::{Affine, filled, renumbered};
 pub(crate) use along::{Run, Step};
 pub(crate) use done::Done;
 pub(crate) use expr::{Expr, Leaf};
-pub(crate) use schedule::{Need, Place, Round, Schedule};
+pub use schedule::Grid;
+pub(crate) use schedule::{Need, Place, Round, Schedule, Team};
 pub use simulate::{Bound, Machines, Simulated, Simulation, Spread};
 pub(crate) use stage::{Coordinates, Kernel, Operand, Points, Stage, StageAxis};
 

@@ -1,22 +1,29 @@
 //! Which worker computes which blocks of a stage, in which order, and who needs what for that.
 
+mod choose;
+mod costs;
+mod grid;
+
 use super::done::Done;
-use super::stage::{Coordinates, Kernel, Stage, StageAxis};
+use super::stage::{Coordinates, Stage};
+use costs::Costs;
+pub use grid::Grid;
+pub(crate) use grid::Team;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// A stage for a number of workers, which form a grid.
+/// A stage for the workers of some processes, which form a [`Grid`].
 ///
 /// Blocks of the output are in *lines*: in columns along the axes that only the second operand has, in rows
-/// along the others. Rows are dealt to the rows of the grid of workers, columns to its columns, so that a part
-/// of an operand goes to one row of the workers, or to one column of them.
+/// along the others. Rows are dealt to the rows of the grid, columns to its columns, so that a part of an
+/// operand goes to one row of processes, or to one column of them, and there to one row or column of workers.
 ///
 /// Time goes through *rounds*, each of which computes a rectangle of blocks, as many as fit in memory at once,
 /// and through the panels in each of them, in ascending order.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// Rows and columns of the workers' grid.
-    pub(super) workers: (usize, usize),
+    pub(super) team: Team,
+    pub(super) grid: Grid,
     /// Axes of the output along which blocks are in different rows, and in different columns.
     pub(super) axes: [Vec<usize>; 2],
     /// How many blocks these axes have.
@@ -67,52 +74,24 @@ impl Need {
 
 impl Schedule {
     /// The schedule that moves the fewest bytes among those that divide the work best, where so many bytes may
-    /// be there at once: blocks of the output, and the parts of `window` panels, which the workers of a
+    /// be in a process at once: blocks of the output, and the parts of `window` panels, which the workers of a
     /// process share.
-    pub(crate) fn new(stage: &Stage, workers: usize, window: u64, most: Option<u64>) -> Self {
-        Self::among(stage, (workers, 1), window, most)
-    }
-
-    /// The same for workers of several processes, which have as many bytes together: each worker has its own
-    /// copy of the parts that it needs.
-    pub(crate) fn among(
-        stage: &Stage,
-        (workers, processes): (usize, usize),
-        window: u64,
-        most: Option<u64>,
-    ) -> Self {
+    pub(crate) fn new(stage: &Stage, team: Team, window: u64, most: Option<u64>) -> Self {
         let has = |operand: usize, axis: usize| {
             stage.operands.get(operand).is_some_and(|operand| operand.has(axis))
         };
         let (columns, rows): (Vec<usize>, Vec<usize>) =
             (0..stage.kept()).partition(|&axis| has(1, axis) && !has(0, axis));
-        let grid =
-            |axes: &[usize]| axes.iter().map(|&n| stage.axes[n].blocks()).collect::<Vec<_>>();
-        let grids = [grid(&rows), grid(&columns)];
-        let lines = [Coordinates::count(&grids[0]), Coordinates::count(&grids[1])];
-        let workers = shape(workers, lines, weights(stage));
-        let [block, left, right] = bytes(stage);
-        let copies = if processes > 1 { workers } else { (1, 1) };
-        let (left, right) = (left * copies.1 as f64, right * copies.0 as f64);
-        let fits = |rows: usize, columns: usize| {
-            let (rows, columns) = (rows as f64, columns as f64);
-            let parts = (rows * left + columns * right) * window as f64;
-            match stage.kernel {
-                // Each block is finished at once.
-                Kernel::Copy | Kernel::Map(_) => false,
-                Kernel::Contract(_) => {
-                    most.is_none_or(|most| rows * columns * block + parts <= most as f64)
-                }
-            }
-        };
-        let operands = 0..stage.operands.len();
+        let axes = [rows, columns];
+        let costs = Costs::new(stage, &axes, window, most);
+        let (grid, tile) = choose::choose(&costs, team);
         let own = |operand: usize| (0..stage.kept()).filter(|&axis| has(operand, axis)).collect();
-        let (tile, reads) = (tile(lines, workers, fits), operands.map(own).collect());
         Self {
-            workers,
-            axes: [rows, columns],
-            grids,
-            reads,
+            team,
+            grid,
+            axes,
+            reads: (0..stage.operands.len()).map(own).collect(),
+            grids: costs.grids,
             tile,
             panels: stage.panels(),
             done: Done::default(),
@@ -175,8 +154,7 @@ impl Schedule {
         let number = (time / self.panels.max(1) as u64) as usize;
         let number = self.left.as_ref().map_or(number, |left| left[number]);
         let [rows, columns] = self.lines(number);
-        let workers = self.workers.0 * self.workers.1;
-        let mut round = Round { places: vec![Vec::new(); workers], needs: Vec::new() };
+        let mut round = Round { places: vec![Vec::new(); self.team.all()], needs: Vec::new() };
         let mut known: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
         for lines in rows.clone().flat_map(|row| columns.clone().map(move |column| [row, column])) {
             let worker = self.worker(lines);
@@ -202,6 +180,16 @@ impl Schedule {
         round
     }
 
+    /// Who receives a part for a panel in each process but one: of the workers of a process that need it one,
+    /// in turn.
+    pub(crate) fn receivers(&self, need: &Need, but: usize, turn: usize) -> Vec<usize> {
+        let mut workers = need.workers.clone();
+        workers.sort_unstable();
+        let by_process = workers.chunk_by(|&l, &r| self.process(l) == self.process(r));
+        let others = by_process.filter(|here| self.process(here[0]) != but);
+        others.map(|here| here[turn % here.len()]).collect()
+    }
+
     /// The worker that computes a block.
     pub(crate) fn owner(&self, at: &[usize]) -> usize {
         let line = |axes: &[usize], grid: &[usize]| {
@@ -211,9 +199,19 @@ impl Schedule {
         self.worker([row, column])
     }
 
-    /// The worker whose row and column these lines are dealt to.
+    /// How many workers of each process there are.
+    pub(crate) fn workers(&self) -> usize {
+        self.team.workers
+    }
+
+    /// The process of a worker.
+    pub(crate) fn process(&self, worker: usize) -> usize {
+        worker / self.team.workers.max(1)
+    }
+
+    /// The worker to whom a row and a column are dealt.
     fn worker(&self, lines: [usize; 2]) -> usize {
-        lines[0] % self.workers.0 * self.workers.1 + lines[1] % self.workers.1
+        self.grid.worker([0, 1].map(|side| self.grid.line(side, lines[side])), self.team.workers)
     }
 
     /// The block in a row and a column.
@@ -227,101 +225,51 @@ impl Schedule {
     }
 }
 
-/// Bytes of a block of a stage's output, and of the parts of its first two operands that it is made of in one
-/// panel.
-fn bytes(stage: &Stage) -> [f64; 3] {
-    let size = |element: &crate::ElementType| element.number().map_or(64, |t| t.size()) as f64;
-    let whole = |axis: &StageAxis| axis.range(0).len() as f64;
-    let block = stage.axes[..stage.kept()].iter().map(whole).product::<f64>();
-    let part = |operand: usize| {
-        let Some(operand) = stage.operands.get(operand) else { return 0.0 };
-        let axes = stage.axes.iter().enumerate().filter(|(n, _)| operand.has(*n));
-        axes.map(|(_, axis)| whole(axis)).product::<f64>() * size(&operand.expr.element())
-    };
-    [block * size(&stage.out.element), part(0), part(1)]
-}
-
-/// Bytes that a panel of each operand has in all lines.
-fn weights(stage: &Stage) -> [f64; 2] {
-    [0, 1].map(|operand| {
-        let Some(operand) = stage.operands.get(operand) else { return 0.0 };
-        let size = operand.expr.element().number().map_or(64, |dtype| dtype.size());
-        let axes = stage.axes.iter().enumerate().filter(|(axis, _)| operand.has(*axis));
-        axes.map(|(_, axis)| axis.extent as f64).product::<f64>() * size as f64
-    })
-}
-
-/// The grid of workers: the least work for the one that has most, then the fewest bytes.
-fn shape(workers: usize, lines: [usize; 2], weights: [f64; 2]) -> (usize, usize) {
-    let divisors = (1..=workers.max(1)).filter(|rows| workers.max(1).is_multiple_of(*rows));
-    let shapes = divisors.map(|rows| (rows, workers.max(1) / rows));
-    let cost = |&(rows, columns): &(usize, usize)| {
-        let most = lines[0].div_ceil(rows).saturating_mul(lines[1].div_ceil(columns));
-        // Each part of the first operand goes to a row of workers, one of whom has it already.
-        let moved = weights[0] * (columns - 1) as f64 + weights[1] * (rows - 1) as f64;
-        (most, moved)
-    };
-    let best = shapes.min_by(|l, r| {
-        let ((l_most, l_moved), (r_most, r_moved)) = (cost(l), cost(r));
-        l_most.cmp(&r_most).then(l_moved.total_cmp(&r_moved))
-    });
-    best.unwrap_or((1, 1))
-}
-
-/// The largest rectangle of blocks that fits, in whole rounds of the workers' shape: squares move the fewest
-/// bytes.
-fn tile(
-    lines: [usize; 2],
-    workers: (usize, usize),
-    fits: impl Fn(usize, usize) -> bool,
-) -> [usize; 2] {
-    let [mut rows, mut columns] = [workers.0.min(lines[0]), workers.1.min(lines[1])];
-    loop {
-        let wider = larger(columns, workers.1).min(lines[1]);
-        let taller = larger(rows, workers.0).min(lines[0]);
-        let widens = columns < lines[1] && fits(rows, wider);
-        let grows = rows < lines[0] && fits(taller, columns);
-        match (widens, grows) {
-            (true, false) => columns = wider,
-            (true, true) if columns <= rows => columns = wider,
-            (_, true) => rows = taller,
-            (false, false) => return [rows.max(1), columns.max(1)],
-        }
-    }
-}
-
-/// An eighth more, in multiples of the workers: growing takes few steps however many lines there are.
-fn larger(lines: usize, workers: usize) -> usize {
-    lines.saturating_add((lines / 8).max(1).saturating_add(workers - 1) / workers * workers)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::costs::Parts;
     use super::*;
     use crate::{BigTensor, BlockPlan};
     use ijk_types::DType;
     use std::collections::HashSet;
 
-    fn schedule(dims: [usize; 3], workers: usize, most: Option<u64>) -> (Stage, Schedule) {
+    /// The costs of a matrix product of so many rows and columns, with parts of so many bytes.
+    pub(super) fn product(lines: [usize; 2], parts: [f64; 2]) -> Costs {
+        let part = |n: usize| Parts { bytes: parts[n], has: [vec![n == 0], vec![n == 1]] };
+        Costs {
+            grids: lines.map(|lines| vec![lines]),
+            block: 1.0,
+            panels: 1.0,
+            operands: vec![part(0), part(1)],
+            window: 1.0,
+            most: None,
+            stay: true,
+        }
+    }
+
+    fn schedule(dims: [usize; 3], team: Team, most: Option<u64>) -> (Stage, Schedule) {
         let zeros = |rows, columns| {
             BigTensor::zeros(DType::F64, [rows, columns], [Some(2), Some(2)]).unwrap()
         };
         let product = zeros(dims[0], dims[1]).matmul(&zeros(dims[1], dims[2])).unwrap();
         let stage = BlockPlan::new(&product).stages.pop().unwrap();
-        let schedule = Schedule::new(&stage, workers, 1, most);
+        let schedule = Schedule::new(&stage, team, 1, most);
         (stage, schedule)
     }
 
     #[test]
     fn every_block_is_computed_once_and_everybody_has_what_it_needs() {
-        for (dims, workers, most) in [
-            ([10, 6, 8], 1, None),
-            ([10, 6, 8], 4, None),
-            ([10, 7, 9], 6, Some(200)),
-            ([2, 20, 2], 4, None),
-            ([9, 3, 2], 3, Some(1)),
+        for (dims, processes, workers, most) in [
+            ([10, 6, 8], 1, 1, None),
+            ([10, 6, 8], 1, 4, None),
+            ([10, 6, 8], 2, 2, None),
+            ([10, 7, 9], 1, 6, Some(200)),
+            ([10, 7, 9], 3, 2, Some(100)),
+            ([18, 7, 19], 5, 4, Some(100)),
+            ([2, 20, 2], 1, 4, None),
+            ([9, 3, 2], 1, 3, Some(1)),
         ] {
-            let (stage, schedule) = schedule(dims, workers, most);
+            let (stage, schedule) = schedule(dims, Team { processes, workers }, most);
             let mut computed: HashMap<Vec<usize>, usize> = HashMap::new();
             for time in 0..schedule.times() {
                 let round = schedule.round(time);
@@ -349,7 +297,7 @@ mod tests {
 
     #[test]
     fn what_is_done_is_not_computed_again() {
-        let (stage, schedule) = schedule([10, 6, 8], 2, Some(100));
+        let (stage, schedule) = schedule([10, 6, 8], Team::alone(2), Some(100));
         assert!(schedule.times() > stage.panels() as u64, "several rounds");
         let done: Done = (0..5).flat_map(|i| [vec![i, 0], vec![i, 2]]).collect();
         let left = schedule.clone().without(&done);
@@ -369,31 +317,28 @@ mod tests {
     }
 
     #[test]
-    fn grids_balance_work_then_bytes() {
-        assert_eq!(shape(4, [8, 8], [1.0, 1.0]), (2, 2));
-        assert_eq!(shape(4, [1, 8], [1.0, 1.0]), (1, 4));
-        assert_eq!(shape(2, [8, 8], [1.0, 9.0]), (1, 2));
-        assert_eq!(shape(2, [8, 8], [9.0, 1.0]), (2, 1));
-        assert_eq!(shape(3, [2, 2], [1.0, 1.0]), (1, 3));
-    }
-
-    #[test]
-    fn rounds_hold_no_more_than_fits() {
-        let held = |most: usize| tile([8, 9], (2, 2), |rows, columns| rows * columns <= most);
-        assert_eq!(held(usize::MAX), [8, 9]);
-        assert_eq!(held(16), [4, 4]);
-        assert_eq!(held(1), [2, 2]);
-        assert_eq!(tile([1 << 60, 1], (4, 1), |_, _| true), [1 << 60, 1]);
-        assert_eq!(tile([0, 8], (2, 2), |_, _| true), [1, 8]);
-    }
-
-    #[test]
     fn absurd_numbers_of_blocks_are_counted() {
         let side = 1 << 50;
         let zeros = BigTensor::zeros(DType::F64, [side, side], [Some(1), Some(1)]).unwrap();
         let stage = BlockPlan::new(&zeros.matmul(&zeros).unwrap()).stages.pop().unwrap();
-        let schedule = Schedule::new(&stage, 4, 2, Some(1 << 20));
+        let schedule = Schedule::new(&stage, Team::alone(4), 2, Some(1 << 20));
         assert_eq!((stage.blocks(), schedule.times()), (usize::MAX, u64::MAX));
         assert_eq!(schedule.round(0).places.len(), 4);
+        let many = Schedule::new(&stage, Team { processes: 1000, workers: 8 }, 2, Some(1 << 20));
+        assert_eq!(many.times(), u64::MAX);
+    }
+
+    #[test]
+    fn a_process_has_its_share_of_rows_and_columns() {
+        let (_, schedule) = schedule([32, 4, 32], Team { processes: 4, workers: 4 }, None);
+        let round = schedule.round(0);
+        for process in 0..4 {
+            let own = |places: &&Vec<Place>| places.len() == 16;
+            let workers = &round.places[4 * process..4 * (process + 1)];
+            assert_eq!(workers.iter().filter(own).count(), 4, "all workers have as much to do");
+            let needs = round.needs.iter();
+            let here = |need: &&Need| need.workers.iter().any(|&w| schedule.process(w) == process);
+            assert_eq!(needs.filter(here).count(), 8 + 8, "half of the rows and of the columns");
+        }
     }
 }

@@ -13,7 +13,7 @@ mod read;
 pub(crate) use flow::WINDOW;
 
 use crate::cluster::Cluster;
-use crate::plan::{BlockPlan, Coordinates, Done, From, Schedule, Stage};
+use crate::plan::{BlockPlan, Coordinates, Done, From, Schedule, Stage, Team};
 use crate::progress::Progress;
 use crate::store::{MemoryStore, Scratch, Sink, Source, Store};
 use crate::{BigTensor, Block, Error, Type, Value};
@@ -273,11 +273,12 @@ impl Executor {
         self.progress.begin(plan.blocks().saturating_sub(before.len() as u64), operations, 0);
         for (number, stage) in plan.stages.iter().enumerate() {
             let done = if number + 1 == plan.stages.len() { &before } else { &Done::default() };
-            if self.workers == 1 || stage.blocks() < self.workers {
+            let team = Team::alone(self.workers).of(stage);
+            if team.all() == 1 {
                 local::run(plan, number, done, &places, &all, &self.progress)?;
                 continue;
             }
-            let schedule = Schedule::new(stage, self.workers, WINDOW, self.memory).without(done);
+            let schedule = Schedule::new(stage, team, WINDOW, self.memory).without(done);
             let (plan, places, kernels) = (Arc::clone(plan), Arc::clone(&places), Arc::clone(&one));
             let (crew, homes) = (flow::Crew::every(1), Vec::new());
             let stage = number;

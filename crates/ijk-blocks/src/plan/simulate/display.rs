@@ -1,6 +1,6 @@
 //! Simulations as text.
 
-use super::{Machines, Simulated, Simulation, Spread};
+use super::{Grid, Machines, Simulated, Simulation, Spread};
 use ijk_plan::Bytes;
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl fmt::Display for Simulated {
         writeln!(f, "{}", self.stage)?;
         let rounds = plural(self.rounds, "round");
         match self.grid {
-            Some((rows, columns)) => writeln!(f, "  workers   {rows} × {columns}, {rounds}")?,
+            Some(grid) => writeln!(f, "  {grid}, {rounds}")?,
             None => writeln!(f, "  workers   all on one block after another, {rounds}")?,
         }
         writeln!(f, "  moved     {} into a machine from others", self.moved)?;
@@ -68,6 +68,18 @@ impl fmt::Display for Simulated {
             "  bound     {least} in and out of a machine at least, by its {why}; this is {:.2} times that",
             bound.ratio
         )
+    }
+}
+
+impl fmt::Display for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = |[rows, columns]: [usize; 2]| format!("{rows} × {columns}");
+        let (machines, workers) = (by(self.processes), by(self.workers));
+        match (self.processes, self.workers) {
+            ([1, 1], _) => write!(f, "workers   {workers}"),
+            (_, [1, 1]) => write!(f, "machines  {machines}"),
+            _ => write!(f, "machines  {machines}, each of {workers} workers"),
+        }
     }
 }
 

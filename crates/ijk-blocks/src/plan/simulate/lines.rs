@@ -12,7 +12,7 @@ pub(super) type Ends = u128;
 /// Parts of an operand, or blocks of the output, that are alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Group {
-    /// The rows, or columns, of the grid of workers that need each.
+    /// The rows, or columns, of the grid of all workers that need each.
     pub(super) workers: Vec<usize>,
     pub(super) ends: Ends,
     /// How many there are.
@@ -41,7 +41,6 @@ pub(super) fn rounds(
     let reads: Vec<Vec<usize>> = reads
         .map(|reads| (0..axes.len()).filter(|&n| reads.contains(&axes[n])).collect())
         .collect();
-    let workers = [schedule.workers.0, schedule.workers.1][side];
     let ends: Vec<Option<usize>> = axes.iter().map(|&axis| shorter(stage, axis)).collect();
     let mut rounds: HashMap<Needs, u64> = HashMap::new();
     let mut start = 0;
@@ -58,7 +57,7 @@ pub(super) fn rounds(
                     let bits = reads.iter().filter(bit).map(|&n| end_bit(axes[n]));
                     (BTreeSet::new(), bits.fold(0, |all, bit| all | bit))
                 });
-                part.0.insert(line % workers);
+                part.0.insert(schedule.grid.line(side, line));
             }
         }
         let needs = parts.into_iter().map(|parts| grouped(parts.into_values())).collect();

@@ -11,7 +11,7 @@ mod traffic;
 
 pub use bound::Bound;
 
-use super::{BlockPlan, From, Schedule, Stage};
+use super::{BlockPlan, From, Grid, Schedule, Stage, Team};
 use crate::Error;
 use traffic::Traffic;
 
@@ -72,16 +72,16 @@ impl Simulation {
 pub struct Simulated {
     /// How the plan prints it.
     pub stage: String,
-    /// Rows and columns of the grid of workers; none where blocks are computed one after another, each by all
-    /// workers of one machine.
-    pub grid: Option<(usize, usize)>,
+    /// Rows and columns of machines and of their workers; none where blocks are computed one after another, each by
+    /// all workers of one machine.
+    pub grid: Option<Grid>,
     /// How many rounds there are.
     pub rounds: u64,
     /// How many panels a block is made of.
     pub panels: u64,
-    /// Bytes that come into each machine from others; on average as many go out.
+    /// Bytes that come into each machine from others, once for all of its workers; on average as many go out.
     pub moved: Spread,
-    /// Bytes of all parcels that a worker sends to another one, on whatever machine.
+    /// Bytes of all that a worker reads for another one, on whatever machine.
     pub exchanged: f64,
     /// Bytes that each machine reads from stores.
     pub read: Spread,
@@ -137,12 +137,13 @@ impl BlockPlan {
     /// let machines = Machines { machines: 1000, memory: Some(64 << 30), ..Machines::default() };
     /// let simulation = plan.simulate(&machines)?;
     /// let product = &simulation.stages[0];
-    /// assert_eq!((product.grid, product.panels), (Some((8, 125)), 245));
+    /// let grid = product.grid.unwrap();
+    /// assert_eq!((grid.processes, product.panels), ([31, 31], 245));
     /// assert_eq!(product.operations, 2e18);
     /// assert!(simulation.memory() < (64u64 << 30) as f64);
     /// // Nobody could do with less than the bound.
     /// let bound = product.bound.as_ref().unwrap();
-    /// assert!(bound.ratio > 1.0 && bound.ratio < 5.0);
+    /// assert!(bound.ratio > 1.0 && bound.ratio < 3.0);
     /// # Ok::<(), ijk_blocks::Error>(())
     /// ```
     pub fn simulate(&self, machines: &Machines) -> Result<Simulation, Error> {
@@ -160,22 +161,13 @@ impl BlockPlan {
 
     fn traffic(&self, stage: &Stage, on: &Machines, held: &[f64]) -> Result<Traffic, Error> {
         let (machines, window) = (on.machines.max(1), crate::run::WINDOW);
-        let workers = machines.saturating_mul(on.workers.max(1));
-        let alone = workers == 1 || (machines == 1 && stage.blocks() < workers);
-        let schedule = match alone {
-            // Block by block.
-            true => Schedule::new(stage, 1, window, Some(0)),
-            false => {
-                let memory = on.memory.map(|bytes| bytes.saturating_mul(machines as u64));
-                Schedule::among(stage, (workers, machines), window, memory)
-            }
-        };
+        let all = Team { processes: machines, workers: on.workers.max(1) };
+        let team = all.of(stage);
+        let alone = team.all() == 1;
+        // Block by block, if alone.
+        let schedule = Schedule::new(stage, team, window, if alone { Some(0) } else { on.memory });
         let mut on = on.clone();
-        on.machines = machines;
-        if alone {
-            on.operations *= workers as f64;
-            on.workers = 1;
-        }
+        on.operations *= (all.workers / team.workers) as f64;
         let local = |array: usize| matches!(self.arrays[array].from, From::Stage(_));
         Traffic::new(stage, &schedule, &on, window, held, &local)
     }

@@ -56,11 +56,11 @@ fn part_bytes(stage: &Stage, need: &Need, panel: usize) -> f64 {
     own.product::<f64>() * 4.0
 }
 
-/// Bytes of parcels between workers, and of what is read.
-fn counted(stage: &Stage, workers: usize, memory: Option<u64>) -> (f64, f64) {
-    let most = memory.map(|bytes| bytes * workers as u64);
-    let schedule = Schedule::among(stage, (workers, workers), crate::run::WINDOW, most);
-    let (mut sent, mut read) = (0.0, 0.0);
+/// Bytes that workers read for each other, that go to other machines, and of what is read.
+fn counted(stage: &Stage, on: &Machines) -> [f64; 3] {
+    let team = Team { processes: on.machines, workers: on.workers }.of(stage);
+    let schedule = Schedule::new(stage, team, crate::run::WINDOW, on.memory);
+    let [mut shared, mut moved, mut read] = [0.0; 3];
     for time in 0..schedule.times() {
         let Some(panel) = schedule.panel(time) else { continue };
         let round = schedule.round(time);
@@ -69,10 +69,13 @@ fn counted(stage: &Stage, workers: usize, memory: Option<u64>) -> (f64, f64) {
             let reader = need.reader(number, panel);
             assert!(need.workers.contains(&reader));
             read += bytes;
-            sent += bytes * (need.workers.len() - 1) as f64;
+            shared += bytes * (need.workers.len() - 1) as f64;
+            let receivers = schedule.receivers(need, schedule.process(reader), number);
+            assert!(receivers.iter().all(|worker| need.workers.contains(worker)));
+            moved += bytes * receivers.len() as f64;
         }
     }
-    (sent, read)
+    [shared, moved, read]
 }
 
 #[test]
@@ -80,17 +83,25 @@ fn simulations_count_what_schedules_move() {
     for (name, term) in cases() {
         let plan = BlockPlan::new(&term);
         assert_eq!(plan.stages.len(), 1, "{name}");
-        for (machines, memory) in [(2, None), (4, None), (4, Some(200)), (6, Some(1000))] {
+        for (machines, workers, memory) in [
+            (2, 1, None),
+            (4, 1, None),
+            (4, 1, Some(200)),
+            (6, 1, Some(1000)),
+            (2, 3, None),
+            (3, 2, Some(300)),
+            (5, 4, None),
+        ] {
             let stage = &plan.stages[0];
-            let on = Machines { machines, memory, ..Machines::default() };
+            let on = Machines { machines, workers, memory, ..Machines::default() };
             let simulated = &plan.simulate(&on).unwrap().stages[0];
-            let (sent, read) = counted(stage, machines, memory);
-            let what = format!("{name} on {machines} machines with {memory:?} bytes");
+            let [shared, moved, read] = counted(stage, &on);
+            let what = format!("{name} on {on:?}");
             let all = |spread: Spread| spread.mean * machines as f64;
             let same =
                 |l: f64, r: f64| assert!((l - r).abs() <= 1e-9 * l.max(r), "{what}: {l} {r}");
-            same(simulated.exchanged, sent);
-            same(all(simulated.moved), sent);
+            same(simulated.exchanged, shared);
+            same(all(simulated.moved), moved);
             same(all(simulated.read), read);
             same(all(simulated.written), stage.out.len().unwrap() as f64 * 4.0);
         }

@@ -1,7 +1,7 @@
 //! What moves and what is computed in the rounds of a stage.
 
 use super::super::expr::Expr;
-use super::super::schedule::Schedule;
+use super::super::schedule::{Grid, Schedule};
 use super::super::stage::{Kernel, Operand, Stage};
 use super::Machines;
 use super::lines::{self, Ends, Group, Needs};
@@ -12,7 +12,7 @@ use crate::formula::{Formula, Node};
 /// What a stage does, for each machine, and in which time.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
-    pub(super) grid: Option<(usize, usize)>,
+    pub(super) grid: Option<Grid>,
     pub(super) rounds: u64,
     pub(super) moved: Vec<f64>,
     pub(super) exchanged: f64,
@@ -38,8 +38,7 @@ struct Step {
 
 struct Model<'a> {
     stage: &'a Stage,
-    columns: usize,
-    workers: usize,
+    schedule: &'a Schedule,
     machines: &'a Machines,
     /// Whether an array is on the machines, and in no store.
     local: &'a dyn Fn(usize) -> bool,
@@ -54,11 +53,10 @@ impl Traffic {
         held: &[f64],
         local: &dyn Fn(usize) -> bool,
     ) -> Result<Self, Error> {
-        let (rows, columns) = schedule.workers;
-        let model = Model { stage, columns, workers: rows * columns, machines, local };
-        let zeros = vec![0.0; machines.machines];
+        let model = Model { stage, schedule, machines, local };
+        let zeros = model.zeros();
         let mut all = Self {
-            grid: (rows * columns > 1).then_some((rows, columns)),
+            grid: (schedule.team.all() > 1).then_some(schedule.grid),
             moved: zeros.clone(),
             read: zeros.clone(),
             written: zeros,
@@ -139,11 +137,11 @@ fn add(to: &mut [f64], more: &[f64], times: f64) {
 
 impl Model<'_> {
     fn zeros(&self) -> Vec<f64> {
-        vec![0.0; self.machines.machines]
+        vec![0.0; self.schedule.team.processes]
     }
 
     fn machine(&self, worker: usize) -> usize {
-        worker / self.machines.workers.max(1)
+        self.schedule.process(worker)
     }
 
     /// Bytes of the blocks of a round on each machine.
@@ -163,7 +161,7 @@ impl Model<'_> {
     /// One panel of a round.
     fn step(&self, sides: [&Needs; 2], panel: Ends) -> Step {
         let mut step = Step {
-            operations: vec![0.0; self.workers],
+            operations: vec![0.0; self.schedule.team.all()],
             moved: self.zeros(),
             read: self.zeros(),
             held: self.zeros(),
@@ -189,9 +187,15 @@ impl Model<'_> {
     fn pairs(&self, sides: [&Needs; 2], of: usize, mut each: impl FnMut(Vec<usize>, Ends, f64)) {
         for rows in &sides[0][of] {
             for columns in &sides[1][of] {
-                let worker =
-                    |row: usize| columns.workers.iter().map(move |c| row * self.columns + c);
-                let workers = rows.workers.iter().flat_map(|&row| worker(row)).collect();
+                let Schedule { grid, team, .. } = self.schedule;
+                let worker = |row: usize| {
+                    let all = columns.workers.iter();
+                    all.map(move |&column| grid.worker([row, column], team.workers))
+                };
+                let mut workers: Vec<usize> =
+                    rows.workers.iter().flat_map(|&row| worker(row)).collect();
+                // Those of a machine are neighbours then.
+                workers.sort_unstable();
                 let Group { ends, count, .. } = columns;
                 each(workers, rows.ends | ends, rows.count as f64 * *count as f64);
             }
@@ -254,26 +258,21 @@ impl Part {
 
     /// Adds so many parts, each of which one of the workers that need it reads for the others. They take turns.
     fn add(&self, model: &Model, workers: &[usize], count: f64, step: &mut Step) {
-        let (all, machines) = (workers.len() as f64, model.machines.machines as f64);
+        let (all, machines) = (workers.len() as f64, step.moved.len() as f64);
         step.exchanged += self.bytes * (all - 1.0) * count;
-        let mut rest = workers;
-        // Workers of a machine are neighbours.
-        while let Some(&first) = rest.first() {
-            let machine = model.machine(first);
-            let here = rest.partition_point(|&worker| model.machine(worker) == machine);
-            let (own, share) = (here as f64, here as f64 / all);
-            let from_others = self.bytes * own * (1.0 - share);
+        for here in workers.chunk_by(|&l, &r| model.machine(l) == model.machine(r)) {
+            let machine = model.machine(here[0]);
+            let share = here.len() as f64 / all;
+            // It comes once, whoever needs it here.
+            let from_others = self.bytes * (1.0 - share);
             // Who reads a part of an array on the machines gets it from whoever has made it.
             let made_elsewhere = self.local * share * (1.0 - 1.0 / machines);
             step.moved[machine] += (from_others + made_elsewhere) * count;
             step.read[machine] += self.stored * share * count;
-            // What comes from other machines comes for each worker.
-            let copies = if here < workers.len() { own } else { 1.0 };
-            step.held[machine] += self.bytes * copies * count;
-            for &worker in &rest[..here] {
+            step.held[machine] += self.bytes * count;
+            for &worker in here {
                 step.operations[worker] += self.operations * count / all;
             }
-            rest = &rest[here..];
         }
     }
 }

@@ -1,11 +1,12 @@
 //! A stage as a dataflow: workers that read parts of operands for each other, and multiply as these arrive.
 //!
 //! Each worker runs two operators ([`source`], [`multiply`]). Time is that of the [`Schedule`]: a panel of a
-//! round. A source sends what its worker reads at a time to the workers that need it, but only while that
-//! time is within a window of the least one that somebody still computes; so what is under way is bounded by
-//! the window, however long the folded axis is. When all of a time has arrived, its panel is folded into the
-//! blocks of the output that the worker owns, in ascending order of time, and after the last panel of a round
-//! these go to their sink.
+//! round. A source puts what its worker reads at a time on the [`shelf`] of its process, and sends it once to each
+//! other process that needs it, where whoever receives it does the same. It does so only while that time is
+//! within a window of the least one that somebody still computes; so what is under way is bounded by the window,
+//! however long the folded axis is. When all of a time has arrived, its panel is folded into the blocks of the
+//! output that the worker owns, in ascending order of time, and after the last panel of a round these go to
+//! their sink.
 //!
 //! Nobody spins: a throttled source sleeps until the window moves, and a worker without anything to do parks.
 
@@ -13,6 +14,7 @@ mod bytes;
 mod crew;
 mod multiply;
 mod parcel;
+mod shelf;
 mod source;
 
 use super::compute::Computer;
@@ -24,6 +26,7 @@ use crate::plan::{BlockPlan, From, Need, Schedule, Stage};
 use crate::progress::Progress;
 use crate::{Block, Error};
 pub(super) use crew::Crew;
+use shelf::Shelf;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -53,9 +56,10 @@ pub(super) struct Job {
     pub(super) homes: Vec<Arc<Homes>>,
 }
 
-/// What the operators of all workers share.
+/// What the operators of all workers of a process share.
 pub(super) struct Shared {
     job: Job,
+    shelf: Shelf,
     failure: Arc<Failure>,
     progress: Arc<Progress>,
 }
@@ -63,7 +67,8 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(job: Job, failure: &Arc<Failure>, progress: &Arc<Progress>) -> Self {
         let (failure, progress) = (Arc::clone(failure), Arc::clone(progress));
-        Self { job, failure, progress }
+        let shelf = Shelf::new(job.schedule.workers());
+        Self { job, shelf, failure, progress }
     }
 
     fn stage(&self) -> &Stage {
@@ -85,8 +90,7 @@ impl Shared {
     /// Who reads a part for a panel: workers take turns, those first that have it in their process.
     fn reader(&self, need: &Need, number: usize, panel: usize) -> usize {
         let Some(home) = self.home(need, panel) else { return need.reader(number, panel) };
-        let each = self.job.homes.first().map_or(1, |homes| homes.workers);
-        let near = |place: &&usize| self.job.crew.worker(**place) / each == home;
+        let near = |place: &&usize| self.job.schedule.process(**place) == home;
         let near: Vec<usize> = need.workers.iter().filter(near).copied().collect();
         match near.is_empty() {
             true => need.reader(number, panel),

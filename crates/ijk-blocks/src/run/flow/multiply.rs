@@ -1,9 +1,8 @@
-//! Folds panels into the blocks that a worker owns, and delivers these.
+//! Receives parts from other processes, folds panels into the blocks that a worker owns, and delivers these.
 
 use super::parcel::{ByWorker, Parcel, Parcels};
 use super::{Quantum, Shared};
 use crate::plan::Place;
-use crate::run::part::Part;
 use crate::{Block, Error};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -70,16 +69,14 @@ struct Folding {
     places: Vec<Place>,
     /// How many of them have this time's panel.
     done: usize,
-    /// Parts by the time at which they are needed, and by the number of the need.
-    parts: HashMap<u64, HashMap<usize, Part>>,
     /// Blocks of this round, as far as they are.
     blocks: HashMap<Vec<usize>, Arc<Block>>,
 }
 
 impl Folding {
     fn new(shared: Arc<Shared>, place: usize) -> Self {
-        let (places, parts, blocks) = (Vec::new(), HashMap::new(), HashMap::new());
-        let mut folding = Self { shared, place, time: 0, places, done: 0, parts, blocks };
+        let (places, blocks) = (Vec::new(), HashMap::new());
+        let mut folding = Self { shared, place, time: 0, places, done: 0, blocks };
         folding.list();
         folding
     }
@@ -92,9 +89,10 @@ impl Folding {
         }
     }
 
-    fn receive(&mut self, time: u64, parcels: &mut Parcels) {
-        let parts = self.parts.entry(time).or_default();
-        parts.extend(parcels.0.drain(..).map(|Parcel { need, part, .. }| (need, part)));
+    fn receive(&self, time: u64, parcels: &mut Parcels) {
+        for Parcel { need, part, .. } in parcels.0.drain(..) {
+            self.shared.shelf.put(time, need, part);
+        }
     }
 
     /// Folds into one block, or goes to the next time.
@@ -104,7 +102,7 @@ impl Folding {
             self.fold(&place)?;
             return Ok(Progress::Same);
         }
-        self.parts.remove(&self.time);
+        self.shared.shelf.leave(self.time);
         self.time += 1;
         self.list();
         match self.time < self.shared.job.schedule.times() {
@@ -118,8 +116,7 @@ impl Folding {
         let schedule = &self.shared.job.schedule;
         let mut block = self.blocks.remove(at);
         if let Some(panel) = schedule.panel(self.time) {
-            let arrived = self.parts.get(&self.time);
-            let part = |need: &usize| arrived?.get(need).cloned();
+            let part = |&need: &usize| self.shared.shelf.get(self.time, need);
             let ranges = self.shared.stage().ranges(at, panel);
             let parts = needs.iter().map(part).collect();
             block = self.shared.computer().add(block, parts, &ranges)?;

@@ -1,4 +1,4 @@
-//! What workers send each other.
+//! What workers send to other processes.
 
 use crate::run::part::Part;
 use timely::Accountable;
@@ -7,9 +7,10 @@ use timely::dataflow::channels::Message;
 use timely::dataflow::channels::pushers::exchange::Distributor;
 use timely::progress::Stamp;
 
-/// A part of an operand, for one worker. Within a process it is shared, not copied.
+/// A part of an operand, for all workers of a process who need it.
 #[derive(Clone, Debug)]
 pub(super) struct Parcel {
+    /// The one of them that receives it.
     pub(super) to: usize,
     /// The number among the round's needs.
     pub(super) need: usize,

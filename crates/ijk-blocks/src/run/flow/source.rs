@@ -1,4 +1,4 @@
-//! Reads parts of operands and sends them to the workers that need them.
+//! Reads parts of operands for the workers that need them.
 
 use super::parcel::{Parcel, Parcels};
 use super::{Quantum, Shared, WINDOW};
@@ -34,6 +34,7 @@ pub(super) fn source<'scope>(
                     return;
                 }
                 match reading.next() {
+                    Some(Ok(parcels)) if parcels.is_empty() => {}
                     Some(Ok(parcels)) => {
                         output.activate().give(&*held, &mut Parcels(parcels));
                     }
@@ -90,23 +91,28 @@ impl Reading {
         self.time < self.shared.job.schedule.times()
     }
 
-    /// The next part of this time, for everybody who needs it; nothing where it is missing.
+    /// The next part of this time, for each other process that needs it; for none where it is missing.
     fn next(&mut self) -> Option<Result<Vec<Parcel>, Error>> {
         let need = self.left.pop()?;
         Some(self.read(need))
     }
 
-    fn read(&self, need: usize) -> Result<Vec<Parcel>, Error> {
-        let Need { operand, at, workers } = &self.round.needs[need];
-        let panel = self.shared.job.schedule.panel(self.time).unwrap_or_default();
-        let ranges = self.shared.stage().ranges(at, panel);
-        let Some(part) = self.shared.computer().operand(*operand, &ranges)? else {
+    fn read(&self, number: usize) -> Result<Vec<Parcel>, Error> {
+        let need = &self.round.needs[number];
+        let Shared { job, shelf, progress, .. } = &*self.shared;
+        let panel = job.schedule.panel(self.time).unwrap_or_default();
+        let ranges = self.shared.stage().ranges(&need.at, panel);
+        let Some(part) = self.shared.computer().operand(need.operand, &ranges)? else {
             return Ok(Vec::new());
         };
-        let others = workers.iter().filter(|&&place| place != self.place).count();
-        self.shared.progress.shared(others * part.bytes());
-        let crew = self.shared.job.crew;
-        let parcel = |&place| Parcel { to: crew.worker(place), need, part: part.clone() };
-        Ok(workers.iter().map(parcel).collect())
+        let others = need.workers.iter().filter(|&&place| place != self.place).count();
+        progress.shared(others * part.bytes());
+        let own = job.schedule.process(self.place);
+        let receivers = job.schedule.receivers(need, own, number + panel);
+        progress.moved(receivers.len() * part.bytes());
+        shelf.put(self.time, number, part.clone());
+        let parcel =
+            |place| Parcel { to: job.crew.worker(place), need: number, part: part.clone() };
+        Ok(receivers.into_iter().map(parcel).collect())
     }
 }

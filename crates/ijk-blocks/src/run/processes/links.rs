@@ -180,7 +180,10 @@ impl Desk {
             Message::Ask { number, stage, at } => {
                 let Some(store) = self.stores.get(stage) else { return false };
                 match store.read(&at) {
-                    Ok(block) => self.send(process, Message::Answer { number, block }),
+                    Ok(block) => {
+                        self.progress.moved(block.as_ref().map_or(0, |block| block.bytes()));
+                        self.send(process, Message::Answer { number, block });
+                    }
                     Err(error) => self.failure.set(error.into()),
                 }
             }

@@ -95,7 +95,7 @@ mod tests {
         let block = Block::Numbers(Tensor::from_vec(vec![1.5f32, 2.5, 3.5], &[3]).unwrap());
         let report = Report { process: 2, lost: true, reason: "⊥ is gone".into() };
         for message in [
-            Message::Alive([1, 2, 3, u64::MAX]),
+            Message::Alive([1, 2, 3, 4, u64::MAX]),
             Message::Failed(report),
             Message::Ask { number: 7, stage: 1, at: vec![3, 0] },
             Message::Answer { number: 7, block: Some(Arc::new(block)) },

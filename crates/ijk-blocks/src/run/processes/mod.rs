@@ -18,7 +18,7 @@ use super::kernel::Kernels;
 use super::{Failure, Places};
 use crate::Error;
 use crate::cluster::{Cluster, ClusterError, Peer, Terms};
-use crate::plan::{BlockPlan, Coordinates, Done, Schedule};
+use crate::plan::{BlockPlan, Coordinates, Done, Schedule, Team};
 use crate::progress::Progress;
 use crate::run::failure::{Others, Report};
 use crate::store::{MemoryStore, Sink, Source};
@@ -78,21 +78,17 @@ impl Given<'_> {
         Ok(Terms { workers, memory, simd, plan: self.plan.identity()? })
     }
 
-    /// Who computes what, stage by stage. What has fewer blocks than there are workers is computed by one worker
-    /// of each process, with all threads of its engine.
+    /// Who computes what, stage by stage.
     fn homes(&self, done: &Done) -> Vec<Arc<Homes>> {
-        let (workers, processes) = (self.workers, self.cluster.processes());
+        let all = Team { processes: self.cluster.processes(), workers: self.workers };
         let home = |stage: usize| {
-            let all = workers * processes;
-            let few = self.plan.stages[stage].blocks() < all;
-            let (crew, many) =
-                if few { (Crew::every(workers), processes) } else { (Crew::every(1), all) };
             let of = &self.plan.stages[stage];
-            let most = self.memory.map(|bytes| bytes.saturating_mul(processes as u64));
-            let schedule = Schedule::among(of, (many, processes), flow::WINDOW, most);
+            let team = all.of(of);
+            let crew = Crew::every(all.workers / team.workers);
+            let schedule = Schedule::new(of, team, flow::WINDOW, self.memory);
             let last = stage + 1 == self.plan.stages.len();
             let schedule = if last { schedule.without(done) } else { schedule };
-            Arc::new(Homes { schedule, crew, workers })
+            Arc::new(Homes { schedule, crew })
         };
         (0..self.plan.stages.len()).map(home).collect()
     }

@@ -13,14 +13,12 @@ use std::sync::Arc;
 pub(in crate::run) struct Homes {
     pub(super) schedule: Schedule,
     pub(super) crew: Crew,
-    /// Workers of each process.
-    pub(in crate::run) workers: usize,
 }
 
 impl Homes {
     /// The process that has a block.
     pub(in crate::run) fn process(&self, at: &[usize]) -> usize {
-        self.crew.worker(self.schedule.owner(at)) / self.workers
+        self.schedule.process(self.schedule.owner(at))
     }
 }
 

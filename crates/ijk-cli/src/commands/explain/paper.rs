@@ -93,7 +93,7 @@ fn stage(of: &Simulated) -> Value {
     });
     json!({
         "stage": of.stage,
-        "grid": of.grid,
+        "grid": of.grid.map(|grid| json!({ "machines": grid.processes, "workers": grid.workers })),
         "rounds": of.rounds,
         "panels": of.panels,
         "moved": spread(of.moved),
