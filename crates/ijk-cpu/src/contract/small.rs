@@ -1,23 +1,24 @@
 //! Matrices so small that packing by panels would take longer than the products: operands are read where
 //! they lie, rows in the lanes, and nothing is allocated. Where rows are no neighbours in left, it is
-//! transposed first.
+//! copied first, so that they are.
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use super::bundle::{Bundle, Operand};
+use super::bundle::{Axis, Bundle, Operand};
 use super::lane::{Class, Lane, Op, Pair};
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
 use super::{KC, dot};
 use crate::Level;
-use crate::copy::{Copier, Side};
+use crate::copy::{Copier, Side, dense_strides};
 use crate::simd::{Kernel, Simd};
+use smallvec::SmallVec;
 use std::mem::MaybeUninit;
 
 /// Matrices whose sides are as `m`, `n` and `k` say, with the steps between their elements, in
 /// elements; rows are neighbours in left and out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Small {
     /// Rows.
     m: usize,
@@ -39,11 +40,13 @@ pub(crate) struct Small {
     moved: Option<Moved>,
 }
 
-/// What copies left, with the bytes from a step and from a row of it to the next.
-#[derive(Clone, Copy, Debug)]
+/// What copies left: the axis of steps, then those of rows, with bytes from a value of each to the next.
+#[derive(Clone, Debug)]
 struct Moved {
     copier: Copier,
-    from: [isize; 2],
+    extents: SmallVec<[usize; 4]>,
+    from: SmallVec<[isize; 4]>,
+    to: SmallVec<[isize; 4]>,
 }
 
 /// A compiled microkernel: the matrices, left, right, the output and the identity.
@@ -60,40 +63,46 @@ pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<SmallFn> {
     }
 }
 
-/// Most bytes of each of the matrices: together they stay in the first cache.
-const MOST_BYTES: usize = 8 << 10;
+/// Most bytes of left, which stays in the first cache.
+const LEFT_BYTES: usize = 16 << 10;
+
+/// Most bytes of right, and of the output, which pass by.
+const MOST_BYTES: usize = 64 << 10;
+
+/// Most products: more are worth dividing among threads.
+const MOST_POINTS: f64 = (1 << 18) as f64;
+
+/// Rows that neighbour each other where left is copied run by run.
+const SHORT_RUN: usize = 4;
 
 impl Small {
     /// The matrices of a problem, if they are small and lie so, or left can be made to.
     pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
         let Problem { algebra, m, n, k, accumulate, .. } = problem;
-        let small = |a: &Bundle, b: &Bundle| a.len() * b.len() * algebra.size <= MOST_BYTES;
-        let sides = [m, n, k].iter().all(|b| (1..=KC).contains(&b.len()));
-        let suits = sides && small(m, k) && small(k, n) && small(m, n);
+        let fits = |a: &Bundle, b: &Bundle, most| a.len() * b.len() * algebra.size <= most;
+        let sides = [m, n, k].iter().all(|b| b.len() >= 1) && k.len() <= KC;
+        let one = problem.points() <= MOST_POINTS * problem.batch.len() as f64;
+        let near = fits(m, k, LEFT_BYTES) && fits(k, n, MOST_BYTES) && fits(m, n, MOST_BYTES);
         let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
-        if !suits || !keeps || algebra.small.is_none() {
+        let dense = m.run(Operand::Out) == m.len();
+        if !(sides && one && near && keeps && dense && algebra.small.is_some()) {
             return None;
         }
-        let dense = |operand| m.step(operand).is_some_and(|step| step == 1 || m.len() == 1);
-        dense(Operand::Out).then_some(())?;
-        let left_k = k.step(Operand::Left)?;
         let small = Self {
             m: m.len(),
             n: n.len(),
             k: k.len(),
-            left_k,
+            left_k: k.step(Operand::Left)?,
             right_k: k.step(Operand::Right)?,
             right_n: n.step(Operand::Right)?,
             out_n: n.step(Operand::Out)?,
             accumulate: *accumulate,
             moved: None,
         };
-        if dense(Operand::Left) {
+        if m.run(Operand::Left) == m.len() {
             return Some(small);
         }
-        let copier = Copier::new(problem.dtype, level);
-        let from = [left_k, m.step(Operand::Left)?].map(|n| n.wrapping_mul(algebra.size as isize));
-        let moved = Some(Moved { copier, from });
+        let moved = Some(Moved::of(problem, level)?);
         (!dot::suits(problem)).then_some(Self { left_k: m.len() as isize, moved, ..small })
     }
 
@@ -109,20 +118,36 @@ impl Small {
     pub(crate) unsafe fn run<W: Word>(&self, problem: &Problem, tensors: Tensors) {
         let identity = problem.algebra.identity.0.as_ptr();
         let Tensors { mut left, right, out } = tensors;
-        let mut memory = MaybeUninit::<[Line; MOST_BYTES / size_of::<Line>()]>::uninit();
+        let mut memory = MaybeUninit::<[Line; LEFT_BYTES / size_of::<Line>()]>::uninit();
         let Some(kernel) = problem.algebra.small else { return };
         // SAFETY: the caller's promise; left has at most so many bytes.
         unsafe {
-            if let Some(Moved { copier, from }) = &self.moved {
-                let to = memory.as_mut_ptr().cast::<u8>();
-                let size = problem.algebra.size as isize;
-                let dense = [self.m as isize * size, size];
+            if let Some(Moved { copier, extents, from, to }) = &self.moved {
                 let side = Side { ptr: left, strides: from };
-                copier.copy(&[self.k, self.m], Side { ptr: to, strides: &dense }, side);
-                left = to.cast_const();
+                let copy = memory.as_mut_ptr().cast::<u8>();
+                copier.copy(extents, Side { ptr: copy, strides: to }, side);
+                left = copy.cast_const();
             }
             kernel(self, left, right, out, identity);
         }
+    }
+}
+
+impl Moved {
+    /// How rows come to be neighbours; `None` where that is not quick.
+    fn of(problem: &Problem, level: Level) -> Option<Self> {
+        let Problem { algebra, m, k, .. } = problem;
+        let several = m.axes().len() > 1;
+        let (inner, step) = m.inner(Operand::Left);
+        (!several || inner >= SHORT_RUN && step == 1).then_some(())?;
+        let size = algebra.size as isize;
+        let steps = Axis { extent: k.len(), strides: [k.step(Operand::Left)?; 3] };
+        let axes = || std::iter::once(&steps).chain(m.axes());
+        let extents: SmallVec<[usize; 4]> = axes().map(|axis| axis.extent).collect();
+        let mut to = SmallVec::from_elem(0, extents.len());
+        dense_strides(&extents, algebra.size, &mut to);
+        let from = axes().map(|axis| axis.strides[Operand::Left as usize].wrapping_mul(size));
+        Some(Self { copier: Copier::new(problem.dtype, level), from: from.collect(), extents, to })
     }
 }
 
@@ -166,23 +191,23 @@ impl<L: Lane, P: Pair<L>> Kernel for Run<'_, L, P> {
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
         let product = self.0;
-        let Small { m, n, .. } = *product.small;
-        for row in (0..m).step_by(L::LANES) {
+        let m = product.small.m;
+        // With two groups a broadcast serves two products.
+        let two = L::Simd::REGISTERS / L::REGISTERS >= 32;
+        let mut row = 0;
+        while row < m {
             let rows = L::LANES.min(m - row);
-            let mut column = 0;
             // SAFETY: `run` above is the one place that makes these, and its caller promised what
-            // they ask; the rows and columns are there.
+            // they ask; the rows are there.
             unsafe {
-                while column + COLUMNS <= n {
-                    product.columns::<P, COLUMNS>(row, rows, column);
-                    column += COLUMNS;
+                if two && m - row >= 2 * L::LANES {
+                    product.rows::<P, 2>(row, rows);
+                    row += L::LANES;
+                } else {
+                    product.rows::<P, 1>(row, rows);
                 }
-                if column + COLUMNS / 2 <= n {
-                    product.columns::<P, { COLUMNS / 2 }>(row, rows, column);
-                    column += COLUMNS / 2;
-                }
-                (column..n).for_each(|column| product.columns::<P, 1>(row, rows, column));
             }
+            row += L::LANES;
         }
     }
 }
@@ -191,35 +216,70 @@ impl<L: Lane, P: Pair<L>> Kernel for Run<'_, L, P> {
 const COLUMNS: usize = 8;
 
 impl<L: Lane> Product<'_, L> {
-    /// Some columns of one group of rows.
+    /// All columns of `G` groups of rows, of which only a single one may have fewer rows than lanes.
     ///
     /// # Safety
-    /// As for [`SmallFn`]; they are there.
+    /// As for [`SmallFn`]; the rows are there.
     #[inline(always)]
-    unsafe fn columns<P: Pair<L>, const C: usize>(&self, row: usize, rows: usize, column: usize) {
+    unsafe fn rows<P: Pair<L>, const G: usize>(&self, row: usize, rows: usize) {
+        let n = self.small.n;
+        let mut column = 0;
+        // SAFETY: the caller's promise.
+        unsafe {
+            while column + COLUMNS <= n {
+                self.columns::<P, G, COLUMNS>(row, rows, column);
+                column += COLUMNS;
+            }
+            if column + COLUMNS / 2 <= n {
+                self.columns::<P, G, { COLUMNS / 2 }>(row, rows, column);
+                column += COLUMNS / 2;
+            }
+            (column..n).for_each(|column| self.columns::<P, G, 1>(row, rows, column));
+        }
+    }
+
+    /// Some columns of them.
+    ///
+    /// # Safety
+    /// As for [`rows`](Self::rows); they are there.
+    #[inline(always)]
+    unsafe fn columns<P: Pair<L>, const G: usize, const C: usize>(
+        &self,
+        row: usize,
+        rows: usize,
+        column: usize,
+    ) {
         let Small { k, left_k, right_k, right_n, out_n, accumulate, .. } = *self.small;
         let whole = rows == L::LANES;
         // SAFETY: the caller's promise.
         unsafe {
             let simd = L::Simd::assume();
-            let mut sums = [L::splat(simd, self.identity); C];
+            let mut sums = [[L::splat(simd, self.identity); G]; C];
             let (mut left, mut right) =
                 (self.left.add(row), self.right.offset(column as isize * right_n));
             for _ in 0..k {
-                let rows = if whole { L::read(left) } else { L::read_partial(left, rows) };
+                let mut groups = [L::splat(simd, self.identity); G];
+                for g in 0..G {
+                    let from = left.add(g * L::LANES);
+                    groups[g] = if whole { L::read(from) } else { L::read_partial(from, rows) };
+                }
                 for c in 0..C {
-                    let factor = right.offset(c as isize * right_n).read();
-                    sums[c] = P::step(sums[c], rows, L::splat(simd, factor));
+                    let factor = L::splat(simd, right.offset(c as isize * right_n).read());
+                    for g in 0..G {
+                        sums[c][g] = P::step(sums[c][g], groups[g], factor);
+                    }
                 }
                 (left, right) = (left.wrapping_offset(left_k), right.wrapping_offset(right_k));
             }
             for c in 0..C {
                 let to = self.out.add(row).offset((column + c) as isize * out_n);
-                let mut sum = sums[c];
-                if accumulate {
-                    sum = P::Combine::apply(L::read_partial(to, rows), sum);
+                for g in 0..G {
+                    let (to, mut sum) = (to.add(g * L::LANES), sums[c][g]);
+                    if accumulate {
+                        sum = P::Combine::apply(L::read_partial(to, rows), sum);
+                    }
+                    if whole { sum.write(to) } else { sum.write_partial(to, rows) }
                 }
-                if whole { sum.write(to) } else { sum.write_partial(to, rows) }
             }
         }
     }

@@ -2,6 +2,13 @@
 
 use std::ops::Range;
 
+/// Fewest panels of a block, where there are several blocks for each thread: a shared panel, which comes from
+/// L3, is read for each of them.
+const FEWEST: usize = 2;
+
+/// Blocks for each thread.
+const TASKS_PER_THREAD: usize = 4;
+
 /// How a round is cut into tasks: panels of one side, and of the shared one where those are few.
 pub(crate) struct Cut {
     panels: usize,
@@ -11,9 +18,12 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Blocks of `most` panels at most, as many for each thread.
+    /// Blocks of `most` panels at most, as many for each thread; several if there are enough, so that a slow
+    /// one does not keep the others waiting.
     pub(crate) fn new(panels: usize, most: usize, shared: usize, threads: usize) -> Self {
-        let blocks = panels.div_ceil(most.max(1)).next_multiple_of(threads).min(panels);
+        let several = if threads > 1 { (panels / FEWEST).min(TASKS_PER_THREAD * threads) } else { 1 };
+        let blocks = panels.div_ceil(most.max(1)).max(several);
+        let blocks = blocks.next_multiple_of(threads).min(panels);
         let splits = if blocks < threads { threads.div_ceil(blocks).min(shared) } else { 1 };
         Self { panels, blocks, shared, splits }
     }
