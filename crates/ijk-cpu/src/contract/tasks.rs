@@ -21,7 +21,8 @@ impl Cut {
     /// Blocks of `most` panels at most, as many for each thread; several if there are enough, so that a slow
     /// one does not keep the others waiting.
     pub(crate) fn new(panels: usize, most: usize, shared: usize, threads: usize) -> Self {
-        let several = if threads > 1 { (panels / FEWEST).min(TASKS_PER_THREAD * threads) } else { 1 };
+        let several =
+            if threads > 1 { (panels / FEWEST).min(TASKS_PER_THREAD * threads) } else { 1 };
         let blocks = panels.div_ceil(most.max(1)).max(several);
         let blocks = blocks.next_multiple_of(threads).min(panels);
         let splits = if blocks < threads { threads.div_ceil(blocks).min(shared) } else { 1 };
