@@ -65,5 +65,11 @@ def et(source):
 
     >>> ijk.et("y[a] = x[a] * x[a]")(x=np.array([1.0, 2.0]))["y"]
     array([1., 4.])
+
+    Block tensors among the arrays give block tensors, of which nothing is computed yet.
+
+    >>> x = ijk.BigTensor(np.arange(6.0), [4])
+    >>> ijk.et("y[a] = x[a] - x[a+1]")(x=x)["y"].collect()
+    array([-1., -1., -1., -1., -1.,  0.])
     """
     return Program(source)

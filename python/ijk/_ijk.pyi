@@ -119,6 +119,16 @@ class Component:
 @final
 class Program:
     def __new__(cls, source: str) -> Program: ...
+    @overload
+    def __call__(
+        self,
+        *,
+        ranks: Mapping[str, int] | None = None,
+        dims: Mapping[str, Sequence[int]] | None = None,
+        seed: int | None = None,
+        **arrays: BigTensor,
+    ) -> dict[str, BigTensor]: ...
+    @overload
     def __call__(
         self,
         *,

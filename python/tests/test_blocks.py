@@ -76,6 +76,29 @@ def test_components_take_block_tensors():
         softmax(u, out=a)
 
 
+def test_tuple_programs_take_block_tensors():
+    a, u = tensor(7, 6, blocks=[2, 4])
+    mm = ijk.et("c[i,j] = a[i,k] * b[k,j]\ntotal[] = c[i,j]\n\nc, total")
+    results = mm(a=u, b=a.T.copy())
+    assert list(results) == ["c", "total"] and isinstance(results["c"], BigTensor)
+    assert results["c"].blocks == (2, None)
+    assert np.array_equal(results["c"].collect(workers=2), a @ a.T)
+    assert results["total"].collect() == (a @ a.T).sum()
+    shifted = ijk.et("y[r,c] = x[r+s,c]")(x=u, dims={"r": [5], "s": [3]})["y"]
+    assert np.array_equal(shifted.collect(), a[:5] + a[1:6] + a[2:7])
+    scattered = ijk.et("y[2*r] = x[r,c]")(x=u)["y"]
+    assert np.array_equal(scattered.collect()[::2], a.sum(axis=1))
+    noise = ijk.et("y[r,c] = x[r,c] + RANDOM(0, 1, FLOAT)")
+    assert np.array_equal(noise(x=u, seed=3)["y"].collect(), noise(x=a, seed=3)["y"])
+    with pytest.raises(ijk.Error, match="index `k` has blocks of 4 on axis 1 of a but of 3 on axis 0 of b") as error:
+        mm(a=u, b=u.reblock([3, 3]).select(slice(0, 6), None))
+    assert "program:1:1" in str(error.value)
+    with pytest.raises(ijk.Error, match="nobody"):
+        mm(a=u, b=a, nobody=a)
+    with pytest.raises(TypeError, match="no engine"):
+        mm(a=u, b=a, engine=ijk.Engine(1))
+
+
 def test_lists():
     u = BigTensor.lit([[1, 2], [], [3]], [3], [None])
     assert repr(u) == "BigTensor([3], [⊥], array(i64))" and u.dtype == "array(i64)"

@@ -21,7 +21,7 @@ create_exception!(ijk, StoreError, Error, "A block was not read or written.");
 /// The exception for an error of block tensors.
 pub fn raise_blocks(error: blocks::Error) -> PyErr {
     use blocks::Problem::{Element, Elements, Formula, Takes, Types};
-    let text = error.to_string();
+    let text = error.render("program", false).trim_end().to_owned();
     match error {
         blocks::Error::Type(of) => match of.problem {
             Element { .. } | Elements { .. } | Formula(_) | Takes { .. } | Types { .. } => {

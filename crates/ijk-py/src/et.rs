@@ -1,13 +1,16 @@
 //! Programs in Einsum Tuple.
 
 use crate::arrays::{Readonly, from_tensor, readonly};
+use crate::blocks;
 use crate::engine::{self, Engine};
 use crate::error::raise;
 use crate::run::computing;
 use ijk::TensorView;
 use ijk::et::Bindings;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::HashMap;
 
 /// A program in Einsum Tuple: statements on arrays of any rank.
 #[pyclass(module = "ijk", frozen)]
@@ -23,35 +26,36 @@ impl Program {
     }
 
     /// Runs the program on arrays by name, and gives a dict of its outputs. `ranks` and `dims` say what
-    /// neither arrays nor constraints do, `seed` chooses random numbers.
+    /// neither arrays nor constraints do, `seed` chooses random numbers. Block tensors among the arrays give block
+    /// tensors.
     #[pyo3(signature = (*, ranks = None, dims = None, seed = None, engine = None, **arrays))]
     fn __call__<'py>(
         &self,
         py: Python<'py>,
-        ranks: Option<std::collections::HashMap<String, u32>>,
-        dims: Option<std::collections::HashMap<String, Vec<u64>>>,
+        ranks: Option<HashMap<String, u32>>,
+        dims: Option<HashMap<String, Vec<u64>>>,
         seed: Option<u64>,
         engine: Option<&Bound<'py, Engine>>,
         arrays: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let choices = choices(ranks, dims, seed);
+        if let Some(tensors) = arrays.map(blocks::any_by_name).transpose()?.flatten() {
+            if engine.is_some() {
+                let message =
+                    "block tensors are computed when they are collected or written: no engine";
+                return Err(PyTypeError::new_err(message));
+            }
+            return blocks::apply_by_name(py, &self.inner, &tensors, &choices);
+        }
         let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
         let read = |(name, array): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
             Ok((name.extract::<String>()?, readonly(&array)?))
         };
         let given: Vec<(String, Readonly<'py>)> = given.map(read).collect::<PyResult<_>>()?;
         let views: Vec<TensorView<'_>> = given.iter().map(|(_, array)| array.view()).collect();
-        let mut bindings = Bindings::new();
+        let mut bindings = choices;
         for ((name, _), view) in given.iter().zip(&views) {
             bindings = bindings.bind(name, view.clone());
-        }
-        for (name, rank) in ranks.into_iter().flatten() {
-            bindings = bindings.rank(&name, rank);
-        }
-        for (name, dims) in dims.into_iter().flatten() {
-            bindings = bindings.dims(&name, dims);
-        }
-        if let Some(seed) = seed {
-            bindings = bindings.seed(seed);
         }
         let engine = engine::engine(py, engine)?;
         let outputs = computing(py, &views, || self.inner.run_on(engine, bindings))?;
@@ -70,5 +74,24 @@ impl Program {
 
     fn __repr__(&self) -> String {
         format!("Program({:?})", self.inner.to_string())
+    }
+}
+
+/// What is decided besides arrays.
+fn choices<'a>(
+    ranks: Option<HashMap<String, u32>>,
+    dims: Option<HashMap<String, Vec<u64>>>,
+    seed: Option<u64>,
+) -> Bindings<'a> {
+    let mut bindings = Bindings::new();
+    for (name, rank) in ranks.into_iter().flatten() {
+        bindings = bindings.rank(&name, rank);
+    }
+    for (name, dims) in dims.into_iter().flatten() {
+        bindings = bindings.dims(&name, dims);
+    }
+    match seed {
+        Some(seed) => bindings.seed(seed),
+        None => bindings,
     }
 }

@@ -5,15 +5,16 @@ mod values;
 
 use crate::arrays::{from_tensor, readonly};
 use crate::component::Component;
-use crate::error::raise_blocks;
+use crate::error::{raise, raise_blocks};
 use crate::memory::typestr;
 use ijk::blocks::{
     self, Aggregation, BinaryOp, Block, Compression, Error, Formula, Function, IntoAggregation,
     IntoFunction, Positions, UnaryOp, Zip,
 };
+use ijk::et::{Bindings, BlocksError};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyDict, PySlice, PyTuple};
 use std::path::PathBuf;
 
 /// A tensor cut into blocks, as a term: nothing is computed before it is collected or written.
@@ -385,6 +386,38 @@ pub fn any(arguments: &Bound<'_, PyTuple>) -> PyResult<Option<Vec<blocks::BigTen
         }
         false => Ok(None),
     }
+}
+
+/// All arrays of a dict as tensors, if one of them is.
+pub fn any_by_name(
+    arrays: &Bound<'_, PyDict>,
+) -> PyResult<Option<Vec<(String, blocks::BigTensor)>>> {
+    if !arrays.values().iter().any(|array| array.is_instance_of::<BigTensor>()) {
+        return Ok(None);
+    }
+    let named = |(name, array): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        Ok((name.extract()?, tensor(&array)?))
+    };
+    arrays.iter().map(named).collect::<PyResult<_>>().map(Some)
+}
+
+/// A program in Einsum Tuple of tensors: a dict of as many as it has results.
+pub fn apply_by_name<'py>(
+    py: Python<'py>,
+    program: &ijk::et::Program,
+    tensors: &[(String, blocks::BigTensor)],
+    choices: &Bindings<'_>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let tensors: Vec<_> = tensors.iter().map(|(name, tensor)| (&name[..], tensor)).collect();
+    let applied = program.apply_blocks(&tensors, choices).map_err(|error| match error {
+        BlocksError::Program(error) => raise(error),
+        BlocksError::Blocks(error) => raise_blocks(error),
+    });
+    let results = PyDict::new(py);
+    for (name, inner) in applied? {
+        results.set_item(name, BigTensor { inner })?;
+    }
+    Ok(results)
 }
 
 /// A program of tensors: one, or a tuple of as many as it has results.
