@@ -4,14 +4,14 @@
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use super::bundle::{Axis, Bundle, Operand};
+use super::bundle::{Bundle, Operand};
 use super::lane::{Class, Lane, Op, Pair};
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
 use super::{KC, dot};
 use crate::Level;
-use crate::copy::{Copier, Side, dense_strides};
+use crate::copy::{Copier, Side};
 use crate::simd::{Kernel, Simd};
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
@@ -37,10 +37,10 @@ pub(crate) struct Small {
     /// Whether to combine with what the output holds.
     accumulate: bool,
     /// How left comes to lie so, where it does not.
-    moved: Option<Moved>,
+    moved: Option<Box<Moved>>,
 }
 
-/// What copies left: the axis of steps, then those of rows, with bytes from a value of each to the next.
+/// What copies left: axes of rows and that of steps, with bytes from a value of each to the next.
 #[derive(Clone, Debug)]
 struct Moved {
     copier: Copier,
@@ -79,7 +79,9 @@ impl Small {
     /// The matrices of a problem, if they are small and lie so, or left can be made to.
     pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
         let Problem { algebra, m, n, k, accumulate, .. } = problem;
-        let fits = |a: &Bundle, b: &Bundle, most| a.len() * b.len() * algebra.size <= most;
+        let fits = |a: &Bundle, b: &Bundle, most| {
+            a.len().saturating_mul(b.len()).saturating_mul(algebra.size) <= most
+        };
         let sides = [m, n, k].iter().all(|b| b.len() >= 1) && k.len() <= KC;
         let one = problem.points() <= MOST_POINTS * problem.batch.len() as f64;
         let near = fits(m, k, LEFT_BYTES) && fits(k, n, MOST_BYTES) && fits(m, n, MOST_BYTES);
@@ -102,7 +104,7 @@ impl Small {
         if m.run(Operand::Left) == m.len() {
             return Some(small);
         }
-        let moved = Some(Moved::of(problem, level)?);
+        let moved = Some(Box::new(Moved::of(problem, level)?));
         (!dot::suits(problem)).then_some(Self { left_k: m.len() as isize, moved, ..small })
     }
 
@@ -116,20 +118,41 @@ impl Small {
     /// # Safety
     /// As for [`super::gemm::gemm`], of the problem that these are the matrices of.
     pub(crate) unsafe fn run<W: Word>(&self, problem: &Problem, tensors: Tensors) {
-        let identity = problem.algebra.identity.0.as_ptr();
-        let Tensors { mut left, right, out } = tensors;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &self.moved {
+                None => self.multiply(problem, tensors),
+                Some(moved) => self.move_and_multiply(moved, problem, tensors),
+            }
+        }
+    }
+
+    /// Copies left, and computes one batch.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    #[inline(never)]
+    unsafe fn move_and_multiply(&self, moved: &Moved, problem: &Problem, tensors: Tensors) {
         let mut memory = MaybeUninit::<[Line; LEFT_BYTES / size_of::<Line>()]>::uninit();
-        let Some(kernel) = problem.algebra.small else { return };
+        let Moved { copier, extents, from, to } = moved;
+        let left = memory.as_mut_ptr().cast::<u8>();
         // SAFETY: the caller's promise; left has at most so many bytes.
         unsafe {
-            if let Some(Moved { copier, extents, from, to }) = &self.moved {
-                let side = Side { ptr: left, strides: from };
-                let copy = memory.as_mut_ptr().cast::<u8>();
-                copier.copy(extents, Side { ptr: copy, strides: to }, side);
-                left = copy.cast_const();
-            }
-            kernel(self, left, right, out, identity);
+            let side = Side { ptr: tensors.left, strides: from };
+            copier.copy(extents, Side { ptr: left, strides: to }, side);
+            self.multiply(problem, Tensors { left, ..tensors });
         }
+    }
+
+    /// Computes one batch where rows are neighbours.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    unsafe fn multiply(&self, problem: &Problem, tensors: Tensors) {
+        let Tensors { left, right, out } = tensors;
+        let Some(kernel) = problem.algebra.small else { return };
+        // SAFETY: the caller's promise.
+        unsafe { kernel(self, left, right, out, problem.algebra.identity.0.as_ptr()) };
     }
 }
 
@@ -140,14 +163,23 @@ impl Moved {
         let several = m.axes().len() > 1;
         let (inner, step) = m.inner(Operand::Left);
         (!several || inner >= SHORT_RUN && step == 1).then_some(())?;
+        // Extents, and elements from a value to the next in left and in the copy.
+        let mut axes: SmallVec<[(usize, isize, usize); 4]> = SmallVec::new();
+        let mut rows = 1;
+        for axis in m.axes().iter().rev() {
+            axes.insert(0, (axis.extent, axis.strides[Operand::Left as usize], rows));
+            rows *= axis.extent;
+        }
+        // Rows of what is copied row by row follow each other for as long as they can.
+        let around = if several { axes.len() - 1 } else { 0 };
+        axes.insert(around, (k.len(), k.step(Operand::Left)?, rows));
         let size = algebra.size as isize;
-        let steps = Axis { extent: k.len(), strides: [k.step(Operand::Left)?; 3] };
-        let axes = || std::iter::once(&steps).chain(m.axes());
-        let extents: SmallVec<[usize; 4]> = axes().map(|axis| axis.extent).collect();
-        let mut to = SmallVec::from_elem(0, extents.len());
-        dense_strides(&extents, algebra.size, &mut to);
-        let from = axes().map(|axis| axis.strides[Operand::Left as usize].wrapping_mul(size));
-        Some(Self { copier: Copier::new(problem.dtype, level), from: from.collect(), extents, to })
+        Some(Self {
+            copier: Copier::new(problem.dtype, level),
+            extents: axes.iter().map(|axis| axis.0).collect(),
+            from: axes.iter().map(|axis| axis.1.wrapping_mul(size)).collect(),
+            to: axes.iter().map(|axis| axis.2 as isize * size).collect(),
+        })
     }
 }
 
