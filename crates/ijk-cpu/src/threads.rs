@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 const WORTH_THREADS: f64 = 60_000.0;
 
 /// Ranges for each thread, of what is divided among them.
-const TASKS_PER_THREAD: usize = 4;
+pub(crate) const TASKS_PER_THREAD: usize = 4;
 
 /// A number of threads, started when first needed. The caller's own counts as one.
 #[derive(Debug)]

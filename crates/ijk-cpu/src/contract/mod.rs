@@ -226,45 +226,32 @@ impl Prepared {
         }
         let small = !context.are_worth(self.cost / count as f64);
         let many = count >= 4 * context.threads();
-        let some = |range: Range<usize>, context: &Context| {
-            // SAFETY: the caller's promise; batches differ in elements of the output.
-            unsafe { self.some_batches::<W>(tensors, range, context) };
-        };
-        if count == 1 || context.workers.is_none() || !(small || many) {
-            return some(0..count, context);
+        // SAFETY: the caller's promise; batches differ in elements of the output.
+        let each = |n: usize, context: &Context| unsafe { self.batch::<W>(tensors, n, context) };
+        if count == 1 || !(small || many) {
+            (0..count).for_each(|n| each(n, context));
+        } else {
+            let tasks = count.min(64 * context.threads());
+            context.parallel_for(tasks, |task| {
+                let alone = context.alone();
+                (task * count / tasks..(task + 1) * count / tasks).for_each(|n| each(n, &alone));
+            });
         }
-        let tasks = count.min(64 * context.threads());
-        context.parallel_for(tasks, |task| {
-            some(task * count / tasks..(task + 1) * count / tasks, &context.alone());
-        });
     }
 
-    /// Some batches, one after another.
+    /// One batch.
     ///
     /// # Safety
     /// As for [`contract`].
-    unsafe fn some_batches<W: Word>(
-        &self,
-        tensors: Tensors,
-        range: Range<usize>,
-        context: &Context,
-    ) {
-        let batch = &self.problem.batch;
-        let (run, _) = batch.inner(Operand::Left);
-        let (mut at, mut left) = (tensors, 0);
-        for n in range {
-            if left == 0 {
-                (at, left) = (tensors.at::<W>(batch, n), run - n % run);
+    unsafe fn batch<W: Word>(&self, tensors: Tensors, n: usize, context: &Context) {
+        let tensors = tensors.at::<W>(&self.problem.batch, n);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &self.way {
+                Way::Small(small) => small.run::<W>(&self.problem, tensors),
+                Way::Dots(dots) => dots.run::<W>(&self.problem, tensors),
+                Way::Large => large::<W>(&self.problem, tensors, context),
             }
-            // SAFETY: the caller's promise.
-            unsafe {
-                match &self.way {
-                    Way::Small(small) => small.run::<W>(&self.problem, at),
-                    Way::Dots(dots) => dots.run::<W>(&self.problem, at),
-                    Way::Large => large::<W>(&self.problem, at, context),
-                }
-            }
-            (at, left) = (at.next::<W>(batch), left - 1);
         }
     }
 }

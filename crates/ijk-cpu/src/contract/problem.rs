@@ -60,16 +60,7 @@ impl Tensors {
 
     /// Moved to a point of a bundle.
     pub(crate) fn at<W: Word>(self, bundle: &Bundle, point: usize) -> Self {
-        self.moved::<W>(|operand| bundle.offset(operand, point))
-    }
-
-    /// Moved to the next point along a bundle's innermost axis.
-    pub(crate) fn next<W: Word>(self, bundle: &Bundle) -> Self {
-        self.moved::<W>(|operand| bundle.inner(operand).1)
-    }
-
-    fn moved<W: Word>(self, elements: impl Fn(Operand) -> isize) -> Self {
-        let bytes = |operand| elements(operand).wrapping_mul(size_of::<W>() as isize);
+        let bytes = |operand| bundle.offset(operand, point).wrapping_mul(size_of::<W>() as isize);
         Self {
             left: self.left.wrapping_offset(bytes(Operand::Left)),
             right: self.right.wrapping_offset(bytes(Operand::Right)),

@@ -1,13 +1,11 @@
 //! How a round's panels are cut into tasks.
 
+use crate::threads::TASKS_PER_THREAD;
 use std::ops::Range;
 
 /// Fewest panels of a block, where there are several blocks for each thread: a shared panel, which comes from
 /// L3, is read for each of them.
 const FEWEST: usize = 2;
-
-/// Blocks for each thread.
-const TASKS_PER_THREAD: usize = 4;
 
 /// How a round is cut into tasks: panels of one side, and of the shared one where those are few.
 pub(crate) struct Cut {
