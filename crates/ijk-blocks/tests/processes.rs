@@ -11,7 +11,7 @@ use environment::number;
 use ijk_blocks::cluster::{Cluster, Hosts, Secret};
 use ijk_blocks::{
     Aggregation, BigTensor, Block, BlockPlan, Error, Executor, Function, Machines, MemoryStore,
-    Progress, Sink, Source, StoreError, Type, Value,
+    Progress, Scratch, Sink, Source, Store, StoreError, Type, Value,
 };
 use ijk_oracle::blocks::BlockCase;
 use ijk_types::Scalar;
@@ -91,6 +91,27 @@ fn chain() -> BigTensor {
     few.map("exp(x / 1e9)").unwrap()
 }
 
+/// Where intermediate results go; how often it was asked for room, and whether there is some.
+#[derive(Debug)]
+struct Counted {
+    asked: AtomicUsize,
+    is_full: bool,
+}
+
+impl Scratch for Counted {
+    fn store(&self, ty: &Type, fill: &Value) -> Result<Arc<dyn Store>, StoreError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        match self.is_full {
+            false => Ok(Arc::new(MemoryStore::with_fill(ty.clone(), fill.clone()))),
+            true => Err(StoreError { place: "scratch".into(), cause: "no room".into() }),
+        }
+    }
+}
+
+fn counted(is_full: bool) -> Arc<Counted> {
+    Arc::new(Counted { asked: AtomicUsize::new(0), is_full })
+}
+
 #[test]
 fn results_have_the_same_bits_for_any_number_of_processes() {
     let expected = bits(&Executor::new().workers(1).collect(&chain()).unwrap());
@@ -98,14 +119,22 @@ fn results_have_the_same_bits_for_any_number_of_processes() {
         [(1, 2, None), (2, 1, None), (2, 2, Some(5000)), (3, 1, None), (3, 2, Some(20_000))]
     {
         let results = together(processes, |process, cluster| {
+            let scratch = counted(false);
             let mut executor = Executor::new().workers(workers).cluster(Arc::new(cluster.unwrap()));
             if let Some(memory) = memory {
-                executor = executor.memory_limit(memory);
+                let scratch = Arc::<Counted>::clone(&scratch);
+                executor = executor.memory_limit(memory).scratch(scratch);
             }
             // Several runs of one cluster.
             let first = executor.collect(&chain()).unwrap();
             let second = executor.collect(&chain()).unwrap();
             assert_eq!(first, second);
+            // Of two runs; 90 x 70, 90 x 40 and 40 x 40 elements of four bytes, shared by all processes.
+            let large = memory.map_or(0, |memory| {
+                let sizes = [25_200, 14_240, 6_400];
+                sizes.iter().filter(|&&size| size > memory / 8 * processes as u64).count()
+            });
+            assert_eq!(scratch.asked.load(Ordering::Relaxed), 2 * large);
             if process == 0 { Some(bits(&first)) } else { first.shape().is_empty().then(Vec::new) }
         });
         let case = format!("{processes} processes of {workers} workers");
@@ -236,6 +265,20 @@ fn an_error_in_one_process_is_told_by_all() {
         assert!(own >= 1, "{errors:?}");
         let named = |error: &&String| error.starts_with("process ") && error.ends_with(&text);
         assert_eq!(errors.iter().filter(named).count(), 3 - own, "{errors:?}");
+    }
+}
+
+#[test]
+fn a_scratch_without_room_is_told_by_all() {
+    let errors = together(3, |process, cluster| {
+        let executor = Executor::new().workers(1).cluster(Arc::new(cluster.unwrap()));
+        let executor = executor.memory_limit(5000).scratch(counted(process == 1));
+        executor.collect(&chain()).unwrap_err().to_string()
+    });
+    assert_eq!(errors[1], "scratch: no room");
+    for error in [&errors[0], &errors[2]] {
+        assert!(error.starts_with("process 1 (127.0.0.1:"), "{error}");
+        assert!(error.ends_with("scratch: no room"), "{error}");
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::compute::Computer;
 use super::kernel::Kernels;
+use super::places::{Places, deliver};
 use super::read::Reader;
-use super::{Places, deliver};
 use crate::Error;
 use crate::plan::{BlockPlan, Coordinates, Done};
 use crate::progress::Progress;

@@ -7,19 +7,21 @@ mod flow;
 mod kernel;
 mod local;
 mod part;
+mod places;
 mod processes;
 mod read;
 
 pub(crate) use flow::WINDOW;
 
 use crate::cluster::Cluster;
-use crate::plan::{BlockPlan, Coordinates, Done, From, Schedule, Stage, Team};
+use crate::plan::{BlockPlan, Coordinates, Done, Schedule, Team};
 use crate::progress::Progress;
-use crate::store::{MemoryStore, Scratch, Sink, Source, Store};
+use crate::store::{MemoryStore, Scratch, Sink, Source};
 use crate::{BigTensor, Block, Error, Type, Value};
 use failure::Failure;
 use ijk_cpu::{Engine, RunError};
 use kernel::Kernels;
+use places::{Places, Room};
 use processes::{Given, Goal};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -124,7 +126,7 @@ impl Executor {
     }
 
     /// Where the results of contractions go that are computed with again, if they are large: more than an eighth
-    /// of the memory limit. Without a limit they stay in memory; so they do in a cluster.
+    /// of the memory limit, in each process. Without a limit they stay in memory.
     #[must_use]
     pub fn scratch(mut self, scratch: Arc<dyn Scratch>) -> Self {
         self.scratch = Some(scratch);
@@ -183,8 +185,9 @@ impl Executor {
             return Err(Error::Limit { of: Box::new(ty.clone()), bytes, limit: self.limit });
         }
         let plan = Arc::new(BlockPlan::new(tensor));
-        let store =
-            Arc::new(plan.stages.last().map_or_else(|| MemoryStore::new(ty.clone()), memory));
+        let store = Arc::new(
+            plan.stages.last().map_or_else(|| MemoryStore::new(ty.clone()), places::memory),
+        );
         if let Some(cluster) = &self.cluster {
             self.together(cluster, &plan, Goal::Collect(Arc::clone(&store)))?;
             if cluster.process() > 0 {
@@ -240,23 +243,15 @@ impl Executor {
     ) -> Result<usize, Error> {
         let (workers, memory, progress) = (self.workers, self.memory, &self.progress);
         let (kernels, simd) = (self.kernels(), self.simd());
-        processes::run(&Given { cluster, plan, kernels, workers, memory, simd, progress }, goal)
+        let room = self.room(cluster.processes());
+        let given = Given { cluster, plan, kernels, workers, memory, room, simd, progress };
+        processes::run(&given, goal)
     }
 
-    /// Where the blocks of each stage are; those of the last go elsewhere.
-    fn between(&self, plan: &BlockPlan) -> Result<Vec<Arc<dyn Store>>, Error> {
-        let last = plan.stages.len().saturating_sub(1);
-        let store = |(number, stage): (usize, &Stage)| -> Result<Arc<dyn Store>, Error> {
-            let is_large = |limit: u64| bytes(&stage.out) > limit / 8;
-            let numbers = stage.out.element.number().is_some();
-            match &self.scratch {
-                Some(scratch) if numbers && number < last && self.memory.is_some_and(is_large) => {
-                    Ok(scratch.store(&stage.out, &fill(stage))?)
-                }
-                _ => Ok(Arc::new(memory(stage))),
-            }
-        };
-        plan.stages.iter().enumerate().map(store).collect()
+    /// How much of an intermediate result stays in memory, if so many processes share it.
+    fn room(&self, processes: usize) -> Room<'_> {
+        let most = |limit: u64| (limit / 8).saturating_mul(processes as u64);
+        Room(self.scratch.as_deref().zip(self.memory.map(most)))
     }
 
     fn run(&self, plan: &Arc<BlockPlan>, sink: Arc<dyn Sink>) -> Result<usize, Error> {
@@ -266,8 +261,8 @@ impl Executor {
             self.progress.begin(0, 0, 0);
             return Ok(before.len());
         }
-        let between = self.between(plan)?;
-        let places = Arc::new(Places::new(plan, sink, &between));
+        let stores = self.room(1).stores(plan)?;
+        let places = Arc::new(Places::new(plan, sink, &stores));
         let [all, one] = self.kernels();
         let operations = plan.operations().saturating_sub(before.operations(last));
         self.progress.begin(plan.blocks().saturating_sub(before.len() as u64), operations, 0);
@@ -334,76 +329,6 @@ fn whole(store: &MemoryStore, ty: &Type) -> Result<Block, Error> {
         part::assign(&mut all, &start, &block, &window);
     }
     Ok(all)
-}
-
-/// Where the blocks of a plan's arrays are.
-struct Places {
-    /// For each array, what is read.
-    sources: Vec<Arc<dyn Source>>,
-    /// For each stage, what is written.
-    sinks: Vec<Arc<dyn Sink>>,
-}
-
-impl Places {
-    /// Stages but the last go to these stores.
-    fn new(plan: &BlockPlan, sink: Arc<dyn Sink>, between: &[Arc<dyn Store>]) -> Self {
-        let sinks = between.iter().map(|store| Arc::clone(store) as Arc<dyn Sink>).collect();
-        Self::to(plan, sinks, sink, |stage| Arc::clone(&between[stage]) as Arc<dyn Source>)
-    }
-
-    /// The same where blocks of stages go to these stores, and come from elsewhere, too.
-    fn spread(
-        plan: &BlockPlan,
-        sink: Arc<dyn Sink>,
-        between: &[Arc<MemoryStore>],
-        made: impl Fn(usize) -> Arc<dyn Source>,
-    ) -> Self {
-        let sinks = between.iter().map(|store| Arc::clone(store) as Arc<dyn Sink>).collect();
-        Self::to(plan, sinks, sink, made)
-    }
-
-    /// Sinks of all stages, the last of which is another one.
-    fn to(
-        plan: &BlockPlan,
-        mut sinks: Vec<Arc<dyn Sink>>,
-        last: Arc<dyn Sink>,
-        made: impl Fn(usize) -> Arc<dyn Source>,
-    ) -> Self {
-        sinks.pop();
-        sinks.push(last);
-        let source = |array: &crate::plan::Array| match &array.from {
-            From::Source(source) => Arc::clone(source),
-            From::Stage(stage) => made(*stage),
-        };
-        Self { sources: plan.arrays.iter().map(source).collect(), sinks }
-    }
-}
-
-fn memory(stage: &Stage) -> MemoryStore {
-    MemoryStore::with_fill(stage.out.clone(), fill(stage))
-}
-
-/// Hands a finished block to where it goes; one to which nothing was added is missing there, too, if that
-/// means the same.
-fn deliver(
-    stage: &Stage,
-    sink: &dyn Sink,
-    at: &[usize],
-    block: Option<Arc<Block>>,
-) -> Result<(), Error> {
-    let fill = fill(stage);
-    let block = match block {
-        None if sink.fill().as_ref() != Some(&fill) => {
-            Some(Arc::new(Block::full(&fill, &stage.out.block_shape(at))?))
-        }
-        block => block,
-    };
-    Ok(sink.write(at, block)?)
-}
-
-/// The elements of blocks of a stage to which nothing was added.
-fn fill(stage: &Stage) -> Value {
-    stage.identity.clone().unwrap_or_else(|| Value::zero(&stage.out.element))
 }
 
 /// What a user's closure gives, or the error that it panicked.

@@ -17,11 +17,12 @@ mod parcel;
 mod shelf;
 mod source;
 
+use super::Failure;
 use super::compute::Computer;
 use super::kernel::Kernels;
+use super::places::{Places, deliver};
 use super::processes::Homes;
 use super::read::Reader;
-use super::{Failure, Places, deliver};
 use crate::plan::{BlockPlan, From, Need, Schedule, Stage};
 use crate::progress::Progress;
 use crate::{Block, Error};

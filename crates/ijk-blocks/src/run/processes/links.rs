@@ -6,7 +6,7 @@
 use super::message::Message;
 use crate::progress::Progress;
 use crate::run::failure::{Failure, Report};
-use crate::store::{MemoryStore, Source};
+use crate::store::Store;
 use crate::{Block, Error, StoreError};
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -38,7 +38,7 @@ pub(super) struct Desk {
     failure: Arc<Failure>,
     progress: Arc<Progress>,
     /// This process's blocks of each stage.
-    stores: Vec<Arc<MemoryStore>>,
+    stores: Vec<Arc<dyn Store>>,
     asked: AtomicUsize,
     waiting: Mutex<HashMap<usize, Sender<Option<Arc<Block>>>>>,
     /// Which processes need nothing any more.
@@ -65,7 +65,7 @@ impl Links {
         streams: Vec<Option<TcpStream>>,
         boxes: Vec<Option<(Sender<Letter>, Receiver<Letter>)>>,
         (failure, progress): (&Arc<Failure>, &Arc<Progress>),
-        stores: Vec<Arc<MemoryStore>>,
+        stores: Vec<Arc<dyn Store>>,
     ) -> io::Result<Self> {
         let done = boxes.iter().map(Option::is_none).collect();
         let (senders, receivers): (Vec<_>, Vec<_>) = boxes.into_iter().map(Option::unzip).unzip();

@@ -13,15 +13,16 @@ mod spread;
 
 pub(super) use spread::Homes;
 
+use super::Failure;
 use super::flow::{self, Crew, Shared};
 use super::kernel::Kernels;
-use super::{Failure, Places};
+use super::places::{self, Places, Room};
 use crate::Error;
 use crate::cluster::{Cluster, ClusterError, Peer, Terms};
 use crate::plan::{BlockPlan, Coordinates, Done, Schedule, Team};
 use crate::progress::Progress;
 use crate::run::failure::{Others, Report};
-use crate::store::{MemoryStore, Sink, Source};
+use crate::store::{MemoryStore, Sink, Source, Store};
 use line::{Line, Shore};
 use links::Links;
 use message::Message;
@@ -42,6 +43,7 @@ pub(super) struct Given<'a> {
     /// Workers of each process.
     pub(super) workers: usize,
     pub(super) memory: Option<u64>,
+    pub(super) room: Room<'a>,
     /// The level of instructions.
     pub(super) simd: &'static str,
     pub(super) progress: &'a Arc<Progress>,
@@ -101,7 +103,7 @@ struct Session {
     failure: Arc<Failure>,
     shore: Arc<Shore>,
     /// This process's blocks of each stage.
-    stores: Vec<Arc<MemoryStore>>,
+    stores: Vec<Arc<dyn Store>>,
 }
 
 impl Session {
@@ -111,7 +113,7 @@ impl Session {
         done: &Done,
         peers: Vec<Option<Peer>>,
     ) -> std::io::Result<Self> {
-        let stores = stores(given.plan, goal);
+        let (stores, wrong) = stores(given, goal);
         let boxes = links::boxes(&peers.iter().map(Option::is_some).collect::<Vec<_>>());
         let (lines, streams): (Vec<_>, Vec<_>) =
             peers.into_iter().map(|peer| peer.map(|peer| (peer.data, peer.link)).unzip()).unzip();
@@ -132,6 +134,9 @@ impl Session {
         let shore = Arc::new(Shore::new(Arc::clone(&failure), Arc::clone(given.progress)));
         let told = (&failure, given.progress);
         let links = Links::start(streams, boxes, told, stores.clone())?;
+        if let Some(error) = wrong {
+            failure.set(error);
+        }
         Ok(Self { links, lines, failure, shore, stores })
     }
 
@@ -225,14 +230,20 @@ fn dataflow(
     ended.and_then(|ended| ended).map(drop).map_err(Error::Worker)
 }
 
-/// Where stages but the last keep their blocks, and the last one if it is collected.
-fn stores(plan: &BlockPlan, goal: &Goal) -> Vec<Arc<MemoryStore>> {
-    let mut stores: Vec<_> =
-        plan.stages.iter().map(|stage| Arc::new(super::memory(stage))).collect();
+/// Where stages keep their blocks, the last one if it is collected. If there is no room for them, why; then
+/// nothing is computed, but what the others ask for is answered until they know.
+fn stores(given: &Given, goal: &Goal) -> (Vec<Arc<dyn Store>>, Option<Error>) {
+    let (mut stores, wrong) = match given.room.stores(given.plan) {
+        Ok(stores) => (stores, None),
+        Err(error) => {
+            let memory = |stage| -> Arc<dyn Store> { Arc::new(places::memory(stage)) };
+            (given.plan.stages.iter().map(memory).collect(), Some(error))
+        }
+    };
     if let (Goal::Collect(store), Some(last)) = (goal, stores.last_mut()) {
-        *last = Arc::clone(store);
+        *last = Arc::<MemoryStore>::clone(store);
     }
-    stores
+    (stores, wrong)
 }
 
 /// Asks for all blocks that other processes have.

@@ -3,7 +3,7 @@
 use super::links::Desk;
 use crate::plan::Schedule;
 use crate::run::flow::Crew;
-use crate::store::{MemoryStore, Source};
+use crate::store::{Source, Store};
 use crate::{Block, StoreError, Type, Value};
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Homes {
 
 /// A source of blocks of this process and the others, who are asked for theirs.
 pub(super) struct Spread {
-    pub(super) own: Arc<MemoryStore>,
+    pub(super) own: Arc<dyn Store>,
     pub(super) process: usize,
     pub(super) stage: usize,
     pub(super) homes: Arc<Homes>,

@@ -163,7 +163,7 @@ impl Executor {
     /// [scratch](Self::scratch).
     ///
     /// Of several processes, the first one makes the array, and knows what an earlier run left; all reach it by
-    /// the same path. Their intermediate results stay in memory.
+    /// the same path. Of intermediate results, each keeps there what it computes.
     ///
     /// # Errors
     /// Whatever fails; blocks that were written stay, and the next run continues from there.
