@@ -88,7 +88,10 @@ fn chain() -> BigTensor {
     let chain = shifted.matmul(&matrix(70, 40, [24, 16])).unwrap();
     // A stage with fewer blocks than there are workers.
     let few = chain.contract(&chain, 0, 0).unwrap().reblock([None, None]).unwrap();
-    few.map("exp(x / 1e9)").unwrap()
+    // One whose folded axis is long.
+    let long = matrix(40, 1200, [40, 8]).matmul(&matrix(1200, 40, [8, 40])).unwrap();
+    let long = long.reblock([None, None]).unwrap();
+    (&few.map("exp(x / 1e9)").unwrap() + &long).unwrap()
 }
 
 /// Where intermediate results go; how often it was asked for room, and whether there is some.
@@ -129,10 +132,10 @@ fn results_have_the_same_bits_for_any_number_of_processes() {
             let first = executor.collect(&chain()).unwrap();
             let second = executor.collect(&chain()).unwrap();
             assert_eq!(first, second);
-            // Of two runs; 90 x 70, 90 x 40 and 40 x 40 elements of four bytes, shared by all processes.
+            // Of two runs; products, and what is folded in eight parts, shared by all processes.
             let large = memory.map_or(0, |memory| {
-                let sizes = [25_200, 14_240, 6_400];
-                sizes.iter().filter(|&&size| size > memory / 8 * processes as u64).count()
+                let sizes = [90 * 70, 89 * 40, 40 * 40, 8 * 40 * 40, 40 * 40];
+                sizes.iter().filter(|&&size| 4 * size > memory / 8 * processes as u64).count()
             });
             assert_eq!(scratch.asked.load(Ordering::Relaxed), 2 * large);
             if process == 0 { Some(bits(&first)) } else { first.shape().is_empty().then(Vec::new) }

@@ -1,7 +1,7 @@
 //! Workers: the same bits for any number of them, memory that the window bounds, and no hang when one fails.
 
 use ijk_blocks::{
-    Aggregation, BigTensor, Block, Error, Executor, Function, MemoryStore, Sink, Source,
+    Aggregation, BigTensor, Block, BlockPlan, Error, Executor, Function, MemoryStore, Sink, Source,
     StoreError, Type, Value,
 };
 use ijk_types::{DType, Scalar};
@@ -31,6 +31,40 @@ fn results_have_the_same_bits_for_any_number_of_workers() {
         assert_eq!(bits(&executor.collect(&term).unwrap()), expected, "{workers} workers");
         let small = executor.memory_limit(5000);
         assert_eq!(bits(&small.collect(&term).unwrap()), expected, "{workers} workers, 5 kB");
+    }
+}
+
+/// Long axes are folded in parts, which depend on nobody who computes them.
+#[test]
+fn parts_of_long_axes_have_the_same_bits_for_any_number_of_workers() {
+    let (u, v) = (matrix(20, 411, [8, 8]), matrix(411, 10, [8, 10]));
+    let norms = |u: &BigTensor| BigTensor::einsum("ik,ik->i", &[u, u]).unwrap();
+    let whole = u.reblock([None, None]).unwrap();
+    for (term, other) in [
+        (u.matmul(&v).unwrap(), whole.matmul(&v.reblock([None, None]).unwrap()).unwrap()),
+        (norms(&u), norms(&whole)),
+        (
+            u.contract_by(&v, 1, 0, "max(l + r)").unwrap(),
+            whole.contract_by(&v, 1, 0, "max(l + r)").unwrap(),
+        ),
+    ] {
+        let plan = BlockPlan::new(&term).to_string();
+        assert_eq!(plan.lines().count(), 2, "{plan}");
+        let expected = Executor::new().workers(1).collect(&term).unwrap();
+        for workers in [2, 3, 5, 8] {
+            let executor = Executor::new().workers(workers);
+            assert_eq!(bits(&executor.collect(&term).unwrap()), bits(&expected), "{workers}");
+            let small = executor.memory_limit(3000);
+            assert_eq!(bits(&small.collect(&term).unwrap()), bits(&expected), "{workers}, 3 kB");
+        }
+        // A sum in another order.
+        let other = Executor::new().collect(&other).unwrap();
+        let of =
+            |block: &Block| -> Vec<f32> { bits(block).into_iter().map(f32::from_bits).collect() };
+        let most = of(&other).iter().fold(1.0f32, |most, x| most.max(x.abs()));
+        for (x, y) in of(&expected).into_iter().zip(of(&other)) {
+            assert!((x - y).abs() <= 1e-4 * most, "{x} {y}");
+        }
     }
 }
 

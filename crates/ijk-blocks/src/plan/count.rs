@@ -19,6 +19,7 @@ impl BlockPlan {
             product(stage.axes.iter().enumerate().map(|(n, axis)| match stage.points.writes(n) {
                 // Every block of it goes through all points.
                 true => axis.blocks(),
+                false if stage.parts() == Some(n) => 1,
                 false => axis.extent,
             }))
         };
@@ -61,7 +62,13 @@ impl Stage {
         let (kept, folded) = self.axes.split_at(self.kept());
         let kept = kept.iter().zip(at).enumerate();
         let kept = kept.map(|(n, (axis, &block))| self.extent(n, axis.range(block).len()));
-        let points = product(kept.chain(folded.iter().map(|axis| axis.extent)));
+        let folded = folded.iter().enumerate().map(|(n, axis)| match (self.split, at.last()) {
+            (Some(each), Some(part)) if n == 0 => {
+                axis.range(part * each).start..axis.range((part + 1) * each - 1).end
+            }
+            _ => 0..axis.extent,
+        });
+        let points = product(kept.chain(folded.map(|range| range.len())));
         points.saturating_mul(self.operations_of_point())
     }
 

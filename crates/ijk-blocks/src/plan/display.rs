@@ -51,6 +51,10 @@ fn axes(stage: &Stage) -> String {
     let blocks = plural(stage.blocks(), "block");
     match stage.kernel {
         Kernel::Copy | Kernel::Map(_) => blocks,
-        Kernel::Contract(_) => format!("{blocks} of {}", plural(stage.panels(), "panel")),
+        Kernel::Contract(_) => {
+            let parts = stage.parts().map(|axis| format!(" in {} parts", stage.axes[axis].extent));
+            let panels = plural(stage.panels(), "panel");
+            format!("{blocks} of {panels}{}", parts.unwrap_or_default())
+        }
     }
 }

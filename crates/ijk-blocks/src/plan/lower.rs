@@ -3,6 +3,7 @@
 use super::expr::Expr;
 use super::{
     Affine, Array, BlockPlan, From, Kernel, Operand, Points, Stage, StageAxis, Step, renumbered,
+    split,
 };
 use crate::formula::Fold;
 use crate::statement::Statement;
@@ -65,8 +66,16 @@ impl Lowering {
         expr
     }
 
-    /// The array that a new stage makes.
+    /// The array that a new stage makes, perhaps of parts that another one makes.
     fn stage(&mut self, stage: Stage) -> Expr {
+        let stage = match split::part(&stage) {
+            Some(each) => split::split(stage, each, |parts| self.made(parts)),
+            None => stage,
+        };
+        self.made(stage)
+    }
+
+    fn made(&mut self, stage: Stage) -> Expr {
         let (ty, fill) = (stage.out.clone(), stage.identity.clone());
         let number = self.plan.stages.len();
         self.plan.stages.push(stage);
@@ -80,7 +89,7 @@ impl Lowering {
         let index = (0..ty.rank()).map(Affine::axis).collect();
         let operands = vec![Operand { expr, index }];
         let (kernel, points) = (Kernel::Copy, Points::default());
-        self.stage(Stage { axes, operands, kernel, points, out: ty.clone(), identity })
+        self.stage(Stage { axes, operands, kernel, points, out: ty.clone(), identity, split: None })
     }
 
     fn contract(
@@ -118,7 +127,15 @@ impl Lowering {
         let identity = by.identity(&u.element, &v.element);
         let kernel = Kernel::Contract(by.clone());
         let points = Points::default();
-        self.stage(Stage { axes, operands, kernel, points, out: out.clone(), identity })
+        self.stage(Stage {
+            axes,
+            operands,
+            kernel,
+            points,
+            out: out.clone(),
+            identity,
+            split: None,
+        })
     }
 
     fn statement(&mut self, of: &Statement, operands: Vec<Expr>, out: &Type) -> Expr {
@@ -170,7 +187,7 @@ impl Lowering {
             }
         };
         let (axes, out) = (of.axes.clone(), out.clone());
-        self.stage(Stage { axes, operands, kernel, points, out, identity })
+        self.stage(Stage { axes, operands, kernel, points, out, identity, split: None })
     }
 
     /// The plan, whose last stage makes the result in the blocks of its type.

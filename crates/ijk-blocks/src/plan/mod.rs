@@ -15,6 +15,7 @@ mod expr;
 mod lower;
 mod schedule;
 mod simulate;
+mod split;
 mod stage;
 
 pub(crate) use affine::{Affine, filled, renumbered};

@@ -77,11 +77,11 @@ impl Schedule {
     /// be in a process at once: blocks of the output, and the parts of `window` panels, which the workers of a
     /// process share.
     pub(crate) fn new(stage: &Stage, team: Team, window: u64, most: Option<u64>) -> Self {
-        let has = |operand: usize, axis: usize| {
-            stage.operands.get(operand).is_some_and(|operand| operand.has(axis))
-        };
-        let (columns, rows): (Vec<usize>, Vec<usize>) =
+        let has = |operand: usize, axis: usize| stage.reads(operand, axis);
+        let (columns, mut rows): (Vec<usize>, Vec<usize>) =
             (0..stage.kept()).partition(|&axis| has(1, axis) && !has(0, axis));
+        // Parts of a folded axis come one after another: they have nothing in common.
+        rows.sort_by_key(|&axis| stage.parts() != Some(axis));
         let axes = [rows, columns];
         let costs = Costs::new(stage, &axes, window, most);
         let (grid, tile) = choose::choose(&costs, team);
@@ -243,6 +243,7 @@ mod tests {
             operands: vec![part(0), part(1)],
             window: 1.0,
             most: None,
+            rows: usize::MAX,
             stay: true,
         }
     }

@@ -20,6 +20,9 @@ pub(crate) struct Stage {
     pub(crate) out: Type,
     /// The elements of an output block to which nothing was added, if that need not be computed.
     pub(crate) identity: Option<Value>,
+    /// Whether the first folded axis is folded in parts, of so many blocks each: then the last axis of the
+    /// output is that of the parts.
+    pub(crate) split: Option<usize>,
 }
 
 /// Where the points of a stage write along the axes of the output, if not each at its own place.
@@ -117,20 +120,48 @@ impl Stage {
         Coordinates::count(&self.out.grid())
     }
 
+    /// The axis of the output along which there are parts of a folded one.
+    pub(crate) fn parts(&self) -> Option<usize> {
+        self.split.and_then(|_| self.kept().checked_sub(1))
+    }
+
+    /// Whether what an operand has for a block depends on where that is along an axis.
+    pub(crate) fn reads(&self, operand: usize, axis: usize) -> bool {
+        let has = |axis| self.operands.get(operand).is_some_and(|operand| operand.has(axis));
+        has(axis) || self.parts() == Some(axis) && has(self.kept())
+    }
+
+    /// The grid of panels.
+    fn folded(&self) -> Vec<usize> {
+        let mut grid: Vec<usize> = self.axes[self.kept()..].iter().map(StageAxis::blocks).collect();
+        if let (Some(each), Some(first)) = (self.split, grid.first_mut()) {
+            *first = each;
+        }
+        grid
+    }
+
     /// How many panels each block of the output is made of, in order: the points of the grid of axes
     /// that are folded. One at least where all has to be there at once.
     pub(crate) fn panels(&self) -> usize {
-        let folded = self.axes[self.kept()..].iter().map(StageAxis::blocks);
-        let panels = folded.fold(1, |n: usize, blocks| n.saturating_mul(blocks));
+        let panels = Coordinates::count(&self.folded());
         let whole = matches!(&self.kernel, Kernel::Contract(by) if by.needs_whole());
         if whole { 1 } else { panels }
     }
 
     /// Whether all points are skipped where the axes have these positions.
     pub(crate) fn misses(&self, ranges: &[Range<usize>]) -> bool {
+        if (0..self.operands.len()).any(|operand| self.ends_before(operand, ranges)) {
+            return true;
+        }
         let is_written = |(axis, at): &(usize, Affine)| !at.misses(&ranges[*axis], ranges);
         let holds = |at: &Affine| !at.misses(&(0..usize::MAX), ranges);
         !(self.points.writes.iter().all(is_written) && self.points.guards.iter().all(holds))
+    }
+
+    /// Whether an operand has nothing for a panel, as the last part has fewer of them.
+    pub(crate) fn ends_before(&self, operand: usize, ranges: &[Range<usize>]) -> bool {
+        let folded = self.kept();
+        self.split.is_some() && self.operands[operand].has(folded) && ranges[folded].is_empty()
     }
 
     /// How many points an axis has: one where the output is written at computed positions.
@@ -140,11 +171,11 @@ impl Stage {
 
     /// The positions of each axis at a block of the output and a panel.
     pub(crate) fn ranges(&self, at: &[usize], panel: usize) -> Vec<Range<usize>> {
-        let (kept, folded) = self.axes.split_at(self.kept());
-        let grid: Vec<usize> = folded.iter().map(StageAxis::blocks).collect();
-        let panel = Coordinates::of(&grid, panel);
-        let places = at.iter().chain(&panel);
-        kept.iter().chain(folded).zip(places).map(|(axis, &block)| axis.range(block)).collect()
+        let mut panel = Coordinates::of(&self.folded(), panel);
+        if let (Some(each), Some(part), Some(first)) = (self.split, at.last(), panel.first_mut()) {
+            *first += part * each;
+        }
+        self.axes.iter().zip(at.iter().chain(&panel)).map(|(axis, &n)| axis.range(n)).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Programs in i over block tensors.
+//! Programs in i and Einsum Tuple over block tensors.
 
 use super::{Met, Shown, Statement, common_block, name, types};
 use crate::formula::{Fold, Formula, Node, Random, fold_name};

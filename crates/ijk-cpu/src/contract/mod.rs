@@ -165,7 +165,7 @@ pub(crate) struct Prepared {
 /// How a batch is computed.
 #[derive(Clone, Debug)]
 enum Way {
-    /// By one call for all of it.
+    /// By one call for all of it, or for each of some parts.
     Small(Small),
     /// Likewise, a matrix by a vector.
     Dots(Dots),
@@ -248,7 +248,7 @@ impl Prepared {
         // SAFETY: the caller's promise.
         unsafe {
             match &self.way {
-                Way::Small(small) => small.run::<W>(&self.problem, tensors),
+                Way::Small(small) => small.run::<W>(&self.problem, tensors, context),
                 Way::Dots(dots) => dots.run::<W>(&self.problem, tensors),
                 Way::Large => large::<W>(&self.problem, tensors, context),
             }

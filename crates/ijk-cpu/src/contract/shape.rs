@@ -29,9 +29,11 @@ pub(crate) struct Shape {
 impl Shape {
     pub(crate) fn of(problem: &Problem) -> Self {
         let (algebra, n) = (&problem.algebra, problem.n.len());
-        let full = algebra.tiles.packed[0];
+        let wide = algebra.tiles.wide(n);
+        let full = wide.unwrap_or(algebra.tiles.packed[0]);
         let rows = full.groups * algebra.lanes;
-        let widest = algebra.tiles.direct.iter().map(|e| e.columns).max().unwrap_or(0);
+        let widths = algebra.tiles.direct.iter().map(|e| e.columns);
+        let widest = widths.filter(|&columns| columns <= full.columns).max().unwrap_or(0);
         let long = problem.m.run(Operand::Left) >= 2 * algebra.lanes;
         let left_len = problem.m.len().saturating_mul(problem.k.len());
         let left_bytes = left_len.saturating_mul(algebra.size);

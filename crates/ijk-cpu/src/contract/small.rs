@@ -1,6 +1,6 @@
 //! Matrices so small that packing by panels would take longer than the products: operands are read where
 //! they lie, rows in the lanes, and nothing is allocated. Where rows are no neighbours in left, it is
-//! copied first, so that they are.
+//! copied first, so that they are; all of it, or as many rows at a time as stay in the first cache.
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
@@ -9,7 +9,7 @@ use super::lane::{Class, Lane, Op, Pair};
 use super::pack::Word;
 use super::panel::Prepare;
 use super::problem::{Problem, Tensors};
-use super::{KC, dot};
+use super::{Context, KC, dot};
 use crate::Level;
 use crate::copy::{Copier, Side};
 use crate::simd::{Kernel, Simd};
@@ -20,8 +20,8 @@ use std::mem::MaybeUninit;
 /// elements; rows are neighbours in left and out.
 #[derive(Clone, Debug)]
 pub(crate) struct Small {
-    /// Rows.
-    m: usize,
+    /// Which rows at a time.
+    parts: Parts,
     /// Columns.
     n: usize,
     /// Steps.
@@ -40,20 +40,35 @@ pub(crate) struct Small {
     moved: Option<Box<Moved>>,
 }
 
-/// What copies left: axes of rows and that of steps, with bytes from a value of each to the next.
+/// Rows that are multiplied at a time: those of some values of the outermost of their axes.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    /// How many values there are.
+    values: usize,
+    /// How many values a part has, but for the last.
+    each: usize,
+    /// Rows of a value.
+    rows: usize,
+    /// From a value to the next in left, in elements.
+    left: isize,
+}
+
+/// What copies a part of left: axes of rows and that of steps, with bytes from a value of each to the next.
 #[derive(Clone, Debug)]
 struct Moved {
     copier: Copier,
+    /// Which axis is that of the parts.
+    outermost: usize,
     extents: SmallVec<[usize; 4]>,
     from: SmallVec<[isize; 4]>,
     to: SmallVec<[isize; 4]>,
 }
 
-/// A compiled microkernel: the matrices, left, right, the output and the identity.
+/// A compiled microkernel: the matrices, how many rows of them, left, right, the output and the identity.
 ///
 /// # Safety
-/// The machine has its level; the elements of all rows, columns and steps can be read, or written.
-pub(crate) type SmallFn = unsafe fn(&Small, *const u8, *const u8, *mut u8, *const u8);
+/// The machine has its level; the elements of those rows, all columns and steps can be read, or written.
+pub(crate) type SmallFn = unsafe fn(&Small, usize, *const u8, *const u8, *mut u8, *const u8);
 
 /// The microkernel of a pair; `None` where it has none.
 pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<SmallFn> {
@@ -63,14 +78,20 @@ pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<SmallFn> {
     }
 }
 
-/// Most bytes of left, which stays in the first cache.
+/// Most bytes of a part of left, which stays in the first cache.
 const LEFT_BYTES: usize = 16 << 10;
 
 /// Most bytes of right, and of the output, which pass by.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Most products: more are worth dividing among threads.
+/// Most products in one part: more are worth dividing among threads.
 const MOST_POINTS: f64 = (1 << 18) as f64;
+
+/// Most parts.
+const MOST_PARTS: usize = 16;
+
+/// Most products in several parts: panels that are packed once serve more.
+const MOST_IN_PARTS: f64 = (1 << 20) as f64;
 
 /// Rows that neighbour each other where left is copied run by run.
 const SHORT_RUN: usize = 4;
@@ -79,19 +100,19 @@ impl Small {
     /// The matrices of a problem, if they are small and lie so, or left can be made to.
     pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
         let Problem { algebra, m, n, k, accumulate, .. } = problem;
-        let fits = |a: &Bundle, b: &Bundle, most| {
-            a.len().saturating_mul(b.len()).saturating_mul(algebra.size) <= most
+        let fits = |a: &Bundle, b: &Bundle| {
+            a.len().saturating_mul(b.len()).saturating_mul(algebra.size) <= MOST_BYTES
         };
         let sides = [m, n, k].iter().all(|b| b.len() >= 1) && k.len() <= KC;
-        let one = problem.points() <= MOST_POINTS * problem.batch.len() as f64;
-        let near = fits(m, k, LEFT_BYTES) && fits(k, n, MOST_BYTES) && fits(m, n, MOST_BYTES);
+        let near = fits(k, n) && fits(m, n);
         let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
         let dense = m.run(Operand::Out) == m.len();
-        if !(sides && one && near && keeps && dense && algebra.small.is_some()) {
+        if !(sides && near && keeps && dense && algebra.small.is_some()) {
             return None;
         }
+        let parts = Parts::of(problem)?;
         let small = Self {
-            m: m.len(),
+            parts,
             n: n.len(),
             k: k.len(),
             left_k: k.step(Operand::Left)?,
@@ -104,8 +125,9 @@ impl Small {
         if m.run(Operand::Left) == m.len() {
             return Some(small);
         }
-        let moved = Some(Box::new(Moved::of(problem, level)?));
-        (!dot::suits(problem)).then_some(Self { left_k: m.len() as isize, moved, ..small })
+        let moved = Some(Box::new(Moved::of(problem, &parts, level)?));
+        let left_k = (parts.each * parts.rows) as isize;
+        (!dot::suits(problem)).then_some(Self { left_k, moved, ..small })
     }
 
     /// Whether nothing is copied first.
@@ -117,48 +139,89 @@ impl Small {
     ///
     /// # Safety
     /// As for [`super::gemm::gemm`], of the problem that these are the matrices of.
-    pub(crate) unsafe fn run<W: Word>(&self, problem: &Problem, tensors: Tensors) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            match &self.moved {
-                None => self.multiply(problem, tensors),
-                Some(moved) => self.move_and_multiply(moved, problem, tensors),
+    pub(crate) unsafe fn run<W: Word>(
+        &self,
+        problem: &Problem,
+        tensors: Tensors,
+        context: &Context,
+    ) {
+        let Parts { values, each, rows, left } = self.parts;
+        context.parallel_for(values.div_ceil(each), |part| {
+            let first = part * each;
+            let tensors = Tensors {
+                left: { tensors }.left.cast::<W>().wrapping_offset(first as isize * left).cast(),
+                out: { tensors }.out.cast::<W>().wrapping_add(first * rows).cast(),
+                ..tensors
+            };
+            let values = each.min(values - first);
+            // SAFETY: the caller's promise; parts differ in rows of the output.
+            unsafe {
+                match &self.moved {
+                    None => self.multiply(problem, values * rows, tensors),
+                    Some(moved) => self.move_and_multiply(moved, problem, values, tensors),
+                }
             }
-        }
+        });
     }
 
-    /// Copies left, and computes one batch.
+    /// Copies the left of a part of so many values, and computes it.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
     #[inline(never)]
-    unsafe fn move_and_multiply(&self, moved: &Moved, problem: &Problem, tensors: Tensors) {
+    unsafe fn move_and_multiply(
+        &self,
+        moved: &Moved,
+        problem: &Problem,
+        values: usize,
+        tensors: Tensors,
+    ) {
         let mut memory = MaybeUninit::<[Line; LEFT_BYTES / size_of::<Line>()]>::uninit();
-        let Moved { copier, extents, from, to } = moved;
         let left = memory.as_mut_ptr().cast::<u8>();
-        // SAFETY: the caller's promise; left has at most so many bytes.
+        // SAFETY: the caller's promise; a part of left has at most so many bytes.
         unsafe {
-            let side = Side { ptr: tensors.left, strides: from };
-            copier.copy(extents, Side { ptr: left, strides: to }, side);
-            self.multiply(problem, Tensors { left, ..tensors });
+            moved.copy(values, left, tensors.left);
+            self.multiply(problem, values * self.parts.rows, Tensors { left, ..tensors });
         }
     }
 
-    /// Computes one batch where rows are neighbours.
+    /// Computes so many rows that are neighbours.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
-    unsafe fn multiply(&self, problem: &Problem, tensors: Tensors) {
+    unsafe fn multiply(&self, problem: &Problem, rows: usize, tensors: Tensors) {
         let Tensors { left, right, out } = tensors;
         let Some(kernel) = problem.algebra.small else { return };
         // SAFETY: the caller's promise.
-        unsafe { kernel(self, left, right, out, problem.algebra.identity.0.as_ptr()) };
+        unsafe { kernel(self, rows, left, right, out, problem.algebra.identity.0.as_ptr()) };
+    }
+}
+
+impl Parts {
+    /// As few as leave a part of left in the first cache; `None` where those are too many, or there is too much
+    /// to do.
+    fn of(problem: &Problem) -> Option<Self> {
+        let Problem { algebra, m, k, batch, .. } = problem;
+        let (values, left) = m.axes().first().map_or((1, 0), |axis| (axis.extent, axis.strides[0]));
+        let rows = m.len() / values;
+        let bytes = rows.saturating_mul(k.len()).saturating_mul(algebra.size);
+        let fit = LEFT_BYTES / bytes.max(1);
+        let points = problem.points() / batch.len().max(1) as f64;
+        if fit >= values {
+            return (points <= MOST_POINTS).then_some(Self { values, each: values, rows, left });
+        }
+        // Whole groups of rows, two at a time.
+        let width = 2 * algebra.lanes;
+        let whole = (1..=width).find(|n| (n * rows).is_multiple_of(width)).unwrap_or(1);
+        let each = if fit > whole { fit - fit % whole } else { fit };
+        let few = each > 0 && values.div_ceil(each) <= MOST_PARTS;
+        (few && points <= MOST_IN_PARTS).then_some(Self { values, each, rows, left })
     }
 }
 
 impl Moved {
     /// How rows come to be neighbours; `None` where that is not quick.
-    fn of(problem: &Problem, level: Level) -> Option<Self> {
+    fn of(problem: &Problem, parts: &Parts, level: Level) -> Option<Self> {
         let Problem { algebra, m, k, .. } = problem;
         let several = m.axes().len() > 1;
         let (inner, step) = m.inner(Operand::Left);
@@ -166,9 +229,10 @@ impl Moved {
         // Extents, and elements from a value to the next in left and in the copy.
         let mut axes: SmallVec<[(usize, isize, usize); 4]> = SmallVec::new();
         let mut rows = 1;
-        for axis in m.axes().iter().rev() {
-            axes.insert(0, (axis.extent, axis.strides[Operand::Left as usize], rows));
-            rows *= axis.extent;
+        for (n, axis) in m.axes().iter().enumerate().rev() {
+            let extent = if n == 0 { parts.each } else { axis.extent };
+            axes.insert(0, (extent, axis.strides[Operand::Left as usize], rows));
+            rows *= extent;
         }
         // Rows of what is copied row by row follow each other for as long as they can.
         let around = if several { axes.len() - 1 } else { 0 };
@@ -176,10 +240,23 @@ impl Moved {
         let size = algebra.size as isize;
         Some(Self {
             copier: Copier::new(problem.dtype, level),
+            outermost: usize::from(!several),
             extents: axes.iter().map(|axis| axis.0).collect(),
             from: axes.iter().map(|axis| axis.1.wrapping_mul(size)).collect(),
             to: axes.iter().map(|axis| axis.2 as isize * size).collect(),
         })
+    }
+
+    /// Copies so many values.
+    ///
+    /// # Safety
+    /// They can be read, and there is room for a part.
+    unsafe fn copy(&self, values: usize, to: *mut u8, from: *const u8) {
+        let mut extents = self.extents.clone();
+        extents[self.outermost] = values;
+        let side = Side { ptr: from, strides: &self.from };
+        // SAFETY: the caller's promise.
+        unsafe { self.copier.copy(&extents, Side { ptr: to, strides: &self.to }, side) };
     }
 }
 
@@ -192,6 +269,7 @@ struct Line(#[allow(dead_code, reason = "memory")] [u8; 64]);
 /// As for [`SmallFn`].
 unsafe fn run<L: Lane, P: Pair<L>>(
     small: &Small,
+    count: usize,
     left: *const u8,
     right: *const u8,
     out: *mut u8,
@@ -201,7 +279,7 @@ unsafe fn run<L: Lane, P: Pair<L>>(
     // SAFETY: the caller says that the machine has the level; the identity is an element.
     unsafe {
         let identity = identity.cast::<L::Element>().read_unaligned();
-        let product = Product { small, left, right, out, identity };
+        let product = Product { small, count, left, right, out, identity };
         L::Simd::assume().vectorize(Run::<L, P>(product, std::marker::PhantomData));
     }
 }
@@ -211,6 +289,8 @@ struct Run<'a, L: Lane, P>(Product<'a, L>, std::marker::PhantomData<P>);
 /// What a microkernel works on.
 struct Product<'a, L: Lane> {
     small: &'a Small,
+    /// How many rows.
+    count: usize,
     left: *const L::Element,
     right: *const L::Element,
     out: *mut L::Element,
@@ -223,7 +303,7 @@ impl<L: Lane, P: Pair<L>> Kernel for Run<'_, L, P> {
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
         let product = self.0;
-        let m = product.small.m;
+        let m = product.count;
         // With two groups a broadcast serves two products.
         let two = L::Simd::REGISTERS / L::REGISTERS >= 32;
         let mut row = 0;

@@ -322,6 +322,30 @@ fn matrices_of_many_sizes() {
     }
 }
 
+/// Left operands that are multiplied where they lie, or are copied, some rows at a time; the last of which
+/// may be fewer.
+#[test]
+fn small_matrices_in_parts() {
+    let (mut dice, workers) = (Dice(7), all_workers());
+    let sizes =
+        [(16, 16, 100, 9), (7, 9, 90, 5), (300, 1, 33, 13), (5, 40, 64, 14), (3, 700, 2, 3)];
+    for (outer, inner, k, n) in sizes {
+        for transposed in [false, true] {
+            // Steps between the rows, or around them.
+            let (far, step) = if transposed { (inner, outer * inner) } else { (k * inner, inner) };
+            let axes = vec![
+                axis(Role::M, outer, [far as isize, 0, inner as isize]),
+                axis(Role::M, inner, [1, 0, 1]),
+                axis(Role::K, k, [step as isize, 1, 0]),
+                axis(Role::N, n, [0, k as isize, (outer * inner) as isize]),
+            ];
+            for pair in SUM {
+                check(&task(pair, axes.clone()), &mut dice, &workers);
+            }
+        }
+    }
+}
+
 /// Strides of axes in an order of memory, innermost last, by their place in `order`.
 fn dense<const N: usize>(order: [usize; N], extents: [usize; 6]) -> [isize; 6] {
     let (mut strides, mut step) = ([0; 6], 1);

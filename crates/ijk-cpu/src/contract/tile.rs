@@ -73,6 +73,12 @@ impl TileSet {
     pub(crate) const fn of<L: Lane, P: Pair<L>>() -> Self {
         Self { packed: Table::<L, P>::PACKED, direct: Table::<L, P>::DIRECT }
     }
+
+    /// The packed microkernel that takes so many columns at a time where the first one takes fewer.
+    pub(crate) fn wide(&self, columns: usize) -> Option<Entry> {
+        let wide = self.packed.iter().find(|e| e.columns > self.packed[0].columns).copied();
+        wide.filter(|e| (self.packed[0].columns + 1..=e.columns).contains(&columns))
+    }
 }
 
 /// The smallest microkernel of that many groups and columns or more; the first where none is.
@@ -95,12 +101,14 @@ macro_rules! entries {
 }
 
 /// Sizes fill the registers but for the few that steps need; more rows than columns, since a
-/// load serves all of a group. Every width of a direct microkernel is one of a packed one.
+/// load serves all of a group, but for one that reads left only once where a few columns more than the
+/// first has are all there are ([`wide`](TileSet::wide)). Every width of a direct microkernel is one of a
+/// packed one.
 impl<L: Lane, P: Pair<L>> Table<L, P> {
     const PACKED: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
         (_, Class::Rare) => entries!(false: 1 x 4),
         (32.., Class::Rich) => entries!(false: 3 x 8, 3 x 6, 3 x 4, 3 x 2, 3 x 1,
-            2 x 8, 1 x 8, 1 x 4, 1 x 1),
+            2 x 8, 1 x 8, 1 x 4, 1 x 1, 2 x 14),
         (32.., Class::Common) => entries!(false: 2 x 12, 2 x 2),
         (16.., Class::Rich) => entries!(false: 2 x 6, 2 x 4, 2 x 2, 2 x 1, 1 x 6, 1 x 2),
         (16.., Class::Common) => entries!(false: 2 x 6, 2 x 1),
@@ -110,7 +118,7 @@ impl<L: Lane, P: Pair<L>> Table<L, P> {
 
     const DIRECT: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
         (32.., Class::Rich) => entries!(true: 3 x 8, 1 x 8, 4 x 6, 1 x 6, 6 x 4, 1 x 4, 8 x 2,
-            2 x 2, 1 x 2, 8 x 1, 2 x 1, 1 x 1),
+            2 x 2, 1 x 2, 8 x 1, 2 x 1, 1 x 1, 2 x 14, 1 x 14),
         (16.., Class::Rich) => entries!(true: 2 x 6, 1 x 6, 3 x 4, 1 x 4, 4 x 2, 1 x 2,
             8 x 1, 2 x 1, 1 x 1),
         (_, Class::Rich) => entries!(true: 2 x 2, 1 x 2, 4 x 1, 1 x 1),

@@ -57,11 +57,44 @@ unsafe fn rows<W: Copy>(
     src: *const u8,
     src_strides: [isize; 2],
 ) {
+    let bytes = columns * size_of::<W>();
+    // SAFETY: the caller's promise; a row has so many bytes.
+    unsafe {
+        match bytes {
+            4..8 => short_rows::<4>([rows, bytes], dst, dst_strides, src, src_strides),
+            8..16 => short_rows::<8>([rows, bytes], dst, dst_strides, src, src_strides),
+            16..32 => short_rows::<16>([rows, bytes], dst, dst_strides, src, src_strides),
+            32..=64 => short_rows::<32>([rows, bytes], dst, dst_strides, src, src_strides),
+            _ => {
+                for r in 0..rows {
+                    let to = at::<u8>(dst, dst_strides, r, 0).cast_mut();
+                    std::ptr::copy_nonoverlapping(at(src, src_strides, r, 0), to, bytes);
+                }
+            }
+        }
+    }
+}
+
+/// Rows of `N` to `2 * N` bytes, by their first and last `N`: a call for each would take longer than to copy it.
+///
+/// # Safety
+/// That of [`Plane`], for elements of one byte, with the condition of [`Planes::rows`].
+#[inline(always)]
+unsafe fn short_rows<const N: usize>(
+    [rows, bytes]: [usize; 2],
+    dst: *mut u8,
+    dst_strides: [isize; 2],
+    src: *const u8,
+    src_strides: [isize; 2],
+) {
     for r in 0..rows {
-        // SAFETY: row `r`; its columns are contiguous on both sides, which do not overlap.
+        // SAFETY: row `r` has `bytes` contiguous bytes on both sides, which do not overlap.
         unsafe {
-            let to = at::<W>(dst, dst_strides, r, 0).cast_mut();
-            std::ptr::copy_nonoverlapping(at::<W>(src, src_strides, r, 0), to, columns);
+            let to = at::<u8>(dst, dst_strides, r, 0).cast_mut();
+            let from = at::<u8>(src, src_strides, r, 0);
+            let [first, last] = [0, bytes - N].map(|n| from.add(n).cast::<[u8; N]>().read());
+            to.cast::<[u8; N]>().write(first);
+            to.add(bytes - N).cast::<[u8; N]>().write(last);
         }
     }
 }

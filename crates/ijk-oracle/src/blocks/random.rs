@@ -105,6 +105,10 @@ impl Maker<'_> {
     }
 
     fn extent(&mut self) -> usize {
+        // Now and then one that is folded in parts.
+        if self.rng.chance(0.03) {
+            return self.rng.between(32, 40);
+        }
         *self.rng.pick(&[0, 1, 1, 2, 3, 4, 5, 6, 7, 9])
     }
 

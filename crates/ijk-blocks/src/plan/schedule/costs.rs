@@ -19,6 +19,9 @@ pub(super) struct Costs {
     pub(super) window: f64,
     /// Most bytes in a process.
     pub(super) most: Option<u64>,
+    /// So many rows are enough for a round, whatever fits, if the workers have something to do: parts of a folded
+    /// axis have nothing in common.
+    pub(super) rows: usize,
     /// Whether blocks stay while others are computed: else each is finished at once.
     pub(super) stay: bool,
 }
@@ -41,10 +44,11 @@ impl Costs {
     ) -> Self {
         let size = |element: &crate::ElementType| element.number().map_or(64, |t| t.size()) as f64;
         let whole = |axis: &StageAxis| axis.range(0).len() as f64;
-        let parts = |operand: &super::super::Operand| {
+        let parts = |(number, operand): (usize, &super::super::Operand)| {
             let own = stage.axes.iter().enumerate().filter(|(axis, _)| operand.has(*axis));
             let bytes = own.map(|(_, axis)| whole(axis)).product::<f64>();
-            let has = [0, 1].map(|side| axes[side].iter().map(|&axis| operand.has(axis)).collect());
+            let has = [0, 1]
+                .map(|side| axes[side].iter().map(|&axis| stage.reads(number, axis)).collect());
             Parts { bytes: bytes * size(&operand.expr.element()), has }
         };
         let blocks =
@@ -54,9 +58,10 @@ impl Costs {
             grids: [0, 1].map(blocks),
             block: block * size(&stage.out.element),
             panels: stage.panels() as f64,
-            operands: stage.operands.iter().map(parts).collect(),
+            operands: stage.operands.iter().enumerate().map(parts).collect(),
             window: window as f64,
             most,
+            rows: if stage.split.is_some() { 1 } else { usize::MAX },
             stay: matches!(stage.kernel, Kernel::Contract(_)),
         }
     }
@@ -111,7 +116,8 @@ impl Costs {
             let larger = [0, 1].map(|side| {
                 let mut next = tile;
                 next[side] = larger(tile[side], workers[side]).min(lines[side]);
-                (tile[side] < lines[side] && self.fits(grid, next)).then_some(next)
+                let is_enough = side == 0 && tile[side] >= self.rows;
+                (tile[side] < lines[side] && !is_enough && self.fits(grid, next)).then_some(next)
             });
             let own = |side: usize| tile[side].div_ceil(grid.processes[side]) as f64;
             // Twice as many columns halve how often parts of the first operand come.

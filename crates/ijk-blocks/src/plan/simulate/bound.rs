@@ -35,7 +35,8 @@ pub(super) fn bound(stage: &Stage, machines: usize, memory: f64, moved: f64) -> 
     }
     // Batches, rows, columns, pairs.
     let [mut b, mut m, mut n, mut k] = [1.0; 4];
-    for (axis, of) in stage.axes.iter().enumerate() {
+    let parts = stage.parts();
+    for (axis, of) in stage.axes.iter().enumerate().filter(|(axis, _)| Some(*axis) != parts) {
         let extent = of.extent as f64;
         match (left.has(axis), right.has(axis), of.folded) {
             (true, true, false) => b *= extent,

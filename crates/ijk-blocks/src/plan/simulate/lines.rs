@@ -1,12 +1,14 @@
 //! What the rows, or the columns, of blocks of a round need.
 
 use super::super::schedule::Schedule;
-use super::super::stage::{Coordinates, Stage};
+use super::super::stage::{Coordinates, Stage, StageAxis};
 use crate::Error;
 use std::collections::{BTreeSet, HashMap};
 
 /// Which axes of a stage have their last block where that is shorter: a bit for each. All else of a block's
-/// extents is the same everywhere.
+/// extents is the same everywhere. Where an axis is folded in parts, the bit of their axis is that of the last part,
+/// which may have fewer panels; one bit more is that of the panels that it has not, and these and the folded
+/// axis's last block count there only.
 pub(super) type Ends = u128;
 
 /// Parts of an operand, or blocks of the output, that are alike.
@@ -86,9 +88,19 @@ pub(super) fn panels(stage: &Stage) -> Vec<(Ends, u64)> {
     let mut kinds = vec![(0, 1)];
     for (n, axis) in stage.axes.iter().enumerate().skip(stage.kept()) {
         let last = u64::from(shorter(stage, n).is_some());
-        let others = axis.blocks() as u64 - last;
+        let (others, missing) = match stage.split.filter(|_| n == stage.kept()) {
+            Some(each) => {
+                let of_last = last_part(axis, each);
+                (of_last as u64 - last, (each - of_last) as u64)
+            }
+            None => (axis.blocks() as u64 - last, 0),
+        };
         let with = |&(ends, count): &(Ends, u64)| {
-            [(ends, count * others), (ends | end_bit(n), count * last)]
+            [
+                (ends, count * others),
+                (ends | end_bit(n), count * last),
+                (ends | end_bit(stage.axes.len()), count * missing),
+            ]
         };
         kinds = kinds.iter().flat_map(with).filter(|&(_, count)| count > 0).collect();
     }
@@ -98,14 +110,27 @@ pub(super) fn panels(stage: &Stage) -> Vec<(Ends, u64)> {
 /// The elements along an axis of a block.
 pub(super) fn extent(stage: &Stage, axis: usize, ends: Ends) -> usize {
     let of = &stage.axes[axis];
-    let last = ends & end_bit(axis) != 0;
-    of.range(if last { of.blocks().saturating_sub(1) } else { 0 }).len()
+    let has = |axis: usize| ends & end_bit(axis) != 0;
+    let in_parts = stage.parts().filter(|_| axis == stage.kept());
+    let counts = in_parts.is_none_or(has);
+    if counts && in_parts.is_some() && has(stage.axes.len()) {
+        return 0;
+    }
+    of.range(if counts && has(axis) { of.blocks().saturating_sub(1) } else { 0 }).len()
 }
 
-/// The last block of an axis, where it is shorter than the others.
+/// How many blocks of an axis the last of its parts has.
+fn last_part(axis: &StageAxis, each: usize) -> usize {
+    axis.blocks() - (axis.blocks() - 1) / each * each
+}
+
+/// The last block of an axis, where it is shorter than the others; the last part, where that may have less.
 fn shorter(stage: &Stage, axis: usize) -> Option<usize> {
     let of = &stage.axes[axis];
     let last = of.blocks().checked_sub(1)?;
+    if stage.parts() == Some(axis) {
+        return Some(last);
+    }
     (of.range(last).len() < of.range(0).len()).then_some(last)
 }
 

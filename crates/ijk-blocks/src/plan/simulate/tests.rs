@@ -78,11 +78,31 @@ fn counted(stage: &Stage, on: &Machines) -> [f64; 3] {
     [shared, moved, read]
 }
 
+/// Terms of two stages each: parts of a long axis are folded, then these.
+fn long() -> Vec<(&'static str, BigTensor)> {
+    let einsum = |text, all: &[&BigTensor]| BigTensor::einsum(text, all).unwrap();
+    let (tall, wide) = (outline(&[5, 70], &[3, 4]), outline(&[70, 3], &[4, 0]));
+    vec![
+        ("long", tall.matmul(&wide).unwrap()),
+        ("in whole parts", outline(&[5, 96], &[3, 4]).matmul(&outline(&[96, 3], &[4, 2])).unwrap()),
+        ("dot", einsum("i,i->", &[&outline(&[1000], &[9]), &outline(&[1000], &[9])])),
+        (
+            "two axes",
+            einsum(
+                "aij,jib->ab",
+                &[&outline(&[4, 40, 6], &[2, 2, 4]), &outline(&[6, 40, 3], &[4, 2, 2])],
+            ),
+        ),
+        ("one without it", einsum("ik,j->ij", &[&tall, &outline(&[9], &[4])])),
+    ]
+}
+
 #[test]
 fn simulations_count_what_schedules_move() {
-    for (name, term) in cases() {
+    let one = cases().into_iter().map(|case| (1, case));
+    for (stages, (name, term)) in one.chain(long().into_iter().map(|case| (2, case))) {
         let plan = BlockPlan::new(&term);
-        assert_eq!(plan.stages.len(), 1, "{name}");
+        assert_eq!(plan.stages.len(), stages, "{name}");
         for (machines, workers, memory) in [
             (2, 1, None),
             (4, 1, None),

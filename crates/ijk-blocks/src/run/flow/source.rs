@@ -102,6 +102,9 @@ impl Reading {
         let Shared { job, shelf, progress, .. } = &*self.shared;
         let panel = job.schedule.panel(self.time).unwrap_or_default();
         let ranges = self.shared.stage().ranges(&need.at, panel);
+        if self.shared.stage().ends_before(need.operand, &ranges) {
+            return Ok(Vec::new());
+        }
         let Some(part) = self.shared.computer().operand(need.operand, &ranges)? else {
             return Ok(Vec::new());
         };

@@ -1,0 +1,87 @@
+//! Contractions of a long axis into few blocks: parts of the axis are folded side by side, into blocks of
+//! their own, and these are folded in the end.
+//!
+//! Whether, and into how many parts, follows from extents and blocks alone: results have the same bits
+//! whoever computes them.
+
+use super::{Affine, Expr, Kernel, Operand, Points, Stage, StageAxis};
+use crate::aggregation::Kind;
+use crate::formula::Fold;
+use crate::{Aggregation, Formula};
+use ijk_types::Reducer;
+
+/// Most blocks of parts.
+const MOST_BLOCKS: usize = 64;
+
+/// Fewest panels of a part.
+const FEWEST: usize = 8;
+
+/// Most bytes of parts.
+const MOST_BYTES: f64 = (1u64 << 30) as f64;
+
+/// So many times as much is read for a part as the part has.
+const READ: f64 = 8.0;
+
+/// How many blocks of the first folded axis a part has, if a stage is better computed in parts.
+pub(super) fn part(stage: &Stage) -> Option<usize> {
+    let Kernel::Contract(by) = &stage.kernel else { return None };
+    let Kind::Fold(Fold::Reduce(Reducer::Monoid(_)), _) = &by.kind else { return None };
+    let size = stage.out.element.number()?.size() as f64;
+    let index = || stage.operands.iter().flat_map(|operand| &operand.index);
+    if !stage.points.are_plain() || index().any(|affine| !affine.is_plain()) {
+        return None;
+    }
+    let folded = stage.axes.get(stage.kept())?.blocks();
+    let blocks = stage.blocks().max(1);
+    let whole = |axis: &StageAxis| axis.range(0).len() as f64;
+    let block = stage.axes[..stage.kept()].iter().map(whole).product::<f64>() * size;
+    let read = |operand: &Operand| {
+        let own = stage.axes.iter().enumerate().filter(|(axis, _)| operand.has(*axis));
+        let element = operand.expr.element().number().map_or(1, |dtype| dtype.size()) as f64;
+        own.map(|(_, axis)| whole(axis)).product::<f64>() * element
+    };
+    let panels = stage.panels() / folded.max(1);
+    let read = stage.operands.iter().map(read).sum::<f64>() * panels as f64;
+    let parts = (MOST_BLOCKS / blocks).min((MOST_BYTES / (block * blocks as f64)) as usize);
+    let worth = (READ * block / read).ceil() as usize;
+    let each = folded.div_ceil(parts.max(1)).max(FEWEST.div_ceil(panels.max(1))).max(worth);
+    (each <= folded / 2).then_some(each)
+}
+
+/// A stage that makes parts, and the one that folds them, whose operand is what the first one makes.
+pub(super) fn split(stage: Stage, each: usize, made: impl FnOnce(Stage) -> Expr) -> Stage {
+    let (kept, out, identity) = (stage.kept(), stage.out.clone(), stage.identity.clone());
+    let parts = stage.axes[kept].blocks().div_ceil(each);
+    let part = StageAxis { name: "part".into(), extent: parts, block: Some(1), folded: false };
+    let axes =
+        stage.axes[..kept].iter().cloned().chain([StageAxis { folded: true, ..part.clone() }]);
+    let axes = axes.collect();
+    let kernel = Kernel::Contract(folds(&stage.kernel));
+    let expr = made(in_parts(stage, part, each));
+    let operand = Operand { expr, index: (0..=kept).map(Affine::axis).collect() };
+    let (operands, points, split) = (vec![operand], Points::default(), None);
+    Stage { axes, operands, kernel, points, out, identity, split }
+}
+
+/// The fold of what a fold gives.
+fn folds(kernel: &Kernel) -> Aggregation {
+    match kernel {
+        Kernel::Contract(Aggregation { kind: Kind::Fold(fold, _) }) => {
+            Aggregation::of(*fold, Formula::variable(0))
+        }
+        Kernel::Contract(by) => by.clone(),
+        Kernel::Copy | Kernel::Map(_) => Aggregation::of(Fold::Collect, Formula::variable(0)),
+    }
+}
+
+fn in_parts(mut stage: Stage, part: StageAxis, each: usize) -> Stage {
+    let kept = stage.kept();
+    let terms = stage.operands.iter_mut().flat_map(|operand| &mut operand.index);
+    for (_, axis) in terms.flat_map(|affine| &mut affine.terms) {
+        *axis += usize::from(*axis >= kept);
+    }
+    stage.out.dims.push(part.extent);
+    stage.out.blocks.push(part.block);
+    stage.axes.insert(kept, part);
+    Stage { split: Some(each), ..stage }
+}
