@@ -4,6 +4,7 @@ use super::KC;
 use super::algebra::Algebra;
 use super::bundle::{Axis, Bundle, Operand};
 use super::pack::{SHORT_RUN, Word};
+use super::small;
 use super::stage;
 use super::steps::Tile;
 use ijk_plan::plan::{Contraction, Role};
@@ -110,14 +111,33 @@ impl Problem {
         self.swapped = !self.swapped;
     }
 
-    /// What the present choice of lanes costs, relative to the other one: wasted lanes, and
-    /// lanes that are not neighbours in the output.
+    /// What the present choice of lanes costs, relative to the other one: wasted lanes, lanes that are not
+    /// neighbours in the output, and packing.
     fn cost(&self) -> f64 {
-        cost(&self.m, &self.n, self.algebra.lanes)
+        self.cost_of([&self.m, &self.n], [Operand::Left, Operand::Right])
     }
 
     fn cost_swapped(&self) -> f64 {
-        cost(&self.n, &self.m, self.algebra.lanes)
+        self.cost_of([&self.n, &self.m], [Operand::Right, Operand::Left])
+    }
+
+    fn cost_of(&self, [rows, columns]: [&Bundle; 2], [left, right]: [Operand; 2]) -> f64 {
+        let algebra = &self.algebra;
+        let padded = rows.len().next_multiple_of(algebra.lanes) as f64;
+        let scattered = if rows.touches_unit(Operand::Out) { 1.0 } else { 1.25 };
+        let products = padded * columns.len() as f64 * scattered;
+        let most = rows.len().max(columns.len()).saturating_mul(self.k.len());
+        if most.saturating_mul(algebra.size) <= small::MOST_BYTES {
+            return products;
+        }
+        let narrow = small::is_narrow([rows, columns, &self.k], right, algebra);
+        let direct = columns.len() <= algebra.tiles.widest() && rows.run(left) >= 2 * algebra.lanes;
+        let packed = match (narrow, direct) {
+            (true, _) => 0,
+            (_, true) => columns.len(),
+            _ => rows.len().saturating_add(columns.len()),
+        };
+        products + PACKED * packed as f64
     }
 
     /// Orders the axes of each bundle by the memory they should follow: rows both left and the
@@ -165,6 +185,9 @@ impl Problem {
     }
 }
 
+/// Products that take as long as it takes to pack an element.
+const PACKED: f64 = 8.0;
+
 /// Bytes of a shared left's panels for one block of k, and of the right ones that pass it: L2
 /// holds both.
 pub(crate) const RESIDENT_BYTES: usize = 192 << 10;
@@ -172,10 +195,4 @@ pub(crate) const RESIDENT_BYTES: usize = 192 << 10;
 fn bundle(task: &Contraction, role: Role) -> Bundle {
     let axes = task.axes.iter().filter(|a| a.role == role);
     Bundle::new(axes.map(|a| Axis { extent: a.extent, strides: [a.a, a.b, a.c] }))
-}
-
-fn cost(rows: &Bundle, columns: &Bundle, lanes: usize) -> f64 {
-    let padded = rows.len().div_ceil(lanes) as f64 * lanes as f64;
-    let scattered = if rows.touches_unit(Operand::Out) { 1.0 } else { 1.25 };
-    padded * columns.len() as f64 * scattered
 }

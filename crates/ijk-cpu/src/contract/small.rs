@@ -4,7 +4,8 @@
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
-use super::bundle::{Bundle, Operand};
+use super::algebra::Algebra;
+use super::bundle::{Axis, Bundle, Operand};
 use super::lane::{Class, Lane, Op, Pair};
 use super::pack::Word;
 use super::panel::Prepare;
@@ -22,18 +23,15 @@ use std::mem::MaybeUninit;
 pub(crate) struct Small {
     /// Which rows at a time.
     parts: Parts,
-    /// Columns.
-    n: usize,
+    /// Columns: how many values each of their two axes has, and the steps from one to the next in right and in
+    /// the output.
+    columns: [(usize, isize, isize); 2],
     /// Steps.
     k: usize,
     /// From a step to the next in left.
     left_k: isize,
     /// From a step to the next in right.
     right_k: isize,
-    /// From a column to the next in right.
-    right_n: isize,
-    /// From a column to the next in the output.
-    out_n: isize,
     /// Whether to combine with what the output holds.
     accumulate: bool,
     /// How left comes to lie so, where it does not.
@@ -64,11 +62,24 @@ struct Moved {
     to: SmallVec<[isize; 4]>,
 }
 
-/// A compiled microkernel: the matrices, how many rows of them, left, right, the output and the identity.
+/// Rows and columns that are multiplied at a time, and where they are, with steps as [`Small`] has them.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece {
+    rows: usize,
+    columns: usize,
+    k: usize,
+    left: (*const u8, isize),
+    right: (*const u8, [isize; 2]),
+    out: (*mut u8, isize),
+    accumulate: bool,
+    identity: *const u8,
+}
+
+/// A compiled microkernel.
 ///
 /// # Safety
-/// The machine has its level; the elements of those rows, all columns and steps can be read, or written.
-pub(crate) type SmallFn = unsafe fn(&Small, usize, *const u8, *const u8, *mut u8, *const u8);
+/// The machine has its level; the elements of all rows, columns and steps can be read, or written.
+pub(crate) type SmallFn = unsafe fn(&Piece);
 
 /// The microkernel of a pair; `None` where it has none.
 pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<SmallFn> {
@@ -81,17 +92,20 @@ pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<SmallFn> {
 /// Most bytes of a part of left, which stays in the first cache.
 const LEFT_BYTES: usize = 16 << 10;
 
-/// Most bytes of right, and of the output, which pass by.
-const MOST_BYTES: usize = 64 << 10;
+/// The same where right passes by once only.
+const NARROW_BYTES: usize = 32 << 10;
 
-/// Most products in one part: more are worth dividing among threads.
-const MOST_POINTS: f64 = (1 << 18) as f64;
+/// Most bytes of right, and of the output, which pass by.
+pub(crate) const MOST_BYTES: usize = 64 << 10;
+
+/// Most bytes of right where it passes by once.
+const MOST_ONCE: usize = 256 << 10;
 
 /// Most parts.
 const MOST_PARTS: usize = 16;
 
-/// Most products in several parts: panels that are packed once serve more.
-const MOST_IN_PARTS: f64 = (1 << 20) as f64;
+/// Most products: panels that are packed once serve more.
+const MOST_POINTS: f64 = (1 << 20) as f64;
 
 /// Rows that neighbour each other where left is copied run by run.
 const SHORT_RUN: usize = 4;
@@ -100,25 +114,26 @@ impl Small {
     /// The matrices of a problem, if they are small and lie so, or left can be made to.
     pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
         let Problem { algebra, m, n, k, accumulate, .. } = problem;
-        let fits = |a: &Bundle, b: &Bundle| {
-            a.len().saturating_mul(b.len()).saturating_mul(algebra.size) <= MOST_BYTES
+        let fits = |a: &Bundle, b: &Bundle, most: usize| {
+            a.len().saturating_mul(b.len()).saturating_mul(algebra.size) <= most
         };
-        let sides = [m, n, k].iter().all(|b| b.len() >= 1) && k.len() <= KC;
-        let near = fits(k, n) && fits(m, n);
+        let once = m.len() <= 2 * algebra.lanes;
+        let narrow = is_narrow([m, n, k], Operand::Right, algebra);
+        let sides = [m, n, k].iter().all(|b| b.len() >= 1);
+        let right = if once { MOST_ONCE } else { MOST_BYTES };
+        let near = narrow || k.len() <= KC && fits(k, n, right) && fits(m, n, MOST_BYTES);
         let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
         let dense = m.run(Operand::Out) == m.len();
         if !(sides && near && keeps && dense && algebra.small.is_some()) {
             return None;
         }
-        let parts = Parts::of(problem)?;
+        let parts = if narrow { Parts::whole(problem) } else { Parts::of(problem)? };
         let small = Self {
             parts,
-            n: n.len(),
+            columns: columns(n)?,
             k: k.len(),
             left_k: k.step(Operand::Left)?,
             right_k: k.step(Operand::Right)?,
-            right_n: n.step(Operand::Right)?,
-            out_n: n.step(Operand::Out)?,
             accumulate: *accumulate,
             moved: None,
         };
@@ -146,76 +161,164 @@ impl Small {
         context: &Context,
     ) {
         let Parts { values, each, rows, left } = self.parts;
-        context.parallel_for(values.div_ceil(each), |part| {
-            let first = part * each;
+        let parts = values.div_ceil(each);
+        let (axis, count) = self.columns_at_a_time(context);
+        let (all, right_step, out_step) = self.columns[axis];
+        context.parallel_for(parts * all.div_ceil(count), |task| {
+            let (first, column) = (task % parts * each, task / parts * count);
+            let right = column as isize * right_step;
+            let out = (first * rows) as isize + column as isize * out_step;
             let tensors = Tensors {
                 left: { tensors }.left.cast::<W>().wrapping_offset(first as isize * left).cast(),
-                out: { tensors }.out.cast::<W>().wrapping_add(first * rows).cast(),
-                ..tensors
+                right: { tensors }.right.cast::<W>().wrapping_offset(right).cast(),
+                out: { tensors }.out.cast::<W>().wrapping_offset(out).cast(),
             };
+            let mut columns = self.columns.map(|(count, _, _)| count);
+            columns[axis] = count.min(all - column);
             let values = each.min(values - first);
-            // SAFETY: the caller's promise; parts differ in rows of the output.
+            // SAFETY: the caller's promise; tasks differ in rows or columns of the output.
             unsafe {
                 match &self.moved {
-                    None => self.multiply(problem, values * rows, tensors),
-                    Some(moved) => self.move_and_multiply(moved, problem, values, tensors),
+                    None => self.multiply::<W>(problem, (values, columns), tensors),
+                    Some(moved) => {
+                        self.move_and_multiply::<W>(moved, problem, (values, columns), tensors)
+                    }
                 }
             }
         });
     }
 
-    /// Copies the left of a part of so many values, and computes it.
+    /// Along which axis columns are cut, and into how many at a time: all, unless they can be divided among
+    /// threads.
+    fn columns_at_a_time(&self, context: &Context) -> (usize, usize) {
+        let [(outer, ..), (inner, ..)] = self.columns;
+        let axis = usize::from(outer == 1);
+        let all = self.columns[axis].0;
+        let most = (outer * inner / FEWEST_COLUMNS).min(all);
+        match context.threads() {
+            2.. if self.parts.each == self.parts.values && most >= 2 => {
+                let tasks = most.min(2 * context.threads());
+                let count = all.div_ceil(tasks);
+                (axis, if axis == 1 { count.next_multiple_of(COLUMNS) } else { count })
+            }
+            _ => (axis, all),
+        }
+    }
+
+    /// Copies the left of a part of so many values, and computes so many columns of it.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
     #[inline(never)]
-    unsafe fn move_and_multiply(
+    unsafe fn move_and_multiply<W: Word>(
         &self,
         moved: &Moved,
         problem: &Problem,
-        values: usize,
+        sides: (usize, [usize; 2]),
         tensors: Tensors,
     ) {
-        let mut memory = MaybeUninit::<[Line; LEFT_BYTES / size_of::<Line>()]>::uninit();
+        let mut memory = MaybeUninit::<[Line; NARROW_BYTES / size_of::<Line>()]>::uninit();
         let left = memory.as_mut_ptr().cast::<u8>();
         // SAFETY: the caller's promise; a part of left has at most so many bytes.
         unsafe {
-            moved.copy(values, left, tensors.left);
-            self.multiply(problem, values * self.parts.rows, Tensors { left, ..tensors });
+            moved.copy(sides.0, left, tensors.left);
+            self.multiply::<W>(problem, sides, Tensors { left, ..tensors });
         }
     }
 
-    /// Computes so many rows that are neighbours.
+    /// Computes the rows of so many values, which are neighbours, and so many columns.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
-    unsafe fn multiply(&self, problem: &Problem, rows: usize, tensors: Tensors) {
-        let Tensors { left, right, out } = tensors;
+    unsafe fn multiply<W: Word>(
+        &self,
+        problem: &Problem,
+        (values, [outer, inner]): (usize, [usize; 2]),
+        tensors: Tensors,
+    ) {
         let Some(kernel) = problem.algebra.small else { return };
-        // SAFETY: the caller's promise.
-        unsafe { kernel(self, rows, left, right, out, problem.algebra.identity.0.as_ptr()) };
+        let [(_, right_step, out_step), (_, right_n, out_n)] = self.columns;
+        let step = |from: *const u8, by: isize| from.cast::<W>().wrapping_offset(by).cast::<u8>();
+        for n in 0..outer as isize {
+            let mut piece = Piece {
+                rows: values * self.parts.rows,
+                columns: inner,
+                k: self.k.min(KC),
+                left: (tensors.left, self.left_k),
+                right: (step(tensors.right, n * right_step), [self.right_k, right_n]),
+                out: (step(tensors.out, n * out_step).cast_mut(), out_n),
+                accumulate: self.accumulate,
+                identity: problem.algebra.identity.0.as_ptr(),
+            };
+            let mut left = self.k;
+            loop {
+                // SAFETY: the caller's promise.
+                unsafe { kernel(&piece) };
+                left -= piece.k;
+                if left == 0 {
+                    break;
+                }
+                let further = piece.k as isize;
+                piece.left.0 = step(piece.left.0, further * self.left_k);
+                piece.right.0 = step(piece.right.0, further * self.right_k);
+                (piece.k, piece.accumulate) = (left.min(KC), true);
+            }
+        }
     }
 }
 
+/// Columns as [`Small`] has them; `None` where they have more axes.
+fn columns(n: &Bundle) -> Option<[(usize, isize, isize); 2]> {
+    let axis = |axis: &Axis| {
+        (axis.extent, axis.strides[Operand::Right as usize], axis.strides[Operand::Out as usize])
+    };
+    match n.axes() {
+        [] => Some([(1, 0, 0); 2]),
+        [inner] => Some([(1, 0, 0), axis(inner)]),
+        [outer, inner] if inner.extent >= COLUMNS / 2 => Some([axis(outer), axis(inner)]),
+        _ => None,
+    }
+}
+
+/// Whether rows are so few, and steps neighbours in right, that right is best read where it lies, once, however
+/// large it is.
+pub(crate) fn is_narrow([m, n, k]: [&Bundle; 3], right: Operand, algebra: &Algebra) -> bool {
+    let bytes = |b: &Bundle| b.len().saturating_mul(k.len()).saturating_mul(algebra.size);
+    m.len() <= algebra.lanes
+        && n.len() >= COLUMNS
+        && bytes(m) <= NARROW_BYTES
+        && bytes(n) > MOST_BYTES
+        && k.step(right) == Some(1)
+        && m.run(Operand::Out) == m.len()
+        && algebra.small.is_some()
+}
+
 impl Parts {
+    /// All rows at once.
+    fn whole(problem: &Problem) -> Self {
+        let outermost = problem.m.axes().first();
+        let (values, left) = outermost.map_or((1, 0), |axis| (axis.extent, axis.strides[0]));
+        Self { values, each: values, rows: problem.m.len() / values, left }
+    }
+
     /// As few as leave a part of left in the first cache; `None` where those are too many, or there is too much
     /// to do.
     fn of(problem: &Problem) -> Option<Self> {
-        let Problem { algebra, m, k, batch, .. } = problem;
-        let (values, left) = m.axes().first().map_or((1, 0), |axis| (axis.extent, axis.strides[0]));
-        let rows = m.len() / values;
+        let Problem { algebra, k, batch, .. } = problem;
+        let whole = Self::whole(problem);
+        let Self { values, rows, .. } = whole;
         let bytes = rows.saturating_mul(k.len()).saturating_mul(algebra.size);
         let fit = LEFT_BYTES / bytes.max(1);
         let points = problem.points() / batch.len().max(1) as f64;
         if fit >= values {
-            return (points <= MOST_POINTS).then_some(Self { values, each: values, rows, left });
+            return (points <= MOST_POINTS).then_some(whole);
         }
         // Whole groups of rows, two at a time.
         let width = 2 * algebra.lanes;
-        let whole = (1..=width).find(|n| (n * rows).is_multiple_of(width)).unwrap_or(1);
-        let each = if fit > whole { fit - fit % whole } else { fit };
+        let unit = (1..=width).find(|n| (n * rows).is_multiple_of(width)).unwrap_or(1);
+        let each = if fit > unit { fit - fit % unit } else { fit };
         let few = each > 0 && values.div_ceil(each) <= MOST_PARTS;
-        (few && points <= MOST_IN_PARTS).then_some(Self { values, each, rows, left })
+        (few && points <= MOST_POINTS).then_some(Self { each, ..whole })
     }
 }
 
@@ -267,19 +370,11 @@ struct Line(#[allow(dead_code, reason = "memory")] [u8; 64]);
 
 /// # Safety
 /// As for [`SmallFn`].
-unsafe fn run<L: Lane, P: Pair<L>>(
-    small: &Small,
-    count: usize,
-    left: *const u8,
-    right: *const u8,
-    out: *mut u8,
-    identity: *const u8,
-) {
-    let (left, right, out) = (left.cast(), right.cast(), out.cast());
+unsafe fn run<L: Lane, P: Pair<L>>(piece: &Piece) {
     // SAFETY: the caller says that the machine has the level; the identity is an element.
     unsafe {
-        let identity = identity.cast::<L::Element>().read_unaligned();
-        let product = Product { small, count, left, right, out, identity };
+        let identity = piece.identity.cast::<L::Element>().read_unaligned();
+        let product = Product { piece, identity };
         L::Simd::assume().vectorize(Run::<L, P>(product, std::marker::PhantomData));
     }
 }
@@ -288,12 +383,7 @@ struct Run<'a, L: Lane, P>(Product<'a, L>, std::marker::PhantomData<P>);
 
 /// What a microkernel works on.
 struct Product<'a, L: Lane> {
-    small: &'a Small,
-    /// How many rows.
-    count: usize,
-    left: *const L::Element,
-    right: *const L::Element,
-    out: *mut L::Element,
+    piece: &'a Piece,
     identity: L::Element,
 }
 
@@ -303,7 +393,7 @@ impl<L: Lane, P: Pair<L>> Kernel for Run<'_, L, P> {
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
         let product = self.0;
-        let m = product.count;
+        let m = product.piece.rows;
         // With two groups a broadcast serves two products.
         let two = L::Simd::REGISTERS / L::REGISTERS >= 32;
         let mut row = 0;
@@ -327,6 +417,9 @@ impl<L: Lane, P: Pair<L>> Kernel for Run<'_, L, P> {
 /// Columns at a time.
 const COLUMNS: usize = 8;
 
+/// Fewest columns of a task.
+const FEWEST_COLUMNS: usize = 32;
+
 impl<L: Lane> Product<'_, L> {
     /// All columns of `G` groups of rows, of which only a single one may have fewer rows than lanes.
     ///
@@ -334,7 +427,7 @@ impl<L: Lane> Product<'_, L> {
     /// As for [`SmallFn`]; the rows are there.
     #[inline(always)]
     unsafe fn rows<P: Pair<L>, const G: usize>(&self, row: usize, rows: usize) {
-        let n = self.small.n;
+        let n = self.piece.columns;
         let mut column = 0;
         // SAFETY: the caller's promise.
         unsafe {
@@ -361,14 +454,16 @@ impl<L: Lane> Product<'_, L> {
         rows: usize,
         column: usize,
     ) {
-        let Small { k, left_k, right_k, right_n, out_n, accumulate, .. } = *self.small;
+        let Piece { k, left, right, out, accumulate, .. } = *self.piece;
+        let ((out, out_n), (left, left_k)) = (out, left);
+        let (right, [right_k, right_n]) = right;
         let whole = rows == L::LANES;
         // SAFETY: the caller's promise.
         unsafe {
             let simd = L::Simd::assume();
             let mut sums = [[L::splat(simd, self.identity); G]; C];
-            let (mut left, mut right) =
-                (self.left.add(row), self.right.offset(column as isize * right_n));
+            let mut left = left.cast::<L::Element>().add(row);
+            let mut right = right.cast::<L::Element>().offset(column as isize * right_n);
             for _ in 0..k {
                 let mut groups = [L::splat(simd, self.identity); G];
                 for g in 0..G {
@@ -384,7 +479,7 @@ impl<L: Lane> Product<'_, L> {
                 (left, right) = (left.wrapping_offset(left_k), right.wrapping_offset(right_k));
             }
             for c in 0..C {
-                let to = self.out.add(row).offset((column + c) as isize * out_n);
+                let to = out.cast::<L::Element>().add(row).offset((column + c) as isize * out_n);
                 for g in 0..G {
                     let (to, mut sum) = (to.add(g * L::LANES), sums[c][g]);
                     if accumulate {

@@ -301,8 +301,16 @@ const SUM: [Triple; 5] = [
 #[test]
 fn matrices_of_many_sizes() {
     let (mut dice, workers) = (Dice(2), all_workers());
-    let sizes =
-        [(1, 1, 700), (33, 25, 257), (64, 13, 300), (5, 90, 513), (100, 1, 520), (3, 2, 999)];
+    let sizes = [
+        (1, 1, 700),
+        (33, 25, 257),
+        (64, 13, 300),
+        (5, 90, 513),
+        (100, 1, 520),
+        (3, 2, 999),
+        (200, 14, 300),
+        (11, 150, 530),
+    ];
     for (m, n, k) in sizes {
         for order in 0..8 {
             let either = |bit: usize, x: usize, y: usize| match order >> bit & 1 {

@@ -74,6 +74,11 @@ impl TileSet {
         Self { packed: Table::<L, P>::PACKED, direct: Table::<L, P>::DIRECT }
     }
 
+    /// Columns of the widest microkernel that reads left where it lies.
+    pub(crate) fn widest(&self) -> usize {
+        self.direct.iter().map(|e| e.columns).max().unwrap_or(0)
+    }
+
     /// The packed microkernel that takes so many columns at a time where the first one takes fewer.
     pub(crate) fn wide(&self, columns: usize) -> Option<Entry> {
         let wide = self.packed.iter().find(|e| e.columns > self.packed[0].columns).copied();

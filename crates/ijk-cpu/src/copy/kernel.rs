@@ -64,7 +64,8 @@ unsafe fn rows<W: Copy>(
             4..8 => short_rows::<4>([rows, bytes], dst, dst_strides, src, src_strides),
             8..16 => short_rows::<8>([rows, bytes], dst, dst_strides, src, src_strides),
             16..32 => short_rows::<16>([rows, bytes], dst, dst_strides, src, src_strides),
-            32..=64 => short_rows::<32>([rows, bytes], dst, dst_strides, src, src_strides),
+            32..64 => short_rows::<32>([rows, bytes], dst, dst_strides, src, src_strides),
+            64 => short_rows::<64>([rows, bytes], dst, dst_strides, src, src_strides),
             _ => {
                 for r in 0..rows {
                     let to = at::<u8>(dst, dst_strides, r, 0).cast_mut();
@@ -75,7 +76,8 @@ unsafe fn rows<W: Copy>(
     }
 }
 
-/// Rows of `N` to `2 * N` bytes, by their first and last `N`: a call for each would take longer than to copy it.
+/// Rows of `N` bytes, or up to twice as many, by their first and last `N`: a call for each would take longer than to
+/// copy it.
 ///
 /// # Safety
 /// That of [`Plane`], for elements of one byte, with the condition of [`Planes::rows`].
@@ -92,9 +94,11 @@ unsafe fn short_rows<const N: usize>(
         unsafe {
             let to = at::<u8>(dst, dst_strides, r, 0).cast_mut();
             let from = at::<u8>(src, src_strides, r, 0);
-            let [first, last] = [0, bytes - N].map(|n| from.add(n).cast::<[u8; N]>().read());
-            to.cast::<[u8; N]>().write(first);
-            to.add(bytes - N).cast::<[u8; N]>().write(last);
+            let last = bytes - N;
+            to.cast::<[u8; N]>().write(from.cast::<[u8; N]>().read());
+            if last > 0 {
+                to.add(last).cast::<[u8; N]>().write(from.add(last).cast::<[u8; N]>().read());
+            }
         }
     }
 }
@@ -264,7 +268,7 @@ macro_rules! leveled_planes {
             (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
     )*};
 }
-leveled_planes!(splat_at: splat, strided_at: strided);
+leveled_planes!(rows_at: rows, splat_at: splat, strided_at: strided);
 
 leveled!(transpose_at, transpose, [B: Block], [B],
     (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
@@ -301,7 +305,7 @@ fn transpose_lines_for<W: Copy>(level: Level) -> Plane {
 
 fn kernels<W: Copy>(level: Level) -> Planes {
     Planes {
-        rows: rows::<W>,
+        rows: rows_at::<W>(level),
         splat: splat_at::<W>(level),
         transpose: transpose_for::<W>(level),
         transpose_lines: transpose_lines_for::<W>(level),
