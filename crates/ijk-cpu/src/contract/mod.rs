@@ -11,7 +11,8 @@
 //!   operand is packed for many blocks at a time ([`steps::Tile`]), so that both are read by lines.
 //! * [`dot`]: few columns and contiguous k, with k in the lanes.
 //! * [`scaled`]: few columns and contiguous rows that come from memory.
-//! * [`small`]: matrices so small that packing would take longer.
+//! * [`small`]: matrices so small that packing would take longer, and few rows by columns whose steps are
+//!   neighbours, which are read once.
 //! * Few outputs and long k: k is cut into fixed parts whose results combine as a tree.
 //!
 //! # Order of combination
