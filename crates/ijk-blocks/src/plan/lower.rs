@@ -68,8 +68,8 @@ impl Lowering {
 
     /// The array that a new stage makes, perhaps of parts that another one makes.
     fn stage(&mut self, stage: Stage) -> Expr {
-        let stage = match split::part(&stage) {
-            Some(each) => split::split(stage, each, |parts| self.made(parts)),
+        let stage = match split::parts(&stage) {
+            Some(parts) => split::split(stage, &parts, |stage| self.made(stage)),
             None => stage,
         };
         self.made(stage)

@@ -22,10 +22,18 @@ const MOST_BYTES: f64 = (1u64 << 30) as f64;
 /// So many times as much is read for a part as the part has.
 const READ: f64 = 8.0;
 
-/// How many blocks of the first folded axis a part has, if a stage is better computed in parts.
-pub(super) fn part(stage: &Stage) -> Option<usize> {
+/// Parts of the first folded axis.
+pub(super) struct Parts {
+    /// How many of its blocks a part has.
+    each: usize,
+    /// What folds them.
+    fold: Fold,
+}
+
+/// The parts of a stage, if it is better computed so.
+pub(super) fn parts(stage: &Stage) -> Option<Parts> {
     let Kernel::Contract(by) = &stage.kernel else { return None };
-    let Kind::Fold(Fold::Reduce(Reducer::Monoid(_)), _) = &by.kind else { return None };
+    let &Kind::Fold(fold @ Fold::Reduce(Reducer::Monoid(_)), _) = &by.kind else { return None };
     let size = stage.out.element.number()?.size() as f64;
     let index = || stage.operands.iter().flat_map(|operand| &operand.index);
     if !stage.points.are_plain() || index().any(|affine| !affine.is_plain()) {
@@ -45,35 +53,23 @@ pub(super) fn part(stage: &Stage) -> Option<usize> {
     let parts = (MOST_BLOCKS / blocks).min((MOST_BYTES / (block * blocks as f64)) as usize);
     let worth = (READ * block / read).ceil() as usize;
     let each = folded.div_ceil(parts.max(1)).max(FEWEST.div_ceil(panels.max(1))).max(worth);
-    (each <= folded / 2).then_some(each)
+    (each <= folded / 2).then_some(Parts { each, fold })
 }
 
-/// A stage that makes parts, and the one that folds them, whose operand is what the first one makes.
-pub(super) fn split(stage: Stage, each: usize, made: impl FnOnce(Stage) -> Expr) -> Stage {
+/// The stage that folds parts; `made` takes the one that makes them, and gives what it makes.
+pub(super) fn split(stage: Stage, parts: &Parts, made: impl FnOnce(Stage) -> Expr) -> Stage {
     let (kept, out, identity) = (stage.kept(), stage.out.clone(), stage.identity.clone());
-    let parts = stage.axes[kept].blocks().div_ceil(each);
-    let part = StageAxis { name: "part".into(), extent: parts, block: Some(1), folded: false };
-    let axes =
-        stage.axes[..kept].iter().cloned().chain([StageAxis { folded: true, ..part.clone() }]);
-    let axes = axes.collect();
-    let kernel = Kernel::Contract(folds(&stage.kernel));
-    let expr = made(in_parts(stage, part, each));
+    let extent = stage.axes[kept].blocks().div_ceil(parts.each);
+    let axis = StageAxis { name: "part".into(), extent, block: Some(1), folded: true };
+    let axes = stage.axes[..kept].iter().cloned().chain([axis.clone()]).collect();
+    let kernel = Kernel::Contract(Aggregation::of(parts.fold, Formula::variable(0)));
+    let expr = made(in_parts(stage, StageAxis { folded: false, ..axis }, parts.each));
     let operand = Operand { expr, index: (0..=kept).map(Affine::axis).collect() };
     let (operands, points, split) = (vec![operand], Points::default(), None);
     Stage { axes, operands, kernel, points, out, identity, split }
 }
 
-/// The fold of what a fold gives.
-fn folds(kernel: &Kernel) -> Aggregation {
-    match kernel {
-        Kernel::Contract(Aggregation { kind: Kind::Fold(fold, _) }) => {
-            Aggregation::of(*fold, Formula::variable(0))
-        }
-        Kernel::Contract(by) => by.clone(),
-        Kernel::Copy | Kernel::Map(_) => Aggregation::of(Fold::Collect, Formula::variable(0)),
-    }
-}
-
+/// The stage with an axis of parts more.
 fn in_parts(mut stage: Stage, part: StageAxis, each: usize) -> Stage {
     let kept = stage.kept();
     let terms = stage.operands.iter_mut().flat_map(|operand| &mut operand.index);
