@@ -198,7 +198,8 @@ fn planted(mutant: &Mutant, number: usize, text: &str) -> Option<String> {
 fn build(test: &str, copy: &Path, place: &Path) -> io::Result<PathBuf> {
     let (package, test) = test.split_once(' ').unwrap_or((test, "random_programs"));
     let output = Command::new(env!("CARGO"))
-        .args(["test", "--no-run", "-p", package, "--test", test])
+        .args(["test", "--no-run", "-p", package])
+        .args(if test == "lib" { vec!["--lib"] } else { vec!["--test", test] })
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", place.join("target"))
         .output()?;

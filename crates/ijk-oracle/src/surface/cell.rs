@@ -133,6 +133,8 @@ fn unary(op: UnaryOp, x: Cell) -> Result<Cell, EvalError> {
             (_, Some(z)) => unary_of_complex(op, value, z, &p),
             _ => unreachable!("an element with a precision is real or complex"),
         },
+        // As for two operands.
+        (_, None) if x.error > 0.0 => Cell { value, wide: value, error: x.error },
         (_, None) => Cell { value, wide: scalar::unary(op, x.wide)?, error: x.error },
     })
 }
@@ -211,4 +213,21 @@ fn choose(condition: Cell, yes: Cell, no: Cell) -> Cell {
 /// The identity of a monoid as a cell.
 pub(crate) fn identity(monoid: Monoid, t: DType) -> Cell {
     Cell::exact(scalar::identity(monoid, t))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn undetermined_integers_divide_as_their_values_do() {
+        // A position among numbers that may be anything.
+        let x = Cell { value: Scalar::I64(7), wide: Scalar::I64(0), error: f64::INFINITY };
+        let one = Cell::exact(Scalar::I64(1));
+        for cell in [unary(UnaryOp::Recip, x), binary(BinaryOp::Div, one, x)] {
+            let cell = cell.unwrap();
+            assert_eq!((cell.value, cell.error), (Scalar::I64(0), f64::INFINITY));
+        }
+        assert!(unary(UnaryOp::Recip, Cell::exact(Scalar::I64(0))).is_err());
+    }
 }
