@@ -10,6 +10,9 @@ use crate::formula::Fold;
 use crate::{Aggregation, Formula};
 use ijk_types::Reducer;
 
+/// With so many blocks there is enough to do side by side, and parts would only take memory.
+const ENOUGH: usize = 8;
+
 /// Most blocks of parts.
 const MOST_BLOCKS: usize = 64;
 
@@ -53,7 +56,7 @@ pub(super) fn parts(stage: &Stage) -> Option<Parts> {
     let parts = (MOST_BLOCKS / blocks).min((MOST_BYTES / (block * blocks as f64)) as usize);
     let worth = (READ * block / read).ceil() as usize;
     let each = folded.div_ceil(parts.max(1)).max(FEWEST.div_ceil(panels.max(1))).max(worth);
-    (each <= folded / 2).then_some(Parts { each, fold })
+    (blocks < ENOUGH && each <= folded / 2).then_some(Parts { each, fold })
 }
 
 /// The stage that folds parts; `made` takes the one that makes them, and gives what it makes.
