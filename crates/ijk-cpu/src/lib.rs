@@ -32,6 +32,7 @@ mod scatter;
 mod scratch;
 mod simd;
 mod sweep;
+mod table;
 mod threads;
 mod watch;
 mod window;

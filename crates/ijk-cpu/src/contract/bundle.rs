@@ -21,6 +21,16 @@ pub(crate) struct Axis {
     pub(crate) strides: [isize; 3],
 }
 
+impl Axis {
+    /// The axis as pieces of `length` values, of which its extent is a multiple: from piece to piece, and
+    /// within one.
+    pub(crate) fn split(self, length: usize) -> (Self, Self) {
+        let strides = self.strides.map(|s| s.saturating_mul(length as isize));
+        let outer = Self { extent: self.extent / length.max(1), strides };
+        (outer, Self { extent: length, ..self })
+    }
+}
+
 /// Axes that play one role, outermost first; their points are numbered lexicographically.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bundle {
@@ -37,6 +47,11 @@ impl Bundle {
             axes.remove(outer);
         }
         Self { axes }
+    }
+
+    /// A bundle of those axes as they are.
+    pub(crate) fn apart(axes: impl IntoIterator<Item = Axis>) -> Self {
+        Self { axes: axes.into_iter().collect() }
     }
 
     /// Number of points.
@@ -106,13 +121,10 @@ impl Bundle {
 
     /// Cuts the innermost axis into pieces of `length` values, of which its extent is a multiple.
     pub(crate) fn split_last(&mut self, length: usize) {
-        let Some(&Axis { extent, strides }) = self.axes.last() else { return };
-        if length < extent {
-            let step = strides.map(|s| s.saturating_mul(length as isize));
-            self.axes.pop();
-            self.axes.push(Axis { extent: extent / length, strides: step });
-            self.axes.push(Axis { extent: length, strides });
-        }
+        let Some(axis) = self.axes.pop() else { return };
+        let (outer, inner) = axis.split(length);
+        self.axes.extend((length < axis.extent).then_some(outer));
+        self.axes.push(inner);
     }
 
     /// The same points with `operand` laid out densely in their order, `step` elements apart.

@@ -136,7 +136,7 @@ impl<'a> Gemm<'a> {
             let parts = stage.parts(other.len());
             return self.context.parallel_for(parts.len(), |n| {
                 // SAFETY: the caller's promise; parts differ in rows of the output.
-                unsafe { self.staged::<W>(shared, parts[n].clone(), most) };
+                unsafe { self.staged::<W>(shared, (&stage, parts[n].clone()), most) };
             });
         }
         let panels = other.len().div_ceil(other.width);
@@ -161,17 +161,22 @@ impl<'a> Gemm<'a> {
     /// How to compute rows in scratch memory, if they are better moved to the output from there.
     fn stage(&self, shared: &Panels, threads: usize) -> Option<Stage> {
         let rows = !self.shape.resident;
-        rows.then(|| Stage::of(self.problem, shared.range.len(), threads)).flatten()
+        rows.then(|| Stage::of(self.problem, &shared.range, threads)).flatten()
     }
 
     /// Computes some rows in scratch memory, `most` panels at a time, and moves them to the output.
     ///
     /// # Safety
     /// As for [`round`](Self::round).
-    unsafe fn staged<W: Word>(&self, shared: &Panels, rows: Range<usize>, most: usize) {
+    unsafe fn staged<W: Word>(
+        &self,
+        shared: &Panels,
+        (stage, rows): (&Stage, Range<usize>),
+        most: usize,
+    ) {
         let Context { level, scratch, .. } = *self.context;
         let ranges = (rows.clone(), shared.range.clone());
-        let part = Part::new(self.problem, self.tensors.out, ranges, (level, scratch));
+        let part = Part::new((self.problem, stage), self.tensors.out, ranges, (level, scratch));
         let dense = part.dense();
         let tensors = Tensors { out: part.origin(), ..self.tensors };
         let gemm = Gemm::new(&dense, tensors, self.context, self.shape);

@@ -185,6 +185,7 @@ impl Prepared {
             Some(small) => Way::Small(small),
             None => Dots::of(&problem).map_or(Way::Large, Way::Dots),
         };
+        let problem = if matches!(way, Way::Large) { problem.in_units() } else { problem };
         let cost = costs.nanoseconds(&work(&problem, task.dtype));
         Some(Self { task: task.clone(), level, problem, way, cost })
     }

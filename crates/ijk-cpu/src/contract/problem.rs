@@ -28,6 +28,8 @@ pub(crate) struct Problem {
     pub(crate) k: Bundle,
     /// The innermost axes of k, where either operand is contiguous along one of them.
     pub(crate) tile: Option<Tile>,
+    /// Rows that a stage moves at a time, where their axes are short.
+    pub(crate) unit: Option<usize>,
     /// Left, right and out at the origin.
     pub(crate) tensors: Tensors,
     /// Whether left is b, and right is a.
@@ -75,9 +77,9 @@ impl Problem {
     pub(crate) fn new(task: &Contraction, algebra: Algebra, tensors: Tensors) -> Self {
         let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|r| bundle(task, r));
         let (dtype, accumulate) = (task.dtype, task.accumulate);
-        let (tile, swapped) = (None, false);
+        let (tile, unit, swapped) = (None, None, false);
         let mut problem =
-            Self { dtype, algebra, batch, m, n, k, tile, tensors, swapped, accumulate };
+            Self { dtype, algebra, batch, m, n, k, tile, unit, tensors, swapped, accumulate };
         if problem.algebra.commutative && problem.cost_swapped() < problem.cost() {
             problem.swap();
         }
@@ -161,6 +163,17 @@ impl Problem {
         self.tile_steps();
     }
 
+    /// The same with rows in the order for a stage by units, where their axes are short.
+    pub(crate) fn in_units(mut self) -> Self {
+        let staged = self.m.axes().last().is_some_and(|axis| axis.extent >= SHORT);
+        if let (false, Some((m, unit))) =
+            (staged, stage::short_order(&self.m, &self.n, self.algebra.size))
+        {
+            (self.m, self.unit) = (m, Some(unit));
+        }
+        self
+    }
+
     /// Where either operand is contiguous along another axis of k: makes that of the operand which
     /// is packed block by block the innermost, and that of the shared one the one around it.
     fn tile_steps(&mut self) {
@@ -184,6 +197,9 @@ impl Problem {
         m.saturating_mul(KC * self.algebra.size) <= RESIDENT_BYTES && m <= self.n.len() / 4
     }
 }
+
+/// An innermost axis of rows that has fewer values is short.
+const SHORT: usize = 32;
 
 /// Products that take as long as it takes to pack an element.
 const PACKED: f64 = 8.0;

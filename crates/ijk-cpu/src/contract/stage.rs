@@ -3,13 +3,14 @@
 //!
 //! Then left and the output each have an axis along which they are contiguous. The former becomes
 //! the innermost of the rows, the latter the one around it, and a part has so many values of both
-//! that lines of either tensor are used as a whole.
+//! that lines of either tensor are used as a whole. Where axes are too short for that, several of each make
+//! a *unit* of rows, and tables say where its elements go.
 
 use super::bundle::{Axis, Bundle, Operand};
 use super::problem::Problem;
-use super::steps::{blocks, offsets};
+use super::steps::{blocks, even, offsets};
 use crate::Level;
-use crate::copy::{Copier, Side};
+use crate::copy::{Copier, Places, ShortAxis, Side, part};
 use crate::lines::LINE;
 use crate::scratch::{Scratch, ScratchPool};
 use std::ops::Range;
@@ -52,41 +53,121 @@ pub(crate) fn order(m: &Bundle, columns: usize, size: usize) -> Option<Bundle> {
     Some(m)
 }
 
+/// Rows of short axes in the order for a stage, and how many of them are a unit: along the innermost axes of
+/// left innermost, along those of the output around them, as many of each as make lines, and parts of axes that
+/// are longer. `None` where rows are neighbours in both, or a unit would be too large.
+pub(crate) fn short_order(m: &Bundle, n: &Bundle, size: usize) -> Option<(Bundle, usize)> {
+    let mut m = m.clone();
+    m.follow(Operand::Left);
+    if m.run(Operand::Out) >= LONG_RUN || m.len() == 0 {
+        return None;
+    }
+    let mut rows: Vec<(Place, Axis)> = m.axes().iter().map(|&axis| (Place::Outer, axis)).collect();
+    let mut at = rows.len();
+    let mut unit = 1usize;
+    while unit < LEAST_INNER {
+        at = at.checked_sub(1)?;
+        unit *= take(&mut rows, at, Place::Inner, LEAST_INNER.div_ceil(unit));
+    }
+    let near = |axis: &Axis| axis.strides[Operand::Out as usize].unsigned_abs();
+    let mut line = 1usize;
+    let mut columns: Vec<Axis> = n.axes().to_vec();
+    columns.sort_by_key(near);
+    let mut columns = columns.iter().peekable();
+    // Axes of the output from the innermost on; those of the unit fill a part of a line, too.
+    let mut order: Vec<Axis> = m.axes().to_vec();
+    order.sort_by_key(near);
+    for axis in order {
+        while line < LINE / size
+            && let Some(column) = columns.next_if(|c| near(c) < near(&axis))
+        {
+            line = line.saturating_mul(column.extent);
+        }
+        if line >= LINE / size {
+            break;
+        }
+        let inner = rows.iter().find(|(place, a)| *place == Place::Inner && near(a) == near(&axis));
+        if let Some((_, inner)) = inner {
+            line = line.saturating_mul(inner.extent);
+            continue;
+        }
+        let at = rows.iter().position(|(_, a)| *a == axis)?;
+        let taken = take(&mut rows, at, Place::Lines, (LINE / size).div_ceil(line));
+        (line, unit) = (line.saturating_mul(taken), unit.saturating_mul(taken));
+    }
+    rows.sort_by_key(|&(place, _)| place);
+    let m = Bundle::apart(rows.into_iter().map(|(_, axis)| axis));
+    let room = PART_BYTES / n.len().saturating_mul(size).max(1);
+    (unit <= MOST_UNIT.min(room) && unit < m.len()).then_some((m, unit))
+}
+
+/// Where an axis of rows is in the order for a stage, outermost first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// Around units.
+    Outer,
+    /// Of a unit, for lines of the output.
+    Lines,
+    /// Of a unit, for lines of left.
+    Inner,
+}
+
+/// Gives an axis its place, or a part of it that has at least so many values; tells how many that has.
+fn take(rows: &mut Vec<(Place, Axis)>, at: usize, place: Place, least: usize) -> usize {
+    let (_, axis) = rows[at];
+    let part = part(axis.extent, least);
+    let (outer, inner) = axis.split(part);
+    rows[at] = (place, inner);
+    if outer.extent > 1 {
+        rows.insert(at, (Place::Outer, outer));
+    }
+    part
+}
+
+/// Most rows of a unit.
+const MOST_UNIT: usize = 2048;
+
 /// How many values of the axis that is contiguous in the output a part has at least.
 fn least_lines(extent: usize, size: usize) -> usize {
     extent.min((LINE / size).max(1))
 }
 
 /// How rows are cut into parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Stage {
     /// No part crosses a multiple of it.
     period: usize,
-    /// Most rows of a part, roughly.
+    /// Most rows of a part.
     most: usize,
     /// Parts begin at multiples of it after a period's start.
     unit: usize,
+    /// Where the elements of a unit go, where that is in tables.
+    places: Option<Places>,
 }
 
 impl Stage {
-    /// The parts of a problem's rows for that many columns, where a stage is of use.
-    pub(crate) fn of(problem: &Problem, columns: usize, threads: usize) -> Option<Self> {
+    /// The parts of a problem's rows for those columns, where a stage is of use.
+    pub(crate) fn of(problem: &Problem, columns: &Range<usize>, threads: usize) -> Option<Self> {
         let (m, size) = (&problem.m, problem.algebra.size);
-        let bytes = m.len().saturating_mul(columns).saturating_mul(size);
+        let bytes = m.len().saturating_mul(columns.len()).saturating_mul(size);
         if m.run(Operand::Out) >= LONG_RUN || bytes < LEAST_BYTES {
             return None;
         }
-        let (period, unit) = match m.axes() {
-            [.., lines, inner] if lines.strides[Operand::Out as usize] == 1 => {
+        let (period, unit) = match (problem.unit, m.axes()) {
+            (Some(unit), _) => (m.len(), unit),
+            (None, [.., lines, inner]) if lines.strides[Operand::Out as usize] == 1 => {
                 let unit = least_lines(lines.extent, size) * inner.extent;
                 (lines.extent * inner.extent, unit)
             }
             _ if problem.n.unit(Operand::Out).is_some() => (m.len(), LEAST_INNER),
             _ => return None,
         };
-        let room = PART_BYTES / (columns * size);
+        let room = PART_BYTES / (columns.len() * size);
         let share = m.len() / (SHARE * threads);
-        (unit <= room).then_some(Self { period, unit, most: room.min(share).max(unit) })
+        let most = even(period.min(m.len()), room.min(share).max(unit), unit);
+        let whole = problem.unit.is_some() && columns.len() == problem.n.len();
+        let places = if whole { places(problem, unit, most) } else { None };
+        (unit <= room).then_some(Self { period, unit, most, places })
     }
 
     /// The rows of each part.
@@ -96,9 +177,34 @@ impl Stage {
     }
 }
 
+/// Where the elements of a unit of rows go, from columns so many elements apart.
+fn places(problem: &Problem, unit: usize, height: usize) -> Option<Places> {
+    let size = problem.algebra.size as isize;
+    let within = |axes: &[Axis], step: usize, most: usize| {
+        let mut points = 1;
+        let inside = |axis: &&Axis| {
+            let fits = points < most;
+            points *= axis.extent;
+            fits
+        };
+        let mut from = step as isize * size;
+        let short = |axis: &Axis| {
+            let to = axis.strides[Operand::Out as usize] * size;
+            let axis = ShortAxis { extent: axis.extent, to, from };
+            from *= axis.extent as isize;
+            axis
+        };
+        axes.iter().rev().take_while(inside).map(short).collect::<Vec<_>>()
+    };
+    let rows = within(problem.m.axes(), 1, unit);
+    let columns = within(problem.n.axes(), height, usize::MAX);
+    Places::new(&[rows, columns].concat(), problem.algebra.size)
+}
+
 /// One part: rows and columns of a problem's output, and memory for them.
 pub(crate) struct Part<'a> {
     problem: &'a Problem,
+    stage: &'a Stage,
     out: *mut u8,
     rows: Range<usize>,
     columns: Range<usize>,
@@ -109,24 +215,24 @@ pub(crate) struct Part<'a> {
 impl<'a> Part<'a> {
     /// The part of the output at `out`.
     pub(crate) fn new(
-        problem: &'a Problem,
+        (problem, stage): (&'a Problem, &'a Stage),
         out: *mut u8,
         (rows, columns): (Range<usize>, Range<usize>),
         (level, scratch): (Level, &'a ScratchPool),
     ) -> Self {
-        let memory = scratch.take(rows.len() * columns.len() * problem.algebra.size);
+        let memory = scratch.take(stage.most * columns.len() * problem.algebra.size);
         let copier = Copier::new(problem.dtype, level);
-        Self { problem, out, rows, columns, memory, copier }
+        Self { problem, stage, out, rows, columns, memory, copier }
     }
 
     /// The problem with the part for its output, as far as that goes.
     pub(crate) fn dense(&self) -> Problem {
-        self.problem.dense(self.rows.len())
+        self.problem.dense(self.stage.most)
     }
 
     /// Where the origin of such an output would be.
     pub(crate) fn origin(&self) -> *mut u8 {
-        let before = self.rows.start + self.columns.start * self.rows.len();
+        let before = self.rows.start + self.columns.start * self.stage.most;
         self.memory.as_ptr().wrapping_sub(before * self.problem.algebra.size)
     }
 
@@ -148,6 +254,19 @@ impl<'a> Part<'a> {
     /// # Safety
     /// The output has these rows and columns, which nobody else uses; all of the part is computed.
     pub(crate) unsafe fn put(&self) {
+        if let Some(places) = &self.stage.places {
+            let size = self.problem.algebra.size as isize;
+            for row in self.rows.clone().step_by(self.stage.unit) {
+                let to = self.problem.m.offset(Operand::Out, row) * size;
+                let from = (row - self.rows.start) as isize * size;
+                let to = self.out.wrapping_offset(to);
+                let from = self.memory.as_ptr().wrapping_offset(from);
+                // SAFETY: the caller's promise; parts have whole units, and these rows and all columns are what
+                // the tables are of.
+                unsafe { places.copy(0..places.blocks(), to, from.cast_const()) };
+            }
+            return;
+        }
         // SAFETY: the caller's promise.
         self.boxes(|extents, out, strides, dense, within| unsafe {
             let from = Side { ptr: dense.cast_const(), strides: &within };
@@ -161,7 +280,7 @@ impl<'a> Part<'a> {
     fn boxes(&self, each: impl Fn([usize; 3], *mut u8, [isize; 3], *mut u8, [isize; 3])) {
         let (m, n, size) = (&self.problem.m, &self.problem.n, self.problem.algebra.size as isize);
         let out = |axis: Option<&Axis>| axis.map_or(0, |a| a.strides[Operand::Out as usize]);
-        let height = self.rows.len() as isize;
+        let height = self.stage.most as isize;
         let axes = m.axes();
         let (inner, line) = (axes.last(), axes.len().checked_sub(2).map(|at| &axes[at]));
         // Columns whose distance is the same are one axis of a box.

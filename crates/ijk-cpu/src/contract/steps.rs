@@ -206,7 +206,7 @@ pub(crate) fn blocks(
 }
 
 /// The length of such blocks.
-fn even(len: usize, most: usize, unit: usize) -> usize {
+pub(crate) fn even(len: usize, most: usize, unit: usize) -> usize {
     let count = len.div_ceil(most).max(1);
     len.div_ceil(count).next_multiple_of(unit).max(1)
 }

@@ -183,6 +183,20 @@ fn lay_out(dice: &mut Dice, extents: &[(usize, usize)]) -> Vec<(usize, isize)> {
     strides
 }
 
+/// Gives axes strides in the tensors that have them.
+fn place(dice: &mut Dice, axes: &mut [ContractionAxis]) {
+    let mut place = |uses: fn(Role) -> bool, set: fn(&mut ContractionAxis, isize)| {
+        let used = axes.iter().enumerate().filter(|(_, a)| uses(a.role));
+        let extents: Vec<_> = used.map(|(n, a)| (n, a.extent)).collect();
+        for (n, stride) in lay_out(dice, &extents) {
+            set(&mut axes[n], stride);
+        }
+    };
+    place(|r| r != Role::N, |x, s| x.a = s);
+    place(|r| r != Role::M, |x, s| x.b = s);
+    place(|r| r != Role::K, |x, s| x.c = s);
+}
+
 fn random_axes(dice: &mut Dice, most: usize) -> Vec<ContractionAxis> {
     let count = dice.roll(6);
     let mut points = 1;
@@ -194,16 +208,7 @@ fn random_axes(dice: &mut Dice, most: usize) -> Vec<ContractionAxis> {
         points *= extent.max(1);
         axes.push(ContractionAxis { name: n.to_string(), role, extent, a: 0, b: 0, c: 0 });
     }
-    let mut place = |uses: fn(Role) -> bool, set: fn(&mut ContractionAxis, isize)| {
-        let used = axes.iter().enumerate().filter(|(_, a)| uses(a.role));
-        let extents: Vec<_> = used.map(|(n, a)| (n, a.extent)).collect();
-        for (n, stride) in lay_out(dice, &extents) {
-            set(&mut axes[n], stride);
-        }
-    };
-    place(|r| r != Role::N, |x, s| x.a = s);
-    place(|r| r != Role::M, |x, s| x.b = s);
-    place(|r| r != Role::K, |x, s| x.c = s);
+    place(dice, &mut axes);
     for axis in &mut axes {
         match dice.roll(12) {
             0 => axis.a = 0,
@@ -384,6 +389,32 @@ fn axes_that_lie_otherwise_in_each_tensor() {
                 check(&task(sum, axes), &mut dice, &workers);
             }
         }
+    }
+}
+
+/// Rows, columns and steps of many short axes, and some longer ones, which lie in any order in each tensor.
+#[test]
+fn many_short_axes_in_any_order() {
+    let (mut dice, workers) = (Dice(21), all_workers());
+    for round in 0..60 {
+        let mut axes = Vec::new();
+        let mut add = |dice: &mut Dice, role, most: usize, of: &[usize]| {
+            let mut points = 1;
+            loop {
+                let extent = dice.pick(of);
+                points *= extent;
+                if points > most {
+                    break;
+                }
+                axes.push(axis(role, extent, [0; 3]));
+            }
+        };
+        add(&mut dice, Role::M, 3000, &[2, 2, 2, 3, 4, 6, 48]);
+        add(&mut dice, Role::N, 24, &[2, 3, 4]);
+        add(&mut dice, Role::K, if round % 20 == 0 { 600 } else { 12 }, &[2, 3, 4]);
+        place(&mut dice, &mut axes);
+        let sum = dice.pick(&SUM);
+        check(&task(sum, axes), &mut dice, &workers);
     }
 }
 

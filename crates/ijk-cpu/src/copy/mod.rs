@@ -2,12 +2,14 @@
 
 mod block;
 mod kernel;
+mod places;
 
 use crate::simd::Level;
 use ijk_types::DType;
 use kernel::{Planes, collide, planes};
 
 pub(crate) use kernel::fence;
+pub(crate) use places::{Places, ShortAxis, part};
 
 /// Copies boxes of elements of one size.
 #[derive(Clone, Copy, Debug)]

@@ -77,23 +77,12 @@ impl PairProgram {
     unsafe fn copy(&self, pack: &Pack, from: *const u8, to: *mut u8, workers: &Workers) {
         let (sides, cost) = (&Sides { from, to }, pack.elements as f64 * COPIED);
         match &pack.way {
-            Way::Places { outer, inner } => {
-                let size = self.size as isize;
-                let part = |range: Range<usize>| {
-                    for n in range {
-                        // SAFETY: the caller's promise; the words have the size of an element.
-                        unsafe {
-                            let from = sides.from.offset(outer[n] * size);
-                            let to = sides.to.add(n * inner.len() * self.size);
-                            match self.size {
-                                4 => gather::<u32>(inner, from, to),
-                                8 => gather::<u64>(inner, from, to),
-                                _ => gather::<[u64; 2]>(inner, from, to),
-                            }
-                        }
-                    }
+            Way::Places(places) => {
+                // SAFETY: the caller's promise; blocks are apart.
+                let part = |blocks: Range<usize>| unsafe {
+                    places.copy(blocks, sides.to, sides.from);
                 };
-                workers.parallel_ranges(outer.len(), cost, part);
+                workers.parallel_ranges(places.blocks(), cost, part);
             }
             Way::Box { extents, to: steps, from: from_steps } => {
                 let (n, step) = (extents[0], steps[0]);
@@ -123,15 +112,3 @@ struct Sides {
 
 // SAFETY: only pointers; whoever follows them answers for that.
 unsafe impl Sync for Sides {}
-
-/// Copies the elements at some places.
-///
-/// # Safety
-/// They are readable words, and `to` has room for them.
-unsafe fn gather<W: Copy>(places: &[isize], from: *const u8, to: *mut u8) {
-    let (from, to) = (from.cast::<W>(), to.cast::<W>());
-    for (n, &place) in places.iter().enumerate() {
-        // SAFETY: the caller's promise. Elements are aligned as their type asks, words of two as one.
-        unsafe { to.add(n).write_unaligned(from.offset(place).read_unaligned()) };
-    }
-}

@@ -2,7 +2,8 @@
 
 use super::shape::{Axis, Copied, Shape};
 use super::{PIECE, Tables};
-use crate::copy::dense_strides;
+use crate::copy::{Places, ShortAxis, dense_strides};
+use crate::table;
 
 /// Rows of the inner table, at most.
 const INNER: usize = 512;
@@ -10,7 +11,7 @@ const INNER: usize = 512;
 /// Rows of the outer table, at most.
 const OUTER: usize = 1 << 20;
 
-/// Elements of a table of places, at most.
+/// So few elements are copied by tables in any case.
 const FEW: usize = 2048;
 
 /// Elements of two axes that are worth a kernel of their own.
@@ -26,8 +27,8 @@ pub(super) struct Pack {
 
 #[derive(Clone, Debug)]
 pub(super) enum Way {
-    /// From the sums of an outer and an inner place, in elements.
-    Places { outer: Vec<isize>, inner: Vec<isize> },
+    /// By tables.
+    Places(Places),
     /// A box: its extents, and bytes of a step in the copy and where it is read.
     Box { extents: Vec<usize>, to: Vec<isize>, from: Vec<isize> },
 }
@@ -56,20 +57,7 @@ pub(super) fn tables(shape: &Shape, size: usize) -> Option<(Tables, [Option<Pack
 
 /// For each point of axes, outermost first, the sum of its steps.
 fn offsets<const N: usize>(axes: &[Axis], steps: impl Fn(&Axis) -> [isize; N]) -> Vec<[isize; N]> {
-    let count = axes.iter().map(|axis| axis.extent).product();
-    let mut table = Vec::with_capacity(count);
-    table.push([0; N]);
-    // Each axis repeats what its inner ones have.
-    for axis in axes.iter().rev() {
-        let (step, inner) = (steps(axis), table.len());
-        for n in 1..axis.extent as isize {
-            for at in 0..inner {
-                let before = table[at];
-                table.push(std::array::from_fn(|k| before[k] + n * step[k]));
-            }
-        }
-    }
-    table
+    table::offsets(axes.iter().map(|axis| (axis.extent, steps(axis))))
 }
 
 fn pack(axes: &Copied, size: usize) -> Pack {
@@ -77,18 +65,17 @@ fn pack(axes: &Copied, size: usize) -> Pack {
     let points = |axes: &[(usize, isize)]| axes.iter().map(|&(extent, _)| extent).product();
     let elements: usize = points(&axes);
     let plane: usize = points(&axes[axes.len().saturating_sub(2)..]);
-    if elements <= FEW || plane < PLANE {
-        let mut split = axes.len();
-        while split > 0 && points(&axes[split - 1..]) <= FEW {
-            split -= 1;
-        }
-        let [outer, inner] = [&axes[..split], &axes[split..]].map(places);
-        return Pack { elements, way: Way::Places { outer, inner } };
-    }
     let extents: Vec<usize> = axes.iter().map(|&(extent, _)| extent).collect();
     let mut to = vec![0; extents.len()];
     dense_strides(&extents, size, &mut to);
-    let from = axes.iter().map(|&(_, from)| from.wrapping_mul(size as isize)).collect();
+    let from: Vec<isize> = axes.iter().map(|&(_, from)| from.wrapping_mul(size as isize)).collect();
+    if elements <= FEW || plane < PLANE {
+        let axis = |n: usize| ShortAxis { extent: extents[n], to: to[n], from: from[n] };
+        let short: Vec<ShortAxis> = (0..extents.len()).map(axis).collect();
+        if let Some(places) = Places::new(&short, size) {
+            return Pack { elements, way: Way::Places(places) };
+        }
+    }
     Pack { elements, way: Way::Box { extents, to, from } }
 }
 
@@ -106,38 +93,16 @@ fn merged(axes: &Copied) -> Copied {
     merged
 }
 
-/// Where the points of axes lie.
-fn places(axes: &[(usize, isize)]) -> Vec<isize> {
-    let axis = |&(extent, from): &(usize, isize)| Axis { extent, steps: [from, 0, 0] };
-    let axes: Vec<Axis> = axes.iter().map(axis).collect();
-    offsets(&axes, |axis| [axis.steps[0]]).into_iter().map(|[from]| from).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn offsets_are_those_of_the_points_in_order() {
-        let axes = [Axis { extent: 2, steps: [10, 0, 1] }, Axis { extent: 3, steps: [-1, 2, 0] }];
-        let found = offsets(&axes, |axis| axis.steps);
-        let expected = [[0, 0, 0], [-1, 2, 0], [-2, 4, 0], [10, 0, 1], [9, 2, 1], [8, 4, 1]];
-        assert_eq!(found, expected);
-        assert_eq!(offsets::<2>(&[], |_| [0; 2]), [[0, 0]]);
-    }
-
-    #[test]
     fn copies_of_short_axes_go_by_tables() {
-        let Way::Places { outer, inner } = pack(&vec![(2, 1), (2, 9), (3, 3)], 4).way else {
-            panic!("a few elements")
-        };
-        assert_eq!((outer, inner), (vec![0], vec![0, 3, 6, 9, 12, 15, 1, 4, 7, 10, 13, 16]));
-        let short: Copied = (0..14).map(|n| (2, 1 << n)).collect();
-        let Pack { elements, way: Way::Places { outer, inner } } = pack(&short, 4) else {
-            panic!("two axes of two elements")
-        };
-        assert_eq!((elements, outer.len(), inner.len()), (1 << 14, 8, 2048));
-        assert_eq!((outer[1], inner[1]), (4, 1 << 13));
-        assert!(matches!(pack(&vec![(64, 1), (64, 64)], 4).way, Way::Box { .. }));
+        let ways = |axes: &[(usize, isize)]| pack(&axes.to_vec(), 4).way;
+        assert!(matches!(ways(&[(2, 1), (2, 9), (3, 3)]), Way::Places(_)));
+        let short: Vec<_> = (0..14).map(|n| (2, 1 << n)).collect();
+        assert!(matches!(ways(&short), Way::Places(_)));
+        assert!(matches!(ways(&[(64, 1), (64, 64)]), Way::Box { .. }));
     }
 }

@@ -1,0 +1,273 @@
+//! Boxes of many short axes, copied by tables of places.
+//!
+//! Where neighbours lie along other axes on either side, and all axes are short, a loop over two of them
+//! moves a few elements, and leaves lines before they are full. Here the axes along which one side has
+//! neighbours and those along which the other has, as many of each as fill a line, make a *block*, which has
+//! nothing but whole lines of both. Where the elements of a block come from is one table, where blocks lie is
+//! another.
+
+use crate::lines::LINE;
+use crate::table::offsets;
+use std::ops::Range;
+
+/// Words of the largest block: its lines and its table stay near.
+const MOST_WORDS: usize = 4096;
+
+/// Blocks of the inner table, at most.
+const INNER: usize = 1024;
+
+/// Blocks of the outer table, at most.
+const OUTER: usize = 1 << 18;
+
+/// Elements that are neighbours on both sides and are moved as one.
+const WIDEST: usize = 32;
+
+/// One axis of a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ShortAxis {
+    /// Number of values.
+    pub(crate) extent: usize,
+    /// Bytes of a step where it is written.
+    pub(crate) to: isize,
+    /// Bytes of a step where it is read.
+    pub(crate) from: isize,
+}
+
+/// How a box is copied.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    /// Bytes of a word.
+    word: usize,
+    /// Words of a block that are neighbours where they are written.
+    run: usize,
+    /// Where these runs begin.
+    runs: Vec<isize>,
+    /// For each word of a block, run by run, where it is read.
+    from: Vec<isize>,
+    /// Where blocks are written and read, in two parts whose sums are those of all blocks.
+    outer: Vec<[isize; 2]>,
+    inner: Vec<[isize; 2]>,
+}
+
+impl Places {
+    /// The tables of a box of elements of that many bytes; `None` where axes are too long for them.
+    pub(crate) fn new(axes: &[ShortAxis], size: usize) -> Option<Self> {
+        let (word, axes) = widened(axes, size);
+        let (mut block, mut blocks) = (Vec::new(), axes);
+        choose(&mut block, &mut blocks, word, |axis| axis.to);
+        choose(&mut block, &mut blocks, word, |axis| axis.from);
+        block.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
+        points(&block).filter(|&words| words <= MOST_WORDS)?;
+        // Blocks that are near each other on both sides follow one another.
+        let reach = |axis: &ShortAxis| axis.to.unsigned_abs().max(axis.from.unsigned_abs());
+        blocks.sort_by_key(|axis| std::cmp::Reverse(reach(axis)));
+        let first = (0..blocks.len()).find(|&at| points(&blocks[at..]).is_some_and(|n| n <= INNER));
+        let (outer, inner) = blocks.split_at(first.unwrap_or(blocks.len()));
+        points(outer).filter(|&n| n <= OUTER)?;
+        let mut run = 1;
+        let within = block.iter().rev().take_while(|axis| {
+            let next = axis.to == (run * word) as isize;
+            run *= if next { axis.extent } else { 1 };
+            next
+        });
+        let within = block.len() - within.count();
+        let both = |axes: &[ShortAxis]| offsets(axes.iter().map(|a| (a.extent, [a.to, a.from])));
+        let one = |axes: &[ShortAxis], step: fn(&ShortAxis) -> isize| {
+            offsets(axes.iter().map(|axis| (axis.extent, [step(axis)])))
+                .into_iter()
+                .flatten()
+                .collect()
+        };
+        Some(Self {
+            word,
+            run: run.max(1),
+            runs: one(&block[..within], |axis| axis.to),
+            from: one(&block, |axis| axis.from),
+            outer: both(outer),
+            inner: both(inner),
+        })
+    }
+
+    /// How many blocks there are.
+    pub(crate) fn blocks(&self) -> usize {
+        self.outer.len() * self.inner.len()
+    }
+
+    /// Copies some blocks.
+    ///
+    /// # Safety
+    /// From `to` and `from` on there are elements at all places of the box, initialised where they are read;
+    /// nobody else accesses those that are written, and no element is on both sides.
+    pub(crate) unsafe fn copy(&self, blocks: Range<usize>, to: *mut u8, from: *const u8) {
+        // SAFETY: the caller's promise; a word is that many bytes.
+        unsafe {
+            match self.word {
+                1 => self.words::<u8>(blocks, to, from),
+                2 => self.words::<u16>(blocks, to, from),
+                4 => self.words::<u32>(blocks, to, from),
+                8 => self.words::<u64>(blocks, to, from),
+                16 => self.words::<[u64; 2]>(blocks, to, from),
+                _ => self.words::<[u64; 4]>(blocks, to, from),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`copy`](Self::copy), with the words of the box.
+    unsafe fn words<W: Copy>(&self, blocks: Range<usize>, to: *mut u8, from: *const u8) {
+        let count = self.inner.len();
+        for block in blocks {
+            let ([a, b], [c, d]) = (self.outer[block / count], self.inner[block % count]);
+            let (to, from) = (to.wrapping_offset(a + c), from.wrapping_offset(b + d));
+            for (&start, places) in self.runs.iter().zip(self.from.chunks_exact(self.run)) {
+                let to = to.wrapping_offset(start).cast::<W>();
+                for (n, &place) in places.iter().enumerate() {
+                    // SAFETY: the caller's promise; words are not aligned as such.
+                    unsafe {
+                        let word = from.wrapping_offset(place).cast::<W>().read_unaligned();
+                        to.add(n).write_unaligned(word);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The same box in the widest words that are neighbours on both sides, and their bytes.
+fn widened(axes: &[ShortAxis], size: usize) -> (usize, Vec<ShortAxis>) {
+    let mut axes: Vec<ShortAxis> = axes.iter().copied().filter(|axis| axis.extent != 1).collect();
+    let mut word = size;
+    let whole = |word: usize, axis: &ShortAxis| {
+        let bytes = word.saturating_mul(axis.extent);
+        let neighbours = [axis.to, axis.from] == [word as isize; 2];
+        neighbours && bytes.is_power_of_two() && bytes <= WIDEST
+    };
+    while let Some(at) = axes.iter().position(|axis| whole(word, axis)) {
+        word *= axes.remove(at).extent;
+    }
+    (word, axes)
+}
+
+/// Moves the innermost axes of a side to a block, until they fill a line there.
+fn choose(
+    block: &mut Vec<ShortAxis>,
+    others: &mut Vec<ShortAxis>,
+    word: usize,
+    step: fn(&ShortAxis) -> isize,
+) {
+    let distance = |axis: &ShortAxis| step(axis).unsigned_abs();
+    // What is there already fills a part of it.
+    let mut there: Vec<ShortAxis> = block.clone();
+    there.sort_by_key(distance);
+    others.sort_by_key(distance);
+    let (mut bytes, mut there, mut at) = (word, there.into_iter().peekable(), 0);
+    while bytes < LINE {
+        let Some(&axis) = others.get(at) else { return };
+        if let Some(inner) = there.next_if(|inner| distance(inner) < distance(&axis)) {
+            bytes = bytes.saturating_mul(if distance(&inner) > 0 { inner.extent } else { 1 });
+        } else if distance(&axis) == 0 {
+            at += 1;
+        } else {
+            let part = part(axis.extent, LINE.div_ceil(bytes));
+            bytes = bytes.saturating_mul(part);
+            others.remove(at);
+            block.push(ShortAxis { extent: part, ..axis });
+            if part < axis.extent {
+                let [to, from] = [axis.to, axis.from].map(|step| step * part as isize);
+                others.insert(at, ShortAxis { extent: axis.extent / part, to, from });
+            }
+        }
+    }
+}
+
+/// Into parts of how many values an axis is cut that has at least so many in each; all of it, if it cannot be.
+pub(crate) fn part(extent: usize, least: usize) -> usize {
+    let fits = |part: &usize| extent.is_multiple_of(*part);
+    (least..extent.min(4 * least)).find(fits).unwrap_or(extent)
+}
+
+/// How many points axes have, if that many can be counted.
+fn points(axes: &[ShortAxis]) -> Option<usize> {
+    axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.extent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Copies a dense box of those extents to one whose axes are in another order, and compares.
+    fn check(extents: &[usize], order: &[usize], size: usize) {
+        let steps = |order: &[usize]| {
+            let mut steps = vec![0; extents.len()];
+            let mut step = size as isize;
+            for &axis in order.iter().rev() {
+                steps[axis] = step;
+                step *= extents[axis] as isize;
+            }
+            steps
+        };
+        let (from, to) = (steps(&(0..extents.len()).collect::<Vec<_>>()), steps(order));
+        let axes: Vec<ShortAxis> = (0..extents.len())
+            .map(|n| ShortAxis { extent: extents[n], to: to[n], from: from[n] })
+            .collect();
+        let count: usize = extents.iter().product();
+        let source: Vec<u8> = (0..count * size).map(|n| (n % 251) as u8).collect();
+        let mut target = vec![0u8; count * size];
+        let places = Places::new(&axes, size).expect("short axes");
+        // SAFETY: both have all elements of the box.
+        unsafe { places.copy(0..places.blocks(), target.as_mut_ptr(), source.as_ptr()) };
+        for point in 0..count {
+            let (mut rest, mut a, mut b) = (point, 0, 0);
+            for n in (0..extents.len()).rev() {
+                let at = (rest % extents[n]) as isize;
+                (rest, a, b) = (rest / extents[n], a + at * from[n], b + at * to[n]);
+            }
+            let (a, b) = (a as usize, b as usize);
+            assert_eq!(source[a..a + size], target[b..b + size], "{extents:?} {order:?} {size}");
+        }
+    }
+
+    #[test]
+    fn all_words_in_several_orders() {
+        for size in [1, 4, 8, 16] {
+            check(&[], &[], size);
+            check(&[5], &[0], size);
+            check(&[2, 3, 4], &[2, 1, 0], size);
+            check(&[2, 3, 4, 2], &[1, 0, 2, 3], size);
+            check(&[2, 0, 3], &[2, 1, 0], size);
+            check(&[2, 3, 2, 4, 2, 2, 3, 2, 2, 4], &[9, 3, 5, 1, 0, 8, 7, 2, 4, 6], size);
+            check(&[2, 3, 2, 4, 2, 2, 3, 2, 2, 4], &[4, 3, 5, 1, 0, 2, 7, 6, 8, 9], size);
+            check(&[2, 48, 3, 2, 96], &[1, 4, 0, 2, 3], size);
+            check(&[2; 13], &[12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0], size);
+        }
+    }
+
+    #[test]
+    fn lines_are_whole_on_both_sides() {
+        // Sixteen axes of two, reversed: four of them fill a line of floats on either side.
+        let axes: Vec<ShortAxis> =
+            (0..16).map(|n| ShortAxis { extent: 2, to: 4 << n, from: 4 << (15 - n) }).collect();
+        let places = Places::new(&axes, 4).unwrap();
+        assert_eq!((places.run, places.runs.len(), places.blocks()), (16, 16, 256));
+    }
+
+    #[test]
+    fn neighbours_on_both_sides_are_one_word() {
+        let axes = [(2, 4, 4), (2, 8, 8), (3, 48, 16), (3, 16, 48)];
+        let axes = axes.map(|(extent, to, from)| ShortAxis { extent, to, from });
+        let places = Places::new(&axes, 4).unwrap();
+        assert_eq!((places.word, places.run), (16, 9));
+    }
+
+    #[test]
+    fn long_axes_are_cut_or_have_no_tables() {
+        let plane = |extent: usize| {
+            let far = 4 * extent as isize;
+            [(4, far), (far, 4)].map(|(to, from)| ShortAxis { extent, to, from })
+        };
+        assert!(Places::new(&plane(1009), 4).is_none());
+        // Unless parts of them fill lines.
+        let places = Places::new(&plane(1000), 4).unwrap();
+        assert_eq!((places.run, places.runs.len()), (20, 20));
+    }
+}
