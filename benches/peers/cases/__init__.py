@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..case import Case
-from . import contractions, goals, rows, windows
+from . import contractions, goals, permutations, rows, windows
 
 # What small versions are made of, and how small.
 SMALL = (2, 4, 8, 16, 32)
@@ -13,7 +13,13 @@ MOST = 100_000_000
 
 def all_cases() -> list[Case]:
     """Every case: goals first, then contractions, the rest, and small versions."""
-    large = [*goals.CASES, *contractions.CASES, *rows.CASES, *windows.CASES]
+    large = [
+        *goals.CASES,
+        *contractions.CASES,
+        *rows.CASES,
+        *permutations.CASES,
+        *windows.CASES,
+    ]
     seeds = [case for case in large if case.least and not case.group.startswith(("tccg", "f64"))]
     seeds += [case for case in contractions.CASES if case.name in contractions.SMALL]
     small = [seed.small(n) for n in SMALL for seed in seeds if n >= seed.least]

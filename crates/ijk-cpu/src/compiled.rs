@@ -5,6 +5,7 @@ use crate::contract::Prepared;
 use crate::error::{Fault, PlanError};
 use crate::nest::{self, Order, TileNest, order};
 use crate::pair::PairProgram;
+use crate::permute::PermuteProgram;
 use crate::probe::Costs;
 use crate::scan::ScanProgram;
 use crate::scatter::ScatterProgram;
@@ -65,6 +66,8 @@ pub(crate) enum Program {
     Scan(Box<ScanProgram>),
     /// A nest that sums products of many short axes.
     Pair(Box<PairProgram>),
+    /// A nest that copies with axes in another order.
+    Permute(Box<PermuteProgram>),
     /// A nest over windows.
     Window(Box<WindowProgram>),
     /// A nest that combines elements into others.
@@ -81,6 +84,7 @@ impl Program {
             Self::Contract(prepared) => prepared.cost(),
             Self::Scan(scan) => scan.cost(),
             Self::Pair(pair) => pair.cost(),
+            Self::Permute(permute) => permute.cost(),
             Self::Window(window) => window.cost(),
             Self::Scatter(scatter) => scatter.cost(),
             Self::Sweep(sweep) => sweep.cost(),
@@ -362,6 +366,10 @@ impl Compiler<'_> {
         }
         if let Some(program) = ScatterProgram::new(nest, checked, level) {
             self.steps.push(Program::Scatter(Box::new(program)));
+            return Ok(());
+        }
+        if let Some(program) = PermuteProgram::new(nest, checked, self.buffers) {
+            self.steps.push(Program::Permute(Box::new(program)));
             return Ok(());
         }
         let program = nest::compile(nest, checked, self.buffers, level)?;

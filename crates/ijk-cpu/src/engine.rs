@@ -402,6 +402,11 @@ impl Run<'_> {
                     unsafe { pair.run(bases, workers, scratch) };
                     0
                 }
+                Program::Permute(permute) => {
+                    // SAFETY: as for a nest.
+                    unsafe { permute.run(bases, workers) };
+                    0
+                }
                 Program::Window(window) => {
                     // SAFETY: as for a nest.
                     unsafe { window.run(bases, workers) };

@@ -26,6 +26,7 @@ mod lines;
 mod nest;
 mod origin;
 mod pair;
+mod permute;
 pub mod probe;
 mod scan;
 mod scatter;

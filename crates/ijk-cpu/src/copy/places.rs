@@ -6,6 +6,7 @@
 //! nothing but whole lines of both. Where the elements of a block come from is one table, where blocks lie is
 //! another.
 
+use super::fence;
 use crate::lines::LINE;
 use crate::table::offsets;
 use std::ops::Range;
@@ -19,8 +20,11 @@ const INNER: usize = 1024;
 /// Blocks of the outer table, at most.
 const OUTER: usize = 1 << 18;
 
-/// Elements that are neighbours on both sides and are moved as one.
-const WIDEST: usize = 32;
+/// Bytes of elements that are neighbours on both sides and are moved as one, at most.
+const WIDEST: usize = 16;
+
+/// Blocks of fewer words take longer to find than to copy.
+const LEAST_WORDS: usize = 64;
 
 /// One axis of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +35,17 @@ pub(crate) struct ShortAxis {
     pub(crate) to: isize,
     /// Bytes of a step where it is read.
     pub(crate) from: isize,
+}
+
+impl ShortAxis {
+    /// The axis as parts of so many values, of which its extent is a multiple: from part to part, and within
+    /// one.
+    fn split(self, part: usize) -> (Self, Self) {
+        let step = |step: isize| step.saturating_mul(part as isize);
+        let outer =
+            Self { extent: self.extent / part.max(1), to: step(self.to), from: step(self.from) };
+        (outer, Self { extent: part, ..self })
+    }
 }
 
 /// How a box is copied.
@@ -56,6 +71,7 @@ impl Places {
         let (mut block, mut blocks) = (Vec::new(), axes);
         choose(&mut block, &mut blocks, word, |axis| axis.to);
         choose(&mut block, &mut blocks, word, |axis| axis.from);
+        enlarge(&mut block, &mut blocks);
         block.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
         points(&block).filter(|&words| words <= MOST_WORDS)?;
         // Blocks that are near each other on both sides follow one another.
@@ -99,38 +115,122 @@ impl Places {
     /// From `to` and `from` on there are elements at all places of the box, initialised where they are read;
     /// nobody else accesses those that are written, and no element is on both sides.
     pub(crate) unsafe fn copy(&self, blocks: Range<usize>, to: *mut u8, from: *const u8) {
-        // SAFETY: the caller's promise; a word is that many bytes.
+        // SAFETY: the caller's promise.
+        unsafe { self.blocks_of_words::<false>(blocks, to, from) };
+    }
+
+    /// The same past the caches, where runs are whole lines: for what is larger than they are and not read
+    /// soon.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy).
+    pub(crate) unsafe fn stream(&self, blocks: Range<usize>, to: *mut u8, from: *const u8) {
+        let whole = |bytes: isize| bytes.unsigned_abs().is_multiple_of(LINE);
+        let run = (self.run * self.word) as isize;
+        let starts = self.runs.iter().chain(self.outer.iter().chain(&self.inner).map(|[to, _]| to));
+        let lines = whole(run) && to.addr().is_multiple_of(LINE) && { starts }.all(|&at| whole(at));
+        // SAFETY: the caller's promise; runs are whole lines if they are said to be.
+        unsafe {
+            match lines {
+                true => self.blocks_of_words::<true>(blocks, to, from),
+                false => self.blocks_of_words::<false>(blocks, to, from),
+            }
+        }
+        fence();
+    }
+
+    /// # Safety
+    /// That of [`copy`](Self::copy). With `LINES`, runs are whole lines.
+    unsafe fn blocks_of_words<const LINES: bool>(
+        &self,
+        blocks: Range<usize>,
+        to: *mut u8,
+        from: *const u8,
+    ) {
+        // SAFETY: the caller's promise; words have that many bytes, and so many of them make a piece.
         unsafe {
             match self.word {
-                1 => self.words::<u8>(blocks, to, from),
-                2 => self.words::<u16>(blocks, to, from),
-                4 => self.words::<u32>(blocks, to, from),
-                8 => self.words::<u64>(blocks, to, from),
-                16 => self.words::<[u64; 2]>(blocks, to, from),
-                _ => self.words::<[u64; 4]>(blocks, to, from),
+                1 => self.words::<u8, 16, LINES>(blocks, to, from),
+                2 => self.words::<u16, 8, LINES>(blocks, to, from),
+                4 => self.words::<u32, 4, LINES>(blocks, to, from),
+                8 => self.words::<u64, 2, LINES>(blocks, to, from),
+                _ => self.words::<[u64; 2], 1, LINES>(blocks, to, from),
             }
         }
     }
 
     /// # Safety
-    /// As for [`copy`](Self::copy), with the words of the box.
-    unsafe fn words<W: Copy>(&self, blocks: Range<usize>, to: *mut u8, from: *const u8) {
-        let count = self.inner.len();
-        for block in blocks {
-            let ([a, b], [c, d]) = (self.outer[block / count], self.inner[block % count]);
+    /// As for [`copy`](Self::copy), with the words of the box, of which `PIECE` are 16 bytes. With `LINES`,
+    /// runs are whole lines.
+    unsafe fn words<W: Copy, const PIECE: usize, const LINES: bool>(
+        &self,
+        blocks: Range<usize>,
+        to: *mut u8,
+        from: *const u8,
+    ) {
+        let count = self.inner.len().max(1);
+        let (mut outer, mut inner) = (blocks.start / count, blocks.start % count);
+        for _ in blocks {
+            let ([a, b], [c, d]) = (self.outer[outer], self.inner[inner]);
             let (to, from) = (to.wrapping_offset(a + c), from.wrapping_offset(b + d));
             for (&start, places) in self.runs.iter().zip(self.from.chunks_exact(self.run)) {
-                let to = to.wrapping_offset(start).cast::<W>();
-                for (n, &place) in places.iter().enumerate() {
-                    // SAFETY: the caller's promise; words are not aligned as such.
-                    unsafe {
-                        let word = from.wrapping_offset(place).cast::<W>().read_unaligned();
-                        to.add(n).write_unaligned(word);
+                let to = to.wrapping_offset(start);
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match LINES {
+                        true => lines::<W, PIECE>(places, to, from),
+                        false => run::<W>(places, to, from),
                     }
                 }
             }
+            inner += 1;
+            if inner == count {
+                (outer, inner) = (outer + 1, 0);
+            }
         }
     }
+}
+
+/// Copies words at some places to where they are neighbours.
+///
+/// # Safety
+/// There are words at these places, and room for them.
+#[inline(always)]
+unsafe fn run<W: Copy>(places: &[isize], to: *mut u8, from: *const u8) {
+    for (n, &place) in places.iter().enumerate() {
+        // SAFETY: the caller's promise; words are not aligned as such.
+        unsafe {
+            let word = from.wrapping_offset(place).cast::<W>().read_unaligned();
+            to.cast::<W>().add(n).write_unaligned(word);
+        }
+    }
+}
+
+/// The same past the caches, for whole lines.
+///
+/// # Safety
+/// There are words at these places, and room for them; they are whole lines, and `PIECE` of them 16 bytes.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn lines<W: Copy, const PIECE: usize>(places: &[isize], to: *mut u8, from: *const u8) {
+    use std::arch::x86_64::{__m128i, _mm_stream_si128};
+    const { assert!(PIECE * size_of::<W>() == size_of::<__m128i>()) };
+    for (n, places) in places.chunks_exact(PIECE).enumerate() {
+        // SAFETY: the caller's promise; a piece has the size of what is written, and lies at a multiple of it.
+        unsafe {
+            let word = |n: usize| from.wrapping_offset(places[n]).cast::<W>().read_unaligned();
+            let words: [W; PIECE] = std::array::from_fn(word);
+            _mm_stream_si128(to.cast::<__m128i>().add(n), std::mem::transmute_copy(&words));
+        }
+    }
+}
+
+/// # Safety
+/// As for [`run`].
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn lines<W: Copy, const PIECE: usize>(places: &[isize], to: *mut u8, from: *const u8) {
+    // SAFETY: the caller's promise.
+    unsafe { run::<W>(places, to, from) };
 }
 
 /// The same box in the widest words that are neighbours on both sides, and their bytes.
@@ -171,12 +271,25 @@ fn choose(
             let part = part(axis.extent, LINE.div_ceil(bytes));
             bytes = bytes.saturating_mul(part);
             others.remove(at);
-            block.push(ShortAxis { extent: part, ..axis });
-            if part < axis.extent {
-                let [to, from] = [axis.to, axis.from].map(|step| step * part as isize);
-                others.insert(at, ShortAxis { extent: axis.extent / part, to, from });
+            let (outer, inner) = axis.split(part);
+            block.push(inner);
+            if outer.extent > 1 {
+                others.insert(at, outer);
             }
         }
+    }
+}
+
+/// Moves axes to a block that has few words, the innermost where it is written first.
+fn enlarge(block: &mut Vec<ShortAxis>, others: &mut Vec<ShortAxis>) {
+    others.sort_by_key(|axis| axis.to.unsigned_abs());
+    while !others.is_empty() && points(block).is_some_and(|words| words < LEAST_WORDS) {
+        let (axis, words) = (others.remove(0), points(block).unwrap_or(1));
+        let part = part(axis.extent, LEAST_WORDS.div_ceil(words.max(1)));
+        let (outer, inner) = axis.split(part);
+        others.extend((outer.extent > 1).then_some(outer));
+        block.push(inner);
+        others.sort_by_key(|axis| axis.to.unsigned_abs());
     }
 }
 
@@ -194,6 +307,10 @@ fn points(axes: &[ShortAxis]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Clone, Copy)]
+    #[repr(align(64))]
+    struct Line([u8; LINE]);
 
     /// Copies a dense box of those extents to one whose axes are in another order, and compares.
     fn check(extents: &[usize], order: &[usize], size: usize) {
@@ -216,6 +333,11 @@ mod tests {
         let places = Places::new(&axes, size).expect("short axes");
         // SAFETY: both have all elements of the box.
         unsafe { places.copy(0..places.blocks(), target.as_mut_ptr(), source.as_ptr()) };
+        let mut lines = vec![Line([0; LINE]); (count * size).div_ceil(LINE)];
+        // SAFETY: as above; this begins with a line.
+        unsafe { places.stream(0..places.blocks(), lines.as_mut_ptr().cast(), source.as_ptr()) };
+        let streamed: Vec<u8> = lines.iter().flat_map(|line| line.0).collect();
+        assert_eq!(streamed[..count * size], target[..]);
         for point in 0..count {
             let (mut rest, mut a, mut b) = (point, 0, 0);
             for n in (0..extents.len()).rev() {

@@ -1,0 +1,154 @@
+//! Copies that put axes in another order, where neighbours on one side are far apart on the other and loops
+//! along them are short.
+
+use crate::check::{CheckedNest, Layout};
+use crate::copy::{Places, ShortAxis};
+use crate::lines::LINE;
+use crate::origin::Origin;
+use crate::threads::Workers;
+use ijk_plan::plan::{Nest, Node};
+
+/// Fewer elements are copied by loops.
+const LEAST: usize = 1024;
+
+/// Bytes of neighbours on both sides that are copied as such.
+const LONG_RUN: usize = 4 * LINE;
+
+/// Nanoseconds of an element that is copied, on one thread.
+const COPIED: f64 = 0.8;
+
+/// A copy made ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct PermuteProgram {
+    from: Origin,
+    to: Origin,
+    places: Places,
+    /// Whether it is better written past the caches.
+    streams: bool,
+    cost: f64,
+}
+
+impl PermuteProgram {
+    /// The program of a nest that was checked, if it is one of these.
+    pub(crate) fn new(nest: &Nest, checked: &CheckedNest, layouts: &[Layout]) -> Option<Self> {
+        let ([Node::Load(0)], [load], None) = (&nest.body[..], &nest.loads[..], nest.reduce) else {
+            return None;
+        };
+        let (size, kept) = (load.dtype.size(), 0..nest.axes.len());
+        let points: usize = checked.extents.iter().product();
+        let plain = nest.store.offset.is_none()
+            && nest.store.dtype == load.dtype
+            && !checked.in_place
+            && points >= LEAST
+            && !nest.axes.iter().any(|axis| axis.collides || axis.reduced)
+            && kept.clone().all(|a| checked.extents[a] == 1 || checked.separable.contains(&a));
+        if !plain {
+            return None;
+        }
+        let bytes = |stride: isize| stride.checked_mul(size as isize);
+        let axis = |a: usize| {
+            let (to, from) = (bytes(nest.store.strides[a])?, bytes(load.strides[a])?);
+            Some(ShortAxis { extent: checked.extents[a], to, from })
+        };
+        let axes = merged(kept.map(axis).collect::<Option<Vec<_>>>()?);
+        if !are_short(&axes, size) {
+            return None;
+        }
+        Some(Self {
+            from: Origin::new(load.base, size),
+            to: Origin::new(nest.store.base, size),
+            places: Places::new(&axes, size)?,
+            streams: layouts.get(nest.store.base.buffer.0 as usize)?.streams,
+            cost: points as f64 * COPIED,
+        })
+    }
+
+    /// Estimated work, in nanoseconds on one thread.
+    pub(crate) fn cost(&self) -> f64 {
+        self.cost
+    }
+
+    /// Copies all of it.
+    ///
+    /// # Safety
+    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and
+    /// nobody else accesses the output.
+    pub(crate) unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
+        let sides = &Sides { to: self.to.of(bases), from: self.from.of(bases) };
+        workers.parallel_ranges(self.places.blocks(), self.cost, |blocks| {
+            // SAFETY: the check of the nest covered all its points, and told that they differ in elements
+            // of the output.
+            unsafe {
+                match self.streams {
+                    true => self.places.stream(blocks, sides.to, sides.from),
+                    false => self.places.copy(blocks, sides.to, sides.from),
+                }
+            }
+        });
+    }
+}
+
+/// Both sides of a copy.
+struct Sides {
+    to: *mut u8,
+    from: *const u8,
+}
+
+// SAFETY: only pointers; whoever follows them answers for that.
+unsafe impl Sync for Sides {}
+
+/// Whether loops along the axes that are innermost on either side are short.
+fn are_short(axes: &[ShortAxis], size: usize) -> bool {
+    let step = size as isize;
+    let inner = |of: fn(&ShortAxis) -> isize| axes.iter().position(|axis| of(axis) == step);
+    let bytes = |at: usize| axes[at].extent.saturating_mul(size);
+    match (inner(|axis| axis.to), inner(|axis| axis.from)) {
+        _ if axes.iter().any(|axis| axis.from == 0) => false,
+        (Some(to), Some(from)) if to == from => bytes(to) < LONG_RUN,
+        (Some(to), Some(from)) => bytes(to).min(bytes(from)) < LINE,
+        _ => false,
+    }
+}
+
+/// The same box, with axes of which one lies within the other on both sides as one.
+fn merged(axes: Vec<ShortAxis>) -> Vec<ShortAxis> {
+    let mut axes: Vec<ShortAxis> = axes.into_iter().filter(|axis| axis.extent != 1).collect();
+    axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
+    let mut merged: Vec<ShortAxis> = Vec::with_capacity(axes.len());
+    for axis in axes {
+        let whole = |step: isize| step.checked_mul(axis.extent as isize);
+        match merged.last_mut() {
+            Some(outer)
+                if [whole(axis.to), whole(axis.from)] == [Some(outer.to), Some(outer.from)] =>
+            {
+                *outer = ShortAxis { extent: outer.extent * axis.extent, ..axis };
+            }
+            _ => merged.push(axis),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axes<const N: usize>(axes: [(usize, isize, isize); N]) -> Vec<ShortAxis> {
+        axes.map(|(extent, to, from)| ShortAxis { extent, to, from }).to_vec()
+    }
+
+    #[test]
+    fn nested_axes_merge() {
+        let box_of = axes([(3, 4, 4), (5, 12, 12), (1, 7, 7), (2, 60, 120)]);
+        assert_eq!(merged(box_of), axes([(2, 60, 120), (15, 4, 4)]));
+    }
+
+    #[test]
+    fn long_runs_are_not_short() {
+        assert!(are_short(&axes([(3, 4, 4), (5, 60, 12), (5, 12, 60)]), 4), "three floats");
+        assert!(!are_short(&axes([(64, 4, 4), (5, 1280, 256), (5, 256, 1280)]), 4), "lines");
+        assert!(!are_short(&axes([(64, 4, 256), (64, 256, 4)]), 4), "a square");
+        assert!(are_short(&axes([(64, 4, 12), (3, 256, 4)]), 4), "three columns");
+        assert!(!are_short(&axes([(2, 4, 0), (64, 8, 4)]), 4), "copies of an element");
+    }
+}
