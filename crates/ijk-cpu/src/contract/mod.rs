@@ -42,6 +42,7 @@ mod stage;
 mod steps;
 mod tasks;
 mod tile;
+mod units;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use super::pack::{SHORT_RUN, Word};
 use super::small;
 use super::stage;
 use super::steps::Tile;
+use super::units;
 use ijk_plan::plan::{Contraction, Role};
 use ijk_types::DType;
 
@@ -165,10 +166,9 @@ impl Problem {
 
     /// The same with rows in the order for a stage by units, where their axes are short.
     pub(crate) fn in_units(mut self) -> Self {
-        let staged = self.m.axes().last().is_some_and(|axis| axis.extent >= SHORT);
-        if let (false, Some((m, unit))) =
-            (staged, stage::short_order(&self.m, &self.n, self.algebra.size))
-        {
+        let short = self.m.axes().last().is_some_and(|axis| axis.extent < SHORT);
+        let units = short.then(|| units::order(&self.m, &self.n, self.algebra.size));
+        if let Some((m, unit)) = units.flatten() {
             (self.m, self.unit) = (m, Some(unit));
         }
         self

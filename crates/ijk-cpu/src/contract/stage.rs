@@ -4,28 +4,29 @@
 //! Then left and the output each have an axis along which they are contiguous. The former becomes
 //! the innermost of the rows, the latter the one around it, and a part has so many values of both
 //! that lines of either tensor are used as a whole. Where axes are too short for that, several of each make
-//! a *unit* of rows, and tables say where its elements go.
+//! a [unit](super::units) of rows, and tables say where its elements go.
 
 use super::bundle::{Axis, Bundle, Operand};
 use super::problem::Problem;
 use super::steps::{blocks, even, offsets};
+use super::units;
 use crate::Level;
-use crate::copy::{Copier, Places, ShortAxis, Side, part};
+use crate::copy::{Copier, Places, Side};
 use crate::lines::LINE;
 use crate::scratch::{Scratch, ScratchPool};
 use std::ops::Range;
 
 /// Bytes of a part, which stays in L2 beside the panels that make it.
-const PART_BYTES: usize = 512 << 10;
+pub(super) const PART_BYTES: usize = 512 << 10;
 
 /// Outputs of fewer bytes stay near however they are written.
 const LEAST_BYTES: usize = 16 << 10;
 
 /// Rows of which so many are neighbours in the output are written where they belong.
-const LONG_RUN: usize = 8;
+pub(super) const LONG_RUN: usize = 8;
 
 /// A contiguous axis is not cut into fewer values.
-const LEAST_INNER: usize = 32;
+pub(super) const LEAST_INNER: usize = 32;
 
 /// Rows that are moved at a time.
 const CHUNK: usize = 16;
@@ -52,80 +53,6 @@ pub(crate) fn order(m: &Bundle, columns: usize, size: usize) -> Option<Bundle> {
     m.around_last(out);
     Some(m)
 }
-
-/// Rows of short axes in the order for a stage, and how many of them are a unit: along the innermost axes of
-/// left innermost, along those of the output around them, as many of each as make lines, and parts of axes that
-/// are longer. `None` where rows are neighbours in both, or a unit would be too large.
-pub(crate) fn short_order(m: &Bundle, n: &Bundle, size: usize) -> Option<(Bundle, usize)> {
-    let mut m = m.clone();
-    m.follow(Operand::Left);
-    if m.run(Operand::Out) >= LONG_RUN || m.len() == 0 {
-        return None;
-    }
-    let mut rows: Vec<(Place, Axis)> = m.axes().iter().map(|&axis| (Place::Outer, axis)).collect();
-    let mut at = rows.len();
-    let mut unit = 1usize;
-    while unit < LEAST_INNER {
-        at = at.checked_sub(1)?;
-        unit *= take(&mut rows, at, Place::Inner, LEAST_INNER.div_ceil(unit));
-    }
-    let near = |axis: &Axis| axis.strides[Operand::Out as usize].unsigned_abs();
-    let mut line = 1usize;
-    let mut columns: Vec<Axis> = n.axes().to_vec();
-    columns.sort_by_key(near);
-    let mut columns = columns.iter().peekable();
-    // Axes of the output from the innermost on; those of the unit fill a part of a line, too.
-    let mut order: Vec<Axis> = m.axes().to_vec();
-    order.sort_by_key(near);
-    for axis in order {
-        while line < LINE / size
-            && let Some(column) = columns.next_if(|c| near(c) < near(&axis))
-        {
-            line = line.saturating_mul(column.extent);
-        }
-        if line >= LINE / size {
-            break;
-        }
-        let inner = rows.iter().find(|(place, a)| *place == Place::Inner && near(a) == near(&axis));
-        if let Some((_, inner)) = inner {
-            line = line.saturating_mul(inner.extent);
-            continue;
-        }
-        let at = rows.iter().position(|(_, a)| *a == axis)?;
-        let taken = take(&mut rows, at, Place::Lines, (LINE / size).div_ceil(line));
-        (line, unit) = (line.saturating_mul(taken), unit.saturating_mul(taken));
-    }
-    rows.sort_by_key(|&(place, _)| place);
-    let m = Bundle::apart(rows.into_iter().map(|(_, axis)| axis));
-    let room = PART_BYTES / n.len().saturating_mul(size).max(1);
-    (unit <= MOST_UNIT.min(room) && unit < m.len()).then_some((m, unit))
-}
-
-/// Where an axis of rows is in the order for a stage, outermost first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    /// Around units.
-    Outer,
-    /// Of a unit, for lines of the output.
-    Lines,
-    /// Of a unit, for lines of left.
-    Inner,
-}
-
-/// Gives an axis its place, or a part of it that has at least so many values; tells how many that has.
-fn take(rows: &mut Vec<(Place, Axis)>, at: usize, place: Place, least: usize) -> usize {
-    let (_, axis) = rows[at];
-    let part = part(axis.extent, least);
-    let (outer, inner) = axis.split(part);
-    rows[at] = (place, inner);
-    if outer.extent > 1 {
-        rows.insert(at, (Place::Outer, outer));
-    }
-    part
-}
-
-/// Most rows of a unit.
-const MOST_UNIT: usize = 2048;
 
 /// How many values of the axis that is contiguous in the output a part has at least.
 fn least_lines(extent: usize, size: usize) -> usize {
@@ -166,7 +93,7 @@ impl Stage {
         let share = m.len() / (SHARE * threads);
         let most = even(period.min(m.len()), room.min(share).max(unit), unit);
         let whole = problem.unit.is_some() && columns.len() == problem.n.len();
-        let places = if whole { places(problem, unit, most) } else { None };
+        let places = if whole { units::places(problem, unit, most) } else { None };
         (unit <= room).then_some(Self { period, unit, most, places })
     }
 
@@ -175,30 +102,6 @@ impl Stage {
         let periods = (0..rows / self.period).map(|n| n * self.period);
         periods.flat_map(|start| blocks(start..start + self.period, self.most, self.unit)).collect()
     }
-}
-
-/// Where the elements of a unit of rows go, from columns so many elements apart.
-fn places(problem: &Problem, unit: usize, height: usize) -> Option<Places> {
-    let size = problem.algebra.size as isize;
-    let within = |axes: &[Axis], step: usize, most: usize| {
-        let mut points = 1;
-        let inside = |axis: &&Axis| {
-            let fits = points < most;
-            points *= axis.extent;
-            fits
-        };
-        let mut from = step as isize * size;
-        let short = |axis: &Axis| {
-            let to = axis.strides[Operand::Out as usize] * size;
-            let axis = ShortAxis { extent: axis.extent, to, from };
-            from *= axis.extent as isize;
-            axis
-        };
-        axes.iter().rev().take_while(inside).map(short).collect::<Vec<_>>()
-    };
-    let rows = within(problem.m.axes(), 1, unit);
-    let columns = within(problem.n.axes(), height, usize::MAX);
-    Places::new(&[rows, columns].concat(), problem.algebra.size)
 }
 
 /// One part: rows and columns of a problem's output, and memory for them.
