@@ -365,6 +365,11 @@ mod tests {
     }
 
     #[test]
+    fn more_blocks_than_the_inner_table_has() {
+        check(&[2; 17], &[16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0], 16);
+    }
+
+    #[test]
     fn lines_are_whole_on_both_sides() {
         // Sixteen axes of two, reversed: four of them fill a line of floats on either side.
         let axes: Vec<ShortAxis> =
