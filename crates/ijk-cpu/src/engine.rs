@@ -407,6 +407,11 @@ impl Run<'_> {
                     unsafe { permute.run(bases, workers) };
                     0
                 }
+                Program::Squares(squares) => {
+                    // SAFETY: as for a nest.
+                    unsafe { squares.run(bases, workers) };
+                    0
+                }
                 Program::Window(window) => {
                     // SAFETY: as for a nest.
                     unsafe { window.run(bases, workers) };

@@ -32,6 +32,7 @@ mod scan;
 mod scatter;
 mod scratch;
 mod simd;
+mod squares;
 mod sweep;
 mod table;
 mod threads;

@@ -1,0 +1,298 @@
+//! Sums of squares along rows: of elements, or of how far they are from what a row has in common (variances,
+//! norms).
+//!
+//! A tile program writes each difference, then each square, before they are added, which takes longer than
+//! to read them. Here they stay in registers.
+
+use crate::check::CheckedNest;
+use crate::lines::{LINE, prefetch_far};
+use crate::nest::leveled;
+use crate::origin::Origin;
+use crate::simd::Level;
+use crate::threads::Workers;
+use ijk_plan::plan::{Nest, Node, NodeId, Start};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer};
+use std::ops::{Add, Mul, Sub};
+
+/// Elements that are added lane by lane; sums of so many are added pairwise.
+const PIECE: usize = 4096;
+
+/// Lanes of a sum.
+const LANES: usize = 64;
+
+/// Shorter rows are computed several at a time, by tiles.
+const LEAST: usize = 256;
+
+/// Longer rows are divided among threads.
+const MOST: usize = 1 << 17;
+
+/// Nanoseconds of a row, and of one of its elements.
+const ROW: f64 = 20.0;
+const ELEMENT: f64 = 0.08;
+
+/// Adds up the squares of a row, and writes the sum.
+///
+/// # Safety
+/// `x` has `n` elements, one after another, `centre` has one, and `out` has room for one that nobody else uses;
+/// they are of the kernel's type. The processor has the level that the kernel was chosen for.
+type RowFn = unsafe fn(n: usize, x: *const u8, centre: *const u8, out: *mut u8, ahead: isize);
+
+/// Sums of squares made ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct SquaresProgram {
+    /// Elements, and what is subtracted from those of a row.
+    x: Origin,
+    centre: Option<Origin>,
+    out: Origin,
+    /// Axes of rows, innermost last: extents, and bytes of a step in each of the three.
+    rows: Vec<(usize, [isize; 3])>,
+    /// Elements of a row.
+    length: usize,
+    kernel: RowFn,
+    /// The buffer of the elements, and how many bytes further on to ask for them.
+    buffer: usize,
+    ahead: isize,
+    cost: f64,
+}
+
+impl SquaresProgram {
+    /// The program of a nest that was checked, if it is one of these.
+    pub(crate) fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
+        let (x, centre) = operands(nest)?;
+        let t = nest.store.dtype;
+        let several: Vec<usize> =
+            (0..nest.axes.len()).filter(|&a| checked.extents[a] != 1).collect();
+        let (summed, kept): (Vec<usize>, Vec<usize>) =
+            several.into_iter().partition(|&a| nest.axes[a].reduced);
+        let &[summed] = &summed[..] else { return None };
+        let plain = nest.start == Start::Covered
+            && nest.store.offset.is_none()
+            && !nest.sequential
+            && !checked.in_place
+            && nest.loads.iter().all(|load| load.dtype == t)
+            && !nest.axes.iter().any(|axis| axis.collides)
+            && kept.iter().all(|a| checked.separable.contains(a));
+        let stride = |load: usize| nest.loads[load].strides[summed];
+        let length = checked.extents[summed];
+        let along = stride(x) == 1 && centre.is_none_or(|c| stride(c) == 0);
+        if !plain || !along || !(LEAST..=MOST).contains(&length) {
+            return None;
+        }
+        let size = t.size();
+        let bytes = |stride: isize| stride.checked_mul(size as isize);
+        let axis = |&a: &usize| {
+            let of = |load: usize| bytes(nest.loads[load].strides[a]);
+            let steps = [of(x)?, centre.map_or(Some(0), of)?, bytes(nest.store.strides[a])?];
+            Some((checked.extents[a], steps))
+        };
+        let rows = kept.iter().map(axis).collect::<Option<Vec<_>>>()?;
+        let count = rows.iter().map(|&(extent, _)| extent).product::<usize>();
+        let origin = |load: usize| Origin::new(nest.loads[load].base, size);
+        Some(Self {
+            x: origin(x),
+            centre: centre.map(origin),
+            out: Origin::new(nest.store.base, size),
+            rows,
+            length,
+            kernel: kernel(t, centre.is_some(), level)?,
+            buffer: nest.loads[x].base.buffer.0 as usize,
+            ahead: 0,
+            cost: count as f64 * (ROW + length as f64 * ELEMENT),
+        })
+    }
+
+    /// Estimated work, in nanoseconds on one thread.
+    pub(crate) fn cost(&self) -> f64 {
+        self.cost
+    }
+
+    /// Asks for elements of a buffer so many bytes further on while it computes; gives whether it does so.
+    pub(crate) fn fetch_ahead(&mut self, buffer: usize, bytes: isize) -> bool {
+        if self.buffer == buffer {
+            self.ahead = bytes;
+        }
+        self.buffer == buffer
+    }
+
+    /// Computes all of it.
+    ///
+    /// # Safety
+    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and
+    /// nobody else accesses the output.
+    pub(crate) unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
+        let count = self.rows.iter().map(|&(extent, _)| extent).product();
+        let at = &Tensors {
+            x: self.x.of(bases),
+            // It is not used where nothing is subtracted.
+            centre: self.centre.map_or(self.x.of(bases), |centre| centre.of(bases)),
+            out: self.out.of(bases),
+        };
+        workers.parallel_ranges(count, self.cost, |rows| {
+            for row in rows {
+                let [x, centre, out] = self.offsets(row);
+                // SAFETY: the check of the nest covered all its points, and told that rows differ in elements
+                // of the output.
+                unsafe {
+                    let (x, centre) = (at.x.offset(x), at.centre.offset(centre));
+                    (self.kernel)(self.length, x, centre, at.out.offset(out), self.ahead);
+                }
+            }
+        });
+    }
+
+    /// Where a row is.
+    fn offsets(&self, mut row: usize) -> [isize; 3] {
+        let mut sums = [0; 3];
+        for &(extent, steps) in self.rows.iter().rev() {
+            let at = (row % extent) as isize;
+            row /= extent;
+            sums.iter_mut().zip(steps).for_each(|(sum, step)| *sum += at * step);
+        }
+        sums
+    }
+}
+
+/// Where the tensors are.
+struct Tensors {
+    x: *const u8,
+    centre: *const u8,
+    out: *mut u8,
+}
+
+// SAFETY: only pointers; whoever follows them answers for that.
+unsafe impl Sync for Tensors {}
+
+/// The load whose elements are squared, and the one that is subtracted before.
+fn operands(nest: &Nest) -> Option<(usize, Option<usize>)> {
+    if nest.reduce != Some(Reducer::Monoid(Monoid::Add)) {
+        return None;
+    }
+    let square = |n: u32| Node::Binary(BinaryOp::Mul, NodeId(n), NodeId(n));
+    match &nest.body[..] {
+        [Node::Load(x), last] if *last == square(0) => Some((*x as usize, None)),
+        [Node::Load(x), Node::Load(c), Node::Binary(BinaryOp::Sub, NodeId(0), NodeId(1)), last]
+            if *last == square(2) =>
+        {
+            Some((*x as usize, Some(*c as usize)))
+        }
+        _ => None,
+    }
+}
+
+/// Real numbers.
+pub(crate) trait Real:
+    Copy + Default + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+{
+}
+impl Real for f32 {}
+impl Real for f64 {}
+
+/// # Safety
+/// That of [`RowFn`].
+#[inline(always)]
+unsafe fn row<T: Real, const CENTRED: bool>(
+    n: usize,
+    x: *const u8,
+    centre: *const u8,
+    out: *mut u8,
+    ahead: isize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let x = std::slice::from_raw_parts(x.cast::<T>(), n);
+        let centre = if CENTRED { centre.cast::<T>().read() } else { T::default() };
+        let square = |x: T| {
+            let x = if CENTRED { x - centre } else { x };
+            x * x
+        };
+        out.cast::<T>().write(match ahead {
+            0 => pieces::<T, false>(x, &square, ahead),
+            _ => pieces::<T, true>(x, &square, ahead),
+        });
+    }
+}
+
+/// The sum of some squares, added pairwise piece by piece.
+#[inline(always)]
+fn pieces<T: Real, const AHEAD: bool>(x: &[T], square: &impl Fn(T) -> T, ahead: isize) -> T {
+    // How many pieces each level holds is a bit; sums of as many pieces are added first.
+    let mut levels = [T::default(); usize::BITS as usize];
+    let mut taken = 0usize;
+    for piece in x.chunks(PIECE) {
+        let mut sum = lanes::<T, AHEAD>(piece, square, ahead);
+        for level in levels.iter().take(taken.trailing_ones() as usize) {
+            sum = *level + sum;
+        }
+        levels[taken.trailing_ones() as usize] = sum;
+        taken += 1;
+    }
+    let held = (0..usize::BITS as usize).filter(|level| taken >> level & 1 == 1);
+    held.map(|level| levels[level]).reduce(|newer, older| older + newer).unwrap_or_default()
+}
+
+/// The sum of some squares: lane `l` takes the elements `l`, `l + LANES`, and so on; lanes are joined by
+/// halving.
+#[inline(always)]
+fn lanes<T: Real, const AHEAD: bool>(x: &[T], square: &impl Fn(T) -> T, ahead: isize) -> T {
+    let mut sums = [T::default(); LANES];
+    let (strips, tail) = x.as_chunks::<LANES>();
+    for strip in strips {
+        if AHEAD {
+            let later = strip.as_ptr().cast::<u8>().wrapping_offset(ahead);
+            (0..size_of_val(strip))
+                .step_by(LINE)
+                .for_each(|at| prefetch_far(later.wrapping_add(at)));
+        }
+        for l in 0..LANES {
+            sums[l] = sums[l] + square(strip[l]);
+        }
+    }
+    for (sum, &x) in sums.iter_mut().zip(tail) {
+        *sum = *sum + square(x);
+    }
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        for l in 0..width {
+            sums[l] = sums[l] + sums[l + width];
+        }
+    }
+    sums[0]
+}
+
+leveled!(row_at, row, [T: Real, const CENTRED: bool], [T, CENTRED],
+    (n: usize, x: *const u8, centre: *const u8, out: *mut u8, ahead: isize) -> ());
+
+/// The kernel of a type.
+fn kernel(t: DType, centred: bool, level: Level) -> Option<RowFn> {
+    match (t, centred) {
+        (DType::F32, false) => Some(row_at::<f32, false>(level)),
+        (DType::F32, true) => Some(row_at::<f32, true>(level)),
+        (DType::F64, false) => Some(row_at::<f64, false>(level)),
+        (DType::F64, true) => Some(row_at::<f64, true>(level)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_added_pairwise() {
+        for n in [0, 1, 63, 64, 65, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 7, 40 * PIECE + 9] {
+            let x: Vec<f64> = (0..n).map(|n| (n % 11) as f64 - 5.0).collect();
+            let expected: f64 = x.iter().map(|x| x * x).sum();
+            assert_eq!(pieces::<f64, false>(&x, &|x| x * x, 0), expected, "{n}");
+            assert_eq!(pieces::<f64, true>(&x, &|x| x * x, 4096), expected, "{n}");
+        }
+    }
+
+    #[test]
+    fn many_pieces_lose_little() {
+        let x = vec![0.1f32; 4_000_000];
+        let sum = pieces::<f32, false>(&x, &|x| x * x, 0) as f64;
+        let expected = 4_000_000.0 * f64::from(0.1f32 * 0.1f32);
+        assert!((sum - expected).abs() < 1e-6 * expected, "{sum} for {expected}");
+    }
+}

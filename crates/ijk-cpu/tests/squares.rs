@@ -1,0 +1,26 @@
+//! Sums of squares along rows, of differences and of elements.
+
+mod programs;
+
+use ijk_types::DType;
+use programs::{check, engines};
+
+/// Programs, and shapes of their arguments. What is subtracted is small, so that sums are exact.
+const CASES: &[(&str, &[&[usize]])] = &[
+    ("(I & >ij~i) . ij-i~ij . (I & I) . +(ij*ij)~i", &[&[5, 700]]),
+    ("(I & >ij~i) . ij-i~ij . (I & I) . +(ij*ij)~i", &[&[130, 4096]]),
+    ("(I & >ij~i) . ij-i~ij . (I & I) . +(ij*ij)~i", &[&[3, 20000]]),
+    ("ij-i~ij . (I & I) . +(ij*ij)~i", &[&[70, 257], &[70]]),
+    ("kij-ik~ijk . (I & I) . +(ijk*ijk)~ji", &[&[300, 6, 5], &[6, 300]]),
+    ("ijk-ji~ijk . (I & I) . +(ijk*ijk)~ji", &[&[6, 5, 300], &[5, 6]]),
+    ("ijk-i~ijk . (I & I) . +(ijk*ijk)~ij", &[&[6, 5, 300], &[6]]),
+];
+
+#[test]
+fn squares_are_right_for_all_levels_and_threads() {
+    for (source, shapes) in CASES {
+        for t in [DType::F32, DType::F64, DType::I32] {
+            check(source, shapes, t, &engines());
+        }
+    }
+}
