@@ -21,7 +21,7 @@ Arrays are .npy files, members of .npz archives (data.npz:member), or directorie
 Zarr arrays run block by block, in as much memory as some blocks take.
 Exit codes: 0 done; 1 the program or the data is wrong; 2 the command line or the machine is.
 Inputs and outputs are named 0, 1, … in order; messages count arguments and results from 1.
-The environment variable IJK_LEVEL (portable, avx2, avx512) forces a level of SIMD instructions; without it
+The environment variable IJK_LEVEL (portable, avx2, avx512, neon) forces a level of SIMD instructions; without it
 the widest of the machine is used.
 
   ijk eval 'ik*kj~ijk . +ijk~ij' a.npy b.npy -o c.npy";

@@ -10,7 +10,7 @@ use crate::probe::Costs;
 use crate::scan::ScanProgram;
 use crate::scatter::ScatterProgram;
 use crate::simd::Level;
-use crate::squares::SquaresProgram;
+use crate::sums::SumsProgram;
 use crate::sweep::SweepProgram;
 use crate::window::WindowProgram;
 use ijk_plan::plan::{
@@ -69,8 +69,8 @@ pub(crate) enum Program {
     Pair(Box<PairProgram>),
     /// A nest that copies with axes in another order.
     Permute(Box<PermuteProgram>),
-    /// A nest that adds squares along rows.
-    Squares(Box<SquaresProgram>),
+    /// A nest that adds along rows.
+    Sums(Box<SumsProgram>),
     /// A nest over windows.
     Window(Box<WindowProgram>),
     /// A nest that combines elements into others.
@@ -88,7 +88,7 @@ impl Program {
             Self::Scan(scan) => scan.cost(),
             Self::Pair(pair) => pair.cost(),
             Self::Permute(permute) => permute.cost(),
-            Self::Squares(squares) => squares.cost(),
+            Self::Sums(sums) => sums.cost(),
             Self::Window(window) => window.cost(),
             Self::Scatter(scatter) => scatter.cost(),
             Self::Sweep(sweep) => sweep.cost(),
@@ -376,8 +376,8 @@ impl Compiler<'_> {
             self.steps.push(Program::Permute(Box::new(program)));
             return Ok(());
         }
-        if let Some(program) = SquaresProgram::new(nest, checked, level) {
-            self.steps.push(Program::Squares(Box::new(program)));
+        if let Some(program) = SumsProgram::new(nest, checked, level) {
+            self.steps.push(Program::Sums(Box::new(program)));
             return Ok(());
         }
         let program = nest::compile(nest, checked, self.buffers, level)?;

@@ -407,9 +407,9 @@ impl Run<'_> {
                     unsafe { permute.run(bases, workers) };
                     0
                 }
-                Program::Squares(squares) => {
+                Program::Sums(sums) => {
                     // SAFETY: as for a nest.
-                    unsafe { squares.run(bases, workers) };
+                    unsafe { sums.run(bases, workers) };
                     0
                 }
                 Program::Window(window) => {

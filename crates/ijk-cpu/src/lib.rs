@@ -32,7 +32,7 @@ mod scan;
 mod scatter;
 mod scratch;
 mod simd;
-mod squares;
+mod sums;
 mod sweep;
 mod table;
 mod threads;

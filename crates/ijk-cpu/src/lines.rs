@@ -3,6 +3,10 @@
 /// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
+/// How many bytes further on to ask for what one loop reads once: hardware foresees lines of a page alone,
+/// and on a busy machine too few of them (3.0 for 3.4 ms where two threads read 134 MB).
+pub(crate) const AHEAD: usize = 4096;
+
 /// Copies a few elements, by pieces that may overlap.
 ///
 /// # Safety
@@ -57,6 +61,15 @@ fn ask<const FAR: bool>(line: *const u8) {
             false => _mm_prefetch::<_MM_HINT_T0>(line.cast()),
         }
     };
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above; the instruction changes nothing but caches.
+    unsafe {
+        use std::arch::asm;
+        match FAR {
+            true => asm!("prfm pldl2keep, [{}]", in(reg) line, options(nostack, preserves_flags)),
+            false => asm!("prfm pldl1keep, [{}]", in(reg) line, options(nostack, preserves_flags)),
+        }
+    };
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = line;
 }

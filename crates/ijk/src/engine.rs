@@ -21,7 +21,7 @@ const EINSUMS: NonZeroUsize = NonZeroUsize::new(512).unwrap();
 ///
 /// Results are the same, bit for bit, for any number of threads. They may differ in the last bits
 /// between levels of SIMD instructions: an engine takes the widest of the machine, but for what
-/// [`EngineBuilder::level`] or the environment variable `IJK_LEVEL` (`portable`, `avx2`, `avx512`)
+/// [`EngineBuilder::level`] or the environment variable `IJK_LEVEL` (`portable`, `avx2`, `avx512`, `neon`)
 /// say.
 ///
 /// ```

@@ -85,10 +85,6 @@ pub(crate) unsafe fn write<W: Word>(
     columns: &[isize],
 ) {
     let out = tensors.out.cast::<W>();
-    // By the time that the sums are there, so is what they go to.
-    for (_, offset, count) in rows.runs(start, tile.rows) {
-        columns.iter().for_each(|column| fetch(out.wrapping_offset(offset + column), count));
-    }
     let whole = rows.run - start % rows.run >= tile.rows;
     // SAFETY: the caller's promise.
     unsafe {
@@ -128,6 +124,10 @@ unsafe fn scattered<W: Word>(
         *start = (n * height) as isize;
     }
     assert!(height * columns.len() * size_of::<W>() <= TILE_BYTES);
+    // By the time that the sums are there, so is what they go to.
+    for (_, offset, count) in rows.runs(start, height) {
+        columns.iter().for_each(|column| fetch(out.wrapping_offset(offset + column), count));
+    }
     // SAFETY: the dense tile has room; the output has these rows and columns.
     unsafe {
         if tile.accumulate {

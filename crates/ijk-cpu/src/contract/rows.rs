@@ -3,6 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use super::lane::{Class, Lane, Op, Pair};
+use crate::lines::{AHEAD, prefetch};
 use crate::simd::{Kernel, Simd};
 
 /// Rows of the left operand against one column of the right one, all contiguous.
@@ -66,7 +67,7 @@ pub(crate) struct RowSet {
 pub(crate) struct RowKernels {
     /// Dot products, four rows at a time: each element of the column is read once for them.
     pub(crate) near: RowsFn,
-    /// Dot products, row after row: memory is read in one stream.
+    /// Dot products, row after row: memory is read in one stream, and asked for ahead of it.
     pub(crate) far: RowsFn,
     /// Scaled rows.
     pub(crate) scaled: ScaledFn,
@@ -173,11 +174,21 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
     unsafe {
         let mut sums = [[identity; U]; R];
         let mut at = 0;
+        // The column is not read again for another row.
+        let once = rows.count == 1;
         while at + U * L::LANES <= rows.k {
             for u in 0..U {
-                let column = L::read(right.add(at + u * L::LANES));
+                let column = right.add(at + u * L::LANES);
+                if R == 1 && once {
+                    prefetch(column.cast::<u8>().wrapping_add(AHEAD));
+                }
+                let column = L::read(column);
                 for r in 0..R {
-                    let left = L::read(left[r].add(at + u * L::LANES));
+                    let left = left[r].add(at + u * L::LANES);
+                    if R == 1 {
+                        prefetch(left.cast::<u8>().wrapping_add(AHEAD));
+                    }
+                    let left = L::read(left);
                     sums[r][u] = P::step(sums[r][u], left, column);
                 }
             }

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use super::lane::{Class, Lane, Op, Pair};
-use crate::lines::prefetch;
+use crate::lines::{LINE, prefetch};
 use crate::simd::{Kernel, Simd};
 
 /// What a microkernel computes, for elements whose type it knows: `width` columns of `rows` rows.
@@ -175,13 +175,23 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
     unsafe {
         let identity = L::splat(simd, tile.identity.cast::<L::Element>().read_unaligned());
         let mut sums = [[identity; M]; N];
-        if DIRECT || tile.lines.1 == 0 {
+        if DIRECT {
+            (0..tile.width).for_each(|column| fetch_column::<L, M>(tile, column));
             return steps::<L, P, M, N, DIRECT>(simd, tile, sums, (0, tile.k));
         }
-        let mut first = 0;
+        let run = if tile.lines.1 == 0 { RUN } else { FETCHED };
+        let each = tile.width.div_ceil(tile.k.div_ceil(run).max(1));
+        let (mut first, mut column) = (0, 0);
         while first < tile.k {
-            let end = (first + FETCHED).min(tile.k);
-            (first..end).for_each(|k| fetch_lines::<L>(tile, k));
+            let end = (first + run).min(tile.k);
+            if tile.lines.1 != 0 {
+                (first..end).for_each(|k| fetch_lines::<L>(tile, k));
+            }
+            let columns = (column + each).min(tile.width);
+            while column < columns {
+                fetch_column::<L, M>(tile, column);
+                column += 1;
+            }
             sums = steps::<L, P, M, N, DIRECT>(simd, tile, sums, (first, end));
             first = end;
         }
@@ -189,12 +199,19 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
     }
 }
 
-/// Steps whose lines of the next panel are asked for at a time.
+/// Steps for which lines of the next panel are asked for at a time.
 const FETCHED: usize = 8;
+
+/// Steps for which lines of the output are asked for at a time: all at once would wait for each other.
+const RUN: usize = 32;
 
 /// Steps after which rows are read that are asked for now: a packed left panel comes from L2, slower than
 /// the products take it where two of them end in a cycle (239 for 220 GFLOP/s there).
 const AHEAD: usize = 8;
+
+/// Steps that are written one after another where they fill the registers: what counts them takes its turns
+/// from what multiplies.
+const UNROLLED: usize = 2;
 
 /// The sums after some further steps.
 ///
@@ -212,10 +229,10 @@ unsafe fn steps<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIREC
     let mut right = tile.right.cast::<L::Element>().wrapping_add(first * tile.right_step);
     let unit = P::unit(simd, sums[0][0]);
     let mut rows = [unit; M];
-    // SAFETY: step k < tile.k has its rows and columns behind `left` and `right`, as the fields of a
-    // tile say.
-    unsafe {
-        for k in first..end {
+    let mut step = |k: usize| {
+        // SAFETY: step k < tile.k has its rows and columns behind `left` and `right`, as the fields of a
+        // tile say.
+        unsafe {
             if DIRECT {
                 left = start.offset(*tile.left_offsets.add(k));
                 if tile.ahead {
@@ -239,8 +256,26 @@ unsafe fn steps<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIREC
             }
             right = right.add(tile.right_step);
         }
+    };
+    let mut k = first;
+    if !DIRECT && M * N >= 20 {
+        while k + UNROLLED <= end {
+            (0..UNROLLED).for_each(|n| step(k + n));
+            k += UNROLLED;
+        }
     }
+    (k..end).for_each(step);
     sums
+}
+
+/// Asks for the lines of a column of the output.
+#[inline(always)]
+fn fetch_column<L: Lane, const M: usize>(tile: &Tile, column: usize) {
+    // SAFETY: columns below `width` have an offset.
+    let offset = unsafe { *tile.columns.add(column) };
+    let first = tile.out.cast::<L::Element>().wrapping_offset(offset).cast_const().cast::<u8>();
+    let bytes = M * L::LANES * size_of::<L::Element>();
+    (0..bytes).step_by(LINE).for_each(|at| prefetch(first.wrapping_add(at)));
 }
 
 /// Asks for a step's lines of the next panel.

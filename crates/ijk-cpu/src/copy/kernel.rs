@@ -4,7 +4,9 @@ use super::block::{Block, Plain};
 #[cfg(target_arch = "x86_64")]
 use super::block::{Lines4, Lines8, Registers4, Registers8};
 use crate::nest::leveled;
-use crate::simd::{Kind, Level};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::Kind;
+use crate::simd::Level;
 use ijk_types::DType;
 
 /// Copies `extents` = rows, columns; strides are in bytes.
@@ -208,9 +210,8 @@ unsafe fn blocks<B: Block>(
     }
 }
 
-/// Bytes of a cache line, which is what streams.
-const LINE: usize = 64;
-
+/// Copies whole lines past the caches.
+///
 /// # Safety
 /// That of [`Plane`], with the condition of [`Planes::rows`].
 #[cfg(target_arch = "x86_64")]
@@ -222,6 +223,7 @@ unsafe fn stream<W: Copy>(
     src: *const u8,
     src_strides: [isize; 2],
 ) {
+    use crate::lines::LINE;
     use std::arch::x86_64::{_mm256_loadu_si256, _mm256_stream_si256};
     let bytes = columns * size_of::<W>();
     for r in 0..rows {
@@ -256,9 +258,9 @@ pub(crate) fn fence() {
 /// The kernel that streams rows, or copies them where there is no such instruction.
 fn stream_for<W: Copy>(level: Level) -> Plane {
     match level.kind() {
-        Kind::Portable => rows::<W>,
         #[cfg(target_arch = "x86_64")]
-        _ => stream::<W>,
+        Kind::Avx2 | Kind::Avx512 => stream::<W>,
+        _ => rows::<W>,
     }
 }
 

@@ -9,7 +9,7 @@ use thiserror::Error;
 pub const LEVEL_VARIABLE: &str = "IJK_LEVEL";
 
 /// Every name that is a level on some machine.
-const NAMES: [&str; 3] = ["portable", "avx2", "avx512"];
+const NAMES: [&str; 4] = ["portable", "avx2", "avx512", "neon"];
 
 /// A level that there is not, or not on this machine.
 ///
@@ -85,7 +85,7 @@ mod tests {
         let error = Level::among(portable, "avx512").unwrap_err();
         let said = "`avx512` is a SIMD level that this machine has not: this machine has portable";
         assert_eq!(error.to_string(), said);
-        for wrong in ["", "AVX2", "avx512 ", "neon"] {
+        for wrong in ["", "AVX2", "avx512 ", "sse"] {
             let error = Level::of_variable(OsStr::new(wrong)).unwrap_err().to_string();
             let said = format!("the environment variable IJK_LEVEL: `{wrong}` is no SIMD level: ");
             assert!(error.starts_with(&said), "{error}");

@@ -10,6 +10,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod choice;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 mod vector;
 
@@ -33,6 +35,9 @@ pub(crate) enum Kind {
     /// `avx512f`, `bw`, `dq`, `vl`, and those of [`Avx2`](Self::Avx2).
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// What every aarch64 processor has, by its own instructions.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
 }
 
 impl Level {
@@ -49,10 +54,12 @@ impl Level {
             levels.extend(avx2::Avx2::detect().map(|_| Self(Kind::Avx2)));
             levels.extend(avx512::Avx512::detect().map(|_| Self(Kind::Avx512)));
         }
+        #[cfg(target_arch = "aarch64")]
+        levels.push(Self(Kind::Neon));
         levels
     }
 
-    /// `portable`, `avx2` or `avx512`.
+    /// `portable`, `avx2`, `avx512` or `neon`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Kind::Portable => "portable",
@@ -60,6 +67,8 @@ impl Level {
             Kind::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => "avx512",
+            #[cfg(target_arch = "aarch64")]
+            Kind::Neon => "neon",
         }
     }
 
@@ -79,6 +88,9 @@ impl Level {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => unsafe { avx512::Avx512::assume() }.vectorize(kernel),
+            // SAFETY: every processor of this architecture has the instructions.
+            #[cfg(target_arch = "aarch64")]
+            Kind::Neon => unsafe { neon::Neon::assume() }.vectorize(kernel),
         }
     }
 }

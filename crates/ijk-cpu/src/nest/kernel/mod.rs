@@ -89,6 +89,9 @@ macro_rules! leveled {
             }
             match level.kind() {
                 crate::simd::Kind::Portable => portable::<$($use)*>,
+                // The baseline has the instructions.
+                #[cfg(target_arch = "aarch64")]
+                crate::simd::Kind::Neon => portable::<$($use)*>,
                 #[cfg(target_arch = "x86_64")]
                 crate::simd::Kind::Avx2 => avx2::<$($use)*>,
                 #[cfg(target_arch = "x86_64")]

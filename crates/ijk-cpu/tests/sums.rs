@@ -1,4 +1,4 @@
-//! Sums of squares along rows, of differences and of elements.
+//! Sums along rows: of elements, of squares, and of squares of differences.
 
 mod programs;
 
@@ -14,10 +14,14 @@ const CASES: &[(&str, &[&[usize]])] = &[
     ("kij-ik~ijk . (I & I) . +(ijk*ijk)~ji", &[&[300, 6, 5], &[6, 300]]),
     ("ijk-ji~ijk . (I & I) . +(ijk*ijk)~ji", &[&[6, 5, 300], &[5, 6]]),
     ("ijk-i~ijk . (I & I) . +(ijk*ijk)~ij", &[&[6, 5, 300], &[6]]),
+    ("+ij~i", &[&[9, 700]]),
+    ("+ij~i", &[&[3, 20000]]),
+    ("+kij~ji", &[&[4, 5, 300]]),
+    ("+ijk~ik", &[&[7, 300, 3]]),
 ];
 
 #[test]
-fn squares_are_right_for_all_levels_and_threads() {
+fn sums_are_right_for_all_levels_and_threads() {
     for (source, shapes) in CASES {
         for t in [DType::F32, DType::F64, DType::I32] {
             check(source, shapes, t, &engines());

@@ -1,11 +1,11 @@
-//! Sums of squares along rows: of elements, or of how far they are from what a row has in common (variances,
-//! norms).
+//! Sums along rows: of elements, of their squares, or of squares of how far they are from what a row has in
+//! common (variances, norms).
 //!
-//! A tile program writes each difference, then each square, before they are added, which takes longer than
-//! to read them. Here they stay in registers.
+//! A tile program writes each difference, then each square, before they are added, and takes up each row
+//! anew, which takes longer than to read them. Here they stay in registers.
 
 use crate::check::CheckedNest;
-use crate::lines::{LINE, prefetch_far};
+use crate::lines::{AHEAD, LINE, prefetch, prefetch_far};
 use crate::nest::leveled;
 use crate::origin::Origin;
 use crate::simd::Level;
@@ -30,16 +30,27 @@ const MOST: usize = 1 << 17;
 const ROW: f64 = 20.0;
 const ELEMENT: f64 = 0.08;
 
-/// Adds up the squares of a row, and writes the sum.
+/// What is added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Term {
+    /// Elements.
+    Element,
+    /// Their squares.
+    Square,
+    /// Squares of how far they are from one element for each row.
+    Distance,
+}
+
+/// Adds up the terms of a row, and writes the sum.
 ///
 /// # Safety
 /// `x` has `n` elements, one after another, `centre` has one, and `out` has room for one that nobody else uses;
 /// they are of the kernel's type. The processor has the level that the kernel was chosen for.
 type RowFn = unsafe fn(n: usize, x: *const u8, centre: *const u8, out: *mut u8, ahead: isize);
 
-/// Sums of squares made ready to run.
+/// Sums made ready to run.
 #[derive(Clone, Debug)]
-pub(crate) struct SquaresProgram {
+pub(crate) struct SumsProgram {
     /// Elements, and what is subtracted from those of a row.
     x: Origin,
     centre: Option<Origin>,
@@ -55,10 +66,10 @@ pub(crate) struct SquaresProgram {
     cost: f64,
 }
 
-impl SquaresProgram {
+impl SumsProgram {
     /// The program of a nest that was checked, if it is one of these.
     pub(crate) fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
-        let (x, centre) = operands(nest)?;
+        let (term, x, centre) = operands(nest)?;
         let t = nest.store.dtype;
         let several: Vec<usize> =
             (0..nest.axes.len()).filter(|&a| checked.extents[a] != 1).collect();
@@ -94,7 +105,7 @@ impl SquaresProgram {
             out: Origin::new(nest.store.base, size),
             rows,
             length,
-            kernel: kernel(t, centre.is_some(), level)?,
+            kernel: kernel(t, term, level)?,
             buffer: nest.loads[x].base.buffer.0 as usize,
             ahead: 0,
             cost: count as f64 * (ROW + length as f64 * ELEMENT),
@@ -162,18 +173,19 @@ struct Tensors {
 // SAFETY: only pointers; whoever follows them answers for that.
 unsafe impl Sync for Tensors {}
 
-/// The load whose elements are squared, and the one that is subtracted before.
-fn operands(nest: &Nest) -> Option<(usize, Option<usize>)> {
+/// What is added up: of the elements of which load, and of which one they are taken from.
+fn operands(nest: &Nest) -> Option<(Term, usize, Option<usize>)> {
     if nest.reduce != Some(Reducer::Monoid(Monoid::Add)) {
         return None;
     }
     let square = |n: u32| Node::Binary(BinaryOp::Mul, NodeId(n), NodeId(n));
     match &nest.body[..] {
-        [Node::Load(x), last] if *last == square(0) => Some((*x as usize, None)),
+        [Node::Load(x)] => Some((Term::Element, *x as usize, None)),
+        [Node::Load(x), last] if *last == square(0) => Some((Term::Square, *x as usize, None)),
         [Node::Load(x), Node::Load(c), Node::Binary(BinaryOp::Sub, NodeId(0), NodeId(1)), last]
             if *last == square(2) =>
         {
-            Some((*x as usize, Some(*c as usize)))
+            Some((Term::Distance, *x as usize, Some(*c as usize)))
         }
         _ => None,
     }
@@ -190,7 +202,7 @@ impl Real for f64 {}
 /// # Safety
 /// That of [`RowFn`].
 #[inline(always)]
-unsafe fn row<T: Real, const CENTRED: bool>(
+unsafe fn row<T: Real, const TERM: u8>(
     n: usize,
     x: *const u8,
     centre: *const u8,
@@ -200,26 +212,27 @@ unsafe fn row<T: Real, const CENTRED: bool>(
     // SAFETY: the caller's promise.
     unsafe {
         let x = std::slice::from_raw_parts(x.cast::<T>(), n);
-        let centre = if CENTRED { centre.cast::<T>().read() } else { T::default() };
-        let square = |x: T| {
-            let x = if CENTRED { x - centre } else { x };
-            x * x
+        let centre =
+            if TERM == Term::Distance as u8 { centre.cast::<T>().read() } else { T::default() };
+        let term = |x: T| {
+            let x = if TERM == Term::Distance as u8 { x - centre } else { x };
+            if TERM == Term::Element as u8 { x } else { x * x }
         };
         out.cast::<T>().write(match ahead {
-            0 => pieces::<T, false>(x, &square, ahead),
-            _ => pieces::<T, true>(x, &square, ahead),
+            0 => pieces::<T, false>(x, &term, ahead),
+            _ => pieces::<T, true>(x, &term, ahead),
         });
     }
 }
 
-/// The sum of some squares, added pairwise piece by piece.
+/// The sum of some terms, added pairwise piece by piece.
 #[inline(always)]
-fn pieces<T: Real, const AHEAD: bool>(x: &[T], square: &impl Fn(T) -> T, ahead: isize) -> T {
+fn pieces<T: Real, const LATER: bool>(x: &[T], term: &impl Fn(T) -> T, ahead: isize) -> T {
     // How many pieces each level holds is a bit; sums of as many pieces are added first.
     let mut levels = [T::default(); usize::BITS as usize];
     let mut taken = 0usize;
     for piece in x.chunks(PIECE) {
-        let mut sum = lanes::<T, AHEAD>(piece, square, ahead);
+        let mut sum = lanes::<T, LATER>(piece, term, ahead);
         for level in levels.iter().take(taken.trailing_ones() as usize) {
             sum = *level + sum;
         }
@@ -230,25 +243,26 @@ fn pieces<T: Real, const AHEAD: bool>(x: &[T], square: &impl Fn(T) -> T, ahead: 
     held.map(|level| levels[level]).reduce(|newer, older| older + newer).unwrap_or_default()
 }
 
-/// The sum of some squares: lane `l` takes the elements `l`, `l + LANES`, and so on; lanes are joined by
-/// halving.
+/// The sum of some terms: lane `l` takes the elements `l`, `l + LANES`, and so on; lanes are joined by
+/// halving. What is read next is asked for, or what is read `LATER`, so many bytes further on.
 #[inline(always)]
-fn lanes<T: Real, const AHEAD: bool>(x: &[T], square: &impl Fn(T) -> T, ahead: isize) -> T {
+fn lanes<T: Real, const LATER: bool>(x: &[T], term: &impl Fn(T) -> T, ahead: isize) -> T {
     let mut sums = [T::default(); LANES];
     let (strips, tail) = x.as_chunks::<LANES>();
     for strip in strips {
-        if AHEAD {
-            let later = strip.as_ptr().cast::<u8>().wrapping_offset(ahead);
-            (0..size_of_val(strip))
-                .step_by(LINE)
-                .for_each(|at| prefetch_far(later.wrapping_add(at)));
+        let strip_start = strip.as_ptr().cast::<u8>();
+        for at in (0..size_of_val(strip)).step_by(LINE) {
+            match LATER {
+                true => prefetch_far(strip_start.wrapping_offset(ahead).wrapping_add(at)),
+                false => prefetch(strip_start.wrapping_add(AHEAD + at)),
+            }
         }
         for l in 0..LANES {
-            sums[l] = sums[l] + square(strip[l]);
+            sums[l] = sums[l] + term(strip[l]);
         }
     }
     for (sum, &x) in sums.iter_mut().zip(tail) {
-        *sum = *sum + square(x);
+        *sum = *sum + term(x);
     }
     let mut width = LANES;
     while width > 1 {
@@ -260,17 +274,23 @@ fn lanes<T: Real, const AHEAD: bool>(x: &[T], square: &impl Fn(T) -> T, ahead: i
     sums[0]
 }
 
-leveled!(row_at, row, [T: Real, const CENTRED: bool], [T, CENTRED],
+leveled!(row_at, row, [T: Real, const TERM: u8], [T, TERM],
     (n: usize, x: *const u8, centre: *const u8, out: *mut u8, ahead: isize) -> ());
 
 /// The kernel of a type.
-fn kernel(t: DType, centred: bool, level: Level) -> Option<RowFn> {
-    match (t, centred) {
-        (DType::F32, false) => Some(row_at::<f32, false>(level)),
-        (DType::F32, true) => Some(row_at::<f32, true>(level)),
-        (DType::F64, false) => Some(row_at::<f64, false>(level)),
-        (DType::F64, true) => Some(row_at::<f64, true>(level)),
+fn kernel(t: DType, term: Term, level: Level) -> Option<RowFn> {
+    match t {
+        DType::F32 => Some(kernel_of::<f32>(term, level)),
+        DType::F64 => Some(kernel_of::<f64>(term, level)),
         _ => None,
+    }
+}
+
+fn kernel_of<T: Real>(term: Term, level: Level) -> RowFn {
+    match term {
+        Term::Element => row_at::<T, { Term::Element as u8 }>(level),
+        Term::Square => row_at::<T, { Term::Square as u8 }>(level),
+        Term::Distance => row_at::<T, { Term::Distance as u8 }>(level),
     }
 }
 

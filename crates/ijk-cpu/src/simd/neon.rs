@@ -1,0 +1,200 @@
+//! NEON, which every aarch64 processor has.
+
+use super::{Bits, Float, Kernel, Number, Simd, Vector};
+use std::arch::aarch64::*;
+
+/// The level with 32 registers of 16 bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Neon(());
+
+impl Simd for Neon {
+    type F32 = F32x4;
+    type F64 = F64x2;
+    type I32 = I32x4;
+    type I64 = I64x2;
+    type U8 = U8x16;
+    const REGISTERS: usize = 32;
+    const FUSED: bool = true;
+
+    #[inline(always)]
+    unsafe fn assume() -> Self {
+        Self(())
+    }
+
+    #[inline(always)]
+    fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
+        // Part of the architecture's baseline: there is nothing to enable.
+        kernel.run(self)
+    }
+}
+
+/// Defines a vector type with the operations every vector has.
+macro_rules! vector {
+    ($name:ident, $register:ty, $t:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident) => {
+        /// One register.
+        #[derive(Clone, Copy)]
+        #[repr(transparent)]
+        pub(crate) struct $name($register);
+
+        impl Vector for $name {
+            type Element = $t;
+            type Simd = Neon;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            fn splat(_: Neon, value: $t) -> Self {
+                // SAFETY: every processor of this architecture has the instruction.
+                Self(unsafe { $splat(value) })
+            }
+            #[inline(always)]
+            unsafe fn load(from: *const $t) -> Self {
+                // SAFETY: the caller says that the elements are readable.
+                Self(unsafe { $load(from) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $t) {
+                // SAFETY: the caller says that the elements are writable.
+                unsafe { $store(to, self.0) }
+            }
+            #[inline(always)]
+            unsafe fn load_partial(from: *const $t, count: usize) -> Self {
+                let mut lanes = [<$t>::default(); $lanes];
+                // SAFETY: `count` ≤ lanes elements are readable, says the caller.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
+                    Self::load(lanes.as_ptr())
+                }
+            }
+            #[inline(always)]
+            unsafe fn store_partial(self, to: *mut $t, count: usize) {
+                let mut lanes = [<$t>::default(); $lanes];
+                // SAFETY: `count` ≤ lanes elements are writable, says the caller.
+                unsafe {
+                    self.store(lanes.as_mut_ptr());
+                    std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
+                }
+            }
+        }
+    };
+}
+
+/// Implements operations that are one instruction each.
+macro_rules! instructions {
+    ($($op:ident = $intrinsic:ident),*) => {
+        $(#[inline(always)]
+        fn $op(self, right: Self) -> Self {
+            // SAFETY: every processor of this architecture has the instruction.
+            Self(unsafe { $intrinsic(self.0, right.0) })
+        })*
+    };
+}
+
+vector!(F32x4, float32x4_t, f32, 4, vdupq_n_f32, vld1q_f32, vst1q_f32);
+vector!(F64x2, float64x2_t, f64, 2, vdupq_n_f64, vld1q_f64, vst1q_f64);
+vector!(I32x4, int32x4_t, i32, 4, vdupq_n_s32, vld1q_s32, vst1q_s32);
+vector!(I64x2, int64x2_t, i64, 2, vdupq_n_s64, vld1q_s64, vst1q_s64);
+vector!(U8x16, uint8x16_t, u8, 16, vdupq_n_u8, vld1q_u8, vst1q_u8);
+
+macro_rules! float {
+    ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
+     $fma:ident, $fms:ident, $abs:ident, $zip1:ident, $zip2:ident, $uzp1:ident, $uzp2:ident) => {
+        impl Number for $name {
+            instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
+
+            #[inline(always)]
+            fn mul_add(self, factor: Self, term: Self) -> Self {
+                // SAFETY: every processor of this architecture has the instruction.
+                Self(unsafe { $fma(term.0, self.0, factor.0) })
+            }
+        }
+
+        impl Float for $name {
+            // The instructions for extremes give NaN where either operand is.
+            instructions!(div = $div, max_nan = $max, min_nan = $min);
+
+            #[inline(always)]
+            fn neg_mul_add(self, factor: Self, term: Self) -> Self {
+                // SAFETY: every processor of this architecture has the instruction.
+                Self(unsafe { $fms(term.0, self.0, factor.0) })
+            }
+
+            #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: every processor of this architecture has the instruction.
+                Self(unsafe { $abs(self.0) })
+            }
+
+            #[inline(always)]
+            fn interleave(self, right: Self) -> (Self, Self) {
+                // SAFETY: every processor of this architecture has the instructions.
+                unsafe { (Self($zip1(self.0, right.0)), Self($zip2(self.0, right.0))) }
+            }
+
+            #[inline(always)]
+            fn deinterleave(self, right: Self) -> (Self, Self) {
+                // SAFETY: every processor of this architecture has the instructions.
+                unsafe { (Self($uzp1(self.0, right.0)), Self($uzp2(self.0, right.0))) }
+            }
+        }
+    };
+}
+
+float!(
+    F32x4, vaddq_f32, vsubq_f32, vmulq_f32, vmaxq_f32, vminq_f32, vdivq_f32, vfmaq_f32, vfmsq_f32,
+    vabsq_f32, vzip1q_f32, vzip2q_f32, vuzp1q_f32, vuzp2q_f32
+);
+float!(
+    F64x2, vaddq_f64, vsubq_f64, vmulq_f64, vmaxq_f64, vminq_f64, vdivq_f64, vfmaq_f64, vfmsq_f64,
+    vabsq_f64, vzip1q_f64, vzip2q_f64, vuzp1q_f64, vuzp2q_f64
+);
+
+impl Number for I32x4 {
+    instructions!(
+        add = vaddq_s32,
+        sub = vsubq_s32,
+        mul = vmulq_s32,
+        max = vmaxq_s32,
+        min = vminq_s32
+    );
+
+    #[inline(always)]
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        // SAFETY: every processor of this architecture has the instruction.
+        Self(unsafe { vmlaq_s32(term.0, self.0, factor.0) })
+    }
+}
+
+impl Number for I64x2 {
+    instructions!(add = vaddq_s64, sub = vsubq_s64);
+
+    /// From 32-bit halves: the high halves' product falls off the end.
+    #[inline(always)]
+    fn mul(self, right: Self) -> Self {
+        // SAFETY: every processor of this architecture has the instructions.
+        Self(unsafe {
+            let swapped = vrev64q_s32(vreinterpretq_s32_s64(right.0));
+            let cross = vmulq_s32(vreinterpretq_s32_s64(self.0), swapped);
+            let sum = vreinterpretq_u64_s64(vshlq_n_s64::<32>(vpaddlq_s32(cross)));
+            let low = |x| vmovn_u64(vreinterpretq_u64_s64(x));
+            vreinterpretq_s64_u64(vmlal_u32(sum, low(self.0), low(right.0)))
+        })
+    }
+    #[inline(always)]
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        self.mul(factor).add(term)
+    }
+    #[inline(always)]
+    fn max(self, right: Self) -> Self {
+        // SAFETY: every processor of this architecture has the instructions.
+        Self(unsafe { vbslq_s64(vcgtq_s64(self.0, right.0), self.0, right.0) })
+    }
+    #[inline(always)]
+    fn min(self, right: Self) -> Self {
+        // SAFETY: every processor of this architecture has the instructions.
+        Self(unsafe { vbslq_s64(vcgtq_s64(self.0, right.0), right.0, self.0) })
+    }
+}
+
+impl Bits for U8x16 {
+    instructions!(and = vandq_u8, or = vorrq_u8, xor = veorq_u8);
+}
