@@ -2,6 +2,7 @@
 
 use super::{fault, leveled, map::Kernel};
 use crate::simd::Level;
+use std::hint::select_unpredictable;
 
 /// Elements move as these: of the same size, and no stricter alignment than any element's.
 pub(crate) trait Word: Copy {}
@@ -66,7 +67,8 @@ unsafe fn select<W: Word>(n: usize, dst: *mut u8, a: *const u8, b: *const u8, c:
         // SAFETY: `i < n`; all have `n` elements.
         unsafe {
             let (yes, no) = (b.cast::<W>().add(i).read(), c.cast::<W>().add(i).read());
-            let choice = if a.cast::<bool>().add(i).read() { yes } else { no };
+            // A choice between values: between places it would be gathered.
+            let choice = select_unpredictable(a.cast::<bool>().add(i).read(), yes, no);
             dst.cast::<W>().add(i).write(choice);
         }
     }
