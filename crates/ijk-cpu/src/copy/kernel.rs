@@ -248,7 +248,7 @@ unsafe fn stream<W: Copy>(
 
 /// Makes what streamed visible to other threads, as other writes are.
 pub(crate) fn fence() {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: part of what every processor of this architecture has.
     unsafe {
         std::arch::x86_64::_mm_sfence();

@@ -210,7 +210,7 @@ unsafe fn run<W: Copy>(places: &[isize], to: *mut u8, from: *const u8) {
 ///
 /// # Safety
 /// There are words at these places, and room for them; they are whole lines, and `PIECE` of them 16 bytes.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 unsafe fn lines<W: Copy, const PIECE: usize>(places: &[isize], to: *mut u8, from: *const u8) {
     use std::arch::x86_64::{__m128i, _mm_stream_si128};
@@ -227,7 +227,7 @@ unsafe fn lines<W: Copy, const PIECE: usize>(places: &[isize], to: *mut u8, from
 
 /// # Safety
 /// As for [`run`].
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(not(target_arch = "x86_64"), miri))]
 unsafe fn lines<W: Copy, const PIECE: usize>(places: &[isize], to: *mut u8, from: *const u8) {
     // SAFETY: the caller's promise.
     unsafe { run::<W>(places, to, from) };
