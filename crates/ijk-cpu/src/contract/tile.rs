@@ -209,9 +209,10 @@ const RUN: usize = 32;
 /// the products take it where two of them end in a cycle (239 for 220 GFLOP/s there).
 const AHEAD: usize = 8;
 
-/// Steps that are written one after another where they fill the registers: what counts them takes its turns
-/// from what multiplies.
+/// Steps that are written one after another where they have so many products or more: what counts them takes
+/// its turns from what multiplies.
 const UNROLLED: usize = 2;
+const MANY: usize = 20;
 
 /// The sums after some further steps.
 ///
@@ -258,7 +259,7 @@ unsafe fn steps<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIREC
         }
     };
     let mut k = first;
-    if !DIRECT && M * N >= 20 {
+    if !DIRECT && M * N >= MANY {
         while k + UNROLLED <= end {
             (0..UNROLLED).for_each(|n| step(k + n));
             k += UNROLLED;
@@ -269,9 +270,12 @@ unsafe fn steps<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIREC
 }
 
 /// Asks for the lines of a column of the output.
+///
+/// # Safety
+/// The tile has that column, and its pointers are as the fields say.
 #[inline(always)]
-fn fetch_column<L: Lane, const M: usize>(tile: &Tile, column: usize) {
-    // SAFETY: columns below `width` have an offset.
+unsafe fn fetch_column<L: Lane, const M: usize>(tile: &Tile, column: usize) {
+    // SAFETY: the caller's promise.
     let offset = unsafe { *tile.columns.add(column) };
     let first = tile.out.cast::<L::Element>().wrapping_offset(offset).cast_const().cast::<u8>();
     let bytes = M * L::LANES * size_of::<L::Element>();
