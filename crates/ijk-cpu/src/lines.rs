@@ -43,6 +43,12 @@ pub(crate) fn prefetch(line: *const u8) {
     ask::<false>(line);
 }
 
+/// Brings the lines of so many bytes near.
+#[inline(always)]
+pub(crate) fn prefetch_all(first: *const u8, bytes: usize) {
+    (0..bytes).step_by(LINE).for_each(|at| prefetch(first.wrapping_add(at)));
+}
+
 /// Brings a line that is needed later, and must not drive others out of the first cache.
 #[inline(always)]
 pub(crate) fn prefetch_far(line: *const u8) {

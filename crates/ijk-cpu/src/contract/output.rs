@@ -5,7 +5,7 @@ use super::pack::Word;
 use super::problem::{Problem, Tensors};
 use super::steps::offsets;
 use super::tile::{Entry, Tile};
-use crate::lines::{LINE, copy, prefetch};
+use crate::lines::{copy, prefetch_all};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -98,13 +98,6 @@ pub(crate) unsafe fn write<W: Word>(
     }
 }
 
-/// Asks for the lines of some elements.
-fn fetch<W>(from: *mut W, count: usize) {
-    for at in (0..count).step_by((LINE / size_of::<W>()).max(1)) {
-        prefetch(from.wrapping_add(at).cast_const().cast());
-    }
-}
-
 /// Computes a tile whose rows are not all neighbours in the output, by way of one where they are.
 ///
 /// # Safety
@@ -126,7 +119,8 @@ unsafe fn scattered<W: Word>(
     assert!(height * columns.len() * size_of::<W>() <= TILE_BYTES);
     // By the time that the sums are there, so is what they go to.
     for (_, offset, count) in rows.runs(start, height) {
-        columns.iter().for_each(|column| fetch(out.wrapping_offset(offset + column), count));
+        let first = |column: &isize| out.wrapping_offset(offset + column).cast_const().cast();
+        columns.iter().for_each(|column| prefetch_all(first(column), count * size_of::<W>()));
     }
     // SAFETY: the dense tile has room; the output has these rows and columns.
     unsafe {

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use super::lane::{Class, Lane, Op, Pair};
-use crate::lines::{LINE, prefetch};
+use crate::lines::{prefetch, prefetch_all};
 use crate::simd::{Kernel, Simd};
 
 /// What a microkernel computes, for elements whose type it knows: `width` columns of `rows` rows.
@@ -278,8 +278,7 @@ unsafe fn fetch_column<L: Lane, const M: usize>(tile: &Tile, column: usize) {
     // SAFETY: the caller's promise.
     let offset = unsafe { *tile.columns.add(column) };
     let first = tile.out.cast::<L::Element>().wrapping_offset(offset).cast_const().cast::<u8>();
-    let bytes = M * L::LANES * size_of::<L::Element>();
-    (0..bytes).step_by(LINE).for_each(|at| prefetch(first.wrapping_add(at)));
+    prefetch_all(first, M * L::LANES * size_of::<L::Element>());
 }
 
 /// Asks for a step's lines of the next panel.
@@ -302,9 +301,7 @@ unsafe fn fetch_lines<L: Lane>(tile: &Tile, k: usize) {
 #[inline(always)]
 fn fetch<L: Lane, const M: usize>(left: *const L::Element, ahead: usize) {
     let rows = M * L::LANES * size_of::<L::Element>();
-    for byte in (0..rows).step_by(64) {
-        prefetch(left.cast::<u8>().wrapping_add(ahead * rows + byte));
-    }
+    prefetch_all(left.cast::<u8>().wrapping_add(ahead * rows), rows);
 }
 
 /// Writes a tile's sums.

@@ -1,5 +1,6 @@
 //! AVX2 with FMA.
 
+use super::vector::{instructions, vector};
 use super::{Bits, Float, Kernel, Number, Simd, Vector};
 use std::arch::x86_64::*;
 
@@ -42,72 +43,11 @@ impl Simd for Avx2 {
     }
 }
 
-/// Defines a vector type with the operations every vector has.
-macro_rules! vector {
-    ($name:ident, $register:ty, $t:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident) => {
-        /// One register.
-        #[derive(Clone, Copy)]
-        #[repr(transparent)]
-        pub(crate) struct $name($register);
-
-        impl Vector for $name {
-            type Element = $t;
-            type Simd = Avx2;
-            const LANES: usize = $lanes;
-
-            #[inline(always)]
-            fn splat(_: Avx2, value: $t) -> Self {
-                // SAFETY: the token proves that the machine has the instruction.
-                Self(unsafe { $splat(value as _) })
-            }
-            #[inline(always)]
-            unsafe fn load(from: *const $t) -> Self {
-                // SAFETY: the caller says that the elements are readable and the level is there.
-                Self(unsafe { $load(from.cast()) })
-            }
-            #[inline(always)]
-            unsafe fn store(self, to: *mut $t) {
-                // SAFETY: the caller says that the elements are writable.
-                unsafe { $store(to.cast(), self.0) }
-            }
-            #[inline(always)]
-            unsafe fn load_partial(from: *const $t, count: usize) -> Self {
-                let mut lanes = [<$t>::default(); $lanes];
-                // SAFETY: `count` ≤ lanes elements are readable, says the caller.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
-                    Self::load(lanes.as_ptr())
-                }
-            }
-            #[inline(always)]
-            unsafe fn store_partial(self, to: *mut $t, count: usize) {
-                let mut lanes = [<$t>::default(); $lanes];
-                // SAFETY: `count` ≤ lanes elements are writable, says the caller.
-                unsafe {
-                    self.store(lanes.as_mut_ptr());
-                    std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
-                }
-            }
-        }
-    };
-}
-
-/// Implements operations that are one instruction each.
-macro_rules! instructions {
-    ($($op:ident = $intrinsic:ident),*) => {
-        $(#[inline(always)]
-        fn $op(self, right: Self) -> Self {
-            // SAFETY: vectors of this type exist only where the machine has the instructions.
-            Self(unsafe { $intrinsic(self.0, right.0) })
-        })*
-    };
-}
-
-vector!(F32x8, __m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps);
-vector!(F64x4, __m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd);
-vector!(I32x8, __m256i, i32, 8, _mm256_set1_epi32, _mm256_loadu_si256, _mm256_storeu_si256);
-vector!(I64x4, __m256i, i64, 4, _mm256_set1_epi64x, _mm256_loadu_si256, _mm256_storeu_si256);
-vector!(U8x32, __m256i, u8, 32, _mm256_set1_epi8, _mm256_loadu_si256, _mm256_storeu_si256);
+vector!(Avx2, F32x8, __m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps);
+vector!(Avx2, F64x4, __m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd);
+vector!(Avx2, I32x8, __m256i, i32, 8, _mm256_set1_epi32, _mm256_loadu_si256, _mm256_storeu_si256);
+vector!(Avx2, I64x4, __m256i, i64, 4, _mm256_set1_epi64x, _mm256_loadu_si256, _mm256_storeu_si256);
+vector!(Avx2, U8x32, __m256i, u8, 32, _mm256_set1_epi8, _mm256_loadu_si256, _mm256_storeu_si256);
 
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,

@@ -1,5 +1,6 @@
 //! AVX-512 (F, BW, DQ, VL).
 
+use super::vector::instructions;
 use super::{Bits, Float, Kernel, Number, Simd, Vector};
 use std::arch::x86_64::*;
 
@@ -94,17 +95,6 @@ macro_rules! vector {
 #[inline(always)]
 fn low_bits(count: usize) -> u64 {
     u64::MAX.checked_shr(64 - count as u32).unwrap_or(0)
-}
-
-/// Implements operations that are one instruction each.
-macro_rules! instructions {
-    ($($op:ident = $intrinsic:ident),*) => {
-        $(#[inline(always)]
-        fn $op(self, right: Self) -> Self {
-            // SAFETY: vectors of this type exist only where the machine has the instructions.
-            Self(unsafe { $intrinsic(self.0, right.0) })
-        })*
-    };
 }
 
 vector!(

@@ -1,5 +1,6 @@
 //! NEON, which every aarch64 processor has.
 
+use super::vector::{instructions, vector};
 use super::{Bits, Float, Kernel, Number, Simd, Vector};
 use std::arch::aarch64::*;
 
@@ -28,72 +29,11 @@ impl Simd for Neon {
     }
 }
 
-/// Defines a vector type with the operations every vector has.
-macro_rules! vector {
-    ($name:ident, $register:ty, $t:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident) => {
-        /// One register.
-        #[derive(Clone, Copy)]
-        #[repr(transparent)]
-        pub(crate) struct $name($register);
-
-        impl Vector for $name {
-            type Element = $t;
-            type Simd = Neon;
-            const LANES: usize = $lanes;
-
-            #[inline(always)]
-            fn splat(_: Neon, value: $t) -> Self {
-                // SAFETY: every processor of this architecture has the instruction.
-                Self(unsafe { $splat(value) })
-            }
-            #[inline(always)]
-            unsafe fn load(from: *const $t) -> Self {
-                // SAFETY: the caller says that the elements are readable.
-                Self(unsafe { $load(from) })
-            }
-            #[inline(always)]
-            unsafe fn store(self, to: *mut $t) {
-                // SAFETY: the caller says that the elements are writable.
-                unsafe { $store(to, self.0) }
-            }
-            #[inline(always)]
-            unsafe fn load_partial(from: *const $t, count: usize) -> Self {
-                let mut lanes = [<$t>::default(); $lanes];
-                // SAFETY: `count` ≤ lanes elements are readable, says the caller.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
-                    Self::load(lanes.as_ptr())
-                }
-            }
-            #[inline(always)]
-            unsafe fn store_partial(self, to: *mut $t, count: usize) {
-                let mut lanes = [<$t>::default(); $lanes];
-                // SAFETY: `count` ≤ lanes elements are writable, says the caller.
-                unsafe {
-                    self.store(lanes.as_mut_ptr());
-                    std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
-                }
-            }
-        }
-    };
-}
-
-/// Implements operations that are one instruction each.
-macro_rules! instructions {
-    ($($op:ident = $intrinsic:ident),*) => {
-        $(#[inline(always)]
-        fn $op(self, right: Self) -> Self {
-            // SAFETY: every processor of this architecture has the instruction.
-            Self(unsafe { $intrinsic(self.0, right.0) })
-        })*
-    };
-}
-
-vector!(F32x4, float32x4_t, f32, 4, vdupq_n_f32, vld1q_f32, vst1q_f32);
-vector!(F64x2, float64x2_t, f64, 2, vdupq_n_f64, vld1q_f64, vst1q_f64);
-vector!(I32x4, int32x4_t, i32, 4, vdupq_n_s32, vld1q_s32, vst1q_s32);
-vector!(I64x2, int64x2_t, i64, 2, vdupq_n_s64, vld1q_s64, vst1q_s64);
-vector!(U8x16, uint8x16_t, u8, 16, vdupq_n_u8, vld1q_u8, vst1q_u8);
+vector!(Neon, F32x4, float32x4_t, f32, 4, vdupq_n_f32, vld1q_f32, vst1q_f32);
+vector!(Neon, F64x2, float64x2_t, f64, 2, vdupq_n_f64, vld1q_f64, vst1q_f64);
+vector!(Neon, I32x4, int32x4_t, i32, 4, vdupq_n_s32, vld1q_s32, vst1q_s32);
+vector!(Neon, I64x2, int64x2_t, i64, 2, vdupq_n_s64, vld1q_s64, vst1q_s64);
+vector!(Neon, U8x16, uint8x16_t, u8, 16, vdupq_n_u8, vld1q_u8, vst1q_u8);
 
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,

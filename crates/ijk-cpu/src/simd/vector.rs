@@ -91,3 +91,71 @@ pub(crate) trait Bits: Vector {
     /// Bitwise exclusive or.
     fn xor(self, right: Self) -> Self;
 }
+
+/// Defines a vector type with the operations every vector has, by way of memory where lanes are
+/// missing.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! vector {
+    ($simd:ident, $name:ident, $register:ty, $t:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident) => {
+        /// One register.
+        #[derive(Clone, Copy)]
+        #[repr(transparent)]
+        pub(crate) struct $name($register);
+
+        impl Vector for $name {
+            type Element = $t;
+            type Simd = $simd;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            fn splat(_: $simd, value: $t) -> Self {
+                // SAFETY: the token proves that the machine has the instruction.
+                Self(unsafe { $splat(value as _) })
+            }
+            #[inline(always)]
+            unsafe fn load(from: *const $t) -> Self {
+                // SAFETY: the caller says that the elements are readable and the level is there.
+                Self(unsafe { $load(from.cast()) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $t) {
+                // SAFETY: the caller says that the elements are writable.
+                unsafe { $store(to.cast(), self.0) }
+            }
+            #[inline(always)]
+            unsafe fn load_partial(from: *const $t, count: usize) -> Self {
+                let mut lanes = [<$t>::default(); $lanes];
+                // SAFETY: `count` ≤ lanes elements are readable, says the caller.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
+                    Self::load(lanes.as_ptr())
+                }
+            }
+            #[inline(always)]
+            unsafe fn store_partial(self, to: *mut $t, count: usize) {
+                let mut lanes = [<$t>::default(); $lanes];
+                // SAFETY: `count` ≤ lanes elements are writable, says the caller.
+                unsafe {
+                    self.store(lanes.as_mut_ptr());
+                    std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
+                }
+            }
+        }
+    };
+}
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) use vector;
+
+/// Implements operations that are one instruction each.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! instructions {
+    ($($op:ident = $intrinsic:ident),*) => {
+        $(#[inline(always)]
+        fn $op(self, right: Self) -> Self {
+            // SAFETY: vectors of this type exist only where the machine has the instructions.
+            Self(unsafe { $intrinsic(self.0, right.0) })
+        })*
+    };
+}
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) use instructions;
