@@ -7,26 +7,24 @@
 //!     pack shared                      in parallel
 //!     for each block of the other side in parallel
 //!       for each block of k            the first replaces the output (or not), later ones accumulate
-//!         pack the other's panels      in L2
-//!         for each right panel         in L1
-//!           for each left panel        the microkernel: a tile of the output in registers
+//!         for each left panel          packed now, and in L1
+//!           for each right panel       from L2; the microkernel: a tile of the output in registers
 //! ```
 //!
-//! Where all right panels of a block stay near, left is packed panel by panel, and a microkernel
-//! fetches the next panel's lines while it computes.
+//! A microkernel reads far more of left than of right, so it is left that stays in L1.
 //!
 //! The right side is shared, or the left one where it has so few rows that its panels for a block of
-//! k stay in L2. Where there are few columns, left is read once only, and not packed if its rows are
-//! contiguous.
+//! k stay in L2; then it is the right panels that are packed by tasks. Where there are few columns, left is
+//! read once only, and not packed if its rows are contiguous.
 
 use super::Context;
 use super::KC;
 use super::bundle::{Bundle, Operand};
-use super::output::{self, Columns, Rows};
+use super::output::{Columns, Place, Rows};
 use super::pack::Word;
 use super::panel::Flags;
 use super::problem::{Problem, RESIDENT_BYTES, Tensors};
-use super::shape::{LEFT_BYTES, Shape};
+use super::shape::Shape;
 use super::shared::Panels;
 use super::side::{Panel, Side};
 use super::stage::{Part, Stage};
@@ -37,6 +35,15 @@ use std::ops::Range;
 
 /// Bytes of shared panels that stay in L3 while others pass.
 const SHARED_BYTES: usize = 4 << 20;
+
+/// Bytes of shared panels for one block of k, which stay in L2 while others pass.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// Bytes of the output that stay in L2 from one block of k to the next.
+const STRIP_BYTES: usize = 768 << 10;
+
+/// Most left panels of a task.
+const MOST_PANELS: usize = 64;
 
 /// Rows of a task where left is read where it lies.
 const DIRECT_ROWS: usize = 8192;
@@ -66,14 +73,16 @@ pub(crate) unsafe fn gemm<W: Word>(
     let shape = Shape::of(problem);
     let gemm = Gemm::new(problem, tensors, context, shape);
     let side = if shape.resident { gemm.left } else { gemm.right };
-    let widest = (SHARED_BYTES / (KC * size_of::<W>())).max(1).next_multiple_of(side.width);
+    let block = shape.block(ks.len()) * size_of::<W>();
+    let widest = (SHARED_BYTES / (KC * size_of::<W>())).min(BLOCK_BYTES / block).max(1);
+    let widest = widest.next_multiple_of(side.width);
     let width = side.len().min(widest).next_multiple_of(side.width);
     // Whole lines along another axis of k are worth more room.
     let bytes = if problem.tile.is_some() { 2 * SHARED_BYTES } else { SHARED_BYTES };
     let most = (bytes / (width * size_of::<W>())).max(KC);
     let memory = context.scratch.take(width * most.min(ks.len()) * size_of::<W>());
     for range in blocks(0..side.len(), widest, side.width) {
-        for round in rounds(problem, ks.clone(), most) {
+        for round in rounds(problem, shape, ks.clone(), most) {
             let flags = Panels::flags(side, &range, &round);
             let memory = memory.as_ptr().cast();
             let range = range.clone();
@@ -124,13 +133,12 @@ impl<'a> Gemm<'a> {
     unsafe fn round<W: Word>(&self, shared: &Panels) {
         let Shape { direct, resident, .. } = self.shape;
         let other = if resident { self.right } else { self.left };
-        let row = shared.longest().max(1) * size_of::<W>();
+        let strip = other.width * shared.range.len().max(1) * size_of::<W>();
         let most = match (direct, resident) {
-            (true, _) => DIRECT_ROWS,
-            (_, true) => RESIDENT_BYTES / row,
-            _ => LEFT_BYTES / row,
+            (true, _) => DIRECT_ROWS / other.width,
+            (_, true) => RESIDENT_BYTES / (shared.longest().max(1) * size_of::<W>()) / other.width,
+            _ => (STRIP_BYTES / strip).min(MOST_PANELS),
         };
-        let most = most / other.width;
         let threads = self.context.threads();
         if let Some(stage) = self.stage(shared, threads) {
             let parts = stage.parts(other.len());
@@ -231,8 +239,8 @@ impl<'a> Gemm<'a> {
         };
         let out = Out { rows: &out, columns };
         let panels = rows.len().div_ceil(other.width);
-        let streams = self.streams(shared, &part);
-        let room = if streams { 1 } else { panels };
+        let (room, fetches) =
+            if self.shape.resident { (panels, false) } else { (1, self.fetches()) };
         let elements = room * shared.longest() * other.width;
         let memory = self.context.scratch.take(elements * size_of::<W>());
         let memory = memory.as_ptr().cast::<W>();
@@ -242,50 +250,58 @@ impl<'a> Gemm<'a> {
                 // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
                 unsafe { other.pack(self.context, steps, other.rows(&rows, panel), to) }
             };
-            let common: Vec<Panel> = part.clone().map(|p| shared.panel::<W>(block, p)).collect();
-            let tile = |left: &Panel, right: &Panel, lines: &[isize]| {
-                let entry = self.entry(*left, *right);
-                // SAFETY: both panels are packed.
-                unsafe { self.tile::<W>(entry, steps, (*left, lines), *right, &out) };
-            };
-            if streams {
-                for panel in 0..panels {
-                    let left = pack(panel);
-                    let lines = other.lines(other.rows(&rows, panel + 1));
-                    let each = lines.len().div_ceil(common.len().max(1)).max(1);
-                    let mut lines = lines.chunks(each);
-                    common.iter().for_each(|r| tile(&left, r, lines.next().unwrap_or(&[])));
-                }
+            let common = shared.some::<W>(block, &part);
+            if self.shape.resident {
+                let own: Vec<Panel> = (0..panels).map(pack).collect();
+                // SAFETY: the panels are packed; the rest is the caller's promise.
+                common.iter().for_each(|l| unsafe { self.strip::<W>(steps, (l, &[]), &own, &out) });
                 continue;
             }
-            let own: Vec<Panel> = (0..panels).map(pack).collect();
-            let (left, right) = if self.shape.resident { (common, own) } else { (own, common) };
-            let bytes = left.len() * self.shape.rows * steps.len() * size_of::<W>();
-            // The inner panels stay in L2.
-            match bytes > LEFT_BYTES {
-                true => left.iter().for_each(|l| right.iter().for_each(|r| tile(l, r, &[]))),
-                false => right.iter().for_each(|r| left.iter().for_each(|l| tile(l, r, &[]))),
+            for panel in 0..panels {
+                let left = pack(panel);
+                let next = if fetches { other.rows(&rows, panel + 1) } else { 0..0 };
+                let lines = other.lines(next);
+                // SAFETY: as above.
+                unsafe { self.strip::<W>(steps, (&left, &lines), &common, &out) };
             }
         }
     }
 
-    /// Whether to pack one panel of left at a time, while the next one is fetched: where all panels
-    /// of right that it meets stay near, and left is far larger than the output, or the output's
-    /// columns are nearer to each other than its rows.
-    fn streams(&self, shared: &Panels, part: &Range<usize>) -> bool {
-        let width = self.shape.columns;
-        let bytes = part.len() * width * shared.longest() * self.problem.algebra.size;
+    /// Computes the tiles of a left panel and some right ones, while some lines are fetched.
+    ///
+    /// # Safety
+    /// As for [`round`](Self::round); the panels are packed.
+    unsafe fn strip<W: Word>(
+        &self,
+        steps: &Steps,
+        (left, lines): (&Panel, &[isize]),
+        right: &[Panel],
+        out: &Out,
+    ) {
+        let place = Place::new(out.rows, left.start, left.count);
+        let each = lines.len().div_ceil(right.len().max(1)).max(1);
+        let mut lines = lines.chunks(each);
+        for right in right {
+            let entry = self.entry(left, right);
+            let left = (left, lines.next().unwrap_or(&[]));
+            // SAFETY: the caller's promise.
+            unsafe { self.tile::<W>(entry, steps, left, right, (place, out.columns)) };
+        }
+    }
+
+    /// Whether to fetch the lines of the next left panel meanwhile: where left is far larger than the output,
+    /// or the output's columns are nearer to each other than its rows.
+    fn fetches(&self) -> bool {
         let distance = |bundle: &Bundle, n: usize| {
             let far = bundle.offset(Operand::Out, n.min(bundle.len().saturating_sub(1)));
             far.unsigned_abs()
         };
         let Problem { m, n, k, .. } = self.problem;
-        let columns = || distance(n, width) < distance(m, self.shape.rows);
-        !self.shape.resident && bytes <= LEFT_BYTES && (k.len() / 2 >= n.len() || columns())
+        k.len() / 2 >= n.len() || distance(n, self.shape.columns) < distance(m, self.shape.rows)
     }
 
     /// The microkernel for two packed panels.
-    fn entry(&self, left: Panel, right: Panel) -> Entry {
+    fn entry(&self, left: &Panel, right: &Panel) -> Entry {
         let algebra = &self.problem.algebra;
         let fast = algebra.guarded && (algebra.nan_free)(left.flags, right.flags);
         let entries = if fast { algebra.fast.packed } else { algebra.tiles.packed };
@@ -310,7 +326,8 @@ impl<'a> Gemm<'a> {
         let out = Out { rows: &Rows::few(self.problem), columns };
         let m = &self.problem.m;
         let run = m.run(Operand::Left);
-        for block in 0..shared.round.blocks.len() {
+        for (block, steps) in shared.round.blocks.iter().enumerate() {
+            let right = shared.some::<W>(block, &part);
             let mut start = rows.start;
             while start < rows.end {
                 let end = (start + run - start % run).min(rows.end);
@@ -318,7 +335,7 @@ impl<'a> Gemm<'a> {
                 unsafe {
                     let first = m.offset(Operand::Left, start);
                     let first = self.tensors.left.cast::<W>().offset(first);
-                    self.direct_run::<W>(shared, (block, &part), start..end, first, &out);
+                    self.direct_run::<W>(steps, &right, start..end, first, &out);
                 }
                 start = end;
             }
@@ -331,8 +348,8 @@ impl<'a> Gemm<'a> {
     /// As for [`round`](Self::round).
     unsafe fn direct_run<W: Word>(
         &self,
-        shared: &Panels,
-        (block, part): (usize, &Range<usize>),
+        steps: &Steps,
+        right: &[Panel],
         rows: Range<usize>,
         left: *const W,
         out: &Out,
@@ -349,15 +366,15 @@ impl<'a> Gemm<'a> {
             // SAFETY: `count` rows remain.
             let data = unsafe { left.add(start - rows.start) };
             let left = Panel { data: data.cast(), start, count, flags: Flags::NONE };
-            for panel in part.clone() {
-                let (steps, right) = (&shared.round.blocks[block], shared.panel::<W>(block, panel));
+            let place = Place::new(out.rows, start, count);
+            for right in right {
                 // SAFETY: the rows are there; the panel is packed.
-                unsafe { self.tile::<W>(entry, steps, (left, &[]), right, out) };
+                unsafe { self.tile::<W>(entry, steps, (&left, &[]), right, (place, out.columns)) };
             }
             start += count;
         }
         // SAFETY: the caller's promise.
-        unsafe { self.direct_tail::<W>(shared, (block, part), start..rows.end, out) };
+        unsafe { self.direct_tail::<W>(steps, right, start..rows.end, out) };
     }
 
     /// Fewer rows than a group: packed.
@@ -366,24 +383,20 @@ impl<'a> Gemm<'a> {
     /// As for [`round`](Self::round).
     unsafe fn direct_tail<W: Word>(
         &self,
-        shared: &Panels,
-        (block, part): (usize, &Range<usize>),
+        steps: &Steps,
+        right: &[Panel],
         rows: Range<usize>,
         out: &Out,
     ) {
         if rows.is_empty() {
             return;
         }
-        let steps = &shared.round.blocks[block];
         let panel = self.context.scratch.take(steps.len() * self.left.width * size_of::<W>());
         // SAFETY: the scratch holds a panel; the rest is the caller's promise.
         unsafe {
             let to = panel.as_ptr().cast::<W>();
             let left = self.left.pack(self.context, steps, rows, to);
-            for panel in part.clone() {
-                let right = shared.panel::<W>(block, panel);
-                self.tile::<W>(self.entry(left, right), steps, (left, &[]), right, out);
-            }
+            self.strip::<W>(steps, (&left, &[]), right, out);
         }
     }
 
@@ -395,11 +408,11 @@ impl<'a> Gemm<'a> {
         &self,
         entry: Entry,
         steps: &Steps,
-        (left, lines): (Panel, &[isize]),
-        right: Panel,
-        out: &Out,
+        (left, lines): (&Panel, &[isize]),
+        right: &Panel,
+        (place, columns): (Place, &Columns),
     ) {
-        let columns = out.columns.at(right.start, right.count);
+        let columns = columns.at(right.start, right.count);
         let tile = Tile {
             k: steps.len(),
             left: left.data,
@@ -419,7 +432,7 @@ impl<'a> Gemm<'a> {
         };
         // SAFETY: the microkernel's level is the context's; the output has these rows and columns.
         unsafe {
-            output::write::<W>(self.tensors, entry, tile, (out.rows, left.start), columns);
+            place.write::<W>(self.tensors, entry, tile, columns);
         }
     }
 }

@@ -73,27 +73,44 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Computes a tile whose first row is row `start` of the output.
-///
-/// # Safety
-/// As for the microkernel, but for `tile.out`; the output has these rows and columns.
-pub(crate) unsafe fn write<W: Word>(
-    tensors: Tensors,
-    entry: Entry,
-    mut tile: Tile,
-    (rows, start): (&Rows, usize),
-    columns: &[isize],
-) {
-    let out = tensors.out.cast::<W>();
-    let whole = rows.run - start % rows.run >= tile.rows;
-    // SAFETY: the caller's promise.
-    unsafe {
-        match whole {
-            true => {
-                tile.out = out.wrapping_offset(rows.offset(start)).cast();
-                (entry.run)(&tile);
+/// The rows of a panel in the output.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    rows: &'a Rows<'a>,
+    start: usize,
+    /// The offset of the first one, where all are neighbours.
+    whole: Option<isize>,
+}
+
+impl<'a> Place<'a> {
+    /// Of `count` rows from `start` on.
+    pub(crate) fn new(rows: &'a Rows<'a>, start: usize, count: usize) -> Self {
+        let whole = rows.run - start % rows.run >= count;
+        Self { rows, start, whole: whole.then(|| rows.offset(start)) }
+    }
+
+    /// Computes a tile of those rows, and of those columns.
+    ///
+    /// # Safety
+    /// As for the microkernel, but for `tile.out`; the output has these rows and columns.
+    #[inline]
+    pub(crate) unsafe fn write<W: Word>(
+        &self,
+        tensors: Tensors,
+        entry: Entry,
+        mut tile: Tile,
+        columns: &[isize],
+    ) {
+        let out = tensors.out.cast::<W>();
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.whole {
+                Some(offset) => {
+                    tile.out = out.wrapping_offset(offset).cast();
+                    (entry.run)(&tile);
+                }
+                None => scattered(out, entry, tile, (self.rows, self.start), columns),
             }
-            false => scattered(out, entry, tile, (rows, start), columns),
         }
     }
 }

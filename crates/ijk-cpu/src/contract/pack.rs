@@ -4,7 +4,7 @@
 
 use super::bundle::{Bundle, Operand};
 use super::steps::Segment;
-use crate::lines::{copy, prefetch};
+use crate::lines::{LINE, copy, prefetch, prefetch_all};
 use crate::simd::{Float, Kernel, Level, Simd, Vector};
 use std::ops::Range;
 
@@ -153,6 +153,27 @@ impl<W: Word> Kernel for Pack<'_, W> {
     }
 }
 
+/// Copies `N` words: whole lines one by one, since a copy of several is a call.
+///
+/// # Safety
+/// They are readable and writable.
+#[inline(always)]
+unsafe fn copy_words<W: Word, const N: usize>(from: *const W, to: *mut W) {
+    let bytes = N * size_of::<W>();
+    let (from, to) = (from.cast::<u8>(), to.cast::<u8>());
+    // SAFETY: the caller's promise.
+    unsafe {
+        if bytes.is_multiple_of(LINE) {
+            for at in (0..bytes).step_by(LINE) {
+                let line = from.add(at).cast::<[u8; LINE]>().read_unaligned();
+                to.add(at).cast::<[u8; LINE]>().write_unaligned(line);
+            }
+        } else {
+            to.cast::<[W; N]>().write_unaligned(from.cast::<[W; N]>().read_unaligned());
+        }
+    }
+}
+
 /// How many steps ahead of a copy its source is fetched.
 const AHEAD: usize = 8;
 
@@ -240,9 +261,8 @@ impl<W: Word> Job<'_, W> {
         for (k, &step) in self.steps.iter().enumerate() {
             // SAFETY: the source of a step is readable; the panel has room for the step.
             unsafe {
-                let from = self.base.offset(self.rows[0] + step).cast::<[W; N]>();
-                let to = self.panel.add(k * self.width).cast::<[W; N]>();
-                to.write_unaligned(from.read_unaligned());
+                let from = self.base.offset(self.rows[0] + step);
+                copy_words::<W, N>(from, self.panel.add(k * self.width));
             }
             self.prefetch(k + AHEAD, N);
         }
@@ -266,9 +286,7 @@ impl<W: Word> Job<'_, W> {
     fn prefetch(&self, step: usize, rows: usize) {
         if let Some(&step) = self.steps.get(step) {
             let from = self.base.wrapping_offset(self.rows[0] + step).cast::<u8>();
-            for line in 0..(rows * size_of::<W>()).div_ceil(64) {
-                prefetch(from.wrapping_add(line * 64));
-            }
+            prefetch_all(from, rows * size_of::<W>());
         }
     }
 

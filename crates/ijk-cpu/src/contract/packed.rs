@@ -4,10 +4,11 @@ use super::algebra::Algebra;
 use super::bundle::Operand;
 use super::pack::Word;
 use super::problem::{Problem, Tensors};
+use super::shape::{self, Shape};
 use super::shared::Panels;
 use super::side::Side;
 use super::steps::{Round, one_round};
-use super::{Context, dot, for_word, gemm, shape};
+use super::{Context, dot, for_word, gemm};
 use crate::Level;
 use crate::scratch::Scratch;
 use ijk_plan::plan::Contraction;
@@ -99,7 +100,8 @@ impl<'a> Packed<'a> {
         let Problem { batch, algebra, .. } = &fixed.problem;
         let parts = origins.len().checked_mul(batch.len())?;
         let memory = context.scratch.try_take(fixed.all_bytes(origins.len())?)?;
-        let round = one_round(&fixed.problem)?;
+        let round =
+            one_round(&fixed.problem, Shape::of(&fixed.problem).with_panels(fixed.operand))?;
         let flags = fixed.panels() * round.packs().len() * parts;
         let flags = (0..flags).map(|_| AtomicU8::new(0)).collect();
         let packed = Self { fixed, round, memory, flags };

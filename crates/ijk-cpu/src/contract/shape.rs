@@ -1,12 +1,17 @@
 //! How wide panels are, and which way a problem goes through the blocked loops.
 
+use super::KC;
 use super::bundle::Operand;
 use super::panel;
 use super::problem::Problem;
+use super::steps::even;
 use super::tile::smallest;
 
-/// Bytes of left panels that stay in L2 while right panels pass.
-pub(crate) const LEFT_BYTES: usize = 384 << 10;
+/// Bytes of a left panel that stays in L1 while right panels pass.
+const LEFT_BYTES: usize = 32 << 10;
+
+/// A left operand of more bytes does not stay near.
+const FAR_BYTES: usize = 384 << 10;
 
 /// Bytes of left that are read where they lie even for many columns.
 const NEAR_BYTES: usize = 32 << 10;
@@ -24,6 +29,8 @@ pub(crate) struct Shape {
     pub(crate) resident: bool,
     /// Whether left is too large to stay near, so that later rows are worth fetching ahead.
     pub(crate) far: bool,
+    /// Whether a left panel of a whole block of k does not stay in L1.
+    tall: bool,
 }
 
 impl Shape {
@@ -44,7 +51,18 @@ impl Shape {
             false => smallest(algebra.tiles.packed, full.groups, n.min(full.columns)).columns,
         };
         let resident = !direct && problem.shares_left();
-        Self { rows, columns, direct, resident, far: direct && left_bytes > LEFT_BYTES }
+        let far = direct && left_bytes > FAR_BYTES;
+        let tall = rows * algebra.size * KC > LEFT_BYTES;
+        Self { rows, columns, direct, resident, far, tall }
+    }
+
+    /// Steps of a block of k where there are so many in all. There are as many blocks as `2 · steps / KC`
+    /// says, or fewer, and none is longer than KC.
+    pub(crate) fn block(&self, steps: usize) -> usize {
+        match self.tall && !self.direct {
+            true => steps.div_ceil((2 * steps / KC).max(1)).max(1),
+            false => even(steps, KC, 1),
+        }
     }
 
     /// The same where panels of an operand are there already.

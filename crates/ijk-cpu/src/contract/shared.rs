@@ -80,8 +80,13 @@ impl Panels<'_> {
         });
     }
 
+    /// Some panels, once packed.
+    pub(crate) fn some<W: Word>(&self, block: usize, panels: &Range<usize>) -> Vec<Panel> {
+        panels.clone().map(|panel| self.panel::<W>(block, panel)).collect()
+    }
+
     /// A panel, once packed.
-    pub(crate) fn panel<W: Word>(&self, block: usize, panel: usize) -> Panel {
+    fn panel<W: Word>(&self, block: usize, panel: usize) -> Panel {
         let pack = if self.round.packs().len() == 1 { 0 } else { block };
         let flags = self.flags[pack * self.panels() + panel].load(Ordering::Relaxed);
         let data = self.place::<W>(&self.round.blocks[block], panel);

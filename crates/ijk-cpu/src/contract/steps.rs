@@ -3,6 +3,7 @@
 use super::KC;
 use super::bundle::{Bundle, Operand};
 use super::problem::Problem;
+use super::shape::Shape;
 use std::ops::Range;
 
 /// A block of k: for each step, where it leads in either operand.
@@ -168,23 +169,24 @@ impl Round {
 /// block replaces what the output holds, unless the problem accumulates.
 pub(crate) fn rounds(
     problem: &Problem,
+    shape: Shape,
     ks: Range<usize>,
     most: usize,
 ) -> impl Iterator<Item = Round> {
     let first = ks.start;
     let tiled = problem.tile.and_then(|tile| tile.rounds(&ks, most));
     let whole = tiled.is_some();
-    let block = even(ks.len(), KC, 1);
+    let block = shape.block(ks.len());
     let ranges = tiled.unwrap_or_else(|| pieces(ks, (most / block).max(1) * block).collect());
     ranges.into_iter().map(move |range| {
-        let block = if whole { even(range.len(), KC, 1) } else { block };
+        let block = if whole { shape.block(range.len()) } else { block };
         Round::new(problem, range, block, first, whole)
     })
 }
 
 /// All blocks of k, in one round.
-pub(crate) fn one_round(problem: &Problem) -> Option<Round> {
-    rounds(problem, 0..problem.k.len(), problem.k.len() + KC).next()
+pub(crate) fn one_round(problem: &Problem, shape: Shape) -> Option<Round> {
+    rounds(problem, shape, 0..problem.k.len(), problem.k.len() + KC).next()
 }
 
 /// The offsets of a range of a bundle's points.

@@ -1,41 +1,52 @@
 //! How a round's panels are cut into tasks.
 
-use crate::threads::TASKS_PER_THREAD;
 use std::ops::Range;
 
-/// Fewest panels of a block, where there are several blocks for each thread: a shared panel, which comes from
-/// L3, is read for each of them.
-const FEWEST: usize = 2;
+/// What is left of the panels is cut into so many blocks for each thread when the next one is taken.
+const SHARES: usize = 2;
+
+/// Tasks for each thread, at least, where there are panels enough.
+const TASKS: usize = 4;
+
+/// Fewest shared panels that a task meets: for each range of them, the other panels are packed.
+const FEWEST_SHARED: usize = 16;
 
 /// How a round is cut into tasks: panels of one side, and of the shared one where those are few.
 pub(crate) struct Cut {
-    panels: usize,
-    blocks: usize,
+    blocks: Vec<Range<usize>>,
     shared: usize,
     splits: usize,
 }
 
 impl Cut {
-    /// Blocks of `most` panels at most, as many for each thread; several if there are enough, so that a slow
-    /// one does not keep the others waiting.
+    /// Blocks of `most` panels at most: ever smaller ones, so that no thread is left with much to do when
+    /// there is nothing for the others.
     pub(crate) fn new(panels: usize, most: usize, shared: usize, threads: usize) -> Self {
-        let several =
-            if threads > 1 { (panels / FEWEST).min(TASKS_PER_THREAD * threads) } else { 1 };
-        let blocks = panels.div_ceil(most.max(1)).max(several);
-        let blocks = blocks.next_multiple_of(threads).min(panels);
-        let splits = if blocks < threads { threads.div_ceil(blocks).min(shared) } else { 1 };
-        Self { panels, blocks, shared, splits }
+        let most = most.max(1);
+        let mut blocks = Vec::new();
+        let mut start = 0;
+        while start < panels {
+            let left = panels - start;
+            let share = if threads > 1 { left / (SHARES * threads) } else { left };
+            let end = start + share.clamp(1, most).min(left);
+            blocks.push(start..end);
+            start = end;
+        }
+        let wanted = (TASKS * threads).div_ceil(blocks.len().max(1));
+        let fewest = if blocks.len() < threads { 1 } else { FEWEST_SHARED };
+        let splits = if threads > 1 { wanted.min(shared / fewest).max(1) } else { 1 };
+        Self { blocks, shared, splits }
     }
 
     pub(crate) fn tasks(&self) -> usize {
-        self.blocks * self.splits
+        self.blocks.len() * self.splits
     }
 
     /// A task's panels, and those shared ones that they meet.
     pub(crate) fn task(&self, task: usize) -> (Range<usize>, Range<usize>) {
-        let part = |n: usize, of: usize, all: usize| n * all / of..(n + 1) * all / of;
         let (block, split) = (task / self.splits, task % self.splits);
-        (part(block, self.blocks, self.panels), part(split, self.splits, self.shared))
+        let part = |n: usize| n * self.shared / self.splits;
+        (self.blocks[block].clone(), part(split)..part(split + 1))
     }
 }
 

@@ -164,108 +164,139 @@ impl<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool> Ke
     }
 }
 
-/// The sums of all steps. Lines of the next panel are asked for between runs of steps: a loop in
-/// every step would move all sums to memory and back.
+/// The sums of all steps. The lines of a column of the output are asked for before each run of steps, as
+/// many as there are columns: all at once would wait for each other.
+///
+/// # Safety
+/// The tile's pointers are as the fields say.
 #[inline(always)]
 unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool>(
     simd: L::Simd,
     tile: &Tile,
 ) -> [[L; M]; N] {
-    // SAFETY: the identity is readable; the tile has the steps.
+    // SAFETY: the identity is readable; the tile has the steps and at least one column.
     unsafe {
         let identity = L::splat(simd, tile.identity.cast::<L::Element>().read_unaligned());
-        let mut sums = [[identity; M]; N];
+        let sums = [[identity; M]; N];
         if DIRECT {
             (0..tile.width).for_each(|column| fetch_column::<L, M>(tile, column));
-            return steps::<L, P, M, N, DIRECT>(simd, tile, sums, (0, tile.k));
+            return direct::<L, P, M, N>(simd, tile, sums);
         }
-        let run = if tile.lines.1 == 0 { RUN } else { FETCHED };
-        let each = tile.width.div_ceil(tile.k.div_ceil(run).max(1));
-        let (mut first, mut column) = (0, 0);
-        while first < tile.k {
-            let end = (first + run).min(tile.k);
-            if tile.lines.1 != 0 {
-                (first..end).for_each(|k| fetch_lines::<L>(tile, k));
-            }
-            let columns = (column + each).min(tile.width);
-            while column < columns {
-                fetch_column::<L, M>(tile, column);
-                column += 1;
-            }
-            sums = steps::<L, P, M, N, DIRECT>(simd, tile, sums, (first, end));
-            first = end;
+        let whole = (M * L::LANES, N);
+        let steps = (tile.left_step, tile.right_step);
+        match M * N >= MANY && steps == whole {
+            true => packed::<L, P, M, N>(simd, tile, sums, whole),
+            false => packed::<L, P, M, N>(simd, tile, sums, steps),
         }
-        sums
     }
 }
 
-/// Steps for which lines of the next panel are asked for at a time.
-const FETCHED: usize = 8;
-
-/// Steps for which lines of the output are asked for at a time: all at once would wait for each other.
-const RUN: usize = 32;
-
-/// Steps after which rows are read that are asked for now: a packed left panel comes from L2, slower than
-/// the products take it where two of them end in a cycle (239 for 220 GFLOP/s there).
-const AHEAD: usize = 8;
+/// Bytes of a right panel, which comes from L2, from a step to those that are asked for meanwhile.
+const AHEAD: usize = 2048;
 
 /// Steps that are written one after another where they have so many products or more: what counts them takes
 /// its turns from what multiplies.
-const UNROLLED: usize = 2;
+const UNROLLED: usize = 4;
 const MANY: usize = 20;
 
-/// The sums after some further steps.
+/// The sums of all steps of packed panels, which are so many elements apart.
 ///
 /// # Safety
-/// The tile has those steps, and its pointers are as the fields say.
+/// As for [`accumulate`].
 #[inline(always)]
-unsafe fn steps<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool>(
+unsafe fn packed<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
     simd: L::Simd,
     tile: &Tile,
     mut sums: [[L; M]; N],
-    (first, end): (usize, usize),
+    (left_step, right_step): (usize, usize),
 ) -> [[L; M]; N] {
-    let start = tile.left.cast::<L::Element>();
-    let mut left = if DIRECT { start } else { start.wrapping_add(first * tile.left_step) };
-    let mut right = tile.right.cast::<L::Element>().wrapping_add(first * tile.right_step);
-    let unit = P::unit(simd, sums[0][0]);
-    let mut rows = [unit; M];
-    let mut step = |k: usize| {
-        // SAFETY: step k < tile.k has its rows and columns behind `left` and `right`, as the fields of a
-        // tile say.
-        unsafe {
-            if DIRECT {
-                left = start.offset(*tile.left_offsets.add(k));
-                if tile.ahead {
-                    fetch::<L, M>(left, 1);
+    let mut left = tile.left.cast::<L::Element>();
+    let mut right = tile.right.cast::<L::Element>();
+    let unrolled = if M * N >= MANY { UNROLLED } else { 1 };
+    let run = tile.k / (N * unrolled);
+    let bytes = unrolled * right_step * size_of::<L::Element>();
+    // SAFETY: `N` runs are not more than all steps, each of which has its rows and columns behind `left` and
+    // `right`, as the fields of a tile say; and there is a column.
+    unsafe {
+        for column in 0..N {
+            fetch_column::<L, M>(tile, column.min(tile.width - 1));
+            if tile.lines.1 != 0 {
+                (0..run * unrolled)
+                    .for_each(|n| fetch_lines::<L>(tile, column * run * unrolled + n));
+            }
+            for _ in 0..run {
+                if M * N >= MANY {
+                    prefetch_all(right.cast::<u8>().wrapping_add(AHEAD), bytes);
                 }
-            } else {
-                fetch::<L, M>(left, AHEAD);
-            }
-            for m in 0..M {
-                let from = left.add(m * L::LANES);
-                rows[m] = if DIRECT { L::read(from) } else { L::load(from) };
-            }
-            for n in 0..N {
-                let column = L::splat(simd, *right.add(n));
-                for m in 0..M {
-                    sums[n][m] = P::step_by(unit, sums[n][m], rows[m], column);
+                for n in 0..unrolled {
+                    let (left, right) = (left.add(n * left_step), right.add(n * right_step));
+                    sums = step::<L, P, M, N, false>(simd, sums, left, right);
                 }
+                left = left.wrapping_add(unrolled * left_step);
+                right = right.wrapping_add(unrolled * right_step);
             }
-            if !DIRECT {
-                left = left.add(tile.left_step);
-            }
-            right = right.add(tile.right_step);
         }
-    };
-    let mut k = first;
-    if !DIRECT && M * N >= MANY {
-        while k + UNROLLED <= end {
-            (0..UNROLLED).for_each(|n| step(k + n));
-            k += UNROLLED;
+        for _ in N * run * unrolled..tile.k {
+            sums = step::<L, P, M, N, false>(simd, sums, left, right);
+            left = left.wrapping_add(left_step);
+            right = right.wrapping_add(right_step);
         }
     }
-    (k..end).for_each(step);
+    sums
+}
+
+/// The sums of all steps of left where it lies.
+///
+/// # Safety
+/// The tile's pointers are as the fields say.
+#[inline(always)]
+unsafe fn direct<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
+    simd: L::Simd,
+    tile: &Tile,
+    mut sums: [[L; M]; N],
+) -> [[L; M]; N] {
+    let start = tile.left.cast::<L::Element>();
+    let mut right = tile.right.cast::<L::Element>();
+    for k in 0..tile.k {
+        // SAFETY: step k has its rows where the offset leads, and its columns behind `right`.
+        unsafe {
+            let left = start.offset(*tile.left_offsets.add(k));
+            if tile.ahead {
+                fetch::<L, M>(left);
+            }
+            sums = step::<L, P, M, N, true>(simd, sums, left, right);
+            right = right.add(tile.right_step);
+        }
+    }
+    sums
+}
+
+/// The sums after a further step.
+///
+/// # Safety
+/// `M` groups of rows are readable at `left`, `N` elements at `right`.
+#[inline(always)]
+unsafe fn step<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool>(
+    simd: L::Simd,
+    mut sums: [[L; M]; N],
+    left: *const L::Element,
+    right: *const L::Element,
+) -> [[L; M]; N] {
+    let unit = P::unit(simd, sums[0][0]);
+    let mut rows = [unit; M];
+    // SAFETY: the caller's promise.
+    unsafe {
+        for m in 0..M {
+            let from = left.add(m * L::LANES);
+            rows[m] = if DIRECT { L::read(from) } else { L::load(from) };
+        }
+        for n in 0..N {
+            let column = L::splat(simd, *right.add(n));
+            for m in 0..M {
+                sums[n][m] = P::step_by(unit, sums[n][m], rows[m], column);
+            }
+        }
+    }
     sums
 }
 
@@ -296,17 +327,46 @@ unsafe fn fetch_lines<L: Lane>(tile: &Tile, k: usize) {
     }
 }
 
-/// Asks for `M` groups of rows, so many times as many further on: for those after a tile's, which the next
-/// one will read, or those of a later step.
+/// Asks for the `M` groups of rows after a tile's, which the next one will read.
 #[inline(always)]
-fn fetch<L: Lane, const M: usize>(left: *const L::Element, ahead: usize) {
+fn fetch<L: Lane, const M: usize>(left: *const L::Element) {
     let rows = M * L::LANES * size_of::<L::Element>();
-    prefetch_all(left.cast::<u8>().wrapping_add(ahead * rows), rows);
+    prefetch_all(left.cast::<u8>().wrapping_add(rows), rows);
 }
 
 /// Writes a tile's sums.
+///
+/// # Safety
+/// The tile's pointers are as the fields say.
 #[inline(always)]
 unsafe fn finish<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
+    tile: &Tile,
+    sums: &[[L; M]; N],
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (tile.rows == M * L::LANES, tile.accumulate) {
+            (true, true) => columns::<L, P, M, N, true, true>(tile, sums),
+            (true, false) => columns::<L, P, M, N, true, false>(tile, sums),
+            (false, true) => columns::<L, P, M, N, false, true>(tile, sums),
+            (false, false) => columns::<L, P, M, N, false, false>(tile, sums),
+        }
+    }
+}
+
+/// Writes the columns of a tile: `WHOLE` ones, or some rows of them.
+///
+/// # Safety
+/// As for [`finish`].
+#[inline(always)]
+unsafe fn columns<
+    L: Lane,
+    P: Pair<L>,
+    const M: usize,
+    const N: usize,
+    const WHOLE: bool,
+    const ACCUMULATE: bool,
+>(
     tile: &Tile,
     sums: &[[L; M]; N],
 ) {
@@ -316,8 +376,9 @@ unsafe fn finish<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
             unsafe {
                 let out = tile.out.cast::<L::Element>().wrapping_offset(*tile.columns.add(n));
                 for m in 0..M {
-                    let count = tile.rows.saturating_sub(m * L::LANES).min(L::LANES);
-                    put::<L, P>(sums[n][m], out.wrapping_add(m * L::LANES), count, tile.accumulate);
+                    let rest = tile.rows.saturating_sub(m * L::LANES).min(L::LANES);
+                    let count = if WHOLE { L::LANES } else { rest };
+                    put::<L, P>(sums[n][m], out.wrapping_add(m * L::LANES), count, ACCUMULATE);
                 }
             }
         }
@@ -325,6 +386,9 @@ unsafe fn finish<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
 }
 
 /// Writes `count` elements of a group.
+///
+/// # Safety
+/// They are writable, and readable where they accumulate.
 #[inline(always)]
 unsafe fn put<L: Lane, P: Pair<L>>(sum: L, out: *mut L::Element, count: usize, accumulate: bool) {
     // SAFETY: `count` elements are writable, and readable where they accumulate.
