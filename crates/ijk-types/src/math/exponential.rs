@@ -59,12 +59,16 @@ fn reduce<F: Float>(x: F) -> (F, F) {
     (k, n.mul_add(-F::LN_2[1], n.mul_add(-F::LN_2[0], x)))
 }
 
-/// `exp(x)` by another polynomial for reduced arguments.
+/// `exp(x)` by another polynomial for reduced arguments. Where that is 0 nothing is computed that comes
+/// close to 0: products below the normal numbers take some processors a hundred cycles, and `-inf` is what
+/// masks are made of.
 #[inline(always)]
 pub fn exp_by<F: Float>(x: F, polynomial: &[F]) -> F {
-    let (k, r) = reduce(at_least(at_most(x, F::EXP_MAX), F::EXP_MIN));
+    let vanishes = x < F::EXP_MIN;
+    let (k, r) = reduce(if vanishes { F::ZERO } else { at_most(x, F::EXP_MAX) });
     let (a, b) = F::power_of_two_pair(k);
-    (r * r).mul_add(horner(r, polynomial), r).mul_add(a, a) * b
+    let power = (r * r).mul_add(horner(r, polynomial), r).mul_add(a, a) * b;
+    if vanishes { F::ZERO } else { power }
 }
 
 /// `exp(r) - 1` for a reduced argument.
