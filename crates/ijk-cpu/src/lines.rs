@@ -29,10 +29,12 @@ pub(crate) unsafe fn copy<W: Copy>(from: *const W, to: *mut W, count: usize) {
     }
 }
 
+/// Copies `N` elements at once.
+///
 /// # Safety
-/// As for [`copy`], with `N` elements.
+/// As for [`copy`].
 #[inline(always)]
-unsafe fn piece<W: Copy, const N: usize>(from: *const W, to: *mut W) {
+pub(crate) unsafe fn piece<W: Copy, const N: usize>(from: *const W, to: *mut W) {
     // SAFETY: the caller's promise.
     unsafe { to.cast::<[W; N]>().write_unaligned(from.cast::<[W; N]>().read_unaligned()) };
 }

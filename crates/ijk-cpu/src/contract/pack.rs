@@ -4,7 +4,7 @@
 
 use super::bundle::{Bundle, Operand};
 use super::steps::Segment;
-use crate::lines::{LINE, copy, prefetch, prefetch_all};
+use crate::lines::{copy, piece, prefetch, prefetch_all};
 use crate::simd::{Float, Kernel, Level, Simd, Vector};
 use std::ops::Range;
 
@@ -153,27 +153,6 @@ impl<W: Word> Kernel for Pack<'_, W> {
     }
 }
 
-/// Copies `N` words: whole lines one by one, since a copy of several is a call.
-///
-/// # Safety
-/// They are readable and writable.
-#[inline(always)]
-unsafe fn copy_words<W: Word, const N: usize>(from: *const W, to: *mut W) {
-    let bytes = N * size_of::<W>();
-    let (from, to) = (from.cast::<u8>(), to.cast::<u8>());
-    // SAFETY: the caller's promise.
-    unsafe {
-        if bytes.is_multiple_of(LINE) {
-            for at in (0..bytes).step_by(LINE) {
-                let line = from.add(at).cast::<[u8; LINE]>().read_unaligned();
-                to.add(at).cast::<[u8; LINE]>().write_unaligned(line);
-            }
-        } else {
-            to.cast::<[W; N]>().write_unaligned(from.cast::<[W; N]>().read_unaligned());
-        }
-    }
-}
-
 /// How many steps ahead of a copy its source is fetched.
 const AHEAD: usize = 8;
 
@@ -262,7 +241,9 @@ impl<W: Word> Job<'_, W> {
             // SAFETY: the source of a step is readable; the panel has room for the step.
             unsafe {
                 let from = self.base.offset(self.rows[0] + step);
-                copy_words::<W, N>(from, self.panel.add(k * self.width));
+                let to = self.panel.add(k * self.width);
+                // A piece of several lines would be a call.
+                if N > 16 { copy(from, to, N) } else { piece::<W, N>(from, to) }
             }
             self.prefetch(k + AHEAD, N);
         }

@@ -1,6 +1,6 @@
 //! AVX-512 (F, BW, DQ, VL).
 
-use super::vector::instructions;
+use super::vector::{instructions, vector};
 use super::{Bits, Float, Kernel, Number, Simd, Vector};
 use std::arch::x86_64::*;
 
@@ -48,35 +48,11 @@ impl Simd for Avx512 {
     }
 }
 
-/// Defines a vector type with the operations every vector has.
-macro_rules! vector {
+/// Defines a vector type whose lanes a mask leaves out.
+macro_rules! masked {
     ($name:ident, $register:ty, $t:ty, $lanes:literal, $mask:ty, $splat:ident, $load:ident,
      $store:ident, $maskz_load:ident, $mask_store:ident) => {
-        /// One register.
-        #[derive(Clone, Copy)]
-        #[repr(transparent)]
-        pub(crate) struct $name($register);
-
-        impl Vector for $name {
-            type Element = $t;
-            type Simd = Avx512;
-            const LANES: usize = $lanes;
-
-            #[inline(always)]
-            fn splat(_: Avx512, value: $t) -> Self {
-                // SAFETY: the token proves that the machine has the instruction.
-                Self(unsafe { $splat(value as _) })
-            }
-            #[inline(always)]
-            unsafe fn load(from: *const $t) -> Self {
-                // SAFETY: the caller says that the elements are readable and the level is there.
-                Self(unsafe { $load(from.cast()) })
-            }
-            #[inline(always)]
-            unsafe fn store(self, to: *mut $t) {
-                // SAFETY: the caller says that the elements are writable.
-                unsafe { $store(to.cast(), self.0) }
-            }
+        vector!(Avx512, $name, $register, $t, $lanes, $splat, $load, $store, {
             #[inline(always)]
             unsafe fn load_partial(from: *const $t, count: usize) -> Self {
                 // SAFETY: as for `load`; lanes that the mask leaves out are not touched.
@@ -87,7 +63,7 @@ macro_rules! vector {
                 // SAFETY: as for `store`; lanes that the mask leaves out are not touched.
                 unsafe { $mask_store(to.cast(), low_bits(count) as $mask, self.0) }
             }
-        }
+        });
     };
 }
 
@@ -97,7 +73,7 @@ fn low_bits(count: usize) -> u64 {
     u64::MAX.checked_shr(64 - count as u32).unwrap_or(0)
 }
 
-vector!(
+masked!(
     F32x16,
     __m512,
     f32,
@@ -109,7 +85,7 @@ vector!(
     _mm512_maskz_loadu_ps,
     _mm512_mask_storeu_ps
 );
-vector!(
+masked!(
     F64x8,
     __m512d,
     f64,
@@ -121,7 +97,7 @@ vector!(
     _mm512_maskz_loadu_pd,
     _mm512_mask_storeu_pd
 );
-vector!(
+masked!(
     I32x16,
     __m512i,
     i32,
@@ -133,7 +109,7 @@ vector!(
     _mm512_maskz_loadu_epi32,
     _mm512_mask_storeu_epi32
 );
-vector!(
+masked!(
     I64x8,
     __m512i,
     i64,
@@ -145,7 +121,7 @@ vector!(
     _mm512_maskz_loadu_epi64,
     _mm512_mask_storeu_epi64
 );
-vector!(
+masked!(
     U8x64,
     __m512i,
     u8,

@@ -92,11 +92,34 @@ pub(crate) trait Bits: Vector {
     fn xor(self, right: Self) -> Self;
 }
 
-/// Defines a vector type with the operations every vector has, by way of memory where lanes are
-/// missing.
+/// Defines a vector type with the operations every vector has; those on some lanes are given, or go by way of
+/// memory.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! vector {
     ($simd:ident, $name:ident, $register:ty, $t:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident) => {
+        vector!($simd, $name, $register, $t, $lanes, $splat, $load, $store, {
+            #[inline(always)]
+            unsafe fn load_partial(from: *const $t, count: usize) -> Self {
+                let mut lanes = [<$t>::default(); $lanes];
+                // SAFETY: `count` ≤ lanes elements are readable, says the caller.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
+                    Self::load(lanes.as_ptr())
+                }
+            }
+            #[inline(always)]
+            unsafe fn store_partial(self, to: *mut $t, count: usize) {
+                let mut lanes = [<$t>::default(); $lanes];
+                // SAFETY: `count` ≤ lanes elements are writable, says the caller.
+                unsafe {
+                    self.store(lanes.as_mut_ptr());
+                    std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
+                }
+            }
+        });
+    };
+    ($simd:ident, $name:ident, $register:ty, $t:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident,
+     { $($partial:tt)* }) => {
         /// One register.
         #[derive(Clone, Copy)]
         #[repr(transparent)]
@@ -122,24 +145,7 @@ macro_rules! vector {
                 // SAFETY: the caller says that the elements are writable.
                 unsafe { $store(to.cast(), self.0) }
             }
-            #[inline(always)]
-            unsafe fn load_partial(from: *const $t, count: usize) -> Self {
-                let mut lanes = [<$t>::default(); $lanes];
-                // SAFETY: `count` ≤ lanes elements are readable, says the caller.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
-                    Self::load(lanes.as_ptr())
-                }
-            }
-            #[inline(always)]
-            unsafe fn store_partial(self, to: *mut $t, count: usize) {
-                let mut lanes = [<$t>::default(); $lanes];
-                // SAFETY: `count` ≤ lanes elements are writable, says the caller.
-                unsafe {
-                    self.store(lanes.as_mut_ptr());
-                    std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
-                }
-            }
+            $($partial)*
         }
     };
 }
