@@ -33,24 +33,11 @@ impl Machine {
         let c = origin(c, task.c.offset, &task.axes, |x| x.c).cast_mut();
         let workers = Some(&self.workers);
         let context = Context { level: self.level, workers, scratch: &self.scratch };
-        let origins = Origins { a: a.cast(), b: b.cast(), c: c.cast() };
-        self.workers.install(move || {
-            let Origins { a, b, c } = { origins };
-            // SAFETY: `origin` checked that every point is within its slice; `c` is borrowed
-            // alone. Benchmarks give it strides that keep its elements apart.
-            unsafe { contract(task, a, b, c, &context) }
-        });
+        // SAFETY: `origin` checked that every point is within its slice; `c` is borrowed alone.
+        // Benchmarks give it strides that keep its elements apart.
+        unsafe { contract(task, a.cast(), b.cast(), c.cast(), &context) }
     }
 }
-
-struct Origins {
-    a: *const u8,
-    b: *const u8,
-    c: *mut u8,
-}
-
-// SAFETY: they point into slices that are borrowed until the contraction ends.
-unsafe impl Send for Origins {}
 
 /// The element at the origin of the axes.
 fn origin<T>(

@@ -34,9 +34,6 @@ pub struct Compiled {
     pub(crate) arena: usize,
     /// Bytes that count against the memory limit while this runs.
     pub(crate) beside: u64,
-    /// Whether several steps are worth dividing among threads, so that it pays to enter the pool
-    /// once for all.
-    pub(crate) enters_pool: bool,
     /// Whether it takes so long that somebody may want to end it early.
     pub(crate) is_long: bool,
     /// Whether it reads what its results hold before.
@@ -183,11 +180,9 @@ fn compile_with(
     };
     let inputs = count(|p| if let Place::Input(n) = p { Some(*n) } else { None });
     let outputs = count(|p| if let Place::Output(n) = p { Some(*n) } else { None });
-    let is_large = |step: &&Program| step.cost() >= target.costs.worth_threads();
-    let enters_pool = steps.iter().filter(is_large).count() > 1;
     let is_long = cost(&steps) >= LONG;
     let (arena, beside) = (plan.arena, 0);
-    Ok(Compiled { enters_pool, is_long, continues, inputs, outputs, buffers, arena, beside, steps })
+    Ok(Compiled { is_long, continues, inputs, outputs, buffers, arena, beside, steps })
 }
 
 /// Estimated work of steps, in nanoseconds on one thread.

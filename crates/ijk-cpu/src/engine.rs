@@ -310,12 +310,7 @@ impl Engine {
         let spare = self.memory_limit.map(|limit| limit.saturating_sub(compiled.bytes()));
         let run = Run { workers, scratch, compiled, bases, packed: &[] };
         // SAFETY: the caller's promise; compilation made sure that what is read was written before.
-        let faults = unsafe {
-            match compiled.enters_pool {
-                true => workers.install(|| run.steps_within(spare)),
-                false => run.steps_within(spare),
-            }
-        }?;
+        let faults = unsafe { run.steps_within(spare) }?;
         if workers.have_ended() {
             return Err(RunError::Interrupted);
         }

@@ -1,18 +1,22 @@
 //! Worker threads and loops whose result does not depend on how many there are.
 
-use crate::crew::work_with;
+use crate::crew::Crew;
 use crate::watch::Watch;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// Work of fewer nanoseconds stays on the caller's thread, where nothing is known of the machine:
 /// waking another costs some 10 µs.
 const WORTH_THREADS: f64 = 60_000.0;
 
-/// Ranges for each thread, of what is divided among them.
+/// Ranges for each thread, of what is divided among them, at most.
 pub(crate) const TASKS_PER_THREAD: usize = 4;
+
+/// Nanoseconds of a range at least: threads pay for each with some transfers of lines between them,
+/// at up to 0.3 µs.
+const WORTH_TASK: f64 = 10_000.0;
 
 /// A number of threads, started when first needed. The caller's own counts as one.
 #[derive(Debug)]
@@ -20,17 +24,9 @@ pub struct Workers {
     threads: usize,
     /// Nanoseconds from which on work is divided.
     worth: f64,
-    pool: Arc<Pool>,
+    crew: Arc<Crew>,
     /// What may end the present run.
     watch: Option<Arc<Watch>>,
-}
-
-/// Threads, which start when first needed.
-#[derive(Debug)]
-struct Pool {
-    threads: usize,
-    /// `None` where threads could not be started: then the caller works alone.
-    started: OnceLock<Option<ThreadPool>>,
 }
 
 impl Workers {
@@ -39,8 +35,8 @@ impl Workers {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if threads == 0 { available() } else { threads };
         let threads = threads.min(MAX_THREADS);
-        let pool = Arc::new(Pool { threads, started: OnceLock::new() });
-        Self { threads, worth: WORTH_THREADS, pool, watch: None }
+        let crew = Arc::new(Crew::new(threads - 1));
+        Self { threads, worth: WORTH_THREADS, crew, watch: None }
     }
 
     /// The same, for work of so many nanoseconds.
@@ -56,8 +52,8 @@ impl Workers {
     /// The same threads, of which at most so many work at a time.
     pub fn at_most(&self, threads: usize) -> Self {
         let threads = self.threads.min(threads).max(1);
-        let (pool, watch) = (Arc::clone(&self.pool), self.watch.clone());
-        Self { threads, worth: self.worth, pool, watch }
+        let (crew, watch) = (Arc::clone(&self.crew), self.watch.clone());
+        Self { threads, worth: self.worth, crew, watch }
     }
 
     /// The same threads for a run that ends when `ask` says so: loops then leave out the tasks that
@@ -78,41 +74,50 @@ impl Workers {
         self.threads
     }
 
-    /// Runs `work` on a thread of the pool, so that helpers come to the loops in it sooner; on the
-    /// caller's where there is one thread only. Entering costs some 10 µs: do it once for a
-    /// plan, and only for one with several loops of enough work.
-    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        match self.pool() {
-            // Who watches stays where they are.
-            _ if self.watch.is_some() => work(),
-            Some(pool) if pool.current_thread_index().is_none() => pool.install(work),
-            _ => work(),
-        }
-    }
-
-    /// Calls `body` with each of `0..tasks`, in any order and in parallel. Which thread runs which
-    /// task is not determined, so each task must write what no other one touches.
+    /// Calls `body` with each of `0..tasks` in parallel. A thread begins with the same part of them
+    /// whenever it comes, as its caches may hold what they are about, and goes on to what others have
+    /// left. Which thread runs which task is not determined, so each task must write what no other
+    /// one touches.
     ///
     /// # Panics
     /// If `body` does.
     pub fn parallel_for(&self, tasks: usize, body: impl Fn(usize) + Sync) {
-        if tasks <= 1 || self.threads == 1 {
-            return (0..tasks).take_while(|_| !self.have_ended()).for_each(body);
+        let parts = self.threads.min(tasks);
+        if parts <= 1 {
+            return self.alone(tasks, body);
+        }
+        let start = |part: usize| cut(tasks, part, parts);
+        let next: SmallVec<[_; 8]> = (0..parts).map(|n| AtomicUsize::new(start(n))).collect();
+        self.crew.work(parts - 1, &|thread| {
+            for part in (0..parts).map(|n| (thread + n) % parts) {
+                self.claim(&next[part], start(part + 1), &body);
+            }
+        });
+    }
+
+    /// The same for tasks that begin in their order, whoever runs them: the longer ones come first.
+    ///
+    /// # Panics
+    /// If `body` does.
+    pub(crate) fn parallel_in_order(&self, tasks: usize, body: impl Fn(usize) + Sync) {
+        let helpers = self.threads.min(tasks).saturating_sub(1);
+        if helpers == 0 {
+            return self.alone(tasks, body);
         }
         let next = AtomicUsize::new(0);
-        let claim = || next.fetch_add(1, Ordering::Relaxed);
-        let work = || {
-            let mut task = claim();
-            while task < tasks && !self.have_ended() {
-                body(task);
-                task = claim();
-            }
-        };
-        let helpers = self.threads.min(tasks) - 1;
-        match self.pool() {
-            None => work(),
-            Some(pool) if pool.current_thread_index().is_some() => rayon_scope(helpers, &work),
-            Some(pool) => work_with(pool, helpers, &work),
+        self.crew.work(helpers, &|_| self.claim(&next, tasks, &body));
+    }
+
+    /// Calls `body` with each of `0..tasks` on this thread.
+    fn alone(&self, tasks: usize, body: impl Fn(usize)) {
+        (0..tasks).take_while(|_| !self.have_ended()).for_each(body);
+    }
+
+    /// Calls `body` with what nobody else has claimed of the tasks from the next one to the end.
+    fn claim(&self, next: &AtomicUsize, end: usize, body: &impl Fn(usize)) {
+        let claim = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&task| task < end);
+        while let Some(task) = claim().filter(|_| !self.have_ended()) {
+            body(task);
         }
     }
 
@@ -131,36 +136,20 @@ impl Workers {
         if !self.are_worth(nanoseconds) {
             return body(0..count);
         }
-        let tasks = count.min(self.threads * TASKS_PER_THREAD);
-        // Wide, since the product of two sizes may not fit.
-        let cut = |task: usize| (count as u128 * task as u128 / tasks as u128) as usize;
-        self.parallel_for(tasks, |task| body(cut(task)..cut(task + 1)));
+        let each = (nanoseconds / self.threads as f64 / WORTH_TASK) as usize;
+        let tasks = count.min(self.threads * each.clamp(1, TASKS_PER_THREAD));
+        self.parallel_for(tasks, |task| body(cut(count, task, tasks)..cut(count, task + 1, tasks)));
     }
+}
 
-    fn pool(&self) -> Option<&ThreadPool> {
-        let start = || {
-            let builder = ThreadPoolBuilder::new().num_threads(self.pool.threads);
-            builder.thread_name(|n| format!("ijk-{n}")).build().ok()
-        };
-        if self.threads == 1 { None } else { self.pool.started.get_or_init(start).as_ref() }
-    }
+/// Where one of so many parts of `0..count` starts.
+fn cut(count: usize, part: usize, parts: usize) -> usize {
+    // Wide, since the product of two sizes may not fit.
+    (count as u128 * part as u128 / parts as u128) as usize
 }
 
 /// More threads than any machine this runs on; keeps a mistyped number from exhausting it.
 const MAX_THREADS: usize = 1024;
-
-/// Runs `work` here and on `helpers` further threads of the current pool.
-fn rayon_scope(helpers: usize, work: &(impl Fn() + Sync)) {
-    if helpers == 0 {
-        return work();
-    }
-    rayon::scope(|scope| {
-        for _ in 0..helpers {
-            scope.spawn(|_| work());
-        }
-        work();
-    });
-}
 
 #[cfg(test)]
 mod tests {
@@ -171,9 +160,12 @@ mod tests {
     fn every_task_runs_once() {
         for threads in 1..=4 {
             let workers = Workers::new(threads);
-            let seen = Mutex::new(vec![0; 1000]);
-            workers.parallel_for(1000, |task| seen.lock().unwrap()[task] += 1);
-            assert!(seen.into_inner().unwrap().iter().all(|&n| n == 1));
+            for tasks in [0, 1, 2, 3, 5, 1000] {
+                let seen = Mutex::new(vec![0; tasks]);
+                workers.parallel_for(tasks, |task| seen.lock().unwrap()[task] += 1);
+                workers.parallel_in_order(tasks, |task| seen.lock().unwrap()[task] += 1);
+                assert!(seen.into_inner().unwrap().iter().all(|&n| n == 2));
+            }
         }
     }
 
@@ -181,11 +173,9 @@ mod tests {
     fn loops_nest() {
         let workers = Workers::new(3);
         let count = AtomicUsize::new(0);
-        workers.install(|| {
-            workers.parallel_for(7, |_| {
-                workers.parallel_for(11, |_| {
-                    count.fetch_add(1, Ordering::Relaxed);
-                })
+        workers.parallel_for(7, |_| {
+            workers.parallel_for(11, |_| {
+                count.fetch_add(1, Ordering::Relaxed);
             })
         });
         assert_eq!(count.into_inner(), 77);
@@ -205,8 +195,6 @@ mod tests {
             });
             assert!(peak.into_inner() <= some.threads());
         }
-        // The threads that started are all there are.
-        assert_eq!(workers.install(rayon::current_num_threads), 4);
     }
 
     #[test]

@@ -13,6 +13,8 @@
 //!
 //! A microkernel reads far more of left than of right, so it is left that stays in L1.
 //!
+//! Where there is little to do, threads share nothing: each does so with columns of its own.
+//!
 //! The right side is shared, or the left one where it has so few rows that its panels for a block of
 //! k stay in L2; then it is the right panels that are packed by tasks. Where there are few columns, left is
 //! read once only, and not packed if its rows are contiguous.
@@ -48,6 +50,12 @@ const MOST_PANELS: usize = 64;
 /// Rows of a task where left is read where it lies.
 const DIRECT_ROWS: usize = 8192;
 
+/// Most products for which threads pack panels each for itself.
+const APART_POINTS: f64 = 20e6;
+
+/// Right panels of such a thread, at least.
+const APART_PANELS: usize = 4;
+
 /// A problem and the sizes of its panels.
 struct Gemm<'a> {
     problem: &'a Problem,
@@ -72,29 +80,19 @@ pub(crate) unsafe fn gemm<W: Word>(
 ) {
     let shape = Shape::of(problem);
     let gemm = Gemm::new(problem, tensors, context, shape);
-    let side = if shape.resident { gemm.left } else { gemm.right };
-    let block = shape.block(ks.len()) * size_of::<W>();
-    let widest = (SHARED_BYTES / (KC * size_of::<W>())).min(BLOCK_BYTES / block).max(1);
-    let widest = widest.next_multiple_of(side.width);
-    let width = side.len().min(widest).next_multiple_of(side.width);
-    // Whole lines along another axis of k are worth more room.
-    let bytes = if problem.tile.is_some() { 2 * SHARED_BYTES } else { SHARED_BYTES };
-    let most = (bytes / (width * size_of::<W>())).max(KC);
-    let memory = context.scratch.take(width * most.min(ks.len()) * size_of::<W>());
-    for range in blocks(0..side.len(), widest, side.width) {
-        for round in rounds(problem, shape, ks.clone(), most) {
-            let flags = Panels::flags(side, &range, &round);
-            let memory = memory.as_ptr().cast();
-            let range = range.clone();
-            let shared = Panels { width: side.width, range, round: &round, memory, flags: &flags };
-            // SAFETY: the scratch has room for the largest block and round; the rest is the
-            // caller's promise.
-            unsafe {
-                shared.pack::<W>(side, context);
-                gemm.round::<W>(&shared);
-            }
-        }
+    let parts = gemm.parts();
+    if parts == 1 {
+        // SAFETY: the caller's promise.
+        return unsafe { gemm.part::<W>(0..gemm.shared().len(), ks) };
     }
+    let panels = gemm.right.len().div_ceil(gemm.right.width);
+    let cut = |part: usize| (panels * part / parts * gemm.right.width).min(gemm.right.len());
+    context.parallel_for(parts, |part| {
+        let alone = context.alone();
+        let gemm = Gemm::new(problem, tensors, &alone, shape);
+        // SAFETY: the caller's promise; parts differ in columns of the output.
+        unsafe { gemm.part::<W>(cut(part)..cut(part + 1), ks.clone()) };
+    });
 }
 
 /// Computes one batch from panels of all rows of an operand, and of all steps, as wide as [`width`]
@@ -126,6 +124,56 @@ impl<'a> Gemm<'a> {
         Self { problem, tensors, context, shape, left, right }
     }
 
+    /// The side whose panels are packed first.
+    fn shared(&self) -> Side<'a> {
+        if self.shape.resident { self.left } else { self.right }
+    }
+
+    /// Into how many parts the columns are cut for threads that share no panels: where there is so
+    /// little to do, each packs left for itself in less time than what one packs takes to reach
+    /// another.
+    fn parts(&self) -> usize {
+        let Shape { direct, resident, .. } = self.shape;
+        let threads = self.context.threads();
+        // Rounds of whole lines depend on the number of columns, and so does the order of sums.
+        let any = !(direct || resident || self.problem.tile.is_some());
+        let few = self.problem.points() <= APART_POINTS;
+        let wide = self.right.len() >= APART_PANELS * threads * self.right.width;
+        if any && few && wide { threads } else { 1 }
+    }
+
+    /// Computes what a range of the shared side takes part in.
+    ///
+    /// # Safety
+    /// As for [`gemm`].
+    unsafe fn part<W: Word>(&self, range: Range<usize>, ks: Range<usize>) {
+        let Self { problem, context, shape, .. } = *self;
+        let side = self.shared();
+        let block = shape.block(ks.len()) * size_of::<W>();
+        let widest = (SHARED_BYTES / (KC * size_of::<W>())).min(BLOCK_BYTES / block).max(1);
+        let widest = widest.next_multiple_of(side.width);
+        let width = range.len().min(widest).next_multiple_of(side.width);
+        // Whole lines along another axis of k are worth more room.
+        let bytes = if problem.tile.is_some() { 2 * SHARED_BYTES } else { SHARED_BYTES };
+        let most = (bytes / (width * size_of::<W>())).max(KC);
+        let memory = context.scratch.take(width * most.min(ks.len()) * size_of::<W>());
+        for range in blocks(range, widest, side.width) {
+            for round in rounds(problem, shape, ks.clone(), most) {
+                let flags = Panels::flags(side, &range, &round);
+                let memory = memory.as_ptr().cast();
+                let range = range.clone();
+                let shared =
+                    Panels { width: side.width, range, round: &round, memory, flags: &flags };
+                // SAFETY: the scratch has room for the largest block and round; the rest is the
+                // caller's promise.
+                unsafe {
+                    shared.pack::<W>(side, context);
+                    self.round::<W>(&shared);
+                }
+            }
+        }
+    }
+
     /// Computes what a block of the shared side takes part in.
     ///
     /// # Safety
@@ -150,7 +198,7 @@ impl<'a> Gemm<'a> {
         let panels = other.len().div_ceil(other.width);
         let cut = Cut::new(panels, most, shared.panels(), threads);
         let columns = (!resident).then(|| Columns::new(self.problem, &shared.range));
-        self.context.parallel_for(cut.tasks(), |task| {
+        self.context.parallel_in_order(cut.tasks(), |task| {
             let (panels, part) = cut.task(task);
             let rows = panels.start * other.width..(panels.end * other.width).min(other.len());
             // SAFETY: the caller's promise; tasks differ in rows or columns of the output.

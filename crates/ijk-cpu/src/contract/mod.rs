@@ -103,6 +103,14 @@ impl Context<'_> {
         }
     }
 
+    /// [`Workers::parallel_in_order`], or a plain loop.
+    fn parallel_in_order(&self, tasks: usize, body: impl Fn(usize) + Sync) {
+        match self.workers {
+            Some(workers) => workers.parallel_in_order(tasks, body),
+            None => (0..tasks).for_each(body),
+        }
+    }
+
     /// The same without threads.
     fn alone(&self) -> Context<'_> {
         Context { workers: None, ..*self }

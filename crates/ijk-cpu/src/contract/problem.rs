@@ -145,7 +145,7 @@ impl Problem {
 
     /// Orders the axes of each bundle by the memory they should follow: rows both left and the
     /// output if a stage makes that possible, else the output where its neighbours fill vectors,
-    /// else left; steps the larger operand.
+    /// else left; columns right, or the output where that is far larger; steps the larger operand.
     fn order(&mut self) {
         let along = |b: &Bundle| {
             let mut by_out = b.clone();
@@ -157,7 +157,8 @@ impl Problem {
             None if along(&self.m) => self.m.follow(Operand::Out),
             None => self.m.follow(Operand::Left),
         }
-        self.n.follow(Operand::Right);
+        let many = self.m.len() / OUTPUTS >= self.k.len();
+        self.n.follow(if many { Operand::Out } else { Operand::Right });
         self.batch.follow(Operand::Out);
         let larger = if self.m.len() >= self.n.len() { Operand::Left } else { Operand::Right };
         self.k.follow(larger);
@@ -197,6 +198,9 @@ impl Problem {
         m.saturating_mul(KC * self.algebra.size) <= RESIDENT_BYTES && m <= self.n.len() / 4
     }
 }
+
+/// So many times as large as right, the output matters more for the order of columns.
+const OUTPUTS: usize = 8;
 
 /// An innermost axis of rows that has fewer values is short.
 const SHORT: usize = 32;

@@ -5,7 +5,7 @@ use super::bundle::Operand;
 use super::panel;
 use super::problem::Problem;
 use super::steps::even;
-use super::tile::smallest;
+use super::tile::{Entry, smallest};
 
 /// Bytes of a left panel that stays in L1 while right panels pass.
 const LEFT_BYTES: usize = 32 << 10;
@@ -15,6 +15,9 @@ const FAR_BYTES: usize = 384 << 10;
 
 /// Bytes of left that are read where they lie even for many columns.
 const NEAR_BYTES: usize = 32 << 10;
+
+/// So many steps take far longer than what surrounds a tile.
+const MANY_STEPS: usize = 128;
 
 /// The size of panels.
 #[derive(Clone, Copy)]
@@ -38,7 +41,8 @@ impl Shape {
         let (algebra, n) = (&problem.algebra, problem.n.len());
         let wide = algebra.tiles.wide(n);
         let full = wide.unwrap_or(algebra.tiles.packed[0]);
-        let rows = full.groups * algebra.lanes;
+        let groups = groups(problem, full.groups);
+        let rows = groups * algebra.lanes;
         let widths = algebra.tiles.direct.iter().map(|e| e.columns);
         let widest = widths.filter(|&columns| columns <= full.columns).max().unwrap_or(0);
         let long = problem.m.run(Operand::Left) >= 2 * algebra.lanes;
@@ -48,7 +52,7 @@ impl Shape {
         let direct = once && long && algebra.left == panel::Prepare::Keep;
         let columns = match direct {
             true => smallest(algebra.tiles.direct, 1, n.min(widest)).columns,
-            false => smallest(algebra.tiles.packed, full.groups, n.min(full.columns)).columns,
+            false => smallest(algebra.tiles.packed, groups, n.min(full.columns)).columns,
         };
         let resident = !direct && problem.shares_left();
         let far = direct && left_bytes > FAR_BYTES;
@@ -72,6 +76,16 @@ impl Shape {
             _ => Self { resident: false, ..self },
         }
     }
+}
+
+/// Groups of rows of a panel where the widest microkernel takes `most`: two, with steps enough to
+/// make up for more tiles, where three would leave one over, whose microkernel waits for its own
+/// sums.
+fn groups(problem: &Problem, most: usize) -> usize {
+    let Problem { algebra, m, k, .. } = problem;
+    let pairs = |e: &Entry| e.groups == 2 && e.columns == algebra.tiles.packed[0].columns;
+    let rest = most == 3 && m.len().div_ceil(algebra.lanes) == 4 && k.len() >= MANY_STEPS;
+    if rest && algebra.tiles.packed.iter().any(pairs) { 2 } else { most }
 }
 
 /// How wide the panels of an operand are that is packed for many problems.

@@ -197,7 +197,7 @@ const AHEAD: usize = 2048;
 /// Steps that are written one after another where they have so many products or more: what counts them takes
 /// its turns from what multiplies.
 const UNROLLED: usize = 4;
-const MANY: usize = 20;
+const MANY: usize = 16;
 
 /// The sums of all steps of packed panels, which are so many elements apart.
 ///

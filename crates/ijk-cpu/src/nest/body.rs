@@ -520,13 +520,14 @@ fn is_index(node: &Node) -> bool {
 /// Elements of a row for which a kernel is called on its own, at least.
 const LONG_ROW: usize = 64;
 
-/// Nanoseconds for a point, roughly: what decides whether threads are worth waking.
-const STORE: f64 = 0.1;
-const LOAD: f64 = 0.1;
+/// Nanoseconds for a point of arrays that are near, roughly: what decides whether threads are worth
+/// waking.
+const STORE: f64 = 0.06;
+const LOAD: f64 = 0.05;
 const PACK: f64 = 0.4;
-const CHEAP: f64 = 0.05;
+const CHEAP: f64 = 0.02;
 const GATHER: f64 = 1.0;
-const DEAR: f64 = 0.6;
+const DEAR: f64 = 0.2;
 
 fn unary_cost(op: ijk_types::UnaryOp) -> f64 {
     use ijk_types::UnaryOp::*;
@@ -537,5 +538,5 @@ fn unary_cost(op: ijk_types::UnaryOp) -> f64 {
 }
 
 fn binary_cost(op: BinaryOp, t: DType) -> f64 {
-    if kernel::takes_splat(op, t) { CHEAP } else { 4.0 * DEAR }
+    if kernel::takes_splat(op, t) { CHEAP } else { 10.0 * DEAR }
 }

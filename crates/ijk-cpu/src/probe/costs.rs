@@ -24,7 +24,7 @@ impl Costs {
     /// Those of the machine that was probed.
     pub(crate) fn new(probe: &Probe) -> Self {
         let [least, most] = HAND_OFF;
-        let hand_off = probe.enter.min(probe.fork).max(least).min(most);
+        let hand_off = probe.fork.max(least).min(most);
         Self { one: probe.one.clone(), worth: HAND_OFFS * hand_off * 1e9 }
     }
 
@@ -62,12 +62,12 @@ mod tests {
 
     #[test]
     fn hand_offs_are_believed_within_reason() {
-        let worth = |enter, fork| {
-            let probe = Probe { enter, fork, ..Probe::typical(Level::best(), 2) };
+        let worth = |fork| {
+            let probe = Probe { fork, ..Probe::typical(Level::best(), 2) };
             Costs::new(&probe).worth_threads()
         };
-        assert!(worth(20e-6, 15e-6) > worth(10e-6, 15e-6));
-        assert_eq!(worth(1e-3, 1e-3), worth(1.0, 10.0));
-        assert_eq!(worth(0.0, 1.0), worth(1e-9, 1e-9));
+        assert!(worth(20e-6) > worth(10e-6));
+        assert_eq!(worth(1e-3), worth(1.0));
+        assert_eq!(worth(0.0), worth(1e-9));
     }
 }

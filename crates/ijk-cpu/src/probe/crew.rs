@@ -78,7 +78,7 @@ mod tests {
     fn waiting_ends() {
         for threads in 1..4 {
             let workers = Workers::new(threads);
-            workers.install(|| wait_for_help(&workers));
+            wait_for_help(&workers);
         }
     }
 }

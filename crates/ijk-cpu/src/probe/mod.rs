@@ -37,9 +37,8 @@ pub struct Probe {
     pub one: Rates,
     /// With all threads.
     pub all: Rates,
-    /// Seconds that it takes a thread outside the pool to have nothing done in it.
-    pub enter: f64,
-    /// Seconds from the beginning of a loop inside the pool until another thread is at work on it.
+    /// Seconds from the beginning of a loop until another thread, which has helped with one just
+    /// before, is at work on it.
     pub fork: f64,
 }
 
@@ -100,9 +99,8 @@ impl Probe {
         let one = rates(level, 1, [0.0; TYPES.len()])?;
         let hoped = one.peak.map(|rate| 0.9 * rate * threads as f64);
         let all = if threads == 1 { one.clone() } else { rates(level, threads, hoped)? };
-        let enter = median(|| workers.install(|| ()));
-        let fork = workers.install(|| median(|| crew::wait_for_help(&workers)));
-        Some(Self { threads, one, all, enter, fork })
+        let fork = median(|| crew::wait_for_help(&workers));
+        Some(Self { threads, one, all, fork })
     }
 
     /// What a machine of so many threads usually can with such instructions, where it is not
@@ -125,7 +123,7 @@ impl Probe {
             let most = if footprint > FOOTPRINTS[2] { 4 } else { threads };
             *bandwidth = both(bandwidth.read * threads.min(most) as f64);
         }
-        Self { threads, one, all, enter: 10e-6, fork: 1e-6 }
+        Self { threads, one, all, fork: 1e-6 }
     }
 
     /// With some threads: what so many single ones can, if all together can it.
@@ -228,7 +226,7 @@ mod tests {
                 let rates = rates.bandwidth.iter().flat_map(of).collect::<Vec<_>>();
                 assert!(rates.iter().all(|&rate| rate > 1e6 && rate < 1e15), "{rates:?}");
             }
-            assert!(probe.enter > 0.0 && probe.fork > 0.0 && probe.fork < 1.0);
+            assert!(probe.fork > 0.0 && probe.fork < 1.0);
             assert_eq!(Probe::parse(&probe.to_text("here"), "here"), Some(probe));
         }
     }

@@ -54,10 +54,7 @@ impl Probe {
 
     /// Where every number but that of the threads is, with its name.
     fn places(&mut self) -> Vec<(String, &mut f64)> {
-        let mut places = vec![
-            ("enter.seconds".to_string(), &mut self.enter),
-            ("fork.seconds".to_string(), &mut self.fork),
-        ];
+        let mut places = vec![("fork.seconds".to_string(), &mut self.fork)];
         for (who, Rates { peak, bandwidth }) in [("one", &mut self.one), ("all", &mut self.all)] {
             for (dtype, rate) in TYPES.iter().zip(peak) {
                 places.push((format!("{who}.{dtype}"), rate));
