@@ -51,7 +51,14 @@ pub(crate) fn prefetch_all(first: *const u8, bytes: usize) {
     (0..bytes).step_by(LINE).for_each(|at| prefetch(first.wrapping_add(at)));
 }
 
-/// Brings a line that is needed later, and must not drive others out of the first cache.
+/// The same from memory.
+#[inline(always)]
+pub(crate) fn prefetch_all_far(first: *const u8, bytes: usize) {
+    (0..bytes).step_by(LINE).for_each(|at| prefetch_far(first.wrapping_add(at)));
+}
+
+/// Brings a line that is needed later: it does not drive others out of the first cache, and waits for
+/// none of the few that this one can ask for at a time.
 #[inline(always)]
 pub(crate) fn prefetch_far(line: *const u8) {
     ask::<true>(line);

@@ -4,7 +4,7 @@
 
 use super::bundle::{Bundle, Operand};
 use super::steps::Segment;
-use crate::lines::{copy, piece, prefetch, prefetch_all};
+use crate::lines::{copy, piece, prefetch, prefetch_all_far};
 use crate::simd::{Float, Kernel, Level, Simd, Vector};
 use std::ops::Range;
 
@@ -154,7 +154,10 @@ impl<W: Word> Kernel for Pack<'_, W> {
 }
 
 /// How many steps ahead of a copy its source is fetched.
-const AHEAD: usize = 8;
+const AHEAD: usize = 16;
+
+/// The same for blocks of steps that are transposed: hardware foresees them, too.
+const BLOCKS_AHEAD: usize = 4;
 
 impl<W: Word> Job<'_, W> {
     /// Rows are neighbours, `run` at a time: copy them run by run.
@@ -267,7 +270,7 @@ impl<W: Word> Job<'_, W> {
     fn prefetch(&self, step: usize, rows: usize) {
         if let Some(&step) = self.steps.get(step) {
             let from = self.base.wrapping_offset(self.rows[0] + step).cast::<u8>();
-            prefetch_all(from, rows * size_of::<W>());
+            prefetch_all_far(from, rows * size_of::<W>());
         }
     }
 
@@ -289,7 +292,7 @@ impl<W: Word> Job<'_, W> {
     unsafe fn transpose_groups<V: Float>(&self, zero: V, segments: &[Segment]) {
         for group in self.rows.chunks(V::LANES).zip(0..) {
             for (n, segment) in segments.iter().enumerate() {
-                let later = segments.get(n + AHEAD / 2).map(|s| self.steps[s.step(0)]);
+                let later = segments.get(n + BLOCKS_AHEAD).map(|s| self.steps[s.step(0)]);
                 // SAFETY: the caller's promise.
                 unsafe {
                     match 2 * self.width == V::LANES {
@@ -319,7 +322,7 @@ impl<W: Word> Job<'_, W> {
                 Some(step) if segment.count <= 2 * V::LANES => {
                     self.base.wrapping_offset(step + start as isize)
                 }
-                _ => here.wrapping_add(AHEAD / 2 * V::LANES),
+                _ => here.wrapping_add(BLOCKS_AHEAD * V::LANES),
             };
             rows.iter().for_each(|&offset| prefetch(next.wrapping_offset(offset).cast()));
             // SAFETY: so many steps of the rows are readable; the panel has room for them.

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use super::lane::{Class, Lane, Op, Pair};
-use crate::lines::{prefetch, prefetch_all};
+use crate::lines::{prefetch_all, prefetch_all_far, prefetch_far};
 use crate::simd::{Kernel, Simd};
 
 /// What a microkernel computes, for elements whose type it knows: `width` columns of `rows` rows.
@@ -323,7 +323,7 @@ unsafe fn fetch_lines<L: Lane>(tile: &Tile, k: usize) {
         // SAFETY: the caller's promise.
         let (step, line) = unsafe { (*tile.left_offsets.add(k), *lines.add(n)) };
         let bytes = step.wrapping_mul(size_of::<L::Element>() as isize).wrapping_add(line);
-        prefetch(tile.next.wrapping_offset(bytes));
+        prefetch_far(tile.next.wrapping_offset(bytes));
     }
 }
 
@@ -331,7 +331,7 @@ unsafe fn fetch_lines<L: Lane>(tile: &Tile, k: usize) {
 #[inline(always)]
 fn fetch<L: Lane, const M: usize>(left: *const L::Element) {
     let rows = M * L::LANES * size_of::<L::Element>();
-    prefetch_all(left.cast::<u8>().wrapping_add(rows), rows);
+    prefetch_all_far(left.cast::<u8>().wrapping_add(rows), rows);
 }
 
 /// Writes a tile's sums.
