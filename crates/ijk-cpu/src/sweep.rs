@@ -7,7 +7,7 @@ use crate::engine::{PackedOperand, Run};
 use crate::error::{Fault, PlanError, RunError};
 use crate::scratch::ScratchPool;
 use crate::simd::Level;
-use crate::threads::Workers;
+use crate::threads::{Workers, cut};
 use ijk_plan::plan::{Base, BufferId, Place, Plan, Sweep, SweepAxis, Window};
 use ijk_types::DType;
 use smallvec::SmallVec;
@@ -94,9 +94,9 @@ impl SweepProgram {
         };
         let failed = std::sync::OnceLock::new();
         workers.parallel_for(tasks, |task| {
-            let cut = |task: usize| (blocks as u128 * task as u128 / tasks as u128) as usize;
+            let range = cut(blocks, task, tasks)..cut(blocks, task + 1, tasks);
             // SAFETY: the caller's promises; each block goes to one task.
-            match unsafe { job.range(cut(task)..cut(task + 1)) } {
+            match unsafe { job.range(range) } {
                 Ok(met) => drop(faults.fetch_or(met, Ordering::Relaxed)),
                 Err(error) => drop(failed.set(error)),
             }

@@ -122,8 +122,8 @@ impl Workers {
     }
 
     /// Calls `body` with ranges that make up `0..count`, several for each thread so that a slow one
-    /// does not keep the others waiting; with all of it, if the work takes so few nanoseconds that
-    /// it is not worth dividing.
+    /// does not keep the others waiting, but fewer of short work; with all of it, if the work takes so
+    /// few nanoseconds that it is not worth dividing.
     ///
     /// # Panics
     /// If `body` does.
@@ -136,14 +136,15 @@ impl Workers {
         if !self.are_worth(nanoseconds) {
             return body(0..count);
         }
-        let each = (nanoseconds / self.threads as f64 / WORTH_TASK) as usize;
-        let tasks = count.min(self.threads * each.clamp(1, TASKS_PER_THREAD));
+        // No thread is woken for less than a task.
+        let worth = (nanoseconds / WORTH_TASK) as usize;
+        let tasks = count.min(worth.clamp(2, self.threads * TASKS_PER_THREAD));
         self.parallel_for(tasks, |task| body(cut(count, task, tasks)..cut(count, task + 1, tasks)));
     }
 }
 
 /// Where one of so many parts of `0..count` starts.
-fn cut(count: usize, part: usize, parts: usize) -> usize {
+pub(crate) fn cut(count: usize, part: usize, parts: usize) -> usize {
     // Wide, since the product of two sizes may not fit.
     (count as u128 * part as u128 / parts as u128) as usize
 }
