@@ -25,12 +25,8 @@ pub(crate) struct Crew(Arc<Lobby>);
 impl Crew {
     /// Up to so many threads.
     pub(crate) fn new(most: usize) -> Self {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        // Where threads share processors, one that looks out keeps another from its work.
-        let linger = if most < processors { LINGER } else { Duration::ZERO };
-        let state = State { most, ..State::default() };
-        let (state, bell) = (Mutex::new(state), Condvar::new());
-        Self(Arc::new(Lobby { state, offers: AtomicUsize::new(0), bell, linger }))
+        let state = Mutex::new(State { most, ..State::default() });
+        Self(Arc::new(Lobby { state, offers: AtomicUsize::new(0), bell: Condvar::new() }))
     }
 
     /// Runs `work` here, and on up to `helpers` threads at the same time, those that come before it
@@ -79,8 +75,6 @@ struct Lobby {
     offers: AtomicUsize,
     /// Wakes those who sleep.
     bell: Condvar,
-    /// How long a thread looks out for work before it sleeps.
-    linger: Duration,
 }
 
 #[derive(Default)]
@@ -139,18 +133,28 @@ impl Lobby {
 
     /// The life of a thread with this number.
     fn serve(&self, number: usize) {
-        while let Some(job) = self.next() {
+        let linger = self.linger();
+        while let Some(job) = self.next(linger) {
             job.help(number);
             drop(job);
             self.lock().free += 1;
         }
     }
 
-    /// The next job, for a thread that is free; `None` if there will be none.
-    fn next(&self) -> Option<Arc<Job>> {
+    /// How long threads look out for work. The system takes its time to tell of its processors, so
+    /// those ask who begin to help, not who makes a crew.
+    fn linger(&self) -> Duration {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        // Where threads share processors, one that looks out keeps another from its work.
+        if self.lock().most < processors { LINGER } else { Duration::ZERO }
+    }
+
+    /// The next job, for a thread that is free and looks out for so long before it sleeps; `None` if
+    /// there will be none.
+    fn next(&self, linger: Duration) -> Option<Arc<Job>> {
         let mut begin = Instant::now();
         loop {
-            let offered = self.look_out(begin);
+            let offered = self.look_out(begin, linger);
             let mut state = self.lock();
             if let Some(job) = state.queue.pop_front() {
                 self.offers.store(state.queue.len(), Ordering::Release);
@@ -176,7 +180,7 @@ impl Lobby {
     }
 
     /// Looks out for an offer until the time is over; whether there is one.
-    fn look_out(&self, begin: Instant) -> bool {
+    fn look_out(&self, begin: Instant, linger: Duration) -> bool {
         loop {
             for _ in 0..LOOKS {
                 if self.offers.load(Ordering::Acquire) > 0 {
@@ -184,7 +188,7 @@ impl Lobby {
                 }
                 spin_loop();
             }
-            if begin.elapsed() >= self.linger {
+            if begin.elapsed() >= linger {
                 return false;
             }
         }

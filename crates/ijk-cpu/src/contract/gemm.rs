@@ -86,12 +86,13 @@ pub(crate) unsafe fn gemm<W: Word>(
         return unsafe { gemm.part::<W>(0..gemm.shared().len(), ks) };
     }
     let panels = gemm.right.len().div_ceil(gemm.right.width);
-    let cut = |part: usize| (panels * part / parts * gemm.right.width).min(gemm.right.len());
+    let start =
+        |part| (crate::threads::cut(panels, part, parts) * gemm.right.width).min(gemm.right.len());
     context.parallel_for(parts, |part| {
         let alone = context.alone();
         let gemm = Gemm::new(problem, tensors, &alone, shape);
         // SAFETY: the caller's promise; parts differ in columns of the output.
-        unsafe { gemm.part::<W>(cut(part)..cut(part + 1), ks.clone()) };
+        unsafe { gemm.part::<W>(start(part)..start(part + 1), ks.clone()) };
     });
 }
 

@@ -48,6 +48,7 @@ mod units;
 mod tests;
 
 use crate::probe::{Costs, Probe, Work};
+use crate::threads::cut;
 use crate::{Level, ScratchPool, Workers};
 use algebra::Algebra;
 use bundle::{Bundle, Operand};
@@ -245,7 +246,8 @@ impl Prepared {
             let tasks = count.min(64 * context.threads());
             context.parallel_for(tasks, |task| {
                 let alone = context.alone();
-                (task * count / tasks..(task + 1) * count / tasks).for_each(|n| each(n, &alone));
+                let range = cut(count, task, tasks)..cut(count, task + 1, tasks);
+                range.for_each(|n| each(n, &alone));
             });
         }
     }

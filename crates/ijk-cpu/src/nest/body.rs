@@ -528,6 +528,7 @@ const PACK: f64 = 0.4;
 const CHEAP: f64 = 0.02;
 const GATHER: f64 = 1.0;
 const DEAR: f64 = 0.2;
+const DEAREST: f64 = 2.0;
 
 fn unary_cost(op: ijk_types::UnaryOp) -> f64 {
     use ijk_types::UnaryOp::*;
@@ -538,5 +539,5 @@ fn unary_cost(op: ijk_types::UnaryOp) -> f64 {
 }
 
 fn binary_cost(op: BinaryOp, t: DType) -> f64 {
-    if kernel::takes_splat(op, t) { CHEAP } else { 10.0 * DEAR }
+    if kernel::takes_splat(op, t) { CHEAP } else { DEAREST }
 }

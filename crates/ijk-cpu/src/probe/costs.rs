@@ -9,8 +9,8 @@ const ABOVE_BOUND: f64 = 1.5;
 /// what is estimated is uncertain, and caches have to follow.
 const HAND_OFFS: f64 = 4.0;
 
-/// The times, in seconds, that waking a thread is believed to take: others were measured while the
-/// machine was busy.
+/// The times, in seconds, that another thread is believed to take to come: others were measured
+/// while the machine was busy.
 const HAND_OFF: [f64; 2] = [2e-6, 50e-6];
 
 /// Expected times on one thread.
