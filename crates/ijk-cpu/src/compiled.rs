@@ -367,7 +367,7 @@ impl Compiler<'_> {
             self.steps.push(Program::Scatter(Box::new(program)));
             return Ok(());
         }
-        if let Some(program) = PermuteProgram::new(nest, checked, self.buffers) {
+        if let Some(program) = PermuteProgram::new(nest, checked, self.buffers, level) {
             self.steps.push(Program::Permute(Box::new(program)));
             return Ok(());
         }

@@ -5,6 +5,7 @@ use crate::check::{CheckedNest, Layout};
 use crate::copy::{Places, ShortAxis};
 use crate::lines::LINE;
 use crate::origin::Origin;
+use crate::simd::Level;
 use crate::threads::Workers;
 use ijk_plan::plan::{Nest, Node};
 
@@ -30,7 +31,12 @@ pub(crate) struct PermuteProgram {
 
 impl PermuteProgram {
     /// The program of a nest that was checked, if it is one of these.
-    pub(crate) fn new(nest: &Nest, checked: &CheckedNest, layouts: &[Layout]) -> Option<Self> {
+    pub(crate) fn new(
+        nest: &Nest,
+        checked: &CheckedNest,
+        layouts: &[Layout],
+        level: Level,
+    ) -> Option<Self> {
         let ([Node::Load(0)], [load], None) = (&nest.body[..], &nest.loads[..], nest.reduce) else {
             return None;
         };
@@ -57,7 +63,7 @@ impl PermuteProgram {
         Some(Self {
             from: Origin::new(load.base, size),
             to: Origin::new(nest.store.base, size),
-            places: Places::new(&axes, size)?,
+            places: Places::new(&axes, size, level)?,
             streams: layouts.get(nest.store.base.buffer.0 as usize)?.streams,
             cost: points as f64 * COPIED,
         })

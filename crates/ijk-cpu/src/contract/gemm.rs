@@ -189,7 +189,7 @@ impl<'a> Gemm<'a> {
             _ => (STRIP_BYTES / strip).min(MOST_PANELS),
         };
         let threads = self.context.threads();
-        if let Some(stage) = self.stage(shared, threads) {
+        if let Some(stage) = self.stage(shared) {
             let parts = stage.parts(other.len());
             return self.context.parallel_for(parts.len(), |n| {
                 // SAFETY: the caller's promise; parts differ in rows of the output.
@@ -216,9 +216,10 @@ impl<'a> Gemm<'a> {
     }
 
     /// How to compute rows in scratch memory, if they are better moved to the output from there.
-    fn stage(&self, shared: &Panels, threads: usize) -> Option<Stage> {
+    fn stage(&self, shared: &Panels) -> Option<Stage> {
+        let (threads, level) = (self.context.threads(), self.context.level);
         let rows = !self.shape.resident;
-        rows.then(|| Stage::of(self.problem, &shared.range, threads)).flatten()
+        rows.then(|| Stage::of(self.problem, &shared.range, (threads, level))).flatten()
     }
 
     /// Computes some rows in scratch memory, `most` panels at a time, and moves them to the output.

@@ -74,7 +74,11 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// The parts of a problem's rows for those columns, where a stage is of use.
-    pub(crate) fn of(problem: &Problem, columns: &Range<usize>, threads: usize) -> Option<Self> {
+    pub(crate) fn of(
+        problem: &Problem,
+        columns: &Range<usize>,
+        (threads, level): (usize, Level),
+    ) -> Option<Self> {
         let (m, size) = (&problem.m, problem.algebra.size);
         let bytes = m.len().saturating_mul(columns.len()).saturating_mul(size);
         if m.run(Operand::Out) >= LONG_RUN || bytes < LEAST_BYTES {
@@ -93,7 +97,7 @@ impl Stage {
         let share = m.len() / (SHARE * threads);
         let most = even(period.min(m.len()), room.min(share).max(unit), unit);
         let whole = problem.unit.is_some() && columns.len() == problem.n.len();
-        let places = if whole { units::places(problem, unit, most) } else { None };
+        let places = if whole { units::places(problem, unit, most, level) } else { None };
         (unit <= room).then_some(Self { period, unit, most, places })
     }
 

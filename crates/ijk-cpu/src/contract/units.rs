@@ -4,6 +4,7 @@
 use super::bundle::{Axis, Bundle, Operand};
 use super::problem::Problem;
 use super::stage::{LEAST_INNER, LONG_RUN, PART_BYTES};
+use crate::Level;
 use crate::copy::{Places, ShortAxis, part};
 use crate::lines::LINE;
 
@@ -98,7 +99,12 @@ fn take(rows: &mut Rows, at: usize, place: Place, least: usize) -> usize {
 }
 
 /// Where the elements of a unit of rows go, from columns so many elements apart.
-pub(crate) fn places(problem: &Problem, unit: usize, height: usize) -> Option<Places> {
+pub(crate) fn places(
+    problem: &Problem,
+    unit: usize,
+    height: usize,
+    level: Level,
+) -> Option<Places> {
     let size = problem.algebra.size as isize;
     let within = |axes: &[Axis], step: usize, most: usize| {
         let mut points = 1;
@@ -118,5 +124,5 @@ pub(crate) fn places(problem: &Problem, unit: usize, height: usize) -> Option<Pl
     };
     let rows = within(problem.m.axes(), 1, unit);
     let columns = within(problem.n.axes(), height, usize::MAX);
-    Places::new(&[rows, columns].concat(), problem.algebra.size)
+    Places::new(&[rows, columns].concat(), problem.algebra.size, level)
 }

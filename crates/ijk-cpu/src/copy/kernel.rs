@@ -223,25 +223,42 @@ unsafe fn stream<W: Copy>(
     src: *const u8,
     src_strides: [isize; 2],
 ) {
-    use crate::lines::LINE;
-    use std::arch::x86_64::{_mm256_loadu_si256, _mm256_stream_si256};
     let bytes = columns * size_of::<W>();
     for r in 0..rows {
         let to = at::<u8>(dst, dst_strides, r, 0).cast_mut();
-        let from = at::<u8>(src, src_strides, r, 0);
-        let head = to.align_offset(LINE).min(bytes);
-        let tail = head + (bytes - head) / LINE * LINE;
-        // SAFETY: row `r`, whose columns are `bytes` contiguous bytes on both sides, which do not
-        // overlap; what streams starts at a multiple of a line.
-        unsafe {
+        // SAFETY: row `r`, whose columns are `bytes` contiguous bytes on both sides.
+        unsafe { stream_row(to, at(src, src_strides, r, 0), bytes) };
+    }
+}
+
+/// Copies bytes, whole lines of them past the caches.
+///
+/// # Safety
+/// There are so many on both sides, which do not overlap; the processor has `avx`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+#[inline]
+unsafe fn stream_row(to: *mut u8, from: *const u8, bytes: usize) {
+    use crate::lines::LINE;
+    use std::arch::x86_64::{_mm256_loadu_si256, _mm256_stream_si256};
+    let head = (to.addr().wrapping_neg() % LINE).min(bytes);
+    let lines = (bytes - head) / LINE;
+    let rest = (bytes - head) % LINE;
+    // SAFETY: parts of what the caller promises; what streams starts at a multiple of a line.
+    unsafe {
+        // A copy of an unknown length is a call, even if there is nothing to copy.
+        if head > 0 {
             std::ptr::copy_nonoverlapping(from, to, head);
-            for line in (head..tail).step_by(LINE) {
-                let halves = [0, LINE / 2].map(|half| line + half);
-                let [low, high] = halves.map(|half| _mm256_loadu_si256(from.add(half).cast()));
-                _mm256_stream_si256(to.add(halves[0]).cast(), low);
-                _mm256_stream_si256(to.add(halves[1]).cast(), high);
-            }
-            std::ptr::copy_nonoverlapping(from.add(tail), to.add(tail), bytes - tail);
+        }
+        let (mut to, mut from) = (to.add(head), from.add(head));
+        for _ in 0..lines {
+            let [low, high] = [0, LINE / 2].map(|half| _mm256_loadu_si256(from.add(half).cast()));
+            _mm256_stream_si256(to.cast(), low);
+            _mm256_stream_si256(to.add(LINE / 2).cast(), high);
+            (to, from) = (to.add(LINE), from.add(LINE));
+        }
+        if rest > 0 {
+            std::ptr::copy_nonoverlapping(from, to, rest);
         }
     }
 }

@@ -3,6 +3,7 @@
 mod block;
 mod kernel;
 mod places;
+mod shuffle;
 
 use crate::simd::Level;
 use ijk_types::DType;
@@ -72,6 +73,17 @@ impl Copier {
                 }
             }
         }
+    }
+
+    /// Copies `n` neighbouring elements.
+    ///
+    /// # Safety
+    /// That of [`copy`](Self::copy).
+    #[inline]
+    pub(crate) unsafe fn row(&self, n: usize, to: *mut u8, from: *const u8) {
+        let strides = [0, self.size];
+        // SAFETY: the caller's promise.
+        unsafe { (self.planes.rows)([1, n], to, strides, from, strides) }
     }
 
     /// Copies a box of two axes.

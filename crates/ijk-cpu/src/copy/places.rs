@@ -7,7 +7,9 @@
 //! another.
 
 use super::fence;
-use crate::lines::LINE;
+use super::shuffle::Shuffle;
+use crate::lines::{AHEAD, LINE, prefetch_far};
+use crate::simd::Level;
 use crate::table::offsets;
 use std::ops::Range;
 
@@ -25,6 +27,9 @@ const WIDEST: usize = 16;
 
 /// Blocks of fewer words take longer to find than to copy.
 const LEAST_WORDS: usize = 64;
+
+/// What a box of so many bytes reads stays near.
+const NEAR: usize = 256 << 10;
 
 /// One axis of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +64,11 @@ pub(crate) struct Places {
     runs: Vec<isize>,
     /// For each word of a block, run by run, where it is read.
     from: Vec<isize>,
+    /// How whole lines of a block are moved, where they are.
+    shuffle: Option<Shuffle>,
+    /// The lines that a block reads, where they are asked for: so many blocks ahead.
+    lines: Vec<isize>,
+    ahead: usize,
     /// Where blocks are written and read, in two parts whose sums are those of all blocks.
     outer: Vec<[isize; 2]>,
     inner: Vec<[isize; 2]>,
@@ -66,7 +76,7 @@ pub(crate) struct Places {
 
 impl Places {
     /// The tables of a box of elements of that many bytes; `None` where axes are too long for them.
-    pub(crate) fn new(axes: &[ShortAxis], size: usize) -> Option<Self> {
+    pub(crate) fn new(axes: &[ShortAxis], size: usize, level: Level) -> Option<Self> {
         let (word, axes) = widened(axes, size);
         let (mut block, mut blocks) = (Vec::new(), axes);
         choose(&mut block, &mut blocks, word, |axis| axis.to);
@@ -78,6 +88,7 @@ impl Places {
         let reach = |axis: &ShortAxis| axis.to.unsigned_abs().max(axis.from.unsigned_abs());
         blocks.sort_by_key(|axis| std::cmp::Reverse(reach(axis)));
         let first = (0..blocks.len()).find(|&at| points(&blocks[at..]).is_some_and(|n| n <= INNER));
+        let total = points(&blocks)?;
         let (outer, inner) = blocks.split_at(first.unwrap_or(blocks.len()));
         points(outer).filter(|&n| n <= OUTER)?;
         let mut run = 1;
@@ -94,11 +105,18 @@ impl Places {
                 .flatten()
                 .collect()
         };
+        let runs: Vec<isize> = one(&block[..within], |axis| axis.to);
+        let from: Vec<isize> = one(&block, |axis| axis.from);
+        let bytes = from.len() * word;
+        let lines = if total <= NEAR / bytes.max(1) { Vec::new() } else { lines_read(&from) };
         Some(Self {
+            lines,
+            ahead: AHEAD.div_ceil(bytes.max(1)),
             word,
             run: run.max(1),
-            runs: one(&block[..within], |axis| axis.to),
-            from: one(&block, |axis| axis.from),
+            shuffle: Shuffle::new(word, &runs, &from, level),
+            runs,
+            from,
             outer: both(outer),
             inner: both(inner),
         })
@@ -147,8 +165,12 @@ impl Places {
         to: *mut u8,
         from: *const u8,
     ) {
+        let places = self.places(blocks.clone(), to, from);
         // SAFETY: the caller's promise; words have that many bytes, and so many of them make a piece.
         unsafe {
+            if let Some(shuffle) = &self.shuffle {
+                return shuffle.run::<LINES>(places);
+            }
             match self.word {
                 1 => self.words::<u8, 16, LINES>(blocks, to, from),
                 2 => self.words::<u16, 8, LINES>(blocks, to, from),
@@ -168,11 +190,7 @@ impl Places {
         to: *mut u8,
         from: *const u8,
     ) {
-        let count = self.inner.len().max(1);
-        let (mut outer, mut inner) = (blocks.start / count, blocks.start % count);
-        for _ in blocks {
-            let ([a, b], [c, d]) = (self.outer[outer], self.inner[inner]);
-            let (to, from) = (to.wrapping_offset(a + c), from.wrapping_offset(b + d));
+        for (to, from) in self.places(blocks, to, from) {
             for (&start, places) in self.runs.iter().zip(self.from.chunks_exact(self.run)) {
                 let to = to.wrapping_offset(start);
                 // SAFETY: the caller's promise.
@@ -183,12 +201,49 @@ impl Places {
                     }
                 }
             }
+        }
+    }
+
+    /// Where some blocks are written and read. Those that follow are asked for.
+    #[inline(always)]
+    fn places(
+        &self,
+        blocks: Range<usize>,
+        to: *mut u8,
+        from: *const u8,
+    ) -> impl Iterator<Item = (*mut u8, *const u8)> {
+        let ahead = (blocks.start + self.ahead).min(blocks.end)..blocks.end;
+        let ahead = self.offsets(ahead).map(|[_, from]| from).chain(std::iter::repeat(0));
+        self.offsets(blocks).zip(ahead).map(move |([a, b], later)| {
+            for line in &self.lines {
+                prefetch_far(from.wrapping_offset(later + line));
+            }
+            (to.wrapping_offset(a), from.wrapping_offset(b))
+        })
+    }
+
+    /// How far on some blocks are written and read.
+    #[inline(always)]
+    fn offsets(&self, blocks: Range<usize>) -> impl Iterator<Item = [isize; 2]> {
+        let count = self.inner.len().max(1);
+        let (mut outer, mut inner) = (blocks.start / count, blocks.start % count);
+        blocks.map(move |_| {
+            let ([a, b], [c, d]) = (self.outer[outer], self.inner[inner]);
             inner += 1;
             if inner == count {
                 (outer, inner) = (outer + 1, 0);
             }
-        }
+            [a + c, b + d]
+        })
     }
+}
+
+/// The lines that words at these places are in.
+fn lines_read(places: &[isize]) -> Vec<isize> {
+    let mut lines: Vec<isize> = places.to_vec();
+    lines.sort_unstable();
+    lines.dedup_by(|next, line| *next - *line < LINE as isize);
+    lines
 }
 
 /// Copies words at some places to where they are neighbours.
@@ -330,7 +385,7 @@ mod tests {
         let count: usize = extents.iter().product();
         let source: Vec<u8> = (0..count * size).map(|n| (n % 251) as u8).collect();
         let mut target = vec![0u8; count * size];
-        let places = Places::new(&axes, size).expect("short axes");
+        let places = Places::new(&axes, size, Level::best()).expect("short axes");
         // SAFETY: both have all elements of the box.
         unsafe { places.copy(0..places.blocks(), target.as_mut_ptr(), source.as_ptr()) };
         let mut lines = vec![Line([0; LINE]); (count * size).div_ceil(LINE)];
@@ -374,7 +429,7 @@ mod tests {
         // Sixteen axes of two, reversed: four of them fill a line of floats on either side.
         let axes: Vec<ShortAxis> =
             (0..16).map(|n| ShortAxis { extent: 2, to: 4 << n, from: 4 << (15 - n) }).collect();
-        let places = Places::new(&axes, 4).unwrap();
+        let places = Places::new(&axes, 4, Level::best()).unwrap();
         assert_eq!((places.run, places.runs.len(), places.blocks()), (16, 16, 256));
     }
 
@@ -382,7 +437,7 @@ mod tests {
     fn neighbours_on_both_sides_are_one_word() {
         let axes = [(2, 4, 4), (2, 8, 8), (3, 48, 16), (3, 16, 48)];
         let axes = axes.map(|(extent, to, from)| ShortAxis { extent, to, from });
-        let places = Places::new(&axes, 4).unwrap();
+        let places = Places::new(&axes, 4, Level::best()).unwrap();
         assert_eq!((places.word, places.run), (16, 9));
     }
 
@@ -392,9 +447,9 @@ mod tests {
             let far = 4 * extent as isize;
             [(4, far), (far, 4)].map(|(to, from)| ShortAxis { extent, to, from })
         };
-        assert!(Places::new(&plane(1009), 4).is_none());
+        assert!(Places::new(&plane(1009), 4, Level::best()).is_none());
         // Unless parts of them fill lines.
-        let places = Places::new(&plane(1000), 4).unwrap();
+        let places = Places::new(&plane(1000), 4, Level::best()).unwrap();
         assert_eq!((places.run, places.runs.len()), (20, 20));
     }
 }

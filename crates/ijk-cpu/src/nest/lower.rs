@@ -151,9 +151,11 @@ impl Lowering<'_> {
     fn wishes(&self, ordered: bool) -> Wishes {
         let moves = self.moved().is_some() && !ordered;
         let largest = self.checked.types.iter().map(|t| t.size()).max().unwrap_or(1);
-        let tile = match self.nest.body.len() {
+        let computed = self.nest.body.iter().filter(|node| !matches!(node, Node::Load(_))).count();
+        let tile = match (self.nest.body.len(), computed) {
             _ if moves => MOVED,
-            0..=2 => 4 * TILE,
+            (0..=2, _) => 4 * TILE,
+            (_, 0..=1) if self.nest.reduce.is_none() => 4 * TILE,
             _ => TILE,
         };
         let tile = if largest > 4 && !moves { tile / 2 } else { tile };

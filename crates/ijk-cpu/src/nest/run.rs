@@ -1,6 +1,6 @@
 //! Runs a tile program: loops over blocks, and for each tile its loads, instructions and sink.
 
-use super::kernel::fault;
+use super::kernel::{Kernel, fault};
 use super::program::*;
 use super::rows::RowSpec;
 use crate::copy::{Side, dense_strides};
@@ -280,58 +280,63 @@ impl<'a> Worker<'a> {
         let load = &self.nest.loads[ahead.load];
         let later = self.slots[load.slot as usize].wrapping_offset(ahead.bytes).cast_const();
         let dst = self.slots[map.dst as usize];
-        for strip in self.strips(map, STRIP) {
-            let first = later.wrapping_add(strip.first * load.size);
-            let lines = (0..strip.count * load.size).step_by(LINE);
-            lines.for_each(|at| prefetch_far(first.wrapping_add(at)));
-            // SAFETY: parts of the tile, whose operands are computed.
-            unsafe { self.map(map, dst.add(strip.first * map.size), strip) };
+        let size = load.size;
+        // SAFETY: parts of the tile, whose operands are computed.
+        unsafe {
+            self.strips(map, STRIP, |first, strip| {
+                let later = later.wrapping_add(first * size);
+                let lines = (0..strip.count * size).step_by(LINE);
+                lines.for_each(|at| prefetch_far(later.wrapping_add(at)));
+                strip.compute(dst.add(first * map.size))
+            });
         }
     }
 
-    /// The elements of a value in strips of at most so many, none of which goes on in another row where
-    /// it is computed row by row.
-    fn strips(&self, map: &Map, most: usize) -> impl Iterator<Item = Strip> + use<> {
+    /// Computes a value in strips of at most so many elements, none of which goes on in another row
+    /// where it is computed row by row: calls `each` with the first element of a strip, and the strip.
+    ///
+    /// # Safety
+    /// That of [`steps`](Self::steps); `each` gives the strip room, and gives the faults it met.
+    #[inline(always)]
+    unsafe fn strips(&mut self, map: &Map, most: usize, mut each: impl FnMut(usize, Strip) -> u32) {
         let all = self.count(map.over);
         let length = if map.is_by_row() { self.row() } else { all };
-        let mut next = Strip { first: 0, row: 0, column: 0, count: 0 };
-        std::iter::from_fn(move || {
-            next.count = most.min(length - next.column);
-            let strip = (next.first < all).then_some(next)?;
-            next.first += strip.count;
-            next.column += strip.count;
-            if next.column == length {
-                (next.row, next.column) = (next.row + 1, 0);
+        let mut faults = 0;
+        for (row, start) in (0..all).step_by(length.max(1)).enumerate() {
+            // One by one: `map` of an array is a call.
+            let [a, b, c] = &map.sources;
+            let source = |source: &Source| self.source(source, map.over, start, row);
+            let [(mut a, by_a), (mut b, by_b), (mut c, by_c)] = [source(a), source(b), source(c)];
+            let mut column = 0;
+            while column < length {
+                let count = most.min(length - column);
+                faults |= each(start + column, Strip { kernel: map.kernel, count, a, b, c });
+                a = a.wrapping_add(count * by_a);
+                b = b.wrapping_add(count * by_b);
+                c = c.wrapping_add(count * by_c);
+                column += count;
             }
-            Some(strip)
-        })
+        }
+        self.faults |= faults;
+    }
+
+    /// Where an operand of a value is at the start of a row, and bytes from there to the next element.
+    #[inline(always)]
+    fn source(&self, source: &Source, value: Over, start: usize, row: usize) -> (*const u8, usize) {
+        let Source { slot, over, size } = *source;
+        let (at, step) = match over {
+            _ if over == value => (start, size),
+            Over::One => (0, 0),
+            Over::Rows => (row, 0),
+            Over::Columns => (0, size),
+            Over::Points => (start, size),
+        };
+        (self.slots[slot as usize].wrapping_add(at * size).cast_const(), step)
     }
 
     /// Points of a row of the present tile.
     fn row(&self) -> usize {
         self.extents.last().copied().unwrap_or(1)
-    }
-
-    /// Computes some elements of a value, of one row if it is computed row by row, into `dst`.
-    ///
-    /// # Safety
-    /// That of [`steps`](Self::steps); `dst` has room for them.
-    #[inline]
-    unsafe fn map(&mut self, map: &Map, dst: *mut u8, strip: Strip) {
-        let source = |Source { slot, over, size }: Source| {
-            let at = match over {
-                _ if over == map.over => strip.first,
-                Over::One => 0,
-                Over::Rows => strip.row,
-                Over::Columns => strip.column,
-                Over::Points => strip.first,
-            };
-            self.slots[slot as usize].wrapping_add(at * size).cast_const()
-        };
-        let [a, b, c] = map.sources.map(source);
-        // SAFETY: lowering chose the kernel for the slots' types and made registers large enough;
-        // `dst` is never a slot in use, and overlaps the output only if nothing that is read does.
-        self.faults |= unsafe { (map.kernel)(strip.count, dst, a, b, c) };
     }
 
     /// Runs some instructions.
@@ -385,16 +390,17 @@ impl<'a> Worker<'a> {
                 [first @ .., Instruction::Map(map)] if stream.strips => {
                     self.steps(first);
                     let dst = self.slots[value];
-                    for strip in self.strips(map, STRIP) {
-                        self.map(map, dst, strip);
-                        stream.row(strip.count, size, out.add(strip.first * size), dst);
-                    }
+                    self.strips(map, STRIP, |first, strip| {
+                        let faults = strip.compute(dst);
+                        stream.copier.row(strip.count, out.add(first * size), dst);
+                        faults
+                    });
                 }
                 _ => {
                     self.steps(instructions);
                     let value = self.slots[value].cast_const();
                     if stream.dense {
-                        return stream.row(self.points, size, out, value);
+                        return stream.copier.row(self.points, out, value);
                     }
                     let dense = self.dense(size);
                     let to = Side { ptr: out, strides: &self.nest.out.inner };
@@ -423,9 +429,10 @@ impl<'a> Worker<'a> {
         match instruction {
             Instruction::Map(map) => {
                 let dst = self.slots[map.dst as usize];
-                for strip in self.strips(map, usize::MAX) {
-                    // SAFETY: the whole value or rows of it; operands are computed.
-                    unsafe { self.map(map, dst.add(strip.first * map.size), strip) };
+                // SAFETY: the whole value or rows of it; operands are computed.
+                unsafe {
+                    let place = |first| dst.add(first * map.size);
+                    self.strips(map, usize::MAX, |first, strip| strip.compute(place(first)));
                 }
             }
             Instruction::Index { dst, constant, steps, inner, iota, over } => {
@@ -539,28 +546,29 @@ impl<'a> Worker<'a> {
 /// Elements of a strip.
 const STRIP: usize = 256;
 
-/// Some neighbouring elements of a value.
+/// Some neighbouring elements of a value that is to be computed.
 #[derive(Clone, Copy, Debug)]
 struct Strip {
-    /// The first, of all.
-    first: usize,
-    /// The row they are in, and the first of them there; all are in one row where the value is not
-    /// computed row by row.
-    row: usize,
-    column: usize,
+    kernel: Kernel,
     /// How many.
     count: usize,
+    /// The operands.
+    a: *const u8,
+    b: *const u8,
+    c: *const u8,
 }
 
-impl StreamSpec {
-    /// Copies neighbouring elements.
+impl Strip {
+    /// Computes them into `dst`; gives the faults met.
     ///
     /// # Safety
-    /// Both sides have `n` elements of `size` bytes.
-    unsafe fn row(&self, n: usize, size: usize, to: *mut u8, from: *const u8) {
-        let strides = &[size as isize];
-        // SAFETY: the caller's promise.
-        unsafe { self.copier.copy(&[n], Side { ptr: to, strides }, Side { ptr: from, strides }) };
+    /// `dst` has room for them, and is nothing that is read; the operands are computed.
+    #[inline(always)]
+    unsafe fn compute(self, dst: *mut u8) -> u32 {
+        let Self { kernel, count, a, b, c } = self;
+        // SAFETY: the caller's promise; lowering chose the kernel for the types of the operands, and made
+        // their registers large enough.
+        unsafe { kernel(count, dst, a, b, c) }
     }
 }
 

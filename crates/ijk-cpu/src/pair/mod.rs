@@ -112,7 +112,7 @@ impl PairProgram {
             origins.swap(0, 1);
         }
         let cost = shape.nanoseconds();
-        let (tables, packs) = tables::tables(&shape, t.size())?;
+        let (tables, packs) = tables::tables(&shape, t.size(), level)?;
         Some(Self {
             origins,
             out: Origin::new(nest.store.base, t.size()),

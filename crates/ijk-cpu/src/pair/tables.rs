@@ -2,6 +2,7 @@
 
 use super::shape::{Axis, Copied, Shape};
 use super::{PIECE, Tables};
+use crate::Level;
 use crate::copy::{Places, ShortAxis, dense_strides};
 use crate::table;
 
@@ -34,7 +35,11 @@ pub(super) enum Way {
 }
 
 /// The tables of a shape; `None` where there are too many rows.
-pub(super) fn tables(shape: &Shape, size: usize) -> Option<(Tables, [Option<Pack>; 2])> {
+pub(super) fn tables(
+    shape: &Shape,
+    size: usize,
+    level: Level,
+) -> Option<(Tables, [Option<Pack>; 2])> {
     let mut split = shape.rows.len();
     let mut inner = 1;
     while split > 0 && inner * shape.rows[split - 1].extent <= INNER {
@@ -51,7 +56,7 @@ pub(super) fn tables(shape: &Shape, size: usize) -> Option<(Tables, [Option<Pack
         run: shape.run,
         piece: shape.run.min(PIECE),
     };
-    let packs = [0, 1].map(|n| shape.copied[n].as_ref().map(|axes| pack(axes, size)));
+    let packs = [0, 1].map(|n| shape.copied[n].as_ref().map(|axes| pack(axes, size, level)));
     Some((tables, packs))
 }
 
@@ -60,7 +65,7 @@ fn offsets<const N: usize>(axes: &[Axis], steps: impl Fn(&Axis) -> [isize; N]) -
     table::offsets(axes.iter().map(|axis| (axis.extent, steps(axis))))
 }
 
-fn pack(axes: &Copied, size: usize) -> Pack {
+fn pack(axes: &Copied, size: usize, level: Level) -> Pack {
     let axes = merged(axes);
     let points = |axes: &[(usize, isize)]| axes.iter().map(|&(extent, _)| extent).product();
     let elements: usize = points(&axes);
@@ -72,7 +77,7 @@ fn pack(axes: &Copied, size: usize) -> Pack {
     if elements <= FEW || plane < PLANE {
         let axis = |n: usize| ShortAxis { extent: extents[n], to: to[n], from: from[n] };
         let short: Vec<ShortAxis> = (0..extents.len()).map(axis).collect();
-        if let Some(places) = Places::new(&short, size) {
+        if let Some(places) = Places::new(&short, size, level) {
             return Pack { elements, way: Way::Places(places) };
         }
     }
@@ -99,7 +104,7 @@ mod tests {
 
     #[test]
     fn copies_of_short_axes_go_by_tables() {
-        let ways = |axes: &[(usize, isize)]| pack(&axes.to_vec(), 4).way;
+        let ways = |axes: &[(usize, isize)]| pack(&axes.to_vec(), 4, Level::best()).way;
         assert!(matches!(ways(&[(2, 1), (2, 9), (3, 3)]), Way::Places(_)));
         let short: Vec<_> = (0..14).map(|n| (2, 1 << n)).collect();
         assert!(matches!(ways(&short), Way::Places(_)));

@@ -133,12 +133,21 @@ fn first_best<P: Preference>(row: &[P::T]) -> Option<usize> {
             lanes[l] = P::pick(lanes[l], strip[l]);
         }
     }
-    let best = lanes.iter().chain(tail).fold(first, |x, &y| P::pick(x, y));
+    // Halves, not one after another, which would wait for each other.
+    for half in [16, 8, 4, 2, 1] {
+        for l in 0..half {
+            lanes[l] = P::pick(lanes[l], lanes[l + half]);
+        }
+    }
+    let best = tail.iter().fold(lanes[0], |x, &y| P::pick(x, y));
     // Nothing beats the best, and it beats everything but its equals.
     let is_best = |x: P::T| !P::beats(best, x);
-    let any = |strip: &[P::T; L]| strip.iter().fold(false, |any, &x| any | is_best(x));
-    let skipped = strips.iter().position(any).unwrap_or(strips.len()) * L;
-    row[skipped..].iter().position(|&x| is_best(x)).map(|i| skipped + i)
+    let which =
+        |strip: &[P::T; L]| (0..L).fold(0u32, |bits, l| bits | u32::from(is_best(strip[l])) << l);
+    let found = strips.iter().map(which).enumerate().find(|(_, bits)| *bits != 0);
+    let in_strip = found.map(|(n, bits)| n * L + bits.trailing_zeros() as usize);
+    let in_tail = || tail.iter().position(|&x| is_best(x)).map(|n| strips.len() * L + n);
+    in_strip.or_else(in_tail)
 }
 
 /// # Safety
