@@ -133,21 +133,33 @@ fn first_best<P: Preference>(row: &[P::T]) -> Option<usize> {
             lanes[l] = P::pick(lanes[l], strip[l]);
         }
     }
-    // Halves, not one after another, which would wait for each other.
-    for half in [16, 8, 4, 2, 1] {
-        for l in 0..half {
-            lanes[l] = P::pick(lanes[l], lanes[l + half]);
-        }
-    }
+    // Halves, not one after another, which would wait for each other; where the compiler does not see what
+    // comes before, which it would order by halves, too.
+    let mut lanes = std::hint::black_box(lanes);
+    halve::<P, L, 16>(&mut lanes);
+    halve::<P, L, 8>(&mut lanes);
+    halve::<P, L, 4>(&mut lanes);
+    halve::<P, L, 2>(&mut lanes);
+    halve::<P, L, 1>(&mut lanes);
     let best = tail.iter().fold(lanes[0], |x, &y| P::pick(x, y));
     // Nothing beats the best, and it beats everything but its equals.
     let is_best = |x: P::T| !P::beats(best, x);
-    let which =
-        |strip: &[P::T; L]| (0..L).fold(0u32, |bits, l| bits | u32::from(is_best(strip[l])) << l);
-    let found = strips.iter().map(which).enumerate().find(|(_, bits)| *bits != 0);
-    let in_strip = found.map(|(n, bits)| n * L + bits.trailing_zeros() as usize);
-    let in_tail = || tail.iter().position(|&x| is_best(x)).map(|n| strips.len() * L + n);
-    in_strip.or_else(in_tail)
+    let any = |strip: &[P::T; L]| strip.iter().fold(false, |any, &x| any | is_best(x));
+    match strips.iter().position(any) {
+        Some(n) => {
+            let bit = |bits, l: usize| bits | u32::from(is_best(strips[n][l])) << l;
+            Some(n * L + (0..L).fold(0, bit).trailing_zeros() as usize)
+        }
+        None => tail.iter().position(|&x| is_best(x)).map(|n| strips.len() * L + n),
+    }
+}
+
+/// Joins the first `HALF` lanes with as many others.
+#[inline(always)]
+fn halve<P: Preference, const L: usize, const HALF: usize>(lanes: &mut [P::T; L]) {
+    for l in 0..HALF {
+        lanes[l] = P::pick(lanes[l], lanes[l + HALF]);
+    }
 }
 
 /// # Safety
