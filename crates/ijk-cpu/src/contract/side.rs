@@ -12,10 +12,6 @@ use std::ops::Range;
 /// Rows of the widest panel: 8 groups of 16, or 2 of 64.
 pub(crate) const MAX_ROWS: usize = 128;
 
-/// Rows of most right panels, for whose offsets the room of the widest takes longer to clear than they
-/// take to fill in.
-const FEW_ROWS: usize = 16;
-
 /// An operand, cut along the axes it has in common with the output.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
@@ -114,14 +110,8 @@ impl<'a> Side<'a> {
             steps: steps.offsets(self.operand),
             segments: steps.segments(self.operand),
         };
-        let (mut few, mut many);
-        let offsets: &mut [isize] = if rows.len() <= FEW_ROWS {
-            few = [0; FEW_ROWS];
-            &mut few[..rows.len()]
-        } else {
-            many = [0; MAX_ROWS];
-            &mut many[..rows.len()]
-        };
+        let mut offsets = [0; MAX_ROWS];
+        let offsets = &mut offsets[..rows.len()];
         self.bundle().offsets(self.operand, rows.start, offsets);
         let (level, count) = (context.level, steps.len() * self.width);
         // SAFETY: the caller's promise.

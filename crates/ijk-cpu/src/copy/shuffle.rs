@@ -217,16 +217,12 @@ mod x86 {
 mod tests {
     use super::*;
 
-    fn widest() -> Level {
-        Level::best()
-    }
-
     #[test]
     fn three_planes_are_three_lines_of_each_other() {
         // Three interleaved planes, or back.
         let places = |n: isize| (n % 16 * 3 + n / 16) * 4;
         let from: Vec<isize> = (0..48).map(places).collect();
-        let Some(shuffle) = Shuffle::new(4, &[0, 640, 1280], &from, widest()) else { return };
+        let Some(shuffle) = Shuffle::new(4, &[0, 640, 1280], &from, Level::best()) else { return };
         assert_eq!((shuffle.targets.len(), shuffle.joins.len()), (3, 6));
         let source: Vec<u32> = (0..48).collect();
         let [mut fast, mut plain] = [[0u32; 336]; 2];
@@ -246,10 +242,10 @@ mod tests {
     #[test]
     fn whole_lines_in_order_need_no_join() {
         let dense: Vec<isize> = (0..8).map(|n| 16 * n).collect();
-        let Some(shuffle) = Shuffle::new(16, &[512], &dense, widest()) else { return };
+        let Some(shuffle) = Shuffle::new(16, &[512], &dense, Level::best()) else { return };
         assert_eq!((shuffle.targets.len(), shuffle.joins.len()), (2, 0));
         let reversed: Vec<isize> = (0..16).map(|n| 60 - 4 * n).collect();
-        let shuffle = Shuffle::new(4, &[0], &reversed, widest()).expect("whole lines");
+        let shuffle = Shuffle::new(4, &[0], &reversed, Level::best()).expect("whole lines");
         assert_eq!((shuffle.targets.len(), shuffle.joins.len()), (1, 1));
         let (source, mut target): (Vec<u32>, _) = ((0..16).collect(), [0u32; 16]);
         let block = std::iter::once((target.as_mut_ptr().cast(), source.as_ptr().cast()));
@@ -261,11 +257,11 @@ mod tests {
     #[test]
     fn what_is_not_whole_lines_is_left() {
         let dense = |count: isize| (0..count).map(|n| 4 * n).collect::<Vec<isize>>();
-        assert!(Shuffle::new(4, &[0], &dense(24), widest()).is_none(), "a line and a half");
-        assert!(Shuffle::new(1, &[0], &dense(64), widest()).is_none(), "bytes");
+        assert!(Shuffle::new(4, &[0], &dense(24), Level::best()).is_none(), "a line and a half");
+        assert!(Shuffle::new(1, &[0], &dense(64), Level::best()).is_none(), "bytes");
         let apart: Vec<isize> = (0..16).map(|n| 8 * n).collect();
-        assert!(Shuffle::new(4, &[0], &apart, widest()).is_none(), "gaps");
+        assert!(Shuffle::new(4, &[0], &apart, Level::best()).is_none(), "gaps");
         let same = [0; 16];
-        assert!(Shuffle::new(4, &[0], &same, widest()).is_none(), "one word");
+        assert!(Shuffle::new(4, &[0], &same, Level::best()).is_none(), "one word");
     }
 }

@@ -9,6 +9,7 @@ use super::rows::RowPattern;
 use crate::check::{CheckedNest, Layout};
 use crate::copy::Copier;
 use crate::error::Fault;
+use crate::lines::LINE;
 use crate::simd::Level;
 use ijk_plan::plan::{Base, Nest, Node, Start};
 use ijk_types::{DType, Reducer};
@@ -26,9 +27,6 @@ const TILE: usize = 1024;
 
 /// Elements that a copy moves at a time.
 const MOVED: usize = 1 << 16;
-
-/// Bytes of a cache line.
-pub(super) const LINE: usize = 64;
 
 /// Lines so many bytes apart share the places of a first cache.
 const COLLIDE: isize = 4096;
@@ -151,12 +149,14 @@ impl Lowering<'_> {
     fn wishes(&self, ordered: bool) -> Wishes {
         let moves = self.moved().is_some() && !ordered;
         let largest = self.checked.types.iter().map(|t| t.size()).max().unwrap_or(1);
-        let computed = self.nest.body.iter().filter(|node| !matches!(node, Node::Load(_))).count();
-        let tile = match (self.nest.body.len(), computed) {
+        let body = &self.nest.body;
+        let computed = body.iter().filter(|node| !matches!(node, Node::Load(_))).count();
+        // A single instruction needs no registers, but the order of sums follows from tiles.
+        let light = body.len() <= 2 || computed <= 1 && self.nest.reduce.is_none();
+        let tile = match light {
             _ if moves => MOVED,
-            (0..=2, _) => 4 * TILE,
-            (_, 0..=1) if self.nest.reduce.is_none() => 4 * TILE,
-            _ => TILE,
+            true => 4 * TILE,
+            false => TILE,
         };
         let tile = if largest > 4 && !moves { tile / 2 } else { tile };
         let distinct = self.nest.reduce.is_some() && self.nest.start == Start::Existing;

@@ -5,11 +5,11 @@
 
 use super::body::Body;
 use super::kernel::{FoldKernels, Kernel};
-use super::lower::{LINE, Lowering};
+use super::lower::Lowering;
 use super::program::{OffsetCheck, Slot};
 use crate::copy::{Copier, Side};
 use crate::error::Fault;
-use crate::lines::prefetch;
+use crate::lines::{LINE, prefetch_all};
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
 use ijk_types::{Monoid, Reducer, Scalar, scalar};
 use std::ops::Range;
@@ -311,10 +311,10 @@ impl RowSpec {
         if to.0 >= own.end || to.0.saturating_add(self.length as i64) <= own.start {
             return;
         }
-        let lines = (self.length * self.size).div_ceil(LINE).min(LINES);
+        let bytes = (self.length * self.size).min(LINES * LINE);
         let row = |(offset, base): (i64, *const u8)| {
             let row = base.wrapping_offset((offset as isize).wrapping_mul(self.size as isize));
-            (0..lines).for_each(|line| prefetch(row.wrapping_add(line * LINE)));
+            prefetch_all(row, bytes);
         };
         row(from);
         if self.fold.is_some() {

@@ -4,7 +4,7 @@ use super::kernel::{Kernel, fault};
 use super::program::*;
 use super::rows::RowSpec;
 use crate::copy::{Side, dense_strides};
-use crate::lines::{LINE, prefetch_far};
+use crate::lines::prefetch_all_far;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
@@ -284,9 +284,7 @@ impl<'a> Worker<'a> {
         // SAFETY: parts of the tile, whose operands are computed.
         unsafe {
             self.strips(map, STRIP, |first, strip| {
-                let later = later.wrapping_add(first * size);
-                let lines = (0..strip.count * size).step_by(LINE);
-                lines.for_each(|at| prefetch_far(later.wrapping_add(at)));
+                prefetch_all_far(later.wrapping_add(first * size), strip.count * size);
                 strip.compute(dst.add(first * map.size))
             });
         }

@@ -136,11 +136,11 @@ fn first_best<P: Preference>(row: &[P::T]) -> Option<usize> {
     // Halves, not one after another, which would wait for each other; where the compiler does not see what
     // comes before, which it would order by halves, too.
     let mut lanes = std::hint::black_box(lanes);
-    halve::<P, L, 16>(&mut lanes);
-    halve::<P, L, 8>(&mut lanes);
-    halve::<P, L, 4>(&mut lanes);
-    halve::<P, L, 2>(&mut lanes);
-    halve::<P, L, 1>(&mut lanes);
+    for half in [16, 8, 4, 2, 1] {
+        for l in 0..half {
+            lanes[l] = P::pick(lanes[l], lanes[l + half]);
+        }
+    }
     let best = tail.iter().fold(lanes[0], |x, &y| P::pick(x, y));
     // Nothing beats the best, and it beats everything but its equals.
     let is_best = |x: P::T| !P::beats(best, x);
@@ -151,14 +151,6 @@ fn first_best<P: Preference>(row: &[P::T]) -> Option<usize> {
             Some(n * L + (0..L).fold(0, bit).trailing_zeros() as usize)
         }
         None => tail.iter().position(|&x| is_best(x)).map(|n| strips.len() * L + n),
-    }
-}
-
-/// Joins the first `HALF` lanes with as many others.
-#[inline(always)]
-fn halve<P: Preference, const L: usize, const HALF: usize>(lanes: &mut [P::T; L]) {
-    for l in 0..HALF {
-        lanes[l] = P::pick(lanes[l], lanes[l + HALF]);
     }
 }
 
