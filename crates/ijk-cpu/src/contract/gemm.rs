@@ -7,7 +7,7 @@
 //!     pack shared                      in parallel
 //!     for each block of the other side in parallel
 //!       for each block of k            the first replaces the output (or not), later ones accumulate
-//!         for each left panel          packed now, and in L1
+//!         for each left panel          packed now, and in L1, while the next one is asked for
 //!           for each right panel       from L2; the microkernel: a tile of the output in registers
 //! ```
 //!
@@ -17,7 +17,8 @@
 //!
 //! The right side is shared, or the left one where it has so few rows that its panels for a block of
 //! k stay in L2; then it is the right panels that are packed by tasks. Where there are few columns, left is
-//! read once only, and not packed if its rows are contiguous.
+//! read once only, and not packed if its rows are contiguous. Where there are few left panels, right is not
+//! packed if its steps are contiguous: microkernels read the columns of a panel side by side where they lie.
 
 use super::Context;
 use super::KC;
@@ -34,6 +35,7 @@ use super::steps::{Steps, blocks, rounds};
 use super::tasks::Cut;
 use super::tile::{Entry, Tile, smallest};
 use std::ops::Range;
+use std::ptr;
 
 /// Bytes of shared panels that stay in L3 while others pass.
 const SHARED_BYTES: usize = 4 << 20;
@@ -118,10 +120,28 @@ struct Out<'a> {
     columns: &'a Columns,
 }
 
+/// Lines that are asked for meanwhile: bytes after the element that a step leads to from an origin.
+struct Ahead {
+    from: *const u8,
+    lines: Vec<isize>,
+}
+
+impl Ahead {
+    /// Those of some rows.
+    fn of(side: Side, rows: Range<usize>, from: *const u8) -> Self {
+        Self { from, lines: side.lines(rows) }
+    }
+
+    fn nothing() -> Self {
+        Self { from: ptr::null(), lines: Vec::new() }
+    }
+}
+
 impl<'a> Gemm<'a> {
     fn new(problem: &'a Problem, tensors: Tensors, context: &'a Context<'a>, shape: Shape) -> Self {
         let left = Side::new(problem, tensors, Operand::Left, shape.rows);
-        let right = Side::new(problem, tensors, Operand::Right, shape.columns);
+        let right = Side::new(problem, tensors, Operand::Right, shape.columns)
+            .lying(shape.across.is_some());
         Self { problem, tensors, context, shape, left, right }
     }
 
@@ -163,12 +183,11 @@ impl<'a> Gemm<'a> {
                 let flags = Panels::flags(side, &range, &round);
                 let memory = memory.as_ptr().cast();
                 let range = range.clone();
-                let shared =
-                    Panels { width: side.width, range, round: &round, memory, flags: &flags };
+                let shared = Panels { side, range, round: &round, memory, flags: &flags };
                 // SAFETY: the scratch has room for the largest block and round; the rest is the
                 // caller's promise.
                 unsafe {
-                    shared.pack::<W>(side, context);
+                    shared.pack::<W>(context);
                     self.round::<W>(&shared);
                 }
             }
@@ -294,7 +313,10 @@ impl<'a> Gemm<'a> {
         let elements = room * shared.longest() * other.width;
         let memory = self.context.scratch.take(elements * size_of::<W>());
         let memory = memory.as_ptr().cast::<W>();
-        for (block, steps) in shared.round.blocks.iter().enumerate() {
+        let blocks = &shared.round.blocks;
+        // Who computes alone has all panels, and knows what is computed next.
+        let next = self.tensors.next.filter(|_| self.context.threads() == 1 && blocks.len() == 1);
+        for (block, steps) in blocks.iter().enumerate() {
             let pack = |panel: usize| {
                 let to = memory.wrapping_add(panel % room * steps.len() * other.width);
                 // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
@@ -304,15 +326,24 @@ impl<'a> Gemm<'a> {
             if self.shape.resident {
                 let own: Vec<Panel> = (0..panels).map(pack).collect();
                 // SAFETY: the panels are packed; the rest is the caller's promise.
-                common.iter().for_each(|l| unsafe { self.strip::<W>(steps, (l, &[]), &own, &out) });
+                common.iter().for_each(|l| unsafe {
+                    self.strip::<W>(steps, (l, &Ahead::nothing()), &own, &out);
+                });
                 continue;
             }
             for panel in 0..panels {
                 let left = pack(panel);
-                let next = if fetches { other.rows(&rows, panel + 1) } else { 0..0 };
-                let lines = other.lines(next);
+                let ahead = match next {
+                    _ if panel + 1 < panels && fetches => {
+                        Ahead::of(other, other.rows(&rows, panel + 1), self.tensors.left)
+                    }
+                    Some(next) if rows.end == other.len() && panel + 1 == panels => {
+                        Ahead::of(other, other.rows(&(0..other.len()), 0), next)
+                    }
+                    _ => Ahead::nothing(),
+                };
                 // SAFETY: as above.
-                unsafe { self.strip::<W>(steps, (&left, &lines), &common, &out) };
+                unsafe { self.strip::<W>(steps, (&left, &ahead), &common, &out) };
             }
         }
     }
@@ -324,35 +355,42 @@ impl<'a> Gemm<'a> {
     unsafe fn strip<W: Word>(
         &self,
         steps: &Steps,
-        (left, lines): (&Panel, &[isize]),
+        (left, ahead): (&Panel, &Ahead),
         right: &[Panel],
         out: &Out,
     ) {
         let place = Place::new(out.rows, left.start, left.count);
-        let each = lines.len().div_ceil(right.len().max(1)).max(1);
-        let mut lines = lines.chunks(each);
-        for right in right {
+        let all = if ahead.lines.is_empty() { 0 } else { steps.len() };
+        let each = all.div_ceil(right.len().max(1));
+        for (n, right) in right.iter().enumerate() {
             let entry = self.entry(left, right);
-            let left = (left, lines.next().unwrap_or(&[]));
+            let (fetched, out) = (n * each..(n + 1) * each, (place, out.columns));
+            let fetched = fetched.start.min(all)..fetched.end.min(all);
             // SAFETY: the caller's promise.
-            unsafe { self.tile::<W>(entry, steps, left, right, (place, out.columns)) };
+            unsafe { self.tile::<W>(entry, steps, [left, right], ahead, fetched, out) };
         }
     }
 
-    /// Whether to fetch the lines of the next left panel meanwhile: where left is far larger than the output,
-    /// or the output's columns are nearer to each other than its rows.
+    /// Whether to fetch the lines of the next left panel meanwhile: where there are several batches, left is far
+    /// larger than the output, or the output's columns are nearer to each other than its rows.
     fn fetches(&self) -> bool {
         let distance = |bundle: &Bundle, n: usize| {
             let far = bundle.offset(Operand::Out, n.min(bundle.len().saturating_sub(1)));
             far.unsigned_abs()
         };
         let Problem { m, n, k, .. } = self.problem;
-        k.len() / 2 >= n.len() || distance(n, self.shape.columns) < distance(m, self.shape.rows)
+        let batches = self.tensors.next.is_some();
+        batches
+            || k.len() / 2 >= n.len()
+            || distance(n, self.shape.columns) < distance(m, self.shape.rows)
     }
 
     /// The microkernel for two packed panels.
     fn entry(&self, left: &Panel, right: &Panel) -> Entry {
         let algebra = &self.problem.algebra;
+        if right.lies {
+            return smallest(algebra.tiles.across, left.count.div_ceil(algebra.lanes), right.count);
+        }
         let fast = algebra.guarded && (algebra.nan_free)(left.flags, right.flags);
         let entries = if fast { algebra.fast.packed } else { algebra.tiles.packed };
         let first = entries[0];
@@ -415,11 +453,15 @@ impl<'a> Gemm<'a> {
             let count = entry.groups * algebra.lanes;
             // SAFETY: `count` rows remain.
             let data = unsafe { left.add(start - rows.start) };
-            let left = Panel { data: data.cast(), start, count, flags: Flags::NONE };
+            let flags = Flags::NONE;
+            let left = Panel { data: data.cast(), start, count, flags, lies: false };
             let place = Place::new(out.rows, start, count);
             for right in right {
                 // SAFETY: the rows are there; the panel is packed.
-                unsafe { self.tile::<W>(entry, steps, (&left, &[]), right, (place, out.columns)) };
+                unsafe {
+                    let (panels, out) = ([&left, right], (place, out.columns));
+                    self.tile::<W>(entry, steps, panels, &Ahead::nothing(), 0..0, out);
+                }
             }
             start += count;
         }
@@ -446,7 +488,7 @@ impl<'a> Gemm<'a> {
         unsafe {
             let to = panel.as_ptr().cast::<W>();
             let left = self.left.pack(self.context, steps, rows, to);
-            self.strip::<W>(steps, (&left, &[]), right, out);
+            self.strip::<W>(steps, (&left, &Ahead::nothing()), right, out);
         }
     }
 
@@ -458,8 +500,9 @@ impl<'a> Gemm<'a> {
         &self,
         entry: Entry,
         steps: &Steps,
-        (left, lines): (&Panel, &[isize]),
-        right: &Panel,
+        [left, right]: [&Panel; 2],
+        ahead: &Ahead,
+        fetched: Range<usize>,
         (place, columns): (Place, &Columns),
     ) {
         let columns = columns.at(right.start, right.count);
@@ -469,10 +512,13 @@ impl<'a> Gemm<'a> {
             left_step: self.shape.rows,
             left_offsets: steps.offsets(Operand::Left).as_ptr(),
             ahead: self.shape.far,
-            lines: (lines.as_ptr(), lines.len()),
-            next: self.tensors.left,
+            fetched: fetched.start,
+            fetches: fetched.len(),
+            lines: (ahead.lines.as_ptr(), ahead.lines.len()),
+            next: ahead.from,
             right: right.data,
-            right_step: self.shape.columns,
+            right_step: if right.lies { 1 } else { self.shape.columns },
+            right_apart: self.shape.across.unwrap_or(1),
             out: self.tensors.out,
             columns: columns.as_ptr(),
             width: columns.len(),

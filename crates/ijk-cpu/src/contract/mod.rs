@@ -59,7 +59,6 @@ use pack::Word;
 use problem::{Problem, Tensors};
 use small::Small;
 use std::ops::Range;
-use std::ptr;
 
 pub(crate) use packed::{Fixed, Packed, Same};
 
@@ -189,8 +188,7 @@ impl Prepared {
     /// (see [`Contraction::supports`]).
     pub(crate) fn new(task: &Contraction, level: Level, costs: &Costs) -> Option<Self> {
         let algebra = Algebra::find(level, task)?;
-        let nowhere = Tensors { left: ptr::null(), right: ptr::null(), out: ptr::null_mut() };
-        let problem = Problem::new(task, algebra, nowhere);
+        let problem = Problem::new(task, algebra, Tensors::nowhere());
         let way = match Small::of(&problem, level) {
             Some(small) => Way::Small(small),
             None => Dots::of(&problem).map_or(Way::Large, Way::Dots),
@@ -219,7 +217,7 @@ impl Prepared {
     /// # Safety
     /// As for [`contract`].
     pub(crate) unsafe fn run(&self, a: *const u8, b: *const u8, c: *mut u8, context: &Context) {
-        let tensors = Tensors { left: a, right: b, out: c };
+        let tensors = Tensors::new(a, b, c);
         let tensors = if self.problem.swapped { tensors.swapped() } else { tensors };
         let alone = context.alone();
         let context = if context.are_worth(self.cost) { context } else { &alone };
@@ -257,7 +255,9 @@ impl Prepared {
     /// # Safety
     /// As for [`contract`].
     unsafe fn batch<W: Word>(&self, tensors: Tensors, n: usize, context: &Context) {
-        let tensors = tensors.at::<W>(&self.problem.batch, n);
+        let at = |n: usize| tensors.at::<W>(&self.problem.batch, n);
+        let next = (n + 1 < self.problem.batch.len()).then(|| at(n + 1).left);
+        let tensors = Tensors { next, ..at(n) };
         // SAFETY: the caller's promise.
         unsafe {
             match &self.way {

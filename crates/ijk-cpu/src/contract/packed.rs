@@ -42,8 +42,7 @@ impl Fixed {
     /// The contraction, if packing an operand once is of use.
     pub(crate) fn new(task: &Contraction, level: Level, same: Same) -> Option<Self> {
         let algebra = Algebra::find(level, task)?;
-        let nowhere = Tensors { left: ptr::null(), right: ptr::null(), out: ptr::null_mut() };
-        let problem = Problem::new(task, algebra, nowhere);
+        let problem = Problem::new(task, algebra, Tensors::nowhere());
         let operand = match (same == Same::A) != problem.swapped {
             true => Operand::Left,
             false => Operand::Right,
@@ -119,19 +118,19 @@ impl<'a> Packed<'a> {
     /// # Safety
     /// As for [`new`](Self::new); `W` has the size of an element.
     unsafe fn pack<W: Word>(&self, at: usize, origin: *const u8, n: usize, context: &Context) {
-        let tensors = Tensors { left: origin, right: origin, out: ptr::null_mut() };
+        let tensors = Tensors::new(origin, origin, ptr::null_mut());
         let tensors = tensors.at::<W>(&self.fixed.problem.batch, n);
         // SAFETY: the caller's promise; the memory has room for the panels of each batch.
-        unsafe { self.panels(at, n).pack::<W>(self.fixed.side(tensors), context) };
+        unsafe { self.panels(at, n, tensors).pack::<W>(context) };
     }
 
     /// The panels of a batch of an origin.
-    fn panels(&self, at: usize, n: usize) -> Panels<'_> {
+    fn panels(&self, at: usize, n: usize, tensors: Tensors) -> Panels<'_> {
         let part = at * self.fixed.problem.batch.len() + n;
         let each = self.fixed.panels() * self.round.packs().len();
         let bytes = self.fixed.bytes().unwrap_or(0);
         Panels {
-            width: self.fixed.width,
+            side: self.fixed.side(tensors),
             range: self.fixed.rows(),
             round: &self.round,
             memory: self.memory.as_ptr().wrapping_add(part * bytes),
@@ -151,14 +150,15 @@ impl<'a> Packed<'a> {
         context: &Context,
     ) {
         let Problem { batch, swapped, algebra, .. } = &self.fixed.problem;
-        let tensors = Tensors { left: a, right: b, out: c };
+        let tensors = Tensors::new(a, b, c);
         let tensors = if *swapped { tensors.swapped() } else { tensors };
         for n in 0..batch.len() {
-            let (panels, operand) = (self.panels(at, n), self.fixed.operand);
+            let operand = self.fixed.operand;
             // SAFETY: the caller's promise; words have the size of an element.
             unsafe {
                 for_word!(algebra.size, W => {
                     let tensors = tensors.at::<W>(batch, n);
+                    let panels = self.panels(at, n, tensors);
                     let panels = (operand, &panels);
                     gemm::with_panels::<W>(&self.fixed.problem, tensors, panels, context);
                 });

@@ -10,6 +10,7 @@ use super::steps::Tile;
 use super::units;
 use ijk_plan::plan::{Contraction, Role};
 use ijk_types::DType;
+use std::ptr;
 
 /// `out[batch, m, n] = reduce over k of map(left[batch, m, k], right[batch, k, n])`, where m runs
 /// along vector lanes.
@@ -48,6 +49,8 @@ pub(crate) struct Tensors {
     pub(crate) right: *const u8,
     /// The output.
     pub(crate) out: *mut u8,
+    /// Left of what is computed after this, if that is known.
+    pub(crate) next: Option<*const u8>,
 }
 
 // SAFETY: only pointers; `contract`'s caller answers for what is behind them, and tasks write to
@@ -57,19 +60,28 @@ unsafe impl Send for Tensors {}
 unsafe impl Sync for Tensors {}
 
 impl Tensors {
+    pub(crate) fn new(left: *const u8, right: *const u8, out: *mut u8) -> Self {
+        Self { left, right, out, next: None }
+    }
+
+    /// Nowhere.
+    pub(crate) fn nowhere() -> Self {
+        Self::new(ptr::null(), ptr::null(), ptr::null_mut())
+    }
+
     /// Left and right exchanged.
     pub(crate) fn swapped(self) -> Self {
-        Self { left: self.right, right: self.left, out: self.out }
+        Self::new(self.right, self.left, self.out)
     }
 
     /// Moved to a point of a bundle.
     pub(crate) fn at<W: Word>(self, bundle: &Bundle, point: usize) -> Self {
         let bytes = |operand| bundle.offset(operand, point).wrapping_mul(size_of::<W>() as isize);
-        Self {
-            left: self.left.wrapping_offset(bytes(Operand::Left)),
-            right: self.right.wrapping_offset(bytes(Operand::Right)),
-            out: self.out.wrapping_offset(bytes(Operand::Out)),
-        }
+        Self::new(
+            self.left.wrapping_offset(bytes(Operand::Left)),
+            self.right.wrapping_offset(bytes(Operand::Right)),
+            self.out.wrapping_offset(bytes(Operand::Out)),
+        )
     }
 }
 

@@ -16,6 +16,12 @@ const FAR_BYTES: usize = 384 << 10;
 /// Bytes of left that are read where they lie even for many columns.
 const NEAR_BYTES: usize = 32 << 10;
 
+/// Left panels for which right is not worth packing.
+const ACROSS_PANELS: usize = 6;
+
+/// A left operand that is near is packed for so many times as many columns as it has rows, where they are not.
+const PACKED_COLUMNS: usize = 4;
+
 /// So many steps take far longer than what surrounds a tile.
 const MANY_STEPS: usize = 128;
 
@@ -28,6 +34,8 @@ pub(crate) struct Shape {
     pub(crate) columns: usize,
     /// Whether left is read where it lies.
     pub(crate) direct: bool,
+    /// Where whole panels of right are read where they lie, elements from a column to the next.
+    pub(crate) across: Option<isize>,
     /// Whether left is the side that threads share.
     pub(crate) resident: bool,
     /// Whether left is too large to stay near, so that later rows are worth fetching ahead.
@@ -48,16 +56,22 @@ impl Shape {
         let long = problem.m.run(Operand::Left) >= 2 * algebra.lanes;
         let left_len = problem.m.len().saturating_mul(problem.k.len());
         let left_bytes = left_len.saturating_mul(algebra.size);
-        let once = n <= widest || widest > 0 && left_bytes <= NEAR_BYTES;
+        let packed = smallest(algebra.tiles.packed, groups, n.min(full.columns)).columns;
+        let few = problem.m.len() <= ACROSS_PANELS * rows;
+        let across = if few { apart(problem, packed) } else { None };
+        let pays = across.is_some() && n / PACKED_COLUMNS >= problem.m.len();
+        let near = widest > 0 && left_bytes <= NEAR_BYTES && !pays;
+        let once = n <= widest || near;
         let direct = once && long && algebra.left == panel::Prepare::Keep;
         let columns = match direct {
             true => smallest(algebra.tiles.direct, 1, n.min(widest)).columns,
-            false => smallest(algebra.tiles.packed, groups, n.min(full.columns)).columns,
+            false => packed,
         };
+        let across = across.filter(|_| !direct);
         let resident = !direct && problem.shares_left();
         let far = direct && left_bytes > FAR_BYTES;
         let tall = rows * algebra.size * KC > LEFT_BYTES;
-        Self { rows, columns, direct, resident, far, tall }
+        Self { rows, columns, direct, across, resident, far, tall }
     }
 
     /// Steps of a block of k where there are so many in all. There are as many blocks as `2 · steps / KC`
@@ -73,9 +87,20 @@ impl Shape {
     pub(crate) fn with_panels(self, operand: Operand) -> Self {
         match operand {
             Operand::Left => Self { direct: false, resident: true, far: false, ..self },
-            _ => Self { resident: false, ..self },
+            _ => Self { resident: false, across: None, ..self },
         }
     }
+}
+
+/// Elements from a column of right to the next, where microkernels may read so many at a time where they lie:
+/// steps are neighbours, and the columns of a panel equally far apart.
+fn apart(problem: &Problem, columns: usize) -> Option<isize> {
+    let Problem { algebra, n, k, .. } = problem;
+    let (inner, apart) = n.inner(Operand::Right);
+    let even = n.axes().len() <= 1 || inner.is_multiple_of(columns);
+    let keeps = algebra.right == panel::Prepare::Keep && !algebra.guarded;
+    let read = algebra.tiles.across.iter().any(|e| e.columns == columns);
+    (read && even && keeps && k.step(Operand::Right) == Some(1)).then_some(apart)
 }
 
 /// Groups of rows of a panel where the widest microkernel takes `most`: two, with steps enough to

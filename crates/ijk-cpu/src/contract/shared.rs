@@ -13,8 +13,8 @@ const PACK_BYTES: usize = 64 << 10;
 
 /// The panels of a block of rows or columns, for a round of blocks of k.
 pub(crate) struct Panels<'a> {
-    /// Rows (or columns) of a panel.
-    pub(crate) width: usize,
+    /// The operand.
+    pub(crate) side: Side<'a>,
     /// The rows of all panels.
     pub(crate) range: Range<usize>,
     /// The steps.
@@ -37,7 +37,7 @@ impl Panels<'_> {
 
     /// Panels for one block of k.
     pub(crate) fn panels(&self) -> usize {
-        self.range.len().div_ceil(self.width)
+        self.range.len().div_ceil(self.side.width)
     }
 
     /// Steps of the longest block of k.
@@ -52,11 +52,11 @@ impl Panels<'_> {
             [whole] => panel * whole.len() + steps.before,
             _ => steps.before * self.panels() + panel * steps.len(),
         };
-        self.memory.cast::<W>().wrapping_add(before * self.width)
+        self.memory.cast::<W>().wrapping_add(before * self.side.width)
     }
 
     fn rows(&self, panel: usize) -> Range<usize> {
-        rows_of(&self.range, self.width, panel)
+        rows_of(&self.range, self.side.width, panel)
     }
 
     /// Packs all panels.
@@ -64,17 +64,17 @@ impl Panels<'_> {
     /// # Safety
     /// As for [`Side::pack`], for all rows and steps; the memory has room for the panels, and nobody
     /// else uses it.
-    pub(crate) unsafe fn pack<W: Word>(&self, side: Side, context: &Context) {
+    pub(crate) unsafe fn pack<W: Word>(&self, context: &Context) {
         let packs = self.round.packs();
         let longest = packs.iter().map(Steps::len).max().unwrap_or(0);
-        let bytes = (longest * self.width * size_of::<W>()).max(1);
+        let bytes = (longest * self.side.width * size_of::<W>()).max(1);
         let each = PACK_BYTES.div_ceil(bytes);
         context.parallel_for(self.flags.len().div_ceil(each), |task| {
             for at in task * each..((task + 1) * each).min(self.flags.len()) {
                 let (steps, panel) = (&packs[at / self.panels()], at % self.panels());
                 let to = self.place::<W>(steps, panel);
                 // SAFETY: the caller's promise; this panel is this task's own.
-                let packed = unsafe { side.pack(context, steps, self.rows(panel), to) };
+                let packed = unsafe { self.side.pack(context, steps, self.rows(panel), to) };
                 self.flags[at].store(packed.flags.bits(), Ordering::Relaxed);
             }
         });
@@ -87,11 +87,14 @@ impl Panels<'_> {
 
     /// A panel, once packed.
     fn panel<W: Word>(&self, block: usize, panel: usize) -> Panel {
+        let rows = self.rows(panel);
+        if let Some(panel) = self.side.lain::<W>(&self.round.blocks[block], &rows) {
+            return panel;
+        }
         let pack = if self.round.packs().len() == 1 { 0 } else { block };
         let flags = self.flags[pack * self.panels() + panel].load(Ordering::Relaxed);
         let data = self.place::<W>(&self.round.blocks[block], panel);
-        let rows = self.rows(panel);
-        let data = data.cast_const().cast();
-        Panel { data, start: rows.start, count: rows.len(), flags: Flags::from_bits(flags) }
+        let (data, flags) = (data.cast_const().cast(), Flags::from_bits(flags));
+        Panel { data, start: rows.start, count: rows.len(), flags, lies: false }
     }
 }

@@ -20,9 +20,11 @@ pub(crate) struct Side<'a> {
     operand: Operand,
     /// Rows (or columns) of a panel.
     pub(crate) width: usize,
+    /// Whether whole panels are read where they lie.
+    lies: bool,
 }
 
-/// A packed panel, or rows of left where they lie.
+/// A packed panel, or rows of left or columns of right where they lie.
 #[derive(Clone, Copy)]
 pub(crate) struct Panel {
     pub(crate) data: *const u8,
@@ -31,6 +33,8 @@ pub(crate) struct Panel {
     /// How many of its rows there are.
     pub(crate) count: usize,
     pub(crate) flags: Flags,
+    /// Whether it is columns of right where they lie.
+    pub(crate) lies: bool,
 }
 
 impl<'a> Side<'a> {
@@ -42,7 +46,29 @@ impl<'a> Side<'a> {
         width: usize,
     ) -> Self {
         assert!(width <= MAX_ROWS);
-        Self { problem, tensors, operand, width }
+        Self { problem, tensors, operand, width, lies: false }
+    }
+
+    /// The same, with whole panels read where they lie: steps are neighbours there, and the rows of each such
+    /// panel equally far apart.
+    pub(crate) fn lying(self, lies: bool) -> Self {
+        Self { lies, ..self }
+    }
+
+    /// The panel of those rows at some steps, where it is not packed.
+    pub(crate) fn lain<W: Word>(&self, steps: &Steps, rows: &Range<usize>) -> Option<Panel> {
+        let &first = steps.offsets(self.operand).first()?;
+        (self.lies && rows.len() == self.width).then_some(())?;
+        let base =
+            if self.operand == Operand::Left { self.tensors.left } else { self.tensors.right };
+        let offset = self.bundle().offset(self.operand, rows.start) + first;
+        Some(Panel {
+            data: base.cast::<W>().wrapping_offset(offset).cast(),
+            start: rows.start,
+            count: rows.len(),
+            flags: Flags::NONE,
+            lies: true,
+        })
     }
 
     /// The axes it has in common with the output.
@@ -86,7 +112,7 @@ impl<'a> Side<'a> {
         lines
     }
 
-    /// Packs a panel of those rows, and tells what it holds.
+    /// Packs a panel of those rows, unless it is read where it lies, and tells what it holds.
     ///
     /// # Safety
     /// `W` has the size of an element; the tensors are readable at those rows and steps; `to` has
@@ -98,6 +124,9 @@ impl<'a> Side<'a> {
         rows: Range<usize>,
         to: *mut W,
     ) -> Panel {
+        if let Some(panel) = self.lain::<W>(steps, &rows) {
+            return panel;
+        }
         let Problem { dtype, algebra, .. } = self.problem;
         let (base, prepare, split) = match self.operand {
             Operand::Left => (self.tensors.left, algebra.left, algebra.split),
@@ -119,7 +148,8 @@ impl<'a> Side<'a> {
             source.pack(level, rows.start, offsets, to, self.width);
             finish(level, *dtype, to.cast(), count, (prepare, split, algebra.guarded))
         };
-        Panel { data: to.cast_const().cast(), start: rows.start, count: rows.len(), flags }
+        let (data, count) = (to.cast_const().cast(), rows.len());
+        Panel { data, start: rows.start, count, flags, lies: false }
     }
 }
 

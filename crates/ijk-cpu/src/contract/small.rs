@@ -168,11 +168,11 @@ impl Small {
             let (first, column) = (task % parts * each, task / parts * count);
             let right = column as isize * right_step;
             let out = (first * rows) as isize + column as isize * out_step;
-            let tensors = Tensors {
-                left: { tensors }.left.cast::<W>().wrapping_offset(first as isize * left).cast(),
-                right: { tensors }.right.cast::<W>().wrapping_offset(right).cast(),
-                out: { tensors }.out.cast::<W>().wrapping_offset(out).cast(),
-            };
+            let tensors = Tensors::new(
+                { tensors }.left.cast::<W>().wrapping_offset(first as isize * left).cast(),
+                { tensors }.right.cast::<W>().wrapping_offset(right).cast(),
+                { tensors }.out.cast::<W>().wrapping_offset(out).cast(),
+            );
             let mut columns = self.columns.map(|(count, _, _)| count);
             columns[axis] = count.min(all - column);
             let values = each.min(values - first);

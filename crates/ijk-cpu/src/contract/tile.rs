@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use super::lane::{Class, Lane, Op, Pair};
-use crate::lines::{prefetch_all, prefetch_all_far, prefetch_far};
+use crate::lines::{LINE, prefetch, prefetch_all, prefetch_all_far, prefetch_far};
 use crate::simd::{Kernel, Simd};
 
 /// What a microkernel computes, for elements whose type it knows: `width` columns of `rows` rows.
@@ -19,15 +19,20 @@ pub(crate) struct Tile {
     pub(crate) left_offsets: *const isize,
     /// Direct: whether to fetch the rows of the next tile while computing this one.
     pub(crate) ahead: bool,
-    /// Packed: what to fetch at each step for the panel after this one: lines, as bytes after the
-    /// element that `left_offsets` leads to from `next`.
+    /// Packed: the first step of the panel after this one that is fetched meanwhile.
+    pub(crate) fetched: usize,
+    /// How many are.
+    pub(crate) fetches: usize,
+    /// Their lines, as bytes after the element that `left_offsets` leads to from `next`.
     pub(crate) lines: (*const isize, usize),
-    /// The origin of the tensor that is packed.
+    /// The origin of the tensor of that panel.
     pub(crate) next: *const u8,
-    /// The packed panel of columns.
+    /// The packed panel of columns, or the first column and step in the tensor.
     pub(crate) right: *const u8,
     /// Elements from one of its steps to the next.
     pub(crate) right_step: usize,
+    /// Elements from one of its columns to the next, where it is not packed.
+    pub(crate) right_apart: isize,
     /// The output's element at the first row and column 0 of `columns`; rows are neighbours.
     pub(crate) out: *mut u8,
     /// For each column, how many elements further it is written.
@@ -66,12 +71,19 @@ pub(crate) struct TileSet {
     pub(crate) packed: &'static [Entry],
     /// Those that read rows of the left tensor where they lie.
     pub(crate) direct: &'static [Entry],
+    /// Those that read packed left panels, and columns of the right tensor where they lie; as many at a time
+    /// as the first of [`packed`](Self::packed).
+    pub(crate) across: &'static [Entry],
 }
 
 impl TileSet {
     /// The set for one kind of group and one pair.
     pub(crate) const fn of<L: Lane, P: Pair<L>>() -> Self {
-        Self { packed: Table::<L, P>::PACKED, direct: Table::<L, P>::DIRECT }
+        Self {
+            packed: Table::<L, P>::PACKED,
+            direct: Table::<L, P>::DIRECT,
+            across: Table::<L, P>::ACROSS,
+        }
     }
 
     /// Columns of the widest microkernel that reads left where it lies.
@@ -96,14 +108,21 @@ pub(crate) fn smallest(entries: &[Entry], groups: usize, columns: usize) -> Entr
 struct Table<L, P>(L, P);
 
 macro_rules! entries {
-    ($direct:literal: $($groups:literal x $columns:literal),*) => {
+    ($from:ident: $($groups:literal x $columns:literal),*) => {
         &[$(Entry {
             groups: $groups,
             columns: $columns,
-            run: run::<L, P, $groups, $columns, $direct>,
+            run: run::<L, P, $groups, $columns, $from>,
         }),*]
     };
 }
+
+/// Where a microkernel reads its operands: both from panels.
+const PANELS: u8 = 0;
+/// Left where it lies.
+const DIRECT: u8 = 1;
+/// Right where it lies.
+const ACROSS: u8 = 2;
 
 /// Sizes fill the registers but for the few that steps need; more rows than columns, since a
 /// load serves all of a group, but for one that reads left only once where a few columns more than the
@@ -111,22 +130,28 @@ macro_rules! entries {
 /// packed one.
 impl<L: Lane, P: Pair<L>> Table<L, P> {
     const PACKED: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
-        (_, Class::Rare) => entries!(false: 1 x 4),
-        (32.., Class::Rich) => entries!(false: 3 x 8, 3 x 6, 3 x 4, 3 x 2, 3 x 1,
+        (_, Class::Rare) => entries!(PANELS: 1 x 4),
+        (32.., Class::Rich) => entries!(PANELS: 3 x 8, 3 x 6, 3 x 4, 3 x 2, 3 x 1,
             2 x 8, 1 x 8, 1 x 4, 1 x 1, 2 x 14),
-        (32.., Class::Common) => entries!(false: 2 x 12, 2 x 2),
-        (16.., Class::Rich) => entries!(false: 2 x 6, 2 x 4, 2 x 2, 2 x 1, 1 x 6, 1 x 2),
-        (16.., Class::Common) => entries!(false: 2 x 6, 2 x 1),
-        (_, Class::Rich) => entries!(false: 1 x 4, 1 x 2, 1 x 1),
-        (_, Class::Common) => entries!(false: 1 x 4),
+        (32.., Class::Common) => entries!(PANELS: 2 x 12, 2 x 2),
+        (16.., Class::Rich) => entries!(PANELS: 2 x 6, 2 x 4, 2 x 2, 2 x 1, 1 x 6, 1 x 2),
+        (16.., Class::Common) => entries!(PANELS: 2 x 6, 2 x 1),
+        (_, Class::Rich) => entries!(PANELS: 1 x 4, 1 x 2, 1 x 1),
+        (_, Class::Common) => entries!(PANELS: 1 x 4),
     };
 
     const DIRECT: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
-        (32.., Class::Rich) => entries!(true: 3 x 8, 1 x 8, 4 x 6, 1 x 6, 6 x 4, 1 x 4, 8 x 2,
+        (32.., Class::Rich) => entries!(DIRECT: 3 x 8, 1 x 8, 4 x 6, 1 x 6, 6 x 4, 1 x 4, 8 x 2,
             2 x 2, 1 x 2, 8 x 1, 2 x 1, 1 x 1, 2 x 14, 1 x 14),
-        (16.., Class::Rich) => entries!(true: 2 x 6, 1 x 6, 3 x 4, 1 x 4, 4 x 2, 1 x 2,
+        (16.., Class::Rich) => entries!(DIRECT: 2 x 6, 1 x 6, 3 x 4, 1 x 4, 4 x 2, 1 x 2,
             8 x 1, 2 x 1, 1 x 1),
-        (_, Class::Rich) => entries!(true: 2 x 2, 1 x 2, 4 x 1, 1 x 1),
+        (_, Class::Rich) => entries!(DIRECT: 2 x 2, 1 x 2, 4 x 1, 1 x 1),
+        _ => &[],
+    };
+
+    const ACROSS: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
+        (32.., Class::Rich) => entries!(ACROSS: 3 x 8, 2 x 8, 1 x 8),
+        (16.., Class::Rich) => entries!(ACROSS: 2 x 6, 1 x 6),
         _ => &[],
     };
 }
@@ -135,21 +160,19 @@ impl<L: Lane, P: Pair<L>> Table<L, P> {
 ///
 /// # Safety
 /// As for [`TileFn`].
-unsafe fn run<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool>(
-    tile: &Tile,
-) {
+unsafe fn run<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8>(tile: &Tile) {
     // SAFETY: the caller says that the machine has the level.
     let simd = unsafe { L::Simd::assume() };
-    simd.vectorize(Microkernel::<L, P, M, N, DIRECT>(tile, std::marker::PhantomData));
+    simd.vectorize(Microkernel::<L, P, M, N, FROM>(tile, std::marker::PhantomData));
 }
 
-struct Microkernel<'a, L, P, const M: usize, const N: usize, const DIRECT: bool>(
+struct Microkernel<'a, L, P, const M: usize, const N: usize, const FROM: u8>(
     &'a Tile,
     std::marker::PhantomData<(L, P)>,
 );
 
-impl<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool> Kernel
-    for Microkernel<'_, L, P, M, N, DIRECT>
+impl<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8> Kernel
+    for Microkernel<'_, L, P, M, N, FROM>
 {
     type Output = ();
 
@@ -158,7 +181,7 @@ impl<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool> Ke
         // SAFETY: `run` above is the one place that makes microkernels, and its caller promised
         // what these ask.
         unsafe {
-            let sums = accumulate::<L, P, M, N, DIRECT>(L::Simd::assume(), self.0);
+            let sums = accumulate::<L, P, M, N, FROM>(L::Simd::assume(), self.0);
             finish::<L, P, M, N>(self.0, &sums);
         }
     }
@@ -170,7 +193,7 @@ impl<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool> Ke
 /// # Safety
 /// The tile's pointers are as the fields say.
 #[inline(always)]
-unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool>(
+unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8>(
     simd: L::Simd,
     tile: &Tile,
 ) -> [[L; M]; N] {
@@ -178,15 +201,15 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
     unsafe {
         let identity = L::splat(simd, tile.identity.cast::<L::Element>().read_unaligned());
         let sums = [[identity; M]; N];
-        if DIRECT {
+        if FROM == DIRECT {
             (0..tile.width).for_each(|column| fetch_column::<L, M>(tile, column));
             return direct::<L, P, M, N>(simd, tile, sums);
         }
         let whole = (M * L::LANES, N);
         let steps = (tile.left_step, tile.right_step);
-        match M * N >= MANY && steps == whole {
-            true => packed::<L, P, M, N>(simd, tile, sums, whole),
-            false => packed::<L, P, M, N>(simd, tile, sums, steps),
+        match M * N >= MANY && steps == whole && FROM == PANELS {
+            true => packed::<L, P, M, N, FROM>(simd, tile, sums, whole),
+            false => packed::<L, P, M, N, FROM>(simd, tile, sums, steps),
         }
     }
 }
@@ -199,12 +222,13 @@ const AHEAD: usize = 2048;
 const UNROLLED: usize = 4;
 const MANY: usize = 16;
 
-/// The sums of all steps of packed panels, which are so many elements apart.
+/// The sums of all steps of packed panels, which are so many elements apart, or of those of left and of columns
+/// where they lie.
 ///
 /// # Safety
 /// As for [`accumulate`].
 #[inline(always)]
-unsafe fn packed<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
+unsafe fn packed<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8>(
     simd: L::Simd,
     tile: &Tile,
     mut sums: [[L; M]; N],
@@ -215,29 +239,34 @@ unsafe fn packed<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
     let unrolled = if M * N >= MANY { UNROLLED } else { 1 };
     let run = tile.k / (N * unrolled);
     let bytes = unrolled * right_step * size_of::<L::Element>();
+    let apart = if FROM == ACROSS { tile.right_apart } else { 1 };
+    let (mut fetched, last) = (tile.fetched, tile.fetched + tile.fetches);
+    let each = tile.fetches.div_ceil(N);
     // SAFETY: `N` runs are not more than all steps, each of which has its rows and columns behind `left` and
     // `right`, as the fields of a tile say; and there is a column.
     unsafe {
         for column in 0..N {
             fetch_column::<L, M>(tile, column.min(tile.width - 1));
-            if tile.lines.1 != 0 {
-                (0..run * unrolled)
-                    .for_each(|n| fetch_lines::<L>(tile, column * run * unrolled + n));
+            for step in fetched..(fetched + each).min(last) {
+                fetch_lines::<L>(tile, step);
             }
-            for _ in 0..run {
-                if M * N >= MANY {
+            fetched += each;
+            for n in 0..run {
+                if M * N >= MANY && FROM == ACROSS {
+                    fetch_next::<L, N>(tile, column * run + n);
+                } else if M * N >= MANY {
                     prefetch_all(right.cast::<u8>().wrapping_add(AHEAD), bytes);
                 }
                 for n in 0..unrolled {
                     let (left, right) = (left.add(n * left_step), right.add(n * right_step));
-                    sums = step::<L, P, M, N, false>(simd, sums, left, right);
+                    sums = step::<L, P, M, N, FROM>(simd, sums, left, (right, apart));
                 }
                 left = left.wrapping_add(unrolled * left_step);
                 right = right.wrapping_add(unrolled * right_step);
             }
         }
         for _ in N * run * unrolled..tile.k {
-            sums = step::<L, P, M, N, false>(simd, sums, left, right);
+            sums = step::<L, P, M, N, FROM>(simd, sums, left, (right, apart));
             left = left.wrapping_add(left_step);
             right = right.wrapping_add(right_step);
         }
@@ -264,7 +293,7 @@ unsafe fn direct<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
             if tile.ahead {
                 fetch::<L, M>(left);
             }
-            sums = step::<L, P, M, N, true>(simd, sums, left, right);
+            sums = step::<L, P, M, N, DIRECT>(simd, sums, left, (right, 1));
             right = right.add(tile.right_step);
         }
     }
@@ -274,13 +303,13 @@ unsafe fn direct<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
 /// The sums after a further step.
 ///
 /// # Safety
-/// `M` groups of rows are readable at `left`, `N` elements at `right`.
+/// `M` groups of rows are readable at `left`, `N` elements so far apart at `right`.
 #[inline(always)]
-unsafe fn step<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT: bool>(
+unsafe fn step<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8>(
     simd: L::Simd,
     mut sums: [[L; M]; N],
     left: *const L::Element,
-    right: *const L::Element,
+    (right, apart): (*const L::Element, isize),
 ) -> [[L; M]; N] {
     let unit = P::unit(simd, sums[0][0]);
     let mut rows = [unit; M];
@@ -288,10 +317,10 @@ unsafe fn step<L: Lane, P: Pair<L>, const M: usize, const N: usize, const DIRECT
     unsafe {
         for m in 0..M {
             let from = left.add(m * L::LANES);
-            rows[m] = if DIRECT { L::read(from) } else { L::load(from) };
+            rows[m] = if FROM == DIRECT { L::read(from) } else { L::load(from) };
         }
         for n in 0..N {
-            let column = L::splat(simd, *right.add(n));
+            let column = L::splat(simd, *right.offset(n as isize * apart));
             for m in 0..M {
                 sums[n][m] = P::step_by(unit, sums[n][m], rows[m], column);
             }
@@ -310,6 +339,20 @@ unsafe fn fetch_column<L: Lane, const M: usize>(tile: &Tile, column: usize) {
     let offset = unsafe { *tile.columns.add(column) };
     let first = tile.out.cast::<L::Element>().wrapping_offset(offset).cast_const().cast::<u8>();
     prefetch_all(first, M * L::LANES * size_of::<L::Element>());
+}
+
+/// Asks for some lines of the columns after a tile's, where they lie, while the run of steps of that number
+/// is computed: for all of their lines in as many runs as there are.
+#[inline(always)]
+fn fetch_next<L: Lane, const N: usize>(tile: &Tile, run: usize) {
+    let size = size_of::<L::Element>();
+    let lines = N * UNROLLED * size / LINE;
+    for n in 0..lines {
+        let line = run * lines + n;
+        let column = ((N + line % N) as isize).wrapping_mul(tile.right_apart);
+        let first = tile.right.cast::<L::Element>().wrapping_offset(column).cast::<u8>();
+        prefetch(first.wrapping_add(line / N * LINE));
+    }
 }
 
 /// Asks for a step's lines of the next panel.
