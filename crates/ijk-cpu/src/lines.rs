@@ -16,9 +16,17 @@ pub(crate) unsafe fn copy<W: Copy>(from: *const W, to: *mut W, count: usize) {
     // SAFETY: pieces begin and end within the elements.
     unsafe {
         match count {
+            // A loop over pieces would become a call.
+            65.. => std::ptr::copy_nonoverlapping(from, to, count),
+            33.. => {
+                for at in [0, 16, count - 32, count - 16] {
+                    piece::<W, 16>(from.add(at), to.add(at));
+                }
+            }
             16.. => {
-                (0..count - 16).step_by(16).for_each(|n| piece::<W, 16>(from.add(n), to.add(n)));
-                piece::<W, 16>(from.add(count - 16), to.add(count - 16));
+                for at in [0, count - 16] {
+                    piece::<W, 16>(from.add(at), to.add(at));
+                }
             }
             8.. => {
                 piece::<W, 8>(from, to);

@@ -23,6 +23,7 @@
 use super::Context;
 use super::KC;
 use super::bundle::{Bundle, Operand};
+use super::join::Join;
 use super::output::{Columns, Place, Rows};
 use super::pack::Word;
 use super::panel::Flags;
@@ -34,6 +35,7 @@ use super::stage::{Part, Stage};
 use super::steps::{Steps, blocks, rounds};
 use super::tasks::Cut;
 use super::tile::{Entry, Tile, smallest};
+use crate::copy::fence;
 use std::ops::Range;
 use std::ptr;
 
@@ -172,13 +174,15 @@ impl<'a> Gemm<'a> {
         let side = self.shared();
         let block = shape.block(ks.len()) * size_of::<W>();
         let widest = (SHARED_BYTES / (KC * size_of::<W>())).min(BLOCK_BYTES / block).max(1);
-        let widest = widest.next_multiple_of(side.width);
-        let width = range.len().min(widest).next_multiple_of(side.width);
+        let join = Join::of(problem, &shape);
+        let unit = join.map_or(side.width, |join| join.columns);
+        let widest = widest.next_multiple_of(unit);
+        let width = range.len().min(widest).next_multiple_of(unit);
         // Whole lines along another axis of k are worth more room.
         let bytes = if problem.tile.is_some() { 2 * SHARED_BYTES } else { SHARED_BYTES };
         let most = (bytes / (width * size_of::<W>())).max(KC);
         let memory = context.scratch.take(width * most.min(ks.len()) * size_of::<W>());
-        for range in blocks(range, widest, side.width) {
+        for range in blocks(range, widest, unit) {
             for round in rounds(problem, shape, ks.clone(), most) {
                 let flags = Panels::flags(side, &range, &round);
                 let memory = memory.as_ptr().cast();
@@ -188,7 +192,10 @@ impl<'a> Gemm<'a> {
                 // caller's promise.
                 unsafe {
                     shared.pack::<W>(context);
-                    self.round::<W>(&shared);
+                    match join.filter(|join| shared.range.len().is_multiple_of(join.columns)) {
+                        Some(join) => self.joined::<W>(&shared, &join),
+                        None => self.round::<W>(&shared),
+                    }
                 }
             }
         }
@@ -231,6 +238,56 @@ impl<'a> Gemm<'a> {
                     }
                 }
             }
+        });
+    }
+
+    /// Computes what a block of columns takes part in, by parts whose runs are joined.
+    ///
+    /// # Safety
+    /// As for [`round`](Self::round); the columns are whole parts, and the round is one block of k.
+    unsafe fn joined<W: Word>(&self, shared: &Panels, join: &Join) {
+        let Self { problem, context, left, .. } = *self;
+        let Some(steps) = shared.round.blocks.first() else { return };
+        let dense = problem.dense(join.rows);
+        let out = Rows::few(&dense);
+        let parts = left.len().div_ceil(join.rows);
+        context.parallel_in_order(parts, |part| {
+            let all = self.tensors;
+            let rows = part * join.rows..((part + 1) * join.rows).min(left.len());
+            let memory = context.scratch.take(join.bytes(size_of::<W>()));
+            let room = join.rows.next_multiple_of(left.width) * steps.len();
+            let panels = context.scratch.take(room * size_of::<W>());
+            let pack = |panel: usize| {
+                let to = panels.as_ptr().cast::<W>();
+                let to = to.wrapping_add(panel * steps.len() * left.width);
+                // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
+                unsafe { left.pack(context, steps, left.rows(&rows, panel), to) }
+            };
+            let own: Vec<Panel> = (0..rows.len().div_ceil(left.width)).map(pack).collect();
+            for start in shared.range.clone().step_by(join.columns) {
+                let columns = start..start + join.columns;
+                let before = (rows.start + columns.start * join.rows) * size_of::<W>();
+                let tensors = Tensors { out: memory.as_ptr().wrapping_sub(before), ..all };
+                let gemm = Gemm::new(&dense, tensors, context, self.shape);
+                let out = Out { rows: &out, columns: &Columns::new(&dense, &columns) };
+                let first = (start - shared.range.start) / shared.side.width;
+                let some = first..first + join.columns / shared.side.width;
+                let common = shared.some::<W>(0, &some);
+                // SAFETY: the caller's promise; parts differ in rows of the output, and the memory has room for
+                // one.
+                unsafe {
+                    let nothing = Ahead::nothing();
+                    own.iter().for_each(|l| gemm.strip::<W>(steps, (l, &nothing), &common, &out));
+                    let from = memory.as_ptr().cast_const();
+                    join.put(
+                        (problem, context.level),
+                        (rows.clone(), columns),
+                        self.tensors.out,
+                        from,
+                    );
+                }
+            }
+            fence();
         });
     }
 

@@ -7,7 +7,7 @@
 //! * [`gemm`]: blocked loops around microkernels that keep a tile of the output in registers;
 //!   where there are few columns, rows are read where they lie instead of packed.
 //!   Where rows lie otherwise in the output than in left, a task computes its part in scratch memory
-//!   and then moves it ([`stage`]); where steps lie otherwise in left than in right, the shared
+//!   and then moves it ([`stage`], [`join`]); where steps lie otherwise in left than in right, the shared
 //!   operand is packed for many blocks at a time ([`steps::Tile`]), so that both are read by lines.
 //! * [`dot`]: few columns and contiguous k, with k in the lanes.
 //! * [`scaled`]: few columns and contiguous rows that come from memory.
@@ -26,6 +26,7 @@ mod algebra;
 mod bundle;
 mod dot;
 mod gemm;
+mod join;
 pub(crate) mod lane;
 mod output;
 mod pack;

@@ -418,6 +418,28 @@ fn many_short_axes_in_any_order() {
     }
 }
 
+/// Short runs of rows in the output, which columns lie next to: they are joined in scratch memory, all columns of an
+/// axis or some.
+#[test]
+fn runs_of_several_columns_are_joined() {
+    let (mut dice, workers) = (Dice(22), all_workers());
+    const ROLES: [Role; 5] = [Role::M, Role::M, Role::N, Role::N, Role::K];
+    let extents = [[30, 20, 2, 24, 7, 1], [40, 9, 4, 16, 1, 1], [25, 17, 4, 10, 64, 1]];
+    let lefts = [[0, 1, 4], [4, 1, 0], [1, 0, 4]];
+    let rights = [[2, 3, 4], [4, 2, 3]];
+    for extents in extents {
+        for (left, right) in lefts.into_iter().flat_map(|l| rights.map(|r| (l, r))) {
+            for out in [[0, 2, 3, 1], [2, 0, 3, 1]] {
+                let [a, b] = [left, right].map(|order| dense(order, extents));
+                let c = dense(out, extents);
+                let axes = (0..5).map(|x| axis(ROLES[x], extents[x], [a[x], b[x], c[x]]));
+                let axes = axes.filter(|a| a.extent > 1).collect();
+                check(&task(dice.pick(&SUM), axes), &mut dice, &workers);
+            }
+        }
+    }
+}
+
 /// `[i+k]*k~ik . +ik~i`.
 #[test]
 fn correlations() {

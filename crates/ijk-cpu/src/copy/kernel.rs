@@ -3,6 +3,8 @@
 use super::block::{Block, Plain};
 #[cfg(target_arch = "x86_64")]
 use super::block::{Lines4, Lines8, Registers4, Registers8};
+#[cfg(target_arch = "x86_64")]
+use crate::lines::LINE;
 use crate::nest::leveled;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Kind;
@@ -224,10 +226,54 @@ unsafe fn stream<W: Copy>(
     src_strides: [isize; 2],
 ) {
     let bytes = columns * size_of::<W>();
+    let follow = dst_strides[0] == bytes as isize && rows > 1;
+    if follow && (32..JOINED / 2).contains(&bytes) && !bytes.is_multiple_of(LINE) {
+        // SAFETY: the caller's promise; rows follow one another.
+        return unsafe { join::<W>([rows, columns], dst, src, src_strides[0]) };
+    }
     for r in 0..rows {
         let to = at::<u8>(dst, dst_strides, r, 0).cast_mut();
         // SAFETY: row `r`, whose columns are `bytes` contiguous bytes on both sides.
         unsafe { stream_row(to, at(src, src_strides, r, 0), bytes) };
+    }
+}
+
+/// Bytes of rows that are joined at a time.
+#[cfg(target_arch = "x86_64")]
+const JOINED: usize = 4096;
+
+/// Copies rows that follow one another in `dst` past the caches: they are joined first, as far from a line's start
+/// as they will be.
+///
+/// # Safety
+/// There are so many rows of so many elements, not more than [`JOINED`] bytes, on both sides, which do not overlap;
+/// the processor has `avx`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+unsafe fn join<W: Copy>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    src: *const u8,
+    src_stride: isize,
+) {
+    use crate::lines::copy;
+    #[repr(align(64))]
+    struct Memory(#[allow(dead_code, reason = "memory")] [u8; JOINED + LINE]);
+    let mut memory = std::mem::MaybeUninit::<Memory>::uninit();
+    let memory = memory.as_mut_ptr().cast::<u8>();
+    let bytes = columns * size_of::<W>();
+    let most = JOINED / bytes;
+    for first in (0..rows).step_by(most) {
+        let count = most.min(rows - first);
+        let to = dst.wrapping_add(first * bytes);
+        let joined = memory.wrapping_add(to.addr() % LINE);
+        for r in 0..count {
+            let from = at::<W>(src, [src_stride, 0], first + r, 0);
+            // SAFETY: row `first + r`; the memory has room for `count` rows and what is before a line's end.
+            unsafe { copy(from, joined.add(r * bytes).cast(), columns) };
+        }
+        // SAFETY: the rows follow one another on both sides now.
+        unsafe { stream_row(to, joined.cast_const(), count * bytes) };
     }
 }
 
@@ -239,7 +285,6 @@ unsafe fn stream<W: Copy>(
 #[target_feature(enable = "avx")]
 #[inline]
 unsafe fn stream_row(to: *mut u8, from: *const u8, bytes: usize) {
-    use crate::lines::LINE;
     use std::arch::x86_64::{_mm256_loadu_si256, _mm256_stream_si256};
     let head = (to.addr().wrapping_neg() % LINE).min(bytes);
     let lines = (bytes - head) / LINE;
