@@ -158,8 +158,10 @@ impl<'a> Gemm<'a> {
     fn parts(&self) -> usize {
         let Shape { direct, resident, .. } = self.shape;
         let threads = self.context.threads();
-        // Rounds of whole lines depend on the number of columns, and so does the order of sums.
-        let any = !(direct || resident || self.problem.tile.is_some());
+        // Rounds of whole lines depend on the number of columns, and so does the order of sums; columns that
+        // are joined are not cut.
+        let joins = Join::of(self.problem, &self.shape).is_some();
+        let any = !(direct || resident || self.problem.tile.is_some() || joins);
         let few = self.problem.points() <= APART_POINTS;
         let wide = self.right.len() >= APART_PANELS * threads * self.right.width;
         if any && few && wide { threads } else { 1 }
@@ -192,7 +194,7 @@ impl<'a> Gemm<'a> {
                 // caller's promise.
                 unsafe {
                     shared.pack::<W>(context);
-                    match join.filter(|join| shared.range.len().is_multiple_of(join.columns)) {
+                    match join {
                         Some(join) => self.joined::<W>(&shared, &join),
                         None => self.round::<W>(&shared),
                     }
@@ -244,7 +246,7 @@ impl<'a> Gemm<'a> {
     /// Computes what a block of columns takes part in, by parts whose runs are joined.
     ///
     /// # Safety
-    /// As for [`round`](Self::round); the columns are whole parts, and the round is one block of k.
+    /// As for [`round`](Self::round); the round is one block of k.
     unsafe fn joined<W: Word>(&self, shared: &Panels, join: &Join) {
         let Self { problem, context, left, .. } = *self;
         let Some(steps) = shared.round.blocks.first() else { return };
@@ -279,12 +281,8 @@ impl<'a> Gemm<'a> {
                     let nothing = Ahead::nothing();
                     own.iter().for_each(|l| gemm.strip::<W>(steps, (l, &nothing), &common, &out));
                     let from = memory.as_ptr().cast_const();
-                    join.put(
-                        (problem, context.level),
-                        (rows.clone(), columns),
-                        self.tensors.out,
-                        from,
-                    );
+                    let ranges = (rows.clone(), columns);
+                    join.put((problem, context.level), ranges, all.out, from);
                 }
             }
             fence();

@@ -42,15 +42,17 @@ pub(crate) struct Join {
 }
 
 impl Join {
-    /// The parts of a problem, if joining runs is of use.
+    /// The parts of a problem, if joining runs is of use; all columns are whole parts then.
     pub(crate) fn of(problem: &Problem, shape: &Shape) -> Option<Self> {
         let Problem { algebra, m, n, k, accumulate, .. } = problem;
+        if problem.outputs().saturating_mul(algebra.size) < LARGE_BYTES {
+            return None;
+        }
         let run = m.run(Operand::Out);
         let (extent, distance) = n.inner(Operand::Out);
         let rows = run * (ROWS / run.max(1)).max(1);
         let (pieces, columns) = columns(extent, shape.columns);
         let simple = !(*accumulate || shape.direct || shape.resident || problem.tile.is_some());
-        let large = problem.outputs().saturating_mul(algebra.size) >= LARGE_BYTES;
         let few = (1..=FEW_STEPS).contains(&k.len());
         let short = run >= LONG_RUN && run * algebra.size <= LONG_BYTES;
         let next = distance == run as isize && n.len().is_multiple_of(columns);
@@ -58,7 +60,7 @@ impl Join {
             let part = rows.saturating_mul(columns).saturating_mul(algebra.size);
             JOINED_BYTES.contains(&(run * pieces * algebra.size)) && part <= PART_BYTES
         };
-        let joins = simple && large && few && short && next && fits();
+        let joins = simple && few && short && next && fits();
         joins.then_some(Self { run, pieces, rows, columns })
     }
 

@@ -424,7 +424,13 @@ fn many_short_axes_in_any_order() {
 fn runs_of_several_columns_are_joined() {
     let (mut dice, workers) = (Dice(22), all_workers());
     const ROLES: [Role; 5] = [Role::M, Role::M, Role::N, Role::N, Role::K];
-    let extents = [[30, 20, 2, 24, 7, 1], [40, 9, 4, 16, 1, 1], [25, 17, 4, 10, 64, 1]];
+    let extents = [
+        [30, 20, 2, 24, 7, 1],
+        [40, 9, 4, 16, 1, 1],
+        [25, 17, 4, 10, 64, 1],
+        // Enough for several threads.
+        [18, 18, 32, 10, 28, 1],
+    ];
     let lefts = [[0, 1, 4], [4, 1, 0], [1, 0, 4]];
     let rights = [[2, 3, 4], [4, 2, 3]];
     for extents in extents {
