@@ -256,15 +256,18 @@ impl Prepared {
     /// # Safety
     /// As for [`contract`].
     unsafe fn batch<W: Word>(&self, tensors: Tensors, n: usize, context: &Context) {
-        let at = |n: usize| tensors.at::<W>(&self.problem.batch, n);
-        let next = (n + 1 < self.problem.batch.len()).then(|| at(n + 1).left);
-        let tensors = Tensors { next, ..at(n) };
+        let batch = &self.problem.batch;
+        let at = |n: usize| tensors.at::<W>(batch, n);
+        let tensors = at(n);
         // SAFETY: the caller's promise.
         unsafe {
             match &self.way {
                 Way::Small(small) => small.run::<W>(&self.problem, tensors, context),
                 Way::Dots(dots) => dots.run::<W>(&self.problem, tensors),
-                Way::Large => large::<W>(&self.problem, tensors, context),
+                Way::Large => {
+                    let next = (n + 1 < batch.len()).then(|| at(n + 1).left);
+                    large::<W>(&self.problem, Tensors { next, ..tensors }, context);
+                }
             }
         }
     }

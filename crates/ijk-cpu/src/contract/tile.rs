@@ -341,8 +341,8 @@ unsafe fn fetch_column<L: Lane, const M: usize>(tile: &Tile, column: usize) {
     prefetch_all(first, M * L::LANES * size_of::<L::Element>());
 }
 
-/// Asks for some lines of the columns after a tile's, where they lie, while the run of steps of that number
-/// is computed: for all of their lines in as many runs as there are.
+/// Asks for lines of the columns after a tile's, where they lie, while the run of steps of that number is
+/// computed: by the last run, for each of them once.
 #[inline(always)]
 fn fetch_next<L: Lane, const N: usize>(tile: &Tile, run: usize) {
     let size = size_of::<L::Element>();
