@@ -13,7 +13,8 @@
 //! 6. *pieces* cuts domains where points are skipped, so that most need no test;
 //! 7. *products* become contractions of two accesses, in a good order;
 //! 8. *arg* stores positions of extremes that do not cover their output apart;
-//! 9. *emit* gives arrays their memory and statements their kernels.
+//! 9. *rows* copies operands of contractions whose rows lie apart;
+//! 10. *emit* gives arrays their memory and statements their kernels.
 
 mod arg;
 mod axes;
@@ -38,6 +39,7 @@ mod pieces;
 pub mod plan;
 mod prefix;
 mod product;
+mod rows;
 mod scatter;
 mod simplify;
 mod split;
@@ -67,8 +69,15 @@ pub const SMALL_DOMAIN: u64 = 256;
 pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<Plan, PlanError> {
     layout.check(program, instance)?;
     let graph = passed(program, instance, |_| true)?;
-    let plan = emit::plan(&graph, layout)?;
     let fits = |plan: &Plan| check_memory(&graph, plan.temporary_bytes(), layout);
+    if let Some(copied) = rows::copied(&graph, layout) {
+        verify(&copied, "rows");
+        let plan = emit::plan(&copied, layout)?;
+        if fits(&plan).is_ok() {
+            return Ok(plan);
+        }
+    }
+    let plan = emit::plan(&graph, layout)?;
     if fits(&plan).is_ok() {
         return Ok(plan);
     }

@@ -20,7 +20,7 @@ use ijk_types::{DType, Reducer};
 
 /// Plans a product of tensors along a path; `None` where it is better planned as a program: a step
 /// multiplies more than two, an index stands twice in the result, something is empty, arrays are so large
-/// that steps had better go through them together, or memory is short.
+/// that steps had better go through them together or be copied before, or memory is short.
 ///
 /// # Errors
 /// [`PlanError`] if an array is larger than the address space.
@@ -75,6 +75,9 @@ pub fn plan_product(
 
 /// Points up to which an index that only one factor has is summed with the product.
 const FEW: u64 = 4096;
+
+/// Points of a step that take longer than the passes, which may find an operand better copied.
+const LONG: u64 = 1 << 26;
 
 /// Steps from which on a network is planned as such even where its intermediates are large.
 const MANY: usize = 16;
@@ -152,7 +155,7 @@ impl<'a> Network<'a> {
         Ok(true)
     }
 
-    /// What computes a step into the newest buffer; `None` where a factor had better be summed before.
+    /// What computes a step into the newest buffer; `None` where a factor had better be summed before, or copied.
     fn kernel(&self, steps: &[Multiplication], step: &Multiplication) -> Option<Step> {
         let place = |buffer: BufferId, axes: &[Option<u32>]| {
             let array_strides = &self.plan.buffers[buffer.0 as usize].strides;
@@ -175,6 +178,9 @@ impl<'a> Network<'a> {
         {
             let summed = step.kept..step.domain.len();
             if points > FEW && summed.into_iter().any(|n| a.1[n] == 0 || b.1[n] == 0) {
+                return None;
+            }
+            if points > LONG && steps.len() < MANY {
                 return None;
             }
             let contraction = self.contraction(step, a, b, &out);

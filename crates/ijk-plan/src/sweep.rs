@@ -26,7 +26,7 @@ const LEAST_ROWS: u64 = 32;
 
 /// How many products a contraction forms in about the time in which a byte goes to memory and back,
 /// and what that must save at least.
-const FASTER: u64 = 100;
+pub(crate) const FASTER: u64 = 100;
 
 /// Neighbouring statements that have rows in common.
 pub(crate) struct Group {

@@ -361,3 +361,30 @@ fn little_memory_scatters_at_once() {
     assert_eq!(with(None), Ok(vec![Reduce, Fill, Scatter]));
     assert_eq!(with(Some(10_000)), Ok(vec![Fill, Scatter]));
 }
+
+#[test]
+fn rows_that_lie_apart_are_copied() {
+    let kernels_of = |operand: &str, limit| {
+        let letters = [('a', 25), ('b', 20), ('c', 3), ('d', 5), ('e', 8), ('f', 8)];
+        let mut p = Builder::new(DType::F32, &letters);
+        let (x, y) = (p.input("aebf"), p.input(operand));
+        let out = p.fused(Monoid::Add, Mul, (x, "aebf"), (y, operand), "abcd");
+        p.output(out);
+        p.checked();
+        let layout = Layout::contiguous(&p.program, &p.instance);
+        let layout = Layout { near: 100, memory_limit: limit, ..layout };
+        let plan = plan(&p.program, &p.instance, &layout).unwrap();
+        (kernels(&plan), plan.temporary_bytes())
+    };
+    use Kernel::{Contract, Copy};
+    let bytes = 3 * 5 * 64 * 4;
+    for apart in ["fdec", "dfce", "fedc", "edfc"] {
+        assert_eq!(kernels_of(apart, None), (vec![Copy, Contract], bytes), "{apart}");
+    }
+    // Neighbours of the output are neighbours, or are read along the steps.
+    for fine in ["fecd", "cfed", "dcef", "cdfe"] {
+        assert_eq!(kernels_of(fine, None), (vec![Contract], 0), "{fine}");
+    }
+    let results = 25 * 20 * 3 * 5 * 4;
+    assert_eq!(kernels_of("fdec", Some(results)), (vec![Contract], 0));
+}

@@ -65,3 +65,24 @@ fn permutations() {
         assert!(found == expected);
     }
 }
+
+/// Operands whose rows lie apart are copied before: the same as of a copy that is given.
+#[test]
+fn contractions_of_rows_that_lie_apart() {
+    let x = Array4::from_shape_fn((25, 16, 20, 16), |(a, e, b, f)| {
+        (((a * 16 + e) * 20 + b) * 16 + f) as i32 % 101
+    });
+    let y = Array4::from_shape_fn((16, 16, 16, 40), |(f, d, e, c)| {
+        (((f * 16 + d) * 16 + e) * 40 + c) as i32 % 103
+    });
+    let near = y.view().permuted_axes([0, 2, 3, 1]).as_standard_layout().into_owned();
+    let [apart, plain] = ["+(aebf*fdec)~abcd", "+(aebf*fecd)~abcd"].map(|s| i(s).unwrap());
+    for engine in engines() {
+        let apply = |program: &Component, y: &Array4<i32>| {
+            let inputs = [TensorView::from_array(&x), TensorView::from_array(y)];
+            let found = engine.apply(program, &inputs[..]).unwrap();
+            found.into_iter().next().unwrap().into_array::<i32, ndarray::Ix4>().unwrap()
+        };
+        assert!(apply(&apart, &y) == apply(&plain, &near), "{} threads", engine.threads());
+    }
+}

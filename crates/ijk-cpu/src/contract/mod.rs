@@ -18,9 +18,9 @@
 //! # Order of combination
 //!
 //! It is a function of extents, strides, element type and level alone, not of the number of
-//! threads: k is cut into blocks of at most [`KC`] steps (evened out) and at [`PART`], never by thread; within a
-//! block one step follows another, or lanes combine in a fixed tree. Blocks have half as many steps
-//! or more ([`shape::Shape::block`]), so an element of a sum of K products is off by at most `(KC + 2·K/KC) · eps · Σ|ab|`.
+//! threads: k is cut into blocks (evened out) and at [`PART`], never by thread; within a block one step follows another, or
+//! lanes combine in a fixed tree. Blocks have half of [`KC`] steps to twice as many ([`shape::Shape::block`]), so an element
+//! of a sum of K products is off by at most `(2·KC + 2·K/KC) · eps · Σ|ab|`.
 
 mod algebra;
 mod bundle;

@@ -7,8 +7,8 @@ use super::problem::Problem;
 use super::steps::even;
 use super::tile::{Entry, smallest};
 
-/// Bytes of a left panel that stays in L1 while right panels pass.
-const LEFT_BYTES: usize = 32 << 10;
+/// Bytes of a left panel, or of its rows of the output, that stay in L1 while right panels pass.
+const NEAREST_BYTES: usize = 32 << 10;
 
 /// A left operand of more bytes does not stay near.
 const FAR_BYTES: usize = 384 << 10;
@@ -21,6 +21,9 @@ const ACROSS_PANELS: usize = 6;
 
 /// A left operand that is near is packed for so many times as many columns as it has rows, where they are not.
 const PACKED_COLUMNS: usize = 4;
+
+/// Most steps of a block of k.
+const LONGEST: usize = 2 * KC;
 
 /// So many steps take far longer than what surrounds a tile.
 const MANY_STEPS: usize = 128;
@@ -40,8 +43,31 @@ pub(crate) struct Shape {
     pub(crate) resident: bool,
     /// Whether left is too large to stay near, so that later rows are worth fetching ahead.
     pub(crate) far: bool,
-    /// Whether a left panel of a whole block of k does not stay in L1.
-    tall: bool,
+    /// Which blocks of k.
+    length: Length,
+}
+
+/// How long blocks of k are: a tile is added to what the output holds once for each.
+#[derive(Clone, Copy)]
+enum Length {
+    /// At most KC steps, whose left panel stays in L1.
+    Whole,
+    /// Half as many, so that it does, as do its rows of the output.
+    Half,
+    /// Twice as many: neither stays, and a panel that comes from L2 for each tile takes less than another block.
+    Double,
+}
+
+impl Length {
+    /// For left panels of so many rows, beside so many columns.
+    fn of(rows: usize, columns: usize, size: usize) -> Self {
+        let near = |count: usize| rows.saturating_mul(count).saturating_mul(size) <= NEAREST_BYTES;
+        match (near(KC), near(columns)) {
+            (true, _) => Self::Whole,
+            (_, true) => Self::Half,
+            _ => Self::Double,
+        }
+    }
 }
 
 impl Shape {
@@ -70,16 +96,17 @@ impl Shape {
         let across = across.filter(|_| !direct);
         let resident = !direct && problem.shares_left();
         let far = direct && left_bytes > FAR_BYTES;
-        let tall = rows * algebra.size * KC > LEFT_BYTES;
-        Self { rows, columns, direct, across, resident, far, tall }
+        let length = Length::of(rows, n, algebra.size);
+        Self { rows, columns, direct, across, resident, far, length }
     }
 
     /// Steps of a block of k where there are so many in all. There are as many blocks as `2 · steps / KC`
-    /// says, or fewer, and none is longer than KC.
+    /// says, or fewer, and none is longer than [`LONGEST`].
     pub(crate) fn block(&self, steps: usize) -> usize {
-        match self.tall && !self.direct {
-            true => steps.div_ceil((2 * steps / KC).max(1)).max(1),
-            false => even(steps, KC, 1),
+        match self.length {
+            Length::Half if !self.direct => steps.div_ceil((2 * steps / KC).max(1)).max(1),
+            Length::Double if !self.direct => even(steps, LONGEST, 1),
+            _ => even(steps, KC, 1),
         }
     }
 

@@ -582,7 +582,7 @@ fn sums_keep_their_error_bound() {
     let mut c = Data::new(DType::F32, &task.axes, |x| x.c, || Scalar::F32(0.0));
     for level in Level::available() {
         run(&task, &a, &b, &mut c, level, &Workers::new(1));
-        let steps = super::KC as f64 + 2.0 * k as f64 / super::KC as f64;
+        let steps = 2.0 * super::KC as f64 + 2.0 * k as f64 / super::KC as f64;
         for m in 0..20 {
             for n in 0..20 {
                 let term = |k: usize| {

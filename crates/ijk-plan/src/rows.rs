@@ -1,0 +1,139 @@
+//! Pass 9: operands of contractions whose rows lie apart, copied so that they are neighbours.
+//!
+//! A contraction's kernel reads as many rows of one operand at a time as a vector has lanes: those that are
+//! neighbours in the output. Where that operand has other axes between them, it collects single elements from lines
+//! of which it needs the rest much later, once for each block of columns. With many columns, a copy in the order of
+//! the kernel takes a small part of that time.
+
+use crate::contraction;
+use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::index::plain_axis;
+use crate::layout::{Layout, c_strides};
+use crate::sweep::FASTER;
+use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
+
+/// Fewer steps of the reduced axes take no longer than what is written.
+const LEAST_STEPS: u64 = 64;
+
+/// The graph with such copies; none, if there is nothing to copy.
+pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
+    let operands: Vec<_> = graph.statements.iter().map(|s| apart(graph, layout, s)).collect();
+    operands.iter().any(Option::is_some).then_some(())?;
+    let mut copied = Graph { statements: Vec::new(), ..graph.clone() };
+    for (stmt, operand) in graph.statements.iter().cloned().zip(operands) {
+        match operand {
+            Some(operand) => divide(&mut copied, stmt, operand),
+            None => copied.statements.push(stmt),
+        }
+    }
+    Some(copied)
+}
+
+/// An operand of a contraction.
+struct Operand {
+    /// Which node of the value.
+    node: usize,
+    array: ArrayId,
+    /// The axes of its copy: those that are reduced, and then rows as the output has them.
+    axes: Vec<usize>,
+}
+
+/// The operand that has the rows, if they lie apart and a copy pays.
+fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
+    if stmt.scan.is_some() || !contraction::is_one(graph, stmt) {
+        return None;
+    }
+    let out = in_memory(graph, layout, stmt.out, &stmt.out_index)?;
+    let last = *out.last()?;
+    (0..2).find_map(|node| {
+        let Node::Access(array, index) = &stmt.value.nodes[node] else { return None };
+        let Node::Access(_, other) = &stmt.value.nodes[1 - node] else { return None };
+        let axes = in_memory(graph, layout, *array, index)?;
+        let columns = axes_of(other)?;
+        let is_row = |axis: &usize| out.contains(axis);
+        let batched = axes.iter().any(|axis| is_row(axis) && columns.contains(axis));
+        if batched || !axes.contains(&last) || !lie_apart(&axes, last, is_row) {
+            return None;
+        }
+        let (rows, steps): (Vec<_>, Vec<_>) = axes.iter().partition(|axis| is_row(axis));
+        let columns = columns.into_iter().filter(is_row).collect::<Vec<_>>();
+        let [rows, columns, steps] = [rows, columns, steps].map(|axes| points(stmt, &axes));
+        let size = graph.array(stmt.out).dtype.size() as u64;
+        let many = columns / FASTER > size && steps >= LEAST_STEPS;
+        let large = rows.saturating_mul(steps).saturating_mul(size) > layout.near;
+        let reduced = axes.iter().filter(|axis| !is_row(axis));
+        let axes = reduced.chain(out.iter().filter(|axis| axes.contains(axis))).copied().collect();
+        (many && large).then_some(Operand { node, array: *array, axes })
+    })
+}
+
+/// How many points some axes have.
+fn points(stmt: &Stmt, axes: &[usize]) -> u64 {
+    axes.iter().fold(1, |n: u64, &axis| n.saturating_mul(stmt.axes[axis].extent))
+}
+
+/// Whether kernels would read single elements: the rows that are nearest to each other in memory are not those of
+/// the output's last axis, and lie within the steps.
+fn lie_apart(axes: &[usize], last: usize, is_row: impl Fn(&usize) -> bool) -> bool {
+    let nearest = axes.iter().rev().find(|axis| is_row(axis));
+    let outside = axes.iter().skip_while(|axis| is_row(axis)).all(|axis| !is_row(axis));
+    nearest != Some(&last) && !outside
+}
+
+/// The axes of an array's index from the largest step to the smallest, which is 1; none, if indices are
+/// anything but different axes.
+fn in_memory(
+    graph: &Graph,
+    layout: &Layout,
+    array: ArrayId,
+    index: &[IndexExpr],
+) -> Option<Vec<usize>> {
+    let axes = axes_of(index)?;
+    let given = |ids: &[ArrayId], strides: &[Vec<isize>]| {
+        ids.iter().position(|&id| id == array).map(|n| strides[n].clone())
+    };
+    let strides = given(&graph.inputs, &layout.inputs)
+        .or_else(|| given(&graph.outputs, &layout.outputs))
+        .unwrap_or_else(|| c_strides(&graph.array(array).shape));
+    let mut places: Vec<usize> = (0..axes.len()).collect();
+    places.sort_by_key(|&place| std::cmp::Reverse(strides[place].unsigned_abs()));
+    let last = *places.last()?;
+    (strides[last] == 1).then(|| places.into_iter().map(|place| axes[place]).collect())
+}
+
+/// The axes of an index, if each is one of its own.
+fn axes_of(index: &[IndexExpr]) -> Option<Vec<usize>> {
+    let mut axes = Vec::with_capacity(index.len());
+    for e in index {
+        let axis = plain_axis(e)?.0 as usize;
+        (!axes.contains(&axis)).then(|| axes.push(axis))?;
+    }
+    Some(axes)
+}
+
+/// Adds the copy, and the contraction that reads it.
+fn divide(graph: &mut Graph, mut stmt: Stmt, operand: Operand) {
+    let Operand { node, array, axes } = operand;
+    let Node::Access(_, from) = &stmt.value.nodes[node] else { return graph.statements.push(stmt) };
+    let shape = axes.iter().map(|&axis| stmt.axes[axis].extent).collect();
+    let copied = graph.new_array(graph.array(array).dtype, shape);
+    let place = |axis: usize| axes.iter().position(|&a| a == axis).unwrap_or(0) as u32;
+    let source = axes_of(from).unwrap_or_default();
+    let source = source.into_iter().map(|axis| IndexExpr::axis(AxisId(place(axis)))).collect();
+    let all = |count: usize, axis: &dyn Fn(usize) -> usize| {
+        (0..count).map(|n| IndexExpr::axis(AxisId(axis(n) as u32))).collect::<Vec<_>>()
+    };
+    graph.statements.push(Stmt {
+        out: copied,
+        axes: axes.iter().map(|&axis| stmt.axes[axis].clone()).collect(),
+        out_index: all(axes.len(), &|n| n),
+        init: Init::Zero,
+        reduce: None,
+        value: Expr { nodes: vec![Node::Access(array, source)] },
+        guards: Vec::new(),
+        scan: None,
+        span: stmt.span,
+    });
+    stmt.value.nodes[node] = Node::Access(copied, all(axes.len(), &|n| axes[n]));
+    graph.statements.push(stmt);
+}
