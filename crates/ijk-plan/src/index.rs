@@ -245,6 +245,16 @@ pub(crate) fn plain_axis(e: &IndexExpr) -> Option<AxisId> {
     }
 }
 
+/// The axes of an index, if each is one of its own.
+pub(crate) fn plain_axes(index: &[IndexExpr]) -> Option<Vec<usize>> {
+    let mut axes = Vec::with_capacity(index.len());
+    for e in index {
+        let axis = plain_axis(e)?.0 as usize;
+        (!axes.contains(&axis)).then(|| axes.push(axis))?;
+    }
+    Some(axes)
+}
+
 /// Whether it reads an array.
 pub(crate) fn reads(e: &IndexExpr) -> bool {
     let mut found = false;

@@ -27,6 +27,7 @@ mod display;
 mod emit;
 mod error;
 mod expr;
+mod factors;
 mod fuse;
 mod graph;
 mod index;
@@ -110,7 +111,7 @@ type Pass = fn(&mut Graph);
 
 const SCATTERS: &str = "scatters";
 
-const PASSES: [(&str, Pass); 9] = [
+const PASSES: [(&str, Pass); 10] = [
     ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
@@ -120,6 +121,7 @@ const PASSES: [(&str, Pass); 9] = [
     ("pieces", pieces::cut),
     ("products", product::order_products),
     ("arg", arg::cover_arg),
+    ("factors", factors::apply_to_fewer),
 ];
 
 fn check_memory(graph: &Graph, temporaries: u64, layout: &Layout) -> Result<(), PlanError> {

@@ -1,4 +1,4 @@
-//! Pass 9: operands of contractions whose rows lie apart, copied so that they are neighbours.
+//! Pass 10: operands of contractions whose rows lie apart, copied so that they are neighbours.
 //!
 //! A contraction's kernel reads as many rows of one operand at a time as a vector has lanes: those that are
 //! neighbours in the output. Where that operand has other axes between them, it collects single elements from lines
@@ -7,7 +7,7 @@
 
 use crate::contraction;
 use crate::graph::{Expr, Graph, Node, Stmt};
-use crate::index::plain_axis;
+use crate::index::plain_axes;
 use crate::layout::{Layout, c_strides};
 use crate::sweep::FASTER;
 use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
@@ -49,7 +49,7 @@ fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
         let Node::Access(array, index) = &stmt.value.nodes[node] else { return None };
         let Node::Access(_, other) = &stmt.value.nodes[1 - node] else { return None };
         let axes = in_memory(graph, layout, *array, index)?;
-        let columns = axes_of(other)?;
+        let columns = plain_axes(other)?;
         let is_row = |axis: &usize| out.contains(axis);
         let batched = axes.iter().any(|axis| is_row(axis) && columns.contains(axis));
         if batched || !axes.contains(&last) || !lie_apart(&axes, last, is_row) {
@@ -88,7 +88,7 @@ fn in_memory(
     array: ArrayId,
     index: &[IndexExpr],
 ) -> Option<Vec<usize>> {
-    let axes = axes_of(index)?;
+    let axes = plain_axes(index)?;
     let given = |ids: &[ArrayId], strides: &[Vec<isize>]| {
         ids.iter().position(|&id| id == array).map(|n| strides[n].clone())
     };
@@ -101,16 +101,6 @@ fn in_memory(
     (strides[last] == 1).then(|| places.into_iter().map(|place| axes[place]).collect())
 }
 
-/// The axes of an index, if each is one of its own.
-fn axes_of(index: &[IndexExpr]) -> Option<Vec<usize>> {
-    let mut axes = Vec::with_capacity(index.len());
-    for e in index {
-        let axis = plain_axis(e)?.0 as usize;
-        (!axes.contains(&axis)).then(|| axes.push(axis))?;
-    }
-    Some(axes)
-}
-
 /// Adds the copy, and the contraction that reads it.
 fn divide(graph: &mut Graph, mut stmt: Stmt, operand: Operand) {
     let Operand { node, array, axes } = operand;
@@ -118,7 +108,7 @@ fn divide(graph: &mut Graph, mut stmt: Stmt, operand: Operand) {
     let shape = axes.iter().map(|&axis| stmt.axes[axis].extent).collect();
     let copied = graph.new_array(graph.array(array).dtype, shape);
     let place = |axis: usize| axes.iter().position(|&a| a == axis).unwrap_or(0) as u32;
-    let source = axes_of(from).unwrap_or_default();
+    let source = plain_axes(from).unwrap_or_default();
     let source = source.into_iter().map(|axis| IndexExpr::axis(AxisId(place(axis)))).collect();
     let all = |count: usize, axis: &dyn Fn(usize) -> usize| {
         (0..count).map(|n| IndexExpr::axis(AxisId(axis(n) as u32))).collect::<Vec<_>>()

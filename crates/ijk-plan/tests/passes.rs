@@ -388,3 +388,87 @@ fn rows_that_lie_apart_are_copied() {
     let results = 25 * 20 * 3 * 5 * 4;
     assert_eq!(kernels_of("fdec", Some(results)), (vec![Contract], 0));
 }
+
+/// How many points each step of a program in i has that is no contraction, for f64 or another type.
+fn around_contractions(dtype: DType, source: &str, shapes: &[&[u64]]) -> Vec<u64> {
+    let arguments: Vec<_> = shapes.iter().map(|&shape| (dtype, shape)).collect();
+    let plan = support::checked_source(source, &arguments);
+    let points = |step: &Step| match step {
+        Step::Nest(nest) => Some(nest.axes.iter().map(|axis| axis.extent as u64).product()),
+        _ => None,
+    };
+    assert!(plan.steps.iter().any(|step| matches!(step, Step::Contract(_))), "{plan}");
+    plan.steps.iter().filter_map(points).collect()
+}
+
+#[test]
+fn powers_of_two_multiply_the_smaller_operand_of_a_contraction() {
+    let of = |source: &str| around_contractions(DType::F32, source, &[&[30, 4], &[40, 4]]);
+    let (left, right, out) = (30 * 4, 40 * 4, 30 * 40);
+    for source in ["ij*0.5~ij", "0.5*ij~ij", "ij/4~ij", "ij*-8~ij"] {
+        assert_eq!(of(&format!("+(ik*jk)~ij . {source}")), [left], "{source}");
+    }
+    // Rows of the result are rows of the other one.
+    assert_eq!(of("+(ik*jk)~ji . ij*0.5~ij"), [right]);
+    assert_eq!(of("+(ik*jk)~ij . ij*0.5~ji"), [right]);
+    // Constants that round, or may leave nothing of an operand or too much; another operator; some elements.
+    for source in [
+        "ij*0.1~ij",
+        "ij/3~ij",
+        "ij/134217728~ij",
+        "ij*134217728~ij",
+        "ij+0.5~ij",
+        "0.5/ij~ij",
+        "ij*0.5~[2*i]j",
+    ] {
+        assert_ne!(of(&format!("+(ik*jk)~ij . {source}")), [left], "{source}");
+    }
+    // Something else needs the contraction as it is, or it is no sum of products.
+    assert_eq!(of("+(ik*jk)~ij . (I & ij*0.5~ij) . ij*ij~ij").len(), 1);
+    assert_eq!(of("+(ik*jk)~ij . (I & ij*0.5~ij) . ij*ij~ij"), [out]);
+    assert_eq!(of(">(ik+jk)~ij . ij*0.5~ij"), [out]);
+    // Integers wrap, and an operand as large as the result saves nothing.
+    let integers = around_contractions(DType::I32, "+(ik*jk)~ij . ij*2~ij", &[&[30, 4], &[40, 4]]);
+    assert_eq!(integers, [out]);
+    let square =
+        around_contractions(DType::F64, "+(ik*kj)~ij . ij*0.5~ij", &[&[20, 20], &[20, 20]]);
+    assert_eq!(square, [20 * 20]);
+}
+
+#[test]
+fn sums_of_weights_divide_what_the_weights_give() {
+    let of = |softmax: &str, last: &str| {
+        let source = format!("{softmax} . {last}");
+        around_contractions(DType::F64, &source, &[&[12, 40], &[40, 5]])
+    };
+    let softmax = "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij";
+    let (all, out) = (12 * 40, 12 * 5);
+    assert_eq!(of(softmax, "+(ij*je)~ie"), [all, all, all, out]);
+    assert_eq!(of(softmax, "+(ij*je)~ei"), [all, all, all, out]);
+    // Weights that may be large, or whose sum may be small; rows of the others are of the result.
+    for other in [
+        "^ij~ij . (I & +ij~i) . ij/i~ij",
+        "(I & >ij~i) . ij-i~ij . @tanh ij~ij . (I & +ij~i) . ij/i~ij",
+        "(I & >ij~.) . ij-.~ij . ^ij~ij . (I & +ij~i) . ij/i~ij",
+        "(I & <ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij",
+        "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & >ij~i) . ij/i~ij",
+        "(I & >ij~j) . ij-j~ij . ^ij~ij . (I & +ij~j) . ij/j~ij",
+    ] {
+        assert_eq!(of(other, "+(ij*je)~ie").last(), Some(&all), "{other}");
+    }
+    // The result is no smaller than the weights.
+    let wide = format!("{softmax} . +(ij*je)~ie");
+    let wide = around_contractions(DType::F64, &wide, &[&[12, 40], &[40, 15]]);
+    assert_eq!(wide.last(), Some(&all));
+}
+
+#[test]
+fn the_sums_of_square_rows_and_columns_are_told_apart() {
+    // Rows and columns are as long: only the letters tell that these sums are not those of the rows.
+    let columns = "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~j) . ij/i~ij . +(ij*je)~ie";
+    let points = around_contractions(DType::F64, columns, &[&[30, 30], &[30, 3]]);
+    assert_eq!(points.last(), Some(&900));
+    let across = "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/j~ij . +(ij*je)~ie";
+    let points = around_contractions(DType::F64, across, &[&[30, 30], &[30, 3]]);
+    assert_eq!(points.last(), Some(&900));
+}

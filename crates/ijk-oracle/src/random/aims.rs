@@ -41,6 +41,24 @@ const AIMS: &[Aim] = &[
     // Small contractions, whose order is promised.
     aim("+(ik*kj)~ij", &["i k", "k j"], REAL, "i2-4 j2-4 k5-16", Uniform),
     aim("+(ki*kj)~ij", &["k i", "k j"], REAL, "i2-4 j2-4 k5-16", Uniform),
+    // Factors of contractions.
+    aim("+(ik*jk)~ij . ij*0.25~ij", &["i k", "j k"], REAL, "i17-40 j17-40 k2-4", Uniform),
+    aim("+(ik*jk)~ji . ij/8~ij", &["i k", "j k"], REAL, "i17-40 j17-40 k2-4", Uniform),
+    aim("+(ik*jk)~ji . ij/7~ji", &["i k", "j k"], REAL, "i17-40 j17-40 k2-4", Small),
+    aim(
+        "+(id*jd)~ij . 0.5*ij~ij . (I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij . +(ij*je)~ie",
+        &["i d", "j d", "j e"],
+        REAL,
+        "i9-20 j20-40 d2-4 e2-5",
+        Uniform,
+    ),
+    aim(
+        "(I & >ij~j) . ij-j~ij . ^ij~ij . (I & +ij~j) . ij/j~ij . +(ij*ie)~ej",
+        &["i j", "i e"],
+        REAL,
+        "i20-40 j9-20 e2-5",
+        Uniform,
+    ),
     // Distances.
     aim("ik-jk~ijk . ijk^2~ijk . +ijk~ij", &["i k", "j k"], REAL, "i7-30 j7-30 k6-12", Uniform),
     aim("ik-kj~ijk . ijk^2~ijk . >ijk~ji", &["i k", "k j"], REAL, "i7-30 j7-30 k6-12", Small),
