@@ -240,6 +240,56 @@ fn casts_to_complex_types_are_those_of_scalars() {
     }
 }
 
+/// `f(a op b)` and `f(a op b) + a op b` in one nest give what they give in two.
+#[test]
+fn functions_of_what_an_operator_gives() {
+    use {BinaryOp::*, UnaryOp::*};
+    let pairs =
+        [(Exp, Sub), (Abs, Sub), (Sqrt, Add), (Tanh, Add), (Sigmoid, Add), (Gelu, Add), (Neg, Mul)];
+    let (shape, whole) = ([3, 80], [80, 1]);
+    let mut random = Random::new(7);
+    for t in [DType::F32, DType::F64] {
+        let inputs = [0, 1].map(|_| Array::random(t, &shape, &whole, &mut random));
+        for ((then, op), strides) in
+            pairs.into_iter().flat_map(|pair| [[80, 1], [1, 0], [0, 1], [0, 0]].map(|s| (pair, s)))
+        {
+            for (twice, swapped) in [(false, false), (false, true), (true, false)] {
+                let (x, y) = if swapped { (1, 0) } else { (0, 1) };
+                let operator = Node::Binary(op, NodeId(x), NodeId(y));
+                let function = |at| {
+                    let function = Node::Unary(then, NodeId(at));
+                    let sum = Node::Binary(Add, NodeId(at), NodeId(at + 1));
+                    [function, sum].into_iter().take(if twice { 2 } else { 1 })
+                };
+                let loads = || vec![load(0, t, &whole), load(1, t, &strides)];
+                let operands = [Node::Load(0), Node::Load(1), operator];
+                let step =
+                    |loads, body, out| Step::Nest(map(&shape, loads, body, (out, t, &whole)));
+                let one = operands.iter().cloned().chain(function(2)).collect();
+                let then = std::iter::once(Node::Load(0)).chain(function(0)).collect();
+                let steps = [
+                    vec![step(loads(), one, 2)],
+                    vec![
+                        step(loads(), operands.to_vec(), 3),
+                        step(vec![load(3, t, &whole)], then, 2),
+                    ],
+                ];
+                let places =
+                    [Place::Input(0), Place::Input(1), Place::Output(0), Place::Temporary(0)];
+                let buffers: Vec<_> = places.map(|place| buffer(place, t, &shape)).into();
+                for engine in engines() {
+                    let [found, expected] = steps.clone().map(|steps| {
+                        let plan = Plan { buffers: buffers.clone(), steps, arena: 80 * 3 * 8 };
+                        let out = run(&plan, &engine, &inputs).unwrap();
+                        (0..240).map(|n| format!("{:?}", out.at(n))).collect::<Vec<_>>()
+                    });
+                    assert_eq!(found, expected, "{op:?} {strides:?} {twice} {swapped}");
+                }
+            }
+        }
+    }
+}
+
 /// Engines of all levels with 1, 2 and 3 threads.
 fn engines() -> Vec<Engine> {
     let build = |level| move |threads| Engine::builder().level(level).threads(threads).build();

@@ -7,7 +7,7 @@ use super::program::*;
 use crate::copy::Copier;
 use crate::error::Fault;
 use ijk_plan::plan::{Base, Node, NodeId};
-use ijk_types::{BinaryOp, DType, Scalar, random};
+use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, random};
 use std::collections::HashMap;
 
 /// A body on its way to instructions.
@@ -24,6 +24,8 @@ pub(super) struct Body<'a> {
     load_slots: Vec<Option<Slot>>,
     /// Values written out for each row or point, by slot.
     full: HashMap<(Slot, Over), Slot>,
+    /// The last instruction, if it is a function of two operands.
+    last: Option<Binary>,
     finished: Finished,
 }
 
@@ -41,6 +43,15 @@ impl Operand {
     fn is_one(self) -> bool {
         self.over == Over::One
     }
+}
+
+/// What an instruction applies to operands of some type, of which either may be a splat.
+struct Binary {
+    /// Which instruction.
+    at: usize,
+    op: BinaryOp,
+    dtype: DType,
+    splats: (bool, bool),
 }
 
 /// A body as instructions.
@@ -66,6 +77,7 @@ impl<'a> Body<'a> {
             slots: vec![0],
             load_slots: vec![None; lowering.nest.loads.len()],
             full: HashMap::new(),
+            last: None,
             finished: Finished { nanoseconds: STORE, ..Finished::default() },
         }
     }
@@ -232,6 +244,9 @@ impl<'a> Body<'a> {
             }
             Node::Gather { base, dtype, offset, .. } => self.gather(n, base, dtype, offset),
             Node::Unary(op, a) => {
+                if let Some(joined) = self.join(op, a)? {
+                    return Ok(joined);
+                }
                 let a = self.known(a)?;
                 let kernel = kernel::unary(op, a.dtype, lowering.level).ok_or(Fault::Types)?;
                 self.finished.nanoseconds +=
@@ -250,6 +265,28 @@ impl<'a> Body<'a> {
                 let (counter, lo, hi) = (self.known(counter)?, self.known(lo)?, self.known(hi)?);
                 self.random(key, counter, lo, hi)
             }
+        }
+    }
+
+    /// Has the last instruction apply a function to what it gives, if that is a node that nothing else needs.
+    fn join(&mut self, then: UnaryOp, node: NodeId) -> Result<Option<Operand>, Fault> {
+        let a = self.known(node)?;
+        let reads = |n: &Node| operands(n).filter(|&read| read == node).count();
+        let once = self.lowering.nest.body.iter().map(reads).sum::<usize>() == 1;
+        let end = self.finished.instructions.len();
+        let Some(last) = self.last.as_ref().filter(|last| last.at + 1 == end && once) else {
+            return Ok(None);
+        };
+        let joined = kernel::joined((then, last.op), last.dtype, self.lowering.level, last.splats);
+        match (joined, self.finished.instructions.last_mut()) {
+            (Some(kernel), Some(Instruction::Map(map))) if map.dst == a.slot => {
+                map.kernel = kernel;
+                self.finished.nanoseconds +=
+                    if a.over == Over::Points { unary_cost(then) } else { 0.0 };
+                self.last = None;
+                Ok(Some(a))
+            }
+            _ => Ok(None),
         }
     }
 
@@ -355,7 +392,11 @@ impl<'a> Body<'a> {
         self.finished.nanoseconds +=
             if over == Over::Points { binary_cost(op, a.dtype) } else { 0.0 };
         let result = op.result().of(a.dtype);
-        self.map(kernel.ok_or(Fault::Types)?, result, [sources[0], sources[1], sources[1]])
+        let value =
+            self.map(kernel.ok_or(Fault::Types)?, result, [sources[0], sources[1], sources[1]]);
+        let at = self.finished.instructions.len() - 1;
+        self.last = Some(Binary { at, op, dtype: a.dtype, splats: (a_splat, b_splat) });
+        value
     }
 
     fn select(&mut self, c: Operand, a: Operand, b: Operand) -> Result<Operand, Fault> {
@@ -530,8 +571,8 @@ const GATHER: f64 = 1.0;
 const DEAR: f64 = 0.2;
 const DEAREST: f64 = 2.0;
 
-fn unary_cost(op: ijk_types::UnaryOp) -> f64 {
-    use ijk_types::UnaryOp::*;
+fn unary_cost(op: UnaryOp) -> f64 {
+    use UnaryOp::*;
     match op {
         Neg | Abs | Sign | Floor | Ceil | Round | Not | Conj | Re | Im | Cast(_) => CHEAP,
         _ => DEAR,

@@ -90,6 +90,12 @@ const IDIOMS: &[Idiom] = &[
         arguments: &["i j"],
         types: REAL,
     },
+    Idiom { source: "ij-j~ij . @abs ij~ij . +ij~i", arguments: &["i j", "j"], types: REAL },
+    Idiom {
+        source: "ij+j~ij . (@tanh ij~ij & I) . ij*ij~ij",
+        arguments: &["i j", "j"],
+        types: REAL,
+    },
     Idiom { source: "ij*ij~ij . +ij~j", arguments: &["i j", "i j"], types: ANY },
     Idiom { source: "+(ijk*jk)~i", arguments: &["i j k", "j k"], types: ANY },
     Idiom { source: "+(kji*jk)~i", arguments: &["k j i", "j k"], types: NUMBER },

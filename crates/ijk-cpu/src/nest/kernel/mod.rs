@@ -20,7 +20,7 @@ pub(crate) use map::Kernel;
 pub(crate) use moves::{MoveKernels, in_range, iota, moves};
 pub(crate) use random::draws;
 pub(crate) use scan::{BLOCK, ScanKernels, ScanRows, scan};
-pub(crate) use table::{binary, takes_splat, unary};
+pub(crate) use table::{binary, joined, takes_splat, unary};
 
 /// What went wrong in a kernel, as bits.
 pub(crate) mod fault {

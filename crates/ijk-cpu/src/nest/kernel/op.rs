@@ -107,6 +107,22 @@ ops2! {
     Hypot: Real, T, a b => a.hypot(b);
 }
 
+/// A function of the value of another.
+pub(super) struct Then<F, G>(PhantomData<(F, G)>);
+
+impl<G: Op2, F: Op1<In = G::Out>> Op2 for Then<F, G> {
+    type In = G::In;
+    type Out = F::Out;
+    #[inline(always)]
+    fn apply(a: G::In, b: G::In) -> F::Out {
+        F::apply(G::apply(a, b))
+    }
+    #[inline(always)]
+    fn fault(a: G::In, b: G::In) -> u32 {
+        G::fault(a, b) | F::fault(G::apply(a, b))
+    }
+}
+
 /// `1 / x` of integers.
 pub(super) struct IntRecip<T>(PhantomData<T>);
 

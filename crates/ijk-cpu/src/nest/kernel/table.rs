@@ -132,3 +132,28 @@ pub(crate) fn binary(op: BinaryOp, t: DType, level: Level, a: bool, b: bool) -> 
         BinaryOp::Hypot => of!(t, REAL, heavy::<Hypot>(level, a, b)),
     }
 }
+
+/// The kernel of a function of what another one gives for two operands of type `t`, as [`binary`] has it; for
+/// pairs that are common.
+pub(crate) fn joined(
+    (then, op): (UnaryOp, BinaryOp),
+    t: DType,
+    level: Level,
+    (a, b): (bool, bool),
+) -> Option<Kernel> {
+    type ExpSub<T> = Then<Exp<T>, Sub<T>>;
+    type AbsSub<T> = Then<Abs<T>, Sub<T>>;
+    type SqrtAdd<T> = Then<Sqrt<T>, Add<T>>;
+    type TanhAdd<T> = Then<Tanh<T>, Add<T>>;
+    type SigmoidAdd<T> = Then<Sigmoid<T>, Add<T>>;
+    type GeluAdd<T> = Then<Gelu<T>, Add<T>>;
+    match (then, op) {
+        (UnaryOp::Exp, BinaryOp::Sub) => of!(t, REAL, light::<ExpSub>(level, a, b)),
+        (UnaryOp::Abs, BinaryOp::Sub) => of!(t, REAL, light::<AbsSub>(level, a, b)),
+        (UnaryOp::Sqrt, BinaryOp::Add) => of!(t, REAL, light::<SqrtAdd>(level, a, b)),
+        (UnaryOp::Tanh, BinaryOp::Add) => of!(t, REAL, light::<TanhAdd>(level, a, b)),
+        (UnaryOp::Sigmoid, BinaryOp::Add) => of!(t, REAL, light::<SigmoidAdd>(level, a, b)),
+        (UnaryOp::Gelu, BinaryOp::Add) => of!(t, REAL, light::<GeluAdd>(level, a, b)),
+        _ => None,
+    }
+}
