@@ -21,8 +21,14 @@ const MOST_STATEMENTS: usize = 32;
 /// There are so many blocks, if there are as many rows, that threads can share them.
 const LEAST_BLOCKS: u64 = 16;
 
-/// A block of a contraction has so many rows, if there are as many.
+/// A block of a contraction has so many rows, if there are as many: what it has in common with others passes once
+/// for all of them.
 const LEAST_ROWS: u64 = 32;
+
+/// Twice as many where they take no more than so many times what stays near (what is computed in place counts as
+/// often as it is written) and so many blocks remain, each of them small beside the arrays.
+const ROOM: u64 = 8;
+const MANY_BLOCKS: u64 = 128;
 
 /// How many products a contraction forms in about the time in which a byte goes to memory and back,
 /// and what that must save at least.
@@ -211,6 +217,13 @@ fn plain_axis(e: &IndexExpr) -> Option<usize> {
     index::plain_axis(e).map(|axis| axis.0 as usize)
 }
 
+/// How many of so many rows a block of a contraction has at least, each of so many bytes.
+fn least_rows(rows: u64, each: u64, near: u64) -> u64 {
+    let larger = 2 * LEAST_ROWS;
+    let room = near.saturating_mul(ROOM) / each >= larger;
+    if room && rows / larger >= MANY_BLOCKS { larger } else { LEAST_ROWS }
+}
+
 impl Group {
     /// The group with the size of its blocks, if its arrays are too large to stay near as they are.
     fn sized(mut self, graph: &Graph, buffers: &Buffers, near: u64) -> Option<Self> {
@@ -224,8 +237,10 @@ impl Group {
         if near > 0 && multiplied / FASTER > self.reused(graph) {
             return None;
         }
-        let near = if multiplied > 0 { near.saturating_mul(2) } else { near };
-        let least = if multiplied > 0 { LEAST_ROWS } else { 1 };
+        let (near, least) = match multiplied {
+            0 => (near, 1),
+            _ => (near.saturating_mul(2), least_rows(rows, each, near)),
+        };
         let mut left = (near / each).max(least).min(rows.div_ceil(LEAST_BLOCKS)).max(1);
         self.blocks = vec![1; self.rows.len()];
         for (row, block) in self.rows.iter().zip(&mut self.blocks).rev() {

@@ -113,6 +113,17 @@ fn scores_of_attention_are_never_all_there() {
 }
 
 #[test]
+fn blocks_of_attention_are_larger_where_there_is_room() {
+    let rows = |length, near| {
+        let shapes: [&[u64]; 3] = [&[length, 8], &[600, 8], &[600, 8]];
+        let plan = only_planned(ATTENTION, &shapes.map(|shape| (DType::F32, shape)), Some(near));
+        only_sweep(&plan).axes[0].block
+    };
+    assert_eq!([10_000, 30_000, 60_000, 200_000].map(|near| rows(8192, near)), [32, 32, 64, 81]);
+    assert_eq!([4096, 8192].map(|length| rows(length, 60_000)), [32, 64]);
+}
+
+#[test]
 fn attention_over_long_sequences_needs_no_more_than_its_arguments() {
     let source = include_str!("../../../examples/attention.ijk");
     for length in [4096, 65_536] {
