@@ -418,12 +418,13 @@ impl<'a> Gemm<'a> {
         let place = Place::new(out.rows, left.start, left.count);
         let all = if ahead.lines.is_empty() { 0 } else { steps.len() };
         let each = all.div_ceil(right.len().max(1));
+        let mut tile = self.tile(steps, left, ahead);
         for (n, right) in right.iter().enumerate() {
+            tile.fetched = (n * each).min(all);
+            tile.fetches = ((n + 1) * each).min(all) - tile.fetched;
             let entry = self.entry(left, right);
-            let (fetched, out) = (n * each..(n + 1) * each, (place, out.columns));
-            let fetched = fetched.start.min(all)..fetched.end.min(all);
             // SAFETY: the caller's promise.
-            unsafe { self.tile::<W>(entry, steps, [left, right], ahead, fetched, out) };
+            unsafe { self.compute::<W>(entry, &mut tile, right, (place, out.columns)) };
         }
     }
 
@@ -512,12 +513,10 @@ impl<'a> Gemm<'a> {
             let flags = Flags::NONE;
             let left = Panel { data: data.cast(), start, count, flags, lies: false };
             let place = Place::new(out.rows, start, count);
+            let mut tile = self.tile(steps, &left, &Ahead::nothing());
             for right in right {
                 // SAFETY: the rows are there; the panel is packed.
-                unsafe {
-                    let (panels, out) = ([&left, right], (place, out.columns));
-                    self.tile::<W>(entry, steps, panels, &Ahead::nothing(), 0..0, out);
-                }
+                unsafe { self.compute::<W>(entry, &mut tile, right, (place, out.columns)) };
             }
             start += count;
         }
@@ -548,43 +547,47 @@ impl<'a> Gemm<'a> {
         }
     }
 
-    /// Computes the tile of two panels; `left` may be rows where they lie.
-    ///
-    /// # Safety
-    /// As for [`gemm`]; the microkernel reads such panels.
-    unsafe fn tile<W: Word>(
-        &self,
-        entry: Entry,
-        steps: &Steps,
-        [left, right]: [&Panel; 2],
-        ahead: &Ahead,
-        fetched: Range<usize>,
-        (place, columns): (Place, &Columns),
-    ) {
-        let columns = columns.at(right.start, right.count);
-        let tile = Tile {
+    /// What the tiles of a left panel have in common; it may be rows where they lie.
+    fn tile(&self, steps: &Steps, left: &Panel, ahead: &Ahead) -> Tile {
+        Tile {
             k: steps.len(),
             left: left.data,
             left_step: self.shape.rows,
             left_offsets: steps.offsets(Operand::Left).as_ptr(),
             ahead: self.shape.far,
-            fetched: fetched.start,
-            fetches: fetched.len(),
+            fetched: 0,
+            fetches: 0,
             lines: (ahead.lines.as_ptr(), ahead.lines.len()),
             next: ahead.from,
-            right: right.data,
-            right_step: if right.lies { 1 } else { self.shape.columns },
+            right: ptr::null(),
+            right_step: self.shape.columns,
             right_apart: self.shape.across.unwrap_or(1),
             out: self.tensors.out,
-            columns: columns.as_ptr(),
-            width: columns.len(),
+            columns: ptr::null(),
+            width: 0,
             rows: left.count,
             accumulate: steps.accumulate,
             identity: self.problem.algebra.identity.0.as_ptr(),
-        };
-        // SAFETY: the microkernel's level is the context's; the output has these rows and columns.
-        unsafe {
-            place.write::<W>(self.tensors, entry, tile, columns);
         }
+    }
+
+    /// Computes the tile of a left panel and a right one.
+    ///
+    /// # Safety
+    /// As for [`gemm`]; the microkernel reads such panels.
+    #[inline(always)]
+    unsafe fn compute<W: Word>(
+        &self,
+        entry: Entry,
+        tile: &mut Tile,
+        right: &Panel,
+        (place, columns): (Place, &Columns),
+    ) {
+        let columns = columns.at(right.start, right.count);
+        tile.right = right.data;
+        tile.right_step = if right.lies { 1 } else { self.shape.columns };
+        (tile.columns, tile.width) = (columns.as_ptr(), columns.len());
+        // SAFETY: the microkernel's level is the context's; the output has these rows and columns.
+        unsafe { place.write::<W>(self.tensors, entry, tile, columns) };
     }
 }

@@ -98,7 +98,7 @@ impl<'a> Place<'a> {
         &self,
         tensors: Tensors,
         entry: Entry,
-        mut tile: Tile,
+        tile: &mut Tile,
         columns: &[isize],
     ) {
         let out = tensors.out.cast::<W>();
@@ -107,7 +107,7 @@ impl<'a> Place<'a> {
             match self.whole {
                 Some(offset) => {
                     tile.out = out.wrapping_offset(offset).cast();
-                    (entry.run)(&tile);
+                    (entry.run)(tile);
                 }
                 None => scattered(out, entry, tile, (self.rows, self.start), columns),
             }
@@ -119,10 +119,11 @@ impl<'a> Place<'a> {
 ///
 /// # Safety
 /// As for the microkernel, with an output that has these rows and columns.
+#[inline(never)]
 unsafe fn scattered<W: Word>(
     out: *mut W,
     entry: Entry,
-    mut tile: Tile,
+    tile: &mut Tile,
     (rows, start): (&Rows, usize),
     columns: &[isize],
 ) {
@@ -149,7 +150,7 @@ unsafe fn scattered<W: Word>(
             }
         }
         (tile.out, tile.columns) = (dense.cast(), starts.as_ptr());
-        (entry.run)(&tile);
+        (entry.run)(tile);
         for (row, offset, count) in rows.runs(start, height) {
             for (c, column) in columns.iter().enumerate() {
                 copy(dense.add(c * height + row), out.offset(offset + column), count);

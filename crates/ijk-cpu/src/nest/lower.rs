@@ -152,7 +152,8 @@ impl Lowering<'_> {
         let body = &self.nest.body;
         let computed = body.iter().filter(|node| !matches!(node, Node::Load(_))).count();
         // A single instruction needs no registers, but the order of sums follows from tiles.
-        let light = body.len() <= 2 || computed <= 1 && self.nest.reduce.is_none();
+        let single = computed <= 1 || computed == 2 && self.may_join();
+        let light = body.len() <= 2 || single && self.nest.reduce.is_none();
         let tile = match light {
             _ if moves => MOVED,
             true => 4 * TILE,
@@ -161,6 +162,16 @@ impl Lowering<'_> {
         let tile = if largest > 4 && !moves { tile / 2 } else { tile };
         let distinct = self.nest.reduce.is_some() && self.nest.start == Start::Existing;
         Wishes { tile, ordered, distinct, moves }
+    }
+
+    /// Whether the value is a function of what an operator gives that one instruction computes.
+    fn may_join(&self) -> bool {
+        let body = &self.nest.body;
+        let Some(&Node::Unary(then, of)) = body.last() else { return false };
+        let Node::Binary(op, ..) = body[of.0 as usize] else { return false };
+        let neither = (false, false);
+        super::kernel::joined((then, op), self.checked.types[of.0 as usize], self.level, neither)
+            .is_some()
     }
 
     /// The load that the nest merely moves, if it does.
