@@ -51,24 +51,21 @@ pub fn quotient_of_sum<F: Float>(left: F, low: F, a: F, b: F) -> (F, F) {
     (q, rest * inverse)
 }
 
-/// `(MAGIC + n, r)` with `x = n ln 2 + r`, |r| at most a little above half of ln 2.
+/// `(magic + n, r)` with `x = n ln 2 + r`, |r| at most a little above half of ln 2; `magic` is
+/// [`MAGIC`](Float::MAGIC), or more by a small integer.
 #[inline(always)]
-fn reduce<F: Float>(x: F) -> (F, F) {
-    let k = x.mul_add(F::LOG2_E, F::MAGIC);
-    let n = k - F::MAGIC;
+fn reduce<F: Float>(x: F, magic: F) -> (F, F) {
+    let k = x.mul_add(F::LOG2_E, magic);
+    let n = k - magic;
     (k, n.mul_add(-F::LN_2[1], n.mul_add(-F::LN_2[0], x)))
 }
 
-/// `exp(x)` by another polynomial for reduced arguments. Where that is 0 nothing is computed that comes
-/// close to 0: products below the normal numbers take some processors a hundred cycles, and `-inf` is what
-/// masks are made of.
+/// `exp(x)` by another polynomial for reduced arguments.
 #[inline(always)]
 pub fn exp_by<F: Float>(x: F, polynomial: &[F]) -> F {
-    let vanishes = x < F::EXP_MIN;
-    let (k, r) = reduce(if vanishes { F::ZERO } else { at_most(x, F::EXP_MAX) });
-    let (a, b) = F::power_of_two_pair(k);
-    let power = (r * r).mul_add(horner(r, polynomial), r).mul_add(a, a) * b;
-    if vanishes { F::ZERO } else { power }
+    let (k, r) = reduce(at_least(at_most(x, F::EXP_MAX), F::EXP_MIN), F::MAGIC_OR_NONE);
+    let (a, b) = F::power_of_two_or_none(k);
+    (r * r).mul_add(horner(r, polynomial), r).mul_add(a, a) * b
 }
 
 /// `exp(r) - 1` for a reduced argument.
@@ -80,7 +77,7 @@ fn expm1_reduced<F: Float>(r: F) -> F {
 /// `exp(x + low) = (1 + p + p_low) a b`, with p reduced and a, b powers of two, as (p, p_low, a, b).
 #[inline(always)]
 pub fn exp_parts<F: Float>(x: F, low: F) -> (F, F, F, F) {
-    let (k, high) = reduce(x);
+    let (k, high) = reduce(x, F::MAGIC);
     let (a, b) = F::power_of_two_pair(k);
     let r = high + low;
     let curve = horner(r, F::EXPM1);
@@ -97,14 +94,14 @@ pub fn exp<F: Float>(x: F) -> F {
 /// Half of `exp(x)`, for `x` not negative.
 #[inline(always)]
 fn half_exp<F: Float>(x: F) -> F {
-    let (k, r) = reduce(at_most(x, F::SINH_MAX));
+    let (k, r) = reduce(at_most(x, F::SINH_MAX), F::MAGIC);
     let (a, b) = F::power_of_two_pair(k - F::ONE);
     expm1_reduced(r).mul_add(a, a) * b
 }
 
 #[inline(always)]
 pub fn expm1<F: Float>(x: F) -> F {
-    let (k, r) = reduce(at_least(at_most(x, F::EXP_MAX), F::EXPM1_MIN));
+    let (k, r) = reduce(at_least(at_most(x, F::EXP_MAX), F::EXPM1_MIN), F::MAGIC);
     let p = expm1_reduced(r);
     // 2^n (1 + p) - 1 by halves, so that the greatest results do not overflow on the way.
     let half = F::power_of_two(k - F::ONE);

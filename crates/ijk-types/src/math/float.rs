@@ -42,6 +42,8 @@ pub trait Float:
     /// 1.5 times the power of two from which on the least bit is worth 1: adding it rounds to an
     /// integer, which then stands in the low bits.
     const MAGIC: Self;
+    /// The same, and so much more that 2 stands in the low bits for half of the least number.
+    const MAGIC_OR_NONE: Self;
     /// A power of two that makes every subnormal normal, and its exponent.
     const LIFT: (Self, Self);
     /// Beyond these `exp` is infinite, 0; `expm1` is -1; `tanh` is 1; `erf` is 1; `gelu(-x)` is 0.
@@ -67,6 +69,10 @@ pub trait Float:
     /// Two factors with the product 2^n, for `k = MAGIC + n`, n at most a little beyond the range
     /// of exponents: neither overflows, and a last product by the second rounds once.
     fn power_of_two_pair(k: Self) -> (Self, Self);
+    /// The same for `k = MAGIC_OR_NONE + n`, n at least two below the exponent of half the least number; for the
+    /// two below it the first factor is 0. Products below the normal numbers take some processors a hundred cycles, and `exp(-inf)`
+    /// is what masks are made of.
+    fn power_of_two_or_none(k: Self) -> (Self, Self);
     /// 2^n for `k = MAGIC + n`, n an exponent of normal numbers.
     fn power_of_two(k: Self) -> Self;
     /// Bit `n` of the integer of `k = MAGIC + integer`.
@@ -107,6 +113,7 @@ macro_rules! float {
             const ATAN: &'static [Self] = &tables::$module::ATAN;
 
             const MAGIC: Self = 1.5 * (1u64 << $mantissa) as $t;
+            const MAGIC_OR_NONE: Self = Self::MAGIC + ($bias + $mantissa + 2) as $t;
             const LIFT: (Self, Self) = ((1u64 << ($mantissa + 1)) as $t, ($mantissa + 1) as $t);
             $($constants)*
 
@@ -146,6 +153,14 @@ macro_rules! float {
                 ($t::from_bits(first << $mantissa), $t::from_bits(second << $mantissa))
             }
             #[inline(always)]
+            fn power_of_two_or_none(k: Self) -> (Self, Self) {
+                // What is above n's bits is shifted out.
+                let first = k.to_bits() >> 1;
+                let least = (Self::MAGIC_OR_NONE - Self::MAGIC) as $bits;
+                let second = k.to_bits().wrapping_sub(first).wrapping_add(2 * $bias - least);
+                ($t::from_bits(first << $mantissa), $t::from_bits(second << $mantissa))
+            }
+            #[inline(always)]
             fn power_of_two(k: Self) -> Self {
                 let n = k.to_bits().wrapping_sub(Self::MAGIC.to_bits());
                 $t::from_bits(n.wrapping_add($bias) << $mantissa)
@@ -176,7 +191,7 @@ macro_rules! float {
 
 float!(f32, single, u32, 23, 127, {
     const EXP_MAX: Self = 89.0;
-    const EXP_MIN: Self = -104.0;
+    const EXP_MIN: Self = -105.0;
     const EXPM1_MIN: Self = -20.0;
     const SINH_MAX: Self = 90.0;
     const TANH_MAX: Self = 10.0;
