@@ -52,6 +52,9 @@ const STRIP_BYTES: usize = 768 << 10;
 /// Most left panels of a task.
 const MOST_PANELS: usize = 64;
 
+/// A left panel that meets no more right ones is asked for while the one before it is computed.
+const FEW_PANELS: usize = 64;
+
 /// Rows of a task where left is read where it lies.
 const DIRECT_ROWS: usize = 8192;
 
@@ -429,7 +432,8 @@ impl<'a> Gemm<'a> {
     }
 
     /// Whether to fetch the lines of the next left panel meanwhile: where there are several batches, left is far
-    /// larger than the output, or the output's columns are nearer to each other than its rows.
+    /// larger than the output, or far away and soon needed, or the output's columns are nearer to each other than
+    /// its rows.
     fn fetches(&self) -> bool {
         let distance = |bundle: &Bundle, n: usize| {
             let far = bundle.offset(Operand::Out, n.min(bundle.len().saturating_sub(1)));
@@ -437,7 +441,9 @@ impl<'a> Gemm<'a> {
         };
         let Problem { m, n, k, .. } = self.problem;
         let batches = self.tensors.next.is_some();
+        let soon = self.shape.far && n.len() <= FEW_PANELS * self.shape.columns;
         batches
+            || soon
             || k.len() / 2 >= n.len()
             || distance(n, self.shape.columns) < distance(m, self.shape.rows)
     }

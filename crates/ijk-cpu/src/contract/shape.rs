@@ -95,7 +95,7 @@ impl Shape {
         };
         let across = across.filter(|_| !direct);
         let resident = !direct && problem.shares_left();
-        let far = direct && left_bytes > FAR_BYTES;
+        let far = left_bytes > FAR_BYTES;
         let length = Length::of(rows, n, algebra.size);
         Self { rows, columns, direct, across, resident, far, length }
     }
