@@ -70,6 +70,15 @@ fn ulps(got: f64, exact: Dd) -> f64 {
     (scale(got - exact.0) - scale(exact.1)).abs()
 }
 
+/// Down to where exponentials are nothing: two factors make them, either may round or be 0.
+#[test]
+fn exponentials_below_the_normal_numbers() {
+    for x in (0..400_000).map(|n| -708.0 - f64::from(n) * 1e-4) {
+        let error = ulps(double::exp(x), reference::exp(x.into()));
+        assert!(error <= 1.0, "{x}: {error} ulp");
+    }
+}
+
 #[test]
 fn functions_of_one_operand() {
     let mut wrong = Vec::new();

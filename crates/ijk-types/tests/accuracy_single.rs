@@ -107,6 +107,15 @@ fn functions_of_one_operand() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
+/// Down to where exponentials are nothing, number by number: two factors make them, either may round or be 0.
+#[test]
+fn exponentials_below_the_normal_numbers() {
+    for x in ((-87f32).to_bits()..=(-106f32).to_bits()).step_by(7).map(f32::from_bits) {
+        let error = ulps(single::exp(x), libm::exp(x.into()));
+        assert!(error <= 1.05, "{x}: {error} ulp");
+    }
+}
+
 /// Pairs of all exponents, from a multiplicative congruential sequence.
 fn pairs(n: usize) -> impl Iterator<Item = (f32, f32)> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
