@@ -1,8 +1,7 @@
 //! Pass 8: positions of extremes that do not cover their output computed apart, then copied there.
 
-use crate::coverage;
 use crate::graph::{Expr, Graph, Node, Stmt};
-use ijk_ir::core::{AxisId, IndexExpr};
+use crate::{coverage, index};
 use ijk_types::{DType, Reducer};
 
 /// Runs the pass.
@@ -34,7 +33,7 @@ fn is_scattered(graph: &Graph, stmt: &Stmt) -> bool {
 fn separate(graph: &mut Graph, stmt: Stmt) -> (Stmt, Stmt) {
     let kept = stmt.kept_axes();
     let members = || (0..stmt.axes.len()).filter(|&a| kept[a]);
-    let index: Vec<_> = members().map(|a| IndexExpr::axis(AxisId(a as u32))).collect();
+    let index = index::of_axes(members());
     let shape = members().map(|a| stmt.axes[a].extent).collect();
     let array = graph.new_array(DType::I64, shape);
     let mut axes = stmt.axes.clone();

@@ -80,8 +80,7 @@ pub(crate) fn replace_axis(stmt: &Stmt, axis: usize, e: &IndexExpr, extent: u64)
     let rest = index::add(e, &index::scale(&own, -coefficient)?)?;
     let solved = index::add(&own, &index::scale(&rest, -1)?)?;
     let solved = index::scale(&solved, coefficient)?;
-    let mut map: Vec<IndexExpr> =
-        (0..stmt.axes.len() as u32).map(|a| IndexExpr::axis(AxisId(a))).collect();
+    let mut map = index::of_axes(0..stmt.axes.len());
     let mut axes = stmt.axes.clone();
     let old = std::mem::replace(&mut axes[axis].extent, extent);
     map[axis] = solved.clone();

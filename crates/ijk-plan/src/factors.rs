@@ -9,10 +9,10 @@
 //! most 1, and their sum between 1 and their number.
 
 use crate::contraction;
-use crate::graph::{Axis, Expr, Graph, Node, Stmt};
-use crate::index::plain_axes;
+use crate::graph::{Axis, Graph, Node, Stmt};
+use crate::index::{of_axes, plain_axes};
 use crate::simplify::drop_dead;
-use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
+use ijk_ir::core::{ArrayId, Init};
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp};
 
 /// So many elements must have had a factor for each that has one then: it takes another step.
@@ -84,12 +84,11 @@ impl Chain<'_> {
         let axes = axes_at(contraction, &operand.axes);
         let whole = extents(contraction, &operand.axes).eq(shape.iter().copied());
         let mut contraction =
-            Stmt { out: stmt.out, out_index: plain(&index), ..contraction.clone() };
+            Stmt { out: stmt.out, out_index: of_axes(index), ..contraction.clone() };
         let by = move |array| {
-            let all: Vec<usize> = (0..axes.len()).collect();
-            let operand = Node::Access(operand.array, plain(&all));
+            let operand = Node::Access(operand.array, of_axes(0..axes.len()));
             let nodes = vec![operand, constant, Node::Binary(op, 0, 1)];
-            let scaled = map(array, axes, nodes, &contraction);
+            let scaled = Stmt::map(array, axes, nodes, contraction.span);
             if let Node::Access(read, _) = &mut contraction.value.nodes[node] {
                 *read = array;
             }
@@ -117,12 +116,12 @@ impl Chain<'_> {
         let mut contraction = contraction.clone();
         let by = move |array| {
             let nodes = vec![
-                Node::Access(array, plain(&places)),
-                Node::Access(sums.array, plain(&divisor)),
+                Node::Access(array, of_axes(places)),
+                Node::Access(sums.array, of_axes(divisor)),
                 Node::Binary(BinaryOp::Div, 0, 1),
             ];
-            let divided = map(contraction.out, axes, nodes, &contraction);
-            contraction.value.nodes[node] = Node::Access(weights.array, plain(&weights.axes));
+            let divided = Stmt::map(contraction.out, axes, nodes, contraction.span);
+            contraction.value.nodes[node] = Node::Access(weights.array, of_axes(weights.axes));
             contraction.out = array;
             [contraction, divided]
         };
@@ -250,24 +249,4 @@ fn read(node: &Node) -> Option<Read> {
 /// Each axis replaced by the one that stands in `to` where it stands in `from`.
 fn renamed(axes: &[usize], from: &[usize], to: &[usize]) -> Option<Vec<usize>> {
     axes.iter().map(|axis| Some(to[from.iter().position(|other| other == axis)?])).collect()
-}
-
-fn plain(axes: &[usize]) -> Vec<IndexExpr> {
-    axes.iter().map(|&axis| IndexExpr::axis(AxisId(axis as u32))).collect()
-}
-
-/// A map over all of an array, where another statement stands.
-fn map(out: ArrayId, axes: Vec<Axis>, nodes: Vec<Node>, at: &Stmt) -> Stmt {
-    let all: Vec<usize> = (0..axes.len()).collect();
-    Stmt {
-        out,
-        axes,
-        out_index: plain(&all),
-        init: Init::Zero,
-        reduce: None,
-        value: Expr { nodes },
-        guards: Vec::new(),
-        scan: None,
-        span: at.span,
-    }
 }

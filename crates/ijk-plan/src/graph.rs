@@ -132,22 +132,11 @@ impl Graph {
     ) -> Stmt {
         let info = self.array(out);
         let axes: Vec<_> = (0..info.shape.len()).map(|a| axis_named(a, info.shape[a])).collect();
-        let index: Vec<_> = (0..axes.len() as u32).map(|a| IndexExpr::axis(AxisId(a))).collect();
         let value = match init {
-            Init::From(source) => Node::Access(source, index.clone()),
+            Init::From(source) => Node::Access(source, index::of_axes(0..axes.len())),
             init => Node::Const(self.initial_value(out, init, reduce)),
         };
-        Stmt {
-            out,
-            axes,
-            out_index: index,
-            init: Init::Zero,
-            reduce: None,
-            value: Expr { nodes: vec![value] },
-            guards: Vec::new(),
-            scan: None,
-            span,
-        }
+        Stmt::map(out, axes, vec![value], span)
     }
 
     /// What elements of an array start from, where that is a number. Positions of a greatest or
@@ -239,6 +228,22 @@ impl Graph {
 }
 
 impl Stmt {
+    /// A map over all of an array.
+    pub(crate) fn map(out: ArrayId, axes: Vec<Axis>, nodes: Vec<Node>, span: Span) -> Self {
+        let out_index = index::of_axes(0..axes.len());
+        Self {
+            out,
+            axes,
+            out_index,
+            init: Init::Zero,
+            reduce: None,
+            value: Expr { nodes },
+            guards: Vec::new(),
+            scan: None,
+            span,
+        }
+    }
+
     pub(crate) fn extents(&self) -> Vec<u64> {
         self.axes.iter().map(|a| a.extent).collect()
     }

@@ -255,6 +255,11 @@ pub(crate) fn plain_axes(index: &[IndexExpr]) -> Option<Vec<usize>> {
     Some(axes)
 }
 
+/// The index whose places are those axes.
+pub(crate) fn of_axes(axes: impl IntoIterator<Item = usize>) -> Vec<IndexExpr> {
+    axes.into_iter().map(|axis| IndexExpr::axis(AxisId(axis as u32))).collect()
+}
+
 /// Whether it reads an array.
 pub(crate) fn reads(e: &IndexExpr) -> bool {
     let mut found = false;

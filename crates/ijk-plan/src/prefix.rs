@@ -217,7 +217,7 @@ impl Prefix {
 
     /// The axes of a set as an index, `q` the last.
     fn index(&self, axes: u64) -> Vec<IndexExpr> {
-        self.members(axes).map(|a| IndexExpr::axis(AxisId(a as u32))).collect()
+        index::of_axes(self.members(axes))
     }
 
     fn shape(&self, axes: u64) -> Vec<u64> {
@@ -282,8 +282,7 @@ fn pair((e, _): &Guard, kept: &[bool]) -> Option<(usize, usize)> {
 
 /// The statement with an axis counted from its end.
 fn mirrored(stmt: &Stmt, axis: usize) -> Option<Stmt> {
-    let mut map: Vec<IndexExpr> =
-        (0..stmt.axes.len() as u32).map(|a| IndexExpr::axis(AxisId(a))).collect();
+    let mut map = index::of_axes(0..stmt.axes.len());
     map[axis] = IndexExpr {
         constant: i64::try_from(stmt.axes[axis].extent).ok()? - 1,
         terms: vec![(-1, Atom::Axis(AxisId(axis as u32)))],

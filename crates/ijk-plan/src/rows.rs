@@ -6,11 +6,11 @@
 //! the kernel takes a small part of that time.
 
 use crate::contraction;
-use crate::graph::{Expr, Graph, Node, Stmt};
-use crate::index::plain_axes;
+use crate::graph::{Graph, Node, Stmt};
+use crate::index::{of_axes, plain_axes};
 use crate::layout::{Layout, c_strides};
 use crate::sweep::FASTER;
-use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
+use ijk_ir::core::{ArrayId, IndexExpr};
 
 /// Fewer steps of the reduced axes take no longer than what is written.
 const LEAST_STEPS: u64 = 64;
@@ -107,23 +107,11 @@ fn divide(graph: &mut Graph, mut stmt: Stmt, operand: Operand) {
     let Node::Access(_, from) = &stmt.value.nodes[node] else { return graph.statements.push(stmt) };
     let shape = axes.iter().map(|&axis| stmt.axes[axis].extent).collect();
     let copied = graph.new_array(graph.array(array).dtype, shape);
-    let place = |axis: usize| axes.iter().position(|&a| a == axis).unwrap_or(0) as u32;
+    let place = |axis: usize| axes.iter().position(|&a| a == axis).unwrap_or(0);
     let source = plain_axes(from).unwrap_or_default();
-    let source = source.into_iter().map(|axis| IndexExpr::axis(AxisId(place(axis)))).collect();
-    let all = |count: usize, axis: &dyn Fn(usize) -> usize| {
-        (0..count).map(|n| IndexExpr::axis(AxisId(axis(n) as u32))).collect::<Vec<_>>()
-    };
-    graph.statements.push(Stmt {
-        out: copied,
-        axes: axes.iter().map(|&axis| stmt.axes[axis].clone()).collect(),
-        out_index: all(axes.len(), &|n| n),
-        init: Init::Zero,
-        reduce: None,
-        value: Expr { nodes: vec![Node::Access(array, source)] },
-        guards: Vec::new(),
-        scan: None,
-        span: stmt.span,
-    });
-    stmt.value.nodes[node] = Node::Access(copied, all(axes.len(), &|n| axes[n]));
+    let source = Node::Access(array, of_axes(source.into_iter().map(place)));
+    let own = axes.iter().map(|&axis| stmt.axes[axis].clone()).collect();
+    graph.statements.push(Stmt::map(copied, own, vec![source], stmt.span));
+    stmt.value.nodes[node] = Node::Access(copied, of_axes(axes));
     graph.statements.push(stmt);
 }

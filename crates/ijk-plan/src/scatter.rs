@@ -9,7 +9,7 @@ use crate::axes::restrict;
 use crate::bounds::Guard;
 use crate::graph::{Expr, Graph, Node, Stmt};
 use crate::{SMALL_DOMAIN, coverage, index};
-use ijk_ir::core::{AxisId, IndexExpr, Init};
+use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{Monoid, Reducer};
 
 /// So many points must fall on one that is scattered.
@@ -47,8 +47,7 @@ fn wanted(graph: &Graph, stmt: &Stmt) -> bool {
 fn divide(graph: &mut Graph, stmt: Stmt, monoid: Monoid) {
     let kept = stmt.kept_axes();
     let members = order(&stmt, &kept);
-    let index: Vec<IndexExpr> =
-        members.iter().map(|&a| IndexExpr::axis(AxisId(a as u32))).collect();
+    let index = index::of_axes(members.iter().copied());
     let shape = members.iter().map(|&a| stmt.axes[a].extent).collect();
     let array = graph.new_array(graph.array(stmt.out).dtype, shape);
     // What only tells where it goes is left to the scatter.

@@ -107,7 +107,7 @@ fn functions_of_one_operand() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// Down to where exponentials are nothing, number by number: two factors make them, either may round or be 0.
+/// Down to where exponentials are nothing, every seventh number: two factors make them, either may round or be 0.
 #[test]
 fn exponentials_below_the_normal_numbers() {
     for x in ((-87f32).to_bits()..=(-106f32).to_bits()).step_by(7).map(f32::from_bits) {

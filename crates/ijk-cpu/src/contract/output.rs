@@ -109,7 +109,7 @@ impl<'a> Place<'a> {
                     tile.out = out.wrapping_offset(offset).cast();
                     (entry.run)(tile);
                 }
-                None => scattered(out, entry, tile, (self.rows, self.start), columns),
+                None => scattered(out, entry, &*tile, (self.rows, self.start), columns),
             }
         }
     }
@@ -123,7 +123,7 @@ impl<'a> Place<'a> {
 unsafe fn scattered<W: Word>(
     out: *mut W,
     entry: Entry,
-    tile: &mut Tile,
+    tile: &Tile,
     (rows, start): (&Rows, usize),
     columns: &[isize],
 ) {
@@ -149,8 +149,7 @@ unsafe fn scattered<W: Word>(
                 }
             }
         }
-        (tile.out, tile.columns) = (dense.cast(), starts.as_ptr());
-        (entry.run)(tile);
+        (entry.run)(&Tile { out: dense.cast(), columns: starts.as_ptr(), ..*tile });
         for (row, offset, count) in rows.runs(start, height) {
             for (c, column) in columns.iter().enumerate() {
                 copy(dense.add(c * height + row), out.offset(offset + column), count);

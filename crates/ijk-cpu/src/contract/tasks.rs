@@ -21,22 +21,19 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Blocks of `most` panels at most: ever smaller ones, so that no thread is left with much to do when
-    /// there is nothing for the others. Each meets some of the shared panels where blocks are few.
+    /// Blocks of `most` panels at most, each with some of the shared panels where blocks are few.
     pub(crate) fn new(panels: usize, most: usize, shared: usize, threads: usize) -> Self {
         let blocks = blocks(panels, most.max(1), threads);
         let wanted = (TASKS * threads).div_ceil(blocks.len().max(1));
         let fewest = if blocks.len() < threads { 1 } else { FEWEST_SHARED };
-        let splits = |wanted: usize| match threads {
-            1 => 1,
-            _ => wanted.min(shared / fewest).max(1),
-        };
-        let part = |n: usize, splits: usize| n * shared / splits..(n + 1) * shared / splits;
+        let most_splits = if threads > 1 { (shared / fewest).max(1) } else { 1 };
         let mut tasks = Vec::new();
         for (n, block) in blocks.iter().enumerate() {
             let last = blocks.len() - n <= threads && block.len() == 1;
-            let splits = splits(if last { wanted.max(LAST_SPLITS) } else { wanted });
-            tasks.extend((0..splits).map(|n| (block.clone(), part(n, splits))));
+            let wanted = if last { wanted.max(LAST_SPLITS) } else { wanted };
+            let splits = wanted.min(most_splits);
+            let start = |part: usize| part * shared / splits;
+            tasks.extend((0..splits).map(|part| (block.clone(), start(part)..start(part + 1))));
         }
         Self { tasks }
     }
@@ -51,6 +48,8 @@ impl Cut {
     }
 }
 
+/// Blocks of `most` panels at most: ever smaller ones, so that no thread is left with much to do when
+/// there is nothing for the others.
 fn blocks(panels: usize, most: usize, threads: usize) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let mut start = 0;

@@ -46,9 +46,8 @@ impl Operand {
 }
 
 /// What an instruction applies to operands of some type, of which either may be a splat.
+#[derive(Clone, Copy)]
 struct Binary {
-    /// Which instruction.
-    at: usize,
     op: BinaryOp,
     dtype: DType,
     splats: (bool, bool),
@@ -203,6 +202,7 @@ impl<'a> Body<'a> {
     }
 
     fn push(&mut self, instruction: Instruction) {
+        self.last = None;
         self.finished.instructions.push(instruction);
     }
 
@@ -244,13 +244,13 @@ impl<'a> Body<'a> {
             }
             Node::Gather { base, dtype, offset, .. } => self.gather(n, base, dtype, offset),
             Node::Unary(op, a) => {
-                if let Some(joined) = self.join(op, a)? {
-                    return Ok(joined);
-                }
-                let a = self.known(a)?;
-                let kernel = kernel::unary(op, a.dtype, lowering.level).ok_or(Fault::Types)?;
+                let (node, a) = (a, self.known(a)?);
                 self.finished.nanoseconds +=
                     if a.over == Over::Points { unary_cost(op) } else { 0.0 };
+                if self.join(op, node, a) {
+                    return Ok(a);
+                }
+                let kernel = kernel::unary(op, a.dtype, lowering.level).ok_or(Fault::Types)?;
                 self.map(kernel, op.result().of(a.dtype), [a; 3])
             }
             Node::Binary(op, a, b) => {
@@ -268,25 +268,20 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Has the last instruction apply a function to what it gives, if that is a node that nothing else needs.
-    fn join(&mut self, then: UnaryOp, node: NodeId) -> Result<Option<Operand>, Fault> {
-        let a = self.known(node)?;
+    /// Has the last instruction apply a function to what it gives, if that is a node that nothing else needs;
+    /// tells whether it does.
+    fn join(&mut self, then: UnaryOp, node: NodeId, value: Operand) -> bool {
+        let Some(Binary { op, dtype, splats }) = self.last else { return false };
         let reads = |n: &Node| operands(n).filter(|&read| read == node).count();
         let once = self.lowering.nest.body.iter().map(reads).sum::<usize>() == 1;
-        let end = self.finished.instructions.len();
-        let Some(last) = self.last.as_ref().filter(|last| last.at + 1 == end && once) else {
-            return Ok(None);
-        };
-        let joined = kernel::joined((then, last.op), last.dtype, self.lowering.level, last.splats);
+        let joined = kernel::joined((then, op), dtype, self.lowering.level, splats);
         match (joined, self.finished.instructions.last_mut()) {
-            (Some(kernel), Some(Instruction::Map(map))) if map.dst == a.slot => {
+            (Some(kernel), Some(Instruction::Map(map))) if once && map.dst == value.slot => {
                 map.kernel = kernel;
-                self.finished.nanoseconds +=
-                    if a.over == Over::Points { unary_cost(then) } else { 0.0 };
                 self.last = None;
-                Ok(Some(a))
+                true
             }
-            _ => Ok(None),
+            _ => false,
         }
     }
 
@@ -392,11 +387,10 @@ impl<'a> Body<'a> {
         self.finished.nanoseconds +=
             if over == Over::Points { binary_cost(op, a.dtype) } else { 0.0 };
         let result = op.result().of(a.dtype);
-        let value =
-            self.map(kernel.ok_or(Fault::Types)?, result, [sources[0], sources[1], sources[1]]);
-        let at = self.finished.instructions.len() - 1;
-        self.last = Some(Binary { at, op, dtype: a.dtype, splats: (a_splat, b_splat) });
-        value
+        let sources = [sources[0], sources[1], sources[1]];
+        let value = self.map(kernel.ok_or(Fault::Types)?, result, sources)?;
+        self.last = Some(Binary { op, dtype: a.dtype, splats: (a_splat, b_splat) });
+        Ok(value)
     }
 
     fn select(&mut self, c: Operand, a: Operand, b: Operand) -> Result<Operand, Fault> {

@@ -70,8 +70,8 @@ pub trait Float:
     /// of exponents: neither overflows, and a last product by the second rounds once.
     fn power_of_two_pair(k: Self) -> (Self, Self);
     /// The same for `k = MAGIC_OR_NONE + n`, n at least two below the exponent of half the least number; for the
-    /// two below it the first factor is 0. Products below the normal numbers take some processors a hundred cycles, and `exp(-inf)`
-    /// is what masks are made of.
+    /// two below it the first factor is 0. Products below the normal numbers take some processors a hundred cycles,
+    /// and `exp(-inf)` is what masks are made of.
     fn power_of_two_or_none(k: Self) -> (Self, Self);
     /// 2^n for `k = MAGIC + n`, n an exponent of normal numbers.
     fn power_of_two(k: Self) -> Self;
