@@ -13,7 +13,9 @@
 //!
 //! A microkernel reads far more of left than of right, so it is left that stays in L1.
 //!
-//! Where there is little to do, threads share nothing: each does so with columns of its own.
+//! Where there is little to do, threads share nothing: each does so with columns of its own. Where there are many
+//! columns, each thread packs and reads a range of them as long as it has any to do: what another one has packed
+//! comes from its caches, later than from L3.
 //!
 //! The right side is shared, or the left one where it has so few rows that its panels for a block of
 //! k stay in L2; then it is the right panels that are packed by tasks. Where there are few columns, left is
@@ -86,7 +88,7 @@ pub(crate) unsafe fn gemm<W: Word>(
     ks: Range<usize>,
     context: &Context,
 ) {
-    let shape = Shape::of(problem);
+    let shape = Shape::of(problem, context.threads());
     let gemm = Gemm::new(problem, tensors, context, shape);
     let parts = gemm.parts();
     if parts == 1 {
@@ -96,6 +98,7 @@ pub(crate) unsafe fn gemm<W: Word>(
     let panels = gemm.right.len().div_ceil(gemm.right.width);
     let start =
         |part| (crate::threads::cut(panels, part, parts) * gemm.right.width).min(gemm.right.len());
+    let shape = shape.in_one_range();
     context.parallel_for(parts, |part| {
         let alone = context.alone();
         let gemm = Gemm::new(problem, tensors, &alone, shape);
@@ -115,7 +118,7 @@ pub(crate) unsafe fn with_panels<W: Word>(
     (operand, panels): (Operand, &Panels),
     context: &Context,
 ) {
-    let shape = Shape::of(problem).with_panels(operand);
+    let shape = Shape::of(problem, 1).with_panels(operand);
     // SAFETY: the caller's promise.
     unsafe { Gemm::new(problem, tensors, context, shape).round::<W>(panels) };
 }
@@ -178,15 +181,17 @@ impl<'a> Gemm<'a> {
     unsafe fn part<W: Word>(&self, range: Range<usize>, ks: Range<usize>) {
         let Self { problem, context, shape, .. } = *self;
         let side = self.shared();
-        let block = shape.block(ks.len()) * size_of::<W>();
+        let steps = shape.block(ks.len());
+        let block = steps * size_of::<W>();
         let widest = (SHARED_BYTES / (KC * size_of::<W>())).min(BLOCK_BYTES / block).max(1);
+        let widest = widest * shape.ranges;
         let join = Join::of(problem, &shape);
         let unit = join.map_or(side.width, |join| join.columns);
         let widest = widest.next_multiple_of(unit);
         let width = range.len().min(widest).next_multiple_of(unit);
         // Whole lines along another axis of k are worth more room.
         let bytes = if problem.tile.is_some() { 2 * SHARED_BYTES } else { SHARED_BYTES };
-        let most = (bytes / (width * size_of::<W>())).max(KC);
+        let most = (bytes / (width * size_of::<W>())).max(steps.max(KC));
         let memory = context.scratch.take(width * most.min(ks.len()) * size_of::<W>());
         for range in blocks(range, widest, unit) {
             for round in rounds(problem, shape, ks.clone(), most) {
@@ -212,9 +217,9 @@ impl<'a> Gemm<'a> {
     /// # Safety
     /// As for [`gemm`]; the shared panels are packed.
     unsafe fn round<W: Word>(&self, shared: &Panels) {
-        let Shape { direct, resident, .. } = self.shape;
+        let Shape { direct, resident, ranges, .. } = self.shape;
         let other = if resident { self.right } else { self.left };
-        let strip = other.width * shared.range.len().max(1) * size_of::<W>();
+        let strip = other.width * (shared.range.len() / ranges).max(1) * size_of::<W>();
         let most = match (direct, resident) {
             (true, _) => DIRECT_ROWS / other.width,
             (_, true) => RESIDENT_BYTES / (shared.longest().max(1) * size_of::<W>()) / other.width,
@@ -229,10 +234,12 @@ impl<'a> Gemm<'a> {
             });
         }
         let panels = other.len().div_ceil(other.width);
-        let cut = Cut::new(panels, most, shared.panels(), threads);
+        let cut = match ranges.min(shared.panels()) {
+            0 | 1 => Cut::new(panels, most, shared.panels(), threads),
+            ranges => Cut::by_ranges(panels, most, shared.panels(), ranges),
+        };
         let columns = (!resident).then(|| Columns::new(self.problem, &shared.range));
-        self.context.parallel_in_order(cut.tasks(), |task| {
-            let (panels, part) = cut.task(task);
+        cut.run(self.context, |panels, part| {
             let rows = panels.start * other.width..(panels.end * other.width).min(other.len());
             // SAFETY: the caller's promise; tasks differ in rows or columns of the output.
             unsafe {
@@ -432,8 +439,8 @@ impl<'a> Gemm<'a> {
     }
 
     /// Whether to fetch the lines of the next left panel meanwhile: where there are several batches, left is far
-    /// larger than the output, or far away and soon needed, or the output's columns are nearer to each other than
-    /// its rows.
+    /// larger than the output, or far away and soon needed, or packed for each range of columns, or the output's
+    /// columns are nearer to each other than its rows.
     fn fetches(&self) -> bool {
         let distance = |bundle: &Bundle, n: usize| {
             let far = bundle.offset(Operand::Out, n.min(bundle.len().saturating_sub(1)));
@@ -444,6 +451,7 @@ impl<'a> Gemm<'a> {
         let soon = self.shape.far && n.len() <= FEW_PANELS * self.shape.columns;
         batches
             || soon
+            || self.shape.ranges > 1
             || k.len() / 2 >= n.len()
             || distance(n, self.shape.columns) < distance(m, self.shape.rows)
     }

@@ -4,7 +4,9 @@ use super::KC;
 use super::bundle::Operand;
 use super::panel;
 use super::problem::Problem;
+use super::stage::LONG_RUN;
 use super::steps::even;
+use super::tasks;
 use super::tile::{Entry, smallest};
 
 /// Bytes of a left panel, or of its rows of the output, that stay in L1 while right panels pass.
@@ -18,6 +20,19 @@ const NEAR_BYTES: usize = 32 << 10;
 
 /// Left panels for which right is not worth packing.
 const ACROSS_PANELS: usize = 6;
+
+/// Bytes of right for a block of k that stay in L2 where they lie, for more left panels.
+const LYING_BYTES: usize = 5 << 18;
+
+/// Fewest right panels of a range of columns, since left is packed for each; the same where left comes from memory.
+const RANGE_PANELS: usize = 32;
+const FAR_RANGE_PANELS: usize = 64;
+
+/// Bytes of a left operand that does not come from memory each time.
+const WITHIN_BYTES: usize = 4 << 20;
+
+/// Columns that are a multiple of so many bytes apart have their lines in few sets of L2.
+const SET_BYTES: usize = 4096;
 
 /// A left operand that is near is packed for so many times as many columns as it has rows, where they are not.
 const PACKED_COLUMNS: usize = 4;
@@ -43,6 +58,8 @@ pub(crate) struct Shape {
     pub(crate) resident: bool,
     /// Whether left is too large to stay near, so that later rows are worth fetching ahead.
     pub(crate) far: bool,
+    /// Into how many ranges columns are cut, whose panels stay with the threads that packed them.
+    pub(crate) ranges: usize,
     /// Which blocks of k.
     length: Length,
 }
@@ -71,7 +88,8 @@ impl Length {
 }
 
 impl Shape {
-    pub(crate) fn of(problem: &Problem) -> Self {
+    /// That of a problem for so many threads.
+    pub(crate) fn of(problem: &Problem, threads: usize) -> Self {
         let (algebra, n) = (&problem.algebra, problem.n.len());
         let wide = algebra.tiles.wide(n);
         let full = wide.unwrap_or(algebra.tiles.packed[0]);
@@ -84,8 +102,8 @@ impl Shape {
         let left_bytes = left_len.saturating_mul(algebra.size);
         let packed = smallest(algebra.tiles.packed, groups, n.min(full.columns)).columns;
         let few = problem.m.len() <= ACROSS_PANELS * rows;
-        let across = if few { apart(problem, packed) } else { None };
-        let pays = across.is_some() && n / PACKED_COLUMNS >= problem.m.len();
+        let apart = apart(problem, packed);
+        let pays = few && apart.is_some() && n / PACKED_COLUMNS >= problem.m.len();
         let near = widest > 0 && left_bytes <= NEAR_BYTES && !pays;
         let once = n <= widest || near;
         let direct = once && long && algebra.left == panel::Prepare::Keep;
@@ -93,11 +111,16 @@ impl Shape {
             true => smallest(algebra.tiles.direct, 1, n.min(widest)).columns,
             false => packed,
         };
-        let across = across.filter(|_| !direct);
         let resident = !direct && problem.shares_left();
+        let fewest = if left_bytes <= WITHIN_BYTES { RANGE_PANELS } else { FAR_RANGE_PANELS };
+        let ranges = match direct || resident || !has_ranges(problem) {
+            true => 1,
+            false => tasks::ranges(n.div_ceil(columns), fewest, threads),
+        };
+        let across = apart.filter(|&apart| !direct && (few || lies_near(problem, apart, ranges)));
         let far = left_bytes > FAR_BYTES;
         let length = Length::of(rows, n, algebra.size);
-        Self { rows, columns, direct, across, resident, far, length }
+        Self { rows, columns, direct, across, resident, far, ranges, length }
     }
 
     /// Steps of a block of k where there are so many in all. There are as many blocks as `2 · steps / KC`
@@ -117,6 +140,11 @@ impl Shape {
             _ => Self { resident: false, across: None, ..self },
         }
     }
+
+    /// The same for columns that one thread has to itself.
+    pub(crate) fn in_one_range(self) -> Self {
+        Self { ranges: 1, ..self }
+    }
 }
 
 /// Elements from a column of right to the next, where microkernels may read so many at a time where they lie:
@@ -128,6 +156,22 @@ fn apart(problem: &Problem, columns: usize) -> Option<isize> {
     let keeps = algebra.right == panel::Prepare::Keep && !algebra.guarded;
     let read = algebra.tiles.across.iter().any(|e| e.columns == columns);
     (read && even && keeps && k.step(Operand::Right) == Some(1)).then_some(apart)
+}
+
+/// Whether columns may be cut into ranges: rounds and parts of a stage depend on how many columns there are at a
+/// time, and where steps are few, it is left and the output that take time.
+fn has_ranges(problem: &Problem) -> bool {
+    let Problem { m, k, tile, .. } = problem;
+    tile.is_none() && m.run(Operand::Out) >= LONG_RUN && k.len() >= MANY_STEPS
+}
+
+/// Whether the columns of a range stay in L2 where they lie so many elements apart, while left panels pass them.
+fn lies_near(problem: &Problem, apart: isize, ranges: usize) -> bool {
+    let Problem { algebra, n, k, .. } = problem;
+    let apart = apart.unsigned_abs().saturating_mul(algebra.size);
+    let block = k.len().min(LONGEST) * algebra.size;
+    let each = if apart.is_multiple_of(SET_BYTES) { apart.max(block) } else { block };
+    k.len() >= MANY_STEPS && (n.len() / ranges).saturating_mul(each) <= LYING_BYTES
 }
 
 /// Groups of rows of a panel where the widest microkernel takes `most`: two, with steps enough to
@@ -142,6 +186,6 @@ fn groups(problem: &Problem, most: usize) -> usize {
 
 /// How wide the panels of an operand are that is packed for many problems.
 pub(crate) fn width(problem: &Problem, operand: Operand) -> usize {
-    let shape = Shape::of(problem).with_panels(operand);
+    let shape = Shape::of(problem, 1).with_panels(operand);
     if operand == Operand::Left { shape.rows } else { shape.columns }
 }

@@ -59,7 +59,7 @@ impl Panels<'_> {
         rows_of(&self.range, self.side.width, panel)
     }
 
-    /// Packs all panels.
+    /// Packs all panels: those of neighbouring rows on one thread.
     ///
     /// # Safety
     /// As for [`Side::pack`], for all rows and steps; the memory has room for the panels, and nobody
@@ -71,11 +71,13 @@ impl Panels<'_> {
         let each = PACK_BYTES.div_ceil(bytes);
         context.parallel_for(self.flags.len().div_ceil(each), |task| {
             for at in task * each..((task + 1) * each).min(self.flags.len()) {
-                let (steps, panel) = (&packs[at / self.panels()], at % self.panels());
+                let (pack, panel) = (at % packs.len(), at / packs.len());
+                let steps = &packs[pack];
                 let to = self.place::<W>(steps, panel);
                 // SAFETY: the caller's promise; this panel is this task's own.
                 let packed = unsafe { self.side.pack(context, steps, self.rows(panel), to) };
-                self.flags[at].store(packed.flags.bits(), Ordering::Relaxed);
+                self.flags[pack * self.panels() + panel]
+                    .store(packed.flags.bits(), Ordering::Relaxed);
             }
         });
     }

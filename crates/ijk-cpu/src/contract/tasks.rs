@@ -1,5 +1,6 @@
 //! How a round's panels are cut into tasks.
 
+use super::Context;
 use std::ops::Range;
 
 /// What is left of the panels is cut into so many blocks for each thread when the next one is taken.
@@ -18,12 +19,22 @@ const LAST_SPLITS: usize = 2;
 /// How a round is cut into tasks: panels of one side, and the shared ones that they meet.
 pub(crate) struct Cut {
     tasks: Vec<(Range<usize>, Range<usize>)>,
+    /// Whether threads take tasks in this order, rather than each a part of them first.
+    in_order: bool,
+}
+
+/// Into how many ranges of `fewest` shared panels or more those are cut for so many threads: each stays near the
+/// threads that packed it.
+pub(crate) fn ranges(shared: usize, fewest: usize, threads: usize) -> usize {
+    let most = threads.min(shared / fewest);
+    (2..=most).rev().find(|&count| threads.is_multiple_of(count)).unwrap_or(1)
 }
 
 impl Cut {
     /// Blocks of `most` panels at most, each with some of the shared panels where blocks are few.
     pub(crate) fn new(panels: usize, most: usize, shared: usize, threads: usize) -> Self {
-        let blocks = blocks(panels, most.max(1), threads);
+        let shares = if threads > 1 { SHARES * threads } else { 1 };
+        let blocks = blocks(panels, most.max(1), shares);
         let wanted = (TASKS * threads).div_ceil(blocks.len().max(1));
         let fewest = if blocks.len() < threads { 1 } else { FEWEST_SHARED };
         let most_splits = if threads > 1 { (shared / fewest).max(1) } else { 1 };
@@ -35,28 +46,41 @@ impl Cut {
             let start = |part: usize| part * shared / splits;
             tasks.extend((0..splits).map(|part| (block.clone(), start(part)..start(part + 1))));
         }
-        Self { tasks }
+        Self { tasks, in_order: true }
     }
 
-    pub(crate) fn tasks(&self) -> usize {
-        self.tasks.len()
+    /// Blocks of `most` panels at most, for each range of the shared panels.
+    pub(crate) fn by_ranges(panels: usize, most: usize, shared: usize, ranges: usize) -> Self {
+        let blocks = blocks(panels, most.max(1), SHARES);
+        let start = |range: usize| range * shared / ranges;
+        let tasks = (0..ranges).flat_map(|range| {
+            let shared = start(range)..start(range + 1);
+            blocks.iter().map(move |block| (block.clone(), shared.clone()))
+        });
+        Self { tasks: tasks.collect(), in_order: false }
     }
 
-    /// A task's panels, and those shared ones that they meet.
-    pub(crate) fn task(&self, task: usize) -> (Range<usize>, Range<usize>) {
-        self.tasks[task].clone()
+    /// Calls `body` with each task in parallel: its panels, and those shared ones that they meet.
+    pub(crate) fn run(&self, context: &Context, body: impl Fn(Range<usize>, Range<usize>) + Sync) {
+        let body = |task: usize| {
+            let (panels, shared) = self.tasks[task].clone();
+            body(panels, shared);
+        };
+        match self.in_order {
+            true => context.parallel_in_order(self.tasks.len(), body),
+            false => context.parallel_for(self.tasks.len(), body),
+        }
     }
 }
 
-/// Blocks of `most` panels at most: ever smaller ones, so that no thread is left with much to do when
-/// there is nothing for the others.
-fn blocks(panels: usize, most: usize, threads: usize) -> Vec<Range<usize>> {
+/// Blocks of `most` panels at most, and at most one of so many shares of what is left: ever smaller ones, so that
+/// no thread is left with much to do when there is nothing for the others.
+fn blocks(panels: usize, most: usize, shares: usize) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let mut start = 0;
     while start < panels {
         let left = panels - start;
-        let share = if threads > 1 { left / (SHARES * threads) } else { left };
-        let end = start + share.clamp(1, most).min(left);
+        let end = start + (left / shares).clamp(1, most);
         blocks.push(start..end);
         start = end;
     }
@@ -73,14 +97,15 @@ mod tests {
             for (most, shared, threads) in
                 [(1, 1, 1), (8, 3, 2), (8, 30, 7), (8, 64, 2), (100, 2, 3)]
             {
-                let cut = Cut::new(panels, most, shared, threads);
-                let mut met = vec![0; panels * shared];
-                for task in 0..cut.tasks() {
-                    let (own, part) = cut.task(task);
-                    assert!(own.len() <= most);
-                    own.for_each(|p| part.clone().for_each(|s| met[p * shared + s] += 1));
+                let ranges = Cut::by_ranges(panels, most, shared, threads);
+                for cut in [Cut::new(panels, most, shared, threads), ranges] {
+                    let mut met = vec![0; panels * shared];
+                    for (own, part) in cut.tasks {
+                        assert!(own.len() <= most);
+                        own.for_each(|p| part.clone().for_each(|s| met[p * shared + s] += 1));
+                    }
+                    assert!(met.iter().all(|&n| n == 1));
                 }
-                assert!(met.iter().all(|&n| n == 1));
             }
         }
     }
@@ -89,10 +114,17 @@ mod tests {
     fn the_last_panels_are_cut() {
         let shared = |threads| {
             let cut = Cut::new(11, 4, 64, threads);
-            (0..cut.tasks()).map(|n| cut.task(n).1.len()).collect::<Vec<_>>()
+            cut.tasks.iter().map(|(_, shared)| shared.len()).collect::<Vec<_>>()
         };
         assert_eq!(shared(1), [64; 3]);
         assert_eq!(shared(2)[..7], [64; 7]);
         assert_eq!(shared(2)[7..], [32; 4]);
+    }
+
+    #[test]
+    fn ranges_are_as_many_as_threads_can_share() {
+        let most = [(64, 1), (64, 2), (63, 2), (1000, 2), (1000, 3), (128, 6), (96, 4), (32, 8)];
+        let ranges_of = most.map(|(shared, threads)| ranges(shared, 32, threads));
+        assert_eq!(ranges_of, [1, 2, 1, 2, 3, 3, 2, 1]);
     }
 }

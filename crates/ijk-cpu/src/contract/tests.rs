@@ -316,21 +316,36 @@ fn matrices_of_many_sizes() {
         (200, 14, 300),
         (11, 150, 530),
     ];
-    for (m, n, k) in sizes {
+    for size in sizes {
         for order in 0..8 {
-            let either = |bit: usize, x: usize, y: usize| match order >> bit & 1 {
-                0 => (y as isize, 1),
-                _ => (1, x as isize),
-            };
-            let ((am, ak), (bk, bn), (cm, cn)) =
-                (either(0, m, k), either(1, k, n), either(2, m, n));
-            let axes = vec![
-                axis(Role::M, m, [am, 0, cm]),
-                axis(Role::N, n, [0, bn, cn]),
-                axis(Role::K, k, [ak, bk, 0]),
-            ];
             let pair = dice.pick(&SUM);
-            check(&task(pair, axes), &mut dice, &workers);
+            check(&task(pair, matrices(size, order)), &mut dice, &workers);
+        }
+    }
+}
+
+/// The axes of a product of matrices, each in one of both orders.
+fn matrices((m, n, k): (usize, usize, usize), order: usize) -> Vec<ContractionAxis> {
+    let either = |bit: usize, x: usize, y: usize| match order >> bit & 1 {
+        0 => (y as isize, 1),
+        _ => (1, x as isize),
+    };
+    let ((am, ak), (bk, bn), (cm, cn)) = (either(0, m, k), either(1, k, n), either(2, m, n));
+    vec![
+        axis(Role::M, m, [am, 0, cm]),
+        axis(Role::N, n, [0, bn, cn]),
+        axis(Role::K, k, [ak, bk, 0]),
+    ]
+}
+
+/// Columns enough for each thread to have a range of its own; and many left panels that meet columns where they lie.
+#[test]
+fn columns_in_ranges() {
+    let (mut dice, workers) = (Dice(23), all_workers());
+    for size in [(200, 790, 130), (300, 40, 140)] {
+        // Rows are neighbours in the output.
+        for order in 4..8 {
+            check(&task(SUM[0], matrices(size, order)), &mut dice, &workers);
         }
     }
 }
