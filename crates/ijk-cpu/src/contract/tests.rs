@@ -520,6 +520,15 @@ fn empty_bundles() {
             ];
             check(&task(pair, axes), &mut dice, &workers);
         }
+        // No columns, beside rows of short axes that lie otherwise in the output.
+        let axes = vec![
+            axis(Role::M, 9, [-195, 0, -26]),
+            axis(Role::M, 13, [15, 0, 2]),
+            axis(Role::N, 0, [0, 1, 1]),
+            axis(Role::M, 3, [1, 0, 234]),
+            axis(Role::K, 5, [3, 1, 0]),
+        ];
+        check(&task(pair, axes), &mut dice, &workers);
     }
 }
 

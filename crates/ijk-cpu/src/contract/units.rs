@@ -17,7 +17,7 @@ const MOST_UNIT: usize = 2048;
 pub(crate) fn order(m: &Bundle, n: &Bundle, size: usize) -> Option<(Bundle, usize)> {
     let mut m = m.clone();
     m.follow(Operand::Left);
-    if m.run(Operand::Out) >= LONG_RUN || m.len() == 0 {
+    if m.run(Operand::Out) >= LONG_RUN || m.len() == 0 || n.len() == 0 {
         return None;
     }
     let mut rows: Rows = m.axes().iter().map(|&axis| (Place::Outer, axis)).collect();
