@@ -11,7 +11,8 @@
 //!           for each right panel       from L2; the microkernel: a tile of the output in registers
 //! ```
 //!
-//! A microkernel reads far more of left than of right, so it is left that stays in L1.
+//! A microkernel reads far more of left than of right, so it is left that stays in L1; but where few steps make a
+//! large output, a group of left panels passes each right one, so that memory is written by long runs.
 //!
 //! Where there is little to do, threads share nothing: each does so with columns of its own. Where there are many
 //! columns, each thread packs and reads a range of them as long as it has any to do: what another one has packed
@@ -30,7 +31,7 @@ use super::output::{Columns, Place, Rows};
 use super::pack::Word;
 use super::panel::Flags;
 use super::problem::{Problem, RESIDENT_BYTES, Tensors};
-use super::shape::Shape;
+use super::shape::{GROUP, Shape};
 use super::shared::Panels;
 use super::side::{Panel, Side};
 use super::stage::{Part, Stage};
@@ -38,6 +39,7 @@ use super::steps::{Steps, blocks, rounds};
 use super::tasks::Cut;
 use super::tile::{Entry, Tile, smallest};
 use crate::copy::fence;
+use smallvec::SmallVec;
 use std::ops::Range;
 use std::ptr;
 
@@ -122,6 +124,9 @@ pub(crate) unsafe fn with_panels<W: Word>(
     // SAFETY: the caller's promise.
     unsafe { Gemm::new(problem, tensors, context, shape).round::<W>(panels) };
 }
+
+/// Something of each left panel of a group.
+type Group<T> = SmallVec<[T; GROUP]>;
 
 /// The rows and columns of the output that a task writes.
 struct Out<'a> {
@@ -217,12 +222,13 @@ impl<'a> Gemm<'a> {
     /// # Safety
     /// As for [`gemm`]; the shared panels are packed.
     unsafe fn round<W: Word>(&self, shared: &Panels) {
-        let Shape { direct, resident, ranges, .. } = self.shape;
+        let Shape { direct, resident, ranges, group, .. } = self.shape;
         let other = if resident { self.right } else { self.left };
         let strip = other.width * (shared.range.len() / ranges).max(1) * size_of::<W>();
         let most = match (direct, resident) {
             (true, _) => DIRECT_ROWS / other.width,
             (_, true) => RESIDENT_BYTES / (shared.longest().max(1) * size_of::<W>()) / other.width,
+            _ if group > 1 => MOST_PANELS,
             _ => (STRIP_BYTES / strip).min(MOST_PANELS),
         };
         let threads = self.context.threads();
@@ -289,8 +295,7 @@ impl<'a> Gemm<'a> {
                 // SAFETY: the caller's promise; parts differ in rows of the output, and the memory has room for
                 // one.
                 unsafe {
-                    let nothing = Ahead::nothing();
-                    own.iter().for_each(|l| gemm.strip::<W>(steps, (l, &nothing), &common, &out));
+                    own.iter().for_each(|&l| gemm.strip::<W>(steps, l, &common, &out));
                     let from = memory.as_ptr().cast_const();
                     let ranges = (rows.clone(), columns);
                     join.put((problem, context.level), ranges, all.out, from);
@@ -374,8 +379,8 @@ impl<'a> Gemm<'a> {
         };
         let out = Out { rows: &out, columns };
         let panels = rows.len().div_ceil(other.width);
-        let (room, fetches) =
-            if self.shape.resident { (panels, false) } else { (1, self.fetches()) };
+        let Shape { resident, group, .. } = self.shape;
+        let (room, fetches) = if resident { (panels, false) } else { (group, self.fetches()) };
         let elements = room * shared.longest() * other.width;
         let memory = self.context.scratch.take(elements * size_of::<W>());
         let memory = memory.as_ptr().cast::<W>();
@@ -389,52 +394,62 @@ impl<'a> Gemm<'a> {
                 unsafe { other.pack(self.context, steps, other.rows(&rows, panel), to) }
             };
             let common = shared.some::<W>(block, &part);
-            if self.shape.resident {
+            if resident {
                 let own: Vec<Panel> = (0..panels).map(pack).collect();
                 // SAFETY: the panels are packed; the rest is the caller's promise.
-                common.iter().for_each(|l| unsafe {
-                    self.strip::<W>(steps, (l, &Ahead::nothing()), &own, &out);
-                });
+                common.iter().for_each(|&l| unsafe { self.strip::<W>(steps, l, &own, &out) });
                 continue;
             }
-            for panel in 0..panels {
-                let left = pack(panel);
-                let ahead = match next {
-                    _ if panel + 1 < panels && fetches => {
-                        Ahead::of(other, other.rows(&rows, panel + 1), self.tensors.left)
-                    }
-                    Some(next) if rows.end == other.len() && panel + 1 == panels => {
-                        Ahead::of(other, other.rows(&(0..other.len()), 0), next)
-                    }
-                    _ => Ahead::nothing(),
-                };
+            let ahead = |panel: usize| match next {
+                _ if panel + room < panels && fetches => {
+                    Ahead::of(other, other.rows(&rows, panel + room), self.tensors.left)
+                }
+                Some(next) if rows.end == other.len() && panel + 1 == panels => {
+                    Ahead::of(other, other.rows(&(0..other.len()), 0), next)
+                }
+                _ => Ahead::nothing(),
+            };
+            for start in (0..panels).step_by(room) {
+                let group = start..(start + room).min(panels);
+                let lefts: Group<_> = group.map(|panel| (pack(panel), ahead(panel))).collect();
                 // SAFETY: as above.
-                unsafe { self.strip::<W>(steps, (&left, &ahead), &common, &out) };
+                unsafe { self.strips::<W>(steps, &lefts, &common, &out) };
             }
         }
     }
 
-    /// Computes the tiles of a left panel and some right ones, while some lines are fetched.
+    /// Computes the tiles of a left panel and some right ones.
     ///
     /// # Safety
     /// As for [`round`](Self::round); the panels are packed.
-    unsafe fn strip<W: Word>(
+    unsafe fn strip<W: Word>(&self, steps: &Steps, left: Panel, right: &[Panel], out: &Out) {
+        // SAFETY: the caller's promise.
+        unsafe { self.strips::<W>(steps, &[(left, Ahead::nothing())], right, out) };
+    }
+
+    /// Computes the tiles of some left panels and some right ones, while some lines are fetched: those of a right
+    /// one after another, which are neighbours in the output.
+    ///
+    /// # Safety
+    /// As for [`round`](Self::round); the panels are packed.
+    unsafe fn strips<W: Word>(
         &self,
         steps: &Steps,
-        (left, ahead): (&Panel, &Ahead),
+        left: &[(Panel, Ahead)],
         right: &[Panel],
         out: &Out,
     ) {
-        let place = Place::new(out.rows, left.start, left.count);
-        let all = if ahead.lines.is_empty() { 0 } else { steps.len() };
-        let each = all.div_ceil(right.len().max(1));
-        let mut tile = self.tile(steps, left, ahead);
+        let each = steps.len().div_ceil(right.len().max(1));
+        let mut tiles: Group<_> = left.iter().map(|left| self.tile(steps, left, out)).collect();
         for (n, right) in right.iter().enumerate() {
-            tile.fetched = (n * each).min(all);
-            tile.fetches = ((n + 1) * each).min(all) - tile.fetched;
-            let entry = self.entry(left, right);
-            // SAFETY: the caller's promise.
-            unsafe { self.compute::<W>(entry, &mut tile, right, (place, out.columns)) };
+            for ((left, ahead), (place, tile)) in left.iter().zip(&mut tiles) {
+                let all = if ahead.lines.is_empty() { 0 } else { steps.len() };
+                tile.fetched = (n * each).min(all);
+                tile.fetches = ((n + 1) * each).min(all) - tile.fetched;
+                let entry = self.entry(left, right);
+                // SAFETY: the caller's promise.
+                unsafe { self.compute::<W>(entry, tile, right, (*place, out.columns)) };
+            }
         }
     }
 
@@ -526,8 +541,7 @@ impl<'a> Gemm<'a> {
             let data = unsafe { left.add(start - rows.start) };
             let flags = Flags::NONE;
             let left = Panel { data: data.cast(), start, count, flags, lies: false };
-            let place = Place::new(out.rows, start, count);
-            let mut tile = self.tile(steps, &left, &Ahead::nothing());
+            let (place, mut tile) = self.tile(steps, &(left, Ahead::nothing()), out);
             for right in right {
                 // SAFETY: the rows are there; the panel is packed.
                 unsafe { self.compute::<W>(entry, &mut tile, right, (place, out.columns)) };
@@ -557,13 +571,19 @@ impl<'a> Gemm<'a> {
         unsafe {
             let to = panel.as_ptr().cast::<W>();
             let left = self.left.pack(self.context, steps, rows, to);
-            self.strip::<W>(steps, (&left, &Ahead::nothing()), right, out);
+            self.strip::<W>(steps, left, right, out);
         }
     }
 
-    /// What the tiles of a left panel have in common; it may be rows where they lie.
-    fn tile(&self, steps: &Steps, left: &Panel, ahead: &Ahead) -> Tile {
-        Tile {
+    /// What the tiles of a left panel have in common, and where they are in the output; it may be rows where they
+    /// lie.
+    fn tile<'o>(
+        &self,
+        steps: &Steps,
+        (left, ahead): &(Panel, Ahead),
+        out: &'o Out,
+    ) -> (Place<'o>, Tile) {
+        let tile = Tile {
             k: steps.len(),
             left: left.data,
             left_step: self.shape.rows,
@@ -582,7 +602,8 @@ impl<'a> Gemm<'a> {
             rows: left.count,
             accumulate: steps.accumulate,
             identity: self.problem.algebra.identity.0.as_ptr(),
-        }
+        };
+        (Place::new(out.rows, left.start, left.count), tile)
     }
 
     /// Computes the tile of a left panel and a right one.

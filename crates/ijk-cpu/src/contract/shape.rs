@@ -31,6 +31,13 @@ const FAR_RANGE_PANELS: usize = 64;
 /// Bytes of a left operand that does not come from memory each time.
 const WITHIN_BYTES: usize = 4 << 20;
 
+/// Left panels that meet a right one in turn, where the output is written along rows.
+pub(crate) const GROUP: usize = 8;
+
+/// Fewest right panels, and bytes of the output, where it is; outputs of tests have fewer.
+const GROUP_COLUMNS: usize = 6;
+const GROUP_BYTES: usize = if cfg!(test) { 64 << 10 } else { 16 << 20 };
+
 /// Columns that are a multiple of so many bytes apart have their lines in few sets of L2.
 const SET_BYTES: usize = 4096;
 
@@ -60,6 +67,8 @@ pub(crate) struct Shape {
     pub(crate) far: bool,
     /// Into how many ranges columns are cut, whose panels stay with the threads that packed them.
     pub(crate) ranges: usize,
+    /// How many left panels meet a right one in turn.
+    pub(crate) group: usize,
     /// Which blocks of k.
     length: Length,
 }
@@ -120,7 +129,9 @@ impl Shape {
         let across = apart.filter(|&apart| !direct && (few || lies_near(problem, apart, ranges)));
         let far = left_bytes > FAR_BYTES;
         let length = Length::of(rows, n, algebra.size);
-        Self { rows, columns, direct, across, resident, far, ranges, length }
+        let groups = !(direct || resident) && writes_rows(problem, rows, columns);
+        let group = if groups { GROUP } else { 1 };
+        Self { rows, columns, direct, across, resident, far, ranges, group, length }
     }
 
     /// Steps of a block of k where there are so many in all. There are as many blocks as `2 · steps / KC`
@@ -163,6 +174,17 @@ fn apart(problem: &Problem, columns: usize) -> Option<isize> {
 fn has_ranges(problem: &Problem) -> bool {
     let Problem { m, k, tile, .. } = problem;
     tile.is_none() && m.run(Operand::Out) >= LONG_RUN && k.len() >= MANY_STEPS
+}
+
+/// Whether a large output is written for few steps, whose rows are neighbours and columns far apart: by one tile after
+/// another along rows then, since memory takes and gives long runs faster, though left panels come from L2.
+fn writes_rows(problem: &Problem, rows: usize, columns: usize) -> bool {
+    let Problem { algebra, m, n, k, .. } = problem;
+    let bytes = problem.outputs().saturating_mul(algebra.size);
+    let long = m.run(Operand::Out) >= GROUP * rows;
+    let apart = n.inner(Operand::Out).1.unsigned_abs() >= GROUP * rows;
+    let many = n.len() >= GROUP_COLUMNS * columns;
+    bytes >= GROUP_BYTES && k.len() < MANY_STEPS && long && apart && many
 }
 
 /// Whether the columns of a range stay in L2 where they lie so many elements apart, while left panels pass them.

@@ -338,11 +338,12 @@ fn matrices((m, n, k): (usize, usize, usize), order: usize) -> Vec<ContractionAx
     ]
 }
 
-/// Columns enough for each thread to have a range of its own; and many left panels that meet columns where they lie.
+/// Columns enough for each thread to have a range of its own, many left panels that meet columns where they lie, and
+/// groups of left panels.
 #[test]
-fn columns_in_ranges() {
+fn columns_in_ranges_and_rows_in_groups() {
     let (mut dice, workers) = (Dice(23), all_workers());
-    for size in [(200, 790, 130), (300, 40, 140)] {
+    for size in [(200, 790, 130), (300, 40, 140), (500, 50, 70)] {
         // Rows are neighbours in the output.
         for order in 4..8 {
             check(&task(SUM[0], matrices(size, order)), &mut dice, &workers);
