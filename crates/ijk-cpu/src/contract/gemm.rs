@@ -153,9 +153,10 @@ impl Ahead {
 
 impl<'a> Gemm<'a> {
     fn new(problem: &'a Problem, tensors: Tensors, context: &'a Context<'a>, shape: Shape) -> Self {
-        let left = Side::new(problem, tensors, Operand::Left, shape.rows);
+        let left = Side::new(problem, tensors, Operand::Left, shape.rows)
+            .lying(shape.lying.map(|lying| lying.unit));
         let right = Side::new(problem, tensors, Operand::Right, shape.columns)
-            .lying(shape.across.is_some());
+            .lying(shape.across.map(|_| shape.columns));
         Self { problem, tensors, context, shape, left, right }
     }
 
@@ -474,15 +475,18 @@ impl<'a> Gemm<'a> {
     /// The microkernel for two packed panels.
     fn entry(&self, left: &Panel, right: &Panel) -> Entry {
         let algebra = &self.problem.algebra;
+        // Nothing is behind a panel of as many rows or columns as it has room for.
+        let groups = left.count.div_ceil(algebra.lanes)..=self.shape.rows / algebra.lanes;
+        let columns = right.count..=self.shape.columns;
         if right.lies {
-            return smallest(algebra.tiles.across, left.count.div_ceil(algebra.lanes), right.count);
+            return smallest(algebra.tiles.across, groups, columns);
         }
         let fast = algebra.guarded && (algebra.nan_free)(left.flags, right.flags);
         let entries = if fast { algebra.fast.packed } else { algebra.tiles.packed };
         let first = entries[0];
         match left.count == first.groups * algebra.lanes && right.count == first.columns {
             true => first,
-            false => smallest(entries, left.count.div_ceil(algebra.lanes), right.count),
+            false => smallest(entries, groups, columns),
         }
     }
 
@@ -586,7 +590,10 @@ impl<'a> Gemm<'a> {
         let tile = Tile {
             k: steps.len(),
             left: left.data,
-            left_step: self.shape.rows,
+            left_step: match self.shape.lying {
+                Some(lying) if left.lies => lying.step,
+                _ => self.shape.rows,
+            },
             left_offsets: steps.offsets(Operand::Left).as_ptr(),
             ahead: self.shape.far,
             fetched: 0,

@@ -21,15 +21,19 @@ const NEAR_BYTES: usize = 32 << 10;
 /// Left panels for which right is not worth packing.
 const ACROSS_PANELS: usize = 6;
 
-/// Bytes of right for a block of k that stay in L2 where they lie, for more left panels.
+/// Bytes of right for a block of k, or of left, that stay in L2 where they lie, for many panels of the other.
 const LYING_BYTES: usize = 5 << 18;
 
 /// Fewest right panels of a range of columns, since left is packed for each; the same where left comes from memory.
 const RANGE_PANELS: usize = 32;
 const FAR_RANGE_PANELS: usize = 64;
 
-/// Bytes of a left operand that does not come from memory each time.
+/// Bytes of a left operand that does not come from memory for each range: where it would be packed for each, it is
+/// read where it lies.
 const WITHIN_BYTES: usize = 4 << 20;
+
+/// Where more columns meet a left panel, it takes no time to pack it.
+const LYING_COLUMNS: usize = 2048;
 
 /// Left panels that meet a right one in turn, where the output is written along rows.
 pub(crate) const GROUP: usize = 8;
@@ -61,6 +65,8 @@ pub(crate) struct Shape {
     pub(crate) direct: bool,
     /// Where whole panels of right are read where they lie, elements from a column to the next.
     pub(crate) across: Option<isize>,
+    /// Whether rows of left are read where they lie for many columns, and how they are.
+    pub(crate) lying: Option<Lying>,
     /// Whether left is the side that threads share.
     pub(crate) resident: bool,
     /// Whether left is too large to stay near, so that later rows are worth fetching ahead.
@@ -73,6 +79,15 @@ pub(crate) struct Shape {
     length: Length,
 }
 
+/// Rows of left that microkernels for panels read where they lie.
+#[derive(Clone, Copy)]
+pub(crate) struct Lying {
+    /// Elements from a step to the next.
+    pub(crate) step: usize,
+    /// Rows that are read so come in multiples of it.
+    pub(crate) unit: usize,
+}
+
 /// How long blocks of k are: a tile is added to what the output holds once for each.
 #[derive(Clone, Copy)]
 enum Length {
@@ -82,6 +97,28 @@ enum Length {
     Half,
     /// Twice as many: neither stays, and a panel that comes from L2 for each tile takes less than another block.
     Double,
+}
+
+impl Lying {
+    /// Of a problem's left operand, if all of its rows are neighbours, and steps are equally far apart, but not so
+    /// that they share few sets of L2.
+    fn of(problem: &Problem, rows: usize, columns: usize) -> Option<Self> {
+        let Problem { algebra, m, n, k, .. } = problem;
+        let keeps = algebra.left == panel::Prepare::Keep
+            && algebra.split == panel::Split::None
+            && !algebra.guarded;
+        let step = usize::try_from(k.step(Operand::Left)?).ok()?;
+        let near = !(step * algebra.size).is_multiple_of(SET_BYTES) && n.len() <= LYING_COLUMNS;
+        // Fewer rows than a panel has are not followed by zeros here.
+        let fits = |groups| {
+            let exact = |e: &Entry| e.groups == groups && e.columns == columns;
+            algebra.tiles.packed.iter().any(exact)
+        };
+        let exact = n.len().is_multiple_of(columns) && (1..=rows / algebra.lanes).all(fits);
+        let unit = if exact { algebra.lanes } else { rows };
+        let lies = keeps && near && m.run(Operand::Left) == m.len();
+        lies.then_some(Self { step, unit })
+    }
 }
 
 impl Length {
@@ -103,35 +140,43 @@ impl Shape {
         let wide = algebra.tiles.wide(n);
         let full = wide.unwrap_or(algebra.tiles.packed[0]);
         let groups = groups(problem, full.groups);
-        let rows = groups * algebra.lanes;
         let widths = algebra.tiles.direct.iter().map(|e| e.columns);
         let widest = widths.filter(|&columns| columns <= full.columns).max().unwrap_or(0);
         let long = problem.m.run(Operand::Left) >= 2 * algebra.lanes;
         let left_len = problem.m.len().saturating_mul(problem.k.len());
         let left_bytes = left_len.saturating_mul(algebra.size);
-        let packed = smallest(algebra.tiles.packed, groups, n.min(full.columns)).columns;
-        let few = problem.m.len() <= ACROSS_PANELS * rows;
+        let packed =
+            smallest(algebra.tiles.packed, groups..=groups, n.min(full.columns)..=usize::MAX)
+                .columns;
+        let few = problem.m.len() <= ACROSS_PANELS * groups * algebra.lanes;
         let apart = apart(problem, packed);
         let pays = few && apart.is_some() && n / PACKED_COLUMNS >= problem.m.len();
-        let near = widest > 0 && left_bytes <= NEAR_BYTES && !pays;
-        let once = n <= widest || near;
+        let once = n <= widest || (widest > 0 && left_bytes <= NEAR_BYTES && !pays);
         let direct = once && long && algebra.left == panel::Prepare::Keep;
-        let columns = match direct {
-            true => smallest(algebra.tiles.direct, 1, n.min(widest)).columns,
-            false => packed,
+        // What is left of rows where they lie is a panel for the columns that microkernels of all groups have.
+        let (groups, columns) = match direct {
+            true => (
+                full.groups,
+                smallest(algebra.tiles.direct, 1..=usize::MAX, n.min(widest)..=usize::MAX).columns,
+            ),
+            false => (groups, packed),
         };
+        let rows = groups * algebra.lanes;
         let resident = !direct && problem.shares_left();
         let fewest = if left_bytes <= WITHIN_BYTES { RANGE_PANELS } else { FAR_RANGE_PANELS };
-        let ranges = match direct || resident || !has_ranges(problem) {
-            true => 1,
-            false => tasks::ranges(n.div_ceil(columns), fewest, threads),
+        let packs = !(direct || resident);
+        let ranges = match packs && has_ranges(problem) {
+            true => tasks::ranges(n.div_ceil(columns), fewest, threads),
+            false => 1,
         };
         let across = apart.filter(|&apart| !direct && (few || lies_near(problem, apart, ranges)));
         let far = left_bytes > FAR_BYTES;
         let length = Length::of(rows, n, algebra.size);
-        let groups = !(direct || resident) && writes_rows(problem, rows, columns);
-        let group = if groups { GROUP } else { 1 };
-        Self { rows, columns, direct, across, resident, far, ranges, group, length }
+        let group = if packs && writes_rows(problem, rows, columns) { GROUP } else { 1 };
+        let most = if ranges > 1 { WITHIN_BYTES } else { LYING_BYTES };
+        let near = (NEAREST_BYTES + 1..=most).contains(&left_bytes);
+        let lying = Lying::of(problem, rows, columns).filter(|_| packs && group == 1 && near);
+        Self { rows, columns, direct, across, lying, resident, far, ranges, group, length }
     }
 
     /// Steps of a block of k where there are so many in all. There are as many blocks as `2 · steps / KC`
@@ -147,7 +192,9 @@ impl Shape {
     /// The same where panels of an operand are there already.
     pub(crate) fn with_panels(self, operand: Operand) -> Self {
         match operand {
-            Operand::Left => Self { direct: false, resident: true, far: false, ..self },
+            Operand::Left => {
+                Self { direct: false, resident: true, far: false, lying: None, ..self }
+            }
             _ => Self { resident: false, across: None, ..self },
         }
     }

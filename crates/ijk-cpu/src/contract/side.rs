@@ -20,8 +20,8 @@ pub(crate) struct Side<'a> {
     operand: Operand,
     /// Rows (or columns) of a panel.
     pub(crate) width: usize,
-    /// Whether whole panels are read where they lie.
-    lies: bool,
+    /// Rows of a panel that is read where it lies come in multiples of it.
+    lies: Option<usize>,
 }
 
 /// A packed panel, or rows of left or columns of right where they lie.
@@ -33,7 +33,7 @@ pub(crate) struct Panel {
     /// How many of its rows there are.
     pub(crate) count: usize,
     pub(crate) flags: Flags,
-    /// Whether it is columns of right where they lie.
+    /// Whether it is rows of left, or columns of right, where they lie.
     pub(crate) lies: bool,
 }
 
@@ -46,19 +46,19 @@ impl<'a> Side<'a> {
         width: usize,
     ) -> Self {
         assert!(width <= MAX_ROWS);
-        Self { problem, tensors, operand, width, lies: false }
+        Self { problem, tensors, operand, width, lies: None }
     }
 
-    /// The same, with whole panels read where they lie: steps are neighbours there, and the rows of each such
-    /// panel equally far apart.
-    pub(crate) fn lying(self, lies: bool) -> Self {
+    /// The same, with panels of multiples of so many rows read where they lie: the steps of right are neighbours
+    /// there, and the columns of each panel equally far apart; of left it is the other way round.
+    pub(crate) fn lying(self, lies: Option<usize>) -> Self {
         Self { lies, ..self }
     }
 
     /// The panel of those rows at some steps, where it is not packed.
     pub(crate) fn lain<W: Word>(&self, steps: &Steps, rows: &Range<usize>) -> Option<Panel> {
         let &first = steps.offsets(self.operand).first()?;
-        (self.lies && rows.len() == self.width).then_some(())?;
+        self.lies.filter(|&unit| rows.len().is_multiple_of(unit))?;
         let base =
             if self.operand == Operand::Left { self.tensors.left } else { self.tensors.right };
         let offset = self.bundle().offset(self.operand, rows.start) + first;

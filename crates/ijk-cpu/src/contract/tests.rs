@@ -338,12 +338,30 @@ fn matrices((m, n, k): (usize, usize, usize), order: usize) -> Vec<ContractionAx
     ]
 }
 
-/// Columns enough for each thread to have a range of its own, many left panels that meet columns where they lie, and
-/// groups of left panels.
+/// Two panels of two groups of rows, and fewer columns than microkernels of two groups have.
+#[test]
+fn few_columns_of_four_groups_of_rows() {
+    let (mut dice, workers) = (Dice(24), all_workers());
+    for (n, k) in [(2, 512), (4, 768), (5, 512), (7, 530), (12, 512)] {
+        for m in [32, 64] {
+            // Neither rows nor steps are neighbours in left.
+            let axes = vec![
+                axis(Role::M, m, [2, 0, 1]),
+                axis(Role::N, n, [0, 1, m as isize]),
+                axis(Role::K, k, [2 * m as isize, n as isize, 0]),
+            ];
+            check(&task(SUM[0], axes), &mut dice, &workers);
+        }
+    }
+}
+
+/// Columns enough for each thread to have a range of its own, many left panels that meet columns where they lie,
+/// groups of left panels, and rows of left where they lie.
 #[test]
 fn columns_in_ranges_and_rows_in_groups() {
     let (mut dice, workers) = (Dice(23), all_workers());
-    for size in [(200, 790, 130), (300, 40, 140), (500, 50, 70)] {
+    let sizes = [(200, 790, 130), (300, 40, 140), (500, 50, 70), (176, 40, 150), (176, 44, 150)];
+    for size in sizes {
         // Rows are neighbours in the output.
         for order in 4..8 {
             check(&task(SUM[0], matrices(size, order)), &mut dice, &workers);
