@@ -120,7 +120,7 @@ pub(crate) unsafe fn with_panels<W: Word>(
     (operand, panels): (Operand, &Panels),
     context: &Context,
 ) {
-    let shape = Shape::of(problem, 1).with_panels(operand);
+    let shape = Shape::with_panels(problem, operand);
     // SAFETY: the caller's promise.
     unsafe { Gemm::new(problem, tensors, context, shape).round::<W>(panels) };
 }
@@ -241,9 +241,9 @@ impl<'a> Gemm<'a> {
             });
         }
         let panels = other.len().div_ceil(other.width);
-        let cut = match ranges.min(shared.panels()) {
-            0 | 1 => Cut::new(panels, most, shared.panels(), threads),
-            ranges => Cut::by_ranges(panels, most, shared.panels(), ranges),
+        let cut = match ranges {
+            1 => Cut::new(panels, most, shared.panels(), threads),
+            _ => Cut::by_ranges(panels, most, shared.panels(), ranges),
         };
         let columns = (!resident).then(|| Columns::new(self.problem, &shared.range));
         cut.run(self.context, |panels, part| {

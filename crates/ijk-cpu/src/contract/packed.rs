@@ -99,8 +99,8 @@ impl<'a> Packed<'a> {
         let Problem { batch, algebra, .. } = &fixed.problem;
         let parts = origins.len().checked_mul(batch.len())?;
         let memory = context.scratch.try_take(fixed.all_bytes(origins.len())?)?;
-        let round =
-            one_round(&fixed.problem, Shape::of(&fixed.problem, 1).with_panels(fixed.operand))?;
+        let shape = Shape::with_panels(&fixed.problem, fixed.operand);
+        let round = one_round(&fixed.problem, shape)?;
         let flags = fixed.panels() * round.packs().len() * parts;
         let flags = (0..flags).map(|_| AtomicU8::new(0)).collect();
         let packed = Self { fixed, round, memory, flags };

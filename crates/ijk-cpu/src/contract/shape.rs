@@ -145,9 +145,7 @@ impl Shape {
         let long = problem.m.run(Operand::Left) >= 2 * algebra.lanes;
         let left_len = problem.m.len().saturating_mul(problem.k.len());
         let left_bytes = left_len.saturating_mul(algebra.size);
-        let packed =
-            smallest(algebra.tiles.packed, groups..=groups, n.min(full.columns)..=usize::MAX)
-                .columns;
+        let packed = smallest(algebra.tiles.packed, groups..=groups, n.min(full.columns)..).columns;
         let few = problem.m.len() <= ACROSS_PANELS * groups * algebra.lanes;
         let apart = apart(problem, packed);
         let pays = few && apart.is_some() && n / PACKED_COLUMNS >= problem.m.len();
@@ -155,10 +153,7 @@ impl Shape {
         let direct = once && long && algebra.left == panel::Prepare::Keep;
         // What is left of rows where they lie is a panel for the columns that microkernels of all groups have.
         let (groups, columns) = match direct {
-            true => (
-                full.groups,
-                smallest(algebra.tiles.direct, 1..=usize::MAX, n.min(widest)..=usize::MAX).columns,
-            ),
+            true => (full.groups, smallest(algebra.tiles.direct, .., n.min(widest)..).columns),
             false => (groups, packed),
         };
         let rows = groups * algebra.lanes;
@@ -175,7 +170,8 @@ impl Shape {
         let group = if packs && writes_rows(problem, rows, columns) { GROUP } else { 1 };
         let most = if ranges > 1 { WITHIN_BYTES } else { LYING_BYTES };
         let near = (NEAREST_BYTES + 1..=most).contains(&left_bytes);
-        let lying = Lying::of(problem, rows, columns).filter(|_| packs && group == 1 && near);
+        let lies = packs && group == 1 && near;
+        let lying = if lies { Lying::of(problem, rows, columns) } else { None };
         Self { rows, columns, direct, across, lying, resident, far, ranges, group, length }
     }
 
@@ -189,13 +185,14 @@ impl Shape {
         }
     }
 
-    /// The same where panels of an operand are there already.
-    pub(crate) fn with_panels(self, operand: Operand) -> Self {
+    /// That of a problem where panels of an operand are there already.
+    pub(crate) fn with_panels(problem: &Problem, operand: Operand) -> Self {
+        let shape = Self::of(problem, 1);
         match operand {
             Operand::Left => {
-                Self { direct: false, resident: true, far: false, lying: None, ..self }
+                Self { direct: false, resident: true, far: false, lying: None, ..shape }
             }
-            _ => Self { resident: false, across: None, ..self },
+            _ => Self { resident: false, across: None, ..shape },
         }
     }
 
@@ -255,6 +252,6 @@ fn groups(problem: &Problem, most: usize) -> usize {
 
 /// How wide the panels of an operand are that is packed for many problems.
 pub(crate) fn width(problem: &Problem, operand: Operand) -> usize {
-    let shape = Shape::of(problem, 1).with_panels(operand);
+    let shape = Shape::with_panels(problem, operand);
     if operand == Operand::Left { shape.rows } else { shape.columns }
 }

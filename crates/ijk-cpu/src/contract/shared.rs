@@ -55,6 +55,11 @@ impl Panels<'_> {
         self.memory.cast::<W>().wrapping_add(before * self.side.width)
     }
 
+    /// What a panel holds, of those that are packed with these steps.
+    fn flag(&self, pack: usize, panel: usize) -> &AtomicU8 {
+        &self.flags[pack * self.panels() + panel]
+    }
+
     fn rows(&self, panel: usize) -> Range<usize> {
         rows_of(&self.range, self.side.width, panel)
     }
@@ -76,8 +81,7 @@ impl Panels<'_> {
                 let to = self.place::<W>(steps, panel);
                 // SAFETY: the caller's promise; this panel is this task's own.
                 let packed = unsafe { self.side.pack(context, steps, self.rows(panel), to) };
-                self.flags[pack * self.panels() + panel]
-                    .store(packed.flags.bits(), Ordering::Relaxed);
+                self.flag(pack, panel).store(packed.flags.bits(), Ordering::Relaxed);
             }
         });
     }
@@ -94,7 +98,7 @@ impl Panels<'_> {
             return panel;
         }
         let pack = if self.round.packs().len() == 1 { 0 } else { block };
-        let flags = self.flags[pack * self.panels() + panel].load(Ordering::Relaxed);
+        let flags = self.flag(pack, panel).load(Ordering::Relaxed);
         let data = self.place::<W>(&self.round.blocks[block], panel);
         let (data, flags) = (data.cast_const().cast(), Flags::from_bits(flags));
         Panel { data, start: rows.start, count: rows.len(), flags, lies: false }

@@ -1,6 +1,7 @@
 //! How a round's panels are cut into tasks.
 
 use super::Context;
+use crate::threads::cut;
 use std::ops::Range;
 
 /// What is left of the panels is cut into so many blocks for each thread when the next one is taken.
@@ -43,8 +44,7 @@ impl Cut {
             let last = blocks.len() - n <= threads && block.len() == 1;
             let wanted = if last { wanted.max(LAST_SPLITS) } else { wanted };
             let splits = wanted.min(most_splits);
-            let start = |part: usize| part * shared / splits;
-            tasks.extend((0..splits).map(|part| (block.clone(), start(part)..start(part + 1))));
+            tasks.extend((0..splits).map(|part| (block.clone(), range(shared, part, splits))));
         }
         Self { tasks, in_order: true }
     }
@@ -52,9 +52,8 @@ impl Cut {
     /// Blocks of `most` panels at most, for each range of the shared panels.
     pub(crate) fn by_ranges(panels: usize, most: usize, shared: usize, ranges: usize) -> Self {
         let blocks = blocks(panels, most.max(1), SHARES);
-        let start = |range: usize| range * shared / ranges;
-        let tasks = (0..ranges).flat_map(|range| {
-            let shared = start(range)..start(range + 1);
+        let tasks = (0..ranges).flat_map(|part| {
+            let shared = range(shared, part, ranges);
             blocks.iter().map(move |block| (block.clone(), shared.clone()))
         });
         Self { tasks: tasks.collect(), in_order: false }
@@ -71,6 +70,11 @@ impl Cut {
             false => context.parallel_for(self.tasks.len(), body),
         }
     }
+}
+
+/// One of so many parts of the shared panels.
+fn range(shared: usize, part: usize, parts: usize) -> Range<usize> {
+    cut(shared, part, parts)..cut(shared, part + 1, parts)
 }
 
 /// Blocks of `most` panels at most, and at most one of so many shares of what is left: ever smaller ones, so that

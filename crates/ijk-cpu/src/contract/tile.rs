@@ -5,7 +5,7 @@
 use super::lane::{Class, Lane, Op, Pair};
 use crate::lines::{LINE, prefetch, prefetch_all, prefetch_all_far, prefetch_far};
 use crate::simd::{Kernel, Simd};
-use std::ops::RangeInclusive;
+use std::ops::RangeBounds;
 
 /// What a microkernel computes, for elements whose type it knows: `width` columns of `rows` rows.
 pub(crate) struct Tile {
@@ -102,8 +102,8 @@ impl TileSet {
 /// The smallest microkernel of so many groups and columns; the first where none is.
 pub(crate) fn smallest(
     entries: &[Entry],
-    groups: RangeInclusive<usize>,
-    columns: RangeInclusive<usize>,
+    groups: impl RangeBounds<usize>,
+    columns: impl RangeBounds<usize>,
 ) -> Entry {
     let fits = |e: &&Entry| groups.contains(&e.groups) && columns.contains(&e.columns);
     let best = entries.iter().filter(fits).min_by_key(|e| (e.columns, e.groups));
