@@ -25,6 +25,7 @@
 
 use super::Context;
 use super::KC;
+use super::block::Block;
 use super::bundle::{Bundle, Operand};
 use super::join::Join;
 use super::output::{Columns, Place, Rows};
@@ -123,6 +124,31 @@ pub(crate) unsafe fn with_panels<W: Word>(
     let shape = Shape::with_panels(problem, operand);
     // SAFETY: the caller's promise.
     unsafe { Gemm::new(problem, tensors, context, shape).round::<W>(panels) };
+}
+
+/// Computes one batch of a problem that is one block.
+///
+/// # Safety
+/// As for [`gemm`].
+pub(crate) unsafe fn block<W: Word>(
+    problem: &Problem,
+    tensors: Tensors,
+    block: &Block,
+    context: &Context,
+) {
+    let gemm = Gemm::new(problem, tensors, context, block.shape);
+    let (side, round) = (gemm.right, &block.round);
+    let range = 0..side.len();
+    let flags = Panels::flags(side, &range, round);
+    let elements = range.len().next_multiple_of(side.width) * problem.k.len();
+    let memory = context.scratch.take(elements * size_of::<W>());
+    let shared = Panels { side, range, round, memory: memory.as_ptr(), flags: &flags };
+    let rows = 0..gemm.left.len();
+    // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
+    unsafe {
+        shared.pack::<W>(context);
+        gemm.packed::<W>(&shared, (gemm.left, rows), 0..shared.panels(), &block.columns);
+    }
 }
 
 /// Something of each left panel of a group.
@@ -405,7 +431,7 @@ impl<'a> Gemm<'a> {
                 _ if panel + room < panels && fetches => {
                     Ahead::of(other, other.rows(&rows, panel + room), self.tensors.left)
                 }
-                Some(next) if rows.end == other.len() && panel + 1 == panels => {
+                Some([next, _]) if rows.end == other.len() && panel + 1 == panels => {
                     Ahead::of(other, other.rows(&(0..other.len()), 0), next)
                 }
                 _ => Ahead::nothing(),
@@ -442,14 +468,18 @@ impl<'a> Gemm<'a> {
     ) {
         let each = steps.len().div_ceil(right.len().max(1));
         let mut tiles: Group<_> = left.iter().map(|left| self.tile(steps, left, out)).collect();
-        for (n, right) in right.iter().enumerate() {
-            for ((left, ahead), (place, tile)) in left.iter().zip(&mut tiles) {
+        let mut entries = Group::<Entry>::new();
+        for (n, panel) in right.iter().enumerate() {
+            // To choose a microkernel takes longer than a few of its steps.
+            if n == 0 || !panel.is_like(&right[n - 1]) {
+                entries = left.iter().map(|(left, _)| self.entry(left, panel)).collect();
+            }
+            for (((_, ahead), (place, tile)), &entry) in left.iter().zip(&mut tiles).zip(&entries) {
                 let all = if ahead.lines.is_empty() { 0 } else { steps.len() };
                 tile.fetched = (n * each).min(all);
                 tile.fetches = ((n + 1) * each).min(all) - tile.fetched;
-                let entry = self.entry(left, right);
                 // SAFETY: the caller's promise.
-                unsafe { self.compute::<W>(entry, tile, right, (*place, out.columns)) };
+                unsafe { self.compute::<W>(entry, tile, panel, (*place, out.columns)) };
             }
         }
     }

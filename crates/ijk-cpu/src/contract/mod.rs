@@ -23,6 +23,7 @@
 //! of a sum of K products is off by at most `(2·KC + 2·K/KC) · eps · Σ|ab|`.
 
 mod algebra;
+mod block;
 mod bundle;
 mod dot;
 mod gemm;
@@ -52,6 +53,7 @@ use crate::probe::{Costs, Probe, Work};
 use crate::threads::cut;
 use crate::{Level, ScratchPool, Workers};
 use algebra::Algebra;
+use block::Block;
 use bundle::{Bundle, Operand};
 use dot::Dots;
 use ijk_plan::plan::Contraction;
@@ -180,8 +182,8 @@ enum Way {
     Small(Small),
     /// Likewise, a matrix by a vector.
     Dots(Dots),
-    /// Part by part.
-    Large,
+    /// Part by part, unless it is one block and one thread's.
+    Large(Option<Box<Block>>),
 }
 
 impl Prepared {
@@ -190,11 +192,15 @@ impl Prepared {
     pub(crate) fn new(task: &Contraction, level: Level, costs: &Costs) -> Option<Self> {
         let algebra = Algebra::find(level, task)?;
         let problem = Problem::new(task, algebra, Tensors::nowhere());
-        let way = match Small::of(&problem, level) {
-            Some(small) => Way::Small(small),
-            None => Dots::of(&problem).map_or(Way::Large, Way::Dots),
+        let (problem, way) = if let Some(small) = Small::of(&problem, level) {
+            (problem, Way::Small(small))
+        } else if let Some(dots) = Dots::of(&problem) {
+            (problem, Way::Dots(dots))
+        } else {
+            let problem = problem.in_units();
+            let block = Block::of(&problem, level);
+            (problem, Way::Large(block.map(Box::new)))
         };
-        let problem = if matches!(way, Way::Large) { problem.in_units() } else { problem };
         let cost = costs.nanoseconds(&work(&problem, task.dtype));
         Some(Self { task: task.clone(), level, problem, way, cost })
     }
@@ -209,7 +215,7 @@ impl Prepared {
         match &self.way {
             Way::Small(small) => small.reads_in_place(),
             Way::Dots(_) => true,
-            Way::Large => false,
+            Way::Large(_) => false,
         }
     }
 
@@ -258,16 +264,25 @@ impl Prepared {
     unsafe fn batch<W: Word>(&self, tensors: Tensors, n: usize, context: &Context) {
         let batch = &self.problem.batch;
         let at = |n: usize| tensors.at::<W>(batch, n);
-        let tensors = at(n);
+        let looks_ahead = match &self.way {
+            Way::Small(small) => small.looks_ahead(),
+            Way::Dots(_) => false,
+            Way::Large(_) => true,
+        };
+        let next = (looks_ahead && n + 1 < batch.len()).then(|| at(n + 1));
+        let next = next.map(|next| [next.left, next.right]);
+        let tensors = Tensors { next, ..at(n) };
         // SAFETY: the caller's promise.
         unsafe {
             match &self.way {
                 Way::Small(small) => small.run::<W>(&self.problem, tensors, context),
                 Way::Dots(dots) => dots.run::<W>(&self.problem, tensors),
-                Way::Large => {
-                    let next = (n + 1 < batch.len()).then(|| at(n + 1).left);
-                    large::<W>(&self.problem, Tensors { next, ..tensors }, context);
-                }
+                Way::Large(block) => match block {
+                    Some(block) if context.threads() == 1 => {
+                        gemm::block::<W>(&self.problem, tensors, block, context);
+                    }
+                    _ => large::<W>(&self.problem, tensors, context),
+                },
             }
         }
     }

@@ -16,6 +16,7 @@ const TILE_BYTES: usize = 2048;
 const MAX_COLUMNS: usize = 16;
 
 /// Some columns of the output.
+#[derive(Clone, Debug)]
 pub(crate) struct Columns {
     first: usize,
     offsets: Vec<isize>,
@@ -48,8 +49,11 @@ impl<'a> Rows<'a> {
         Self { m, run: m.run(Operand::Out), first: 0, offsets: Vec::new() }
     }
 
-    /// Rows whose offsets are needed more than once.
+    /// Rows whose offsets are needed more than once; of those of one axis they are quickly found.
     pub(crate) fn new(problem: &'a Problem, range: &Range<usize>) -> Self {
+        if problem.m.axes().len() <= 1 {
+            return Self::few(problem);
+        }
         let offsets = offsets(&problem.m, Operand::Out, range);
         Self { first: range.start, offsets, ..Self::few(problem) }
     }

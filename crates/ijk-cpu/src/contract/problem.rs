@@ -49,8 +49,8 @@ pub(crate) struct Tensors {
     pub(crate) right: *const u8,
     /// The output.
     pub(crate) out: *mut u8,
-    /// Left of what is computed after this, if that is known.
-    pub(crate) next: Option<*const u8>,
+    /// Left and right of what is computed after this, if that is known.
+    pub(crate) next: Option<[*const u8; 2]>,
 }
 
 // SAFETY: only pointers; `contract`'s caller answers for what is behind them, and tasks write to
@@ -108,6 +108,19 @@ impl Problem {
     /// Elements of the output of one batch.
     pub(crate) fn outputs(&self) -> usize {
         self.m.len().saturating_mul(self.n.len())
+    }
+
+    /// Bytes of what a batch reads of an operand, if that is one piece of memory, from the operand's origin on.
+    pub(crate) fn piece(&self, operand: Operand) -> Option<usize> {
+        let side = if operand == Operand::Left { &self.m } else { &self.n };
+        let axes = side.axes().iter().chain(self.k.axes());
+        let mut axes: Vec<_> = axes.map(|a| (a.strides[operand as usize], a.extent)).collect();
+        axes.sort_unstable();
+        let elements = axes.iter().try_fold(1, |len: usize, &(stride, extent)| {
+            let follows = usize::try_from(stride) == Ok(len);
+            follows.then(|| len.saturating_mul(extent))
+        });
+        Some(elements?.saturating_mul(self.algebra.size))
     }
 
     /// The same with an output of columns of contiguous rows, so many elements apart.

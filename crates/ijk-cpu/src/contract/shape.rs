@@ -55,7 +55,7 @@ const LONGEST: usize = 2 * KC;
 const MANY_STEPS: usize = 128;
 
 /// The size of panels.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// Rows of a left panel.
     pub(crate) rows: usize,
@@ -80,7 +80,7 @@ pub(crate) struct Shape {
 }
 
 /// Rows of left that microkernels for panels read where they lie.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Lying {
     /// Elements from a step to the next.
     pub(crate) step: usize,
@@ -89,7 +89,7 @@ pub(crate) struct Lying {
 }
 
 /// How long blocks of k are: a tile is added to what the output holds once for each.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Length {
     /// At most KC steps, whose left panel stays in L1.
     Whole,

@@ -37,6 +37,14 @@ pub(crate) struct Panel {
     pub(crate) lies: bool,
 }
 
+impl Panel {
+    /// Whether the same microkernels read both.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let kind = |panel: &Self| (panel.count, panel.flags, panel.lies);
+        kind(self) == kind(other)
+    }
+}
+
 impl<'a> Side<'a> {
     /// An operand in panels of that width.
     pub(crate) fn new(

@@ -13,9 +13,12 @@ use super::problem::{Problem, Tensors};
 use super::{Context, KC, dot};
 use crate::Level;
 use crate::copy::{Copier, Side};
+use crate::lines::{LINE, prefetch_far};
 use crate::simd::{Kernel, Simd};
 use smallvec::SmallVec;
+use std::array;
 use std::mem::MaybeUninit;
+use std::ptr;
 
 /// Matrices whose sides are as `m`, `n` and `k` say, with the steps between their elements, in
 /// elements; rows are neighbours in left and out.
@@ -32,8 +35,12 @@ pub(crate) struct Small {
     left_k: isize,
     /// From a step to the next in right.
     right_k: isize,
+    /// Where in right, from the first of them, columns are that are multiplied at a time.
+    right_offsets: [isize; COLUMNS],
     /// Whether to combine with what the output holds.
     accumulate: bool,
+    /// Bytes of what the next batch reads of left and right, for each part, and how many each step asks for.
+    ahead: ([usize; 2], usize),
     /// How left comes to lie so, where it does not.
     moved: Option<Box<Moved>>,
 }
@@ -64,16 +71,45 @@ struct Moved {
 
 /// Rows and columns that are multiplied at a time, and where they are, with steps as [`Small`] has them.
 #[derive(Clone, Copy)]
-pub(crate) struct Piece {
+pub(crate) struct Piece<'a> {
     rows: usize,
     columns: usize,
     k: usize,
     left: (*const u8, isize),
-    right: (*const u8, [isize; 2]),
+    right: (*const u8, isize),
+    /// From memory: what the compiler knows of them it makes a chain of additions, which takes longer than the
+    /// products of a step.
+    right_offsets: &'a [isize; COLUMNS],
     out: (*mut u8, isize),
     accumulate: bool,
     identity: *const u8,
+    ahead: Option<&'a Ahead>,
 }
+
+/// Memory that is asked for meanwhile, which is read after this: so many bytes of each operand, one after the other.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    from: [*const u8; 2],
+    bytes: [usize; 2],
+    /// How many bytes further each step asks.
+    step: usize,
+}
+
+impl Ahead {
+    /// Where to go on after so many bytes, and how many a step asks for then.
+    #[inline(always)]
+    fn after(&self, bytes: usize) -> (*const u8, usize) {
+        let [left, right] = self.bytes;
+        match bytes.checked_sub(left) {
+            None => (self.from[0].wrapping_add(bytes), self.step),
+            Some(bytes) if bytes < right => (self.from[1].wrapping_add(bytes), self.step),
+            _ => (self.from[0], 0),
+        }
+    }
+}
+
+/// No lines to ask for.
+const NO_LINES: (*const u8, usize) = (ptr::null(), 0);
 
 /// A compiled microkernel.
 ///
@@ -90,7 +126,7 @@ pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<SmallFn> {
 }
 
 /// Most bytes of a part of left, which stays in the first cache.
-const LEFT_BYTES: usize = 16 << 10;
+const LEFT_BYTES: usize = 24 << 10;
 
 /// The same where right passes by once only.
 const NARROW_BYTES: usize = 32 << 10;
@@ -105,7 +141,10 @@ const MOST_ONCE: usize = 256 << 10;
 const MOST_PARTS: usize = 16;
 
 /// Most products: panels that are packed once serve more.
-const MOST_POINTS: f64 = (1 << 20) as f64;
+const MOST_POINTS: f64 = (1 << 22) as f64;
+
+/// Fewer bytes that the next batch reads are not asked for: hardware does.
+const LEAST_AHEAD: usize = 4096;
 
 /// Rows that neighbour each other where left is copied run by run.
 const SHORT_RUN: usize = 4;
@@ -128,13 +167,17 @@ impl Small {
             return None;
         }
         let parts = if narrow { Parts::whole(problem) } else { Parts::of(problem)? };
+        let columns = columns(n)?;
+        let [_, (_, right_n, _)] = columns;
         let small = Self {
             parts,
-            columns: columns(n)?,
+            columns,
             k: k.len(),
             left_k: k.step(Operand::Left)?,
             right_k: k.step(Operand::Right)?,
+            right_offsets: array::from_fn(|n| (n as isize).wrapping_mul(right_n)),
             accumulate: *accumulate,
+            ahead: ahead(problem, &parts),
             moved: None,
         };
         if m.run(Operand::Left) == m.len() {
@@ -143,6 +186,11 @@ impl Small {
         let moved = Some(Box::new(Moved::of(problem, &parts, level)?));
         let left_k = (parts.each * parts.rows) as isize;
         (!dot::suits(problem)).then_some(Self { left_k, moved, ..small })
+    }
+
+    /// Whether it asks for what the next batch reads.
+    pub(crate) fn looks_ahead(&self) -> bool {
+        self.ahead.1 > 0
     }
 
     /// Whether nothing is copied first.
@@ -168,6 +216,9 @@ impl Small {
             let (first, column) = (task % parts * each, task / parts * count);
             let right = column as isize * right_step;
             let out = (first * rows) as isize + column as isize * out_step;
+            let next = { tensors }.next.filter(|_| column == 0);
+            let ahead = next.map(|next| self.ahead(next, task % parts));
+            let ahead = ahead.as_ref();
             let tensors = Tensors::new(
                 { tensors }.left.cast::<W>().wrapping_offset(first as isize * left).cast(),
                 { tensors }.right.cast::<W>().wrapping_offset(right).cast(),
@@ -179,9 +230,10 @@ impl Small {
             // SAFETY: the caller's promise; tasks differ in rows or columns of the output.
             unsafe {
                 match &self.moved {
-                    None => self.multiply::<W>(problem, (values, columns), tensors),
+                    None => self.multiply::<W>(problem, (values, columns), tensors, ahead),
                     Some(moved) => {
-                        self.move_and_multiply::<W>(moved, problem, (values, columns), tensors)
+                        let sides = (values, columns);
+                        self.move_and_multiply::<W>(moved, problem, sides, tensors, ahead)
                     }
                 }
             }
@@ -216,13 +268,14 @@ impl Small {
         problem: &Problem,
         sides: (usize, [usize; 2]),
         tensors: Tensors,
+        ahead: Option<&Ahead>,
     ) {
         let mut memory = MaybeUninit::<[Line; NARROW_BYTES / size_of::<Line>()]>::uninit();
         let left = memory.as_mut_ptr().cast::<u8>();
         // SAFETY: the caller's promise; a part of left has at most so many bytes.
         unsafe {
             moved.copy(sides.0, left, tensors.left);
-            self.multiply::<W>(problem, sides, Tensors { left, ..tensors });
+            self.multiply::<W>(problem, sides, Tensors { left, ..tensors }, ahead);
         }
     }
 
@@ -235,9 +288,10 @@ impl Small {
         problem: &Problem,
         (values, [outer, inner]): (usize, [usize; 2]),
         tensors: Tensors,
+        mut ahead: Option<&Ahead>,
     ) {
         let Some(kernel) = problem.algebra.small else { return };
-        let [(_, right_step, out_step), (_, right_n, out_n)] = self.columns;
+        let [(_, right_step, out_step), (_, _, out_n)] = self.columns;
         let step = |from: *const u8, by: isize| from.cast::<W>().wrapping_offset(by).cast::<u8>();
         for n in 0..outer as isize {
             let mut piece = Piece {
@@ -245,10 +299,12 @@ impl Small {
                 columns: inner,
                 k: self.k.min(KC),
                 left: (tensors.left, self.left_k),
-                right: (step(tensors.right, n * right_step), [self.right_k, right_n]),
+                right: (step(tensors.right, n * right_step), self.right_k),
+                right_offsets: &self.right_offsets,
                 out: (step(tensors.out, n * out_step).cast_mut(), out_n),
                 accumulate: self.accumulate,
                 identity: problem.algebra.identity.0.as_ptr(),
+                ahead: ahead.take(),
             };
             let mut left = self.k;
             loop {
@@ -261,10 +317,30 @@ impl Small {
                 let further = piece.k as isize;
                 piece.left.0 = step(piece.left.0, further * self.left_k);
                 piece.right.0 = step(piece.right.0, further * self.right_k);
-                (piece.k, piece.accumulate) = (left.min(KC), true);
+                (piece.k, piece.accumulate, piece.ahead) = (left.min(KC), true, None);
             }
         }
     }
+
+    /// What to ask for while the part of that number is computed.
+    fn ahead(&self, next: [*const u8; 2], part: usize) -> Ahead {
+        let (bytes, step) = self.ahead;
+        let from = array::from_fn(|n| next[n].wrapping_add(part * bytes[n]));
+        Ahead { from, bytes, step }
+    }
+}
+
+/// Bytes of what the next batch reads of left and right, and how many of them each step asks for: none where that
+/// is little, or is not in one piece.
+fn ahead(problem: &Problem, parts: &Parts) -> ([usize; 2], usize) {
+    let Problem { m, n, k, algebra, .. } = problem;
+    let bytes = [Operand::Left, Operand::Right].map(|operand| problem.piece(operand).unwrap_or(0));
+    let rows = m.len().div_ceil(MOST_GROUPS * algebra.lanes);
+    let steps = (rows * (n.len() / COLUMNS)).saturating_mul(k.len());
+    let total: usize = bytes.iter().sum();
+    let each = total.div_ceil(steps.max(1)).min(LINE);
+    let parts = parts.values.div_ceil(parts.each.max(1));
+    (bytes.map(|bytes| bytes / parts), if total < LEAST_AHEAD { 0 } else { each })
 }
 
 /// Columns as [`Small`] has them; `None` where they have more axes.
@@ -313,11 +389,13 @@ impl Parts {
         if fit >= values {
             return (points <= MOST_POINTS).then_some(whole);
         }
-        // Whole groups of rows, two at a time.
-        let width = 2 * algebra.lanes;
-        let unit = (1..=width).find(|n| (n * rows).is_multiple_of(width)).unwrap_or(1);
-        let each = if fit > unit { fit - fit % unit } else { fit };
-        let few = each > 0 && values.div_ceil(each) <= MOST_PARTS;
+        // Whole groups of rows, and about as many in each part.
+        let lanes = algebra.lanes;
+        let unit = (1..=lanes).find(|n| (n * rows).is_multiple_of(lanes)).unwrap_or(1);
+        let most = if fit > unit { fit - fit % unit } else { fit };
+        let parts = values.div_ceil(most.max(1));
+        let each = values.div_ceil(parts).next_multiple_of(unit).min(most);
+        let few = each > 0 && parts <= MOST_PARTS;
         (few && points <= MOST_POINTS).then_some(Self { each, ..whole })
     }
 }
@@ -374,7 +452,7 @@ unsafe fn run<L: Lane, P: Pair<L>>(piece: &Piece) {
     // SAFETY: the caller says that the machine has the level; the identity is an element.
     unsafe {
         let identity = piece.identity.cast::<L::Element>().read_unaligned();
-        let product = Product { piece, identity };
+        let product = Product { piece, identity, asked: 0 };
         L::Simd::assume().vectorize(Run::<L, P>(product, std::marker::PhantomData));
     }
 }
@@ -383,8 +461,10 @@ struct Run<'a, L: Lane, P>(Product<'a, L>, std::marker::PhantomData<P>);
 
 /// What a microkernel works on.
 struct Product<'a, L: Lane> {
-    piece: &'a Piece,
+    piece: &'a Piece<'a>,
     identity: L::Element,
+    /// Bytes that have been asked for.
+    asked: usize,
 }
 
 impl<L: Lane, P: Pair<L>> Kernel for Run<'_, L, P> {
@@ -392,27 +472,39 @@ impl<L: Lane, P: Pair<L>> Kernel for Run<'_, L, P> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        let product = self.0;
+        let mut product = self.0;
         let m = product.piece.rows;
-        // With two groups a broadcast serves two products.
-        let two = L::Simd::REGISTERS / L::REGISTERS >= 32;
         let mut row = 0;
         while row < m {
-            let rows = L::LANES.min(m - row);
+            let groups = groups_of::<L>(m - row);
             // SAFETY: `run` above is the one place that makes these, and its caller promised what
             // they ask; the rows are there.
             unsafe {
-                if two && m - row >= 2 * L::LANES {
-                    product.rows::<P, 2>(row, rows);
-                    row += L::LANES;
-                } else {
-                    product.rows::<P, 1>(row, rows);
+                match groups {
+                    3 => product.rows::<P, 3>(row),
+                    2 => product.rows::<P, 2>(row),
+                    _ => product.rows::<P, 1>(row),
                 }
             }
-            row += L::LANES;
+            row += groups * L::LANES;
         }
     }
 }
+
+/// How many groups of so many rows are multiplied at a time: each serves a broadcast, and one alone would wait for
+/// its sums.
+#[inline(always)]
+fn groups_of<L: Lane>(rows: usize) -> usize {
+    let several = L::Simd::REGISTERS / L::REGISTERS >= 32;
+    match rows.div_ceil(L::LANES) {
+        2 | 4 if several => 2,
+        3.. if several => MOST_GROUPS,
+        _ => 1,
+    }
+}
+
+/// Most groups of rows at a time.
+const MOST_GROUPS: usize = 3;
 
 /// Columns at a time.
 const COLUMNS: usize = 8;
@@ -421,57 +513,71 @@ const COLUMNS: usize = 8;
 const FEWEST_COLUMNS: usize = 32;
 
 impl<L: Lane> Product<'_, L> {
-    /// All columns of `G` groups of rows, of which only a single one may have fewer rows than lanes.
+    /// All columns of `G` groups of rows, the last of which may have fewer rows than lanes.
     ///
     /// # Safety
     /// As for [`SmallFn`]; the rows are there.
     #[inline(always)]
-    unsafe fn rows<P: Pair<L>, const G: usize>(&self, row: usize, rows: usize) {
+    unsafe fn rows<P: Pair<L>, const G: usize>(&mut self, row: usize) {
         let n = self.piece.columns;
         let mut column = 0;
         // SAFETY: the caller's promise.
         unsafe {
             while column + COLUMNS <= n {
-                self.columns::<P, G, COLUMNS>(row, rows, column);
+                match self.piece.ahead {
+                    Some(ahead) => {
+                        let lines = ahead.after(self.asked);
+                        self.asked += self.piece.k * ahead.step;
+                        self.columns::<P, G, COLUMNS, true>(row, column, lines);
+                    }
+                    None => self.columns::<P, G, COLUMNS, false>(row, column, NO_LINES),
+                }
                 column += COLUMNS;
             }
             if column + COLUMNS / 2 <= n {
-                self.columns::<P, G, { COLUMNS / 2 }>(row, rows, column);
+                self.columns::<P, G, { COLUMNS / 2 }, false>(row, column, NO_LINES);
                 column += COLUMNS / 2;
             }
-            (column..n).for_each(|column| self.columns::<P, G, 1>(row, rows, column));
+            (column..n).for_each(|c| self.columns::<P, G, 1, false>(row, c, NO_LINES));
         }
     }
 
-    /// Some columns of them.
+    /// Some columns of them, while lines are asked for: where the first step does, and how many bytes further the
+    /// next ones do.
     ///
     /// # Safety
     /// As for [`rows`](Self::rows); they are there.
     #[inline(always)]
-    unsafe fn columns<P: Pair<L>, const G: usize, const C: usize>(
+    unsafe fn columns<P: Pair<L>, const G: usize, const C: usize, const AHEAD: bool>(
         &self,
         row: usize,
-        rows: usize,
         column: usize,
+        (mut line, further): (*const u8, usize),
     ) {
-        let Piece { k, left, right, out, accumulate, .. } = *self.piece;
-        let ((out, out_n), (left, left_k)) = (out, left);
-        let (right, [right_k, right_n]) = right;
-        let whole = rows == L::LANES;
+        let Piece { k, left, right, right_offsets, out, accumulate, .. } = *self.piece;
+        let ((out, out_n), (left, left_k), (right, right_k)) = (out, left, right);
+        let last = (self.piece.rows - row - (G - 1) * L::LANES).min(L::LANES);
+        let whole = last == L::LANES;
         // SAFETY: the caller's promise.
         unsafe {
             let simd = L::Simd::assume();
             let mut sums = [[L::splat(simd, self.identity); G]; C];
             let mut left = left.cast::<L::Element>().add(row);
-            let mut right = right.cast::<L::Element>().offset(column as isize * right_n);
+            let mut right = right.cast::<L::Element>().offset(column as isize * right_offsets[1]);
             for _ in 0..k {
+                if AHEAD {
+                    prefetch_far(line);
+                    line = line.wrapping_add(further);
+                }
                 let mut groups = [L::splat(simd, self.identity); G];
                 for g in 0..G {
                     let from = left.add(g * L::LANES);
-                    groups[g] = if whole { L::read(from) } else { L::read_partial(from, rows) };
+                    let all = whole || g + 1 < G;
+                    groups[g] = if all { L::read(from) } else { L::read_partial(from, last) };
                 }
                 for c in 0..C {
-                    let factor = L::splat(simd, right.offset(c as isize * right_n).read());
+                    let offset = if c == 0 { 0 } else { right_offsets[c] };
+                    let factor = L::splat(simd, right.offset(offset).read());
                     for g in 0..G {
                         sums[c][g] = P::step(sums[c][g], groups[g], factor);
                     }
@@ -482,10 +588,11 @@ impl<L: Lane> Product<'_, L> {
                 let to = out.cast::<L::Element>().add(row).offset((column + c) as isize * out_n);
                 for g in 0..G {
                     let (to, mut sum) = (to.add(g * L::LANES), sums[c][g]);
+                    let rows = if g + 1 < G { L::LANES } else { last };
                     if accumulate {
                         sum = P::Combine::apply(L::read_partial(to, rows), sum);
                     }
-                    if whole { sum.write(to) } else { sum.write_partial(to, rows) }
+                    if rows == L::LANES { sum.write(to) } else { sum.write_partial(to, rows) }
                 }
             }
         }

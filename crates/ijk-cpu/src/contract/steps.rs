@@ -7,6 +7,7 @@ use super::shape::Shape;
 use std::ops::Range;
 
 /// A block of k: for each step, where it leads in either operand.
+#[derive(Clone, Debug)]
 pub(crate) struct Steps {
     left: Vec<isize>,
     right: Vec<isize>,
@@ -141,6 +142,7 @@ impl Tile {
 }
 
 /// Steps whose panels of the shared side are there at a time.
+#[derive(Clone, Debug)]
 pub(crate) struct Round {
     /// Its blocks.
     pub(crate) blocks: Vec<Steps>,

@@ -393,6 +393,23 @@ fn small_matrices_in_parts() {
     }
 }
 
+/// Batches that one thread computes after each other: of few groups of rows, the last of which may have fewer; in
+/// parts; and of one block of panels. Each asks for what the next one reads, of which right may be the same.
+#[test]
+fn batches_one_after_another() {
+    let (mut dice, workers) = (Dice(25), all_workers());
+    let sizes = [(33, 20, 40), (40, 9, 33), (80, 24, 70), (100, 12, 64), (37, 130, 150)];
+    for (m, n, k) in sizes {
+        for order in 0..8 {
+            let pair = dice.pick(&SUM);
+            let right = if dice.roll(3) == 0 { 0 } else { (k * n) as isize };
+            let batch = axis(Role::Batch, 12, [(m * k) as isize, right, (m * n) as isize]);
+            let axes = [vec![batch], matrices((m, n, k), order)].concat();
+            check(&task(pair, axes), &mut dice, &workers);
+        }
+    }
+}
+
 /// Strides of axes in an order of memory, innermost last, by their place in `order`.
 fn dense<const N: usize>(order: [usize; N], extents: [usize; 6]) -> [isize; 6] {
     let (mut strides, mut step) = ([0; 6], 1);

@@ -1,0 +1,47 @@
+//! Problems that are one block of k, and near in all: what their batches have in common, and any run of the same
+//! contraction, is there once.
+
+use super::join::Join;
+use super::output::Columns;
+use super::problem::Problem;
+use super::shape::Shape;
+use super::stage::Stage;
+use super::steps::{Round, one_round};
+use super::{dot, scaled};
+use crate::Level;
+
+/// Most elements of an operand, or of the output, in bytes.
+const MOST_BYTES: usize = 512 << 10;
+
+/// How one thread computes such a problem, wherever its tensors are.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    /// The size of panels.
+    pub(crate) shape: Shape,
+    /// All steps.
+    pub(crate) round: Round,
+    /// All columns.
+    pub(crate) columns: Columns,
+}
+
+impl Block {
+    /// That of a problem, if it is one, and none that is better computed otherwise.
+    pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
+        let Problem { algebra, m, n, k, tile, .. } = problem;
+        let near = [(m, k), (k, n), (m, n)].iter().all(|(a, b)| {
+            a.len().saturating_mul(b.len()).saturating_mul(algebra.size) <= MOST_BYTES
+        });
+        let empty = [m, n, k].iter().any(|bundle| bundle.len() == 0);
+        if empty || !near || tile.is_some() || dot::suits(problem) || scaled::suits(problem) {
+            return None;
+        }
+        let shape = Shape::of(problem, 1);
+        let columns = 0..n.len();
+        let moves = Stage::of(problem, &columns, (1, level)).is_some();
+        if shape.direct || shape.resident || moves || Join::of(problem, &shape).is_some() {
+            return None;
+        }
+        let round = one_round(problem, shape).filter(|round| round.blocks.len() == 1)?;
+        Some(Self { shape, round, columns: Columns::new(problem, &columns) })
+    }
+}
