@@ -140,8 +140,9 @@ const MOST_ONCE: usize = 256 << 10;
 /// Most parts.
 const MOST_PARTS: usize = 16;
 
-/// Most products: panels that are packed once serve more.
+/// Most products, and most where parts have a single group of rows: panels that are packed once serve more.
 const MOST_POINTS: f64 = (1 << 22) as f64;
+const MOST_POINTS_OF_ONE: f64 = (1 << 20) as f64;
 
 /// Fewer bytes that the next batch reads are not asked for: hardware does.
 const LEAST_AHEAD: usize = 4096;
@@ -317,7 +318,8 @@ impl Small {
                 let further = piece.k as isize;
                 piece.left.0 = step(piece.left.0, further * self.left_k);
                 piece.right.0 = step(piece.right.0, further * self.right_k);
-                (piece.k, piece.accumulate, piece.ahead) = (left.min(KC), true, None);
+                (piece.k, piece.accumulate) = (left.min(KC), true);
+                piece.ahead = None;
             }
         }
     }
@@ -396,7 +398,9 @@ impl Parts {
         let parts = values.div_ceil(most.max(1));
         let each = values.div_ceil(parts).next_multiple_of(unit).min(most);
         let few = each > 0 && parts <= MOST_PARTS;
-        (few && points <= MOST_POINTS).then_some(Self { each, ..whole })
+        let several = each * rows >= 2 * lanes;
+        let most_points = if several { MOST_POINTS } else { MOST_POINTS_OF_ONE };
+        (few && points <= most_points).then_some(Self { each, ..whole })
     }
 }
 
