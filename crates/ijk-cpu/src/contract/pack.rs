@@ -108,14 +108,16 @@ impl Run {
         Self { length, first: length - start % length }
     }
 
-    /// Calls `each` with the ranges of `rows` rows that lie alike.
+    /// The ranges of `rows` rows that lie alike: for loops over them, since a closure that is called may be compiled
+    /// without the instructions of the level.
     #[inline(always)]
-    fn ranges(self, rows: usize, mut each: impl FnMut(Range<usize>)) {
+    fn ranges(self, rows: usize) -> impl Iterator<Item = Range<usize>> {
         let (mut start, mut end) = (0, self.first.min(rows));
-        while start < end {
-            each(start..end);
+        std::iter::from_fn(move || {
+            let range = (start < end).then_some(start..end);
             (start, end) = (end, (end + self.length).min(rows));
-        }
+            range
+        })
     }
 }
 
@@ -163,18 +165,18 @@ impl<W: Word> Job<'_, W> {
     /// Rows are neighbours, `run` at a time: copy them run by run.
     #[inline(always)]
     unsafe fn copy_runs(&self, run: Run) {
-        run.ranges(self.rows.len(), |range| {
+        for range in run.ranges(self.rows.len()) {
             let panel = self.panel.wrapping_add(range.start);
             let part = Job { rows: &self.rows[range], panel, ..*self };
             // SAFETY: these rows are neighbours.
             unsafe { part.copy_rows() };
-        });
+        }
     }
 
     /// Rows are every other element, `run` at a time: read all and keep those.
     #[inline(always)]
     unsafe fn copy_every_other<V: Float>(&self, run: Run) {
-        run.ranges(self.rows.len(), |range| {
+        for range in run.ranges(self.rows.len()) {
             for at in range.clone().step_by(V::LANES) {
                 let count = (range.end - at).min(V::LANES);
                 for (k, &step) in self.steps.iter().enumerate() {
@@ -186,7 +188,7 @@ impl<W: Word> Job<'_, W> {
                     }
                 }
             }
-        });
+        }
     }
 
     /// Writes a step of `count` rows from the row `at` on.
@@ -202,7 +204,7 @@ impl<W: Word> Job<'_, W> {
     /// Between a row and the next are the `N` steps of each segment: read all, and sort them.
     #[inline(always)]
     unsafe fn copy_cells<V: Float, const N: usize>(&self, zero: V, run: Run, segments: &[Segment]) {
-        run.ranges(self.rows.len(), |range| {
+        for range in run.ranges(self.rows.len()) {
             for at in range.clone().step_by(V::LANES) {
                 let count = (range.end - at).min(V::LANES);
                 for segment in segments {
@@ -219,7 +221,7 @@ impl<W: Word> Job<'_, W> {
                     }
                 }
             }
-        });
+        }
     }
 
     /// Rows are neighbours: copy them step by step.
@@ -240,13 +242,17 @@ impl<W: Word> Job<'_, W> {
 
     #[inline(always)]
     unsafe fn copy_array<const N: usize>(&self) {
+        const { assert!(N <= 16 || N.is_multiple_of(16)) };
         for (k, &step) in self.steps.iter().enumerate() {
             // SAFETY: the source of a step is readable; the panel has room for the step.
             unsafe {
                 let from = self.base.offset(self.rows[0] + step);
                 let to = self.panel.add(k * self.width);
                 // A piece of several lines would be a call.
-                if N > 16 { copy(from, to, N) } else { piece::<W, N>(from, to) }
+                match N {
+                    ..=16 => piece::<W, N>(from, to),
+                    _ => (0..N).step_by(16).for_each(|at| piece::<W, 16>(from.add(at), to.add(at))),
+                }
             }
             self.prefetch(k + AHEAD, N);
         }
