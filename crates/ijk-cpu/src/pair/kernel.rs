@@ -225,10 +225,6 @@ impl<L: Lane> Row<'_, L> {
         // SAFETY: the caller's promise; all bits zero are a zero of every element type.
         unsafe {
             let simd = L::Simd::assume();
-            let read = |from: *const L::Element| match whole {
-                true => L::read(from),
-                false => L::read_partial(from, count),
-            };
             let zero = L::splat(simd, std::mem::zeroed());
             let mut sums = [[zero; U]; C];
             let left = self.left.add(at);
@@ -238,12 +234,15 @@ impl<L: Lane> Row<'_, L> {
             });
             for &[left_step, right_step] in &self.tables.steps {
                 let from = left.offset(left_step);
-                let values: [L; U] = std::array::from_fn(|u| read(from.wrapping_add(u * L::LANES)));
+                let mut values = [zero; U];
+                for u in 0..U {
+                    values[u] = group(from.wrapping_add(u * L::LANES), whole, count);
+                }
                 for c in 0..C {
                     let right = rights[c].offset(right_step);
                     if RUNS {
                         for u in 0..U {
-                            let factor = read(right.wrapping_add(u * L::LANES));
+                            let factor = group(right.wrapping_add(u * L::LANES), whole, count);
                             sums[c][u] = P::step(sums[c][u], values[u], factor);
                         }
                     } else {
@@ -266,4 +265,15 @@ impl<L: Lane> Row<'_, L> {
             }
         }
     }
+}
+
+/// A group of elements, or the first `count` of one. A function, since a closure is compiled on its own where the
+/// compiler thinks it too large, without the instructions of the level.
+///
+/// # Safety
+/// They are readable.
+#[inline(always)]
+unsafe fn group<L: Lane>(from: *const L::Element, whole: bool, count: usize) -> L {
+    // SAFETY: the caller's promise.
+    unsafe { if whole { L::read(from) } else { L::read_partial(from, count) } }
 }

@@ -121,7 +121,8 @@ unsafe fn along<P: Preference>(
     }
 }
 
-/// The position of the preferred value: the first of equals.
+/// The position of the preferred value: the first of equals. By loops: what an iterator calls is compiled on its own,
+/// without the instructions of the level.
 #[inline(always)]
 fn first_best<P: Preference>(row: &[P::T]) -> Option<usize> {
     const L: usize = 32;
@@ -141,17 +142,32 @@ fn first_best<P: Preference>(row: &[P::T]) -> Option<usize> {
             lanes[l] = P::pick(lanes[l], lanes[l + half]);
         }
     }
-    let best = tail.iter().fold(lanes[0], |x, &y| P::pick(x, y));
-    // Nothing beats the best, and it beats everything but its equals.
-    let is_best = |x: P::T| !P::beats(best, x);
-    let any = |strip: &[P::T; L]| strip.iter().fold(false, |any, &x| any | is_best(x));
-    match strips.iter().position(any) {
-        Some(n) => {
-            let bit = |bits, l: usize| bits | u32::from(is_best(strips[n][l])) << l;
-            Some(n * L + (0..L).fold(0, bit).trailing_zeros() as usize)
-        }
-        None => tail.iter().position(|&x| is_best(x)).map(|n| strips.len() * L + n),
+    let mut best = lanes[0];
+    for &x in tail {
+        best = P::pick(best, x);
     }
+    // Nothing beats the best, and it beats everything but its equals.
+    for (n, strip) in strips.iter().enumerate() {
+        let mut any = false;
+        for &x in strip {
+            any |= !P::beats(best, x);
+        }
+        if any {
+            return Some(n * L + place::<P>(strip, best)?);
+        }
+    }
+    Some(strips.len() * L + place::<P>(tail, best)?)
+}
+
+/// The first place of the preferred value of some.
+#[inline(always)]
+fn place<P: Preference>(values: &[P::T], best: P::T) -> Option<usize> {
+    for (n, &x) in values.iter().enumerate() {
+        if !P::beats(best, x) {
+            return Some(n);
+        }
+    }
+    None
 }
 
 /// # Safety
