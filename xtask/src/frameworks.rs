@@ -38,7 +38,7 @@ fn verify(root: &Path, only: &str) -> Result<usize, String> {
         return Err(format!("there is no framework `{only}`"));
     }
     let python = environment(root, &chosen)?;
-    let ijk = build(root)?;
+    let ijk = build(root, TESTED)?;
     let mut failed = 0;
     for (folder, packages) in chosen {
         println!("\n{folder}: {}", versions(&python, packages)?);
@@ -58,16 +58,20 @@ fn environment(root: &Path, chosen: &[(&str, &[&str])]) -> Result<PathBuf, Strin
     )
 }
 
-/// The command `ijk`, built.
-pub fn build(root: &Path) -> Result<PathBuf, String> {
+/// The command `ijk`, built by a profile, whose folder it is in.
+pub fn build(root: &Path, (profile, folder): (&str, &str)) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let target = root.join("target");
     let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "-p", "ijk-cli", "--target-dir"]).arg(&target);
+    build.args(["build", "--quiet", "-p", "ijk-cli", "--profile", profile]);
+    build.arg("--target-dir").arg(&target);
     succeed(build.current_dir(root))?;
     let name = if cfg!(windows) { "ijk.exe" } else { "ijk" };
-    Ok(target.join("debug").join(name))
+    Ok(target.join(folder).join(name))
 }
+
+/// The profile and the folder of what is tested.
+pub const TESTED: (&str, &str) = ("dev", "debug");
 
 fn versions(python: &Path, packages: &[&str]) -> Result<String, String> {
     let code = "import sys; from importlib.metadata import version\n\

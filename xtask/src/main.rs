@@ -2,6 +2,7 @@
 
 mod arrows;
 mod frameworks;
+mod levels;
 mod mutants;
 mod python;
 mod sources;
@@ -18,12 +19,14 @@ fn main() -> ExitCode {
             frameworks::run(&root(), &std::env::args().nth(2).unwrap_or_default())
         }
         Some("python") => python::run(&root()),
+        Some("levels") => levels::run(&root()),
         _ => {
             eprintln!(
                 "usage: cargo xtask tidy               check the arrows between crates, and the sources\n       \
                  cargo xtask mutants [NAME]     plant bugs that the random programs must find\n       \
                  cargo xtask frameworks [NAME]  verify examples/et against TensorFlow, PyTorch, JAX\n       \
-                 cargo xtask python             build the Python package, and run its tests"
+                 cargo xtask python             build the Python package, and run its tests\n       \
+                 cargo xtask levels             look for kernels that call what lacks their instructions"
             );
             ExitCode::from(2)
         }
