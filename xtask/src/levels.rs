@@ -63,11 +63,15 @@ fn calls_in(code: impl BufRead) -> std::io::Result<BTreeSet<(String, String)>> {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         if let Some((address, name)) = function(&line) {
-            kernel = KERNELS.iter().any(|end| name.ends_with(end)).then(|| name.to_owned());
+            kernel = is_kernel(name).then(|| name.to_owned());
             names.insert(address.trim_start_matches('0').to_owned(), name.to_owned());
         } else if let (Some(kernel), Some(address)) = (&kernel, called(&line)) {
             calls.insert((kernel.clone(), address.to_owned()));
         }
+    }
+    // Without names, nothing would be found in any program.
+    if !names.values().any(|name| is_kernel(name)) {
+        return Err(std::io::Error::other("the program names no kernels of AVX2 or AVX-512"));
     }
     let named = calls.into_iter().filter_map(|(kernel, address)| {
         let callee = names.get(&address)?;
@@ -75,6 +79,10 @@ fn calls_in(code: impl BufRead) -> std::io::Result<BTreeSet<(String, String)>> {
         (!allowed).then(|| (kernel, callee.clone()))
     });
     Ok(named.collect())
+}
+
+fn is_kernel(name: &str) -> bool {
+    KERNELS.iter().any(|end| name.ends_with(end))
 }
 
 /// The address and the name of a function that begins with this line.
@@ -109,5 +117,11 @@ mod tests {
         let found = calls_in(code.as_bytes()).unwrap();
         let expected = ("ijk::scan::rows_at::avx512".into(), "core::array::try_map".into());
         assert_eq!(found, BTreeSet::from([expected]));
+    }
+
+    #[test]
+    fn a_program_without_names_is_refused() {
+        let code = "0000000000001000 <.text>:\n    1000:\tcall   2000 <.text+0x1000>\n";
+        assert!(calls_in(code.as_bytes()).is_err());
     }
 }
