@@ -260,9 +260,9 @@ impl Group {
         touched.fold(0, |sum, (array, _)| sum.saturating_add(bytes(graph, array)))
     }
 
-    /// Products of all contractions.
+    /// Products that all contractions form.
     fn contracted(&self, graph: &Graph) -> u64 {
-        let all = self.members(graph).iter().filter(|stmt| contraction::is_one(graph, stmt));
+        let all = self.members(graph).iter().filter(|stmt| contraction::multiplies(graph, stmt));
         all.fold(0, |sum: u64, stmt| sum.saturating_add(stmt.points()))
     }
 

@@ -124,6 +124,16 @@ fn blocks_of_attention_are_larger_where_there_is_room() {
 }
 
 #[test]
+fn blocks_of_a_variance_are_no_larger_than_what_stays_near() {
+    let mean = "mean: +ij~i . i/8~i\n(I & mean) . ij-i~ij";
+    let source = format!("{mean} . (I & I) . +(ij*ij)~i");
+    let (shape, near): (&[u64], u64) = (&[4096, 128], 32_000);
+    let plan = only_planned(&source, &[(DType::F32, shape)], Some(near));
+    let block = only_sweep(&plan).axes[0].block as u64;
+    assert!((near / 2..=near).contains(&(block * 128 * 4)), "{plan}");
+}
+
+#[test]
 fn attention_over_long_sequences_needs_no_more_than_its_arguments() {
     let source = include_str!("../../../examples/attention.ijk");
     for length in [4096, 65_536] {
