@@ -5,7 +5,7 @@
 use ijk_tensor::advise_huge_pages;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Every buffer starts at a multiple of this: a cache line, a vector register.
 pub(crate) const ALIGNMENT: usize = 64;
@@ -19,13 +19,21 @@ const KEPT: usize = 64;
 /// Free buffers, shared by the threads of an engine.
 #[derive(Debug, Default)]
 pub struct ScratchPool {
-    free: Mutex<Vec<Block>>,
+    free: Arc<Shelf>,
+    /// Those of the pool that this one is a part of.
+    outer: Option<Arc<Shelf>>,
 }
 
 impl ScratchPool {
     /// A pool without buffers.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A pool for one thread's work, whose buffers come from this one and return to it in the end: until then
+    /// the thread finds its own again, in the caches of its core, and waits for nobody.
+    pub(crate) fn part(&self) -> Self {
+        Self { free: Arc::default(), outer: Some(Arc::clone(&self.free)) }
     }
 
     /// At least `bytes` bytes, uninitialised, aligned to 64 bytes; they return to the pool on drop.
@@ -42,21 +50,47 @@ impl ScratchPool {
 
     /// Frees the buffers that nobody has.
     pub(crate) fn clear(&self) {
-        let free = std::mem::take(&mut *self.free.lock().unwrap_or_else(|e| e.into_inner()));
-        drop(free);
+        drop(self.free.take_all());
     }
 
     /// The smallest free block that is large enough.
     fn reuse(&self, bytes: usize) -> Option<Block> {
-        let mut free = self.free.lock().unwrap_or_else(|e| e.into_inner());
+        self.free.take(bytes).or_else(|| self.outer.as_ref()?.take(bytes))
+    }
+}
+
+impl Drop for ScratchPool {
+    fn drop(&mut self) {
+        if let Some(outer) = &self.outer {
+            self.free.take_all().into_iter().for_each(|block| outer.give(block));
+        }
+    }
+}
+
+/// Blocks that nobody has.
+#[derive(Debug, Default)]
+struct Shelf(Mutex<Vec<Block>>);
+
+impl Shelf {
+    fn blocks(&self) -> MutexGuard<'_, Vec<Block>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The smallest block that is large enough.
+    fn take(&self, bytes: usize) -> Option<Block> {
+        let mut free = self.blocks();
         let fits = |(_, block): &(usize, &Block)| block.layout.size() >= bytes;
         let best = free.iter().enumerate().filter(fits).min_by_key(|(_, b)| b.layout.size());
         best.map(|(at, _)| at).map(|at| free.swap_remove(at))
     }
 
+    fn take_all(&self) -> Vec<Block> {
+        std::mem::take(&mut *self.blocks())
+    }
+
     /// Keeps a block, or frees the smallest where there are too many.
-    fn give_back(&self, block: Block) {
-        let mut free = self.free.lock().unwrap_or_else(|e| e.into_inner());
+    fn give(&self, block: Block) {
+        let mut free = self.blocks();
         free.push(block);
         if free.len() > KEPT {
             let smallest = (0..free.len()).min_by_key(|&at| free[at].layout.size());
@@ -81,7 +115,7 @@ impl Scratch<'_> {
 impl Drop for Scratch<'_> {
     fn drop(&mut self) {
         if let Some(block) = self.block.take() {
-            self.pool.give_back(block);
+            self.pool.free.give(block);
         }
     }
 }
@@ -161,6 +195,23 @@ mod tests {
         let pool = ScratchPool::new();
         let many: Vec<_> = (0..100).map(|_| pool.take(10)).collect();
         drop(many);
-        assert_eq!(pool.free.lock().unwrap().len(), KEPT);
+        assert_eq!(pool.free.blocks().len(), KEPT);
+    }
+
+    #[test]
+    fn a_part_returns_what_it_took() {
+        let pool = ScratchPool::new();
+        let address = |scratch: Scratch<'_>| scratch.as_ptr() as usize;
+        let outer = address(pool.take(5000));
+        let part = pool.part();
+        assert_eq!(address(part.take(5000)), outer);
+        assert!(pool.reuse(1).is_none());
+        let (again, other) = (part.take(5000), part.take(5000));
+        assert_eq!(again.as_ptr() as usize, outer);
+        drop((again, other));
+        drop(part);
+        assert_eq!(pool.free.blocks().len(), 2);
+        pool.clear();
+        assert!(pool.reuse(1).is_none());
     }
 }

@@ -168,8 +168,8 @@ impl Job<'_> {
     /// As for [`SweepProgram::run`]; nobody else runs these blocks.
     unsafe fn range(&self, blocks: Range<usize>) -> Result<u32, RunError> {
         let sweep = self.sweep;
-        let bytes = sweep.arena();
-        let arena = self.scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?;
+        let (bytes, scratch) = (sweep.arena(), &self.scratch.part());
+        let arena = scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?;
         let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, sweep.axes.len());
         let mut faults = 0;
         for block in blocks {
@@ -189,7 +189,7 @@ impl Job<'_> {
                 Place::Temporary(start) => arena.as_ptr().wrapping_add(start),
             };
             let bases: SmallVec<[*mut u8; 16]> = compiled.buffers.iter().map(base).collect();
-            let (workers, scratch) = (self.alone, self.scratch);
+            let workers = self.alone;
             let run = Run { workers, scratch, compiled, bases: &bases, packed: &packed };
             // SAFETY: the windows lie in their buffers, the arena is this task's own.
             faults |= unsafe { run.steps() }?;
