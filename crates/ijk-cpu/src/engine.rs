@@ -10,7 +10,7 @@ use crate::scratch::ScratchPool;
 use crate::simd::{Level, LevelError};
 use crate::threads::Workers;
 use ijk_plan::plan::{Base, Place, Plan};
-use ijk_tensor::{Tensor, TensorPool, TensorView, TensorViewMut};
+use ijk_tensor::{Tensor, TensorPool, TensorView, TensorViewMut, memory_of_machine};
 use ijk_types::DType;
 use smallvec::SmallVec;
 use std::borrow::Borrow;
@@ -49,6 +49,10 @@ pub struct EngineBuilder {
 /// of 4096² `f32`.
 const KEPT: usize = 256 << 20;
 
+/// What part of the machine's memory an engine keeps besides, unless it is told otherwise, for the operating
+/// system to take whenever it needs some.
+const LENT: u64 = 8;
+
 /// Bytes from which on a result leaves the last cache while it is written, if arguments of its size are
 /// read, too.
 const STREAMS: usize = 16 << 20;
@@ -75,8 +79,9 @@ impl EngineBuilder {
         self
     }
 
-    /// Most bytes of dropped results that are kept for new ones; by default 256 MiB, or as many as
-    /// the memory limit if that is less.
+    /// Most bytes of dropped results that are kept for new ones. By default 256 MiB, or as many as the
+    /// memory limit if that is less; without a limit also an eighth of the machine's memory, whose pages
+    /// the operating system may take whenever it needs some.
     pub fn keep(mut self, bytes: usize) -> Self {
         self.kept = Some(bytes);
         self
@@ -119,7 +124,13 @@ impl EngineBuilder {
         let probe = self.probe.unwrap_or_else(|| Probe::typical(level, self.threads));
         let costs = Costs::new(&probe);
         let most = self.memory_limit.and_then(|limit| usize::try_from(limit).ok());
-        let kept = self.kept.unwrap_or(most.map_or(KEPT, |most| most.min(KEPT)));
+        let results = match self.kept.or(most.map(|most| most.min(KEPT))) {
+            Some(kept) => TensorPool::new(kept),
+            None => {
+                let lent = memory_of_machine().map_or(0, |bytes| bytes / LENT);
+                TensorPool::lending(KEPT, usize::try_from(lent).unwrap_or(0))
+            }
+        };
         Engine {
             level,
             refused,
@@ -127,7 +138,7 @@ impl EngineBuilder {
             costs,
             interrupt: self.interrupt,
             scratch: ScratchPool::new(),
-            results: TensorPool::new(kept),
+            results,
             memory_limit: self.memory_limit,
             streams: self.streams.unwrap_or(STREAMS),
         }

@@ -13,7 +13,9 @@ use pyo3::sync::PyOnceLock;
 /// computed in smaller parts, or raises MemoryLimitError before anything is allocated.
 ///
 /// Results of 1 MiB or more lie in memory that returns to the engine when the last array that looks at it
-/// is gone, and is used for the next results: up to 256 MiB are kept. Such arrays do not own their data.
+/// is gone, and is used for the next results: up to 256 MiB are kept and, without a memory limit, an eighth
+/// of the machine's memory besides, which the operating system may take whenever it needs some. Such arrays
+/// do not own their data.
 #[pyclass(module = "ijk", frozen)]
 pub struct Engine {
     pub inner: ijk::Engine,

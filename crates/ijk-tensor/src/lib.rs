@@ -36,7 +36,7 @@ mod view_mut;
 pub use element::dtype_of;
 pub use error::TensorError;
 pub use iter::Scalars;
-pub use pages::advise_huge_pages;
+pub use pages::{advise_huge_pages, memory_of_machine};
 pub use pool::TensorPool;
 pub use shape::{Shape, Strides, c_strides, element_count, is_c_contiguous};
 pub use tensor::Tensor;

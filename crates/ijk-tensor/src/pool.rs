@@ -1,6 +1,6 @@
 //! Memory of dropped tensors, kept for new ones.
 
-use crate::pages::advise_huge_pages;
+use crate::pages::{advise_huge_pages, offer_pages};
 use std::alloc::{self, Layout};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -43,9 +43,25 @@ pub struct TensorPool {
 /// What is kept.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    most: usize,
+    /// Bytes at most, and bytes besides whose pages the operating system may take.
+    own: usize,
+    lent: usize,
     /// The longest kept first.
-    blocks: Mutex<Vec<Block>>,
+    blocks: Mutex<Vec<Held>>,
+}
+
+/// A piece of memory that is kept.
+#[derive(Debug)]
+struct Held {
+    block: Block,
+    /// Whether the operating system may take its pages.
+    lent: bool,
+}
+
+impl Held {
+    fn bytes(&self) -> usize {
+        self.block.layout.size()
+    }
 }
 
 /// The pool that memory returns to, if any.
@@ -54,7 +70,18 @@ pub(crate) type Home = Weak<Kept>;
 impl TensorPool {
     /// A pool that keeps at most so many bytes, the longest kept of which give way.
     pub fn new(most: usize) -> Self {
-        Self { kept: Arc::new(Kept { most, blocks: Mutex::default() }) }
+        Self::lending(most, 0)
+    }
+
+    /// A pool that keeps so many bytes, and so many more whose pages the operating system may take whenever
+    /// it needs some. Where it cannot be told that, it keeps no more.
+    ///
+    /// ```
+    /// let pool = ijk_tensor::TensorPool::lending(256 << 20, 2 << 30);
+    /// assert_eq!(pool.bytes(), 0);
+    /// ```
+    pub fn lending(own: usize, lent: usize) -> Self {
+        Self { kept: Arc::new(Kept { own, lent, blocks: Mutex::default() }) }
     }
 
     /// Bytes that are kept now.
@@ -70,7 +97,7 @@ impl TensorPool {
 
     /// Where memory of that size returns to.
     pub(crate) fn home(&self, bytes: usize) -> Home {
-        if (LEAST..=self.kept.most).contains(&bytes) {
+        if (LEAST..=self.kept.most()).contains(&bytes) {
             Arc::downgrade(&self.kept)
         } else {
             Home::new()
@@ -83,47 +110,81 @@ impl TensorPool {
             return None;
         }
         let most = needed.size() + needed.size() / WASTE;
-        let fits = |block: &Block| {
-            let bytes = block.layout.size();
+        let fits = |held: &Held| {
+            let bytes = held.bytes();
             let fits = (needed.size()..=most).contains(&bytes) && bytes.is_multiple_of(size);
-            fits && block.layout.align() == needed.align()
+            fits && held.block.layout.align() == needed.align()
         };
         let mut blocks = self.kept.blocks();
-        let found = blocks.iter().enumerate().filter(|(_, block)| fits(block));
+        let found = blocks.iter().enumerate().filter(|(_, held)| fits(held));
         // Of equals the last: it may still be in a cache.
-        let (at, _) = found.rev().min_by_key(|(_, block)| block.layout.size())?;
-        Some(blocks.remove(at))
+        let (at, _) = found.rev().min_by_key(|(_, held)| held.bytes())?;
+        Some(blocks.remove(at).block)
     }
 }
 
 impl Kept {
-    fn blocks(&self) -> MutexGuard<'_, Vec<Block>> {
+    fn blocks(&self) -> MutexGuard<'_, Vec<Held>> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes at most, of either kind.
+    fn most(&self) -> usize {
+        self.own.saturating_add(self.lent)
     }
 
     /// Keeps memory, or frees it where it is too large.
     pub fn give(&self, block: Block) {
-        let bytes = block.layout.size();
-        if bytes > self.most {
+        self.put(Held { block, lent: false });
+        if self.lent == 0 {
+            return;
+        }
+        // Talking to the system takes time: others need not wait for it.
+        for Held { mut block, .. } in self.surplus() {
+            if offer_pages(block.memory()) {
+                self.put(Held { block, lent: true });
+            }
+        }
+    }
+
+    /// Takes out what is beyond the bytes kept as they are: of what is not lent yet, the longest kept.
+    fn surplus(&self) -> Vec<Held> {
+        let mut blocks = self.blocks();
+        let own = blocks.iter().filter(|held| !held.lent).map(Held::bytes).sum::<usize>();
+        let mut surplus = own.saturating_sub(self.own);
+        let goes = |held: &mut Held| {
+            let goes = !held.lent && surplus > 0;
+            surplus = if goes { surplus.saturating_sub(held.bytes()) } else { surplus };
+            goes
+        };
+        blocks.extract_if(.., goes).collect()
+    }
+
+    /// Adds memory, what is lent before what is not. What there is no room for then is freed, the longest kept
+    /// first.
+    fn put(&self, held: Held) {
+        if held.bytes() > self.most() {
             return;
         }
         let mut blocks = self.blocks();
-        let mut left = total(&blocks).saturating_add(bytes).saturating_sub(self.most);
+        let mut left = total(&blocks).saturating_add(held.bytes()).saturating_sub(self.most());
         let mut gone = 0;
         while (left > 0 && gone < blocks.len()) || blocks.len() - gone >= MOST {
-            left = left.saturating_sub(blocks[gone].layout.size());
+            left = left.saturating_sub(blocks[gone].bytes());
             gone += 1;
         }
-        let gone: Vec<Block> = blocks.drain(..gone).collect();
-        blocks.push(block);
+        let gone: Vec<Held> = blocks.drain(..gone).collect();
+        let lent = blocks.iter().take_while(|other| other.lent).count();
+        let at = if held.lent { lent } else { blocks.len() };
+        blocks.insert(at, held);
         drop(blocks);
         // Unmapping takes time: others need not wait for it.
         drop(gone);
     }
 }
 
-fn total(blocks: &[Block]) -> usize {
-    blocks.iter().map(|block| block.layout.size()).sum()
+fn total(blocks: &[Held]) -> usize {
+    blocks.iter().map(Held::bytes).sum()
 }
 
 /// Memory from the global allocator.
@@ -143,13 +204,16 @@ impl Block {
         // SAFETY: the size is not 0.
         let start =
             unsafe { if zeroed { alloc::alloc_zeroed(layout) } else { alloc::alloc(layout) } };
-        let start = NonNull::new(start)?;
-        // SAFETY: as many bytes were allocated, and nobody else knows of them.
-        let bytes = unsafe {
-            std::slice::from_raw_parts_mut(start.as_ptr().cast::<MaybeUninit<u8>>(), layout.size())
-        };
-        advise_huge_pages(bytes);
-        Some(Self { start, layout })
+        let mut block = Self { start: NonNull::new(start)?, layout };
+        advise_huge_pages(block.memory());
+        Some(block)
+    }
+
+    /// All of it.
+    fn memory(&mut self) -> &mut [MaybeUninit<u8>] {
+        let start = self.start.as_ptr().cast();
+        // SAFETY: so many bytes were allocated, and they are this block's alone.
+        unsafe { std::slice::from_raw_parts_mut(start, self.layout.size()) }
     }
 
     /// The owner of memory.
@@ -255,6 +319,29 @@ mod tests {
         drop(made(&pool, F32, 1000));
         assert!(pool.bytes() <= 10 * MB);
         drop(made(&TensorPool::new(0), F32, 4 * MB));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "an interpreter lends nothing")]
+    fn what_is_lent_is_used_again() {
+        let pool = TensorPool::lending(8 * MB, 32 * MB);
+        let state = || -> Vec<bool> { pool.kept.blocks().iter().map(|held| held.lent).collect() };
+        let tensors: Vec<_> = [5, 6, 7].map(|n| made(&pool, F32, n * MB)).into();
+        let addresses: Vec<_> = tensors.iter().map(address).collect();
+        drop(tensors);
+        if cfg!(not(target_os = "linux")) {
+            return assert!(pool.bytes() <= 8 * MB);
+        }
+        assert_eq!(state(), [true, true, false]);
+        let again = made(&pool, F32, 5 * MB);
+        assert!(addresses.contains(&address(&again)));
+        drop(again);
+        // Too large for what is kept as it is, and for everything.
+        let (large, larger) = (made(&pool, F32, 24 * MB), made(&pool, F32, 41 * MB));
+        let at = address(&large);
+        drop((large, larger));
+        assert!(pool.bytes() <= 40 * MB && state().contains(&true));
+        assert_eq!(address(&made(&pool, F32, 24 * MB)), at);
     }
 
     #[test]

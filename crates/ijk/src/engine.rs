@@ -77,8 +77,10 @@ impl EngineBuilder {
     }
 
     /// Most bytes of results that were dropped which the engine keeps for new ones, as writing memory
-    /// that was used before is several times faster; 256 MiB by default, or as many as the
-    /// [memory limit](Self::memory_limit) if that is less, on top of it. 0 keeps none.
+    /// that was used before is several times faster. By default 256 MiB, or as many as the
+    /// [memory limit](Self::memory_limit) if that is less, on top of it; without a limit also, on Linux, an
+    /// eighth of the machine's memory, whose pages the operating system may take whenever it needs some
+    /// (until it does, they count as the process's). 0 keeps none.
     ///
     /// [`Tensor`]s of 64 kB or more return their memory; arrays of ndarray that took it over, by
     /// [`Tensor::into_array`] or from [`i!`](macro@crate::i), free it.
