@@ -245,15 +245,34 @@ impl Prepared {
         let many = count >= 4 * context.threads();
         // SAFETY: the caller's promise; batches differ in elements of the output.
         let each = |n: usize, context: &Context| unsafe { self.batch::<W>(tensors, n, context) };
+        // SAFETY: as above.
+        let some = |range, context: &Context| unsafe { self.some::<W>(tensors, range, context) };
         if count == 1 || !(small || many) {
             (0..count).for_each(|n| each(n, context));
+        } else if context.threads() == 1 {
+            some(0..count, context);
         } else {
             let tasks = count.min(64 * context.threads());
             context.parallel_for(tasks, |task| {
                 let alone = context.alone();
-                let range = cut(count, task, tasks)..cut(count, task + 1, tasks);
-                range.for_each(|n| each(n, &alone));
+                some(cut(count, task, tasks)..cut(count, task + 1, tasks), &alone);
             });
+        }
+    }
+
+    /// Some batches, on this thread.
+    ///
+    /// # Safety
+    /// As for [`contract`].
+    unsafe fn some<W: Word>(&self, tensors: Tensors, range: Range<usize>, context: &Context) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Way::Small(small) = &self.way
+                && small.run_batches::<W>(&self.problem, tensors, range.clone())
+            {
+                return;
+            }
+            range.for_each(|n| self.batch::<W>(tensors, n, context));
         }
     }
 

@@ -18,6 +18,7 @@ use crate::simd::{Kernel, Simd};
 use smallvec::SmallVec;
 use std::array;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::ptr;
 
 /// Matrices whose sides are as `m`, `n` and `k` say, with the steps between their elements, in
@@ -199,6 +200,77 @@ impl Small {
         self.moved.is_none()
     }
 
+    /// Whether a batch is one call of the microkernel.
+    fn is_one_call(&self) -> bool {
+        let [(outer, ..), _] = self.columns;
+        self.moved.is_none() && self.parts.each >= self.parts.values && outer == 1 && self.k <= KC
+    }
+
+    /// Computes some batches on this thread, if each is one call: what they have in common is set once, since that
+    /// takes longer than the products of 8 × 8 matrices. Gives whether it did.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run), of all these batches; the tensors are those of the first of all.
+    pub(crate) unsafe fn run_batches<W: Word>(
+        &self,
+        problem: &Problem,
+        tensors: Tensors,
+        batches: Range<usize>,
+    ) -> bool {
+        let Some(kernel) = problem.algebra.small.filter(|_| self.is_one_call()) else {
+            return false;
+        };
+        let batch = &problem.batch;
+        let (inner, steps) = batch.axes().last().map_or((1, [0; 3]), |a| (a.extent, a.strides));
+        let bytes = |operand: Operand, n: usize| {
+            steps[operand as usize].wrapping_mul((n * size_of::<W>()) as isize)
+        };
+        let whole = self.piece(problem, tensors, self.parts.values * self.parts.rows);
+        let mut n = batches.start;
+        while n < batches.end {
+            let first = tensors.at::<W>(batch, n);
+            let count = (inner - n % inner).min(batches.end - n);
+            for step in 0..count {
+                let next = self.looks_ahead() && n + step + 1 < batch.len();
+                let ahead = next.then(|| {
+                    let next = tensors.at::<W>(batch, n + step + 1);
+                    self.ahead([next.left, next.right], 0)
+                });
+                let left = first.left.wrapping_offset(bytes(Operand::Left, step));
+                let right = first.right.wrapping_offset(bytes(Operand::Right, step));
+                let out = first.out.wrapping_offset(bytes(Operand::Out, step));
+                let piece = Piece {
+                    left: (left, whole.left.1),
+                    right: (right, whole.right.1),
+                    out: (out, whole.out.1),
+                    ahead: ahead.as_ref(),
+                    ..whole
+                };
+                // SAFETY: the caller's promise.
+                unsafe { kernel(&piece) };
+            }
+            n += count;
+        }
+        true
+    }
+
+    /// The first steps of so many rows and all columns of the inner axis.
+    fn piece(&self, problem: &Problem, tensors: Tensors, rows: usize) -> Piece<'_> {
+        let [_, (columns, _, out_n)] = self.columns;
+        Piece {
+            rows,
+            columns,
+            k: self.k.min(KC),
+            left: (tensors.left, self.left_k),
+            right: (tensors.right, self.right_k),
+            right_offsets: &self.right_offsets,
+            out: (tensors.out, out_n),
+            accumulate: self.accumulate,
+            identity: problem.algebra.identity.0.as_ptr(),
+            ahead: None,
+        }
+    }
+
     /// Computes one batch.
     ///
     /// # Safety
@@ -292,21 +364,14 @@ impl Small {
         mut ahead: Option<&Ahead>,
     ) {
         let Some(kernel) = problem.algebra.small else { return };
-        let [(_, right_step, out_step), (_, _, out_n)] = self.columns;
+        let [(_, right_step, out_step), _] = self.columns;
         let step = |from: *const u8, by: isize| from.cast::<W>().wrapping_offset(by).cast::<u8>();
         for n in 0..outer as isize {
-            let mut piece = Piece {
-                rows: values * self.parts.rows,
-                columns: inner,
-                k: self.k.min(KC),
-                left: (tensors.left, self.left_k),
-                right: (step(tensors.right, n * right_step), self.right_k),
-                right_offsets: &self.right_offsets,
-                out: (step(tensors.out, n * out_step).cast_mut(), out_n),
-                accumulate: self.accumulate,
-                identity: problem.algebra.identity.0.as_ptr(),
-                ahead: ahead.take(),
-            };
+            let rows = values * self.parts.rows;
+            let mut piece = Piece { ahead: ahead.take(), ..self.piece(problem, tensors, rows) };
+            piece.columns = inner;
+            piece.right.0 = step(tensors.right, n * right_step);
+            piece.out.0 = step(tensors.out, n * out_step).cast_mut();
             let mut left = self.k;
             loop {
                 // SAFETY: the caller's promise.

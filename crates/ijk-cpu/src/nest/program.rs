@@ -70,6 +70,34 @@ impl TileNest {
         self.ahead = load.map(|load| Ahead { load, bytes });
         self.ahead.is_some()
     }
+
+    /// How rows that are reduced lie in memory, where a tile is one of them as it lies there.
+    pub(super) fn rows_in_place(&self, spec: &ReduceSpec) -> Option<RowsInPlace<'_>> {
+        let ([load], Some(&along)) = (&self.loads[..], self.geometry.reduced.last()) else {
+            return None;
+        };
+        let one = |&a: &usize| self.geometry.loops[a].tile == 1;
+        let plain = self.instructions.is_empty()
+            && self.value == load.slot
+            && matches!(load.mode, LoadMode::Direct)
+            && self.geometry.reduced.iter().all(one);
+        let ReduceKernels::Fold(fold) = spec.reducer else { return None };
+        let step = load.place.strides[along];
+        plain.then_some(RowsInPlace { place: &load.place, along, step, fold })
+    }
+}
+
+/// Rows that are reduced where they lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowsInPlace<'a> {
+    /// The first of them.
+    pub(super) place: &'a Place,
+    /// The loop over them.
+    pub(super) along: usize,
+    /// Bytes from one to the next.
+    pub(super) step: isize,
+    /// What combines them.
+    pub(super) fold: FoldKernels,
 }
 
 /// The origin of an access and its steps, in bytes.

@@ -5,6 +5,7 @@
 //! there is something, and so on. For n values and runs of B the error is at most
 //! (B + log₂ n)·eps·Σ|x|. Results of chunks are joined pairwise.
 
+use super::kernel::FoldKernels;
 use super::program::{ReduceKernels, ReduceSpec};
 
 /// The accumulators of one block of outputs.
@@ -100,9 +101,41 @@ impl<'a> Accumulators<'a> {
                 }
             }
         }
-        self.taken = self.taken.saturating_add(if along { 1 } else { rows });
+        // SAFETY: as above.
+        unsafe { self.took(if along { 1 } else { rows }) };
+    }
+
+    /// How many values the first level takes before it is full.
+    pub fn room(&self) -> usize {
+        self.spec.capacity - self.taken
+    }
+
+    /// Takes rows of all outputs that lie some bytes apart, no more than there is [room](Self::room) for.
+    ///
+    /// # Safety
+    /// They are there, aligned; `fold` has the kernels of the spec.
+    pub unsafe fn take_rows(
+        &mut self,
+        fold: &FoldKernels,
+        rows: usize,
+        values: *const u8,
+        step: isize,
+    ) {
+        // SAFETY: the caller's promise, and that of `new`.
+        unsafe {
+            (fold.rows)(rows, self.outputs, self.base, values, step);
+            self.took(rows);
+        }
+    }
+
+    /// Notes that the first level has taken so many values, and carries it if it is full.
+    ///
+    /// # Safety
+    /// That of [`new`](Self::new).
+    unsafe fn took(&mut self, values: usize) {
+        self.taken = self.taken.saturating_add(values);
         if self.taken >= self.spec.capacity {
-            // SAFETY: as above.
+            // SAFETY: the caller's promise.
             unsafe { self.carry() };
         }
     }

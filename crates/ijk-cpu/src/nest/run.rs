@@ -2,6 +2,7 @@
 
 use super::kernel::{Kernel, fault};
 use super::program::*;
+use super::reduce::Accumulators;
 use super::rows::RowSpec;
 use crate::copy::{Side, dense_strides};
 use crate::lines::prefetch_all_far;
@@ -474,7 +475,29 @@ impl<'a> Worker<'a> {
         let base = self.accumulators(spec);
         let outputs = self.outputs();
         // SAFETY: the accumulators are in this worker's scratch memory.
-        let mut sums = unsafe { super::reduce::Accumulators::new(spec, outputs, base) };
+        let mut sums = unsafe { Accumulators::new(spec, outputs, base) };
+        if let Some(rows) = self.nest.rows_in_place(spec) {
+            // SAFETY: the worker stands at a block within the loops.
+            unsafe { self.take_rows(&rows, range, &mut sums) };
+        } else {
+            // SAFETY: as above.
+            unsafe { self.take_tiles(spec, range, &mut sums) };
+        }
+        // SAFETY: as above.
+        unsafe { sums.total(result) };
+    }
+
+    /// Reduces a range of the reduced blocks tile by tile.
+    ///
+    /// # Safety
+    /// That of [`reduce_range`](Self::reduce_range); the worker stands at the first of them.
+    unsafe fn take_tiles(
+        &mut self,
+        spec: &ReduceSpec,
+        range: Range<usize>,
+        sums: &mut Accumulators<'_>,
+    ) {
+        let (loops, outputs) = (&self.nest.geometry.reduced, self.outputs());
         for position in range {
             self.measure();
             let rows = self.points / outputs.max(1);
@@ -490,8 +513,30 @@ impl<'a> Worker<'a> {
             }
             self.advance(loops);
         }
-        // SAFETY: as above.
-        unsafe { sums.total(result) };
+    }
+
+    /// The same where each block is a row that lies in memory: as many at a time as the accumulators take.
+    ///
+    /// # Safety
+    /// As for [`take_tiles`](Self::take_tiles).
+    unsafe fn take_rows(
+        &mut self,
+        rows: &RowsInPlace<'_>,
+        range: Range<usize>,
+        sums: &mut Accumulators<'_>,
+    ) {
+        let loops = &self.nest.geometry.reduced;
+        let mut left = range.len();
+        while left > 0 {
+            let count = left
+                .min(sums.room())
+                .min(self.nest.blocks[rows.along] - self.block[rows.along]);
+            // SAFETY: rows of the loop, which the check of the nest covered.
+            unsafe { sums.take_rows(&rows.fold, count, self.address(rows.place), rows.step) };
+            self.block[rows.along] += count - 1;
+            self.advance(loops);
+            left -= count;
+        }
     }
 
     /// The first position of the present tile along the one reduced axis.

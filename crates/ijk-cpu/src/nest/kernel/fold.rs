@@ -15,6 +15,13 @@ use ijk_types::{DType, Monoid};
 /// processor has the SIMD level the kernels were chosen for.
 pub(crate) type Fold = unsafe fn(rows: usize, n: usize, acc: *mut u8, values: *const u8);
 
+/// Folds rows of values that lie so many bytes apart into accumulators.
+///
+/// # Safety
+/// As for [`Fold`]; the rows' elements are aligned.
+pub(crate) type FoldRows =
+    unsafe fn(rows: usize, n: usize, acc: *mut u8, values: *const u8, step: isize);
+
 /// Combines values into elements anywhere.
 ///
 /// # Safety
@@ -27,6 +34,8 @@ pub(crate) type CombineAt =
 pub(crate) struct FoldKernels {
     /// `acc[k] = acc[k] op values[r][k]` for `r < rows` in turn, `k < n`.
     pub down: Fold,
+    /// The same for rows that lie some bytes apart.
+    pub rows: FoldRows,
     /// `acc[r] = acc[r] op fold of values[r][0..n]` for `r < rows`, with `n > 0`.
     pub along: Fold,
     /// `out[offsets[i]] = out[offsets[i]] op values[i]` for `i < n` in turn.
@@ -54,13 +63,70 @@ unsafe fn down<O: Op2<Out = <O as Op2>::In>>(
         // SAFETY: the caller's promise.
         return unsafe { down_narrow::<O>(rows, n, acc, values) };
     }
-    for r in 0..rows {
-        // SAFETY: row `r` of `rows`.
-        let row = unsafe { values.add(r * n) };
-        for k in 0..n {
-            // SAFETY: `k < n`, the length of the accumulators and of a row.
-            unsafe { acc.add(k).write(O::apply(acc.add(k).read(), row.add(k).read())) };
+    let step = (n * size_of::<O::In>()) as isize;
+    // SAFETY: the caller's promise; rows follow each other.
+    unsafe { spread::<O>(rows, n, acc.cast(), values.cast(), step) }
+}
+
+/// Rows that are folded at a time: memory gives more where several are read side by side, and accumulators
+/// are read and written once for all of them (column sums of 4096²: 2.1 ms one by one, 1.2 ms so).
+const ROWS: usize = 8;
+
+/// # Safety
+/// That of [`FoldRows`].
+#[inline(always)]
+unsafe fn spread<O: Op2<Out = <O as Op2>::In>>(
+    rows: usize,
+    n: usize,
+    acc: *mut u8,
+    values: *const u8,
+    step: isize,
+) {
+    let (acc, mut row) = (acc.cast::<O::In>(), values);
+    // SAFETY: the caller's promise.
+    unsafe {
+        for _ in 0..rows / ROWS {
+            several::<O, ROWS>(n, acc, row, step);
+            row = row.wrapping_offset(ROWS as isize * step);
         }
+        for _ in 0..rows % ROWS {
+            several::<O, 1>(n, acc, row, step);
+            row = row.wrapping_offset(step);
+        }
+    }
+}
+
+/// `R` rows.
+///
+/// # Safety
+/// As for [`spread`].
+#[inline(always)]
+unsafe fn several<O: Op2<Out = <O as Op2>::In>, const R: usize>(
+    n: usize,
+    acc: *mut O::In,
+    values: *const u8,
+    step: isize,
+) {
+    let row = |r: usize| values.wrapping_offset(r as isize * step).cast::<O::In>();
+    let mut rows: [&[O::In]; R] = [&[]; R];
+    // SAFETY: the caller's promise: row `r` of `R`, and accumulators that overlap none of them.
+    unsafe {
+        for r in 0..R {
+            rows[r] = std::slice::from_raw_parts(row(r), n);
+        }
+        together::<O, R>(std::slice::from_raw_parts_mut(acc, n), rows);
+    }
+}
+
+/// Slices, of which the compiler knows that they are apart.
+#[inline(always)]
+fn together<O: Op2<Out = <O as Op2>::In>, const R: usize>(acc: &mut [O::In], rows: [&[O::In]; R]) {
+    for k in 0..acc.len() {
+        let mut sum = acc[k];
+        for r in 0..R {
+            sum = O::apply(sum, rows[r][k]);
+        }
+        acc[k] = sum;
     }
 }
 
@@ -236,13 +302,16 @@ unsafe fn combine_at<O: Op2<Out = <O as Op2>::In>>(
 
 leveled!(down_at, down, [O: Op2<Out = <O as Op2>::In>], [O],
     (rows: usize, n: usize, acc: *mut u8, values: *const u8) -> ());
+leveled!(rows_at, spread, [O: Op2<Out = <O as Op2>::In>], [O],
+    (rows: usize, n: usize, acc: *mut u8, values: *const u8, step: isize) -> ());
 leveled!(along_at, along, [O: Op2<Out = <O as Op2>::In>], [O],
     (rows: usize, n: usize, acc: *mut u8, values: *const u8) -> ());
 
 /// The kernels of an operator.
 fn kernels<O: Op2<Out = <O as Op2>::In>>(level: Level, rounds: bool) -> FoldKernels {
     let at: CombineAt = combine_at::<O>;
-    FoldKernels { down: down_at::<O>(level), along: along_at::<O>(level), at, rounds }
+    let (down, rows, along) = (down_at::<O>(level), rows_at::<O>(level), along_at::<O>(level));
+    FoldKernels { down, rows, along, at, rounds }
 }
 
 /// The kernels of a monoid on a type; `None` if the type does not have it.
