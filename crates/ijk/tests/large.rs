@@ -86,3 +86,43 @@ fn contractions_of_rows_that_lie_apart() {
         assert!(apply(&apart, &y) == apply(&plain, &near), "{} threads", engine.threads());
     }
 }
+
+/// Adds rows of updates where positions say, in their order; positions beyond the table, or before it, do not
+/// count.
+fn added(table: &Array2<f32>, rows: &Array1<i64>, updates: &Array2<f32>) -> Array2<f32> {
+    let mut result = table.clone();
+    for (&row, update) in rows.iter().zip(updates.rows()) {
+        if (0..table.nrows() as i64).contains(&row) {
+            let mut to = result.row_mut(row as usize);
+            to += &update;
+        }
+    }
+    result
+}
+
+#[test]
+fn rows_added_to_a_large_table() {
+    let program = "result[e,s] = table[e,s]\nresult[rows[p] - 3,s] += updates[p,s]\n\nresult";
+    let program = ijk::et(program).unwrap();
+    // Rows that fall on two regions of the table; more of them than are sorted at a time; few of them.
+    for (places, width, count) in [(9_000, 100, 20_000), (80_000, 9, 300_000), (9_000, 100, 300)] {
+        let number = |n: usize| (n * 7919 % 1009) as f32 * 0.37 - 150.0;
+        let table = Array2::from_shape_fn((places, width), |(e, s)| number(e * width + s));
+        let updates = Array2::from_shape_fn((count, width), |(p, s)| number(p * 31 + s * 17 + 5));
+        // Many fall on the same place, and some beside the table.
+        let place =
+            |p: usize| (p * 48_271 % 65_537 * if p % 3 == 0 { 1 } else { 7 } % (places + 6)) as i64;
+        let rows = Array1::from_shape_fn(count, place);
+        let expected = added(&table, &rows.mapv(|row| row - 3), &updates);
+        for engine in engines() {
+            let bindings = ijk::et::Bindings::new();
+            let bindings = bindings.bind("table", &table).bind("rows", &rows);
+            let bindings = bindings.bind("updates", &updates);
+            let result = program.run_on(&engine, bindings).unwrap();
+            assert_eq!(result["result"].shape(), [places, width]);
+            let found: &[f32] = result["result"].as_slice().unwrap();
+            let same = expected.iter().zip(found).all(|(x, y)| x.to_bits() == y.to_bits());
+            assert!(same, "{count} rows, {} threads", engine.threads());
+        }
+    }
+}

@@ -6,6 +6,7 @@
 use super::TileNest;
 use super::program::{ReduceSpec, Sink};
 use super::run::Worker;
+use super::sorted::Regions;
 use crate::copy::fence;
 use crate::error::RunError;
 use crate::scratch::ScratchPool;
@@ -58,16 +59,25 @@ impl Launch<'_> {
         unsafe {
             match &self.nest.sink {
                 Sink::Reduce(spec) if spec.chunks > 1 => self.run_chunks(spec),
+                // One thread is as fast in the order of the rows.
                 Sink::Rows(rows) if self.nest.parallel == 0 && self.is_large() => {
-                    self.run_rows(rows.reach())
+                    match Regions::of(rows, self.points()) {
+                        Some(regions) => self.run_sorted(rows, &regions),
+                        None => self.run_rows(rows.reach()),
+                    }
                 }
                 _ => self.run_blocks(),
             }
         }
     }
 
+    /// Points of the whole nest.
+    fn points(&self) -> usize {
+        self.nest.geometry.loops.iter().map(|each| each.axis.extent).product()
+    }
+
     /// Calls `body` with each task, in parallel if there is enough to do.
-    fn each(&self, tasks: usize, body: impl Fn(usize) + Sync) {
+    pub(super) fn each(&self, tasks: usize, body: impl Fn(usize) + Sync) {
         if self.is_large() {
             self.workers.parallel_for(tasks, body);
         } else {
@@ -84,7 +94,7 @@ impl Launch<'_> {
     ///
     /// # Safety
     /// That of [`run`](Self::run); `work` goes to blocks that no other worker is at.
-    unsafe fn work(&self, faults: &AtomicU32, work: impl FnOnce(&mut Worker<'_>)) {
+    pub(super) unsafe fn work(&self, faults: &AtomicU32, work: impl FnOnce(&mut Worker<'_>)) {
         let memory = self.scratch.try_take(self.nest.scratch);
         let Some(memory) = memory else {
             faults.fetch_or(OUT_OF_MEMORY, Ordering::Relaxed);
@@ -176,7 +186,7 @@ impl Launch<'_> {
     }
 
     /// The faults as a result.
-    fn settle(&self, faults: AtomicU32) -> Result<u32, RunError> {
+    pub(super) fn settle(&self, faults: AtomicU32) -> Result<u32, RunError> {
         match faults.into_inner() {
             faults if faults & OUT_OF_MEMORY != 0 => Err(RunError::OutOfMemory(self.nest.scratch)),
             faults => Ok(faults),

@@ -19,6 +19,7 @@ mod program;
 mod reduce;
 mod rows;
 mod run;
+mod sorted;
 
 pub(crate) use kernel::{
     BLOCK, FoldKernels, IntoPlane, Kernel, ScanKernels, ScanRows, fault, fold, into_plane, leveled,

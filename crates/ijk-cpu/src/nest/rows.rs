@@ -62,7 +62,7 @@ pub(super) struct RowSpec {
 }
 
 /// Rows ahead of the present one that are asked for: what the hardware cannot foresee.
-const AHEAD: usize = 12;
+const AHEAD: usize = 24;
 
 /// Lines of a row that are asked for: the hardware goes on.
 const LINES: usize = 8;

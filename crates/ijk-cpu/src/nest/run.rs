@@ -4,6 +4,7 @@ use super::kernel::{Kernel, fault};
 use super::program::*;
 use super::reduce::Accumulators;
 use super::rows::RowSpec;
+use super::sorted::List;
 use crate::copy::{Side, dense_strides};
 use crate::lines::prefetch_all_far;
 use smallvec::{SmallVec, smallvec};
@@ -29,6 +30,8 @@ pub(super) struct Worker<'a> {
     points: usize,
     /// Offsets of the output's elements that rows are moved to.
     pub own: Range<i64>,
+    /// Where rows are listed instead of being moved.
+    pub list: Option<List>,
     /// What went wrong so far.
     pub faults: u32,
 }
@@ -57,6 +60,7 @@ impl<'a> Worker<'a> {
             extents: smallvec![0; nest.geometry.inner.len()],
             points: 1,
             own: i64::MIN..i64::MAX,
+            list: None,
             faults: 0,
         }
     }
@@ -237,8 +241,12 @@ impl<'a> Worker<'a> {
                 range.as_ref().map_or(0, |range| check_offsets(range, self.points, offsets))
             };
             self.faults |= check(&rows.readable, from) | check(&rows.writable, to);
-            if self.faults & fault::OFFSET == 0 {
-                rows.run(self.points, mask, from, to, source, out, &self.own);
+            if self.faults & fault::OFFSET != 0 {
+                return;
+            }
+            match &mut self.list {
+                Some(list) => list.add(self.points, mask, from, to),
+                None => rows.run(self.points, mask, from, to, source, out, &self.own),
             }
         }
     }
@@ -528,9 +536,8 @@ impl<'a> Worker<'a> {
         let loops = &self.nest.geometry.reduced;
         let mut left = range.len();
         while left > 0 {
-            let count = left
-                .min(sums.room())
-                .min(self.nest.blocks[rows.along] - self.block[rows.along]);
+            let count =
+                left.min(sums.room()).min(self.nest.blocks[rows.along] - self.block[rows.along]);
             // SAFETY: rows of the loop, which the check of the nest covered.
             unsafe { sums.take_rows(&rows.fold, count, self.address(rows.place), rows.step) };
             self.block[rows.along] += count - 1;
