@@ -26,9 +26,11 @@ const LARGE: usize = 2 << 20;
 /// Points that are sorted at a time, which bounds the memory it takes.
 const ROUND: usize = 1 << 18;
 
-/// How many bytes of rows there must be for each of the array's, at least: else regions are not worth their
-/// visit.
-const SPARSE: usize = 8;
+/// Whether so many bytes of rows come to so many of an array that it is worth to sort them: rows are read in
+/// another order then, which costs as much as it gains where each place is met once.
+fn meet_often(moved: usize, bytes: usize) -> bool {
+    moved / 3 >= bytes / 2
+}
 
 /// Into which regions an array is cut, in elements.
 #[derive(Clone, Debug)]
@@ -50,7 +52,7 @@ impl Regions {
         let elements = usize::try_from(reach.end.checked_sub(reach.start)?).ok()?;
         let bytes = elements.checked_mul(rows.size)?;
         let moved = points.saturating_mul(rows.length * rows.size);
-        if bytes < LARGE || moved < bytes / SPARSE {
+        if bytes < LARGE || !meet_often(moved, bytes) {
             return None;
         }
         let each = (REGION / rows.size).max(elements.div_ceil(REGIONS)).max(rows.length);
