@@ -202,6 +202,10 @@ impl Launch<'_> {
             // SAFETY: the rows that the part listed; the places of each part and region are apart.
             unsafe { lists[n].sort(regions, rows.length, at, sorted) };
         });
+        // A run that has ended left parts out, here or before; it stays ended.
+        if self.workers.have_ended() {
+            return Ok(());
+        }
         let base = |(buffer, offset): (usize, isize)| self.bases[buffer].wrapping_offset(offset);
         let bases = Bases {
             source: base(rows.source),
@@ -211,7 +215,7 @@ impl Launch<'_> {
         self.each(regions.count, |region| {
             let range = bounds[region]..bounds[region + 1];
             let (at, own) = (sorted.at(range.start), regions.elements(region));
-            // SAFETY: all offsets were checked when they were listed; regions are apart.
+            // SAFETY: all parts were sorted, and all offsets checked when they were listed; regions are apart.
             unsafe {
                 rows.run(range.len(), None, at.from, at.to, bases.source, bases.out, &own);
             }
