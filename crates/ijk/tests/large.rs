@@ -110,8 +110,7 @@ fn rows_added_to_a_large_table() {
         let table = Array2::from_shape_fn((places, width), |(e, s)| number(e * width + s));
         let updates = Array2::from_shape_fn((count, width), |(p, s)| number(p * 31 + s * 17 + 5));
         // Many fall on the same place, and some beside the table.
-        let place =
-            |p: usize| (p * 48_271 % 65_537 * if p % 3 == 0 { 1 } else { 7 } % (places + 6)) as i64;
+        let place = |p: usize| (p * 48_271 % 65_537 * [1, 7, 7][p % 3] % (places + 6)) as i64;
         let rows = Array1::from_shape_fn(count, place);
         let expected = added(&table, &rows.mapv(|row| row - 3), &updates);
         for engine in engines() {

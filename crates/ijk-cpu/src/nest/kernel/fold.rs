@@ -101,6 +101,7 @@ unsafe fn spread<O: Op2<Out = <O as Op2>::In>>(
 /// # Safety
 /// As for [`spread`].
 #[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "the number of rows must be known")]
 unsafe fn several<O: Op2<Out = <O as Op2>::In>, const R: usize>(
     n: usize,
     acc: *mut O::In,
@@ -120,6 +121,7 @@ unsafe fn several<O: Op2<Out = <O as Op2>::In>, const R: usize>(
 
 /// Slices, of which the compiler knows that they are apart.
 #[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "the number of rows must be known")]
 fn together<O: Op2<Out = <O as Op2>::In>, const R: usize>(acc: &mut [O::In], rows: [&[O::In]; R]) {
     for k in 0..acc.len() {
         let mut sum = acc[k];
