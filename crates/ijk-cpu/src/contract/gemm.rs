@@ -34,7 +34,7 @@ use super::panel::Flags;
 use super::problem::{Problem, RESIDENT_BYTES, Tensors};
 use super::shape::{GROUP, Shape};
 use super::shared::Panels;
-use super::side::{Panel, Side};
+use super::side::{Lies, Panel, Side};
 use super::stage::{Part, Stage};
 use super::steps::{Steps, blocks, rounds};
 use super::tasks::Cut;
@@ -180,9 +180,9 @@ impl Ahead {
 impl<'a> Gemm<'a> {
     fn new(problem: &'a Problem, tensors: Tensors, context: &'a Context<'a>, shape: Shape) -> Self {
         let left = Side::new(problem, tensors, Operand::Left, shape.rows)
-            .lying(shape.lying.map(|lying| lying.unit));
+            .lying(shape.lying.map(|l| Lies { unit: l.unit, run: usize::MAX, by_offsets: false }));
         let right = Side::new(problem, tensors, Operand::Right, shape.columns)
-            .lying(shape.across.map(|_| shape.columns));
+            .lying(shape.across.map(|across| across.lies(shape.columns)));
         Self { problem, tensors, context, shape, left, right }
     }
 
@@ -278,10 +278,7 @@ impl<'a> Gemm<'a> {
             unsafe {
                 match &columns {
                     Some(columns) => self.rows::<W>(shared, rows, part, columns),
-                    None => {
-                        let columns = Columns::new(self.problem, &rows);
-                        self.packed::<W>(shared, (other, rows), part, &columns);
-                    }
+                    None => self.columns::<W>(shared, rows, part),
                 }
             }
         });
@@ -349,21 +346,61 @@ impl<'a> Gemm<'a> {
         (stage, rows): (&Stage, Range<usize>),
         most: usize,
     ) {
+        // SAFETY: the caller's promise; the part has room for the rows.
+        unsafe {
+            self.by_part(shared, stage, (rows.clone(), shared.range.clone()), |gemm, columns| {
+                for rows in blocks(rows, most.max(1) * gemm.left.width, gemm.left.width) {
+                    gemm.rows::<W>(shared, rows, 0..shared.panels(), columns);
+                }
+            });
+        }
+    }
+
+    /// Computes some columns for some shared panels: windows in scratch memory, since rows are not neighbours in
+    /// the output where those are.
+    ///
+    /// # Safety
+    /// As for [`round`](Self::round).
+    unsafe fn columns<W: Word>(&self, shared: &Panels, columns: Range<usize>, part: Range<usize>) {
+        // SAFETY: the caller's promise; the part has room for the columns.
+        unsafe {
+            if self.shape.across.is_some_and(|across| across.windows) {
+                let stage = Stage::of_all_rows(self.problem);
+                let ranges = (shared.rows_of(&part), columns.clone());
+                self.by_part(shared, &stage, ranges, |gemm, all| {
+                    gemm.packed::<W>(shared, (gemm.right, columns), part, all);
+                });
+            } else {
+                let all = Columns::new(self.problem, &columns);
+                self.packed::<W>(shared, (self.right, columns), part, &all);
+            }
+        }
+    }
+
+    /// Computes some rows and columns in scratch memory, and moves them to the output.
+    ///
+    /// # Safety
+    /// As for [`round`](Self::round); `compute` computes all of them.
+    unsafe fn by_part(
+        &self,
+        shared: &Panels,
+        stage: &Stage,
+        (rows, columns): (Range<usize>, Range<usize>),
+        compute: impl FnOnce(&Gemm, &Columns),
+    ) {
         let Context { level, scratch, .. } = *self.context;
-        let ranges = (rows.clone(), shared.range.clone());
+        let ranges = (rows, columns.clone());
         let part = Part::new((self.problem, stage), self.tensors.out, ranges, (level, scratch));
         let dense = part.dense();
         let tensors = Tensors { out: part.origin(), ..self.tensors };
         let gemm = Gemm::new(&dense, tensors, self.context, self.shape);
-        let columns = Columns::new(&dense, &shared.range);
-        // SAFETY: the caller's promise; the part has room for the rows.
+        let columns = Columns::new(&dense, &columns);
+        // SAFETY: the caller's promise.
         unsafe {
             if shared.round.blocks.first().is_some_and(|steps| steps.accumulate) {
                 part.get();
             }
-            for rows in blocks(rows, most.max(1) * gemm.left.width, gemm.left.width) {
-                gemm.rows::<W>(shared, rows, 0..shared.panels(), &columns);
-            }
+            compute(&gemm, &columns);
             part.put();
         }
     }
@@ -509,7 +546,9 @@ impl<'a> Gemm<'a> {
         let groups = left.count.div_ceil(algebra.lanes)..=self.shape.rows / algebra.lanes;
         let columns = right.count..=self.shape.columns;
         if right.lies {
-            return smallest(algebra.tiles.across, groups, columns);
+            let windows = self.shape.across.is_some_and(|across| across.windows);
+            let entries = if windows { algebra.tiles.windows } else { algebra.tiles.across };
+            return smallest(entries, groups, columns);
         }
         let fast = algebra.guarded && (algebra.nan_free)(left.flags, right.flags);
         let entries = if fast { algebra.fast.packed } else { algebra.tiles.packed };
@@ -632,7 +671,8 @@ impl<'a> Gemm<'a> {
             next: ahead.from,
             right: ptr::null(),
             right_step: self.shape.columns,
-            right_apart: self.shape.across.unwrap_or(1),
+            right_apart: self.shape.across.map_or(1, |across| across.apart),
+            right_offsets: steps.offsets(Operand::Right).as_ptr(),
             out: self.tensors.out,
             columns: ptr::null(),
             width: 0,

@@ -22,6 +22,7 @@
 //! lanes combine in a fixed tree. Blocks have half of [`KC`] steps to twice as many ([`shape::Shape::block`]), so an element
 //! of a sum of K products is off by at most `(2·KC + 2·K/KC) · eps · Σ|ab|`.
 
+mod across;
 mod algebra;
 mod block;
 mod bundle;

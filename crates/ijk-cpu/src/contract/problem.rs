@@ -1,12 +1,15 @@
 //! A contraction made canonical: which operand fills the lanes, axes merged and ordered.
 
 use super::KC;
+use super::across;
 use super::algebra::Algebra;
 use super::bundle::{Axis, Bundle, Operand};
 use super::pack::{SHORT_RUN, Word};
+use super::panel::Prepare;
 use super::small;
 use super::stage;
 use super::steps::Tile;
+use super::tile::Entry;
 use super::units;
 use ijk_plan::plan::{Contraction, Role};
 use ijk_types::DType;
@@ -152,7 +155,12 @@ impl Problem {
     fn cost_of(&self, [rows, columns]: [&Bundle; 2], [left, right]: [Operand; 2]) -> f64 {
         let algebra = &self.algebra;
         let padded = rows.len().next_multiple_of(algebra.lanes) as f64;
-        let scattered = if rows.touches_unit(Operand::Out) { 1.0 } else { 1.25 };
+        let windows = self.reads_windows([rows, columns], right);
+        let scattered = match rows.touches_unit(Operand::Out) {
+            true => 1.0,
+            false if windows => WINDOWS,
+            false => SCATTERED,
+        };
         let products = padded * columns.len() as f64 * scattered;
         let most = rows.len().max(columns.len()).saturating_mul(self.k.len());
         if most.saturating_mul(algebra.size) <= small::MOST_BYTES {
@@ -163,9 +171,23 @@ impl Problem {
         let packed = match (narrow, direct) {
             (true, _) => 0,
             (_, true) => columns.len(),
+            _ if windows => rows.len(),
             _ => rows.len().saturating_add(columns.len()),
         };
         products + PACKED * packed as f64
+    }
+
+    /// Whether columns would be [windows](super::across) of an operand, read where they lie.
+    fn reads_windows(&self, [rows, columns]: [&Bundle; 2], right: Operand) -> bool {
+        let algebra = &self.algebra;
+        let keeps = !algebra.guarded && [algebra.left, algebra.right] == [Prepare::Keep; 2];
+        let mut columns = columns.clone();
+        columns.follow(right);
+        let windows =
+            |widest: &Entry| across::are_windows(&columns, &self.k, right, widest.columns);
+        keeps
+            && shares(rows, &columns, algebra)
+            && algebra.tiles.windows.first().is_some_and(windows)
     }
 
     /// Orders the axes of each bundle by the memory they should follow: rows both left and the
@@ -219,9 +241,14 @@ impl Problem {
     /// Whether left has so few rows that its panels for a block of k stay near while those of right
     /// pass them.
     pub(crate) fn shares_left(&self) -> bool {
-        let m = self.m.len();
-        m.saturating_mul(KC * self.algebra.size) <= RESIDENT_BYTES && m <= self.n.len() / 4
+        shares(&self.m, &self.n, &self.algebra)
     }
+}
+
+/// Whether threads would share panels of so few rows.
+fn shares(rows: &Bundle, columns: &Bundle, algebra: &Algebra) -> bool {
+    let m = rows.len();
+    m.saturating_mul(KC * algebra.size) <= RESIDENT_BYTES && m <= columns.len() / 4
 }
 
 /// So many times as large as right, the output matters more for the order of columns.
@@ -229,6 +256,11 @@ const OUTPUTS: usize = 8;
 
 /// An innermost axis of rows that has fewer values is short.
 const SHORT: usize = 32;
+
+/// How much longer it takes where rows are not neighbours in the output; the same for windows, which are moved there
+/// from scratch memory.
+const SCATTERED: f64 = 1.25;
+const WINDOWS: f64 = 1.05;
 
 /// Products that take as long as it takes to pack an element.
 const PACKED: f64 = 8.0;

@@ -1,6 +1,7 @@
 //! How wide panels are, and which way a problem goes through the blocked loops.
 
 use super::KC;
+use super::across::Across;
 use super::bundle::Operand;
 use super::panel;
 use super::problem::Problem;
@@ -63,8 +64,8 @@ pub(crate) struct Shape {
     pub(crate) columns: usize,
     /// Whether left is read where it lies.
     pub(crate) direct: bool,
-    /// Where whole panels of right are read where they lie, elements from a column to the next.
-    pub(crate) across: Option<isize>,
+    /// How whole panels of right are read where they lie.
+    pub(crate) across: Option<Across>,
     /// Whether rows of left are read where they lie for many columns, and how they are.
     pub(crate) lying: Option<Lying>,
     /// Whether left is the side that threads share.
@@ -147,8 +148,9 @@ impl Shape {
         let left_bytes = left_len.saturating_mul(algebra.size);
         let packed = smallest(algebra.tiles.packed, groups..=groups, n.min(full.columns)..).columns;
         let few = problem.m.len() <= ACROSS_PANELS * groups * algebra.lanes;
-        let apart = apart(problem, packed);
-        let pays = few && apart.is_some() && n / PACKED_COLUMNS >= problem.m.len();
+        let across = Across::of(problem, packed);
+        let straight = across.is_some_and(|across| !across.windows);
+        let pays = few && straight && n / PACKED_COLUMNS >= problem.m.len();
         let once = n <= widest || (widest > 0 && left_bytes <= NEAR_BYTES && !pays);
         let direct = once && long && algebra.left == panel::Prepare::Keep;
         // What is left of rows where they lie is a panel for the columns that microkernels of all groups have.
@@ -164,7 +166,10 @@ impl Shape {
             true => tasks::ranges(n.div_ceil(columns), fewest, threads),
             false => 1,
         };
-        let across = apart.filter(|&apart| !direct && (few || lies_near(problem, apart, ranges)));
+        let lies =
+            |across: &Across| across.windows || few || lies_near(problem, across.apart, ranges);
+        let across = across.filter(|across| !direct && lies(across));
+        let columns = across.map_or(columns, |across| across.columns(problem, columns));
         let far = left_bytes > FAR_BYTES;
         let length = Length::of(rows, n, algebra.size);
         let group = if packs && writes_rows(problem, rows, columns) { GROUP } else { 1 };
@@ -200,17 +205,6 @@ impl Shape {
     pub(crate) fn in_one_range(self) -> Self {
         Self { ranges: 1, ..self }
     }
-}
-
-/// Elements from a column of right to the next, where microkernels may read so many at a time where they lie:
-/// steps are neighbours, and the columns of a panel equally far apart.
-fn apart(problem: &Problem, columns: usize) -> Option<isize> {
-    let Problem { algebra, n, k, .. } = problem;
-    let (inner, apart) = n.inner(Operand::Right);
-    let even = n.axes().len() <= 1 || inner.is_multiple_of(columns);
-    let keeps = algebra.right == panel::Prepare::Keep && !algebra.guarded;
-    let read = algebra.tiles.across.iter().any(|e| e.columns == columns);
-    (read && even && keeps && k.step(Operand::Right) == Some(1)).then_some(apart)
 }
 
 /// Whether columns may be cut into ranges: rounds and parts of a stage depend on how many columns there are at a

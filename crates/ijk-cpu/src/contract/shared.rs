@@ -60,6 +60,12 @@ impl Panels<'_> {
         &self.flags[pack * self.panels() + panel]
     }
 
+    /// The rows of some panels.
+    pub(crate) fn rows_of(&self, panels: &Range<usize>) -> Range<usize> {
+        let first = |panel: usize| (self.range.start + panel * self.side.width).min(self.range.end);
+        first(panels.start)..first(panels.end)
+    }
+
     fn rows(&self, panel: usize) -> Range<usize> {
         rows_of(&self.range, self.side.width, panel)
     }

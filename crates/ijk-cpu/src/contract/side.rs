@@ -20,8 +20,19 @@ pub(crate) struct Side<'a> {
     operand: Operand,
     /// Rows (or columns) of a panel.
     pub(crate) width: usize,
-    /// Rows of a panel that is read where it lies come in multiples of it.
-    lies: Option<usize>,
+    /// How its panels are read where they lie.
+    lies: Option<Lies>,
+}
+
+/// How panels of an operand are read where they lie.
+#[derive(Clone, Copy)]
+pub(crate) struct Lies {
+    /// Their rows come in multiples of it.
+    pub(crate) unit: usize,
+    /// Rows that lie alike: panels do not go on after them.
+    pub(crate) run: usize,
+    /// Whether offsets lead from step to step.
+    pub(crate) by_offsets: bool,
 }
 
 /// A packed panel, or rows of left or columns of right where they lie.
@@ -57,16 +68,22 @@ impl<'a> Side<'a> {
         Self { problem, tensors, operand, width, lies: None }
     }
 
-    /// The same, with panels of multiples of so many rows read where they lie: the steps of right are neighbours
-    /// there, and the columns of each panel equally far apart; of left it is the other way round.
-    pub(crate) fn lying(self, lies: Option<usize>) -> Self {
+    /// The same, with panels read where they lie: the steps of right are neighbours there, unless offsets lead from
+    /// one to the next, and the columns of each panel equally far apart; of left it is the other way round.
+    pub(crate) fn lying(self, lies: Option<Lies>) -> Self {
         Self { lies, ..self }
     }
 
     /// The panel of those rows at some steps, where it is not packed.
     pub(crate) fn lain<W: Word>(&self, steps: &Steps, rows: &Range<usize>) -> Option<Panel> {
-        let &first = steps.offsets(self.operand).first()?;
-        self.lies.filter(|&unit| rows.len().is_multiple_of(unit))?;
+        let lies = self.lies.filter(|lies| rows.len().is_multiple_of(lies.unit))?;
+        if rows.start % lies.run + rows.len() > lies.run {
+            return None;
+        }
+        let first = match lies.by_offsets {
+            true => 0,
+            false => *steps.offsets(self.operand).first()?,
+        };
         let base =
             if self.operand == Operand::Left { self.tensors.left } else { self.tensors.right };
         let offset = self.bundle().offset(self.operand, rows.start) + first;

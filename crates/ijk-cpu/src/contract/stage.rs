@@ -8,7 +8,7 @@
 
 use super::bundle::{Axis, Bundle, Operand};
 use super::problem::Problem;
-use super::steps::{blocks, even, offsets};
+use super::steps::{blocks, cut, even};
 use super::units;
 use crate::Level;
 use crate::copy::{Copier, Places, Side};
@@ -101,6 +101,12 @@ impl Stage {
         (unit <= room).then_some(Self { period, unit, most, places })
     }
 
+    /// All rows of a problem's, for parts that differ in columns.
+    pub(crate) fn of_all_rows(problem: &Problem) -> Self {
+        let rows = problem.m.len();
+        Self { period: rows, most: rows, unit: rows, places: None }
+    }
+
     /// The rows of each part.
     pub(crate) fn parts(&self, rows: usize) -> Vec<Range<usize>> {
         let periods = (0..rows / self.period).map(|n| n * self.period);
@@ -190,30 +196,33 @@ impl<'a> Part<'a> {
         let height = self.stage.most as isize;
         let axes = m.axes();
         let (inner, line) = (axes.last(), axes.len().checked_sub(2).map(|at| &axes[at]));
-        // Columns whose distance is the same are one axis of a box.
-        let (together, stride) = match n.axes() {
-            [axis] => (self.columns.len(), out(Some(axis))),
+        // Columns whose distance is the same are one axis of a box, if there is no more, or they are neighbours.
+        let (run, stride) = match n.inner(Operand::Out) {
+            (_, stride) if n.axes().len() == 1 => (usize::MAX, stride),
+            (run, 1) => (run, 1),
             _ => (1, 0),
         };
-        let columns = offsets(n, Operand::Out, &self.columns);
+        let columns: Vec<_> = cut(&self.columns, run).collect();
         for (start, lines, len) in boxes(m, &self.rows) {
             let row = (start - self.rows.start) as isize;
-            let axes = arranged([
-                (together, stride, height),
-                (lines, out(line), inner.map_or(1, |a| a.extent as isize)),
-                (len, out(inner), 1),
-            ]);
-            let extents = axes.map(|a| a.0);
-            let (strides, within) = (axes.map(|a| a.1 * size), axes.map(|a| a.2 * size));
-            for (column, offset) in columns.iter().enumerate().step_by(together.max(1)) {
+            for columns in &columns {
+                let axes = arranged([
+                    (columns.len(), stride, height),
+                    (lines, out(line), inner.map_or(1, |a| a.extent as isize)),
+                    (len, out(inner), 1),
+                ]);
+                let extents = axes.map(|a| a.0);
+                let (strides, within) = (axes.map(|a| a.1 * size), axes.map(|a| a.2 * size));
+                let offset = n.offset(Operand::Out, columns.start);
                 let to = m.offset(Operand::Out, start) + offset;
-                let from = row + column as isize * height;
+                let from = row + (columns.start - self.columns.start) as isize * height;
                 let to = self.out.wrapping_offset(to * size);
                 let from = self.memory.as_ptr().wrapping_offset(from * size);
                 // A few rows at a time, so that no line is left before it is full.
-                for at in (0..extents[1]).step_by(CHUNK) {
+                let chunk = if extents[0] == 1 { extents[1].max(1) } else { CHUNK };
+                for at in (0..extents[1]).step_by(chunk) {
                     let [first, second, last] = extents;
-                    let extents = [first, CHUNK.min(second - at), last];
+                    let extents = [first, chunk.min(second - at), last];
                     let moved = |p: *mut u8, by: isize| p.wrapping_offset(at as isize * by);
                     let (to, from) = (moved(to, strides[1]), moved(from, within[1]));
                     each(extents, to, strides, from, within);

@@ -89,7 +89,7 @@ fn segments(k: &Bundle, operand: Operand, steps: &Range<usize>) -> Vec<Segment> 
 }
 
 /// Cuts a range at multiples of `length`.
-fn cut(range: &Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn cut(range: &Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> {
     let (mut at, end) = (range.start, range.end);
     std::iter::from_fn(move || {
         let next = (at - at % length).saturating_add(length).min(end);

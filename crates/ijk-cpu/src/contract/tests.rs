@@ -1,5 +1,8 @@
 //! Random contractions against one that does what the definition says, point by point.
 
+use super::algebra::Algebra;
+use super::problem::{Problem, Tensors};
+use super::shape::Shape;
 use super::{Context, contract};
 use crate::{Level, ScratchPool, Workers};
 use ijk_plan::plan::{Base, BufferId, Contraction, ContractionAxis, Role, Then};
@@ -505,6 +508,78 @@ fn correlations() {
         for (m, k) in [(1000, 64), (77, 300), (5000, 3)] {
             let axes = vec![axis(Role::M, m, [1, 0, 1]), axis(Role::K, k, [1, 1, 0])];
             check(&task(pair, axes), &mut dice, &workers);
+        }
+    }
+}
+
+/// `nc[s*h+r][s*w+t]*fcrt~nfhw` with filters of some sides, images of either operand, and outputs of `w` columns.
+fn convolution(
+    [f, c, w, side]: [usize; 4],
+    stride: isize,
+    reversed: bool,
+    swapped: bool,
+) -> Vec<ContractionAxis> {
+    let (n, h) = (2, 9);
+    let pitch = stride * w as isize + side as isize + 1;
+    let plane = pitch * (stride * h as isize + side as isize);
+    let image = c as isize * plane;
+    let taps = (side * side) as isize;
+    let along = if reversed { -1 } else { 1 };
+    let outputs = (h * w) as isize;
+    let axes = [
+        (Role::M, n, [image, 0, f as isize * outputs]),
+        (Role::M, h, [stride * pitch, 0, w as isize]),
+        (Role::M, w, [stride * along, 0, 1]),
+        (Role::N, f, [0, c as isize * taps, outputs]),
+        (Role::K, c, [plane, taps, 0]),
+        (Role::K, side, [pitch, side as isize, 0]),
+        (Role::K, side, [along, 1, 0]),
+    ];
+    let swap = |(role, extent, [a, b, c]): (Role, usize, [isize; 3])| {
+        let role = match role {
+            Role::M => Role::N,
+            Role::N => Role::M,
+            other => other,
+        };
+        axis(role, extent, [b, a, c])
+    };
+    match swapped {
+        true => axes.map(swap).to_vec(),
+        false => axes.map(|(role, extent, strides)| axis(role, extent, strides)).to_vec(),
+    }
+}
+
+/// Windows that are read where they lie, or packed where a panel goes on in the next row of an image: one group of
+/// filters and several, more than a block of k, neighbours, every other one, every third, and reversed ones.
+#[test]
+fn convolutions() {
+    let (mut dice, workers) = (Dice(8), all_workers());
+    let sizes = [[5, 3, 16, 3], [16, 6, 16, 7], [40, 4, 21, 3], [64, 2, 24, 3], [33, 30, 8, 3]];
+    for pair in SUM {
+        for (size, stride) in sizes.into_iter().zip([1, 2, 1, 3, 1]) {
+            let (reversed, swapped) = (dice.roll(3) == 0, dice.roll(2) == 0);
+            let axes = convolution(size, stride, reversed, swapped);
+            check(&task(pair, axes), &mut dice, &workers);
+        }
+    }
+}
+
+/// Filters fill lanes where that spares packing images as many times as windows overlap.
+#[test]
+fn windows_are_read_where_they_lie() {
+    for (size, expected) in
+        [([16, 16, 16, 7], true), ([64, 8, 56, 3], true), ([64, 64, 56, 1], false)]
+    {
+        let task = task(SUM[0], convolution(size, 1, false, false));
+        for level in Level::available() {
+            let Some(algebra) = Algebra::find(level, &task) else {
+                panic!("there are microkernels")
+            };
+            let rich = !algebra.tiles.windows.is_empty();
+            let problem = Problem::new(&task, algebra, Tensors::nowhere());
+            let across = Shape::of(&problem, 2).across;
+            let windows = across.is_some_and(|across| across.windows);
+            assert_eq!(windows, expected && rich, "{size:?} {}", level.name());
         }
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Tile {
     pub(crate) right_step: usize,
     /// Elements from one of its columns to the next, where it is not packed.
     pub(crate) right_apart: isize,
+    /// For each step, how many elements further windows are read.
+    pub(crate) right_offsets: *const isize,
     /// The output's element at the first row and column 0 of `columns`; rows are neighbours.
     pub(crate) out: *mut u8,
     /// For each column, how many elements further it is written.
@@ -75,6 +77,8 @@ pub(crate) struct TileSet {
     /// Those that read packed left panels, and columns of the right tensor where they lie; as many at a time
     /// as the first of [`packed`](Self::packed).
     pub(crate) across: &'static [Entry],
+    /// The same where offsets lead from step to step.
+    pub(crate) windows: &'static [Entry],
 }
 
 impl TileSet {
@@ -84,6 +88,7 @@ impl TileSet {
             packed: Table::<L, P>::PACKED,
             direct: Table::<L, P>::DIRECT,
             across: Table::<L, P>::ACROSS,
+            windows: Table::<L, P>::WINDOWS,
         }
     }
 
@@ -128,6 +133,8 @@ const PANELS: u8 = 0;
 const DIRECT: u8 = 1;
 /// Right where it lies.
 const ACROSS: u8 = 2;
+/// Right where it lies, at the offset of each step.
+const WINDOWS: u8 = 3;
 
 /// Sizes fill the registers but for the few that steps need; more rows than columns, since a
 /// load serves all of a group, but for one that reads left only once where a few columns more than the
@@ -157,6 +164,12 @@ impl<L: Lane, P: Pair<L>> Table<L, P> {
     const ACROSS: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
         (32.., Class::Rich) => entries!(ACROSS: 3 x 8, 2 x 8, 1 x 8),
         (16.., Class::Rich) => entries!(ACROSS: 2 x 6, 1 x 6),
+        _ => &[],
+    };
+
+    const WINDOWS: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
+        (32.., Class::Rich) => entries!(WINDOWS: 3 x 8, 2 x 8, 1 x 8, 1 x 16),
+        (16.., Class::Rich) => entries!(WINDOWS: 2 x 6, 1 x 6),
         _ => &[],
     };
 }
@@ -209,6 +222,10 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
         if FROM == DIRECT {
             (0..tile.width).for_each(|column| fetch_column::<L, M>(tile, column));
             return direct::<L, P, M, N>(simd, tile, sums);
+        }
+        if FROM == WINDOWS {
+            (0..tile.width).for_each(|column| fetch_column::<L, M>(tile, column));
+            return windows::<L, P, M, N>(simd, tile, sums);
         }
         let whole = (M * L::LANES, N);
         let steps = (tile.left_step, tile.right_step);
@@ -300,6 +317,51 @@ unsafe fn direct<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
             }
             sums = step::<L, P, M, N, DIRECT>(simd, sums, left, (right, 1));
             right = right.add(tile.right_step);
+        }
+    }
+    sums
+}
+
+/// The sums of all steps of a packed left panel and of windows where they lie: those that are neighbours, or every
+/// other one, are where the instructions say, and take no registers to be found.
+///
+/// # Safety
+/// The tile's pointers are as the fields say.
+#[inline(always)]
+unsafe fn windows<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
+    simd: L::Simd,
+    tile: &Tile,
+    sums: [[L; M]; N],
+) -> [[L; M]; N] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match tile.right_apart {
+            1 => windows_apart::<L, P, M, N>(simd, tile, sums, 1),
+            2 => windows_apart::<L, P, M, N>(simd, tile, sums, 2),
+            apart => windows_apart::<L, P, M, N>(simd, tile, sums, apart),
+        }
+    }
+}
+
+/// The same for windows that are so many elements apart.
+///
+/// # Safety
+/// As for [`windows`].
+#[inline(always)]
+unsafe fn windows_apart<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
+    simd: L::Simd,
+    tile: &Tile,
+    mut sums: [[L; M]; N],
+    apart: isize,
+) -> [[L; M]; N] {
+    let mut left = tile.left.cast::<L::Element>();
+    let start = tile.right.cast::<L::Element>();
+    for k in 0..tile.k {
+        // SAFETY: step k has its rows behind `left`, and its columns where the offset leads.
+        unsafe {
+            let right = start.offset(*tile.right_offsets.add(k));
+            sums = step::<L, P, M, N, WINDOWS>(simd, sums, left, (right, apart));
+            left = left.add(tile.left_step);
         }
     }
     sums
