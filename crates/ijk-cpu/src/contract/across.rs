@@ -1,5 +1,6 @@
 //! Right where it lies: microkernels read as many of its columns side by side as a panel has.
 
+use super::KC;
 use super::bundle::{Bundle, Operand};
 use super::panel::Prepare;
 use super::problem::Problem;
@@ -22,7 +23,7 @@ pub(crate) struct Across {
 impl Across {
     /// Of a problem whose panels have so many columns, if whole panels of right can be read so.
     pub(crate) fn of(problem: &Problem, columns: usize) -> Option<Self> {
-        let Problem { algebra, n, k, .. } = problem;
+        let Problem { algebra, m, n, k, .. } = problem;
         if algebra.right != Prepare::Keep || algebra.guarded {
             return None;
         }
@@ -33,8 +34,10 @@ impl Across {
         if has(algebra.tiles.across) && even && k.step(Operand::Right) == Some(1) {
             return Some(Self { apart, run, windows: false });
         }
-        let windows = has(algebra.tiles.windows) && are_windows(n, k, Operand::Right, columns);
-        (windows && problem.shares_left()).then_some(Self { apart, run, windows })
+        let windows = has(algebra.tiles.windows)
+            && problem.shares_left()
+            && are_windows([m, n, k], Operand::Right, (columns, algebra.size));
+        windows.then_some(Self { apart, run, windows })
     }
 
     /// Columns of a panel: more than `columns` where there is one group of rows, and all panels are windows that are
@@ -54,15 +57,24 @@ impl Across {
     }
 }
 
+/// Bytes of left's panels for a block of k that stay in L2 beside windows and the part of the output that is computed
+/// from them.
+const BESIDE_BYTES: usize = 128 << 10;
+
 /// Whether the columns of an operand are windows of it, which overlap, and follow each other long enough to be read
-/// where they lie so many at a time.
-pub(crate) fn are_windows(n: &Bundle, k: &Bundle, operand: Operand, columns: usize) -> bool {
+/// where they lie so many at a time, while few enough rows pass them.
+pub(crate) fn are_windows(
+    [m, n, k]: [&Bundle; 3],
+    operand: Operand,
+    (columns, size): (usize, usize),
+) -> bool {
     let axes = n.axes().iter().chain(k.axes());
     let span = axes.fold(1_usize, |span, axis| {
         let steps = axis.extent.saturating_sub(1);
         span.saturating_add(axis.strides[operand as usize].unsigned_abs().saturating_mul(steps))
     });
     let overlap = n.len().saturating_mul(k.len()) / 2 >= span;
+    let beside = m.len().saturating_mul(KC * size) <= BESIDE_BYTES;
     let (run, apart) = n.inner(operand);
-    overlap && apart != 0 && run >= LONG_RUN.max(columns)
+    overlap && beside && apart != 0 && run >= LONG_RUN.max(columns)
 }

@@ -158,7 +158,7 @@ impl Problem {
         let windows = self.reads_windows([rows, columns], right);
         let scattered = match rows.touches_unit(Operand::Out) {
             true => 1.0,
-            false if windows => WINDOWS,
+            false if windows => 1.0 + MOVED / self.k.len() as f64,
             false => SCATTERED,
         };
         let products = padded * columns.len() as f64 * scattered;
@@ -183,8 +183,9 @@ impl Problem {
         let keeps = !algebra.guarded && [algebra.left, algebra.right] == [Prepare::Keep; 2];
         let mut columns = columns.clone();
         columns.follow(right);
+        let bundles = [rows, &columns, &self.k];
         let windows =
-            |widest: &Entry| across::are_windows(&columns, &self.k, right, widest.columns);
+            |widest: &Entry| across::are_windows(bundles, right, (widest.columns, algebra.size));
         keeps
             && shares(rows, &columns, algebra)
             && algebra.tiles.windows.first().is_some_and(windows)
@@ -257,10 +258,11 @@ const OUTPUTS: usize = 8;
 /// An innermost axis of rows that has fewer values is short.
 const SHORT: usize = 32;
 
-/// How much longer it takes where rows are not neighbours in the output; the same for windows, which are moved there
-/// from scratch memory.
+/// How much longer it takes where rows are not neighbours in the output.
 const SCATTERED: f64 = 1.25;
-const WINDOWS: f64 = 1.05;
+
+/// Products that take as long as it takes to move an element of the output from scratch memory.
+const MOVED: f64 = 16.0;
 
 /// Products that take as long as it takes to pack an element.
 const PACKED: f64 = 8.0;
