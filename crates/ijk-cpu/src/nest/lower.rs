@@ -28,8 +28,8 @@ const TILE: usize = 1024;
 /// Elements that a copy moves at a time.
 const MOVED: usize = 1 << 16;
 
-/// Lines so many bytes apart share the places of a first cache.
-const COLLIDE: isize = 4096;
+/// Lines that are a multiple of so many bytes apart share a few places of a first cache.
+const COLLIDE: isize = 1024;
 
 /// Bytes of a row that streams, at least.
 const LONG_ROW: usize = 256;
