@@ -5,7 +5,8 @@
 //! broadcast or convolution-like operand costs no copy of its own. Three ways through:
 //!
 //! * [`gemm`]: blocked loops around microkernels that keep a tile of the output in registers;
-//!   where there are few columns, rows are read where they lie instead of packed.
+//!   where there are few columns, rows are read where they lie instead of packed, and so are
+//!   windows of an image that overlap ([`across`]).
 //!   Where rows lie otherwise in the output than in left, a task computes its part in scratch memory
 //!   and then moves it ([`stage`], [`join`]); where steps lie otherwise in left than in right, the shared
 //!   operand is packed for many blocks at a time ([`steps::Tile`]), so that both are read by lines.

@@ -232,7 +232,8 @@ impl<W: Word> Job<'_, W> {
                     5 => by_twos::<V, 5>(zero, from, (to, apart), count),
                     6 => by_twos::<V, 6>(zero, from, (to, apart), count),
                     7 => by_twos::<V, 7>(zero, from, (to, apart), count),
-                    _ => by_twos::<V, MOST_TWOS>(zero, from, (to, apart), count),
+                    MOST_TWOS => by_twos::<V, MOST_TWOS>(zero, from, (to, apart), count),
+                    _ => {}
                 }
             }
         }

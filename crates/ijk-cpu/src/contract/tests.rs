@@ -564,6 +564,16 @@ fn convolutions() {
     }
 }
 
+/// Rows that are every other element, and are packed, for runs of steps of many lengths.
+#[test]
+fn strided_convolutions_of_few_steps() {
+    let (mut dice, workers) = (Dice(9), all_workers());
+    for side in 1..=9 {
+        let axes = convolution([130, 1, 12, side], 2, false, dice.roll(2) == 0);
+        check(&task(SUM[0], axes), &mut dice, &workers);
+    }
+}
+
 /// Filters fill lanes where that spares packing images as many times as windows overlap.
 #[test]
 fn windows_are_read_where_they_lie() {
