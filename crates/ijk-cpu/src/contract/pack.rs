@@ -557,7 +557,7 @@ unsafe fn by_twos<V: Float, const N: usize>(
         }
         match N {
             1 => put_rows(every_other::<V>(from, count), to, count),
-            _ if N % 2 == 0 => {}
+            _ if N.is_multiple_of(2) => {}
             _ => {
                 let [_, odd] = sorted(cells::<V, 2>(zero, from.add(N - 2), count));
                 put_rows(odd, to, count);

@@ -577,9 +577,15 @@ fn strided_convolutions_of_few_steps() {
 /// Filters fill lanes where that spares packing images as many times as windows overlap.
 #[test]
 fn windows_are_read_where_they_lie() {
-    for (size, expected) in
-        [([16, 16, 16, 7], true), ([64, 8, 56, 3], true), ([64, 64, 56, 1], false)]
-    {
+    // Not with few steps, windows that do not overlap, or many filters.
+    let sizes = [
+        ([16, 16, 16, 7], true),
+        ([64, 64, 56, 3], true),
+        ([64, 3, 56, 3], false),
+        ([64, 64, 56, 1], false),
+        ([192, 64, 56, 3], false),
+    ];
+    for (size, expected) in sizes {
         let task = task(SUM[0], convolution(size, 1, false, false));
         for level in Level::available() {
             let Some(algebra) = Algebra::find(level, &task) else {
