@@ -1,9 +1,10 @@
 //! Right where it lies: microkernels read as many of its columns side by side as a panel has.
 
 use super::KC;
+use super::algebra::Algebra;
 use super::bundle::{Bundle, Operand};
 use super::panel::Prepare;
-use super::problem::Problem;
+use super::problem::{Problem, shares};
 use super::side::Lies;
 use super::stage::LONG_RUN;
 use super::tile::Entry;
@@ -35,8 +36,7 @@ impl Across {
             return Some(Self { apart, run, windows: false });
         }
         let windows = has(algebra.tiles.windows)
-            && problem.shares_left()
-            && are_windows([m, n, k], Operand::Right, (columns, algebra.size));
+            && are_windows([m, n, k], Operand::Right, (columns, algebra));
         windows.then_some(Self { apart, run, windows })
     }
 
@@ -62,11 +62,11 @@ impl Across {
 const BESIDE_BYTES: usize = 128 << 10;
 
 /// Whether the columns of an operand are windows of it, which overlap, and follow each other long enough to be read
-/// where they lie so many at a time, while few enough rows pass them.
+/// where they lie so many at a time, while few enough rows, which threads share, pass them.
 pub(crate) fn are_windows(
     [m, n, k]: [&Bundle; 3],
     operand: Operand,
-    (columns, size): (usize, usize),
+    (columns, algebra): (usize, &Algebra),
 ) -> bool {
     let axes = n.axes().iter().chain(k.axes());
     let span = axes.fold(1_usize, |span, axis| {
@@ -74,7 +74,7 @@ pub(crate) fn are_windows(
         span.saturating_add(axis.strides[operand as usize].unsigned_abs().saturating_mul(steps))
     });
     let overlap = n.len().saturating_mul(k.len()) / 2 >= span;
-    let beside = m.len().saturating_mul(KC * size) <= BESIDE_BYTES;
+    let beside = m.len().saturating_mul(KC * algebra.size) <= BESIDE_BYTES;
     let (run, apart) = n.inner(operand);
-    overlap && beside && apart != 0 && run >= LONG_RUN.max(columns)
+    overlap && beside && shares(m, n, algebra) && apart != 0 && run >= LONG_RUN.max(columns)
 }

@@ -34,7 +34,7 @@ use super::panel::Flags;
 use super::problem::{Problem, RESIDENT_BYTES, Tensors};
 use super::shape::{GROUP, Shape};
 use super::shared::Panels;
-use super::side::{Lies, Panel, Side};
+use super::side::{Panel, Side, rows_of};
 use super::stage::{Part, Stage};
 use super::steps::{Steps, blocks, rounds};
 use super::tasks::Cut;
@@ -180,7 +180,7 @@ impl Ahead {
 impl<'a> Gemm<'a> {
     fn new(problem: &'a Problem, tensors: Tensors, context: &'a Context<'a>, shape: Shape) -> Self {
         let left = Side::new(problem, tensors, Operand::Left, shape.rows)
-            .lying(shape.lying.map(|l| Lies { unit: l.unit, run: usize::MAX, by_offsets: false }));
+            .lying(shape.lying.map(|lying| lying.lies()));
         let right = Side::new(problem, tensors, Operand::Right, shape.columns)
             .lying(shape.across.map(|across| across.lies(shape.columns)));
         Self { problem, tensors, context, shape, left, right }
@@ -273,7 +273,7 @@ impl<'a> Gemm<'a> {
         };
         let columns = (!resident).then(|| Columns::new(self.problem, &shared.range));
         cut.run(self.context, |panels, part| {
-            let rows = panels.start * other.width..(panels.end * other.width).min(other.len());
+            let rows = rows_of(&(0..other.len()), other.width, panels);
             // SAFETY: the caller's promise; tasks differ in rows or columns of the output.
             unsafe {
                 match &columns {
@@ -366,7 +366,7 @@ impl<'a> Gemm<'a> {
         unsafe {
             if self.shape.across.is_some_and(|across| across.windows) {
                 let stage = Stage::of_all_rows(self.problem);
-                let ranges = (shared.rows_of(&part), columns.clone());
+                let ranges = (shared.rows_of(part.clone()), columns.clone());
                 self.by_part(shared, &stage, ranges, |gemm, all| {
                     gemm.packed::<W>(shared, (gemm.right, columns), part, all);
                 });

@@ -144,7 +144,7 @@ impl<W: Word> Kernel for Pack<'_, W> {
                     _ => job.copy_cells::<_, 8>(zero, self.inner, self.segments),
                 }
             } else if words && self.apart == 2 && self.inner.length >= 2 * SHORT_RUN {
-                job.copy_every_other(S::F32::splat(simd, 0.0), self.inner, self.segments);
+                job.copy_every_other::<S::F32>(self.inner);
             } else if self.segments.is_empty() {
                 job.gather();
             } else {
@@ -173,69 +173,31 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// Rows are every other element, `run` at a time: steps that are neighbours take all there is by twos.
+    /// Rows are every other element, `run` at a time: read all and keep those.
     #[inline(always)]
-    unsafe fn copy_every_other<V: Float>(&self, zero: V, run: Run, segments: &[Segment]) {
+    unsafe fn copy_every_other<V: Float>(&self, run: Run) {
         for range in run.ranges(self.rows.len()) {
             for at in range.clone().step_by(V::LANES) {
                 let count = (range.end - at).min(V::LANES);
-                let from = self.base.wrapping_offset(self.rows[at]);
-                let to = self.panel.wrapping_add(at);
-                // SAFETY: from the first of these rows to the last are elements, and so are those that the
-                // steps lead to; vectors of floats move words of their size as they are; the panel has
-                // room for the steps.
-                unsafe {
-                    if segments.is_empty() {
-                        for (k, &step) in self.steps.iter().enumerate() {
-                            let rows = every_other::<V>(from.wrapping_offset(step).cast(), count);
-                            put_rows(rows, to.wrapping_add(k * self.width).cast(), count);
-                        }
-                    } else if count == V::LANES {
-                        self.copy_by_twos(zero, from, to, segments, V::LANES);
-                    } else {
-                        self.copy_by_twos(zero, from, to, segments, count);
+                for (k, &step) in self.steps.iter().enumerate() {
+                    // SAFETY: from the first of these rows to the last are elements; vectors of floats
+                    // move words of their size as they are; the panel has room for the step.
+                    unsafe {
+                        let from = self.base.offset(self.rows[at] + step).cast();
+                        self.put_rows(every_other::<V>(from, count), k, at, count);
                     }
                 }
             }
         }
     }
 
-    /// The steps of all segments of `count` rows that are every other element.
+    /// Writes a step of `count` rows from the row `at` on.
     #[inline(always)]
-    unsafe fn copy_by_twos<V: Float>(
-        &self,
-        zero: V,
-        from: *const W,
-        to: *mut W,
-        segments: &[Segment],
-        count: usize,
-    ) {
-        for segment in segments {
-            let first = segment.step(0);
-            let apart = segment.distance * self.width;
-            let mut from = from.wrapping_offset(self.steps[first]).cast();
-            let mut to = to.wrapping_add(first * self.width).cast();
-            let mut left = segment.count;
-            // SAFETY: the caller's promise.
-            unsafe {
-                while left > MOST_TWOS {
-                    by_twos::<V, MOST_TWOS>(zero, from, (to, apart), count);
-                    from = from.wrapping_add(MOST_TWOS);
-                    to = to.wrapping_add(MOST_TWOS * apart);
-                    left -= MOST_TWOS;
-                }
-                match left {
-                    1 => by_twos::<V, 1>(zero, from, (to, apart), count),
-                    2 => by_twos::<V, 2>(zero, from, (to, apart), count),
-                    3 => by_twos::<V, 3>(zero, from, (to, apart), count),
-                    4 => by_twos::<V, 4>(zero, from, (to, apart), count),
-                    5 => by_twos::<V, 5>(zero, from, (to, apart), count),
-                    6 => by_twos::<V, 6>(zero, from, (to, apart), count),
-                    7 => by_twos::<V, 7>(zero, from, (to, apart), count),
-                    MOST_TWOS => by_twos::<V, MOST_TWOS>(zero, from, (to, apart), count),
-                    _ => {}
-                }
-            }
+    unsafe fn put_rows<V: Float>(&self, rows: V, k: usize, at: usize, count: usize) {
+        // SAFETY: the panel has room for the step.
+        unsafe {
+            let to = self.panel.add(k * self.width + at).cast();
+            if count == V::LANES { rows.store(to) } else { rows.store_partial(to, count) }
         }
     }
 
@@ -254,8 +216,7 @@ impl<W: Word> Job<'_, W> {
                     unsafe {
                         let columns = sorted(cells::<V, N>(zero, from.cast(), count));
                         for (n, column) in columns.into_iter().enumerate() {
-                            let to = self.panel.wrapping_add(segment.step(n) * self.width + at);
-                            put_rows(column, to.cast(), count);
+                            self.put_rows(column, segment.step(n), at, count);
                         }
                     }
                 }
@@ -529,51 +490,6 @@ impl<W: Word> Job<'_, W> {
             }
         }
     }
-}
-
-/// Most steps of rows that are every other element that are copied at a time.
-const MOST_TWOS: usize = 8;
-
-/// Copies `N` steps of `count` rows, which are every other element and begin one element later at each step: two
-/// steps take all that lies between them.
-///
-/// # Safety
-/// All from the first of them to the last are readable; there is room for `N` steps that are so far `apart`.
-#[inline(always)]
-unsafe fn by_twos<V: Float, const N: usize>(
-    zero: V,
-    from: *const V::Element,
-    (mut to, apart): (*mut V::Element, usize),
-    count: usize,
-) {
-    // SAFETY: the caller's promise; what ends with the last step begins a step before it.
-    unsafe {
-        for n in 0..N / 2 {
-            let [even, odd] = sorted(cells::<V, 2>(zero, from.add(2 * n), count));
-            put_rows(even, to, count);
-            to = to.wrapping_add(apart);
-            put_rows(odd, to, count);
-            to = to.wrapping_add(apart);
-        }
-        match N {
-            1 => put_rows(every_other::<V>(from, count), to, count),
-            _ if N.is_multiple_of(2) => {}
-            _ => {
-                let [_, odd] = sorted(cells::<V, 2>(zero, from.add(N - 2), count));
-                put_rows(odd, to, count);
-            }
-        }
-    }
-}
-
-/// Writes `count` rows of a step.
-///
-/// # Safety
-/// There is room for them.
-#[inline(always)]
-unsafe fn put_rows<V: Float>(rows: V, to: *mut V::Element, count: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { if count == V::LANES { rows.store(to) } else { rows.store_partial(to, count) } }
 }
 
 /// Every other one of the elements from the first on, `count` > 0 of them.

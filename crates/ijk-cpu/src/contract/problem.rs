@@ -184,11 +184,8 @@ impl Problem {
         let mut columns = columns.clone();
         columns.follow(right);
         let bundles = [rows, &columns, &self.k];
-        let windows =
-            |widest: &Entry| across::are_windows(bundles, right, (widest.columns, algebra.size));
-        keeps
-            && shares(rows, &columns, algebra)
-            && algebra.tiles.windows.first().is_some_and(windows)
+        let windows = |e: &Entry| across::are_windows(bundles, right, (e.columns, algebra));
+        keeps && algebra.tiles.windows.first().is_some_and(windows)
     }
 
     /// Orders the axes of each bundle by the memory they should follow: rows both left and the
@@ -247,7 +244,7 @@ impl Problem {
 }
 
 /// Whether threads would share panels of so few rows.
-fn shares(rows: &Bundle, columns: &Bundle, algebra: &Algebra) -> bool {
+pub(crate) fn shares(rows: &Bundle, columns: &Bundle, algebra: &Algebra) -> bool {
     let m = rows.len();
     m.saturating_mul(KC * algebra.size) <= RESIDENT_BYTES && m <= columns.len() / 4
 }

@@ -5,6 +5,7 @@ use super::across::Across;
 use super::bundle::Operand;
 use super::panel;
 use super::problem::Problem;
+use super::side::Lies;
 use super::stage::LONG_RUN;
 use super::steps::even;
 use super::tasks;
@@ -119,6 +120,11 @@ impl Lying {
         let unit = if exact { algebra.lanes } else { rows };
         let lies = keeps && near && m.run(Operand::Left) == m.len();
         lies.then_some(Self { step, unit })
+    }
+
+    /// For panels of any of those rows, which are all neighbours.
+    pub(crate) fn lies(&self) -> Lies {
+        Lies { unit: self.unit, run: usize::MAX, by_offsets: false }
     }
 }
 

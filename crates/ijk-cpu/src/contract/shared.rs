@@ -61,13 +61,12 @@ impl Panels<'_> {
     }
 
     /// The rows of some panels.
-    pub(crate) fn rows_of(&self, panels: &Range<usize>) -> Range<usize> {
-        let first = |panel: usize| (self.range.start + panel * self.side.width).min(self.range.end);
-        first(panels.start)..first(panels.end)
+    pub(crate) fn rows_of(&self, panels: Range<usize>) -> Range<usize> {
+        rows_of(&self.range, self.side.width, panels)
     }
 
     fn rows(&self, panel: usize) -> Range<usize> {
-        rows_of(&self.range, self.side.width, panel)
+        self.rows_of(panel..panel + 1)
     }
 
     /// Packs all panels: those of neighbouring rows on one thread.

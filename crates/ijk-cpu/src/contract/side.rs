@@ -111,7 +111,7 @@ impl<'a> Side<'a> {
 
     /// The rows of a panel of some rows.
     pub(crate) fn rows(&self, all: &Range<usize>, panel: usize) -> Range<usize> {
-        rows_of(all, self.width, panel)
+        rows_of(all, self.width, panel..panel + 1)
     }
 
     /// The lines of some rows, which are read at every step: bytes after the element of the origin
@@ -178,10 +178,10 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The rows of a panel, where panels of that width go through some rows.
-pub(crate) fn rows_of(all: &Range<usize>, width: usize, panel: usize) -> Range<usize> {
-    let start = all.start + panel * width;
-    start..(start + width).min(all.end)
+/// The rows of some panels, where panels of that width go through some rows.
+pub(crate) fn rows_of(all: &Range<usize>, width: usize, panels: Range<usize>) -> Range<usize> {
+    let [start, end] = [panels.start, panels.end].map(|panel| all.start + panel * width);
+    start..end.min(all.end)
 }
 
 /// Changes a panel to what microkernels read.

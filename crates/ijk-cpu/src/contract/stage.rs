@@ -218,7 +218,7 @@ impl<'a> Part<'a> {
                 let from = row + (columns.start - self.columns.start) as isize * height;
                 let to = self.out.wrapping_offset(to * size);
                 let from = self.memory.as_ptr().wrapping_offset(from * size);
-                // A few rows at a time, so that no line is left before it is full.
+                // A few rows at a time, so that no line is left before it is full; a single plane fills each at once.
                 let chunk = if extents[0] == 1 { extents[1].max(1) } else { CHUNK };
                 for at in (0..extents[1]).step_by(chunk) {
                     let [first, second, last] = extents;

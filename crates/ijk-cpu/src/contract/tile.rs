@@ -219,13 +219,12 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
     unsafe {
         let identity = L::splat(simd, tile.identity.cast::<L::Element>().read_unaligned());
         let sums = [[identity; M]; N];
-        if FROM == DIRECT {
+        if FROM == DIRECT || FROM == WINDOWS {
             (0..tile.width).for_each(|column| fetch_column::<L, M>(tile, column));
-            return direct::<L, P, M, N>(simd, tile, sums);
-        }
-        if FROM == WINDOWS {
-            (0..tile.width).for_each(|column| fetch_column::<L, M>(tile, column));
-            return windows::<L, P, M, N>(simd, tile, sums);
+            return match FROM {
+                DIRECT => direct::<L, P, M, N>(simd, tile, sums),
+                _ => windows::<L, P, M, N>(simd, tile, sums),
+            };
         }
         let whole = (M * L::LANES, N);
         let steps = (tile.left_step, tile.right_step);
