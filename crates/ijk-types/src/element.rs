@@ -214,6 +214,9 @@ pub trait Real: Inexact + OrderedNumber {
     fn expm1(self) -> Self;
     /// `@atan2`: `self` is y.
     fn atan2(self, x: Self) -> Self;
+    /// Floored division: the greatest integer that is at most the exact quotient (as NumPy's `//`; `x / 0`
+    /// for a divisor of `0.0`).
+    fn floor_div(self, right: Self) -> Self;
     /// `@hypot`.
     fn hypot(self, right: Self) -> Self;
 }

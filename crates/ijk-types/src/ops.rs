@@ -205,11 +205,13 @@ pub enum BinaryOp {
     Atan2,
     /// `@hypot`.
     Hypot,
+    /// `//` of Einsum Tuple on floats: the greatest integer that is at most the exact quotient.
+    FloorDiv,
 }
 
 impl BinaryOp {
     /// Every function of two operands.
-    pub const ALL: [BinaryOp; 19] = [
+    pub const ALL: [BinaryOp; 20] = [
         Self::Add,
         Self::Mul,
         Self::Sub,
@@ -229,6 +231,7 @@ impl BinaryOp {
         Self::Mod,
         Self::Atan2,
         Self::Hypot,
+        Self::FloorDiv,
     ];
 
     /// Element types the operands may have.
@@ -240,7 +243,7 @@ impl BinaryOp {
             Self::Log => TypeSet::INEXACT,
             Self::And | Self::Or => TypeSet::BOOL,
             Self::Mod => TypeSet::ORDERED_NUMBER,
-            Self::Atan2 | Self::Hypot => TypeSet::REAL,
+            Self::Atan2 | Self::Hypot | Self::FloorDiv => TypeSet::REAL,
         }
     }
 

@@ -220,6 +220,70 @@ fn lengths_neither_overflow_nor_vanish() {
 }
 
 #[test]
+fn angles_are_those_of_c() {
+    use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+    for x in [0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 5e-324, f64::MAX] {
+        for y in [0.0, -0.0, 2.5, -2.5, INF, -INF, NAN, 5e-324, f64::MAX] {
+            let (got, expected) = (double::atan2(y, x), y.atan2(x));
+            let near = (got - expected).abs() <= 1e-15 && got.signum() == expected.signum();
+            assert!(near || got.is_nan() && expected.is_nan(), "atan2({y}, {x}) = {got}");
+            let (x, y) = (x as f32, y as f32);
+            let (got, expected) = (single::atan2(y, x), y.atan2(x));
+            let near = (got - expected).abs() <= 1e-6 && got.signum() == expected.signum();
+            assert!(near || got.is_nan() && expected.is_nan(), "atan2({y}, {x}) = {got}");
+        }
+    }
+    assert_eq!([double::atan2(INF, 3.0), double::atan2(-0.0, -1.0)], [FRAC_PI_2, -PI]);
+    assert_eq!([double::atan2(INF, INF), double::atan2(-INF, -INF)], [FRAC_PI_4, -3.0 * FRAC_PI_4]);
+}
+
+/// NumPy's `floor_divide`, from the remainder that is exact.
+fn floor_divide(x: f64, y: f64) -> f64 {
+    if y == 0.0 {
+        return x / y;
+    }
+    let rest = libm::fmod(x, y);
+    let mut quotient = (x - rest) / y;
+    if rest != 0.0 && (y < 0.0) != (rest < 0.0) {
+        quotient -= 1.0;
+    }
+    match quotient {
+        0.0 => 0f64.copysign(x / y),
+        _ if quotient - quotient.floor() > 0.5 => quotient.floor() + 1.0,
+        _ => quotient.floor(),
+    }
+}
+
+#[test]
+fn floored_quotients_are_those_of_numpy() {
+    let same = |x: f64, y: f64| x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan();
+    let special =
+        [0.0, 1.0, 2.0, 0.1, 0.3, 1.1, 3.7, 5e-324, 1e-310, 1e16, 1e300, f64::MAX, INF, NAN];
+    let all = special.iter().flat_map(|&x| [x, -x]);
+    for (x, y) in all.clone().flat_map(|x| all.clone().map(move |y| (x, y))) {
+        let (got, expected) = (double::floor_div(x, y), floor_divide(x, y));
+        assert!(same(got, expected), "{x:e} // {y:e} is {expected:e}, not {got:e}");
+        // Exact in binary64 as long as the quotient has few digits.
+        let (x, y) = (x as f32, y as f32);
+        let (got, quotient) = (single::floor_div(x, y), floor_divide(x.into(), y.into()));
+        if quotient.is_nan() || quotient.abs() < 1e6 || y == 0.0 {
+            assert!(same(got.into(), quotient), "{x:e} // {y:e} is {quotient:e}, not {got:e}");
+        } else {
+            assert!((f64::from(got) / quotient - 1.0).abs() < 1e-6 || got.is_infinite());
+        }
+    }
+    assert_eq!([double::floor_div(-1.0, INF), double::floor_div(1.0, 0.1)], [-1.0, 9.0]);
+    assert!(double::floor_div(INF, 2.0).is_nan() && single::floor_div(1.0, f32::NAN).is_nan());
+    for n in -2000..2000 {
+        let (x, y) = (f64::from(n) * 0.1, if n % 2 == 0 { 0.7 } else { -0.3 });
+        assert!(same(double::floor_div(x, y), double::floor_div_near(x, y)), "{x} // {y}");
+        assert!(same(double::floor_div(x, y), floor_divide(x, y)), "{x} // {y}");
+        let back = double::floor_div(x, y) * y + double::modulo(x, y);
+        assert!((back - x).abs() < 1e-12, "{x} = ({x} // {y}) {y} + {x} % {y}");
+    }
+}
+
+#[test]
 fn far_arguments_are_reduced_with_all_digits() {
     assert!((double::sin(1e22) - -0.8522008497671888).abs() < 1e-15);
     assert!((double::cos(1e300) - libm::cos(1e300)).abs() < 1e-15);

@@ -50,6 +50,7 @@ const BINARY: &[(&str, BinaryOp)] = &[
     ("mod", BinaryOp::Mod),
     ("atan2", BinaryOp::Atan2),
     ("hypot", BinaryOp::Hypot),
+    ("floordiv", BinaryOp::FloorDiv),
 ];
 
 /// Operators by their symbols, with how tightly they bind.

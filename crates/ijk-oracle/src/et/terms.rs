@@ -318,13 +318,7 @@ fn multiply(op: ValueOp, left: Typed, right: Typed) -> Result<Typed, EtError> {
         ValueOp::Div if whole => binary(BinaryOp::Div, inexact(left)?, inexact(right)?),
         ValueOp::Div => binary(BinaryOp::Div, left, right),
         ValueOp::FloorDiv if whole => binary(BinaryOp::Div, number(left)?, number(right)?),
-        ValueOp::FloorDiv => {
-            let (quotient, t) = binary(BinaryOp::Div, left, right)?;
-            match t.dtype.is_float() {
-                true => Ok((unary(UnaryOp::Floor, quotient), t)),
-                false => Err(EtError::Type(t.dtype)),
-            }
-        }
+        ValueOp::FloorDiv => binary(BinaryOp::FloorDiv, left, right),
     }
 }
 

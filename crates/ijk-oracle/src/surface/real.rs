@@ -194,10 +194,23 @@ pub(crate) fn binary(op: BinaryOp, x: Real, y: Real, p: &Precision) -> Real {
         BinaryOp::Div => quotient(value, x, y, p),
         BinaryOp::Pow => power(value, x, y, p),
         BinaryOp::Mod => remainder(value, x, y, p),
+        BinaryOp::FloorDiv => floored(value, x, y, p),
         BinaryOp::Atan2 => p.round(value, angle_error(x, y), FUNCTION_UNITS),
         BinaryOp::Hypot => p.round(value, x.error + y.error, FUNCTION_UNITS),
         _ => ANYTHING,
     }
+}
+
+/// A floored quotient: exact, as long as the format has its digits, unless operands are not.
+fn floored(value: f64, x: Real, y: Real, p: &Precision) -> Real {
+    let has_digits = value.abs() < 0.125 / p.unit;
+    if x.is_exact() && y.is_exact() {
+        return if has_digits { exact(value) } else { p.round(value, 0.0, FUNCTION_UNITS) };
+    }
+    let quotient = quotient(x.value / y.value, x, y, p);
+    let [least, most] = [-quotient.error, quotient.error].map(|e| (quotient.value + e).floor());
+    let error = if least == most { 0.0 } else { most - least };
+    p.round(value, error, if has_digits { 0.0 } else { FUNCTION_UNITS })
 }
 
 fn extreme(value: f64, x: Real, y: Real) -> Real {

@@ -158,6 +158,10 @@ macro_rules! float {
                 $module::atan2(self, x)
             }
             #[inline(always)]
+            fn floor_div(self, right: Self) -> Self {
+                $module::floor_div(self, right)
+            }
+            #[inline(always)]
             fn hypot(self, right: Self) -> Self {
                 $module::hypot(self, right)
             }

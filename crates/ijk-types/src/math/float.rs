@@ -65,6 +65,7 @@ pub trait Float:
     fn floor(self) -> Self;
     fn copysign(self, sign: Self) -> Self;
     fn is_sign_negative(self) -> bool;
+    fn is_nan(self) -> bool;
 
     /// Two factors with the product 2^n, for `k = MAGIC + n`, n at most a little beyond the range
     /// of exponents: neither overflows, and a last product by the second rounds once.
@@ -140,6 +141,10 @@ macro_rules! float {
             #[inline(always)]
             fn is_sign_negative(self) -> bool {
                 $t::is_sign_negative(self)
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                $t::is_nan(self)
             }
 
             #[inline(always)]

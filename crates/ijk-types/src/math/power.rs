@@ -109,6 +109,31 @@ pub fn modulo<F: Float>(x: F, y: F) -> F {
     if r == F::ZERO { F::ZERO.copysign(y) } else { floored }
 }
 
+/// The floored quotient where it has far fewer bits than the format: the quotient may have been rounded
+/// up to the next integer, which the remainder tells.
+#[inline(always)]
+pub fn floor_div<F: Float>(x: F, y: F) -> F {
+    let q = (x / y).floor();
+    let r = (-q).mul_add(y, x);
+    let wrong = r != F::ZERO && (r < F::ZERO) != (y < F::ZERO);
+    let lower = q - F::ONE;
+    // What is rounded up to one has the sign of the quotient, which is positive.
+    if wrong { lower } else { q }
+}
+
+/// The floored quotient, given the exact remainder of the truncated one.
+#[inline(always)]
+pub fn floor_div_by<F: Float>(x: F, y: F, rest: F) -> F {
+    let quotient = (x - rest) / y;
+    let down = rest != F::ZERO && (rest < F::ZERO) != (y < F::ZERO);
+    let quotient = if down { quotient - F::ONE } else { quotient };
+    if quotient == F::ZERO {
+        return F::ZERO.copysign(x / y);
+    }
+    let floor = quotient.floor();
+    if quotient - floor > F::HALF { floor + F::ONE } else { floor }
+}
+
 /// In binary64, where nothing overflows.
 #[inline(always)]
 pub fn hypot_single(x: f32, y: f32) -> f32 {

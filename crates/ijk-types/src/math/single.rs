@@ -111,7 +111,7 @@ pub fn tan(x: f32) -> f32 {
     if is_far(x) { libm::tanf(x) } else { tan_near(x) }
 }
 
-/// The angle of the point `(x, y)`, in [-π, π]. Greatest error seen: 1.48 ulp.
+/// The angle of the point `(x, y)`, in [-π, π], with the special cases of C's `atan2`. Greatest error seen: 1.48 ulp.
 #[inline(always)]
 pub fn atan2(y: f32, x: f32) -> f32 {
     trigonometric::atan2(y, x)
@@ -130,7 +130,7 @@ pub fn pow(x: f32, y: f32) -> f32 {
     power::pow_single(x, y)
 }
 
-/// Whether [`modulo_near`] has no value for these operands.
+/// Whether [`modulo_near`] and [`floor_div_near`] have no value for these operands.
 #[inline(always)]
 pub fn modulo_is_far(x: f32, y: f32) -> bool {
     let few_bits = (x / y).abs() < 4_194_304.0;
@@ -152,4 +152,20 @@ pub fn modulo(x: f32, y: f32) -> f32 {
     let rest = libm::fmodf(x, y);
     let floored = if (rest < 0.0) != (y < 0.0) { rest + y } else { rest };
     if rest == 0.0 { f32::ZERO.copysign(y) } else { floored }
+}
+
+/// [`floor_div`] where it [is not far](modulo_is_far), without branches; anything elsewhere.
+#[inline(always)]
+pub fn floor_div_near(x: f32, y: f32) -> f32 {
+    power::floor_div(x, y)
+}
+
+/// The greatest integer that is at most the exact quotient, rounded where it has more digits than the
+/// format: NumPy's `//`. `-1 // inf` is -1, `inf // 2` is NaN, and `x // 0` is `x / 0`.
+#[inline]
+pub fn floor_div(x: f32, y: f32) -> f32 {
+    if !modulo_is_far(x, y) {
+        return floor_div_near(x, y);
+    }
+    if y == 0.0 { x / y } else { power::floor_div_by(x, y, libm::fmodf(x, y)) }
 }

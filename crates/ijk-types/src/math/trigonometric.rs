@@ -96,5 +96,7 @@ pub fn atan2<F: Float>(y: F, x: F) -> F {
     let a = if steep != left { -a } else { a };
     let flat = if left { F::PI } else { [F::ZERO; 2] };
     let base = if steep { [F::HALF_PI[0], F::HALF_PI[1]] } else { flat };
-    (base[0] + (base[1] + a)).copysign(y)
+    let angle = (base[0] + (base[1] + a)).copysign(y);
+    // Comparisons above take NaN for a number.
+    if x.is_nan() || y.is_nan() { x + y } else { angle }
 }

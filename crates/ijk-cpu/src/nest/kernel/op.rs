@@ -105,6 +105,7 @@ ops2! {
     Mod: Real, T, a b => total(a.modulo(b));
     Atan2: Real, T, a b => a.atan2(b);
     Hypot: Real, T, a b => a.hypot(b);
+    FloorDiv: Real, T, a b => a.floor_div(b);
 }
 
 /// A function of the value of another.

@@ -100,8 +100,16 @@ fn to_complex(from: DType, to: DType, level: Level) -> Option<Kernel> {
 /// Whether the kernels of an operator on type `t` take a splat as one operand.
 pub(crate) fn takes_splat(op: BinaryOp, t: DType) -> bool {
     let float_division = op == BinaryOp::Div && !t.is_integer();
-    let dear = [BinaryOp::Pow, BinaryOp::Log, BinaryOp::Mod, BinaryOp::Atan2, BinaryOp::Hypot];
-    float_division || (op != BinaryOp::Div && !dear.contains(&op))
+    let dear = matches!(
+        op,
+        BinaryOp::Pow
+            | BinaryOp::Log
+            | BinaryOp::Mod
+            | BinaryOp::Atan2
+            | BinaryOp::Hypot
+            | BinaryOp::FloorDiv
+    );
+    float_division || (op != BinaryOp::Div && !dear)
 }
 
 /// The kernel of a function of two operands of type `t`, one of which may be a splat where
@@ -130,6 +138,7 @@ pub(crate) fn binary(op: BinaryOp, t: DType, level: Level, a: bool, b: bool) -> 
         BinaryOp::Mod => of!(t, REAL, heavy::<Mod>(level, a, b)),
         BinaryOp::Atan2 => of!(t, REAL, heavy::<Atan2>(level, a, b)),
         BinaryOp::Hypot => of!(t, REAL, heavy::<Hypot>(level, a, b)),
+        BinaryOp::FloorDiv => of!(t, REAL, heavy::<FloorDiv>(level, a, b)),
     }
 }
 

@@ -266,10 +266,7 @@ impl<'b, 's, 'a> Builder<'b, 's, 'a> {
                 let (left, right) = (self.number_of(left, "//"), self.number_of(right, "//"));
                 self.binary(BinaryOp::Div, left?, right?, "//")
             }
-            ValueOp::FloorDiv => {
-                let quotient = self.binary(BinaryOp::Div, left, right, "//")?;
-                self.unary(UnaryOp::Floor, quotient, "//", quotient.span)
-            }
+            ValueOp::FloorDiv => self.binary(BinaryOp::FloorDiv, left, right, "//"),
         }
     }
 
