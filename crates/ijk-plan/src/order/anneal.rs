@@ -7,6 +7,7 @@
 use super::logs::log2;
 use super::measured::Measured;
 use super::random::Random;
+use super::stop::Stop;
 
 /// How a tree is annealed.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,9 @@ pub(super) struct Schedule {
     pub(super) cold: f64,
 }
 
+/// Rotations between two questions whether the search is to end.
+const BRIEF: u64 = 512;
+
 /// Temperatures of a schedule.
 const STAGES: u64 = 64;
 
@@ -26,6 +30,7 @@ pub(super) fn anneal<'a>(
     tree: Measured<'a>,
     schedule: Schedule,
     random: &mut Random,
+    stop: &Stop<'_>,
 ) -> Measured<'a> {
     let mut best = tree.clone();
     let mut least = tree.total();
@@ -33,7 +38,10 @@ pub(super) fn anneal<'a>(
     let cooling = log2(schedule.cold / schedule.hot) / (STAGES - 1) as f64;
     for stage in 0..STAGES {
         let temperature = schedule.hot * super::logs::exp2(cooling * stage as f64);
-        for _ in 0..schedule.steps / STAGES {
+        for step in 0..schedule.steps / STAGES {
+            if step % BRIEF == 0 && stop.is_set() {
+                return best;
+            }
             rotor.rotate(temperature, random);
         }
         let total = rotor.tree.total();

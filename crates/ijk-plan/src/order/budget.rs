@@ -1,14 +1,16 @@
 //! How long a search goes on.
 
+use super::stop::Stop;
 use super::{Effort, Options};
 use std::time::{Duration, Instant};
 
 /// What a search may still spend, in candidates of some 0.05 µs.
-pub(super) struct Budget {
+pub(super) struct Budget<'a> {
     effort: Effort,
     clock: Option<(Instant, Duration)>,
     operands: u64,
     spent: u64,
+    stop: &'a Stop<'a>,
 }
 
 /// How much there is to search for an effort.
@@ -30,13 +32,14 @@ const HIGH: Share = Share { multiplications: 4.0, least: 1 << 15, most: 1 << 16 
 /// What there is until the clock has told how fast candidates are looked at.
 const UNKNOWN_RATE: u64 = 1000;
 
-impl Budget {
-    pub(super) fn new(options: &Options, operands: usize) -> Self {
+impl<'a> Budget<'a> {
+    pub(super) fn new(options: &Options, operands: usize, stop: &'a Stop<'a>) -> Self {
         Self {
             effort: options.effort,
             clock: options.time.map(|time| (Instant::now(), time)),
             operands: operands as u64,
             spent: 0,
+            stop,
         }
     }
 
@@ -44,8 +47,16 @@ impl Budget {
         self.spent = self.spent.saturating_add(candidates);
     }
 
+    /// What ends the search.
+    pub(super) fn stop(&self) -> &'a Stop<'a> {
+        self.stop
+    }
+
     /// What is left, while the best tree takes so many multiplications.
     pub(super) fn left(&self, multiplications: f64) -> u64 {
+        if self.stop.is_set() {
+            return 0;
+        }
         if let Some((start, time)) = self.clock {
             return self.left_until(start.elapsed(), time);
         }

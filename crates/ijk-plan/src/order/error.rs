@@ -36,6 +36,9 @@ pub enum OrderError {
     /// A sliced index is none of the network, or listed twice.
     #[error("index {0} cannot be sliced: no operand has it, or it is sliced already")]
     Sliced(u32),
+    /// Nobody wants the order any more.
+    #[error("interrupted")]
+    Interrupted,
     /// No intermediate fits.
     #[error("intermediates of at most 0 elements: there are none so small")]
     NoElements,

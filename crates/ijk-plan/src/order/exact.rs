@@ -1,5 +1,7 @@
 //! The best tree of a few factors, by dynamic programming over all their subsets.
 
+use super::stop::Stop;
+
 /// One index, as the factors see it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shared {
@@ -10,6 +12,8 @@ pub(super) struct Shared {
     pub(super) open: bool,
 }
 
+/// Sets between two questions whether the search is to end.
+const BRIEF: usize = 256;
 /// Of products that cost the same, those with fewer elements are better.
 const TIE: f64 = 1e-10;
 /// Extents of all indices, multiplied, that leave room for the rest of the arithmetic.
@@ -35,7 +39,8 @@ struct State {
 }
 
 impl Exact {
-    /// Finds the best tree of some factors; gives its cost, or nothing where numbers are too large.
+    /// Finds the best tree of some factors; gives its cost, or nothing where numbers are too large, or the
+    /// search is to end.
     ///
     /// A product of more elements than `limit` costs as many times as much as it is larger; `last`
     /// is the limit of the product of all.
@@ -44,6 +49,7 @@ impl Exact {
         factors: usize,
         shared: &[Shared],
         [limit, last]: [f64; 2],
+        stop: &Stop<'_>,
     ) -> Option<f64> {
         if shared.iter().fold(1.0, |points, index| points * index.extent) > MOST_POINTS {
             return None;
@@ -51,6 +57,9 @@ impl Exact {
         let sets = 1usize << factors;
         self.tabulate(sets, shared);
         for set in 1..sets {
+            if set % BRIEF == 0 && stop.is_set() {
+                return None;
+            }
             if !set.is_power_of_two() {
                 self.extend(set, if set == sets - 1 { last } else { limit });
             }

@@ -2,6 +2,7 @@
 
 use super::logs::{exp2, log2};
 use super::problem::Problem;
+use super::stop::Stop;
 use super::tree::Tree;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -9,8 +10,9 @@ use std::collections::BinaryHeap;
 /// An index of more operands than this proposes only some of their pairs.
 const MANY_HOLDERS: usize = 24;
 
-/// A tree by pairs that look best: whose product has few elements, compared with its factors.
-pub(super) fn greedy(problem: &Problem) -> Tree {
+/// A tree by pairs that look best: whose product has few elements, compared with its factors. Nothing
+/// once the search is to end.
+pub(super) fn greedy(problem: &Problem, stop: &Stop<'_>) -> Option<Tree> {
     let mut pool = Pool::new(problem);
     loop {
         pool.propose_all();
@@ -18,6 +20,9 @@ pub(super) fn greedy(problem: &Problem) -> Tree {
             break;
         }
         while let Some(pair) = pool.heap.pop() {
+            if stop.is_set() {
+                return None;
+            }
             if pool.is_left(pair.p) && pool.is_left(pair.q) {
                 let product = pool.multiply(pair.p, pair.q);
                 pool.propose(product);
@@ -25,7 +30,7 @@ pub(super) fn greedy(problem: &Problem) -> Tree {
         }
     }
     pool.multiply_apart();
-    Tree::new(problem.leaves.len(), pool.factors)
+    Some(Tree::new(problem.leaves.len(), pool.factors))
 }
 
 /// What is left to be multiplied.

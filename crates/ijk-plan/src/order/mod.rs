@@ -30,6 +30,7 @@ mod random;
 mod reshape;
 mod search;
 mod slice;
+mod stop;
 mod tree;
 
 use problem::Problem;
@@ -116,11 +117,25 @@ pub struct Order {
 /// # Errors
 /// [`OrderError`] if the network is none.
 pub fn order(network: &Network, options: &Options) -> Result<Order, OrderError> {
+    order_until(network, options, &|| false)
+}
+
+/// The same, unless `stop` says that the order is not wanted any more: it is asked every 20 ms or so.
+///
+/// # Errors
+/// As for [`order`]; [`OrderError::Interrupted`] once `stop` says so.
+pub fn order_until(
+    network: &Network,
+    options: &Options,
+    stop: &dyn Fn() -> bool,
+) -> Result<Order, OrderError> {
     error::check(network, &[])?;
     if options.most_elements == Some(0) {
         return Err(OrderError::NoElements);
     }
-    let (tree, sliced) = search::search(network, options);
+    let stop = stop::Stop::new(stop);
+    let found = search::search(network, options, &stop).filter(|_| !stop.is_set());
+    let (tree, sliced) = found.ok_or(OrderError::Interrupted)?;
     let path = path::path(&Problem::new(network, &sliced), &tree);
     let cost = cost(network, &path, &sliced)?;
     Ok(Order { path, sliced, cost })

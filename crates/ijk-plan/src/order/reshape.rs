@@ -2,6 +2,7 @@
 
 use super::exact::{Exact, Shared};
 use super::measured::Measured;
+use super::stop::Stop;
 
 /// What it takes to search exactly for the best tree of so many factors.
 pub(super) fn candidates(factors: usize) -> u64 {
@@ -10,12 +11,12 @@ pub(super) fn candidates(factors: usize) -> u64 {
 
 /// Improves a tree until no part of so many factors can be better; gives the candidates that were
 /// looked at. Stops when there are no more of them left.
-pub(super) fn reshape(tree: &mut Measured, most: usize, budget: u64) -> u64 {
-    let mut reshaper = Reshaper { exact: Exact::default(), most, spent: 0 };
+pub(super) fn reshape(tree: &mut Measured, most: usize, budget: u64, stop: &Stop<'_>) -> u64 {
+    let mut reshaper = Reshaper { exact: Exact::default(), most, spent: 0, stop };
     loop {
         let mut better = false;
         for node in tree.tree.downwards().into_iter().rev() {
-            if reshaper.spent >= budget {
+            if reshaper.spent >= budget || stop.is_set() {
                 return reshaper.spent;
             }
             better |= reshaper.part(tree, node);
@@ -27,18 +28,20 @@ pub(super) fn reshape(tree: &mut Measured, most: usize, budget: u64) -> u64 {
 }
 
 /// Replaces a tree by the best there is, unless numbers are too large.
-pub(super) fn replace(tree: &mut Measured) {
-    let leaves = tree.tree.leaves();
-    Reshaper { exact: Exact::default(), most: leaves, spent: 0 }.part(tree, tree.tree.root);
+pub(super) fn replace(tree: &mut Measured, stop: &Stop<'_>) {
+    let most = tree.tree.leaves();
+    let mut reshaper = Reshaper { exact: Exact::default(), most, spent: 0, stop };
+    reshaper.part(tree, tree.tree.root);
 }
 
-struct Reshaper {
+struct Reshaper<'a> {
     exact: Exact,
     most: usize,
     spent: u64,
+    stop: &'a Stop<'a>,
 }
 
-impl Reshaper {
+impl Reshaper<'_> {
     /// Replaces what is below a node by something better; says whether it did.
     fn part(&mut self, tree: &mut Measured, root: u32) -> bool {
         let (products, frontier) = grow(tree, root, self.most);
@@ -49,7 +52,7 @@ impl Reshaper {
         let shared = shared(tree, root, &frontier);
         let limit = tree.weights.limit;
         let last = if root == tree.tree.root { f64::INFINITY } else { limit };
-        let solved = self.exact.solve(frontier.len(), &shared, [limit, last]);
+        let solved = self.exact.solve(frontier.len(), &shared, [limit, last], self.stop);
         let Some(least) = solved else { return false };
         let now: f64 = products.iter().map(|&product| *tree.cost_of(product)).sum();
         if least >= now * (1.0 - 1e-9) {

@@ -8,6 +8,7 @@ use super::measured::{Measured, Weights};
 use super::problem::Problem;
 use super::random::Random;
 use super::reshape::{self, reshape};
+use super::stop::Stop;
 use super::tree::Tree;
 use super::{Effort, Network, Options, slice};
 
@@ -20,52 +21,65 @@ const PARTS: [usize; 2] = [6, 8];
 /// The last temperature of every annealing.
 const COLD: f64 = 0.06;
 
-/// Finds a tree, and indices to be sliced.
-pub(super) fn search(network: &Network, options: &Options) -> (Tree, Vec<u32>) {
+/// Finds a tree, and indices to be sliced; nothing, or something that is not good, once it is stopped.
+pub(super) fn search(
+    network: &Network,
+    options: &Options,
+    stop: &Stop<'_>,
+) -> Option<(Tree, Vec<u32>)> {
     let problem = Problem::new(network, &[]);
     let weights = Weights::new(&problem, options.most_elements);
-    let mut search = Search::new(options, problem.leaves.len());
-    let (tree, is_best) = search.start(&problem, &weights);
-    match options.most_elements {
+    let mut search = Search::new(options, problem.leaves.len(), stop);
+    let (tree, is_best) = search.start(&problem, &weights)?;
+    Some(match options.most_elements {
         Some(limit) if !slice::fits(&problem, &tree, limit) => {
             slice::slice(network, tree.tree, limit, &mut search)
         }
         _ if is_best => (tree.tree, Vec::new()),
         _ => (search.improve(tree, 1.0, 1.0).tree, Vec::new()),
-    }
+    })
 }
 
 /// A search under way.
-pub(super) struct Search {
-    budget: Budget,
+pub(super) struct Search<'s> {
+    budget: Budget<'s>,
     random: Random,
     /// Whether anything but the first greedy tree is wanted.
     greedy: bool,
 }
 
-impl Search {
-    fn new(options: &Options, operands: usize) -> Self {
+impl<'s> Search<'s> {
+    fn new(options: &Options, operands: usize, stop: &'s Stop<'s>) -> Self {
         Self {
-            budget: Budget::new(options, operands),
+            budget: Budget::new(options, operands, stop),
             random: Random::new(options.seed),
             greedy: options.effort == Effort::Greedy && options.time.is_none(),
         }
     }
 
-    /// A tree to begin with, and whether it is the best there is.
-    fn start<'a>(&mut self, problem: &Problem, weights: &'a Weights) -> (Measured<'a>, bool) {
+    /// What ends it.
+    pub(super) fn stop(&self) -> &'s Stop<'s> {
+        self.budget.stop()
+    }
+
+    /// A tree to begin with, and whether it is the best there is; nothing once the search is stopped.
+    fn start<'a>(
+        &mut self,
+        problem: &Problem,
+        weights: &'a Weights,
+    ) -> Option<(Measured<'a>, bool)> {
         let leaves = problem.leaves.len();
-        let mut best = Measured::new(weights, greedy(problem));
+        let mut best = Measured::new(weights, greedy(problem, self.budget.stop())?);
         if self.greedy || leaves < 3 {
-            return (best, leaves < 3);
+            return Some((best, leaves < 3));
         }
         let exact = reshape::candidates(leaves);
         if leaves <= MOST_EXACT && exact <= self.budget.left(best.total()) {
-            reshape::replace(&mut best);
+            reshape::replace(&mut best, self.budget.stop());
             self.budget.spend(exact);
-            return (best, true);
+            return Some((best, true));
         }
-        (best, false)
+        Some((best, false))
     }
 
     /// Improves a tree, for a share of the budget: annealing from the best that is known, each
@@ -82,12 +96,13 @@ impl Search {
             return best;
         }
         let kept_back = (self.budget.left(best.total() * slices) as f64 * (1.0 - share)) as u64;
-        let left = |budget: &Budget, tree: &Measured| {
+        let left = |budget: &Budget<'_>, tree: &Measured| {
             budget.left(tree.total() * slices).saturating_sub(kept_back)
         };
         let of_one = 1 + best.weights.words as u64 / 4;
         let all = left(&self.budget, &best);
-        self.budget.spend(reshape(&mut best, PARTS[0], all));
+        let stop = self.budget.stop();
+        self.budget.spend(reshape(&mut best, PARTS[0], all, stop));
         let mut steps = FIRST_RUN * products;
         loop {
             let left = left(&self.budget, &best);
@@ -97,9 +112,9 @@ impl Search {
             steps = steps.min(left / of_one).max(1);
             let hot = exp2(3.0 * self.random.unit() - 2.0);
             let schedule = Schedule { steps, hot, cold: COLD };
-            let mut tree = anneal(best.clone(), schedule, &mut self.random);
+            let mut tree = anneal(best.clone(), schedule, &mut self.random, stop);
             self.budget.spend(steps * of_one);
-            self.budget.spend(reshape(&mut tree, PARTS[1], left));
+            self.budget.spend(reshape(&mut tree, PARTS[1], left, stop));
             if tree.total() < best.total() {
                 best = tree;
             }

@@ -5,6 +5,7 @@ use super::logs::log2;
 use super::measured::{Measured, Weights};
 use super::problem::Problem;
 use super::search::Search;
+use super::stop::Stop;
 use super::tree::Tree;
 
 /// How much of what is left to spend goes into the tree after each slice.
@@ -23,9 +24,9 @@ pub(super) fn slice(
     network: &Network,
     mut tree: Tree,
     limit: u64,
-    search: &mut Search,
+    search: &mut Search<'_>,
 ) -> (Tree, Vec<u32>) {
-    let mut sliced = Vec::new();
+    let (stop, mut sliced) = (search.stop(), Vec::new());
     let mut improve = |tree: Tree, sliced: &[u32], share: f64| {
         let problem = Problem::new(network, sliced);
         let weights = Weights::new(&problem, Some(limit));
@@ -34,14 +35,14 @@ pub(super) fn slice(
     loop {
         tree = improve(tree, &sliced, SHARE);
         let more = next(network, &tree, limit, &sliced);
-        if more.is_empty() {
+        if more.is_empty() || stop.is_set() {
             break;
         }
         sliced.extend(more);
     }
     let mut best: Option<(f64, Tree, Vec<u32>)> = None;
     for round in 0..=ROUNDS {
-        choose(network, &tree, limit, &mut sliced);
+        choose(network, &tree, limit, &mut sliced, stop);
         let cost = unlimited(network, &tree, &sliced);
         if best.as_ref().is_none_or(|best| cost < best.0) {
             best = Some((cost, tree.clone(), sliced.clone()));
@@ -71,16 +72,16 @@ fn slices(network: &Network, sliced: &[u32]) -> f64 {
 }
 
 /// Drops slices that are not needed, and adds those that are.
-fn choose(network: &Network, tree: &Tree, limit: u64, sliced: &mut Vec<u32>) {
+fn choose(network: &Network, tree: &Tree, limit: u64, sliced: &mut Vec<u32>, stop: &Stop<'_>) {
     loop {
         let more = next(network, tree, limit, sliced);
-        if more.is_empty() {
+        if more.is_empty() || stop.is_set() {
             break;
         }
         sliced.extend(more);
     }
     let mut at = 0;
-    while at < sliced.len() && sliced.len() < MANY {
+    while at < sliced.len() && sliced.len() < MANY && !stop.is_set() {
         let index = sliced.remove(at);
         let problem = Problem::new(network, sliced);
         let weights = Weights::new(&problem, Some(limit));
