@@ -1,10 +1,11 @@
 //! Memory of dropped tensors, kept for new ones.
 
+use crate::fork::ForkMutex;
 use crate::pages::{advise_huge_pages, offer_pages};
 use std::alloc::{self, Layout};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 /// Smaller memory is the allocator's business, which recycles it well. What is larger it may well give
 /// back to the system: then every page costs a fault when it is written next.
@@ -47,7 +48,7 @@ pub(crate) struct Kept {
     own: usize,
     lent: usize,
     /// The longest kept first.
-    blocks: Mutex<Vec<Held>>,
+    blocks: ForkMutex<Vec<Held>>,
 }
 
 /// A piece of memory that is kept.
@@ -81,7 +82,7 @@ impl TensorPool {
     /// assert_eq!(pool.bytes(), 0);
     /// ```
     pub fn lending(own: usize, lent: usize) -> Self {
-        Self { kept: Arc::new(Kept { own, lent, blocks: Mutex::default() }) }
+        Self { kept: Arc::new(Kept { own, lent, blocks: ForkMutex::default() }) }
     }
 
     /// Bytes that are kept now.
@@ -125,7 +126,7 @@ impl TensorPool {
 
 impl Kept {
     fn blocks(&self) -> MutexGuard<'_, Vec<Held>> {
-        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.blocks.lock()
     }
 
     /// Bytes at most, of either kind.

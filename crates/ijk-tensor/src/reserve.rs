@@ -1,0 +1,128 @@
+//! A reserve for small pieces of memory, so that a process which has no more ends a computation with an
+//! error instead of being aborted.
+//!
+//! What grows with arrays is asked for in a way that may be refused. Lists of a few elements are not: each
+//! of them would need an error of its own. When the allocator refuses one of those, the reserve is given
+//! up for it, and the next computation is refused until there is a reserve again.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Bytes of the reserve.
+pub const BYTES: usize = 1 << 20;
+
+/// Bytes of the largest piece that the reserve is given up for.
+const SMALL: usize = 256 << 10;
+
+/// The reserve, if there is one. An atomic static, since a process has one allocator, which must not lock.
+static KEPT: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
+
+/// The system's allocator with a reserve for small pieces, for programs that would rather report an error
+/// than be aborted:
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOCATOR: ijk_tensor::reserve::WithReserve = ijk_tensor::reserve::WithReserve;
+///
+/// fn main() {
+///     assert!(ijk_tensor::reserve::is_there());
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WithReserve;
+
+/// Whether there is a reserve, or one can be had: else there is no memory for a computation.
+#[inline]
+pub fn is_there() -> bool {
+    !KEPT.load(Ordering::Relaxed).is_null() || restore()
+}
+
+fn layout() -> Option<Layout> {
+    Layout::from_size_align(BYTES, 4096).ok()
+}
+
+#[cold]
+fn restore() -> bool {
+    let Some(layout) = layout() else { return false };
+    // SAFETY: the size is not 0.
+    let memory = unsafe { System.alloc(layout) };
+    if memory.is_null() {
+        return false;
+    }
+    let order = (Ordering::AcqRel, Ordering::Relaxed);
+    if KEPT.compare_exchange(ptr::null_mut(), memory, order.0, order.1).is_err() {
+        // SAFETY: just allocated, and nobody else has seen it.
+        unsafe { System.dealloc(memory, layout) };
+    }
+    true
+}
+
+/// Gives the reserve up; whether there was one.
+#[cold]
+fn give_up() -> bool {
+    let memory = KEPT.swap(ptr::null_mut(), Ordering::AcqRel);
+    match layout() {
+        Some(layout) if !memory.is_null() => {
+            // SAFETY: allocated with this layout by `restore`; whoever takes it out owns it.
+            unsafe { System.dealloc(memory, layout) };
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Asks again with the reserve given up, if the system refused something small.
+#[inline]
+fn or_with_reserve(given: *mut u8, bytes: usize, again: impl FnOnce() -> *mut u8) -> *mut u8 {
+    if given.is_null() && bytes <= SMALL && give_up() { again() } else { given }
+}
+
+// SAFETY: the system's allocator does it all, with the layouts that it is given.
+unsafe impl GlobalAlloc for WithReserve {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let alloc = || unsafe { System.alloc(layout) };
+        or_with_reserve(alloc(), layout.size(), alloc)
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let alloc = || unsafe { System.alloc_zeroed(layout) };
+        or_with_reserve(alloc(), layout.size(), alloc)
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise; what is refused leaves the memory as it was.
+        let realloc = || unsafe { System.realloc(memory, layout, size) };
+        or_with_reserve(realloc(), size, realloc)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_small_is_asked_for_again() {
+        assert!(is_there());
+        let mut byte = 0u8;
+        let there = &raw mut byte;
+        assert_eq!(or_with_reserve(there, 1, ptr::null_mut), there);
+        assert!(or_with_reserve(ptr::null_mut(), SMALL + 1, || there).is_null());
+        assert_eq!(or_with_reserve(ptr::null_mut(), SMALL, || there), there);
+        // Another test of the process may have restored it; none gives it up.
+        assert!(is_there());
+        assert!(give_up() && !give_up());
+        assert!(is_there());
+    }
+}
