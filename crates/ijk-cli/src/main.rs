@@ -23,6 +23,10 @@ use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
 
+/// Where memory runs out, that is said, and the exit code is 2.
+#[global_allocator]
+static ALLOCATOR: ijk::WithReserve = ijk::WithReserve;
+
 fn main() -> ExitCode {
     let done = match &Cli::parse().command {
         Command::Run(args) => commands::run(args),

@@ -5,6 +5,7 @@ use crate::{Level, ScratchPool, Workers};
 use ijk_plan::plan::{Contraction, ContractionAxis};
 use ijk_tensor::dtype_of;
 use ijk_types::Element;
+use std::sync::atomic::AtomicUsize;
 
 /// What contractions run on.
 #[derive(Debug)]
@@ -25,17 +26,19 @@ impl Machine {
     /// Executes a contraction whose origins are the slices' starts plus the bases' offsets.
     ///
     /// # Panics
-    /// If an axis leads out of a slice, the type is another one, or the pair is not supported.
+    /// If an axis leads out of a slice, the type is another one, the pair is not supported, or there is
+    /// no memory for panels.
     pub fn contract<T: Element>(&self, task: &Contraction, a: &[T], b: &[T], c: &mut [T]) {
         assert_eq!(task.dtype, dtype_of::<T>());
         let a = origin(a, task.a.offset, &task.axes, |x| x.a);
         let b = origin(b, task.b.offset, &task.axes, |x| x.b);
         let c = origin(c, task.c.offset, &task.axes, |x| x.c).cast_mut();
-        let workers = Some(&self.workers);
-        let context = Context { level: self.level, workers, scratch: &self.scratch };
+        let refused = AtomicUsize::new(0);
+        let context = Context::new(self.level, &self.workers, &self.scratch, &refused);
         // SAFETY: `origin` checked that every point is within its slice; `c` is borrowed alone.
         // Benchmarks give it strides that keep its elements apart.
-        unsafe { contract(task, a.cast(), b.cast(), c.cast(), &context) }
+        let done = unsafe { contract(task, a.cast(), b.cast(), c.cast(), &context) };
+        done.expect("memory for panels");
     }
 }
 

@@ -9,6 +9,7 @@ use crate::permute::PermuteProgram;
 use crate::probe::Costs;
 use crate::scan::ScanProgram;
 use crate::scatter::ScatterProgram;
+use crate::scratch::Need;
 use crate::simd::Level;
 use crate::sums::SumsProgram;
 use crate::sweep::SweepProgram;
@@ -93,14 +94,42 @@ impl Program {
     }
 }
 
-/// Nanoseconds from which on a run is long.
-const LONG: f64 = 50e6;
+impl Program {
+    /// Scratch memory that it takes at most.
+    fn need(&self) -> Need {
+        match self {
+            Self::Nest(nest) => nest.need(),
+            Self::Contract(prepared) => prepared.need(),
+            Self::Scan(scan) => scan.need(),
+            Self::Pair(pair) => pair.need(),
+            Self::Permute(_) | Self::Sums(_) | Self::Window(_) | Self::Scatter(_) => {
+                Need::default()
+            }
+            Self::Sweep(sweep) => sweep.need(),
+        }
+    }
+}
+
+/// Nanoseconds from which on a run is long: little enough that one is not missed which takes many times
+/// what was estimated.
+const LONG: f64 = 1e6;
 
 impl Compiled {
     /// The same, run while its caller has so many bytes that count against the engine's memory limit.
     #[must_use]
     pub fn beside(self, bytes: u64) -> Self {
         Self { beside: bytes, ..self }
+    }
+
+    /// Bytes of panels, windows and other scratch memory that count against a memory limit while so many
+    /// threads work, at most; up to 256 KiB for each thread, which its caches hold, do not.
+    pub fn scratch_bytes(&self, threads: usize) -> u64 {
+        self.needs().map(|need| need.counted(threads)).max().unwrap_or(0)
+    }
+
+    /// What each step needs.
+    pub(crate) fn needs(&self) -> impl Iterator<Item = Need> + '_ {
+        self.steps.iter().map(Program::need)
     }
 
     /// Estimated work of all steps, in nanoseconds on one thread.

@@ -4,7 +4,10 @@
 //! 5 to 50 µs, in which short work may well be done, and on a busy machine it may not come at all.
 //! A thread that has helped therefore looks out for more work before it sleeps, and is at the next
 //! loop of a plan, or of the next call, in less than a microsecond.
+//!
+//! A forked child has none of its parent's threads, and starts its own.
 
+use ijk_tensor::fork::{PerProcess, generation};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::hint::spin_loop;
@@ -19,34 +22,64 @@ use std::time::{Duration, Instant};
 /// enough that nobody misses the processor meanwhile.
 const LINGER: Duration = Duration::from_micros(100);
 
+/// How long to wait before another thread is asked for, where the system gave none.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How often a caller that waits for helpers polls meanwhile.
+const POLL: Duration = Duration::from_millis(20);
+
 /// Threads that start when first needed, and end some time after this goes.
-pub(crate) struct Crew(Arc<Lobby>);
+pub(crate) struct Crew(PerProcess<Arc<Lobby>>);
 
 impl Crew {
     /// Up to so many threads.
     pub(crate) fn new(most: usize) -> Self {
-        let state = Mutex::new(State { most, ..State::default() });
-        Self(Arc::new(Lobby { state, offers: AtomicUsize::new(0), bell: Condvar::new() }))
+        Self(PerProcess::new(Lobby::new(most)))
+    }
+
+    /// Where the threads of this process are.
+    #[inline]
+    fn lobby(&self) -> &Arc<Lobby> {
+        self.0.get(|parents| Lobby::new(parents.most))
     }
 
     /// Runs `work` here, and on up to `helpers` threads at the same time, those that come before it
     /// is done here. Returns when it is done everywhere. Gives `work` the number of the thread it is
     /// on: 0 here, the same number above it each time on a helper.
     ///
+    /// In a child that `work` itself forked, helpers are not waited for: they and what they were doing
+    /// are the parent's.
+    ///
     /// # Panics
     /// If `work` does, wherever.
     pub(crate) fn work(&self, helpers: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.work_polling(helpers, work, None);
+    }
+
+    /// The same; calls `poll` now and then while it waits for helpers.
+    ///
+    /// # Panics
+    /// If `work` does, wherever, or `poll`.
+    pub(crate) fn work_polling(
+        &self,
+        helpers: usize,
+        work: &(dyn Fn(usize) + Sync),
+        poll: Option<&dyn Fn()>,
+    ) {
         let job = Arc::new(Job {
             // SAFETY: both are pointers of the same kind; only the lifetime in the type is another.
             work: unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), *const Work>(work) },
             door: AtomicUsize::new(OPEN),
             owner: thread::current(),
+            generation: generation(),
             panic: Mutex::new(None),
         });
         {
-            let _closing = Closing { lobby: &self.0, job: &job };
-            self.0.offer(&job, helpers);
+            let lobby = self.lobby();
+            let closing = Closing { lobby, job: &job };
+            lobby.offer(&job, helpers);
             work(0);
+            closing.wait(poll);
         }
         let panic = job.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(panic) = panic {
@@ -57,19 +90,23 @@ impl Crew {
 
 impl std::fmt::Debug for Crew {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Crew({})", self.0.lock().most)
+        write!(f, "Crew({})", self.lobby().most)
     }
 }
 
 impl Drop for Crew {
     fn drop(&mut self) {
-        self.0.lock().closed = true;
-        self.0.bell.notify_all();
+        if let Some(lobby) = self.0.own() {
+            lobby.lock().closed = true;
+            lobby.bell.notify_all();
+        }
     }
 }
 
 /// Where threads without work are.
 struct Lobby {
+    /// Threads there may be.
+    most: usize,
     state: Mutex<State>,
     /// The length of the queue, for those who look out for work.
     offers: AtomicUsize,
@@ -89,13 +126,19 @@ struct State {
     calls: usize,
     /// Threads there are.
     started: usize,
-    /// Threads there may be.
-    most: usize,
+    /// When the system last refused to start one.
+    refused: Option<Instant>,
     /// Whether there will be no more work.
     closed: bool,
 }
 
 impl Lobby {
+    /// Without threads yet.
+    fn new(most: usize) -> Arc<Self> {
+        let (state, offers) = (Mutex::default(), AtomicUsize::new(0));
+        Arc::new(Self { most, state, offers, bell: Condvar::new() })
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -103,7 +146,7 @@ impl Lobby {
     /// Offers a job to some helpers; wakes or starts as many as are missing.
     fn offer(self: &Arc<Self>, job: &Arc<Job>, helpers: usize) {
         let mut state = self.lock();
-        let helpers = helpers.min(state.most);
+        let helpers = helpers.min(self.most);
         state.queue.extend(repeat_n(job, helpers).cloned());
         self.offers.store(state.queue.len(), Ordering::Release);
         let missing = state.queue.len().saturating_sub(state.free);
@@ -111,7 +154,9 @@ impl Lobby {
         state.asleep -= called;
         state.calls += called;
         let first = state.started;
-        let starting = (missing - called).min(state.most - first);
+        let may_start = state.refused.is_none_or(|refused| refused.elapsed() >= PAUSE);
+        let most = if may_start { self.most } else { first };
+        let starting = (missing - called).min(most - first);
         state.started += starting;
         state.free += called + starting;
         drop(state);
@@ -119,7 +164,7 @@ impl Lobby {
         (first..first + starting).for_each(|n| self.start(n));
     }
 
-    /// Starts a thread. Where the system gives none, there will be no more.
+    /// Starts a thread. Where the system gives none, there is one less for a while.
     fn start(self: &Arc<Self>, n: usize) {
         let lobby = Arc::clone(self);
         let named = thread::Builder::new().name(format!("ijk-{n}"));
@@ -127,7 +172,7 @@ impl Lobby {
             let mut state = self.lock();
             state.free -= 1;
             state.started -= 1;
-            state.most = state.started;
+            state.refused = Some(Instant::now());
         }
     }
 
@@ -146,7 +191,7 @@ impl Lobby {
     fn linger(&self) -> Duration {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         // Where threads share processors, one that looks out keeps another from its work.
-        if self.lock().most < processors { LINGER } else { Duration::ZERO }
+        if self.most < processors { LINGER } else { Duration::ZERO }
     }
 
     /// The next job, for a thread that is free and looks out for so long before it sleeps; `None` if
@@ -194,7 +239,7 @@ impl Lobby {
         }
     }
 
-    /// Takes back what has been offered of a job.
+    /// Takes back what has been offered of a job of this process.
     fn withdraw(&self, job: &Arc<Job>) {
         if self.offers.load(Ordering::Relaxed) > 0 {
             let mut state = self.lock();
@@ -221,6 +266,8 @@ struct Job {
     door: AtomicUsize,
     /// Who waits for those inside.
     owner: Thread,
+    /// The process that it belongs to.
+    generation: usize,
     /// What the first helper panicked with.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -250,17 +297,28 @@ impl Job {
     }
 
     /// Lets nobody in any more, and waits for those inside.
-    fn close(&self) {
+    fn close(&self, poll: Option<&dyn Fn()>) {
         self.door.fetch_and(!OPEN, Ordering::Relaxed);
         for _ in 0..SPINS {
-            if self.door.load(Ordering::Acquire) == 0 {
+            if self.is_left() {
                 return;
             }
             spin_loop();
         }
-        while self.door.load(Ordering::Acquire) != 0 {
-            thread::park();
+        while !self.is_left() {
+            match poll {
+                None => thread::park(),
+                Some(poll) => {
+                    thread::park_timeout(POLL);
+                    poll();
+                }
+            }
         }
+    }
+
+    /// Whether nobody is inside, or nobody who would ever leave.
+    fn is_left(&self) -> bool {
+        self.door.load(Ordering::Acquire) & !OPEN == 0 || self.generation != generation()
     }
 }
 
@@ -273,10 +331,24 @@ struct Closing<'a> {
     job: &'a Arc<Job>,
 }
 
+impl Closing<'_> {
+    /// Ends the job, and waits for those inside.
+    fn wait(self, poll: Option<&dyn Fn()>) {
+        self.end(poll);
+        std::mem::forget(self);
+    }
+
+    fn end(&self, poll: Option<&dyn Fn()>) {
+        if self.job.generation == generation() {
+            self.lobby.withdraw(self.job);
+            self.job.close(poll);
+        }
+    }
+}
+
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        self.lobby.withdraw(self.job);
-        self.job.close();
+        self.end(None);
     }
 }
 
@@ -353,7 +425,7 @@ mod tests {
                 });
             }
         });
-        assert!(crew.0.lock().queue.is_empty());
+        assert!(crew.lobby().lock().queue.is_empty());
     }
 
     #[test]
@@ -380,14 +452,14 @@ mod tests {
                     }
                 });
             });
-            while crew.0.lock().started == 0 || crew.0.lock().free > 0 {
+            while crew.lobby().lock().started == 0 || crew.lobby().lock().free > 0 {
                 thread::yield_now();
             }
             // The only helper is kept.
             let runs = AtomicUsize::new(0);
             crew.work(1, &|_| _ = runs.fetch_add(1, Ordering::SeqCst));
             assert_eq!(runs.into_inner(), 1);
-            assert!(crew.0.lock().queue.is_empty());
+            assert!(crew.lobby().lock().queue.is_empty());
             drop(stop);
         });
     }
@@ -420,7 +492,7 @@ mod tests {
     fn threads_end_with_their_crew() {
         let crew = Crew::new(2);
         crew.work(2, &|_| ());
-        let lobby = Arc::downgrade(&crew.0);
+        let lobby = Arc::downgrade(crew.lobby());
         drop(crew);
         while lobby.strong_count() > 0 {
             thread::yield_now();

@@ -9,11 +9,15 @@ use crate::probe::{Costs, Probe};
 use crate::scratch::ScratchPool;
 use crate::simd::{Level, LevelError};
 use crate::threads::Workers;
+use crate::watch::{Ask, Watch};
 use ijk_plan::plan::{Base, Place, Plan};
+use ijk_tensor::reserve;
 use ijk_tensor::{Tensor, TensorPool, TensorView, TensorViewMut, memory_of_machine};
 use ijk_types::DType;
 use smallvec::SmallVec;
 use std::borrow::Borrow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 /// Runs plans. Owns its threads, which start when first needed, and the memory it reuses between
 /// runs; any number of threads may use one engine at a time.
@@ -27,7 +31,7 @@ pub struct Engine {
     refused: Option<LevelError>,
     workers: Workers,
     costs: Costs,
-    interrupt: Option<fn() -> bool>,
+    interrupt: Option<Ask>,
     scratch: ScratchPool,
     results: TensorPool,
     memory_limit: Option<u64>,
@@ -42,7 +46,7 @@ pub struct EngineBuilder {
     kept: Option<usize>,
     streams: Option<usize>,
     probe: Option<Probe>,
-    interrupt: Option<fn() -> bool>,
+    interrupt: Option<Ask>,
 }
 
 /// Bytes of dropped results that an engine keeps unless it is told otherwise: those of four arrays
@@ -102,7 +106,7 @@ impl EngineBuilder {
     }
 
     /// What tells whether a run is to end early: asked every 20 ms or so by the thread that began it, in
-    /// runs that take longer than that.
+    /// runs that take longer than that. In a child that is forked while it asks, the run ends.
     pub fn interrupt(mut self, ask: fn() -> bool) -> Self {
         self.interrupt = Some(ask);
         self
@@ -119,6 +123,8 @@ impl EngineBuilder {
     /// The engine. Where the environment asks for instructions that the machine has not, it runs
     /// nothing: each run gives [`RunError::Level`].
     pub fn build(self) -> Engine {
+        // Planning may need it before anything runs.
+        reserve::is_there();
         let level = self.chosen_level();
         let (refused, level) = (level.clone().err(), level.unwrap_or_else(|_| Level::best()));
         let probe = self.probe.unwrap_or_else(|| Probe::typical(level, self.threads));
@@ -173,6 +179,12 @@ impl Engine {
     /// If not: it runs nothing.
     pub fn check_level(&self) -> Result<(), LevelError> {
         self.refused.clone().map_or(Ok(()), Err)
+    }
+
+    /// Whether somebody wants what is under way to end, asked now: for work between runs, some ms of it at
+    /// a time.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.is_some_and(|ask| ask())
     }
 
     /// Memory of results that were dropped.
@@ -236,7 +248,12 @@ impl Engine {
             return Err(RunError::Continues);
         }
         // SAFETY: results that are not read need not be initialised.
-        unsafe { self.execute_into(compiled, inputs, outputs) }
+        unsafe { self.execute_into(compiled, inputs, outputs, None) }
+    }
+
+    /// The engine for runs that end, with [`RunError::Interrupted`], when somebody sets a flag.
+    pub fn until<'a>(&'a self, stop: Option<&'a Arc<AtomicBool>>) -> Stoppable<'a> {
+        Stoppable { engine: self, stop }
     }
 
     /// Runs a compiled plan on results that hold values: one of [`Engine::compile_onto`] adds to them.
@@ -249,10 +266,20 @@ impl Engine {
         inputs: &[TensorView<'_>],
         results: &mut [&mut Tensor],
     ) -> Result<(), RunError> {
+        self.until(None).execute_onto(compiled, inputs, results)
+    }
+
+    fn execute_onto_until(
+        &self,
+        compiled: &Compiled,
+        inputs: &[TensorView<'_>],
+        results: &mut [&mut Tensor],
+        stop: Option<&Arc<AtomicBool>>,
+    ) -> Result<(), RunError> {
         check_count(Side::Result, compiled.outputs, results.len())?;
         let mut outputs: Vec<_> = results.iter_mut().map(|tensor| tensor.view_mut()).collect();
         // SAFETY: all elements of a tensor are initialised.
-        unsafe { self.execute_into(compiled, inputs, &mut outputs) }
+        unsafe { self.execute_into(compiled, inputs, &mut outputs, stop) }
     }
 
     /// Runs a compiled plan on as many results as it has.
@@ -264,6 +291,7 @@ impl Engine {
         compiled: &Compiled,
         inputs: &[TensorView<'_>],
         outputs: &mut [TensorViewMut<'_>],
+        stop: Option<&Arc<AtomicBool>>,
     ) -> Result<(), RunError> {
         let mut written = |layout: &Layout, position: usize| {
             let view = &mut outputs[position];
@@ -273,7 +301,7 @@ impl Engine {
         };
         // SAFETY: the views are borrowed until this is done, and were checked; elements are
         // initialised where they are read, by the caller's promise.
-        unsafe { self.execute_at(compiled, inputs, &mut written) }
+        unsafe { self.execute_at(compiled, inputs, &mut written, stop) }
     }
 
     /// Runs a compiled plan on arguments, with results where `written` says, by their positions.
@@ -286,8 +314,12 @@ impl Engine {
         compiled: &Compiled,
         inputs: &[impl Borrow<TensorView<'a>>],
         written: &mut dyn FnMut(&Layout, usize) -> Result<*mut u8, RunError>,
+        stop: Option<&Arc<AtomicBool>>,
     ) -> Result<(), RunError> {
         self.check_level()?;
+        if !reserve::is_there() {
+            return Err(RunError::OutOfMemory(reserve::BYTES));
+        }
         check_count(Side::Argument, compiled.inputs, inputs.len())?;
         let arena = match compiled.arena {
             0 => None,
@@ -305,7 +337,7 @@ impl Engine {
         // SAFETY: the arguments have the elements that the plan was checked against, for as long as
         // they are borrowed, and so have the results by the caller's promise; temporaries lie in the
         // arena, which is ours alone.
-        unsafe { self.run_on(compiled, &bases) }
+        unsafe { self.run_on(compiled, &bases, stop) }
     }
 
     /// Runs a compiled plan on its buffers.
@@ -313,12 +345,25 @@ impl Engine {
     /// # Safety
     /// `bases` are the first elements of the plan's buffers: arguments that nobody writes, results and
     /// temporaries that nobody else accesses before this returns.
-    unsafe fn run_on(&self, compiled: &Compiled, bases: &[*mut u8]) -> Result<(), RunError> {
+    unsafe fn run_on(
+        &self,
+        compiled: &Compiled,
+        bases: &[*mut u8],
+        stop: Option<&Arc<AtomicBool>>,
+    ) -> Result<(), RunError> {
         // The level of a plan compiled by another engine is one that the machine has, too.
-        let watched =
-            self.interrupt.filter(|_| compiled.is_long).map(|ask| self.workers.watched(ask));
+        let may_end = compiled.is_long && (self.interrupt.is_some() || stop.is_some());
+        let watch = || self.workers.watched(Watch::new(self.interrupt, stop.cloned()));
+        let watched = may_end.then(watch);
         let (workers, scratch) = (watched.as_ref().unwrap_or(&self.workers), &self.scratch);
         let spare = self.memory_limit.map(|limit| limit.saturating_sub(compiled.bytes()));
+        // As many threads as there is room for what each of them needs: planning made sure that one has it.
+        let fewer = spare.filter(|&spare| compiled.scratch_bytes(workers.threads()) > spare);
+        let fewer = fewer.map(|spare| {
+            let fits = |threads: &usize| compiled.scratch_bytes(*threads) <= spare;
+            workers.at_most((1..workers.threads()).rev().find(fits).unwrap_or(1))
+        });
+        let workers = fewer.as_ref().unwrap_or(workers);
         let run = Run { workers, scratch, compiled, bases, packed: &[] };
         // SAFETY: the caller's promise; compilation made sure that what is read was written before.
         let faults = unsafe { run.steps_within(spare) }?;
@@ -332,6 +377,28 @@ impl Engine {
             bits if bits & fault::RANGE != 0 => Err(RunError::EmptyRange),
             _ => Err(RunError::NegativePower),
         }
+    }
+}
+
+/// An engine for runs that end when a flag is set: see [`Engine::until`].
+#[derive(Clone, Copy, Debug)]
+pub struct Stoppable<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) stop: Option<&'a Arc<AtomicBool>>,
+}
+
+impl Stoppable<'_> {
+    /// As [`Engine::execute_onto`].
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn execute_onto(
+        &self,
+        compiled: &Compiled,
+        inputs: &[TensorView<'_>],
+        results: &mut [&mut Tensor],
+    ) -> Result<(), RunError> {
+        self.engine.execute_onto_until(compiled, inputs, results, self.stop)
     }
 }
 
@@ -385,8 +452,8 @@ impl Run<'_> {
                 Program::Contract(prepared) => {
                     let (task, level) = (&prepared.task, prepared.level);
                     let origin = |base| origin(base, task.dtype, bases);
-                    let workers = Some(workers);
-                    let context = Context { level, workers, scratch };
+                    let refused = AtomicUsize::new(0);
+                    let context = Context::new(level, workers, scratch, &refused);
                     let (a, b, c) = (origin(task.a), origin(task.b), origin(task.c));
                     let packed = packed.iter().find(|packed| packed.step == at);
                     // SAFETY: as above; accesses and the output's distinctness were checked.
@@ -396,6 +463,7 @@ impl Run<'_> {
                             None => prepared.run(a, b, c, &context),
                         }
                     }
+                    context.settle()?;
                     0
                 }
                 Program::Scan(scan) => {
@@ -405,7 +473,7 @@ impl Run<'_> {
                 }
                 Program::Pair(pair) => {
                     // SAFETY: as for a nest.
-                    unsafe { pair.run(bases, workers, scratch) };
+                    unsafe { pair.run(bases, workers, scratch) }?;
                     0
                 }
                 Program::Permute(permute) => {

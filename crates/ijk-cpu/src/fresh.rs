@@ -2,7 +2,7 @@
 
 use crate::check::Layout;
 use crate::compiled::Compiled;
-use crate::engine::Engine;
+use crate::engine::{Engine, Stoppable};
 use crate::error::{RunError, Side};
 use ijk_tensor::{Tensor, TensorView, UninitTensor};
 use smallvec::SmallVec;
@@ -22,20 +22,51 @@ impl Engine {
         compiled: &Compiled,
         inputs: &[impl Borrow<TensorView<'a>>],
     ) -> Result<Results, RunError> {
+        self.until(None).execute_new(compiled, inputs)
+    }
+}
+
+impl Stoppable<'_> {
+    /// As [`Engine::execute_new`].
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn execute_new<'a>(
+        &self,
+        compiled: &Compiled,
+        inputs: &[impl Borrow<TensorView<'a>>],
+    ) -> Result<Results, RunError> {
         if compiled.continues {
             return Err(RunError::Continues);
         }
+        match self.attempt(compiled, inputs) {
+            Err(RunError::OutOfMemory(_)) => {
+                // What is kept for later runs may be what is missing.
+                self.engine.release_memory();
+                self.attempt(compiled, inputs)
+            }
+            done => done,
+        }
+    }
+
+    fn attempt<'a>(
+        &self,
+        compiled: &Compiled,
+        inputs: &[impl Borrow<TensorView<'a>>],
+    ) -> Result<Results, RunError> {
         let mut outputs: SmallVec<[UninitTensor; 1]> = SmallVec::new();
         for position in 0..compiled.outputs {
-            outputs.push(self.allocate(compiled, position)?);
+            outputs.push(self.engine.allocate(compiled, position)?);
         }
         let mut written = |_: &Layout, position: usize| Ok(outputs[position].as_mut_ptr());
         // SAFETY: each result was just allocated for its layout, which is in C order as a tensor is.
-        unsafe { self.execute_at(compiled, inputs, &mut written) }?;
+        unsafe { self.engine.execute_at(compiled, inputs, &mut written, self.stop) }?;
         // SAFETY: a plan that ran has written every element of its outputs.
         Ok(outputs.into_iter().map(|output| unsafe { output.assume_init() }).collect())
     }
+}
 
+impl Engine {
     /// Memory for the result of that position.
     fn allocate(&self, compiled: &Compiled, position: usize) -> Result<UninitTensor, RunError> {
         let (side, expected) = (Side::Result, compiled.outputs);

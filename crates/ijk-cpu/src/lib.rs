@@ -40,7 +40,7 @@ mod watch;
 mod window;
 
 pub use compiled::Compiled;
-pub use engine::{Engine, EngineBuilder};
+pub use engine::{Engine, EngineBuilder, Stoppable};
 pub use error::{Fault, PlanError, RunError, Side};
 pub use fresh::Results;
 pub use scratch::ScratchPool;

@@ -3,9 +3,10 @@
 //! Fresh pages cost more than the work done in them, so an engine keeps its buffers.
 
 use ijk_tensor::advise_huge_pages;
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use ijk_tensor::fork::ForkMutex;
+use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 /// Every buffer starts at a multiple of this: a cache line, a vector register.
 pub(crate) const ALIGNMENT: usize = 64;
@@ -15,6 +16,28 @@ const HUGE: usize = 2 << 20;
 
 /// What a pool keeps at most, in buffers: a thread needs two or three at a time.
 const KEPT: usize = 64;
+
+/// Bytes of scratch memory for each thread that no limit counts: they stay in the caches of its core, as what
+/// is on its stack does.
+const UNCOUNTED: u64 = 256 << 10;
+
+/// Bytes of scratch memory that a step of a plan takes at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// For all threads together.
+    pub(crate) shared: u64,
+    /// For each thread that works.
+    pub(crate) each: u64,
+}
+
+impl Need {
+    /// What counts of it against a memory limit where so many threads work.
+    pub(crate) fn counted(self, threads: usize) -> u64 {
+        let threads = threads as u64;
+        let all = self.shared.saturating_add(self.each.saturating_mul(threads));
+        all.saturating_sub(UNCOUNTED.saturating_mul(threads))
+    }
+}
 
 /// Free buffers, shared by the threads of an engine.
 #[derive(Debug, Default)]
@@ -36,15 +59,16 @@ impl ScratchPool {
         Self { free: Arc::default(), outer: Some(Arc::clone(&self.free)) }
     }
 
-    /// At least `bytes` bytes, uninitialised, aligned to 64 bytes; they return to the pool on drop.
-    pub(crate) fn take(&self, bytes: usize) -> Scratch<'_> {
-        let block = self.reuse(bytes).unwrap_or_else(|| Block::new(bytes));
-        Scratch { block: Some(block), pool: self }
-    }
-
-    /// The same, or `None` if the allocator refuses.
+    /// At least `bytes` bytes, uninitialised, aligned to 64 bytes, which return to the pool on drop;
+    /// `None` if the allocator refuses, even when it gets back what is free here.
     pub(crate) fn try_take(&self, bytes: usize) -> Option<Scratch<'_>> {
-        let block = self.reuse(bytes).or_else(|| Block::try_new(bytes))?;
+        let block = self.reuse(bytes).or_else(|| Block::try_new(bytes)).or_else(|| {
+            self.clear();
+            if let Some(outer) = &self.outer {
+                drop(outer.take_all());
+            }
+            Block::try_new(bytes)
+        })?;
         Some(Scratch { block: Some(block), pool: self })
     }
 
@@ -69,11 +93,11 @@ impl Drop for ScratchPool {
 
 /// Blocks that nobody has.
 #[derive(Debug, Default)]
-struct Shelf(Mutex<Vec<Block>>);
+struct Shelf(ForkMutex<Vec<Block>>);
 
 impl Shelf {
     fn blocks(&self) -> MutexGuard<'_, Vec<Block>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// The smallest block that is large enough.
@@ -131,15 +155,7 @@ struct Block {
 unsafe impl Send for Block {}
 
 impl Block {
-    /// That many bytes at least.
-    fn new(bytes: usize) -> Self {
-        Self::try_new(bytes).unwrap_or_else(|| match Self::layout(bytes) {
-            Some(layout) => handle_alloc_error(layout),
-            None => panic!("{bytes} bytes of scratch memory cannot be had"),
-        })
-    }
-
-    /// The same, or `None` if the allocator refuses.
+    /// That many bytes at least, or `None` if the allocator refuses.
     fn try_new(bytes: usize) -> Option<Self> {
         let layout = Self::layout(bytes)?;
         // SAFETY: the size is at least 1.
@@ -174,26 +190,26 @@ mod tests {
     #[test]
     fn buffers_are_aligned_and_reused() {
         let pool = ScratchPool::new();
-        let first = pool.take(1000);
+        let first = pool.try_take(1000).unwrap();
         let address = first.as_ptr() as usize;
         assert_eq!(address % ALIGNMENT, 0);
         drop(first);
-        let again = pool.take(4000);
+        let again = pool.try_take(4000).unwrap();
         assert_eq!(again.as_ptr() as usize, address);
-        let other = pool.take(1);
+        let other = pool.try_take(1).unwrap();
         assert_ne!(other.as_ptr() as usize, address);
     }
 
     #[test]
     fn large_buffers_fit_huge_pages() {
         let pool = ScratchPool::new();
-        assert_eq!(pool.take(HUGE + 1).as_ptr() as usize % HUGE, 0);
+        assert_eq!(pool.try_take(HUGE + 1).unwrap().as_ptr() as usize % HUGE, 0);
     }
 
     #[test]
     fn a_pool_does_not_grow_without_end() {
         let pool = ScratchPool::new();
-        let many: Vec<_> = (0..100).map(|_| pool.take(10)).collect();
+        let many: Vec<_> = (0..100).map(|_| pool.try_take(10).unwrap()).collect();
         drop(many);
         assert_eq!(pool.free.blocks().len(), KEPT);
     }
@@ -202,11 +218,11 @@ mod tests {
     fn a_part_returns_what_it_took() {
         let pool = ScratchPool::new();
         let address = |scratch: Scratch<'_>| scratch.as_ptr() as usize;
-        let outer = address(pool.take(5000));
+        let outer = address(pool.try_take(5000).unwrap());
         let part = pool.part();
-        assert_eq!(address(part.take(5000)), outer);
+        assert_eq!(address(part.try_take(5000).unwrap()), outer);
         assert!(pool.reuse(1).is_none());
-        let (again, other) = (part.take(5000), part.take(5000));
+        let (again, other) = (part.try_take(5000).unwrap(), part.try_take(5000).unwrap());
         assert_eq!(again.as_ptr() as usize, outer);
         drop((again, other));
         drop(part);

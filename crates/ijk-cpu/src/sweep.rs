@@ -5,14 +5,14 @@ use crate::compiled::{Compiled, Program, Target, compile_part};
 use crate::contract::{Context, Fixed, Packed, Prepared, Same};
 use crate::engine::{PackedOperand, Run};
 use crate::error::{Fault, PlanError, RunError};
-use crate::scratch::ScratchPool;
+use crate::scratch::{Need, ScratchPool};
 use crate::simd::Level;
 use crate::threads::{Workers, cut};
 use ijk_plan::plan::{Base, BufferId, Place, Plan, Sweep, SweepAxis, Window};
 use ijk_types::DType;
 use smallvec::SmallVec;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// Ranges of blocks for each thread, so that a slow one does not keep the others waiting.
 const TASKS_PER_THREAD: usize = 8;
@@ -57,6 +57,14 @@ impl SweepProgram {
     /// Bytes of the temporaries of one block.
     pub fn arena(&self) -> usize {
         self.rest.iter().fold(self.body.arena, |n, rest| n.max(rest.arena))
+    }
+
+    /// Scratch memory of a thread's blocks, besides their temporaries.
+    pub fn need(&self) -> Need {
+        let bodies = [Some(&self.body), self.rest.as_ref()];
+        let needs = bodies.into_iter().flatten().flat_map(Compiled::needs);
+        let each = needs.map(|need| need.shared.saturating_add(need.each)).max().unwrap_or(0);
+        Need { shared: 0, each }
     }
 
     fn blocks(&self) -> usize {
@@ -289,9 +297,11 @@ impl SharedOperand {
             window.wrapping_offset(self.offset * self.dtype.size() as isize).cast_const()
         };
         let origins: Vec<*const u8> = (0..count).map(origin).collect();
-        let context = Context { level: self.level, workers: Some(workers), scratch };
+        // Without memory for it each block packs the operand for itself.
+        let refused = AtomicUsize::new(0);
+        let context = Context::new(self.level, workers, scratch, &refused);
         // SAFETY: the caller's promise; blocks with all their rows see such operands.
-        unsafe { Packed::new(&self.contraction, &origins, &context) }
+        unsafe { Packed::new(&self.contraction, &origins, &context, scratch) }
     }
 
     /// The number of the origin for a block.

@@ -18,6 +18,9 @@ pub(crate) const TASKS_PER_THREAD: usize = 4;
 /// at up to 0.3 µs.
 const WORTH_TASK: f64 = 10_000.0;
 
+/// Nanoseconds of a range at most where somebody may want to end the run.
+const BRIEF: f64 = 3e6;
+
 /// A number of threads, started when first needed. The caller's own counts as one.
 #[derive(Debug)]
 pub struct Workers {
@@ -56,11 +59,9 @@ impl Workers {
         Self { threads, worth: self.worth, crew, watch }
     }
 
-    /// The same threads for a run that ends when `ask` says so: loops then leave out the tasks that
-    /// are left.
-    pub(crate) fn watched(&self, ask: fn() -> bool) -> Self {
-        let watch = Some(Arc::new(Watch::new(ask)));
-        Self { watch, ..self.at_most(self.threads) }
+    /// The same threads for a run that may end early: loops then leave out the tasks that are left.
+    pub(crate) fn watched(&self, watch: Watch) -> Self {
+        Self { watch: Some(Arc::new(watch)), ..self.at_most(self.threads) }
     }
 
     /// Whether the present run is to end.
@@ -88,7 +89,7 @@ impl Workers {
         }
         let start = |part: usize| cut(tasks, part, parts);
         let next: SmallVec<[_; 8]> = (0..parts).map(|n| AtomicUsize::new(start(n))).collect();
-        self.crew.work(parts - 1, &|thread| {
+        self.work(parts - 1, &|thread| {
             for part in (0..parts).map(|n| (thread + n) % parts) {
                 self.claim(&next[part], start(part + 1), &body);
             }
@@ -105,7 +106,15 @@ impl Workers {
             return self.alone(tasks, body);
         }
         let next = AtomicUsize::new(0);
-        self.crew.work(helpers, &|_| self.claim(&next, tasks, &body));
+        self.work(helpers, &|_| self.claim(&next, tasks, &body));
+    }
+
+    /// Runs `work` here and on helpers, and asks meanwhile whether the run is to end.
+    fn work(&self, helpers: usize, work: &(dyn Fn(usize) + Sync)) {
+        match &self.watch {
+            None => self.crew.work(helpers, work),
+            Some(watch) => self.crew.work_polling(helpers, work, Some(&|| _ = watch.has_ended())),
+        }
     }
 
     /// Calls `body` with each of `0..tasks` on this thread.
@@ -123,7 +132,8 @@ impl Workers {
 
     /// Calls `body` with ranges that make up `0..count`, several for each thread so that a slow one
     /// does not keep the others waiting, but fewer of short work; with all of it, if the work takes so
-    /// few nanoseconds that it is not worth dividing.
+    /// few nanoseconds that it is not worth dividing. Where somebody may want to end the run, no range
+    /// is long.
     ///
     /// # Panics
     /// If `body` does.
@@ -133,12 +143,13 @@ impl Workers {
         nanoseconds: f64,
         body: impl Fn(Range<usize>) + Sync,
     ) {
-        if !self.are_worth(nanoseconds) {
+        let brief = self.watch.as_ref().map_or(0, |_| (nanoseconds / BRIEF) as usize);
+        if !self.are_worth(nanoseconds) && brief < 2 {
             return body(0..count);
         }
         // No thread is woken for less than a task.
         let worth = (nanoseconds / WORTH_TASK) as usize;
-        let tasks = count.min(worth.clamp(2, self.threads * TASKS_PER_THREAD));
+        let tasks = count.min(worth.clamp(2, self.threads * TASKS_PER_THREAD).max(brief));
         self.parallel_for(tasks, |task| body(cut(count, task, tasks)..cut(count, task + 1, tasks)));
     }
 }

@@ -1,27 +1,45 @@
 //! Runs that somebody may want to end early.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::threads::Workers;
+use ijk_tensor::fork::generation;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 /// How often it is asked whether a run is to end.
 const EVERY: Duration = Duration::from_millis(20);
 
+/// A question that the thread which began a run answers.
+pub(crate) type Ask = fn() -> bool;
+
 /// One run, watched by the thread that began it.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    ask: fn() -> bool,
+    ask: Option<Ask>,
+    /// Set by whoever wants the run to end.
+    stop: Option<Arc<AtomicBool>>,
     owner: ThreadId,
-    asked: Mutex<Instant>,
+    /// The process that began it: a child that is forked meanwhile has none of its other threads.
+    generation: usize,
+    begun: Instant,
+    /// When the owner last asked, in nanoseconds since it began.
+    asked: AtomicU64,
     ended: AtomicBool,
 }
 
 impl Watch {
-    /// A run of this thread, which ends when `ask` says so.
-    pub(crate) fn new(ask: fn() -> bool) -> Self {
-        let (owner, asked) = (thread::current().id(), Mutex::new(Instant::now()));
-        Self { ask, owner, asked, ended: AtomicBool::new(false) }
+    /// A run of this thread, which ends when `ask` says so, or when the flag is set.
+    pub(crate) fn new(ask: Option<Ask>, stop: Option<Arc<AtomicBool>>) -> Self {
+        Self {
+            ask,
+            stop,
+            owner: thread::current().id(),
+            generation: generation(),
+            begun: Instant::now(),
+            asked: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+        }
     }
 
     /// Whether the run is to end: asked from time to time, on the thread that began it.
@@ -29,18 +47,58 @@ impl Watch {
         if self.ended.load(Ordering::Relaxed) {
             return true;
         }
-        if thread::current().id() != self.owner {
-            return false;
-        }
-        let Ok(mut asked) = self.asked.try_lock() else { return false };
-        if asked.elapsed() < EVERY {
-            return false;
-        }
-        *asked = Instant::now();
-        if (self.ask)() {
+        let stopped = self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if stopped || self.asks() {
             self.ended.store(true, Ordering::Relaxed);
         }
         self.ended.load(Ordering::Relaxed)
+    }
+
+    /// The answer of the owner, if this is its thread and it is time to ask again.
+    fn asks(&self) -> bool {
+        let Some(ask) = self.ask.filter(|_| thread::current().id() == self.owner) else {
+            return false;
+        };
+        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        if now.saturating_sub(self.asked.load(Ordering::Relaxed)) < EVERY.as_nanos() as u64 {
+            return false;
+        }
+        let ends = ask();
+        // Asking may take long; and whoever is asked may fork.
+        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.asked.store(now, Ordering::Relaxed);
+        ends || self.generation != generation()
+    }
+}
+
+/// Scalar operations from one question to the next: some 0.1 ms of them, or some ms of slow ones.
+const QUANTUM: usize = 1 << 17;
+
+/// Asks in a long loop whether the run is to end, no more often than pays.
+pub(crate) struct Pace<'a> {
+    workers: &'a Workers,
+    left: usize,
+}
+
+impl<'a> Pace<'a> {
+    /// For a loop of a task of these threads.
+    pub(crate) fn new(workers: &'a Workers) -> Self {
+        Self { workers, left: QUANTUM }
+    }
+
+    /// Counts about so many operations; tells whether the run is to end.
+    #[inline]
+    pub(crate) fn ends_after(&mut self, operations: usize) -> bool {
+        match self.left.checked_sub(operations) {
+            Some(left) => {
+                self.left = left;
+                false
+            }
+            None => {
+                self.left = QUANTUM;
+                self.workers.have_ended()
+            }
+        }
     }
 }
 
@@ -50,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_owner_asks_now_and_then() {
-        let watch = Watch::new(|| true);
+        let watch = Watch::new(Some(|| true), None);
         assert!(!watch.has_ended());
         thread::sleep(EVERY);
         thread::scope(|scope| {
@@ -66,8 +124,28 @@ mod tests {
 
     #[test]
     fn a_run_goes_on_while_nobody_minds() {
-        let watch = Watch::new(|| false);
+        let watch = Watch::new(Some(|| false), None);
         thread::sleep(EVERY);
         assert!(!watch.has_ended());
+    }
+
+    #[test]
+    fn a_flag_ends_a_run_on_any_thread() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let watch = Watch::new(None, Some(Arc::clone(&stop)));
+        assert!(!watch.has_ended());
+        stop.store(true, Ordering::Relaxed);
+        thread::scope(|scope| assert!(scope.spawn(|| watch.has_ended()).join().unwrap()));
+        assert!(watch.has_ended());
+    }
+
+    #[test]
+    fn a_long_loop_asks_at_its_pace() {
+        let stop = Arc::new(AtomicBool::new(true));
+        let workers = Workers::new(1).watched(Watch::new(None, Some(stop)));
+        let mut pace = Pace::new(&workers);
+        assert!(!pace.ends_after(1) && !pace.ends_after(QUANTUM - 1));
+        assert!(pace.ends_after(1));
+        assert!(Pace::new(&workers).ends_after(QUANTUM + 1));
     }
 }

@@ -16,7 +16,7 @@ pub enum PlanError {
         needed: u64,
         /// Bytes of the results.
         results: u64,
-        /// Bytes of the arena of temporaries.
+        /// Bytes of the arena of temporaries, and of what kernels take besides.
         temporaries: u64,
         /// What was allowed.
         limit: u64,

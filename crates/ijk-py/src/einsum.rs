@@ -70,7 +70,9 @@ impl Einsum {
     /// a step, and a text that tells all that.
     fn path<'py>(&self, py: Python<'py>, shapes: Vec<Vec<usize>>) -> PyResult<Bound<'py, PyTuple>> {
         let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
-        let path = self.inner.path(&shapes).map_err(raise)?;
+        let engine = engine::engine(py, None)?;
+        let path = py.detach(|| engine.einsum_path(&self.inner, &shapes));
+        let path = path.map_err(|error| PyErr::take(py).unwrap_or_else(|| raise(error)))?;
         let steps = path.steps().iter().map(|step| PyTuple::new(py, step));
         let steps = PyList::new(py, steps.collect::<PyResult<Vec<_>>>()?)?;
         let (cost, naive) = (path.multiplications(), path.naive_multiplications());

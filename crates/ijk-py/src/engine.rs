@@ -9,8 +9,12 @@ use pyo3::sync::PyOnceLock;
 /// Engine(threads=0, memory_limit=None)
 ///
 /// threads: how many work at a time; 0 means as many as the machine has. Results do not depend on it.
-/// memory_limit: most bytes that results and temporaries of one call may take; what would need more is
-/// computed in smaller parts, or raises MemoryLimitError before anything is allocated.
+/// memory_limit: most bytes that results and temporaries of one call may take, panels of kernels among them but
+/// for 256 KiB for each thread; what would need more is computed in smaller parts, by fewer threads, or raises
+/// MemoryLimitError, which says how much would do, before anything is allocated.
+///
+/// A child that was forked, whatever threads of its parent were doing, uses engines as the parent does, with
+/// threads of its own.
 ///
 /// Results of 1 MiB or more lie in memory that returns to the engine when the last array that looks at it
 /// is gone, and is used for the next results: up to 256 MiB are kept and, without a memory limit, an eighth

@@ -45,7 +45,8 @@ pub fn raise(error: ijk::Error) -> PyErr {
         ijk::Error::Plan(PlanError::MemoryLimit { .. }) | ijk::Error::Memory(_) => {
             MemoryLimitError::new_err(text)
         }
-        ijk::Error::Run(RunError::OutOfMemory(_)) => PyMemoryError::new_err(text),
+        ijk::Error::Run(RunError::OutOfMemory(_))
+        | ijk::Error::Tensor(TensorError::OutOfMemory { .. }) => PyMemoryError::new_err(text),
         ijk::Error::Run(RunError::DivisionByZero) => PyZeroDivisionError::new_err(text),
         ijk::Error::Run(RunError::Interrupted) => PyKeyboardInterrupt::new_err(text),
         ijk::Error::Program(report) if report.is_about_types() => DTypeError::new_err(text),

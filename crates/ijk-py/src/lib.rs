@@ -12,6 +12,10 @@ mod run;
 
 use pyo3::prelude::*;
 
+/// Where memory runs out, a call raises `MemoryError`, and Python goes on.
+#[global_allocator]
+static ALLOCATOR: ijk::WithReserve = ijk::WithReserve;
+
 /// Index expressions.
 #[pymodule(gil_used = true)]
 #[pyo3(name = "_ijk")]

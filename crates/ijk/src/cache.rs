@@ -1,9 +1,10 @@
 //! Plans of one program that were made before, by what they were made for.
 
 use crate::prepared::Prepared;
+use ijk_tensor::fork::ForkMutex;
 use ijk_tensor::{TensorView, TensorViewMut};
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Threads that look at once rarely meet in one shard.
 const SHARDS: usize = 4;
@@ -14,7 +15,7 @@ const MOST_STEPS: usize = 1 << 16;
 
 /// Plans by element types, shapes and strides, the least recently used ones forgotten.
 pub(crate) struct PlanCache<P = Prepared> {
-    shards: [Mutex<Vec<Entry<P>>>; SHARDS],
+    shards: [ForkMutex<Vec<Entry<P>>>; SHARDS],
 }
 
 struct Entry<P> {
@@ -36,7 +37,7 @@ impl Planned for Prepared {
 
 impl<P> Default for PlanCache<P> {
     fn default() -> Self {
-        Self { shards: Default::default() }
+        Self { shards: std::array::from_fn(|_| ForkMutex::new(Vec::new)) }
     }
 }
 
@@ -123,15 +124,13 @@ impl<P: Planned> PlanCache<P> {
     }
 
     fn shard(&self, key: &Key) -> std::sync::MutexGuard<'_, Vec<Entry<P>>> {
-        let shard = &self.shards[(key.hash >> 32) as usize % SHARDS];
-        shard.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[(key.hash >> 32) as usize % SHARDS].lock()
     }
 
     /// How many plans are kept.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        let count = |shard: &Mutex<Vec<Entry<P>>>| shard.lock().map_or(0, |entries| entries.len());
-        self.shards.iter().map(count).sum()
+        self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 }
 

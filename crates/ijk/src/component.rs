@@ -7,11 +7,12 @@ use crate::{Arguments, Engine, Error};
 use ijk_ir::Signature;
 use ijk_ir::core::Program;
 use ijk_syntax::Diagnostic;
+use ijk_tensor::fork::RaceCell;
 use ijk_tensor::{Tensor, TensorError, TensorViewMut};
 use ijk_types::{DType, Element};
 use ndarray::{Array, Dimension};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A program: a pure function from arrays to arrays. Cheap to clone; clones share their plans.
 ///
@@ -77,7 +78,7 @@ impl Component {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn identity() -> &'static Self {
-        static IDENTITY: OnceLock<Component> = OnceLock::new();
+        static IDENTITY: RaceCell<Component> = RaceCell::new();
         IDENTITY.get_or_init(|| Self::from_program(ijk_ir::compose::identity(), Vec::new()))
     }
 

@@ -8,11 +8,12 @@ use crate::{Arguments, Einsum, Error, Views};
 use ijk_cpu::{Fault, Level, PlanError, Results, RunError};
 use ijk_ir::core::{Instance, Program};
 use ijk_plan::plan::Plan;
+use ijk_tensor::fork::{ForkMutex, RaceCell};
 use ijk_tensor::{Tensor, TensorView, TensorViewMut};
 use lru::LruCache;
 use std::borrow::Borrow;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 /// How many texts of einsums are kept with their plans.
 const EINSUMS: NonZeroUsize = NonZeroUsize::new(512).unwrap();
@@ -43,7 +44,7 @@ pub struct Engine {
     /// What plans depend on besides the program and its arguments, as one number.
     context: u64,
     /// Einsums that were parsed before, by their texts.
-    einsums: Mutex<LruCache<String, Arc<Einsum>>>,
+    einsums: ForkMutex<LruCache<String, Arc<Einsum>>>,
 }
 
 /// Settings of an [`Engine`].
@@ -69,7 +70,8 @@ impl EngineBuilder {
     ///
     /// Blocks that threads work on side by side have temporaries each: where the limit leaves no
     /// room for them, fewer run at a time, and what they have in common is not packed once for all.
-    /// Arguments are not counted, nor is what a kernel takes to rearrange parts of them, some MB.
+    /// Arguments are not counted. What kernels take to rearrange parts of them is, but for 256 KiB for each
+    /// thread, which the caches of its core hold; where there is no room for what all threads take, fewer work.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = Some(bytes);
@@ -147,7 +149,7 @@ impl EngineBuilder {
         let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
         let limit = self.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
         let context = limit.wrapping_mul(64).wrapping_add(level as u64);
-        let einsums = Mutex::new(LruCache::new(EINSUMS));
+        let einsums = ForkMutex::new(|| LruCache::new(EINSUMS));
         Engine { cpu, memory_limit: self.memory_limit, context, einsums }
     }
 
@@ -183,7 +185,7 @@ impl Engine {
     /// The engine that [`Component::apply`] and `i!` use: all threads, no limit; made when first
     /// asked for.
     pub fn global() -> &'static Self {
-        static GLOBAL: OnceLock<Engine> = OnceLock::new();
+        static GLOBAL: RaceCell<Engine> = RaceCell::new();
         GLOBAL.get_or_init(Self::default)
     }
 
@@ -225,12 +227,11 @@ impl Engine {
 
     /// The einsum of a text, with its plans, where that was asked for before.
     pub(crate) fn recent_einsum(&self, text: &str) -> Result<Arc<Einsum>, Error> {
-        let kept = || self.einsums.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept().get(text) {
+        if let Some(known) = self.einsums.lock().get(text) {
             return Ok(Arc::clone(known));
         }
         let made = Arc::new(Einsum::new(text)?);
-        kept().put(text.to_owned(), Arc::clone(&made));
+        self.einsums.lock().put(text.to_owned(), Arc::clone(&made));
         Ok(made)
     }
 
@@ -281,14 +282,14 @@ impl Engine {
     }
 
     /// Runs an instance of a program, with a plan of an earlier run where there is one, unless
-    /// `accept` refuses the plan. Gives the plan, too.
+    /// `accept` refuses it. Gives the plan, too.
     pub(crate) fn run_instance(
         &self,
         program: &Program,
         instance: &Instance,
         plans: &PlanCache,
         inputs: &[TensorView<'_>],
-        mut accept: impl FnMut(&Plan) -> Result<(), Error>,
+        mut accept: impl FnMut(&Prepared) -> Result<(), Error>,
     ) -> Result<(Results, Arc<Prepared>), Error> {
         regular(inputs, |inputs| {
             let key = Key::new(self.context, inputs, None);
@@ -302,7 +303,7 @@ impl Engine {
                     prepared
                 }
             };
-            accept(prepared.plan())?;
+            accept(&prepared)?;
             Ok((self.run_prepared(&prepared, inputs)?, prepared))
         })
     }

@@ -3,8 +3,8 @@
 use crate::Error;
 use ijk_cpu::Compiled;
 use ijk_ir::core::{Instance, Program};
-use ijk_plan::Layout;
 use ijk_plan::plan::Plan;
+use ijk_plan::{Layout, PlanError};
 use ijk_tensor::{TensorView, TensorViewMut};
 use ijk_types::DType;
 
@@ -49,14 +49,31 @@ impl Prepared {
         if let Some(outputs) = outputs {
             layout.outputs = outputs;
         }
-        Self::planned(ijk_plan::plan(program, instance, &layout)?, engine)
+        Self::planned(ijk_plan::plan(program, instance, &layout)?, engine, memory_limit)
     }
 
-    /// Compiles a plan.
-    pub(crate) fn planned(plan: Plan, engine: &ijk_cpu::Engine) -> Result<Self, Error> {
+    /// Compiles a plan, unless it needs more than a limit together with what kernels take.
+    pub(crate) fn planned(
+        plan: Plan,
+        engine: &ijk_cpu::Engine,
+        memory_limit: Option<u64>,
+    ) -> Result<Self, Error> {
         let compiled = engine.compile(&plan).map_err(ijk_cpu::RunError::from)?;
         let fallible = plan.is_fallible();
-        Ok(Self { plan, compiled, fallible })
+        let prepared = Self { plan, compiled, fallible };
+        let (results, temporaries) = (prepared.plan.result_bytes(), prepared.temporary_bytes());
+        let needed = results.saturating_add(temporaries);
+        match memory_limit.filter(|&limit| needed > limit) {
+            None => Ok(prepared),
+            Some(limit) => {
+                Err(PlanError::MemoryLimit { needed, results, temporaries, limit }.into())
+            }
+        }
+    }
+
+    /// Bytes of temporaries, and of what kernels take besides, on one thread.
+    pub(crate) fn temporary_bytes(&self) -> u64 {
+        self.plan.temporary_bytes().saturating_add(self.compiled.scratch_bytes(1))
     }
 
     /// The same, run while so many other bytes count against the memory limit.

@@ -2,26 +2,26 @@
 
 use crate::{Component, Einsum, Engine, Error};
 pub use ijk_macros::{einsum, into_einsum, try_einsum};
+use ijk_tensor::fork::RaceCell;
 pub use ijk_tensor::{Tensor, TensorView, TensorViewMut};
 pub use ijk_types::{
     DType, Element, Inexact, Literal, Monoid, Number, Ordered, OrderedNumber, Real,
 };
 pub use ndarray;
 use ndarray::{Array, Dimension};
-use std::sync::OnceLock;
 
 /// A program that was checked and lowered at compile time.
 #[derive(Debug)]
 pub struct Recipe {
     /// A [`Program`](ijk_ir::core::Program), encoded by postcard.
     bytes: &'static [u8],
-    component: OnceLock<Component>,
+    component: RaceCell<Component>,
 }
 
 impl Recipe {
     /// Of a program encoded by postcard.
     pub const fn new(bytes: &'static [u8]) -> Self {
-        Self { bytes, component: OnceLock::new() }
+        Self { bytes, component: RaceCell::new() }
     }
 
     /// The program, decoded at the first call.
@@ -60,13 +60,13 @@ impl Recipe {
 #[derive(Debug)]
 pub struct EtRecipe {
     source: &'static str,
-    program: OnceLock<crate::et::Program>,
+    program: RaceCell<crate::et::Program>,
 }
 
 impl EtRecipe {
     /// Of a program's text.
     pub const fn new(source: &'static str) -> Self {
-        Self { source, program: OnceLock::new() }
+        Self { source, program: RaceCell::new() }
     }
 
     /// The program, parsed at the first call.
@@ -85,13 +85,13 @@ impl EtRecipe {
 pub struct EinsumRecipe {
     /// [`Subscripts`](ijk_syntax::einsum::Subscripts), encoded by postcard.
     bytes: &'static [u8],
-    einsum: OnceLock<Einsum>,
+    einsum: RaceCell<Einsum>,
 }
 
 impl EinsumRecipe {
     /// Of subscripts encoded by postcard.
     pub const fn new(bytes: &'static [u8]) -> Self {
-        Self { bytes, einsum: OnceLock::new() }
+        Self { bytes, einsum: RaceCell::new() }
     }
 
     /// The einsum, decoded at the first call.

@@ -1,15 +1,16 @@
 //! A few results of earlier work, by what they were made for.
 
+use ijk_tensor::fork::ForkMutex;
 use std::borrow::Borrow;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Keys that are kept: they are looked at one by one.
 const MOST: usize = 64;
 
 /// Results by keys, a few of which are kept: the least recently used ones are forgotten.
 pub(crate) struct Recent<K, V> {
-    kept: Mutex<Vec<(K, Arc<V>)>>,
+    kept: ForkMutex<Vec<(K, Arc<V>)>>,
 }
 
 impl<K, V> fmt::Debug for Recent<K, V> {
@@ -20,7 +21,7 @@ impl<K, V> fmt::Debug for Recent<K, V> {
 
 impl<K, V> Default for Recent<K, V> {
     fn default() -> Self {
-        Self { kept: Mutex::default() }
+        Self { kept: ForkMutex::new(Vec::new) }
     }
 }
 
@@ -43,7 +44,7 @@ impl<K, V> Recent<K, V> {
 impl<K, V> Recent<K, V> {
     /// What was made for a key that is the one.
     pub fn find(&self, is_key: impl Fn(&K) -> bool) -> Option<Arc<V>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let at = kept.iter().position(|(own, _)| is_key(own))?;
         if at > 0 {
             kept[..=at].rotate_right(1);
@@ -53,7 +54,7 @@ impl<K, V> Recent<K, V> {
 
     /// Keeps what was made for a key, of which there is nothing yet.
     pub fn insert(&self, key: K, value: Arc<V>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         kept.insert(0, (key, value));
         kept.truncate(MOST);
     }

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::formula::{Formula, Node, Random};
 use crate::plan::{Affine, filled};
-use ijk_cpu::{Compiled, Engine, RunError};
+use ijk_cpu::{Compiled, Engine, RunError, Stoppable};
 use ijk_ir::core::{
     Access, Array, ArrayId, Atom, Axis, AxisId, IndexExpr, Init, Instance, Program, ScalarExpr,
     ScalarId, ScalarNode, Span, Statement, TypeTerm,
@@ -99,6 +99,11 @@ impl Kernels {
         }
     }
 
+    /// The engine, whose runs end where all is to end.
+    fn engine(&self) -> Stoppable<'_> {
+        self.engine.until(self.stop.as_ref())
+    }
+
     /// The formula of a copy.
     pub(crate) fn same(&self) -> &Formula {
         &self.same
@@ -108,7 +113,7 @@ impl Kernels {
     pub(crate) fn compute(&self, work: Work, inputs: &[Input]) -> Result<Tensor, Error> {
         let ready = self.ready(work, inputs, false)?;
         let views: Vec<TensorView> = inputs.iter().map(|(view, _)| view.clone()).collect();
-        Ok(self.engine.execute_new(&ready.compiled, &views)?.swap_remove(0))
+        Ok(self.engine().execute_new(&ready.compiled, &views)?.swap_remove(0))
     }
 
     /// Folds into an output that is there already.
@@ -123,10 +128,10 @@ impl Kernels {
         if ready.copies {
             let before = std::mem::replace(into, Tensor::zeros(work.of, &[0])?);
             views.push(before.view());
-            *into = self.engine.execute_new(&ready.compiled, &views)?.swap_remove(0);
+            *into = self.engine().execute_new(&ready.compiled, &views)?.swap_remove(0);
             return Ok(());
         }
-        Ok(self.engine.execute_onto(&ready.compiled, &views, &mut [into])?)
+        Ok(self.engine().execute_onto(&ready.compiled, &views, &mut [into])?)
     }
 
     fn ready(&self, work: Work, inputs: &[Input], continues: bool) -> Result<Arc<Ready>, Error> {

@@ -145,10 +145,14 @@ unsafe fn some_rows<W: Word>(
         }
         let mut start = ks.start;
         while start < ks.end {
+            if context.have_ended() {
+                return;
+            }
             let steps = start..start + next_run(problem, start).min(ks.end - start);
             let first = k.offset(Operand::Left, steps.start);
             for column in 0..n.len() {
                 let right = right_run::<W>(problem, tensors, &steps, column, &mut packed, context);
+                let Some(right) = right else { return };
                 kernel(&Rows {
                     k: steps.len(),
                     left: tensors.left.cast::<W>().wrapping_offset(first).cast(),
@@ -171,7 +175,7 @@ fn next_run(problem: &Problem, start: usize) -> usize {
     (run - start % run).min(most_steps(problem))
 }
 
-/// Some steps of a column, contiguous: where they lie, or packed.
+/// Some steps of a column, contiguous: where they lie, or packed; `None` without memory for that.
 ///
 /// # Safety
 /// As for [`dot`].
@@ -182,17 +186,20 @@ unsafe fn right_run<'a, W: Word>(
     column: usize,
     packed: &mut Option<Scratch<'a>>,
     context: &Context<'a>,
-) -> *const W {
+) -> Option<*const W> {
     let base = tensors.right.cast::<W>();
     let column = problem.n.offset(Operand::Right, column);
     let keep = problem.algebra.right == Prepare::Keep;
     // SAFETY: the steps of the column are readable; the scratch has room for them.
     unsafe {
         if keep && problem.k.is_run(Operand::Right, steps.start, steps.len()) {
-            return base.offset(column + problem.k.offset(Operand::Right, steps.start));
+            return Some(base.offset(column + problem.k.offset(Operand::Right, steps.start)));
         }
         let bytes = most_steps(problem) * size_of::<W>();
-        let packed = packed.get_or_insert_with(|| context.scratch.take(bytes)).as_ptr().cast::<W>();
+        if packed.is_none() {
+            *packed = context.take(bytes);
+        }
+        let packed = packed.as_ref()?.as_ptr().cast::<W>();
         let mut offsets = [0; 256];
         for start in steps.clone().step_by(256) {
             let offsets = &mut offsets[..(steps.end - start).min(256)];
@@ -203,7 +210,7 @@ unsafe fn right_run<'a, W: Word>(
         }
         let algebra = &problem.algebra;
         panel::prepare(context.level, problem.dtype, algebra.right, packed.cast(), steps.len());
-        packed
+        Some(packed)
     }
 }
 

@@ -141,13 +141,50 @@ pub(crate) unsafe fn block<W: Word>(
     let range = 0..side.len();
     let flags = Panels::flags(side, &range, round);
     let elements = range.len().next_multiple_of(side.width) * problem.k.len();
-    let memory = context.scratch.take(elements * size_of::<W>());
+    let Some(memory) = context.take(elements * size_of::<W>()) else { return };
     let shared = Panels { side, range, round, memory: memory.as_ptr(), flags: &flags };
     let rows = 0..gemm.left.len();
     // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
     unsafe {
         shared.pack::<W>(context);
         gemm.packed::<W>(&shared, (gemm.left, rows), 0..shared.panels(), &block.columns);
+    }
+}
+
+/// How much of the shared side is packed at a time.
+pub(super) struct Room {
+    join: Option<Join>,
+    /// Rows (or columns) come in multiples of it,
+    unit: usize,
+    /// so many of them at most.
+    widest: usize,
+    /// Most steps.
+    pub(super) most: usize,
+    /// Bytes of all that.
+    pub(super) bytes: usize,
+}
+
+impl Room {
+    /// For so many rows (or columns) of the shared side, and so many steps.
+    pub(super) fn of(
+        problem: &Problem,
+        shape: &Shape,
+        rows: usize,
+        ks: usize,
+        size: usize,
+    ) -> Self {
+        let steps = shape.block(ks);
+        let widest = (SHARED_BYTES / (KC * size)).min(BLOCK_BYTES / (steps * size).max(1)).max(1);
+        let join = Join::of(problem, shape);
+        let own = if shape.resident { shape.rows } else { shape.columns };
+        let unit = join.map_or(own, |join| join.columns);
+        let widest = (widest * shape.ranges).next_multiple_of(unit);
+        let width = rows.min(widest).next_multiple_of(unit);
+        // Whole lines along another axis of k are worth more room.
+        let bytes = if problem.tile.is_some() { 2 * SHARED_BYTES } else { SHARED_BYTES };
+        let most = (bytes / (width * size).max(1)).max(steps.max(KC));
+        let bytes = width.saturating_mul(most.min(ks)).saturating_mul(size);
+        Self { join, unit, widest, most, bytes }
     }
 }
 
@@ -213,20 +250,14 @@ impl<'a> Gemm<'a> {
     unsafe fn part<W: Word>(&self, range: Range<usize>, ks: Range<usize>) {
         let Self { problem, context, shape, .. } = *self;
         let side = self.shared();
-        let steps = shape.block(ks.len());
-        let block = steps * size_of::<W>();
-        let widest = (SHARED_BYTES / (KC * size_of::<W>())).min(BLOCK_BYTES / block).max(1);
-        let widest = widest * shape.ranges;
-        let join = Join::of(problem, &shape);
-        let unit = join.map_or(side.width, |join| join.columns);
-        let widest = widest.next_multiple_of(unit);
-        let width = range.len().min(widest).next_multiple_of(unit);
-        // Whole lines along another axis of k are worth more room.
-        let bytes = if problem.tile.is_some() { 2 * SHARED_BYTES } else { SHARED_BYTES };
-        let most = (bytes / (width * size_of::<W>())).max(steps.max(KC));
-        let memory = context.scratch.take(width * most.min(ks.len()) * size_of::<W>());
+        let room = Room::of(problem, &shape, range.len(), ks.len(), size_of::<W>());
+        let Room { join, unit, widest, most, bytes } = room;
+        let Some(memory) = context.take(bytes) else { return };
         for range in blocks(range, widest, unit) {
             for round in rounds(problem, shape, ks.clone(), most) {
+                if context.have_ended() {
+                    return;
+                }
                 let flags = Panels::flags(side, &range, &round);
                 let memory = memory.as_ptr().cast();
                 let range = range.clone();
@@ -297,9 +328,10 @@ impl<'a> Gemm<'a> {
         context.parallel_in_order(parts, |part| {
             let all = self.tensors;
             let rows = part * join.rows..((part + 1) * join.rows).min(left.len());
-            let memory = context.scratch.take(join.bytes(size_of::<W>()));
             let room = join.rows.next_multiple_of(left.width) * steps.len();
-            let panels = context.scratch.take(room * size_of::<W>());
+            let memory = context.take(join.bytes(size_of::<W>()));
+            let panels = context.take(room * size_of::<W>());
+            let (Some(memory), Some(panels)) = (memory, panels) else { return };
             let pack = |panel: usize| {
                 let to = panels.as_ptr().cast::<W>();
                 let to = to.wrapping_add(panel * steps.len() * left.width);
@@ -308,6 +340,9 @@ impl<'a> Gemm<'a> {
             };
             let own: Vec<Panel> = (0..rows.len().div_ceil(left.width)).map(pack).collect();
             for start in shared.range.clone().step_by(join.columns) {
+                if context.have_ended() {
+                    break;
+                }
                 let columns = start..start + join.columns;
                 let before = (rows.start + columns.start * join.rows) * size_of::<W>();
                 let tensors = Tensors { out: memory.as_ptr().wrapping_sub(before), ..all };
@@ -388,9 +423,9 @@ impl<'a> Gemm<'a> {
         (rows, columns): (Range<usize>, Range<usize>),
         compute: impl FnOnce(&Gemm, &Columns),
     ) {
-        let Context { level, scratch, .. } = *self.context;
         let ranges = (rows, columns.clone());
-        let part = Part::new((self.problem, stage), self.tensors.out, ranges, (level, scratch));
+        let part = Part::new((self.problem, stage), self.tensors.out, ranges, self.context);
+        let Some(part) = part else { return };
         let dense = part.dense();
         let tensors = Tensors { out: part.origin(), ..self.tensors };
         let gemm = Gemm::new(&dense, tensors, self.context, self.shape);
@@ -446,7 +481,7 @@ impl<'a> Gemm<'a> {
         let Shape { resident, group, .. } = self.shape;
         let (room, fetches) = if resident { (panels, false) } else { (group, self.fetches()) };
         let elements = room * shared.longest() * other.width;
-        let memory = self.context.scratch.take(elements * size_of::<W>());
+        let Some(memory) = self.context.take(elements * size_of::<W>()) else { return };
         let memory = memory.as_ptr().cast::<W>();
         let blocks = &shared.round.blocks;
         // Who computes alone has all panels, and knows what is computed next.
@@ -460,8 +495,10 @@ impl<'a> Gemm<'a> {
             let common = shared.some::<W>(block, &part);
             if resident {
                 let own: Vec<Panel> = (0..panels).map(pack).collect();
-                // SAFETY: the panels are packed; the rest is the caller's promise.
-                common.iter().for_each(|&l| unsafe { self.strip::<W>(steps, l, &own, &out) });
+                for &left in common.iter().take_while(|_| !self.context.have_ended()) {
+                    // SAFETY: the panels are packed; the rest is the caller's promise.
+                    unsafe { self.strip::<W>(steps, left, &own, &out) };
+                }
                 continue;
             }
             let ahead = |panel: usize| match next {
@@ -474,6 +511,9 @@ impl<'a> Gemm<'a> {
                 _ => Ahead::nothing(),
             };
             for start in (0..panels).step_by(room) {
+                if self.context.have_ended() {
+                    return;
+                }
                 let group = start..(start + room).min(panels);
                 let lefts: Group<_> = group.map(|panel| (pack(panel), ahead(panel))).collect();
                 // SAFETY: as above.
@@ -576,7 +616,7 @@ impl<'a> Gemm<'a> {
         for (block, steps) in shared.round.blocks.iter().enumerate() {
             let right = shared.some::<W>(block, &part);
             let mut start = rows.start;
-            while start < rows.end {
+            while start < rows.end && !self.context.have_ended() {
                 let end = (start + run - start % run).min(rows.end);
                 // SAFETY: the rows are in the tensor.
                 unsafe {
@@ -639,7 +679,8 @@ impl<'a> Gemm<'a> {
         if rows.is_empty() {
             return;
         }
-        let panel = self.context.scratch.take(steps.len() * self.left.width * size_of::<W>());
+        let bytes = steps.len() * self.left.width * size_of::<W>();
+        let Some(panel) = self.context.take(bytes) else { return };
         // SAFETY: the scratch holds a panel; the rest is the caller's promise.
         unsafe {
             let to = panel.as_ptr().cast::<W>();

@@ -31,6 +31,7 @@ mod dot;
 mod gemm;
 mod join;
 pub(crate) mod lane;
+mod need;
 mod output;
 mod pack;
 mod packed;
@@ -51,7 +52,9 @@ mod units;
 #[cfg(test)]
 mod tests;
 
+use crate::error::RunError;
 use crate::probe::{Costs, Probe, Work};
+use crate::scratch::{Need, Scratch};
 use crate::threads::cut;
 use crate::{Level, ScratchPool, Workers};
 use algebra::Algebra;
@@ -64,6 +67,7 @@ use pack::Word;
 use problem::{Problem, Tensors};
 use small::Small;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(crate) use packed::{Fixed, Packed, Same};
 
@@ -79,46 +83,98 @@ const FEW_OUTPUTS: usize = 4096;
 /// Most parts.
 const PARTS: usize = 256;
 
+/// Nanoseconds of small batches between two questions whether the run is to end.
+const BRIEF: f64 = 1e6;
+
 /// What a contraction runs on.
 pub(crate) struct Context<'a> {
     /// Instructions.
     pub(crate) level: Level,
-    /// Threads; `None` for the caller's alone.
-    pub(crate) workers: Option<&'a Workers>,
+    /// Threads, and what may end the run.
+    workers: &'a Workers,
+    /// Whether only the caller's thread works.
+    alone: bool,
     /// Memory for panels.
     pub(crate) scratch: &'a ScratchPool,
+    /// Bytes that the allocator refused; 0 as long as it did not.
+    refused: &'a AtomicUsize,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// Of these threads and this memory; `refused` becomes the bytes that the allocator refuses.
+    pub(crate) fn new(
+        level: Level,
+        workers: &'a Workers,
+        scratch: &'a ScratchPool,
+        refused: &'a AtomicUsize,
+    ) -> Self {
+        Self { level, workers, alone: false, scratch, refused }
+    }
+
+    /// At least so many bytes, or `None` if the allocator refuses: then the contraction ends, and
+    /// [`settle`](Self::settle) tells why.
+    fn take(&self, bytes: usize) -> Option<Scratch<'a>> {
+        let memory = self.scratch.try_take(bytes);
+        if memory.is_none() {
+            self.refused.fetch_max(bytes.max(1), Ordering::Relaxed);
+        }
+        memory
+    }
+
+    /// What became of a contraction.
+    pub(crate) fn settle(&self) -> Result<(), RunError> {
+        match self.refused.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            bytes => Err(RunError::OutOfMemory(bytes)),
+        }
+    }
+
+    /// Whether nobody needs the output any more.
+    fn have_ended(&self) -> bool {
+        self.refused.load(Ordering::Relaxed) != 0 || self.workers.have_ended()
+    }
+
     /// Threads that work at a time.
     fn threads(&self) -> usize {
-        self.workers.map_or(1, Workers::threads)
+        if self.alone { 1 } else { self.workers.threads() }
     }
 
     /// Whether work that takes one thread so many nanoseconds is worth dividing.
     fn are_worth(&self, nanoseconds: f64) -> bool {
-        self.workers.is_some_and(|workers| workers.are_worth(nanoseconds))
+        !self.alone && self.workers.are_worth(nanoseconds)
     }
 
     /// [`Workers::parallel_for`], or a plain loop.
     fn parallel_for(&self, tasks: usize, body: impl Fn(usize) + Sync) {
-        match self.workers {
-            Some(workers) => workers.parallel_for(tasks, body),
-            None => (0..tasks).for_each(body),
+        match self.alone {
+            false => self.workers.parallel_for(tasks, self.until_refused(body)),
+            true => self.plain(tasks, body),
         }
     }
 
     /// [`Workers::parallel_in_order`], or a plain loop.
     fn parallel_in_order(&self, tasks: usize, body: impl Fn(usize) + Sync) {
-        match self.workers {
-            Some(workers) => workers.parallel_in_order(tasks, body),
-            None => (0..tasks).for_each(body),
+        match self.alone {
+            false => self.workers.parallel_in_order(tasks, self.until_refused(body)),
+            true => self.plain(tasks, body),
+        }
+    }
+
+    fn plain(&self, tasks: usize, body: impl Fn(usize)) {
+        (0..tasks).take_while(|_| !self.have_ended()).for_each(body);
+    }
+
+    fn until_refused(&self, body: impl Fn(usize) + Sync) -> impl Fn(usize) + Sync {
+        move |task| {
+            if self.refused.load(Ordering::Relaxed) == 0 {
+                body(task);
+            }
         }
     }
 
     /// The same without threads.
-    fn alone(&self) -> Context<'_> {
-        Context { workers: None, ..*self }
+    fn alone(&self) -> Context<'a> {
+        Context { alone: true, ..*self }
     }
 }
 
@@ -141,6 +197,9 @@ use for_word;
 
 /// Executes a contraction; `a`, `b` and `c` point to the elements at its origin.
 ///
+/// # Errors
+/// If there is no memory for panels; the output may then be partly written.
+///
 /// # Panics
 /// If [`Contraction::supports`] does not hold.
 ///
@@ -154,12 +213,13 @@ pub(crate) unsafe fn contract(
     b: *const u8,
     c: *mut u8,
     context: &Context,
-) {
+) -> Result<(), RunError> {
     let costs = Costs::new(&Probe::typical(context.level, 1));
     let prepared = Prepared::new(task, context.level, &costs);
     let prepared = prepared.expect("plans contract only what Contraction::supports");
     // SAFETY: the caller's promise.
     unsafe { prepared.run(a, b, c, context) };
+    context.settle()
 }
 
 /// A contraction of which all is settled but where its tensors are.
@@ -212,6 +272,14 @@ impl Prepared {
         self.cost
     }
 
+    /// Scratch memory that it takes at most.
+    pub(crate) fn need(&self) -> Need {
+        match &self.way {
+            Way::Small(_) | Way::Dots(_) => Need::default(),
+            Way::Large(_) => need::need(&self.problem),
+        }
+    }
+
     /// Whether each batch is one call of a kernel, on operands where they lie.
     pub(crate) fn is_settled(&self) -> bool {
         match &self.way {
@@ -221,7 +289,7 @@ impl Prepared {
         }
     }
 
-    /// Executes it.
+    /// Executes it, unless the context [tells](Context::settle) otherwise.
     ///
     /// # Safety
     /// As for [`contract`].
@@ -250,7 +318,7 @@ impl Prepared {
         // SAFETY: as above.
         let some = |range, context: &Context| unsafe { self.some::<W>(tensors, range, context) };
         if count == 1 || !(small || many) {
-            (0..count).for_each(|n| each(n, context));
+            context.plain(count, |n| each(n, context));
         } else if context.threads() == 1 {
             some(0..count, context);
         } else {
@@ -267,14 +335,20 @@ impl Prepared {
     /// # Safety
     /// As for [`contract`].
     unsafe fn some<W: Word>(&self, tensors: Tensors, range: Range<usize>, context: &Context) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if let Way::Small(small) = &self.way
-                && small.run_batches::<W>(&self.problem, tensors, range.clone())
-            {
-                return;
+        let each = self.cost / self.problem.batch.len() as f64;
+        let brief = ((BRIEF / each) as usize).max(1);
+        let starts = range.clone().step_by(brief);
+        for start in starts.take_while(|_| !context.have_ended()) {
+            let brief = start..start.saturating_add(brief).min(range.end);
+            // SAFETY: the caller's promise.
+            unsafe {
+                if let Way::Small(small) = &self.way
+                    && small.run_batches::<W>(&self.problem, tensors, brief.clone())
+                {
+                    continue;
+                }
+                brief.for_each(|n| self.batch::<W>(tensors, n, context));
             }
-            range.for_each(|n| self.batch::<W>(tensors, n, context));
         }
     }
 
@@ -363,7 +437,7 @@ unsafe fn in_parts<W: Word>(problem: &Problem, tensors: Tensors, k: usize, conte
     let length = k.div_ceil(PARTS).next_multiple_of(PART);
     let length = length.next_multiple_of(problem.tile.map_or(1, |tile| tile.unit().clamp(1, k)));
     let (parts, outputs) = (k.div_ceil(length), problem.outputs());
-    let scratch = context.scratch.take(parts * outputs * size_of::<W>());
+    let Some(scratch) = context.take(parts * outputs * size_of::<W>()) else { return };
     let dense = Problem { accumulate: false, ..problem.dense(problem.m.len()) };
     let sums = Tensors { out: scratch.as_ptr(), ..tensors };
     context.parallel_for(parts, |part| {
@@ -374,6 +448,9 @@ unsafe fn in_parts<W: Word>(problem: &Problem, tensors: Tensors, k: usize, conte
             steps::<W>(&dense, Tensors { out, ..sums }, ks, &context.alone());
         }
     });
+    if context.have_ended() {
+        return;
+    }
     let at = |part: usize| sums.out.cast::<W>().wrapping_add(part * outputs);
     let mut distance = 1;
     while distance < parts {

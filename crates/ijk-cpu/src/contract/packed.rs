@@ -10,7 +10,7 @@ use super::side::Side;
 use super::steps::{Round, one_round};
 use super::{Context, dot, for_word, gemm};
 use crate::Level;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, ScratchPool};
 use ijk_plan::plan::Contraction;
 use std::ops::Range;
 use std::ptr;
@@ -87,18 +87,20 @@ pub(crate) struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// Packs the operand at each of some origins; `None` where there is no memory for that.
+    /// Packs the operand at each of some origins, in memory of a pool; `None` where there is none, or the run
+    /// ends.
     ///
     /// # Safety
     /// From each origin, the operand may be read at every point of its axes.
     pub(crate) unsafe fn new(
         fixed: &'a Fixed,
         origins: &[*const u8],
-        context: &Context<'a>,
+        context: &Context<'_>,
+        scratch: &'a ScratchPool,
     ) -> Option<Self> {
         let Problem { batch, algebra, .. } = &fixed.problem;
         let parts = origins.len().checked_mul(batch.len())?;
-        let memory = context.scratch.try_take(fixed.all_bytes(origins.len())?)?;
+        let memory = scratch.try_take(fixed.all_bytes(origins.len())?)?;
         let shape = Shape::with_panels(&fixed.problem, fixed.operand);
         let round = one_round(&fixed.problem, shape)?;
         let flags = fixed.panels() * round.packs().len() * parts;
@@ -106,6 +108,9 @@ impl<'a> Packed<'a> {
         let packed = Self { fixed, round, memory, flags };
         for (at, &origin) in origins.iter().enumerate() {
             for n in 0..batch.len() {
+                if context.have_ended() {
+                    return None;
+                }
                 // SAFETY: the caller's promise; words have the size of an element.
                 unsafe { for_word!(algebra.size, W => packed.pack::<W>(at, origin, n, context)) }
             }
@@ -152,7 +157,7 @@ impl<'a> Packed<'a> {
         let Problem { batch, swapped, algebra, .. } = &self.fixed.problem;
         let tensors = Tensors::new(a, b, c);
         let tensors = if *swapped { tensors.swapped() } else { tensors };
-        for n in 0..batch.len() {
+        for n in (0..batch.len()).take_while(|_| !context.have_ended()) {
             let operand = self.fixed.operand;
             // SAFETY: the caller's promise; words have the size of an element.
             unsafe {

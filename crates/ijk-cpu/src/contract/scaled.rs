@@ -57,13 +57,16 @@ unsafe fn some_rows<W: Word>(
     rows: Range<usize>,
 ) {
     let (columns, len) = (problem.n.len(), rows.len());
-    let scratch = context.scratch.take(2 * columns * len * size_of::<W>());
+    let Some(scratch) = context.take(2 * columns * len * size_of::<W>()) else { return };
     let totals = scratch.as_ptr().cast::<W>();
     // SAFETY: the scratch has room for the totals and the sums of a block for each column.
     unsafe {
         let identity = problem.algebra.identity.0.as_ptr().cast::<W>().read_unaligned();
         let sums = totals.add(columns * len);
         for start in ks.clone().step_by(KC) {
+            if context.have_ended() {
+                return;
+            }
             let steps = start..(start + KC).min(ks.end);
             let first = start == ks.start;
             let block = if first { totals } else { sums };

@@ -51,7 +51,7 @@ const SET_BYTES: usize = 4096;
 const PACKED_COLUMNS: usize = 4;
 
 /// Most steps of a block of k.
-const LONGEST: usize = 2 * KC;
+pub(super) const LONGEST: usize = 2 * KC;
 
 /// So many steps take far longer than what surrounds a tile.
 const MANY_STEPS: usize = 128;

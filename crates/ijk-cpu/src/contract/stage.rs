@@ -6,6 +6,7 @@
 //! that lines of either tensor are used as a whole. Where axes are too short for that, several of each make
 //! a [unit](super::units) of rows, and tables say where its elements go.
 
+use super::Context;
 use super::bundle::{Axis, Bundle, Operand};
 use super::problem::Problem;
 use super::steps::{blocks, cut, even};
@@ -13,7 +14,7 @@ use super::units;
 use crate::Level;
 use crate::copy::{Copier, Places, Side};
 use crate::lines::LINE;
-use crate::scratch::{Scratch, ScratchPool};
+use crate::scratch::Scratch;
 use std::ops::Range;
 
 /// Bytes of a part, which stays in L2 beside the panels that make it.
@@ -126,16 +127,16 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The part of the output at `out`.
+    /// The part of the output at `out`, if there is memory for it.
     pub(crate) fn new(
         (problem, stage): (&'a Problem, &'a Stage),
         out: *mut u8,
         (rows, columns): (Range<usize>, Range<usize>),
-        (level, scratch): (Level, &'a ScratchPool),
-    ) -> Self {
-        let memory = scratch.take(stage.most * columns.len() * problem.algebra.size);
-        let copier = Copier::new(problem.dtype, level);
-        Self { problem, stage, out, rows, columns, memory, copier }
+        context: &Context<'a>,
+    ) -> Option<Self> {
+        let memory = context.take(stage.most * columns.len() * problem.algebra.size)?;
+        let copier = Copier::new(problem.dtype, context.level);
+        Some(Self { problem, stage, out, rows, columns, memory, copier })
     }
 
     /// The problem with the part for its output, as far as that goes.

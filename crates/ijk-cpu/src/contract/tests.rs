@@ -7,6 +7,7 @@ use super::{Context, contract};
 use crate::{Level, ScratchPool, Workers};
 use ijk_plan::plan::{Base, BufferId, Contraction, ContractionAxis, Role, Then};
 use ijk_types::{BinaryOp, C64, C128, DType, Monoid, Scalar, UnaryOp, scalar};
+use std::sync::atomic::AtomicUsize;
 
 /// A generator of numbers that need not be good.
 struct Dice(u64);
@@ -138,10 +139,13 @@ fn reference(task: &Contraction, a: &Data, b: &Data, c: &mut Data) {
 
 fn run(task: &Contraction, a: &Data, b: &Data, c: &mut Data, level: Level, workers: &Workers) {
     let scratch = ScratchPool::new();
-    let context = Context { level, workers: Some(workers), scratch: &scratch };
+    let refused = AtomicUsize::new(0);
+    let context = Context::new(level, workers, &scratch, &refused);
     let from = |d: &Data| d.bytes[d.origin..].as_ptr();
     // SAFETY: `Data::new` made room for every offset that the axes reach.
-    unsafe { contract(task, from(a), from(b), c.bytes.as_mut_ptr().add(c.origin), &context) };
+    let done =
+        unsafe { contract(task, from(a), from(b), c.bytes.as_mut_ptr().add(c.origin), &context) };
+    assert_eq!(done, Ok(()));
 }
 
 /// Equal, or NaN both, or within rounding (quotients do not add exactly).

@@ -9,7 +9,7 @@ use super::run::Worker;
 use super::sorted::Regions;
 use crate::copy::fence;
 use crate::error::RunError;
-use crate::scratch::ScratchPool;
+use crate::scratch::{Need, ScratchPool};
 use crate::threads::Workers;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,6 +18,22 @@ impl TileNest {
     /// Estimated work, in nanoseconds on one thread.
     pub fn cost(&self) -> f64 {
         self.cost
+    }
+
+    /// Scratch memory that it takes at most.
+    pub fn need(&self) -> Need {
+        let shared = match &self.sink {
+            Sink::Reduce(spec) if spec.chunks > 1 => {
+                let kept: usize = self.geometry.kept.iter().map(|&a| self.blocks[a]).product();
+                kept.saturating_mul(spec.chunks).saturating_mul(spec.stride)
+            }
+            Sink::Rows(rows) if self.parallel == 0 => {
+                let points = self.geometry.loops.iter().map(|each| each.axis.extent).product();
+                Regions::of(rows, points).map_or(0, |regions| regions.bytes(points))
+            }
+            _ => 0,
+        };
+        Need { shared: shared as u64, each: self.scratch as u64 }
     }
 
     /// Whether it writes past the caches.
@@ -81,7 +97,7 @@ impl Launch<'_> {
         if self.is_large() {
             self.workers.parallel_for(tasks, body);
         } else {
-            (0..tasks).for_each(body);
+            (0..tasks).take_while(|_| !self.workers.have_ended()).for_each(body);
         }
     }
 
@@ -101,7 +117,8 @@ impl Launch<'_> {
             return;
         };
         // SAFETY: the caller's promises; the memory is this worker's alone.
-        let mut worker = unsafe { Worker::new(self.nest, self.bases, memory.as_ptr()) };
+        let mut worker =
+            unsafe { Worker::new((self.nest, self.workers), self.bases, memory.as_ptr()) };
         work(&mut worker);
         if self.nest.streams() {
             fence();
@@ -174,7 +191,7 @@ impl Launch<'_> {
         if faults.load(Ordering::Relaxed) != 0 {
             return self.settle(faults);
         }
-        for block in 0..kept {
+        for block in (0..kept).take_while(|_| !self.workers.have_ended()) {
             let first = block * spec.chunks;
             // SAFETY: all chunks are done; their results are this thread's.
             unsafe {

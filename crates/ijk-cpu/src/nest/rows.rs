@@ -67,6 +67,9 @@ const AHEAD: usize = 24;
 /// Lines of a row that are asked for: the hardware goes on.
 const LINES: usize = 8;
 
+/// Elements that are moved between two questions whether the run is to end.
+const MOST_MOVED: usize = 1 << 21;
+
 /// Bytes of a row that streams, at least.
 const LONG_ROW: usize = 256;
 
@@ -220,6 +223,11 @@ fn depends(nest: &Nest, roots: &[NodeId], axis: usize) -> bool {
 }
 
 impl RowSpec {
+    /// Rows that are moved between two questions whether the run is to end.
+    pub fn at_a_time(&self) -> usize {
+        (MOST_MOVED / self.length).max(1)
+    }
+
     /// The slots that it reads.
     pub fn slots(&self) -> impl Iterator<Item = Slot> {
         self.mask.into_iter().chain([self.from, self.to])

@@ -7,6 +7,8 @@ use super::rows::RowSpec;
 use super::sorted::List;
 use crate::copy::{Side, dense_strides};
 use crate::lines::prefetch_all_far;
+use crate::threads::Workers;
+use crate::watch::Pace;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
@@ -32,6 +34,8 @@ pub(super) struct Worker<'a> {
     pub own: Range<i64>,
     /// Where rows are listed instead of being moved.
     pub list: Option<List>,
+    /// Tells when nobody needs the rest any more.
+    pace: Pace<'a>,
     /// What went wrong so far.
     pub faults: u32,
 }
@@ -42,7 +46,11 @@ impl<'a> Worker<'a> {
     /// # Safety
     /// Until the worker is dropped: `bases` are the buffers that the nest was checked against;
     /// `scratch` has the nest's scratch bytes, aligned to 64, for this worker alone.
-    pub unsafe fn new(nest: &'a TileNest, bases: &'a [*mut u8], scratch: *mut u8) -> Self {
+    pub unsafe fn new(
+        (nest, workers): (&'a TileNest, &'a Workers),
+        bases: &'a [*mut u8],
+        scratch: *mut u8,
+    ) -> Self {
         let mut slots: SmallVec<[*mut u8; 24]> = smallvec![std::ptr::null_mut(); nest.slots];
         for (slot, constant) in &nest.constants {
             slots[*slot as usize] = constant.as_ptr().cast_mut().cast();
@@ -61,6 +69,7 @@ impl<'a> Worker<'a> {
             points: 1,
             own: i64::MIN..i64::MAX,
             list: None,
+            pace: Pace::new(workers),
             faults: 0,
         }
     }
@@ -104,11 +113,21 @@ impl<'a> Worker<'a> {
                     _ => self.map_tile(),
                 }
             }
-            if self.faults & fault::OFFSET != 0 {
+            if self.faults & fault::OFFSET != 0 || self.ends() {
                 return;
             }
             self.advance(loops);
         }
+    }
+
+    /// Whether nobody needs what comes after the present tile.
+    #[inline]
+    fn ends(&mut self) -> bool {
+        let each = match &self.nest.sink {
+            Sink::Rows(rows) => rows.length,
+            _ => 1,
+        };
+        self.pace.ends_after(self.points.saturating_mul(self.nest.instructions.len() + each))
     }
 
     /// Runs one chunk of the reduced blocks of one block of outputs, into `result`.
@@ -246,7 +265,18 @@ impl<'a> Worker<'a> {
             }
             match &mut self.list {
                 Some(list) => list.add(self.points, mask, from, to),
-                None => rows.run(self.points, mask, from, to, source, out, &self.own),
+                None => {
+                    let each = rows.at_a_time();
+                    for first in (0..self.points).step_by(each) {
+                        let count = each.min(self.points - first);
+                        let mask = mask.map(|mask| mask.add(first));
+                        let (from, to) = (from.add(first), to.add(first));
+                        rows.run(count, mask, from, to, source, out, &self.own);
+                        if count < self.points && self.pace.ends_after(count * rows.length) {
+                            return;
+                        }
+                    }
+                }
             }
         }
     }
@@ -516,7 +546,7 @@ impl<'a> Worker<'a> {
                 let value = self.slots[self.nest.value as usize];
                 sums.take(rows, value, self.nest.geometry.along, self.position(spec, position));
             }
-            if self.faults & fault::OFFSET != 0 {
+            if self.faults & fault::OFFSET != 0 || self.ends() {
                 break;
             }
             self.advance(loops);
@@ -541,6 +571,9 @@ impl<'a> Worker<'a> {
             // SAFETY: rows of the loop, which the check of the nest covered.
             unsafe { sums.take_rows(&rows.fold, count, self.address(rows.place), rows.step) };
             self.block[rows.along] += count - 1;
+            if self.pace.ends_after(count * self.points) {
+                break;
+            }
             self.advance(loops);
             left -= count;
         }

@@ -60,6 +60,11 @@ impl Regions {
         Some(Self { reach, bits, count: ((elements - 1) >> bits) + 1 })
     }
 
+    /// Bytes of what is sorted at a time, at most: lists of rows, of which each may fall on two regions.
+    pub fn bytes(&self, points: usize) -> usize {
+        3 * 2 * size_of::<i64>() * points.min(2 * ROUND)
+    }
+
     /// The elements of a region.
     fn elements(&self, region: usize) -> Range<i64> {
         let start = self.reach.start + ((region as i64) << self.bits);
@@ -214,10 +219,12 @@ impl Launch<'_> {
         let bases = &bases;
         self.each(regions.count, |region| {
             let range = bounds[region]..bounds[region + 1];
-            let (at, own) = (sorted.at(range.start), regions.elements(region));
-            // SAFETY: all parts were sorted, and all offsets checked when they were listed; regions are apart.
-            unsafe {
-                rows.run(range.len(), None, at.from, at.to, bases.source, bases.out, &own);
+            let (each, own) = (rows.at_a_time(), regions.elements(region));
+            for first in range.clone().step_by(each).take_while(|_| !self.workers.have_ended()) {
+                let (at, count) = (sorted.at(first), each.min(range.end - first));
+                // SAFETY: all parts were sorted, and all offsets checked when they were listed; regions are
+                // apart.
+                unsafe { rows.run(count, None, at.from, at.to, bases.source, bases.out, &own) };
             }
         });
         Ok(())

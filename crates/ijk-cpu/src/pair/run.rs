@@ -5,7 +5,8 @@ use super::kernel::Job;
 use super::shape::COPIED;
 use super::tables::{Pack, Way};
 use crate::copy::Side;
-use crate::scratch::{Scratch, ScratchPool};
+use crate::error::RunError;
+use crate::scratch::{Need, Scratch, ScratchPool};
 use crate::threads::Workers;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -23,10 +24,18 @@ unsafe impl Sync for Job<'_> {}
 impl PairProgram {
     /// Computes all of it.
     ///
+    /// # Errors
+    /// If there is no memory for copies.
+    ///
     /// # Safety
     /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and
     /// nobody else accesses the output.
-    pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers, scratch: &ScratchPool) {
+    pub unsafe fn run(
+        &self,
+        bases: &[*mut u8],
+        workers: &Workers,
+        scratch: &ScratchPool,
+    ) -> Result<(), RunError> {
         let operand = |n: usize| match self.origins[n] {
             Some(origin) => origin.of(bases).cast_const(),
             None => self.one.as_ptr().cast(),
@@ -40,7 +49,10 @@ impl PairProgram {
         let copies = match bytes[0] + bytes[1] {
             0 => std::ptr::null_mut(),
             bytes if bytes <= NEAR => near.0.as_mut_ptr().cast::<u8>(),
-            bytes => far.insert(scratch.take(bytes)).as_ptr(),
+            bytes => {
+                let memory = scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))?;
+                far.insert(memory).as_ptr()
+            }
         };
         // SAFETY: the caller's promise; each copy has its own part of the memory, which is large enough.
         unsafe {
@@ -63,6 +75,13 @@ impl PairProgram {
             unsafe { (self.kernel)(job, range) };
         };
         workers.parallel_ranges(count, self.cost, rows);
+        Ok(())
+    }
+
+    /// Scratch memory that it takes.
+    pub fn need(&self) -> Need {
+        let bytes = self.packs.iter().map(|pack| self.bytes(pack) as u64).sum();
+        Need { shared: bytes, each: 0 }
     }
 
     /// Bytes of a copy, with those up to the next line.

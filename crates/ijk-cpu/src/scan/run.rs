@@ -5,7 +5,7 @@ use super::{Row, ScanProgram};
 use crate::copy::Side;
 use crate::error::RunError;
 use crate::nest::{BLOCK, ScanRows};
-use crate::scratch::ScratchPool;
+use crate::scratch::{Need, ScratchPool};
 use crate::threads::Workers;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +16,7 @@ struct Job<'a> {
     from: *const u8,
     to: *mut u8,
     scratch: &'a ScratchPool,
+    workers: &'a Workers,
     /// Whether memory was refused.
     failed: AtomicBool,
 }
@@ -50,7 +51,8 @@ impl ScanProgram {
     ) -> Result<(), RunError> {
         let from = self.from.origin.of(bases).cast_const();
         let to = self.to.origin.of(bases);
-        let job = Job { scan: self, from, to, scratch, failed: AtomicBool::new(false) };
+        let failed = AtomicBool::new(false);
+        let job = Job { scan: self, from, to, scratch, workers, failed };
         // SAFETY: the caller's promises.
         unsafe {
             match self.chunks() {
@@ -62,6 +64,15 @@ impl ScanProgram {
             true => Err(RunError::OutOfMemory(self.scratch_bytes())),
             false => Ok(()),
         }
+    }
+
+    /// Scratch memory that it takes.
+    pub fn need(&self) -> Need {
+        let sums = match self.chunks() {
+            1 => 0,
+            chunks => (self.strands() as u64).saturating_mul((chunks * self.sums_bytes()) as u64),
+        };
+        Need { shared: sums, each: self.scratch_bytes() as u64 }
     }
 
     /// Bytes that a task needs: sums, and a block of them or packed values.
@@ -221,7 +232,8 @@ impl Job<'_> {
                     range.for_each(|n| (scan.fold.down)(1, width, sums, at(n)));
                 }
                 Way::Packed => {
-                    for first in range.clone().step_by(PACKED) {
+                    let starts = range.clone().step_by(PACKED);
+                    for first in starts.take_while(|_| !self.workers.have_ended()) {
                         let length = PACKED.min(range.end - first);
                         self.pack(length, free, at(first));
                         (scan.fold.along)(1, length, sums, free);
@@ -285,6 +297,9 @@ impl Job<'_> {
                     let width = scan.width(strand);
                     for n in range.clone() {
                         let starts = (n - first).is_multiple_of(BLOCK);
+                        if starts && self.workers.have_ended() {
+                            return;
+                        }
                         if starts && n > first {
                             (scan.fold.down)(1, width, sums, free);
                         }

@@ -2,6 +2,7 @@
 
 use super::{Axis, ScatterProgram};
 use crate::threads::Workers;
+use crate::watch::Pace;
 use std::ops::Range;
 
 /// A program with what it runs on: the elements at the origins.
@@ -28,7 +29,7 @@ impl ScatterProgram {
         let apart: usize = self.apart.iter().map(|axis| axis.extent).product();
         workers.parallel_ranges(apart, self.cost(), |range| {
             // SAFETY: the caller's promises; these axes' values go to one task each.
-            unsafe { job.range(range) };
+            unsafe { job.range(range, &mut Pace::new(workers)) };
         });
     }
 }
@@ -38,7 +39,7 @@ impl Job<'_> {
     ///
     /// # Safety
     /// That of [`ScatterProgram::run`]; nobody else has these values.
-    unsafe fn range(&self, range: Range<usize>) {
+    unsafe fn range(&self, range: Range<usize>, pace: &mut Pace<'_>) {
         let program = self.program;
         for number in range {
             let (from, to) = place(&program.apart, number);
@@ -47,30 +48,40 @@ impl Job<'_> {
                 let at = |start: isize, step: isize| start + first as isize * step;
                 let (from, to) = (at(from, program.row.from), at(to, program.row.to));
                 // SAFETY: the caller's promises.
-                unsafe { self.planes(&program.others, n, from, to) };
+                let ended = unsafe { self.planes(&program.others, n, (from, to), pace) };
+                if ended {
+                    return;
+                }
             }
         }
     }
 
-    /// Combines `n` elements of each row of planes, for all values of some axes.
+    /// Combines `n` elements of each row of planes, for all values of some axes, unless the run ends; tells
+    /// whether it does.
     ///
     /// # Safety
     /// That of [`range`](Self::range): `from` and `to` are bytes to elements of the nest, the first
     /// along these axes.
-    unsafe fn planes(&self, axes: &[Axis], n: usize, from: isize, to: isize) {
+    unsafe fn planes(
+        &self,
+        axes: &[Axis],
+        n: usize,
+        (from, to): (isize, isize),
+        pace: &mut Pace<'_>,
+    ) -> bool {
         let (source, out) = (self.from.wrapping_offset(from), self.to.wrapping_offset(to));
         let ScatterProgram { row, rows, kernel, .. } = self.program;
         match axes {
             // SAFETY: the nest's check covered all points; input and output do not overlap.
             [] => unsafe {
                 kernel([rows.extent, n], out, [rows.to, row.to], source, [rows.from, row.from]);
+                pace.ends_after(rows.extent.saturating_mul(n))
             },
-            [axis, rest @ ..] => {
-                for i in 0..axis.extent as isize {
-                    // SAFETY: the caller's promise.
-                    unsafe { self.planes(rest, n, from + i * axis.from, to + i * axis.to) };
-                }
-            }
+            [axis, rest @ ..] => (0..axis.extent as isize).any(|i| {
+                let places = (from + i * axis.from, to + i * axis.to);
+                // SAFETY: the caller's promise.
+                unsafe { self.planes(rest, n, places, pace) }
+            }),
         }
     }
 }

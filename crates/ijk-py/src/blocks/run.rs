@@ -2,6 +2,7 @@
 
 use crate::engine::interrupted;
 use crate::error::raise_blocks;
+use ijk::RunError;
 use ijk::blocks::{Error, Executor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,6 +13,9 @@ use std::time::Duration;
 
 /// How often the thread that waits asks whether the user wants it to end.
 const ASK: Duration = Duration::from_millis(20);
+
+/// Bytes of a thread's stack.
+const STACK: usize = 2 << 20;
 
 /// The machine's threads, or so many workers.
 pub fn executor(workers: Option<usize>, memory_limit: Option<u64>) -> PyResult<Executor> {
@@ -42,11 +46,13 @@ pub fn computing<R: Send>(
     let result = py.detach(|| {
         std::thread::scope(|scope| {
             let (done, waits) = channel::<()>();
-            let running = scope.spawn(move || {
+            let running = std::thread::Builder::new().spawn_scoped(scope, move || {
                 // Dropped in the end, whatever happens.
                 let _done = done;
                 compute(&executor)
             });
+            // The system gives no thread where there is no memory for its stack.
+            let running = running.map_err(|_| RunError::OutOfMemory(STACK))?;
             while waits.recv_timeout(ASK) == Err(RecvTimeoutError::Timeout) {
                 if interrupted() {
                     stop.store(true, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use super::Einsum;
 use super::planned::{network, order};
-use crate::Error;
+use crate::{Engine, Error};
 use ijk_ir::core::{IndexExpr, ScalarNode, Statement};
 use ijk_ir::einsum::Product;
 use ijk_plan::order::{self, Order, PathCost};
@@ -34,12 +34,27 @@ impl Einsum {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn path(&self, shapes: &[&[usize]]) -> Result<EinsumPath, Error> {
+        Engine::global().einsum_path(self, shapes)
+    }
+
+    fn path_on(&self, engine: &Engine, shapes: &[&[usize]]) -> Result<EinsumPath, Error> {
         let product = self.product_of(shapes.iter().copied())?;
-        let order = order(self, &product, None)?;
+        let order = order(engine, self, &product, None)?;
         let everything = order::Path(vec![(0..product.operands.len()).collect()]);
         let naive = order::cost(&network(&product), &everything, &[])?.multiplications;
         let steps = steps(&product, &order);
         Ok(EinsumPath { order, naive, subscripts: self.to_string(), steps })
+    }
+}
+
+impl Engine {
+    /// How an einsum multiplies operands of these shapes, as [`Einsum::path`] tells it; the search ends
+    /// where the engine's [`interrupt`](crate::EngineBuilder::interrupt) says so.
+    ///
+    /// # Errors
+    /// As for [`einsum`](crate::einsum()).
+    pub fn einsum_path(&self, einsum: &Einsum, shapes: &[&[usize]]) -> Result<EinsumPath, Error> {
+        einsum.path_on(self, shapes)
     }
 }
 

@@ -5,8 +5,9 @@ use super::slices::Sliced;
 use crate::cache;
 use crate::prepared::{Prepared, check_output};
 use crate::{Engine, Error, TensorView, TensorViewMut};
+use ijk_cpu::RunError;
 use ijk_ir::einsum::Product;
-use ijk_plan::order::{self, Network, Options, Order};
+use ijk_plan::order::{self, Network, Options, Order, OrderError};
 use ijk_plan::{Layout, PlanError, c_strides, plan_product};
 use ijk_types::DType;
 
@@ -39,7 +40,7 @@ impl Planned {
     ) -> Result<Self, Error> {
         let product = einsum.product(inputs)?;
         let dtype = inputs.first().map_or(DType::F64, TensorView::dtype);
-        let order = order(einsum, &product, None)?;
+        let order = order(engine, einsum, &product, None)?;
         let error = match whole(engine, &product, &order, dtype, inputs, outputs) {
             Err(Error::Plan(error @ PlanError::MemoryLimit { .. })) => error,
             planned => return Ok(Self::Whole(planned?)),
@@ -54,7 +55,7 @@ impl Planned {
         let given = if outputs.is_some() { results } else { 0 };
         let mut before = Vec::new();
         for most in bounds(order.cost.largest, limit / dtype.size() as u64) {
-            let order = self::order(einsum, &product, Some(most))?;
+            let order = self::order(engine, einsum, &product, Some(most))?;
             let empty = order.sliced.iter().any(|&index| product.extents[index as usize] == 0);
             if empty || order.sliced.is_empty() || order.sliced == before {
                 continue;
@@ -86,8 +87,9 @@ pub(super) fn network(product: &Product) -> Network {
     Network { operands, output, extents: product.extents.clone() }
 }
 
-/// The order that was given, or one that is found.
+/// The order that was given, or one that is found, unless the engine's user wants the search to end.
 pub(super) fn order(
+    engine: &Engine,
     einsum: &Einsum,
     product: &Product,
     most_elements: Option<u64>,
@@ -101,7 +103,12 @@ pub(super) fn order(
         }
         None => {
             let most_elements = most_elements.or(inner.options.most_elements);
-            Ok(order::order(&network, &Options { most_elements, ..inner.options.clone() })?)
+            let options = Options { most_elements, ..inner.options.clone() };
+            let stop = || engine.cpu().is_interrupted();
+            order::order_until(&network, &options, &stop).map_err(|error| match error {
+                OrderError::Interrupted => RunError::Interrupted.into(),
+                error => error.into(),
+            })
         }
     }
 }
@@ -126,7 +133,7 @@ fn whole(
         limit,
     );
     if let Some(plan) = plan_product(product, dtype, &order.path.0, &layout)? {
-        return Prepared::planned(plan, engine.cpu());
+        return Prepared::planned(plan, engine.cpu(), limit);
     }
     let (program, instance) = product.lower(dtype, &order.path.0);
     Prepared::of(&program, &instance, engine.cpu(), limit, inputs, outputs)

@@ -6,12 +6,13 @@
 use crate::cache::Planned as _;
 use crate::prepared::Prepared;
 use crate::{Engine, Error, Tensor, TensorView, TensorViewMut, Views};
+use ijk_cpu::RunError;
 use ijk_ir::einsum::Product;
 use ijk_plan::PlanError;
 use ijk_plan::order::Order;
-use ijk_tensor::TensorError;
 use ijk_types::{DType, Element, with_element};
-use ndarray::Axis;
+use ndarray::{ArrayViewD, ArrayViewMutD, Axis};
+use std::time::{Duration, Instant};
 
 /// An einsum that is computed slice by slice.
 pub(super) struct Sliced {
@@ -31,6 +32,29 @@ pub(super) struct Sliced {
 }
 
 type SlicedAxes = Vec<(usize, usize)>;
+
+/// How often it is asked whether slices are wanted any more.
+const ASK: Duration = Duration::from_millis(20);
+
+/// Elements that are added between two such questions.
+const BRIEF: usize = 1 << 20;
+
+/// Asks the user of an engine now and then whether to go on.
+struct Pace<'a> {
+    engine: &'a Engine,
+    asked: Instant,
+}
+
+impl Pace<'_> {
+    fn goes_on(&mut self) -> Result<(), Error> {
+        if self.asked.elapsed() < ASK {
+            return Ok(());
+        }
+        let ends = self.engine.cpu().is_interrupted();
+        self.asked = Instant::now();
+        if ends { Err(RunError::Interrupted.into()) } else { Ok(()) }
+    }
+}
 
 impl Sliced {
     /// Plans slices of operands with these layouts. All that is alive at once, with so many bytes that the
@@ -79,7 +103,9 @@ impl Sliced {
         let added = self.added.as_ref().map(|shape| Tensor::zeros(self.dtype, shape));
         let mut part = added.transpose()?;
         let mut at = vec![0; self.extents.len()];
+        let mut pace = Pace { engine, asked: Instant::now() };
         loop {
+            pace.goes_on()?;
             let views = select(inputs, &self.axes, &at);
             let place = match &mut part {
                 Some(part) => part.view_mut(),
@@ -87,7 +113,7 @@ impl Sliced {
             };
             engine.cpu().execute(self.slice.compiled(), &views, &mut [place])?;
             if let Some(part) = &part {
-                with_element!(self.dtype, T => self.add::<T>(&mut whole, part, &at))?;
+                with_element!(self.dtype, T => self.add::<T>(&mut whole, part, &at, &mut pace))?;
             }
             if !next(&mut at, &self.extents) {
                 return Ok(whole);
@@ -101,14 +127,32 @@ impl Sliced {
         whole: &mut Tensor,
         part: &Tensor,
         at: &[usize],
-    ) -> Result<(), TensorError> {
+        pace: &mut Pace<'_>,
+    ) -> Result<(), Error> {
         let mut to = whole.to_ndarray_mut::<T>()?;
         for &(axis, number) in &self.result {
             to.index_axis_inplace(Axis(axis), at[number]);
         }
-        to.zip_mut_with(&part.view().to_ndarray::<T>()?, |sum, &value| *sum = sum.add(value));
-        Ok(())
+        add(to, part.view().to_ndarray::<T>()?, pace)
     }
+}
+
+/// Adds an array to another one of its shape, some elements at a time.
+fn add<T: Element>(
+    mut to: ArrayViewMutD<'_, T>,
+    from: ArrayViewD<'_, T>,
+    pace: &mut Pace<'_>,
+) -> Result<(), Error> {
+    if from.len() <= BRIEF {
+        to.zip_mut_with(&from, |sum, &value| *sum = sum.add(value));
+        return pace.goes_on();
+    }
+    let axis = from.max_stride_axis();
+    let middle = from.len_of(axis) / 2;
+    let (first, second) = from.split_at(axis, middle);
+    let (to_first, to_second) = to.view_mut().split_at(axis, middle);
+    add(to_first, first, pace)?;
+    add(to_second, second, pace)
 }
 
 /// Bytes of an array.

@@ -57,7 +57,7 @@ impl Ready {
         }
         let place = |at: &usize| stage.outputs.iter().rposition(|own| own == at);
         let results = given.iter().map(place).collect::<Option<_>>()?;
-        let needed = memory::needed(stage, prepared.plan().temporary_bytes(), 0);
+        let needed = memory::needed(stage, prepared.temporary_bytes(), 0);
         let names = given.iter().map(|&at| checked.arrays[at].name.clone()).collect();
         let (segment, prepared) = (Arc::clone(segment), Arc::clone(prepared));
         Some(Self { segment, prepared, needed, names, results })

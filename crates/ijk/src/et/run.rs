@@ -10,7 +10,6 @@ use crate::prepared::Prepared;
 use crate::{Engine, Error, Views};
 use ijk_ir::et::Checked;
 use ijk_plan::PlanError;
-use ijk_plan::plan::Plan;
 use ijk_tensor::{Tensor, TensorView};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -91,7 +90,8 @@ impl Segment {
             let view = |&array: &usize| versions[array].as_ref().map(Version::view);
             let inputs: Views<'_> = stage.inputs.iter().filter_map(view).collect();
             let held = versions.iter().flatten().map(Version::held).sum();
-            let fits = |plan: &Plan| memory::fits(stage, plan.temporary_bytes(), held, most);
+            let fits =
+                |prepared: &Prepared| memory::fits(stage, prepared.temporary_bytes(), held, most);
             let (program, instance) = (&stage.program, &stage.instance);
             let results = engine.run_instance(program, instance, plans, &inputs, fits);
             let (results, prepared) = results.map_err(|error| match error {

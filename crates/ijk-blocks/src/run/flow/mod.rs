@@ -127,7 +127,12 @@ pub(super) fn run(job: Job, workers: usize, progress: &Arc<Progress>) -> Result<
             own.failure.take().map_or(Ok(()), Err)?;
             ended.map(drop).map_err(Error::Worker)
         }
-        Err(message) => Err(Error::Worker(message)),
+        Err(message) => {
+            // Workers that were started before one that the system refused wait for it.
+            own.failure
+                .set(Error::Worker(format!("a worker's thread could not be started: {message}")));
+            own.failure.take().map_or(Ok(()), Err)
+        }
     }
 }
 

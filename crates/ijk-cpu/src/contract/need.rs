@@ -1,0 +1,62 @@
+//! Scratch memory that a contraction takes at most.
+
+use super::bundle::Operand;
+use super::gemm::Room;
+use super::problem::{Problem, RESIDENT_BYTES};
+use super::shape::{LONGEST, Shape};
+use super::stage::{LONG_RUN, PART_BYTES};
+use super::{FEW_OUTPUTS, PART, PARTS, dot, scaled};
+use crate::scratch::Need;
+
+/// An upper bound for a problem that is computed part by part.
+pub(super) fn need(problem: &Problem) -> Need {
+    if dot::suits(problem) || scaled::suits(problem) {
+        return Need::default();
+    }
+    let (size, k) = (problem.algebra.size, problem.k.len());
+    let shape = Shape::of(problem, 1);
+    let (shared, width) = match shape.resident {
+        true => (problem.m.len(), shape.rows),
+        false => (problem.n.len(), shape.columns),
+    };
+    let in_parts = problem.outputs() <= FEW_OUTPUTS && k >= 2 * PART;
+    let steps = if in_parts { k.div_ceil(PARTS).next_multiple_of(PART) } else { k };
+    let room = Room::of(problem, &shape, shared, steps, size);
+    // Threads that share nothing round up each for itself.
+    let own = own_panels(problem, &shape)
+        .saturating_add(staged(problem, &shape))
+        .saturating_add(width.saturating_mul(room.most.min(steps)).saturating_mul(size));
+    let panels = room.bytes as u64;
+    let own = own as u64;
+    if in_parts {
+        let sums = k.div_ceil(steps).saturating_mul(problem.outputs()).saturating_mul(size);
+        return Need { shared: sums as u64, each: panels.saturating_add(own) };
+    }
+    match problem.batch.len() {
+        0 | 1 => Need { shared: panels, each: own },
+        _ => Need { shared: 0, each: panels.saturating_add(own) },
+    }
+}
+
+/// Panels that a task packs for itself.
+fn own_panels(problem: &Problem, shape: &Shape) -> usize {
+    let (steps, size) = (problem.k.len().min(LONGEST), problem.algebra.size);
+    let (width, len) = match shape.resident {
+        true => (shape.columns, problem.n.len()),
+        false => (shape.rows, problem.m.len()),
+    };
+    let whole = len.next_multiple_of(width.max(1)).saturating_mul(steps).saturating_mul(size);
+    let panel = width * steps * size;
+    let most = if shape.resident { RESIDENT_BYTES + panel } else { shape.group * panel };
+    whole.min(most)
+}
+
+/// A part of the output that is computed aside.
+fn staged(problem: &Problem, shape: &Shape) -> usize {
+    let windows = shape.across.is_some_and(|across| across.windows);
+    let whole = problem.outputs().saturating_mul(problem.algebra.size);
+    match problem.m.run(Operand::Out) < LONG_RUN || windows || problem.unit.is_some() {
+        true => whole.min(2 * PART_BYTES),
+        false => whole.min(PART_BYTES),
+    }
+}
