@@ -43,14 +43,6 @@ pub enum TensorError {
         /// How many there are: at least that many, where they come from an iterator.
         found: usize,
     },
-    /// A byte that is no truth value.
-    #[error("byte {at} of the truth values is {value}, neither 0 nor 1")]
-    Bool {
-        /// Its place.
-        at: usize,
-        /// What it is.
-        value: u8,
-    },
 }
 
 /// `(2, 3)`, as NumPy writes a shape: `(3,)` and `()` included.

@@ -81,10 +81,10 @@ impl Tensor {
     }
 
     /// A tensor whose elements `fill` writes as bytes, in C order and the machine's byte order; they are 0
-    /// before.
+    /// before. Truth values are true where the byte is not 0, as NumPy has it.
     ///
     /// # Errors
-    /// That of `fill`; if a truth value is neither 0 nor 1; if the size overflows or memory does not suffice.
+    /// That of `fill`; if the size overflows or memory does not suffice.
     ///
     /// ```
     /// use ijk_tensor::{Tensor, TensorError};
@@ -106,11 +106,10 @@ impl Tensor {
         // SAFETY: it is zeroed.
         let bytes = unsafe { tensor.zeroed_bytes() };
         fill(bytes)?;
-        if dtype == DType::Bool && bytes.iter().fold(0, |any, &byte| any | byte) > 1 {
-            let at = bytes.iter().position(|&byte| byte > 1).unwrap_or_default();
-            return Err(TensorError::Bool { at, value: bytes[at] }.into());
+        if dtype == DType::Bool {
+            bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
         }
-        // SAFETY: zeroed and then overwritten; bools are checked, other types have no invalid bytes.
+        // SAFETY: zeroed and then overwritten; bools are 0 or 1, other types have no invalid bytes.
         Ok(unsafe { tensor.assume_init() })
     }
 

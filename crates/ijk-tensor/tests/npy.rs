@@ -173,10 +173,18 @@ fn what_is_wrong_is_said_with_its_place() {
     assert!(wrong(&"(".repeat(60_000)).contains("nested too deeply"));
     assert!(wrong(&header("'<u2'", false, "(2,)")).contains("astype(np.int32)"));
     assert!(wrong(&header("[('a', '<f4')]", false, "(2,)")).contains("records"));
-    let bools = refuse(&file(&header("'|b1'", false, "(3,)"), &[0, 1, 2]));
-    assert!(bools.contains("2 is not a bool") && bools.contains("byte 70"), "{bools}");
     let short = refuse(&file(&header("'<f8'", false, "(2,)"), &[0; 12]));
     assert!(short.contains("16 bytes of data are announced but 12 follow"), "{short}");
+}
+
+#[test]
+fn any_byte_but_0_is_true() {
+    let bytes = file(&header("'|b1'", false, "(4,)"), &[0, 1, 2, 255]);
+    for length in [None, Some(bytes.len() as u64)] {
+        let tensor = npy::decode(&bytes[..], length).unwrap();
+        assert_eq!(tensor.as_slice::<bool>(), Some(&[false, true, true, true][..]));
+        assert_eq!(tensor.as_bytes(), [0, 1, 1, 1]);
+    }
 }
 
 #[test]

@@ -97,14 +97,6 @@ pub enum Problem {
         /// Where it should end.
         offset: u64,
     },
-    /// A boolean other than 0 and 1.
-    #[error("{value} is not a bool: 0 and 1 are (byte {offset})")]
-    Bool {
-        /// The byte.
-        value: u8,
-        /// Where it is.
-        offset: u64,
-    },
     /// The array cannot be held.
     #[error(transparent)]
     Tensor(#[from] TensorError),

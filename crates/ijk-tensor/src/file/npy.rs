@@ -151,7 +151,7 @@ fn decode_with(
         if header.stored.swapped {
             swap_bytes(bytes, dtype);
         }
-        if dtype == DType::Bool { check_bools(bytes, header.data_offset) } else { Ok(()) }
+        Ok(())
     })
 }
 
@@ -161,15 +161,6 @@ fn swap_bytes(bytes: &mut [u8], dtype: DType) {
         4 => bytes.as_chunks_mut::<4>().0.iter_mut().for_each(|number| number.reverse()),
         _ => bytes.as_chunks_mut::<8>().0.iter_mut().for_each(|number| number.reverse()),
     }
-}
-
-/// That bytes are 0 or 1.
-fn check_bools(bytes: &[u8], data_offset: u64) -> Result<(), Problem> {
-    if bytes.iter().fold(0, |any, &byte| any | byte) <= 1 {
-        return Ok(());
-    }
-    let wrong = bytes.iter().position(|&byte| byte > 1).unwrap_or(0);
-    Err(Problem::Bool { value: bytes[wrong], offset: data_offset + wrong as u64 })
 }
 
 /// The tensor with its axes in reverse order.
