@@ -30,17 +30,30 @@ impl<'a> TensorView<'a> {
     /// If elements are not of type `T`.
     pub fn to_ndarray<T: Element>(&self) -> Result<ArrayViewD<'a, T>, TensorError> {
         expect_dtype::<T>(self.dtype())?;
-        let layout = NonNegative::of(self.shape(), self.strides());
-        // SAFETY: the offset is that of the element of least address, or 0 if there is none; from
-        // there on the strides, which are not negative, address the same elements; they are
-        // initialised and borrowed for `'a`.
-        let mut array = unsafe {
-            let first = self.as_ptr().cast::<T>().offset(layout.offset);
-            RawArrayView::from_shape_ptr(layout.shape(self.shape()), first).deref_into_view()
-        };
-        layout.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
-        Ok(array)
+        // SAFETY: the elements of all indices are initialised and borrowed for `'a`.
+        Ok(unsafe { raw_view(self.as_ptr().cast(), self.shape(), self.strides()) })
     }
+}
+
+/// An ndarray view of the elements that start at `ptr`.
+///
+/// # Safety
+/// For all of `'a`, and for every index within the shape, `ptr` plus index times strides points to an
+/// initialised element, which nobody writes.
+pub(crate) unsafe fn raw_view<'a, T>(
+    ptr: *const T,
+    shape: &[usize],
+    strides: &[isize],
+) -> ArrayViewD<'a, T> {
+    let layout = NonNegative::of(shape, strides);
+    // SAFETY: the offset is that of the element of least address, or 0 if there is none; from there on the
+    // strides, which are not negative, address the same elements, for which the caller vouches.
+    let mut array = unsafe {
+        RawArrayView::from_shape_ptr(layout.shape(shape), ptr.offset(layout.offset))
+            .deref_into_view()
+    };
+    layout.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
+    array
 }
 
 impl<'a> TensorViewMut<'a> {

@@ -1,9 +1,9 @@
-//! What macros write calls to. No part of the public interface.
+//! What macros write calls to, and what bindings to other languages need. No part of the public interface.
 
 use crate::{Component, Einsum, Engine, Error};
 pub use ijk_macros::{einsum, into_einsum, try_einsum};
 use ijk_tensor::fork::RaceCell;
-pub use ijk_tensor::{Tensor, TensorView, TensorViewMut};
+pub use ijk_tensor::{Footprint, Overlap, Tensor, TensorView, TensorViewMut, foreign};
 pub use ijk_types::{
     DType, Element, Inexact, Literal, Monoid, Number, Ordered, OrderedNumber, Real,
 };
