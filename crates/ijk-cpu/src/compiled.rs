@@ -133,7 +133,7 @@ impl Compiled {
     }
 
     /// Estimated work of all steps, in nanoseconds on one thread.
-    pub(crate) fn cost(&self) -> f64 {
+    pub fn cost(&self) -> f64 {
         cost(&self.steps)
     }
 

@@ -18,6 +18,15 @@ use std::sync::Arc;
 /// How many texts of einsums are kept with their plans.
 const EINSUMS: NonZeroUsize = NonZeroUsize::new(512).unwrap();
 
+/// Nanoseconds from which on work is long enough for other threads to be let on meanwhile.
+const LONG: f64 = 50e3;
+
+/// Nanoseconds that solving, lowering or planning takes for each statement of a program, at least.
+const PLANNING: f64 = 5e3;
+
+/// What runs long work: see [`EngineBuilder::detach`].
+type Detach = fn(&mut (dyn FnMut() + Send));
+
 /// Threads, memory they reuse, and a limit to it. Any number of threads may use one at a time.
 ///
 /// Results are the same, bit for bit, for any number of threads. They may differ in the last bits
@@ -41,6 +50,7 @@ const EINSUMS: NonZeroUsize = NonZeroUsize::new(512).unwrap();
 pub struct Engine {
     cpu: ijk_cpu::Engine,
     memory_limit: Option<u64>,
+    detach: Option<Detach>,
     /// What plans depend on besides the program and its arguments, as one number.
     context: u64,
     /// Einsums that were parsed before, by their texts.
@@ -53,6 +63,7 @@ pub struct EngineBuilder {
     cpu: ijk_cpu::EngineBuilder,
     memory_limit: Option<u64>,
     probe: Option<Probe>,
+    detach: Option<Detach>,
 }
 
 impl EngineBuilder {
@@ -122,6 +133,23 @@ impl EngineBuilder {
         self
     }
 
+    /// What runs work that is expected to take long, 50 microseconds or more: it calls what it is given, once. A
+    /// binding to a language whose interpreter has a lock releases that around the call, which would
+    /// take longer than short work does.
+    ///
+    /// ```
+    /// use ijk::{Engine, ndarray::Array1};
+    /// let engine = Engine::builder().detach(|work| { /* release */ work() /* acquire */ }).build();
+    /// let v = Array1::<f64>::ones(2000);
+    /// assert_eq!(engine.einsum("i,j->", (&v, &v))?.get(&[]), ijk::Scalar::F64(4e6));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn detach(mut self, run: fn(&mut (dyn FnMut() + Send))) -> Self {
+        self.detach = Some(run);
+        self
+    }
+
     /// What the machine can do, which tells what work is worth dividing among threads. Without it, what
     /// the user's cache folder knows since [`Cache::probe`](crate::probe::Cache::probe) or `ijk bench`
     /// measured it, else [`Probe::typical`]. Results do not depend on it.
@@ -150,7 +178,8 @@ impl EngineBuilder {
         let limit = self.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
         let context = limit.wrapping_mul(64).wrapping_add(level as u64);
         let einsums = ForkMutex::new(|| LruCache::new(EINSUMS));
-        Engine { cpu, memory_limit: self.memory_limit, context, einsums }
+        let (memory_limit, detach) = (self.memory_limit, self.detach);
+        Engine { cpu, memory_limit, detach, context, einsums }
     }
 
     /// The engine, if the machine has the SIMD instructions that the environment asks for.
@@ -225,6 +254,22 @@ impl Engine {
         &self.cpu
     }
 
+    /// Does work that is expected to take so many nanoseconds, as [`EngineBuilder::detach`] says.
+    pub(crate) fn at_length<R: Send>(
+        &self,
+        nanoseconds: f64,
+        work: impl FnOnce() -> R + Send,
+    ) -> R {
+        let Some(detach) = self.detach.filter(|_| nanoseconds >= LONG) else { return work() };
+        let (mut work, mut result) = (Some(work), None);
+        detach(&mut || result = work.take().map(|work| work()));
+        match (result, work) {
+            (Some(result), _) => result,
+            (None, Some(work)) => work(),
+            (None, None) => unreachable!("work that was done has a result"),
+        }
+    }
+
     /// The einsum of a text, with its plans, where that was asked for before.
     pub(crate) fn recent_einsum(&self, text: &str) -> Result<Arc<Einsum>, Error> {
         if let Some(known) = self.einsums.lock().get(text) {
@@ -262,7 +307,7 @@ impl Engine {
         inputs: &[TensorView<'_>],
     ) -> Result<Vec<Tensor>, Error> {
         let prepared = self.prepare(component, inputs, None)?;
-        Ok(self.cpu.execute_new(prepared.compiled(), inputs)?.into_vec())
+        Ok(self.run_prepared(&prepared, inputs)?.into_vec())
     }
 
     /// Applies a component to arguments and writes the results where the caller says, as
@@ -297,8 +342,10 @@ impl Engine {
                 Some(prepared) => prepared,
                 None => {
                     let (cpu, limit) = (&self.cpu, self.memory_limit);
-                    let made = Prepared::of(program, instance, cpu, limit, inputs, None)?;
-                    let prepared = Arc::new(made);
+                    let made = self.at_length(planning(program.statements.len()), || {
+                        Prepared::of(program, instance, cpu, limit, inputs, None)
+                    });
+                    let prepared = Arc::new(made?);
                     plans.insert(key, Arc::clone(&prepared));
                     prepared
                 }
@@ -312,9 +359,21 @@ impl Engine {
     pub(crate) fn run_prepared<'a>(
         &self,
         prepared: &Prepared,
-        inputs: &[impl Borrow<TensorView<'a>>],
+        inputs: &[impl Borrow<TensorView<'a>> + Sync],
     ) -> Result<Results, Error> {
-        Ok(self.cpu.execute_new(prepared.compiled(), inputs)?)
+        let run = || self.cpu.execute_new(prepared.compiled(), inputs);
+        Ok(self.at_length(prepared.cost(), run)?)
+    }
+
+    /// The same with results where the caller says.
+    pub(crate) fn run_prepared_into(
+        &self,
+        prepared: &Prepared,
+        inputs: &[TensorView<'_>],
+        outputs: &mut [TensorViewMut<'_>],
+    ) -> Result<(), Error> {
+        let run = || self.cpu.execute(prepared.compiled(), inputs, outputs);
+        Ok(self.at_length(prepared.cost(), run)?)
     }
 
     /// What plans depend on besides the program and its arguments, as one number.
@@ -330,7 +389,7 @@ impl Engine {
     ) -> Result<(), Error> {
         let prepared = self.prepare(component, inputs, Some(outputs))?;
         if !prepared.is_fallible() {
-            return Ok(self.cpu.execute(prepared.compiled(), inputs, outputs)?);
+            return self.run_prepared_into(&prepared, inputs, outputs);
         }
         let results = self.apply_views(component, inputs)?;
         for (result, output) in results.iter().zip(outputs) {
@@ -339,16 +398,25 @@ impl Engine {
         Ok(())
     }
 
-    pub(crate) fn copy(
-        &self,
-        from: &TensorView<'_>,
-        to: &mut TensorViewMut<'_>,
-    ) -> Result<(), Error> {
+    /// Copies an array to where the caller says, of any layout.
+    ///
+    /// # Errors
+    /// [`Error::Output`] where types or shapes differ.
+    ///
+    /// ```
+    /// use ijk::{TensorViewMut, ndarray::{Array2, array}};
+    /// let mut to = Array2::zeros((2, 2));
+    /// let from = array![[1, 2], [3, 4]];
+    /// ijk::Engine::global().copy(&(&from).into(), &mut TensorViewMut::from(to.view_mut()))?;
+    /// assert_eq!(to, from);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn copy(&self, from: &TensorView<'_>, to: &mut TensorViewMut<'_>) -> Result<(), Error> {
         let identity = Component::identity();
         let from = std::slice::from_ref(from);
         let to = std::slice::from_mut(to);
         let prepared = self.prepare(identity, from, Some(to))?;
-        Ok(self.cpu.execute(prepared.compiled(), from, to)?)
+        self.run_prepared_into(&prepared, from, to)
     }
 
     /// The plan for these arguments: an earlier one, or a new one.
@@ -363,10 +431,16 @@ impl Engine {
             return Ok(prepared);
         }
         let (program, limit) = (component.program(), self.memory_limit);
-        let prepared = Arc::new(Prepared::new(program, &self.cpu, limit, inputs, outputs)?);
+        let plan = || Prepared::new(program, &self.cpu, limit, inputs, outputs);
+        let prepared = Arc::new(self.at_length(planning(program.statements.len()), plan)?);
         component.plans().insert(key, Arc::clone(&prepared));
         Ok(prepared)
     }
+}
+
+/// Nanoseconds that it takes, at least, to plan so many statements.
+pub(crate) fn planning(statements: usize) -> f64 {
+    PLANNING * statements as f64
 }
 
 /// Runs `apply` on views; again on copies where elements of one interleave as no plan allows

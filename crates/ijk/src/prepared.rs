@@ -14,6 +14,7 @@ pub(crate) struct Prepared {
     plan: Plan,
     compiled: Compiled,
     fallible: bool,
+    cost: f64,
 }
 
 impl Prepared {
@@ -59,8 +60,8 @@ impl Prepared {
         memory_limit: Option<u64>,
     ) -> Result<Self, Error> {
         let compiled = engine.compile(&plan).map_err(ijk_cpu::RunError::from)?;
-        let fallible = plan.is_fallible();
-        let prepared = Self { plan, compiled, fallible };
+        let (fallible, cost) = (plan.is_fallible(), compiled.cost());
+        let prepared = Self { plan, compiled, fallible, cost };
         let (results, temporaries) = (prepared.plan.result_bytes(), prepared.temporary_bytes());
         let needed = results.saturating_add(temporaries);
         match memory_limit.filter(|&limit| needed > limit) {
@@ -87,6 +88,11 @@ impl Prepared {
 
     pub(crate) fn compiled(&self) -> &Compiled {
         &self.compiled
+    }
+
+    /// Estimated work, in nanoseconds on one thread.
+    pub(crate) fn cost(&self) -> f64 {
+        self.cost
     }
 
     /// Whether running it can fail after it has begun to write.

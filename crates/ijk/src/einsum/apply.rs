@@ -10,6 +10,9 @@ use ijk_ir::einsum::Product;
 use ijk_syntax::Span;
 use std::sync::Arc;
 
+/// Operands for which an order is found at once.
+const FEW: usize = 4;
+
 impl Einsum {
     /// Applies it to operands, on the [global engine](Engine::global).
     ///
@@ -109,7 +112,9 @@ impl Engine {
         operands.with_views(|inputs| {
             regular(inputs, |inputs| match &*self.planned(einsum, inputs, None)? {
                 Planned::Whole(prepared) => Ok(self.run_prepared(prepared, inputs)?.swap_remove(0)),
-                Planned::Sliced(sliced) => sliced.run(self, inputs),
+                Planned::Sliced(sliced) => {
+                    self.at_length(f64::INFINITY, || sliced.run(self, inputs))
+                }
             })
         })
     }
@@ -127,11 +132,9 @@ impl Engine {
         let outputs = &mut [output];
         operands.with_views(|inputs| {
             regular(inputs, |inputs| match &*self.planned(einsum, inputs, Some(outputs))? {
-                Planned::Whole(prepared) => {
-                    Ok(self.cpu().execute(prepared.compiled(), inputs, outputs)?)
-                }
+                Planned::Whole(prepared) => self.run_prepared_into(prepared, inputs, outputs),
                 Planned::Sliced(sliced) => {
-                    let result = sliced.run(self, inputs)?;
+                    let result = self.at_length(f64::INFINITY, || sliced.run(self, inputs))?;
                     self.copy(&result.view(), &mut outputs[0])
                 }
             })
@@ -150,7 +153,10 @@ impl Engine {
         if let Some(planned) = plans.get(&key) {
             return Ok(planned);
         }
-        let planned = Arc::new(Planned::new(self, einsum, inputs, outputs)?);
+        // The order in which many operands are multiplied is searched for.
+        let nanoseconds = if einsum.arity() > FEW { f64::INFINITY } else { 0.0 };
+        let plan = || Planned::new(self, einsum, inputs, outputs);
+        let planned = Arc::new(self.at_length(nanoseconds, plan)?);
         plans.insert(key, Arc::clone(&planned));
         Ok(planned)
     }

@@ -6,6 +6,7 @@ use super::segments::{Case, Segment};
 use super::solve::{Question, Shapes};
 use super::{Bindings, Cases, Outputs, Signature, run};
 use crate::cache::Key;
+use crate::engine::planning;
 use crate::error::has_errors;
 use crate::recent::Recent;
 use crate::{Engine, Error};
@@ -166,9 +167,10 @@ impl Program {
         {
             return outputs;
         }
-        let shapes = Shapes::solve(self, &bound, &bindings.held().choices)?;
-        let case =
-            self.case(&bindings, &bound, shapes, bindings.held().choices.seed.unwrap_or(0))?;
+        let choices = &bindings.held().choices;
+        let solve = || Shapes::solve(self, &bound, choices);
+        let shapes = engine.at_length(planning(self.checked().arrays.len()), solve)?;
+        let case = self.case(&bindings, &bound, shapes, choices.seed.unwrap_or(0))?;
         let (outputs, made) = run::run(engine, &self.inner, &bound, case, most)?;
         if let (None, Some(made)) = (ready, made) {
             self.inner.calls.insert(Call::new(key, bindings.held()), Arc::new(made));

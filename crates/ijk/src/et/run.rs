@@ -6,6 +6,7 @@ use super::ranges::ranges;
 use super::ready::Ready;
 use super::segments::{self, Case, Segment};
 use super::{Outputs, faults, memory};
+use crate::engine::planning;
 use crate::prepared::Prepared;
 use crate::{Engine, Error, Views};
 use ijk_ir::et::Checked;
@@ -56,17 +57,21 @@ pub(super) fn run(
     let checked = &program.checked;
     let mut versions: Vec<_> = bound.iter().map(|view| view.map(Version::Bound)).collect();
     let (segment, last) = loop {
-        let segment = program.segments.get(&case, || segments::lower(checked, &case))?;
+        let lower = || segments::lower(checked, &case);
+        let lower = || engine.at_length(planning(checked.arrays.len()), lower);
+        let segment = program.segments.get(&case, lower)?;
         let last = segment.run(engine, checked, &mut versions, most)?;
         let Some(wanted) = segment.then else { break (segment, last) };
         let array = versions[wanted.array].as_ref().expect("it is asked for when it has elements");
-        case.told.push(ranges(&array.view(), wanted.axis)?);
+        let view = array.view();
+        case.told.push(engine.at_length(view.len() as f64, || ranges(&view, wanted.axis))?);
     };
     let (mut given, mut arrays) = (Vec::new(), SmallVec::new());
     for &at in checked.outputs.iter().chain(&case.kept) {
         if let Some(version) = versions[at].take() {
             given.push(at);
-            arrays.push(Some(version.into_tensor()?));
+            let nanoseconds = version.view().len() as f64;
+            arrays.push(Some(engine.at_length(nanoseconds, || version.into_tensor())?));
         }
     }
     let once = case.told.is_empty();
