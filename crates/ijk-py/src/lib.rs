@@ -8,6 +8,7 @@ mod engine;
 mod error;
 mod et;
 mod memory;
+mod numbers;
 mod run;
 
 use pyo3::prelude::*;

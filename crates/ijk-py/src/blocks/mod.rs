@@ -7,6 +7,7 @@ use crate::arrays::{from_tensor, readonly};
 use crate::component::Component;
 use crate::error::{raise, raise_blocks};
 use crate::memory::typestr;
+use crate::numbers;
 use ijk::blocks::{
     self, Aggregation, BinaryOp, Block, Compression, Error, Formula, Function, IntoAggregation,
     IntoFunction, Positions, UnaryOp, Zip,
@@ -40,16 +41,22 @@ pub struct BigTensor {
     inner: blocks::BigTensor,
 }
 
-/// Blocks of axes.
-type Cuts = Vec<Option<usize>>;
+/// Elements from which on an array is copied without Python's lock.
+const LONG_COPY: usize = 1 << 16;
 
 #[pymethods]
 impl BigTensor {
     #[new]
     #[pyo3(signature = (array, blocks = None))]
-    fn new(array: &Bound<'_, PyAny>, blocks: Option<Cuts>) -> PyResult<Self> {
+    fn new(array: &Bound<'_, PyAny>, blocks: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let (py, blocks) = (array.py(), blocks.map(numbers::blocks).transpose()?);
         let array = readonly(array)?;
-        let tensor = array.view().to_tensor().map_err(|error| raise_blocks(error.into()))?;
+        let view = array.view();
+        let copied = match view.len() {
+            0..LONG_COPY => view.to_tensor(),
+            _ => py.detach(|| view.to_tensor()),
+        };
+        let tensor = copied.map_err(|error| raise_blocks(error.into()))?;
         let blocks = blocks.unwrap_or_else(|| vec![None; tensor.shape().len()]);
         made(blocks::BigTensor::from_tensor(tensor, blocks))
     }
@@ -64,10 +71,11 @@ impl BigTensor {
     #[pyo3(signature = (elements, shape, blocks, dtype = None))]
     fn lit(
         elements: &Bound<'_, PyAny>,
-        shape: Vec<usize>,
-        blocks: Cuts,
+        shape: &Bound<'_, PyAny>,
+        blocks: &Bound<'_, PyAny>,
         dtype: Option<&str>,
     ) -> PyResult<Self> {
+        let (shape, blocks) = (numbers::shape(shape, "shape")?, numbers::blocks(blocks)?);
         let values = values::read(elements, dtype)?;
         made(blocks::BigTensor::lit_values(values, shape, blocks))
     }
@@ -172,8 +180,9 @@ impl BigTensor {
 
     /// The tensor repeated to a shape whose extents are whole multiples, aligned at the right; of these blocks,
     /// which are compatible.
-    fn bc(&self, shape: Vec<usize>, blocks: Cuts) -> PyResult<Self> {
-        made(self.inner.bc(shape, blocks))
+    fn bc(&self, shape: &Bound<'_, PyAny>, blocks: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let shape: Vec<usize> = numbers::shape(shape, "shape")?;
+        made(self.inner.bc(shape, numbers::blocks(blocks)?))
     }
 
     /// Some positions of each axis: a slice or range without steps, ascending positions, or None for all.
@@ -199,8 +208,8 @@ impl BigTensor {
     }
 
     /// The same elements in other blocks.
-    fn reblock(&self, blocks: Cuts) -> PyResult<Self> {
-        made(self.inner.reblock(blocks))
+    fn reblock(&self, blocks: &Bound<'_, PyAny>) -> PyResult<Self> {
+        made(self.inner.reblock(numbers::blocks(blocks)?))
     }
 
     /// The sum of products along axis i of this and axis j of the other, or another aggregation, such as
@@ -209,12 +218,14 @@ impl BigTensor {
     fn contract(
         &self,
         other: &Bound<'_, PyAny>,
-        i: usize,
-        j: usize,
+        i: &Bound<'_, PyAny>,
+        j: &Bound<'_, PyAny>,
         aggregation: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let by = aggregation_of(aggregation)?;
-        made(self.inner.contract_by(&tensor(other)?, i, j, by))
+        let (by, other) = (aggregation_of(aggregation)?, tensor(other)?);
+        let i = numbers::axis(i, "axis i", self.inner.dims().len())?;
+        let j = numbers::axis(j, "axis j", other.dims().len())?;
+        made(self.inner.contract_by(&other, i, j, by))
     }
 
     /// Computes it: a NumPy array, of lists an array of Python's.
@@ -225,13 +236,13 @@ impl BigTensor {
     fn collect<'py>(
         &self,
         py: Python<'py>,
-        workers: Option<usize>,
-        memory_limit: Option<u64>,
-        limit: Option<u64>,
+        workers: Option<&Bound<'py, PyAny>>,
+        memory_limit: Option<&Bound<'py, PyAny>>,
+        limit: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut executor = run::executor(workers, memory_limit)?;
         if let Some(bytes) = limit {
-            executor = executor.collect_limit(bytes);
+            executor = executor.collect_limit(numbers::whole(bytes, "limit")?);
         }
         let block = run::computing(py, executor, |executor| executor.collect(&self.inner))?;
         match block {
@@ -249,17 +260,19 @@ impl BigTensor {
         &self,
         py: Python<'_>,
         path: PathBuf,
-        compression: Option<u8>,
-        workers: Option<usize>,
-        memory_limit: Option<u64>,
+        compression: Option<&Bound<'_, PyAny>>,
+        workers: Option<&Bound<'_, PyAny>>,
+        memory_limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let mut options = blocks::ZarrOptions::new();
-        match compression {
-            None => {}
-            Some(level @ 1..=22) => options = options.compression(Compression::Zstd(level)),
-            Some(level) => {
-                let message = format!("compression is a level of zstd from 1 to 22, not {level}");
-                return Err(PyValueError::new_err(message));
+        if let Some(level) = compression {
+            match numbers::signed(level, "compression")? {
+                level @ 1..=22 => options = options.compression(Compression::Zstd(level as u8)),
+                level => {
+                    let message =
+                        format!("compression is a level of zstd from 1 to 22, not {level}");
+                    return Err(PyValueError::new_err(message));
+                }
             }
         }
         let executor = run::executor(workers, memory_limit)?;
@@ -339,8 +352,7 @@ impl BigTensor {
                 _ => Err(PyValueError::new_err("positions ascend: a slice has a positive step")),
             };
         }
-        let at: Vec<usize> = any.try_iter()?.map(|n| n?.extract()).collect::<PyResult<_>>()?;
-        Ok(at.into())
+        Ok(numbers::positions(any, axis, extent)?.into())
     }
 }
 
@@ -466,8 +478,8 @@ fn aggregation_of(any: Option<&Bound<'_, PyAny>>) -> PyResult<Aggregation> {
 pub fn contract(
     m1: &Bound<'_, PyAny>,
     m2: &Bound<'_, PyAny>,
-    i: usize,
-    j: usize,
+    i: &Bound<'_, PyAny>,
+    j: &Bound<'_, PyAny>,
     aggregation: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<BigTensor> {
     BigTensor { inner: tensor(m1)? }.contract(m2, i, j, aggregation)

@@ -3,6 +3,7 @@
 use crate::engine::interrupted;
 use crate::error::raise_blocks;
 use ijk::RunError;
+use crate::numbers;
 use ijk::blocks::{Error, Executor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,19 +19,23 @@ const ASK: Duration = Duration::from_millis(20);
 const STACK: usize = 2 << 20;
 
 /// The machine's threads, or so many workers.
-pub fn executor(workers: Option<usize>, memory_limit: Option<u64>) -> PyResult<Executor> {
+pub fn executor(
+    workers: Option<&Bound<'_, PyAny>>,
+    memory_limit: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Executor> {
     static ALL: OnceLock<Executor> = OnceLock::new();
     let mut executor = ALL.get_or_init(Executor::new).clone();
-    match workers {
-        None => {}
-        Some(workers @ 1..=4096) => executor = executor.workers(workers),
-        Some(workers) => {
-            let message = format!("workers is a number from 1 to 4096, not {workers}");
-            return Err(PyValueError::new_err(message));
+    if let Some(workers) = workers {
+        match numbers::signed(workers, "workers")? {
+            workers @ 1..=4096 => executor = executor.workers(workers as usize),
+            workers => {
+                let message = format!("workers is a number from 1 to 4096, not {workers}");
+                return Err(PyValueError::new_err(message));
+            }
         }
     }
     if let Some(bytes) = memory_limit {
-        executor = executor.memory_limit(bytes);
+        executor = executor.memory_limit(numbers::whole(bytes, "memory_limit")?);
     }
     Ok(executor)
 }

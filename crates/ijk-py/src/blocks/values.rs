@@ -6,6 +6,7 @@ use ijk::blocks::{ElementType, Lists, Value};
 use ijk::num_complex::{Complex32, Complex64};
 use ijk::{DType, Scalar};
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyFloat, PyInt, PyList, PyString};
 
@@ -115,10 +116,19 @@ fn value(any: &Bound<'_, PyAny>, of: &ElementType) -> PyResult<Value> {
 }
 
 fn scalar(any: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Scalar> {
+    let beyond = || PyValueError::new_err(format!("{any} is beyond the numbers of {dtype}"));
+    let whole = || {
+        any.extract::<i64>().map_err(|error| {
+            match error.is_instance_of::<PyOverflowError>(any.py()) {
+                true => beyond(),
+                false => error,
+            }
+        })
+    };
     Ok(match dtype {
         DType::Bool => Scalar::Bool(any.extract()?),
-        DType::I32 => Scalar::I32(any.extract()?),
-        DType::I64 => Scalar::I64(any.extract()?),
+        DType::I32 => Scalar::I32(i32::try_from(whole()?).map_err(|_| beyond())?),
+        DType::I64 => Scalar::I64(whole()?),
         DType::F32 => Scalar::F32(any.extract()?),
         DType::F64 => Scalar::F64(any.extract()?),
         DType::C64 | DType::C128 => {
