@@ -134,8 +134,7 @@ def _compute(einsum, arrays, out, dtype, order, casting, optimize, engine):
     wanted = np.dtype(dtype) if dtype is not None else np.result_type(*arrays)
     _check_casts(arrays, wanted, casting)
     if out is not None:
-        if not isinstance(out, np.ndarray):
-            raise TypeError(f"out must be an array, not {type(out).__name__}")
+        _ijk.check_out(out)
         if not np.can_cast(wanted, out.dtype, casting):
             raise TypeError(
                 f"the result is of {wanted}, which does not become {out.dtype} "
@@ -182,9 +181,8 @@ def _check_casts(arrays, wanted, casting):
 
 
 def _into(einsum, arrays, wanted, out, engine):
-    """Computes into an array: directly, where its elements are of the type and nobody reads them."""
-    direct = out.dtype == arrays[0].dtype and plain(out) is out and out.flags.writeable
-    if direct and not any(np.may_share_memory(out, array) for array in arrays):
+    """Computes into an array: directly, where its elements are of the type."""
+    if out.dtype == arrays[0].dtype:
         return einsum(*arrays, out=out, engine=engine)
     result = einsum(*arrays, engine=engine)
     if result.shape != out.shape:

@@ -1,15 +1,26 @@
-//! NumPy's arrays as views, and views' element types as NumPy's.
+//! NumPy's arrays as views, and tensors as NumPy's arrays.
+//!
+//! Nothing marks an array as in use: threads read and write parts of one array side by side, as in NumPy, and what
+//! another thread changes meanwhile is read before or after (see [`ForeignArray`]).
 
+use crate::error::raise;
 use crate::memory;
+use ijk::__private::foreign::{Foreign, ForeignArray};
+use ijk::__private::{Footprint, Overlap};
 use ijk::num_complex::{Complex32, Complex64};
-use ijk::{DType, TensorView, TensorViewMut};
+use ijk::{DType, TensorView};
 use numpy::{
-    PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn,
-    PyUntypedArray, PyUntypedArrayMethods,
+    PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
 };
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+
+/// Bytes of booleans from which on they are checked without Python's lock.
+const LONG_CHECK: usize = 1 << 20;
+
+/// Most axes of an array that rust-numpy makes, and of one that NumPy makes.
+const MOST_AXES: [usize; 2] = [32, 64];
 
 /// NumPy's numbers of element types (`NPY_BOOL` and so on), on systems whose `long` has 64 bits and
 /// others.
@@ -28,58 +39,28 @@ fn dtype(number: i32, item: usize) -> Option<DType> {
 
 macro_rules! by_type {
     ($($variant:ident $element:ty;)*) => {
-        /// An array that is read for as long as this is there.
-        pub enum Readonly<'py> { $($variant(PyReadonlyArrayDyn<'py, $element>),)* }
-
-        /// An array that is written.
-        pub enum Readwrite<'py> { $($variant(PyReadwriteArrayDyn<'py, $element>),)* }
-
-        impl<'py> Readonly<'py> {
-            /// The array, if it is one of NumPy's with elements that ijk computes with, where they lie.
-            pub fn of(any: &Bound<'py, PyAny>) -> Option<Self> {
-                let array = any.cast::<PyUntypedArray>().ok()?;
-                match plain(array)? {
-                    $(DType::$variant => {
-                        let array = any.cast::<PyArrayDyn<$element>>().ok()?;
-                        Some(Self::$variant(array.try_readonly().ok()?))
-                    })*
-                }
-            }
-
-            /// What the engine takes.
-            pub fn view(&self) -> TensorView<'_> {
-                match self { $(Self::$variant(x) => TensorView::from(x.as_array()),)* }
-            }
-        }
-
-        impl<'py> Readwrite<'py> {
-            /// The array, if it can be written.
-            pub fn of(any: &Bound<'py, PyAny>) -> Option<Self> {
-                let array = any.cast::<PyUntypedArray>().ok()?;
-                match plain(array)? {
-                    $(DType::$variant => {
-                        let array = any.cast::<PyArrayDyn<$element>>().ok()?;
-                        Some(Self::$variant(array.try_readwrite().ok()?))
-                    })*
-                }
-            }
-
-            /// What the engine takes.
-            pub fn view(&mut self) -> TensorViewMut<'_> {
-                match self { $(Self::$variant(x) => TensorViewMut::from(x.as_array_mut()),)* }
+        /// Points to the first element of an array of that type.
+        fn data(any: &Bound<'_, PyAny>, dtype: DType) -> Option<*mut u8> {
+            match dtype {
+                $(DType::$variant => Some(any.cast::<PyArrayDyn<$element>>().ok()?.data().cast()),)*
             }
         }
 
         /// An array of a tensor's elements, without a copy.
         pub fn from_tensor<'py>(py: Python<'py>, tensor: ijk::Tensor) -> PyResult<Bound<'py, PyAny>> {
-            if memory::is_large(&tensor) {
+            let [most_made_here, most] = MOST_AXES;
+            if tensor.rank() > most {
+                let rank = tensor.rank();
+                let message = format!("the result has {rank} axes, but NumPy's arrays have at most {most}");
+                return Err(PyValueError::new_err(message));
+            }
+            if memory::is_large(&tensor) || tensor.rank() > most_made_here {
                 return memory::share(py, tensor);
             }
             Ok(match tensor.dtype() {
                 $(DType::$variant => {
                     let array = tensor.into_array::<$element, numpy::ndarray::IxDyn>();
-                    let array = array.map_err(|error| crate::error::raise(error.into()))?;
-                    PyArrayDyn::<$element>::from_owned_array(py, array).into_any()
+                    PyArrayDyn::<$element>::from_owned_array(py, array.map_err(|e| raise(e.into()))?).into_any()
                 })*
             })
         }
@@ -96,34 +77,109 @@ by_type! {
     C128 Complex64;
 }
 
+/// A reference to an array of NumPy's, which keeps its memory: NumPy lets nobody resize an array that others
+/// refer to.
+pub struct Numpy<'py> {
+    array: Bound<'py, PyUntypedArray>,
+    data: *mut u8,
+    dtype: DType,
+}
+
+impl<'py> Numpy<'py> {
+    /// The array, if its elements are of a type that ijk computes with, in the machine's byte order.
+    #[inline]
+    pub fn of(any: &Bound<'py, PyAny>) -> Option<Self> {
+        let array = any.cast::<PyUntypedArray>().ok()?;
+        let descr = array.dtype();
+        let dtype = dtype(descr.num(), descr.itemsize())?;
+        if descr.is_native_byteorder() == Some(false) {
+            return None;
+        }
+        Some(Self { array: array.clone(), data: data(any, dtype)?, dtype })
+    }
+
+    /// The element type of an array, in whatever byte order.
+    pub fn dtype_of(array: &Bound<'py, PyUntypedArray>) -> Option<DType> {
+        let descr = array.dtype();
+        dtype(descr.num(), descr.itemsize())
+    }
+
+    /// The array.
+    pub fn array(&self) -> &Bound<'py, PyUntypedArray> {
+        &self.array
+    }
+
+    /// Where the first element is.
+    pub fn address(&self) -> usize {
+        self.data.addr()
+    }
+}
+
+impl ForeignArray for Numpy<'_> {
+    fn data(&self) -> *mut u8 {
+        self.data
+    }
+
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.array.shape()
+    }
+
+    fn byte_strides(&self) -> &[isize] {
+        self.array.strides()
+    }
+}
+
+/// An array that is read.
+pub struct Readonly<'py>(Foreign<Numpy<'py>>);
+
+impl<'py> Readonly<'py> {
+    /// The array, if it is one of NumPy's with elements that ijk computes with, where they lie.
+    #[inline]
+    pub fn of(any: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        let Some(Ok(mut array)) = Numpy::of(any).map(Foreign::new) else { return Ok(None) };
+        if let Some(booleans) = array.unchecked() {
+            let checked = match booleans.len() {
+                0..LONG_CHECK => booleans.check(),
+                _ => any.py().detach(move || booleans.check()),
+            };
+            let copied = checked.map_err(|error| raise(error.into()))?;
+            array.checked(copied);
+        }
+        Ok(Some(Self(array)))
+    }
+
+    /// What the engine takes.
+    #[inline]
+    pub fn view(&self) -> TensorView<'_> {
+        self.0.view()
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.0.dtype()
+    }
+
+    /// Whether reading it may read bytes of a footprint.
+    pub fn may_read(&self, bytes: &Footprint) -> bool {
+        self.0.read_footprint().is_some_and(|read| read.overlap(bytes) != Overlap::Disjoint)
+    }
+}
+
 /// An argument where it lies, or as an array that ijk computes with.
 pub fn readonly<'py>(any: &Bound<'py, PyAny>) -> PyResult<Readonly<'py>> {
-    if let Some(array) = Readonly::of(any) {
+    if let Some(array) = Readonly::of(any)? {
         return Ok(array);
     }
     let plain = any.py().import("ijk._arrays")?.call_method1("plain", (any,))?;
     let wrong = || PyTypeError::new_err("an argument is no array that ijk computes with");
-    Readonly::of(&plain).ok_or_else(wrong)
+    Readonly::of(&plain)?.ok_or_else(wrong)
 }
 
 /// All arguments.
 pub fn arguments<'py>(all: &Bound<'py, PyTuple>) -> PyResult<Vec<Readonly<'py>>> {
     all.iter().map(|any| readonly(&any)).collect()
-}
-
-/// An array for results.
-pub fn writable<'py>(any: &Bound<'py, PyAny>) -> PyResult<Readwrite<'py>> {
-    let wrong = || PyTypeError::new_err("out is no array that ijk can write to");
-    Readwrite::of(any).ok_or_else(wrong)
-}
-
-/// The element type of an array whose elements are aligned, of the machine's byte order, and whole
-/// elements apart.
-fn plain(array: &Bound<'_, PyUntypedArray>) -> Option<DType> {
-    let descr = array.dtype();
-    let item = descr.itemsize();
-    let found = dtype(descr.num(), item)?;
-    let whole = || array.strides().iter().all(|stride| stride.unsigned_abs() % item == 0);
-    let suits = descr.is_native_byteorder() != Some(false) && array.is_aligned();
-    (suits && array.ndim() <= 32 && whole()).then_some(found)
 }

@@ -1,9 +1,11 @@
 //! Programs in i.
 
-use crate::arrays::{Readonly, Readwrite, from_tensor, writable};
+use crate::arrays::{Readonly, from_tensor};
 use crate::blocks;
 use crate::engine::{self, Engine};
 use crate::error::raise;
+use crate::numbers;
+use crate::outputs::Outputs;
 use crate::run::computing;
 use ijk::{TensorView, TensorViewMut};
 use pyo3::exceptions::PyTypeError;
@@ -28,6 +30,9 @@ impl Component {
 
     /// Applies the program: gives an array, or a tuple of as many as it has results. Block tensors among the
     /// arguments give block tensors.
+    ///
+    /// out: an array that the result is written to, or a tuple of as many as there are results. One may share
+    /// memory with arguments: what is read is what they held before.
     #[pyo3(signature = (*arguments, out = None, engine = None))]
     fn __call__<'py>(
         &self,
@@ -47,17 +52,12 @@ impl Component {
         let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
         let engine = engine::engine(py, engine)?;
         if let Some(out) = out {
-            let all = match out.cast::<PyTuple>() {
-                Ok(tuple) => tuple.iter().collect(),
-                Err(_) => vec![out.clone()],
-            };
-            let mut written = all.iter().map(writable).collect::<PyResult<Vec<_>>>()?;
-            let mut outputs: Vec<TensorViewMut<'_>> =
-                written.iter_mut().map(Readwrite::view).collect();
-            computing(py, &views, || engine.apply_into(&self.inner, &views, &mut outputs))?;
-            return Ok(out.clone());
+            let direct =
+                |outputs: &mut [TensorViewMut<'_>]| engine.apply_into(&self.inner, &views, outputs);
+            let fresh = || engine.apply(&self.inner, &views);
+            return Outputs::of(out)?.compute(engine, &arrays, direct, fresh);
         }
-        let results = computing(py, &views, || engine.apply(&self.inner, &views))?;
+        let results = computing(py, || engine.apply(&self.inner, &views))?;
         let results = results.into_iter().map(|tensor| from_tensor(py, tensor));
         let mut results = results.collect::<PyResult<Vec<_>>>()?;
         match results.len() {
@@ -70,8 +70,9 @@ impl Component {
     fn shapes<'py>(
         &self,
         py: Python<'py>,
-        shapes: Vec<Vec<usize>>,
+        shapes: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
+        let shapes = numbers::shapes(shapes, "shapes")?;
         let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
         let shapes = self.inner.shapes(&shapes).map_err(raise)?;
         let tuples = shapes.iter().map(|shape| PyTuple::new(py, shape));

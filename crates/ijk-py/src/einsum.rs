@@ -1,10 +1,12 @@
 //! Einsums of NumPy's arrays that lie as they are.
 
-use crate::arrays::{Readonly, arguments, from_tensor, writable};
+use crate::arrays::{Readonly, arguments, from_tensor};
 use crate::engine::{self, Engine};
 use crate::error::raise;
+use crate::numbers;
+use crate::outputs::Outputs;
 use crate::run::computing;
-use ijk::{Label, TensorView};
+use ijk::{Label, TensorView, TensorViewMut};
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PyList, PyTuple};
 
@@ -58,10 +60,10 @@ impl Einsum {
         operands: &Bound<'py, PyTuple>,
         engine: Option<&Bound<'py, Engine>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(arrays) = plain(operands).filter(|arrays| arrays.len() == self.inner.arity())
-        else {
+        let Some(arrays) = plain(operands)? else { return Ok(None) };
+        if arrays.len() != self.inner.arity() {
             return Ok(None);
-        };
+        }
         apply(py, &self.inner, &arrays, None, engine::engine(py, engine)?).map(Some)
     }
 
@@ -117,23 +119,20 @@ pub fn einsum<'py>(
     subscripts: &str,
     operands: &Bound<'py, PyTuple>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(arrays) = plain(operands) else { return Ok(None) };
+    let Some(arrays) = plain(operands)? else { return Ok(None) };
     let engine = engine::engine(py, None)?;
     let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
-    let result = computing(py, &views, || engine.einsum(subscripts, &views))?;
+    let result = computing(py, || engine.einsum(subscripts, &views))?;
     from_tensor(py, result).map(Some)
 }
 
 /// Arrays that lie as they are, if all do, and are of one element type.
-fn plain<'py>(operands: &Bound<'py, PyTuple>) -> Option<Vec<Readonly<'py>>> {
-    let arrays: Option<Vec<Readonly<'py>>> =
-        operands.iter().map(|operand| Readonly::of(&operand)).collect();
-    arrays.filter(|arrays| arrays.iter().all(|array| is_like(array, &arrays[0])))
-}
-
-/// Whether two arrays are of one element type.
-fn is_like(one: &Readonly<'_>, other: &Readonly<'_>) -> bool {
-    std::mem::discriminant(one) == std::mem::discriminant(other)
+fn plain<'py>(operands: &Bound<'py, PyTuple>) -> PyResult<Option<Vec<Readonly<'py>>>> {
+    let arrays = operands.iter().map(|operand| Readonly::of(&operand));
+    let arrays = arrays.collect::<PyResult<Option<Vec<_>>>>()?;
+    let alike =
+        |arrays: &Vec<Readonly<'py>>| arrays.iter().all(|array| array.dtype() == arrays[0].dtype());
+    Ok(arrays.filter(alike))
 }
 
 fn apply<'py>(
@@ -145,14 +144,15 @@ fn apply<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
     let Some(out) = out else {
-        let result = computing(py, &views, || engine.apply_einsum(einsum, &views))?;
+        let result = computing(py, || engine.apply_einsum(einsum, &views))?;
         return from_tensor(py, result);
     };
-    let mut written = writable(out)?;
-    let view = written.view();
-    computing(py, &views, || engine.apply_einsum_into(einsum, &views, view))?;
-    drop(written);
-    Ok(out.clone())
+    let direct = |outputs: &mut [TensorViewMut<'_>]| match outputs {
+        [output] => engine.apply_einsum_into(einsum, &views, output.reborrow()),
+        _ => Err(ijk::Error::OutputCount { expected: 1, found: outputs.len() }),
+    };
+    let fresh = || Ok(vec![engine.apply_einsum(einsum, &views)?]);
+    Outputs::of(out)?.compute(engine, arrays, direct, fresh)
 }
 
 /// A list of whole numbers and ... .
@@ -161,7 +161,7 @@ fn labels(list: &Bound<'_, PyAny>) -> PyResult<Vec<Label>> {
         let item = item?;
         match item.is_instance_of::<PyEllipsis>() {
             true => Ok(Label::Ellipsis),
-            false => Ok(Label::Index(item.extract()?)),
+            false => Ok(Label::Index(numbers::signed(&item, "an index")?)),
         }
     };
     list.try_iter()?.map(label).collect()

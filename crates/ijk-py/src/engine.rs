@@ -1,6 +1,8 @@
 //! Engines.
 
 use crate::error::raise;
+use crate::numbers;
+use crate::run::detached;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -28,10 +30,16 @@ pub struct Engine {
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (threads = 0, memory_limit = None))]
-    fn new(threads: usize, memory_limit: Option<u64>) -> PyResult<Self> {
-        let mut builder = ijk::Engine::builder().threads(threads).interrupt(interrupted);
-        if let Some(bytes) = memory_limit {
+    #[pyo3(signature = (threads = None, memory_limit = None), text_signature = "(threads=0, memory_limit=None)")]
+    fn new(
+        threads: Option<&Bound<'_, PyAny>>,
+        memory_limit: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let threads = threads.map(|any| numbers::whole(any, "threads")).transpose()?;
+        let limit = memory_limit.map(|any| numbers::whole(any, "memory_limit")).transpose()?;
+        let builder = ijk::Engine::builder().threads(threads.unwrap_or(0));
+        let mut builder = builder.interrupt(interrupted).detach(detached);
+        if let Some(bytes) = limit {
             builder = builder.memory_limit(bytes);
         }
         Ok(Self { inner: builder.try_build().map_err(raise)? })
@@ -89,7 +97,7 @@ where
     match given {
         Some(engine) => Ok(&engine.get().inner),
         None => {
-            let default = DEFAULT.get_or_try_init(py, || Py::new(py, Engine::new(0, None)?))?;
+            let default = DEFAULT.get_or_try_init(py, || Py::new(py, Engine::new(None, None)?))?;
             Ok(&default.get().inner)
         }
     }

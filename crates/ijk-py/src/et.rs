@@ -4,6 +4,7 @@ use crate::arrays::{Readonly, from_tensor, readonly};
 use crate::blocks;
 use crate::engine::{self, Engine};
 use crate::error::raise;
+use crate::numbers;
 use crate::run::computing;
 use ijk::TensorView;
 use ijk::et::Bindings;
@@ -32,13 +33,13 @@ impl Program {
     fn __call__<'py>(
         &self,
         py: Python<'py>,
-        ranks: Option<HashMap<String, u32>>,
-        dims: Option<HashMap<String, Vec<u64>>>,
-        seed: Option<u64>,
+        ranks: Option<HashMap<String, Bound<'py, PyAny>>>,
+        dims: Option<HashMap<String, Bound<'py, PyAny>>>,
+        seed: Option<&Bound<'py, PyAny>>,
         engine: Option<&Bound<'py, Engine>>,
         arrays: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let choices = choices(ranks, dims, seed);
+        let choices = choices(ranks, dims, seed)?;
         if let Some(tensors) = arrays.map(blocks::any_by_name).transpose()?.flatten() {
             if engine.is_some() {
                 let message =
@@ -58,7 +59,7 @@ impl Program {
             bindings = bindings.bind(name, view.clone());
         }
         let engine = engine::engine(py, engine)?;
-        let outputs = computing(py, &views, || self.inner.run_on(engine, bindings))?;
+        let outputs = computing(py, || self.inner.run_on(engine, bindings))?;
         let results = PyDict::new(py);
         for (name, tensor) in outputs {
             results.set_item(name, from_tensor(py, tensor)?)?;
@@ -79,19 +80,20 @@ impl Program {
 
 /// What is decided besides arrays.
 fn choices<'a>(
-    ranks: Option<HashMap<String, u32>>,
-    dims: Option<HashMap<String, Vec<u64>>>,
-    seed: Option<u64>,
-) -> Bindings<'a> {
+    ranks: Option<HashMap<String, Bound<'_, PyAny>>>,
+    dims: Option<HashMap<String, Bound<'_, PyAny>>>,
+    seed: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Bindings<'a>> {
     let mut bindings = Bindings::new();
     for (name, rank) in ranks.into_iter().flatten() {
-        bindings = bindings.rank(&name, rank);
+        bindings = bindings.rank(&name, numbers::whole(&rank, &format!("ranks[{name:?}]"))?);
     }
     for (name, dims) in dims.into_iter().flatten() {
+        let dims: Vec<u64> = numbers::shape(&dims, &format!("dims[{name:?}]"))?;
         bindings = bindings.dims(&name, dims);
     }
-    match seed {
-        Some(seed) => bindings.seed(seed),
+    Ok(match seed {
+        Some(seed) => bindings.seed(numbers::whole(seed, "seed")?),
         None => bindings,
-    }
+    })
 }

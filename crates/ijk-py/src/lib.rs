@@ -9,6 +9,7 @@ mod error;
 mod et;
 mod memory;
 mod numbers;
+mod outputs;
 mod run;
 
 use pyo3::prelude::*;
@@ -32,6 +33,7 @@ fn ijk_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<einsum::Einsum>()?;
     m.add_class::<et::Program>()?;
     m.add_function(wrap_pyfunction!(einsum::einsum, m)?)?;
+    m.add_function(wrap_pyfunction!(outputs::check_out, m)?)?;
     m.add_function(wrap_pyfunction!(blocks::contract, m)?)?;
     Ok(())
 }

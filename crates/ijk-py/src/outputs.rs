@@ -1,0 +1,177 @@
+//! Arrays that results are written to.
+
+use crate::arrays::{Numpy, Readonly, from_tensor};
+use crate::error::{DTypeError, raise};
+use crate::run::computing;
+use ijk::__private::foreign::Foreign;
+use ijk::__private::{Footprint, Overlap};
+use ijk::{Engine, Tensor, TensorViewMut};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// An array for a result.
+enum Output<'py> {
+    /// The engine may write to it.
+    Direct(Foreign<Numpy<'py>>),
+    /// NumPy copies to it: elements are unaligned, of another byte order, or interleaved.
+    Copied(Bound<'py, PyUntypedArray>),
+}
+
+/// What a caller gives as `out`: one array, or a tuple of them.
+pub struct Outputs<'py> {
+    given: Bound<'py, PyAny>,
+    outputs: Vec<Output<'py>>,
+}
+
+impl<'py> Outputs<'py> {
+    /// Arrays that can be written, each element of which is its own.
+    pub fn of(out: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let arrays = match out.cast::<PyTuple>() {
+            Ok(tuple) => {
+                tuple.iter().enumerate().map(|(n, any)| (format!("out[{n}]"), any)).collect()
+            }
+            Err(_) => vec![("out".to_owned(), out.clone())],
+        };
+        let check = |(name, any): &(String, Bound<'py, PyAny>)| check(any, name);
+        let bytes = arrays.iter().map(check).collect::<PyResult<Vec<_>>>()?;
+        for (n, (name, _)) in arrays.iter().enumerate() {
+            if let Some(m) = (0..n).find(|&m| bytes[m].overlap(&bytes[n]) != Overlap::Disjoint) {
+                let other = &arrays[m].0;
+                return Err(PyValueError::new_err(format!(
+                    "{other} and {name} share memory, so that one result would overwrite the other: \
+                     give each an array of its own"
+                )));
+            }
+        }
+        let outputs = arrays.iter().map(|(name, any)| Output::of(any, name));
+        Ok(Self { given: out.clone(), outputs: outputs.collect::<PyResult<_>>()? })
+    }
+
+    /// Has results written: to these arrays directly, or, where one of them shares memory with an argument,
+    /// once all are computed. Gives what the caller gave.
+    pub fn compute(
+        mut self,
+        engine: &Engine,
+        arguments: &[Readonly<'_>],
+        direct: impl FnOnce(&mut [TensorViewMut<'_>]) -> Result<(), ijk::Error>,
+        fresh: impl FnOnce() -> Result<Vec<Tensor>, ijk::Error>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.given.py();
+        match self.views(arguments) {
+            Some(mut views) => computing(py, || direct(&mut views))?,
+            None => self.copy(engine, computing(py, fresh)?)?,
+        }
+        Ok(self.given)
+    }
+
+    /// Views of all arrays, if the engine may write to them while it reads the arguments.
+    fn views(&mut self, arguments: &[Readonly<'_>]) -> Option<Vec<TensorViewMut<'_>>> {
+        let view = |output| match output {
+            &mut Output::Copied(_) => None,
+            Output::Direct(array) => {
+                let bytes = array.footprint();
+                let is_read = arguments.iter().any(|argument| argument.may_read(&bytes));
+                if is_read { None } else { array.view_mut() }
+            }
+        };
+        self.outputs.iter_mut().map(view).collect()
+    }
+
+    /// Copies results to the arrays, if all fit.
+    fn copy(&mut self, engine: &Engine, results: Vec<Tensor>) -> PyResult<()> {
+        let (expected, found) = (results.len(), self.outputs.len());
+        if expected != found {
+            return Err(raise(ijk::Error::OutputCount { expected, found }));
+        }
+        for (n, (output, result)) in self.outputs.iter().zip(&results).enumerate() {
+            output.check_like(n + 1, result)?;
+        }
+        let py = self.given.py();
+        for (output, result) in self.outputs.iter_mut().zip(results) {
+            match output {
+                Output::Direct(array) => {
+                    let mut view = array.view_mut().expect("elements were found to be distinct");
+                    computing(py, || engine.copy(&result.view(), &mut view))?;
+                }
+                Output::Copied(array) => {
+                    let result = from_tensor(py, result)?;
+                    py.import("numpy")?.call_method1("copyto", (&*array, result))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'py> Output<'py> {
+    /// An array that was checked.
+    fn of(any: &Bound<'py, PyAny>, name: &str) -> PyResult<Self> {
+        if let Some(Ok(array)) = Numpy::of(any).map(Foreign::new)
+            && array.footprint().is_nested()
+        {
+            return Ok(Self::Direct(array));
+        }
+        let array = any.cast::<PyUntypedArray>()?.clone();
+        if Numpy::dtype_of(&array).is_none() {
+            return Err(DTypeError::new_err(format!(
+                "{name} is of {}, but results are bool, int32, int64, float32, float64, complex64 or \
+                 complex128",
+                array.dtype()
+            )));
+        }
+        Ok(Self::Copied(array))
+    }
+
+    /// The array has the type and shape of a result, of that number from 1.
+    fn check_like(&self, position: usize, result: &Tensor) -> PyResult<()> {
+        let (found_dtype, found) = match self {
+            Self::Direct(array) => (array.dtype(), array.array().array().shape().to_vec()),
+            Self::Copied(array) => {
+                (Numpy::dtype_of(array).expect("it is one of these"), array.shape().to_vec())
+            }
+        };
+        let (expected_dtype, expected) = (result.dtype(), result.shape().to_vec());
+        if (found_dtype, &found) == (expected_dtype, &expected) {
+            return Ok(());
+        }
+        let error = ijk::Error::Output { position, expected_dtype, expected, found_dtype, found };
+        Err(raise(error))
+    }
+}
+
+/// An array of NumPy's, of any type, that can be written, each element of which is its own; raises ValueError or
+/// TypeError, if not.
+#[pyfunction]
+#[pyo3(signature = (out, /))]
+pub fn check_out(out: &Bound<'_, PyAny>) -> PyResult<()> {
+    check(out, "out").map(drop)
+}
+
+/// The bytes of such an array.
+fn check(out: &Bound<'_, PyAny>, name: &str) -> PyResult<Footprint> {
+    let array = out.cast::<PyUntypedArray>().map_err(|_| {
+        let kind = out.get_type();
+        PyTypeError::new_err(format!("{name} must be a NumPy array, not {kind}"))
+    })?;
+    if !out.getattr("flags")?.getattr("writeable")?.is_truthy()? {
+        let message = format!("{name} is read-only: give an array that can be written");
+        return Err(PyValueError::new_err(message));
+    }
+    let (shape, strides) = (array.shape(), array.strides());
+    let address = match Numpy::of(out) {
+        Some(array) => array.address(),
+        None => out.getattr("ctypes")?.getattr("data")?.extract()?,
+    };
+    let bytes = Footprint::new(address, array.dtype().itemsize(), shape, strides);
+    if bytes.overlap_of_elements() == Overlap::Disjoint {
+        return Ok(bytes);
+    }
+    let py = out.py();
+    let (shape, strides) = (PyTuple::new(py, shape)?, PyTuple::new(py, strides)?);
+    Err(PyValueError::new_err(format!(
+        "elements of {name} share memory (shape {shape}, strides {strides}), so that results would overwrite \
+         each other: give an array of its own memory, such as numpy.empty({shape})"
+    )))
+}
