@@ -2,8 +2,8 @@
 
 use crate::aggregation::IntoAggregation;
 use crate::function::IntoFunction;
-use crate::store::{Literal, MemoryStore, Source};
-use crate::term::{Kind, Positions};
+use crate::store::{Literal, MemoryStore, Recut, RecutCost, Source};
+use crate::term::{Kind, Positions, Term};
 use crate::{
     Aggregation, BigTensor, Block, ElementType, Error, Problem, Type, TypeError, Value, rules,
 };
@@ -11,6 +11,9 @@ use ijk_tensor::Tensor;
 use ijk_types::{BinaryOp, DType, Element};
 use ndarray::{Array, Dimension};
 use std::sync::Arc;
+
+/// Bytes of stored blocks that `reblock` keeps.
+const KEPT: u64 = 64 << 20;
 
 /// Tensors that are not computed from others.
 impl BigTensor {
@@ -257,7 +260,69 @@ impl BigTensor {
     /// If there are not as many blocks as axes, or one is 0.
     pub fn reblock(&self, blocks: impl AsRef<[Option<usize>]>) -> Result<Self, Error> {
         let ty = rules::reblock(self.ty(), blocks.as_ref())?;
-        Ok(Self::new(Kind::Reblock, vec![self.clone()], ty))
+        let keep = self.term.recuts.unwrap_or(KEPT);
+        Ok(Self::new(Kind::Reblock { keep }, vec![self.clone()], ty))
+    }
+
+    /// The same tensor, which is re-cut by itself where its blocks do not fit: where an index has other blocks in
+    /// another operand of [`einsum`](Self::einsum) or a program, and where an axis has to be whole. So is what is
+    /// computed from it. Of stored blocks that have to be cut apart, so many bytes may be kept meanwhile, so that
+    /// they are not read again and again.
+    ///
+    /// ```
+    /// use ijk_blocks::BigTensor;
+    /// let u = BigTensor::lit((0..36).map(f64::from), [6, 6], [Some(2), Some(2)])?.recut_to_fit(1 << 20);
+    /// let v = BigTensor::lit((0..36).map(f64::from), [6, 6], [Some(3), Some(3)])?;
+    /// let product = BigTensor::einsum("ij,jk->ik", &[&u, &v])?;
+    /// assert_eq!(product.ty().to_string(), "([6, 6], [2, 3], f64)");
+    /// # Ok::<(), ijk_blocks::Error>(())
+    /// ```
+    #[must_use]
+    pub fn recut_to_fit(&self, keep: u64) -> Self {
+        let Term { kind, operands, ty, .. } = &*self.term;
+        let (kind, operands, ty) = (kind.clone(), operands.clone(), ty.clone());
+        Self { term: Arc::new(Term { kind, operands, ty, recuts: Some(keep) }) }
+    }
+
+    /// In other blocks; what is computed of each element is computed after that.
+    pub(crate) fn recut(&self, blocks: &[Option<usize>]) -> Result<Self, Error> {
+        match &self.term.kind {
+            Kind::Map(function) => {
+                let operand = self.term.operands[0].recut(blocks)?;
+                let ty = Type { blocks: blocks.into(), ..self.ty().clone() };
+                Ok(Self::new(Kind::Map(function.clone()), vec![operand], ty))
+            }
+            _ => self.reblock(blocks),
+        }
+    }
+
+    /// The stored arrays that are read in other blocks, and what that costs: each once for each cut.
+    pub fn recuts(&self) -> Vec<RecutCost> {
+        let mut all: Vec<RecutCost> = Vec::new();
+        for tensor in self.terms() {
+            let (Kind::Reblock { keep }, [of]) = (&tensor.term.kind, &tensor.term.operands[..])
+            else {
+                continue;
+            };
+            let Kind::Source(source) = &of.term.kind else { continue };
+            if source.path().is_none() || source.ty().blocks == tensor.ty().blocks {
+                continue;
+            }
+            let cost = RecutCost::new(&**source, &tensor.ty().blocks, *keep);
+            if !all.contains(&cost) {
+                all.push(cost);
+            }
+        }
+        all
+    }
+
+    /// What is read in other blocks than it is stored in, if that cuts stored blocks apart.
+    pub(crate) fn as_recut(&self) -> Option<Recut> {
+        let (Kind::Reblock { keep }, [of]) = (&self.term.kind, &self.term.operands[..]) else {
+            return None;
+        };
+        let Kind::Source(source) = &of.term.kind else { return None };
+        Recut::new(source, self.ty(), *keep)
     }
 
     /// What the elements of its missing blocks would be: of a sink with this fill, blocks to which nothing

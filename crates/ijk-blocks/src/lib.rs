@@ -40,6 +40,7 @@
 //! missing block is no part of a product at all, even where the other one holds infinities.
 
 mod aggregation;
+mod annotations;
 mod build;
 pub mod cluster;
 mod component;
@@ -58,6 +59,7 @@ mod value;
 mod wire;
 
 pub use aggregation::{Aggregation, IntoAggregation, Semiring};
+pub use annotations::Annotations;
 pub use build::Zip;
 pub use error::{Error, Problem, Site, StoreError, TextError, TypeError};
 pub use formula::{Formula, FormulaError};
@@ -68,7 +70,7 @@ pub use run::Executor;
 pub use statement::{apply, apply_instance, apply_program};
 #[cfg(feature = "zarr")]
 pub use store::{Compression, Saved, ZarrOptions, ZarrScratch, ZarrStore};
-pub use store::{MemoryStore, Outline, Scratch, Sink, Source, Store};
+pub use store::{MemoryStore, Outline, RecutCost, Scratch, Sink, Source, Store};
 pub use term::{BigTensor, Positions};
 pub use types::{ElementType, Type};
 pub use value::{Block, List, Lists, Value};

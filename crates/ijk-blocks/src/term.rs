@@ -38,9 +38,12 @@ pub(crate) struct Term {
     pub(crate) kind: Kind,
     pub(crate) operands: Vec<BigTensor>,
     pub(crate) ty: Type,
+    /// Whether its blocks may be changed where they do not fit, and how many bytes may be kept for that.
+    pub(crate) recuts: Option<u64>,
 }
 
 /// What a term does with its operands.
+#[derive(Clone)]
 pub(crate) enum Kind {
     /// Reads blocks.
     Source(Arc<dyn Source>),
@@ -54,8 +57,8 @@ pub(crate) enum Kind {
     Map(Function),
     /// Folds pairs of elements along an axis of each operand.
     Contract { i: usize, j: usize, aggregation: Aggregation },
-    /// Changes the blocks.
-    Reblock,
+    /// Changes the blocks; of those that are stored so many bytes may be kept.
+    Reblock { keep: u64 },
     /// Any index statement.
     Statement(Arc<Statement>),
 }
@@ -116,7 +119,8 @@ impl Positions {
 
 impl BigTensor {
     pub(crate) fn new(kind: Kind, operands: Vec<BigTensor>, ty: Type) -> Self {
-        Self { term: Arc::new(Term { kind, operands, ty }) }
+        let recuts = operands.iter().filter_map(|operand| operand.term.recuts).max();
+        Self { term: Arc::new(Term { kind, operands, ty, recuts }) }
     }
 
     /// Its type.
@@ -195,7 +199,7 @@ fn rule(term: &Term, names: &[String]) -> String {
         Kind::Contract { i, j, aggregation } => {
             format!("contract({u}, {v}, {i}, {j}, {aggregation})")
         }
-        Kind::Reblock => format!("reblock({u}, {})", Blocks(&term.ty.blocks)),
+        Kind::Reblock { .. } => format!("reblock({u}, {})", Blocks(&term.ty.blocks)),
         Kind::Statement(statement) => format!("{} of {}", statement.name, names.join(", ")),
     }
 }

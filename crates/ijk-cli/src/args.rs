@@ -219,8 +219,9 @@ pub struct Zarr {
     /// Zarr: number of workers, each with a thread of its own [default: as many as threads]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub workers: Option<usize>,
-    /// Zarr: the blocks of the next argument in a .npy file, such as 1024x1024, `.` for an axis that is not cut, or
-    /// one number for all its axes; the last --block counts for all after, too. Results have the blocks of arguments
+    /// Zarr: the blocks of the next argument, such as 1024x1024, `.` for an axis that is not cut, or one number for
+    /// all its axes; the last --block counts for all after, too. A Zarr array has the blocks of its chunks otherwise,
+    /// and is re-cut where they do not fit others. Results have the blocks of arguments
     #[arg(long, value_name = "NxM", value_parser = blocks)]
     pub block: Vec<Blocks>,
     /// Zarr: how results are compressed: none, zstd, or zstd:LEVEL with a level from 1 to 22 [default: none]

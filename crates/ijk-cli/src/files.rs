@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::progress::{Progress, Told};
 use ijk::file::npz::Archive;
-use ijk::file::{FileError, Problem, Staged, npy, npz};
+use ijk::file::{FileError, Problem, Staged, npy, npz, url_scheme};
 use ijk::{Tensor, TensorView};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,26 +21,73 @@ pub struct Place {
 
 impl Place {
     /// From `file.npy`, `file.npz` or `file.npz:member`.
-    pub fn parse(text: &str) -> Self {
-        match text.rfind(".npz:") {
+    ///
+    /// # Errors
+    /// If it is a URL.
+    pub fn parse(text: &str) -> Result<Self, Failure> {
+        if let Some(scheme) = url_scheme(Path::new(text)) {
+            return Err(url(text, scheme));
+        }
+        Ok(match text.rfind(".npz:") {
             Some(at) => {
                 let (path, member) = (&text[..at + 4], &text[at + 5..]);
                 Self { path: path.into(), member: Some(member.into()) }
             }
             None => Self { path: text.into(), member: None },
-        }
+        })
     }
 
-    /// Whether it is a Zarr array, by its name or by what it holds.
+    /// Whether it is a Zarr array: by its name, by what it holds, or as a member of a Zarr group.
     pub fn is_zarr(&self) -> bool {
-        let named = self.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("zarr"));
-        named || self.path.join("zarr.json").is_file()
+        let is_named = self.has_extension("zarr") || self.path.join("zarr.json").is_file();
+        is_named || !self.has_extension("npy") && !self.is_archive() && self.is_member()
+    }
+
+    /// Whether it is, or would be, a member of a Zarr group, and no file that is there already.
+    fn is_member(&self) -> bool {
+        #[cfg(feature = "zarr")]
+        return !self.path.is_file() && ijk::blocks::ZarrStore::is_in_group(&self.path);
+        #[cfg(not(feature = "zarr"))]
+        false
     }
 
     /// Whether it is an archive, by its name.
     pub fn is_archive(&self) -> bool {
-        self.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"))
+        self.has_extension("npz")
     }
+
+    fn has_extension(&self, extension: &str) -> bool {
+        self.path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
+    }
+}
+
+#[cold]
+fn url(text: &str, scheme: &str) -> Failure {
+    let hint = match text.split_once("://") {
+        Some((_, path)) if scheme.eq_ignore_ascii_case("file") => {
+            format!("; write the path alone: {path}")
+        }
+        _ => "; copy it here first, or write to a path and copy that".into(),
+    };
+    Failure::wrong(format!(
+        "{text}: it is a URL of the scheme `{scheme}`, but only files and directories of this machine are read and written{hint}"
+    ))
+}
+
+/// Places of arguments.
+///
+/// # Errors
+/// If one is a URL.
+pub fn places(texts: &[String]) -> Result<Vec<Place>, Failure> {
+    texts.iter().map(|text| Place::parse(text)).collect()
+}
+
+/// Places of results, with the results' numbers.
+///
+/// # Errors
+/// If one is a URL.
+pub fn numbered(texts: &[String]) -> Result<Vec<(usize, Place)>, Failure> {
+    Ok(places(texts)?.into_iter().enumerate().collect())
 }
 
 /// Reads an array.
@@ -91,13 +138,14 @@ fn no_member(path: &Path, names: &[String]) -> Failure {
     })
 }
 
-/// That no two results go to one place.
+/// That no two results go to one place, and none into a Zarr array that is there.
 ///
 /// # Errors
 /// If they do: the message names it.
 pub fn check_distinct(places: &[(usize, Place)]) -> Result<(), Failure> {
     let mut taken = BTreeMap::new();
     for (output, place) in places {
+        check_outside(place)?;
         let member = place.is_archive().then(|| member(*output, place));
         if let Some(other) = taken.insert((identity(&place.path), member), output) {
             let path = place.path.display();
@@ -105,6 +153,24 @@ pub fn check_distinct(places: &[(usize, Place)]) -> Result<(), Failure> {
             return Err(Failure::wrong(message));
         }
     }
+    Ok(())
+}
+
+/// That a result would be no part of a Zarr array.
+#[cfg(feature = "zarr")]
+fn check_outside(place: &Place) -> Result<(), Failure> {
+    match ijk::blocks::ZarrStore::enclosing(&place.path) {
+        Some(array) => Err(Failure::wrong(format!(
+            "{}: it would be part of the Zarr array {}; name a path beside it",
+            place.path.display(),
+            array.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(not(feature = "zarr"))]
+fn check_outside(_: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
@@ -167,17 +233,25 @@ mod tests {
 
     #[test]
     fn places() {
-        let place = Place::parse("dir/a.npz:weights/x");
+        let place = Place::parse("dir/a.npz:weights/x").unwrap();
         assert_eq!(place.path, Path::new("dir/a.npz"));
         assert_eq!(place.member.as_deref(), Some("weights/x"));
-        assert!(Place::parse("A.NPZ").is_archive());
-        assert_eq!(Place::parse("odd:name.npy").member, None);
+        assert!(Place::parse("A.NPZ").unwrap().is_archive());
+        assert_eq!(Place::parse("odd:name.npy").unwrap().member, None);
+        for text in
+            ["s3://bucket/a.zarr", "gs://b/a.npz:x", "http://host/a.npy", "file:///tmp/a.npy"]
+        {
+            let Err(Failure::Wrong(message)) = Place::parse(text) else { panic!("{text}") };
+            let scheme = text.split(':').next().unwrap();
+            assert!(message.starts_with(&format!("{text}: it is a URL of the scheme `{scheme}`")));
+        }
     }
 
     #[test]
     fn one_place_for_one_result() {
         let check = |texts: &[&str]| {
-            let places: Vec<_> = texts.iter().map(|t| Place::parse(t)).enumerate().collect();
+            let places: Vec<_> =
+                texts.iter().map(|t| Place::parse(t).unwrap()).enumerate().collect();
             check_distinct(&places).is_ok()
         };
         assert!(check(&["a.npy", "b.npy"]));

@@ -70,7 +70,7 @@ pub fn named(
                 return Err(Failure::wrong(format!("{flag} {option}: no file after `=`")));
             }
             match names.iter().position(|known| known == name) {
-                Some(position) => Ok((position, Place::parse(file))),
+                Some(position) => Ok((position, Place::parse(file)?)),
                 None => Err(unknown(flag, option, name, what, names)),
             }
         })
@@ -103,8 +103,11 @@ mod tests {
     #[test]
     fn by_position() {
         let places = inputs(&["1=b.npy".into(), "0=a.npy".into()], 2).unwrap();
-        assert_eq!(places, [Place::parse("a.npy"), Place::parse("b.npy")]);
-        assert_eq!(outputs(&["0=a=b.npy".into()], 1).unwrap()[0].1, Place::parse("a=b.npy"));
+        assert_eq!(places, ["a.npy", "b.npy"].map(|text| Place::parse(text).unwrap()));
+        assert_eq!(
+            outputs(&["0=a=b.npy".into()], 1).unwrap()[0].1,
+            Place::parse("a=b.npy").unwrap()
+        );
         assert!(message(inputs(&[], 1)).contains("add --bind 0=FILE"));
         assert!(message(inputs(&["0=a".into(), "0=b".into()], 1)).contains("bound twice"));
         assert!(message(inputs(&["a.npy".into()], 1)).contains("such as 0=a.npy"));

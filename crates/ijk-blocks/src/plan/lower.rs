@@ -7,6 +7,7 @@ use super::{
 };
 use crate::formula::Fold;
 use crate::statement::Statement;
+use crate::store::Source;
 use crate::term::{Kind, Positions, Term};
 use crate::types::compatible;
 use crate::{Aggregation, BigTensor, Formula, Type, Value};
@@ -17,7 +18,21 @@ use std::sync::Arc;
 pub(super) fn lower(root: &BigTensor) -> BlockPlan {
     let mut lowering = Lowering { plan: BlockPlan { arrays: Vec::new(), stages: Vec::new() } };
     let mut exprs: HashMap<usize, Expr> = HashMap::new();
-    for tensor in root.terms() {
+    let terms = root.terms();
+    let others = terms.iter().filter(|tensor| tensor.as_recut().is_none());
+    let read: HashSet<usize> =
+        others.flat_map(|tensor| &tensor.term.operands).chain([root]).map(BigTensor::id).collect();
+    for tensor in terms {
+        if let Some(recut) = tensor.as_recut() {
+            let (ty, fill) = (recut.ty().clone(), Some(recut.fill()));
+            let expr = lowering.array(ty, From::Source(Arc::new(recut)), fill);
+            exprs.insert(tensor.id(), expr);
+            continue;
+        }
+        if tensor.term.operands.is_empty() && !read.contains(&tensor.id()) {
+            // It is read in other blocks only.
+            continue;
+        }
         let operands: Vec<Expr> =
             tensor.term.operands.iter().map(|operand| exprs[&operand.id()].clone()).collect();
         let expr = lowering.term(&tensor.term, operands);
@@ -49,7 +64,7 @@ impl Lowering {
             Kind::Map(function) => operand().map(function, ty.element.clone()),
             Kind::Broadcast => broadcast(&operand(), term.operands[0].ty(), ty),
             Kind::Select(positions) => select(&operand(), positions),
-            Kind::Reblock => operand(),
+            Kind::Reblock { .. } => operand(),
             Kind::Statement(statement) => self.statement(statement, operands.collect(), ty),
             Kind::Contract { i, j, aggregation } => {
                 let types = [term.operands[0].ty(), term.operands[1].ty()];

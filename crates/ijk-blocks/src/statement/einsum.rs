@@ -1,5 +1,6 @@
 //! `einsum` of any number of block tensors, as a statement for each step.
 
+use super::fit::Fit;
 use super::{Met, Statement, common_block, name, types};
 use crate::plan::{Affine, Points, StageAxis};
 use crate::term::Kind;
@@ -15,7 +16,7 @@ impl BigTensor {
     /// that takes few multiplications.
     ///
     /// An index has one block: those of the axes it stands for are compatible. Axes of one element fit any
-    /// other.
+    /// other. Operands that are [re-cut to fit](Self::recut_to_fit) get such blocks by themselves.
     ///
     /// # Errors
     /// If the subscripts are wrong or do not fit, element types differ, or blocks are not compatible.
@@ -44,8 +45,12 @@ impl BigTensor {
         let product = product.map_err(|all| TextError::all(&parsed.source, all))?;
         let rule = format!("einsum({})", parsed.source);
         let of = element_type(&rule, operands)?;
-        let blocks = blocks(&rule, &product, operands)?;
-        Steps::new(rule, &product, blocks, of, operands).run()
+        let mut fit = Fit::new(operands.iter().map(|&operand| operand.clone()));
+        places(&product, operands).iter().for_each(|places| fit.index(places));
+        let fitted = fit.operands()?;
+        let operands: Vec<&BigTensor> = fitted.iter().collect();
+        let blocks = blocks(&rule, &product, &operands)?;
+        Steps::new(rule, &product, blocks, of, &operands).run()
     }
 }
 
@@ -77,6 +82,14 @@ fn blocks(
     product: &Product,
     operands: &[&BigTensor],
 ) -> Result<Vec<Option<usize>>, Error> {
+    let (places, shown) = (places(product, operands), types(operands));
+    let indices = places.iter().zip(&product.names);
+    let blocks = indices.map(|(places, index)| common_block(rule, index, places, &shown));
+    Ok(blocks.collect::<Result<_, _>>()?)
+}
+
+/// For each index, the axes that it is.
+fn places(product: &Product, operands: &[&BigTensor]) -> Vec<Vec<Met>> {
     let mut places: Vec<Vec<Met>> = vec![Vec::new(); product.extents.len()];
     for (operand, axes) in product.operands.iter().enumerate() {
         for (axis, index) in axes.iter().enumerate() {
@@ -85,9 +98,7 @@ fn blocks(
             places[*index as usize].push(Met { operand, axis, block });
         }
     }
-    let (indices, shown) = (places.iter().zip(&product.names), types(operands));
-    let blocks = indices.map(|(places, index)| common_block(rule, index, places, &shown));
-    Ok(blocks.collect::<Result<_, _>>()?)
+    places
 }
 
 /// A tensor that is to be multiplied, with the index of each axis.

@@ -1,6 +1,7 @@
 //! Index statements over block tensors: what `einsum` and programs in i are made of.
 
 mod einsum;
+mod fit;
 mod program;
 
 pub use program::{apply, apply_instance, apply_program};

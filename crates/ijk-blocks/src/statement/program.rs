@@ -1,5 +1,6 @@
 //! Programs in i and Einsum Tuple over block tensors.
 
+use super::fit::Fit;
 use super::{Met, Shown, Statement, common_block, name, types};
 use crate::formula::{Fold, Formula, Node, Random, fold_name};
 use crate::plan::{Affine, Points, StageAxis};
@@ -20,6 +21,7 @@ use std::sync::Arc;
 /// `[i+k]`, a block of the result reads what it needs of neighbouring blocks; positions that are elements of an
 /// array need the whole axis, which is not cut. Where positions of a result are computed, each block of it goes
 /// through the blocks that may write to it, and is cut as what the positions are computed of.
+/// Operands that are [re-cut to fit](BigTensor::recut_to_fit) get compatible blocks, and whole axes, by themselves.
 ///
 /// # Errors
 /// If the program is wrong or does not fit; and if it cannot run in blocks: positions from arrays on an axis that is
@@ -120,6 +122,19 @@ fn onto(
         return Err(TypeError::named(rule, operands, problem).into());
     };
     let rule = format!("{}=", fold_name(Fold::Reduce(reducer)));
+    let mut fit = Fit::new([before.clone(), built.clone()]);
+    for axis in 0..before.ty().rank() {
+        let block = |of: &BigTensor| of.ty().blocks[axis];
+        let met = |(operand, of)| Met { operand, axis, block: block(of) };
+        fit.index(&[(0, before), (1, built)].map(met));
+    }
+    let [before, built] = &fit.operands()?[..] else {
+        unreachable!("as many operands as there were");
+    };
+    let operands = vec![
+        (operands[0].0.clone(), before.ty().clone()),
+        (operands[1].0.clone(), built.ty().clone()),
+    ];
     let axes = (0..before.ty().rank()).map(|axis| {
         let met = |operand: usize| {
             let block = operands[operand].1.blocks[axis];
@@ -189,6 +204,7 @@ impl<'a> Builder<'a> {
         }
         let formula = self.formula()?;
         let points = self.points(&kept)?;
+        self.fit(order.len(), kept.len())?;
         let axes = self.axes(&order, kept.len(), &points)?;
         self.check_gathers()?;
         self.check_fold(&axes, &points)?;
@@ -202,6 +218,37 @@ impl<'a> Builder<'a> {
         let index = self.reads.iter().map(|read| read.index.clone()).collect();
         let statement = Statement { name, axes, index, types, formula, reducer, points };
         Ok(BigTensor::new(Kind::Statement(Arc::new(statement)), operands, ty))
+    }
+
+    /// Gives operands that may be re-cut blocks that fit.
+    fn fit(&mut self, axes: usize, kept: usize) -> Result<(), Error> {
+        let mut fit = Fit::new(self.reads.iter().map(|read| read.tensor.clone()));
+        let needs_whole = matches!(self.statement.reduce, Some(Reducer::ArgMax | Reducer::ArgMin));
+        for (operand, read) in self.reads.iter().enumerate() {
+            for (axis, affine) in read.index.iter().enumerate() {
+                let is_whole = needs_whole && (kept..axes).any(|folded| affine.has(folded));
+                if is_whole || !affine.gathers().is_empty() {
+                    fit.whole(operand, axis);
+                }
+            }
+        }
+        self.plain(axes).iter().for_each(|places| fit.index(places));
+        let fitted = self.reads.iter_mut().zip(fit.operands()?);
+        fitted.for_each(|(read, tensor)| read.tensor = tensor);
+        Ok(())
+    }
+
+    /// For each of the term's axes, the axes of operands that it is.
+    fn plain(&self, axes: usize) -> Vec<Vec<Met>> {
+        let mut plain: Vec<Vec<Met>> = vec![Vec::new(); axes];
+        for (operand, Read { tensor, index, .. }) in self.reads.iter().enumerate() {
+            for (axis, affine) in index.iter().enumerate() {
+                if let Some(own) = affine.as_axis() {
+                    plain[own].push(Met { operand, axis, block: tensor.ty().blocks[axis] });
+                }
+            }
+        }
+        plain
     }
 
     fn element(&self) -> DType {
@@ -481,21 +528,16 @@ impl<'a> Builder<'a> {
         kept: usize,
         points: &Points,
     ) -> Result<Vec<StageAxis>, Error> {
-        let mut plain: Vec<Vec<Met>> = vec![Vec::new(); order.len()];
+        let plain = self.plain(order.len());
         let mut among: Vec<Option<usize>> = vec![None; order.len()];
         let extent_of = |place: usize| order[place].map_or(0, |axis| self.extents[axis]);
-        for (operand, Read { tensor, index, .. }) in self.reads.iter().enumerate() {
-            for (axis, affine) in index.iter().enumerate() {
-                let block = tensor.ty().blocks[axis];
-                match affine.as_axis() {
-                    Some(own) => plain[own].push(Met { operand, axis, block }),
-                    // The letter that moves along the axis in the largest part of its range.
-                    None => {
-                        let extent = |&&(_, own): &&(i64, usize)| extent_of(own);
-                        if let Some(&(_, own)) = affine.terms.iter().max_by_key(extent) {
-                            among[own] = among[own].or(block);
-                        }
-                    }
+        for Read { tensor, index, .. } in &self.reads {
+            for (affine, &block) in index.iter().zip(&tensor.ty().blocks) {
+                // The letter that moves along the axis in the largest part of its range.
+                let extent = |&&(_, own): &&(i64, usize)| extent_of(own);
+                let own = affine.terms.iter().max_by_key(extent);
+                if let Some(&(_, own)) = own.filter(|_| affine.as_axis().is_none()) {
+                    among[own] = among[own].or(block);
                 }
             }
         }

@@ -6,6 +6,7 @@ mod digest;
 mod literal;
 mod memory;
 mod outline;
+mod recut;
 mod scratch;
 #[cfg(feature = "zarr")]
 mod zarr;
@@ -15,11 +16,13 @@ pub(crate) use digest::Digest;
 pub(crate) use literal::Literal;
 pub use memory::MemoryStore;
 pub use outline::Outline;
+pub use recut::RecutCost;
+pub(crate) use recut::{Recut, block_bytes, common_multiple};
 pub use scratch::{Scratch, Store};
 #[cfg(feature = "zarr")]
 pub use zarr::{Compression, Saved, ZarrOptions, ZarrScratch, ZarrStore};
 
-use crate::{Block, StoreError, Type, Value};
+use crate::{Annotations, Block, StoreError, Type, Value};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -58,6 +61,11 @@ pub trait Source: Send + Sync + fmt::Debug {
     /// The directory or file that it reads, if it does.
     fn path(&self) -> Option<&Path> {
         None
+    }
+
+    /// Names of its axes, and its attributes, if it has such.
+    fn annotations(&self) -> Annotations {
+        Annotations::default()
     }
 }
 
@@ -107,6 +115,10 @@ impl<S: Source + ?Sized> Source for Arc<S> {
 
     fn path(&self) -> Option<&Path> {
         (**self).path()
+    }
+
+    fn annotations(&self) -> Annotations {
+        (**self).annotations()
     }
 }
 

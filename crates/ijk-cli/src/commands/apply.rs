@@ -34,8 +34,7 @@ pub fn eval(args: &Eval) -> Result<(), Failure> {
     let (arity, results) = (component.arity(), component.signature().outputs.len());
     check_count("arguments", arity, "files", args.inputs.len(), arity == args.inputs.len())?;
     check_count("results", results, "-o", args.out.len(), results >= args.out.len())?;
-    let inputs: Vec<_> = args.inputs.iter().map(|text| Place::parse(text)).collect();
-    let outputs: Vec<_> = args.out.iter().map(|text| Place::parse(text)).enumerate().collect();
+    let (inputs, outputs) = (files::places(&args.inputs)?, files::numbered(&args.out)?);
     apply(&source, &component, &inputs, &outputs, &args.how)
 }
 

@@ -5,7 +5,7 @@ use super::blocks;
 use crate::args::Einsum;
 use crate::engine::engine;
 use crate::failure::Failure;
-use crate::files::{self, Place};
+use crate::files::{self, numbered, places};
 use crate::source::Source;
 use crate::{memory, output};
 use ijk::{BigTensor, DType, Tensor, TensorView};
@@ -17,9 +17,9 @@ use ijk::{BigTensor, DType, Tensor, TensorView};
 pub fn einsum(args: &Einsum) -> Result<(), Failure> {
     let source = Source::subscripts(&args.subscripts);
     let einsum = ijk::Einsum::new(&args.subscripts).map_err(|error| source.failure(error))?;
-    let outputs: Vec<_> = args.out.iter().map(|text| Place::parse(text)).enumerate().collect();
+    let outputs = numbered(args.out.as_slice())?;
     files::check_distinct(&outputs)?;
-    let inputs: Vec<_> = args.inputs.iter().map(|text| Place::parse(text)).collect();
+    let inputs = places(&args.inputs)?;
     if blocks::are_asked_for(&inputs, &outputs, &args.how)? {
         if args.path {
             let shapes = blocks::shapes(&inputs, &args.how)?;

@@ -42,9 +42,23 @@ enum Bytes {
 }
 
 impl Codecs {
-    /// Those that are read.
-    pub(super) const NAMES: [&str; 7] =
-        ["transpose", "bytes", "sharding_indexed", "zstd", "blosc", "gzip", "crc32c"];
+    /// Those that are read, compressors last. Names of `numcodecs` are those of zarr-python, which netCDF files
+    /// and arrays of format 2 bring along.
+    pub(super) const NAMES: [&str; 13] = [
+        "transpose",
+        "bytes",
+        "sharding_indexed",
+        "zstd",
+        "blosc",
+        "gzip",
+        "crc32c",
+        "numcodecs.zstd",
+        "numcodecs.blosc",
+        "numcodecs.gzip",
+        "numcodecs.zlib",
+        "numcodecs.lz4",
+        "numcodecs.shuffle",
+    ];
 
     /// The codecs of metadata, for chunks of a shape.
     pub(super) fn new(
@@ -57,7 +71,8 @@ impl Codecs {
         for metadata in codecs {
             match (metadata.name(), &bytes) {
                 ("transpose", None) => {
-                    let Codec::ArrayToArray(codec) = library(metadata)? else {
+                    let Codec::ArrayToArray(codec) = library(&ordered(metadata, inner.len()))?
+                    else {
                         return Err(Problem::unknown_codec("transpose"));
                     };
                     let encoded =
@@ -215,11 +230,26 @@ pub(super) fn library(metadata: &MetadataV3) -> Result<Codec, Problem> {
     Codec::from_metadata(metadata).map_err(|error| Problem::Metadata(error.to_string()))
 }
 
+/// The order of a transpose as positions: `"C"` are the axes as they are, `"F"` the same from the last to the first.
+fn ordered(metadata: &MetadataV3, rank: usize) -> Cow<'_, MetadataV3> {
+    let order = metadata.configuration().and_then(|options| options.get("order")?.as_str());
+    let axes: Vec<usize> = match order {
+        Some("C") => (0..rank).collect(),
+        Some("F") => (0..rank).rev().collect(),
+        _ => return Cow::Borrowed(metadata),
+    };
+    let options = serde_json::Map::from_iter([("order".into(), axes.into())]);
+    Cow::Owned(MetadataV3::new_with_configuration(metadata.name(), options))
+}
+
 fn plain(metadata: &MetadataV3, elements: &Elements) -> Result<Bytes, Problem> {
+    let endian = metadata.configuration().and_then(|options| options.get("endian")?.as_str());
+    // One byte has no order, whatever is said of it.
+    let own = MetadataV3::new("bytes");
+    let metadata = if endian.is_none() { &own } else { metadata };
     let Codec::ArrayToBytes(codec) = library(metadata)? else {
         return Err(Problem::unknown_codec(metadata.name()));
     };
-    let endian = metadata.configuration().and_then(|options| options.get("endian")?.as_str());
     let own = if cfg!(target_endian = "little") { "little" } else { "big" };
     if endian.is_none() && elements.size > 1 {
         return Err(Problem::Metadata("codec `bytes` does not say `endian`".into()));

@@ -1,8 +1,10 @@
 //! Codecs from bytes to bytes, which give no more than is expected.
 
 use super::codecs::{check_length, copied, library, options};
+use super::lz4;
 use super::problem::Problem;
 use flate2::read::GzDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use std::io::Read;
 use std::sync::Arc;
 use zarrs::array::codec::{blosc_decompress_bytes, blosc_validate};
@@ -13,7 +15,11 @@ use zarrs::metadata::v3::MetadataV3;
 pub(super) enum Compressor {
     Zstd,
     Gzip,
+    Zlib,
     Blosc,
+    Lz4,
+    /// The first bytes of all elements of so many bytes, then the second ones, and so on.
+    Shuffle(usize),
     /// A checksum of four bytes at an end.
     Crc32c(Arc<dyn BytesToBytesCodecTraits>),
 }
@@ -24,9 +30,12 @@ const CHECKSUM: usize = 4;
 impl Compressor {
     pub(super) fn new(metadata: &MetadataV3) -> Result<Self, Problem> {
         match metadata.name() {
-            "zstd" => Ok(Self::Zstd),
-            "gzip" => Ok(Self::Gzip),
-            "blosc" => Ok(Self::Blosc),
+            "zstd" | "numcodecs.zstd" => Ok(Self::Zstd),
+            "gzip" | "numcodecs.gzip" => Ok(Self::Gzip),
+            "blosc" | "numcodecs.blosc" => Ok(Self::Blosc),
+            "numcodecs.zlib" => Ok(Self::Zlib),
+            "numcodecs.lz4" => Ok(Self::Lz4),
+            "numcodecs.shuffle" => Ok(Self::Shuffle(element_size(metadata)?)),
             "crc32c" => match library(metadata)? {
                 Codec::BytesToBytes(codec) => Ok(Self::Crc32c(codec)),
                 _ => Err(Problem::unknown_codec("crc32c")),
@@ -44,6 +53,7 @@ impl Compressor {
     pub(super) fn encoded_length(&self, bytes: u64) -> Option<u64> {
         match self {
             Self::Crc32c(_) => bytes.checked_add(CHECKSUM as u64),
+            Self::Shuffle(_) => Some(bytes),
             _ => None,
         }
     }
@@ -52,7 +62,10 @@ impl Compressor {
         match self {
             Self::Zstd => "zstd",
             Self::Gzip => "gzip",
+            Self::Zlib => "numcodecs.zlib",
             Self::Blosc => "blosc",
+            Self::Lz4 => "numcodecs.lz4",
+            Self::Shuffle(_) => "numcodecs.shuffle",
             Self::Crc32c(_) => "crc32c",
         }
     }
@@ -66,7 +79,19 @@ impl Compressor {
                 self.read(decoder, most)
             }
             Self::Gzip => self.read(GzDecoder::new(encoded), most),
+            Self::Zlib => zlib(encoded, most).map_err(|why| Problem::codec(self.name(), why)),
             Self::Blosc => blosc(encoded, |found| found <= most),
+            Self::Lz4 => lz4::decode(encoded, most).map_err(|why| Problem::codec(self.name(), why)),
+            Self::Shuffle(size) => {
+                if encoded.len() > most {
+                    let why =
+                        format!("it has {} bytes, but at most {most} are expected", encoded.len());
+                    return Err(Problem::codec(self.name(), why));
+                }
+                let mut decoded = vec![0; encoded.len()];
+                unshuffle(encoded, *size, &mut decoded)?;
+                Ok(decoded)
+            }
             Self::Crc32c(codec) => {
                 let representation = BytesRepresentation::UnboundedSize;
                 let decoded = codec.decode(encoded.into(), &representation, &options());
@@ -105,9 +130,69 @@ impl Compressor {
                 check_length(out.len(), count + more)
             }
             Self::Blosc => copied(&blosc(encoded, |found| found == out.len())?, out),
-            Self::Crc32c(_) => copied(&self.decode(encoded, out.len())?, out),
+            Self::Shuffle(size) => {
+                check_length(out.len(), encoded.len())?;
+                unshuffle(encoded, *size, out)
+            }
+            Self::Crc32c(_) | Self::Lz4 | Self::Zlib => {
+                copied(&self.decode(encoded, out.len())?, out)
+            }
         }
     }
+}
+
+/// Inflates what becomes so many bytes at most. The library's reader takes what was cut off for an end.
+fn zlib(encoded: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    /// More room at a time.
+    const ROOM: usize = 1 << 16;
+    let (mut state, mut out) = (Decompress::new(true), Vec::new());
+    loop {
+        // One byte more than there may be tells that it is too long.
+        out.reserve((most.saturating_add(1) - out.len()).min(ROOM.max(out.len())));
+        let before = (state.total_in(), state.total_out());
+        let rest = encoded.get(state.total_in() as usize..).unwrap_or_default();
+        let status = state.decompress_vec(rest, &mut out, FlushDecompress::None);
+        let status = status.map_err(|error| error.to_string())?;
+        if out.len() > most {
+            return Err(format!("it inflates to more than {most} bytes"));
+        }
+        if status == Status::StreamEnd {
+            return Ok(out);
+        }
+        if (state.total_in(), state.total_out()) == before {
+            return Err("it is truncated".into());
+        }
+    }
+}
+
+/// Bytes of an element that was shuffled; numcodecs takes 4 where nothing is said.
+fn element_size(metadata: &MetadataV3) -> Result<usize, Problem> {
+    let size = metadata.configuration().and_then(|options| options.get("elementsize"));
+    let Some(size) = size else { return Ok(4) };
+    let number = size.as_u64().and_then(|size| usize::try_from(size).ok());
+    number.ok_or_else(|| {
+        let why =
+            format!("codec `numcodecs.shuffle`: elementsize {size} is no whole number of bytes");
+        Problem::Metadata(why)
+    })
+}
+
+/// Puts bytes back that were shuffled.
+fn unshuffle(shuffled: &[u8], size: usize, out: &mut [u8]) -> Result<(), Problem> {
+    if size <= 1 {
+        return copied(shuffled, out);
+    }
+    if !shuffled.len().is_multiple_of(size) {
+        let why = format!("{} bytes are no elements of {size} bytes", shuffled.len());
+        return Err(Problem::codec("numcodecs.shuffle", why));
+    }
+    let count = shuffled.len() / size;
+    for (place, bytes) in shuffled.chunks_exact(count.max(1)).enumerate() {
+        for (element, &byte) in out.chunks_exact_mut(size).zip(bytes) {
+            element[place] = byte;
+        }
+    }
+    Ok(())
 }
 
 /// Reads until there is no room or nothing left.

@@ -62,17 +62,6 @@ impl Files {
         }
     }
 
-    /// The names of arrays in a group.
-    pub(super) fn members(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
-        let arrays = entries.filter(|entry| entry.path().join("zarr.json").is_file());
-        let mut names: Vec<String> =
-            arrays.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names.truncate(8);
-        names
-    }
-
     /// A file and its length, if it is there.
     pub(super) fn open(&self, key: &str) -> Result<Option<(File, u64)>, Problem> {
         let file = match File::open(self.path(key)) {

@@ -2,8 +2,10 @@
 
 use super::ZarrOptions;
 use super::codecs::{Codecs, Elements};
+use super::document::{self, Document};
+use super::fill;
 use super::problem::Problem;
-use crate::Type;
+use crate::{Annotations, Type};
 use ijk_tensor::Tensor;
 use ijk_types::{DType, Scalar};
 use serde::Deserialize;
@@ -22,7 +24,11 @@ pub(super) struct Layout {
     pub(super) fill: Scalar,
     pub(super) elements: Elements,
     pub(super) codecs: Codecs,
+    /// Names of the axes, and attributes.
+    pub(super) annotations: Annotations,
     keys: ChunkKeyEncoding,
+    /// Names and configurations of the codecs.
+    stored: Vec<(String, Value)>,
 }
 
 #[derive(Deserialize)]
@@ -47,19 +53,24 @@ pub(super) fn zarr_name(dtype: DType) -> &'static str {
 impl Layout {
     /// Reads the text of `zarr.json`.
     pub(super) fn parse(text: &[u8]) -> Result<Self, Problem> {
-        let wrong = |error: serde_json::Error| Problem::Metadata(error.to_string());
-        let json: Value = serde_json::from_slice(text).map_err(wrong)?;
+        let Document { mut json, attributes } = Document::parse(text)?;
         if json.get("zarr_format") == Some(&json!(2)) {
             return Err(Problem::Version2);
         }
         if json.get("node_type") == Some(&json!("group")) {
             return Err(Problem::Group { arrays: Vec::new() });
         }
-        let metadata: ArrayMetadataV3 = serde_json::from_value(json).map_err(wrong)?;
-        Self::new(&metadata)
+        // The library has its own mind about what a fill value may be.
+        let fill = json.get_mut("fill_value").map(Value::take);
+        let metadata: ArrayMetadataV3 =
+            serde_json::from_value(json).map_err(|error| Problem::Metadata(error.to_string()))?;
+        let missing = || Problem::Metadata("missing field `fill_value`".into());
+        let mut layout = Self::new(&metadata, &fill.ok_or_else(missing)?)?;
+        layout.annotations.attributes = attributes.map(Into::into);
+        Ok(layout)
     }
 
-    fn new(metadata: &ArrayMetadataV3) -> Result<Self, Problem> {
+    fn new(metadata: &ArrayMetadataV3, fill: &Value) -> Result<Self, Problem> {
         check_extensions(metadata)?;
         let dtype = element_type(&metadata.data_type)?;
         let dims = extents(&metadata.shape)?;
@@ -70,7 +81,7 @@ impl Layout {
         if count.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
             return Err(overflow());
         }
-        let (fill, elements) = fill(metadata, dtype)?;
+        let (fill, elements) = filled(metadata, fill, dtype)?;
         let block = |(&extent, chunk): (&usize, &NonZeroU64)| {
             usize::try_from(chunk.get()).ok().filter(|&chunk| chunk < extent)
         };
@@ -78,7 +89,21 @@ impl Layout {
         let codecs = Codecs::new(&metadata.codecs, &chunk, &elements)?;
         let keys = ChunkKeyEncoding::from_metadata(&metadata.chunk_key_encoding);
         let keys = keys.map_err(|error| Problem::Metadata(error.to_string()))?;
-        Ok(Self { ty: Type::new(dims, blocks, dtype), dtype, chunk, fill, elements, codecs, keys })
+        let names = metadata.dimension_names.clone().unwrap_or_default();
+        let annotations = Annotations { names, attributes: None };
+        let stored = metadata.codecs.iter().map(|codec| spelled(codec, dtype)).collect();
+        let ty = Type::new(dims, blocks, dtype);
+        Ok(Self { ty, dtype, chunk, fill, elements, codecs, annotations, keys, stored })
+    }
+
+    /// Whether chunks are the same files with the same meaning: names and attributes may differ, and spellings.
+    fn is_stored_as(&self, other: &Self) -> bool {
+        let ones = vec![1; self.ty.rank()];
+        self.ty == other.ty
+            && self.chunk == other.chunk
+            && self.fill.same_bits(other.fill)
+            && self.stored == other.stored
+            && self.key(&ones) == other.key(&ones)
     }
 
     /// The path of a chunk from the array's directory.
@@ -143,20 +168,27 @@ fn chunk_shape(metadata: &ArrayMetadataV3) -> Result<Vec<NonZeroU64>, Problem> {
     }
 }
 
-fn fill(metadata: &ArrayMetadataV3, dtype: DType) -> Result<(Scalar, Elements), Problem> {
-    let wrong = |why: String| Problem::Metadata(format!("fill value: {why}"));
+fn filled(
+    metadata: &ArrayMetadataV3,
+    value: &Value,
+    dtype: DType,
+) -> Result<(Scalar, Elements), Problem> {
     let of = DataType::from_metadata(&metadata.data_type);
     let of = of.map_err(|error| Problem::Metadata(error.to_string()))?;
-    let fill = of.fill_value_v3(&metadata.fill_value).map_err(|error| wrong(error.to_string()))?;
-    let size = dtype.size();
-    let value = scalar(dtype, fill.as_ne_bytes())?;
-    Ok((value, Elements { of, fill, size }))
+    let value = fill::parse(value, dtype)?;
+    let bytes = Tensor::full(value, &[])?.as_bytes().to_vec();
+    Ok((value, Elements { of, fill: FillValue::new(bytes), size: dtype.size() }))
 }
 
-/// The number that bytes in the machine's order are.
-fn scalar(dtype: DType, bytes: &[u8]) -> Result<Scalar, Problem> {
-    let fill = |to: &mut [u8]| super::codecs::copied(bytes, to);
-    Ok(Tensor::from_bytes(dtype, &[], fill)?.get(&[]))
+/// A codec's name, and its configuration as far as it says anything.
+fn spelled(codec: &MetadataV3, dtype: DType) -> (String, Value) {
+    let is_moot = |name: &str| codec.name() == "bytes" && dtype.size() == 1 && name == "endian";
+    let options = codec.configuration().into_iter().flat_map(|options| options.iter());
+    let options: serde_json::Map<String, Value> = options
+        .filter(|(name, _)| !is_moot(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    (codec.name().into(), Value::Object(options))
 }
 
 /// The text of `zarr.json` of an array that is written.
@@ -190,17 +222,23 @@ pub(super) fn text(ty: &Type, options: &ZarrOptions) -> Result<String, Problem> 
         "chunk_key_encoding": { "name": "default", "configuration": { "separator": "/" } },
         "fill_value": fill,
         "codecs": codecs,
-        "attributes": {},
     });
-    Ok(format!("{metadata:#}\n"))
+    let mut metadata = format!("{metadata:#}");
+    // The closing brace comes back at the end.
+    metadata.truncate(metadata.trim_end_matches(['}', '\n']).len());
+    if let Some(names) = options.axis_names(ty.rank())? {
+        metadata += &format!(",\n  \"dimension_names\": {}", json!(names));
+    }
+    let attributes = options.attributes_text();
+    document::check_object(attributes)?;
+    Ok(format!("{metadata},\n  \"attributes\": {attributes}\n}}\n"))
 }
 
-/// Whether two texts of `zarr.json` say the same of chunks: attributes may be added to a result.
+/// Whether two texts of `zarr.json` say the same of chunks: names, attributes and what means nothing may be added to
+/// a result.
 pub(super) fn are_same(left: &[u8], right: &[u8]) -> bool {
-    let parsed = |text: &[u8]| {
-        let mut json: Value = serde_json::from_slice(text).ok()?;
-        json.as_object_mut()?.remove("attributes");
-        Some(json)
-    };
-    parsed(left).is_some_and(|left| parsed(right) == Some(left))
+    match (Layout::parse(left), Layout::parse(right)) {
+        (Ok(left), Ok(right)) => left.is_stored_as(&right),
+        _ => false,
+    }
 }

@@ -2,8 +2,12 @@
 
 mod codecs;
 mod compression;
+mod document;
 mod files;
+mod fill;
 mod identity;
+mod location;
+mod lz4;
 mod manifest;
 mod metadata;
 mod missing;
@@ -18,7 +22,7 @@ pub use resume::Saved;
 pub use scratch::ZarrScratch;
 
 use super::{Sink, Source};
-use crate::{BigTensor, Block, Error, StoreError, Type, Value};
+use crate::{Annotations, BigTensor, Block, Error, StoreError, Type, Value};
 use files::Files;
 use ijk_tensor::Tensor;
 use metadata::Layout;
@@ -26,7 +30,7 @@ use problem::Problem;
 use resume::Earlier;
 use std::borrow::Cow;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A Zarr V3 array in a directory: a source, and a sink.
@@ -34,7 +38,8 @@ use std::sync::Arc;
 /// Its chunks are the blocks, and a chunk that is as long as an axis, or longer, is ⊥. A chunk that is not there
 /// is the array's fill value everywhere; blocks that are so are not written. Elements are those of
 /// [`DType`](ijk_types::DType). What `zarr` 3 of Python and others write is read if its codecs are of `bytes`,
-/// `transpose`, `sharding_indexed`, `zstd`, `blosc`, `gzip` and `crc32c`, and its grid is regular.
+/// `transpose`, `sharding_indexed`, `zstd`, `blosc`, `gzip`, `crc32c`, and of numcodecs `zstd`, `blosc`, `gzip`, `zlib`,
+/// `lz4` and `shuffle`, and its grid is regular.
 ///
 /// A chunk's file is there whole or not at all: it is written under another name, in the subdirectory `.ijk`, and
 /// then renamed. Data is not forced to the disk.
@@ -76,9 +81,12 @@ impl ZarrStore {
     /// If there is none, or it is of a kind that is not supported; chunks are not looked at.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let files = Files::new(path.as_ref());
-        let opened = files.metadata().and_then(|text| Layout::parse(&text));
+        let opened = location::check_path(path.as_ref()).and_then(|()| files.metadata());
+        let opened = opened.and_then(|text| Layout::parse(&text));
         let layout = opened.map_err(|problem| match problem {
-            Problem::Group { .. } => of_store(&files, Problem::Group { arrays: files.members() }),
+            Problem::Group { .. } => {
+                of_store(&files, Problem::Group { arrays: location::arrays_in(files.root()) })
+            }
             problem => of_store(&files, problem),
         })?;
         let (ty, options) = (layout.ty.clone(), ZarrOptions::new());
@@ -104,12 +112,25 @@ impl ZarrStore {
     fn make(files: &Files, ty: &Type, options: &ZarrOptions) -> Result<Layout, Problem> {
         let text = metadata::text(ty, options)?;
         let layout = Layout::parse(text.as_bytes())?;
+        location::check_place(files.root())?;
         if !files.is_free() {
             return Err(Problem::Exists);
         }
+        location::make_groups(files.root())?;
         std::fs::create_dir_all(files.root())?;
         files.write("zarr.json", text.as_bytes())?;
         Ok(layout)
+    }
+
+    /// Whether a path is, or would be, that of a member of a Zarr group: the nearest directory above that is there
+    /// is one. Directories between become groups when an array is made at the path.
+    pub fn is_in_group(path: impl AsRef<Path>) -> bool {
+        location::is_in_group(path.as_ref())
+    }
+
+    /// The Zarr array in whose directory a path is, links and `..` followed, if there is one.
+    pub fn enclosing(path: impl AsRef<Path>) -> Option<PathBuf> {
+        location::enclosing_array(path.as_ref())
     }
 
     /// The array's directory.
@@ -234,6 +255,10 @@ impl Source for ZarrStore {
 
     fn path(&self) -> Option<&Path> {
         Some(self.files.root())
+    }
+
+    fn annotations(&self) -> Annotations {
+        self.layout.annotations.clone()
     }
 }
 

@@ -1,9 +1,12 @@
 //! How arrays are written.
 
 use super::problem::Problem;
+use crate::{Annotations, BigTensor};
 use ijk_types::{DType, Scalar};
 use serde_json::json;
 use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
 
 /// How a Zarr array is written: not compressed, with a fill value of 0, unless it is told otherwise.
 ///
@@ -23,6 +26,8 @@ pub struct ZarrOptions {
     pub(super) compression: Compression,
     fill: Option<Scalar>,
     fresh: bool,
+    names: Option<Vec<Option<String>>>,
+    attributes: Option<Arc<str>>,
 }
 
 /// How chunks are compressed.
@@ -60,6 +65,63 @@ impl ZarrOptions {
     pub fn fresh(mut self, fresh: bool) -> Self {
         self.fresh = fresh;
         self
+    }
+
+    /// Names of the axes, `dimension_names` in Zarr, which xarray needs. Without them an array has those that
+    /// [`BigTensor::annotations`] tells.
+    ///
+    /// ```
+    /// use ijk_blocks::{BigTensor, ZarrOptions, ZarrStore};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("u.zarr");
+    /// let u = BigTensor::lit([1.0, 2.0], [2], [None])?;
+    /// let options = ZarrOptions::new().names([Some("time".into())]).attributes(r#"{"units": "m"}"#);
+    /// ZarrStore::create(&path, u.ty(), &options)?;
+    /// let found = BigTensor::open(&path)?.annotations();
+    /// assert_eq!(found.names, [Some("time".to_string())]);
+    /// assert_eq!(found.attributes.as_deref(), Some(r#"{"units": "m"}"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn names(mut self, names: impl Into<Vec<Option<String>>>) -> Self {
+        self.names = Some(names.into());
+        self
+    }
+
+    /// Attributes: the text of a JSON object, in which bare `NaN`, `Infinity` and `-Infinity` may stand, as Python
+    /// writes them. Without it a copy of an array has those of the array.
+    #[must_use]
+    pub fn attributes(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.attributes = Some(text.into());
+        self
+    }
+
+    /// With names and attributes of a tensor that is written to a path, where others are not given.
+    #[must_use]
+    pub fn annotated(&self, tensor: &BigTensor, path: impl AsRef<Path>) -> Self {
+        let Annotations { names, attributes } = tensor.annotations();
+        let names = super::location::named(path.as_ref(), tensor.dims(), names);
+        let mut options = self.clone();
+        options.names = options.names.or(names);
+        options.attributes = options.attributes.or(attributes);
+        options
+    }
+
+    /// The names of so many axes, if any is named.
+    pub(super) fn axis_names(&self, rank: usize) -> Result<Option<&[Option<String>]>, Problem> {
+        match &self.names {
+            Some(names) if names.len() != rank => {
+                let why = format!("{} names of axes are given, but there are {rank}", names.len());
+                Err(Problem::Metadata(why))
+            }
+            Some(names) if names.iter().any(Option::is_some) => Ok(Some(names)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The text of the attributes.
+    pub(super) fn attributes_text(&self) -> &str {
+        self.attributes.as_deref().unwrap_or("{}")
     }
 
     pub(super) fn is_fresh(&self) -> bool {

@@ -4,6 +4,7 @@ use super::codecs::Codecs;
 use ijk_tensor::TensorError;
 use ijk_types::DType;
 use std::io;
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// Why a Zarr array or a chunk of it was not read or written.
@@ -21,6 +22,14 @@ pub(super) enum Problem {
     Version2,
     #[error("it is a group, no array{}", names(arrays))]
     Group { arrays: Vec<String> },
+    #[error(
+        "it is a URL of the scheme `{scheme}`, but only files and directories of this machine are read and written"
+    )]
+    Url { scheme: String },
+    #[error("it would be part of the Zarr array {}: name a path beside it", array.display())]
+    InArray { array: PathBuf },
+    #[error("it would be in a Zarr group of format 2; only format 3 is written")]
+    OldGroup,
     #[error("it exists already; to replace it, start afresh")]
     Exists,
     #[error("it holds another computation's result: {0}\nto replace it, start afresh")]
@@ -37,6 +46,8 @@ pub(super) enum Problem {
     LongMetadata { found: u64, most: u64 },
     #[error("elements of `{found}` are not supported; those that are: {}", element_types())]
     ElementType { found: String },
+    #[error("fill value {value} of elements of {of} is not supported; allowed are {allowed}")]
+    Fill { value: String, of: DType, allowed: &'static str },
     #[error("elements of {0} cannot be stored as Zarr")]
     Lists(String),
     #[error("{what} `{name}` is not supported; {known}")]

@@ -1,6 +1,7 @@
 //! Results that are computed in several runs, where one ends early.
 
 use super::files::Files;
+use super::location::{self, resolved};
 use super::manifest::{Lock, Manifest};
 use super::metadata::{self, Layout};
 use super::missing::{self, Log};
@@ -59,7 +60,8 @@ impl ZarrStore {
             return Err(of_store(&files, Problem::IsInput));
         }
         let manifest = Manifest::new(tensor, executor.simd())?;
-        Self::continued(files.clone(), tensor.ty(), manifest, options)
+        let options = options.annotated(tensor, path.as_ref());
+        Self::continued(files.clone(), tensor.ty(), manifest, &options)
             .map_err(|problem| of_store(&files, problem))
     }
 
@@ -71,6 +73,7 @@ impl ZarrStore {
     ) -> Result<Self, Problem> {
         let text = metadata::text(ty, options)?;
         let layout = Layout::parse(text.as_bytes())?;
+        location::check_place(files.root())?;
         if options.is_fresh() {
             files.remove()?;
         }
@@ -81,6 +84,7 @@ impl ZarrStore {
         if let Some(what) = there.as_ref().and_then(|there| manifest.difference(there)) {
             return Err(Problem::Other(what));
         }
+        location::make_groups(files.root())?;
         let lock = Some(Lock::new(&files)?);
         files.sweep()?;
         let is_any = there.is_some();
@@ -146,12 +150,12 @@ impl ZarrStore {
     }
 }
 
-/// Whether a tensor is computed from what is at a path.
+/// Whether a tensor is computed from what is at a path, or beneath it.
 fn reads(tensor: &BigTensor, path: &Path) -> bool {
-    let Ok(path) = path.canonicalize() else { return false };
+    let path = resolved(path);
     BlockPlan::new(tensor).arrays.iter().any(|array| match &array.from {
         From::Source(source) => {
-            source.path().and_then(|source| source.canonicalize().ok()).as_ref() == Some(&path)
+            source.path().is_some_and(|source| resolved(source).starts_with(&path))
         }
         From::Stage(_) => false,
     })

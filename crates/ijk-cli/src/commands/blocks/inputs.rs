@@ -17,24 +17,34 @@ pub fn numbered(places: &[Place]) -> Vec<(String, Place)> {
 /// # Errors
 /// If one is not there, or not what it should be.
 pub fn open(places: &[(String, Place)], how: &How) -> Result<Vec<BigTensor>, Failure> {
-    let mut cut = 0;
-    let argument = |(name, place): &(String, Place)| {
-        if place.is_zarr() {
-            return converted(zarr(place)?, how.dtype);
-        }
-        let blocks = how.zarr.block.get(cut).or(how.zarr.block.last());
-        cut += 1;
-        let array = load(place, how.dtype)?;
-        let blocks = match blocks {
-            None => vec![None; array.rank()],
+    let keep = how.memory.map_or(KEPT, |bytes| bytes / 8) / places.len().max(1) as u64;
+    let argument = |(n, (name, place)): (usize, &(String, Place))| {
+        let blocks = how.zarr.block.get(n).or(how.zarr.block.last());
+        let of = |rank: usize| match blocks {
+            None => Ok(None),
             Some(blocks) => {
-                blocks.of(array.rank()).map_err(|why| Failure::wrong(format!("{name}: {why}")))?
+                let blocks = blocks.of(rank);
+                blocks.map(Some).map_err(|why| Failure::wrong(format!("{name}: {why}")))
             }
         };
-        BigTensor::from_tensor(array, blocks).map_err(of_blocks)
+        if place.is_zarr() {
+            let tensor = zarr(place)?.recut_to_fit(keep);
+            let tensor = match of(tensor.dims().len())? {
+                Some(blocks) => tensor.reblock(blocks).map_err(of_blocks)?,
+                None => tensor,
+            };
+            return converted(tensor, how.dtype);
+        }
+        let array = load(place, how.dtype)?;
+        let blocks = of(array.rank())?.unwrap_or_else(|| vec![None; array.rank()]);
+        let tensor = BigTensor::from_tensor(array, blocks).map_err(of_blocks)?;
+        Ok(tensor.recut_to_fit(keep))
     };
-    places.iter().map(argument).collect()
+    places.iter().enumerate().map(argument).collect()
 }
+
+/// Bytes of stored chunks that are kept while arguments are re-cut, of all together, where no limit is given.
+const KEPT: u64 = 256 << 20;
 
 /// The shapes of arguments.
 ///

@@ -4,6 +4,7 @@ mod bar;
 mod inputs;
 mod machines;
 mod outputs;
+mod recut;
 
 use crate::args::How;
 use crate::failure::{Failure, of_blocks};
@@ -71,6 +72,9 @@ pub fn run(
         None => executor,
     };
     let outputs::Parted { collected, stored } = outputs::parted(&results, outputs)?;
+    if cluster.as_ref().is_none_or(|cluster| cluster.process() == 0) {
+        recut::tell(&results);
+    }
     let start = Instant::now();
     let mut told = outputs::Told::new(&progress);
     let bar = bar::bar(&progress);

@@ -1,0 +1,160 @@
+//! The text of `zarr.json` as others write it.
+//!
+//! Python's `json` writes NaN and infinities as bare tokens, which JSON does not have, and reads them again. So do
+//! `zarr` and `xarray`, mostly in attributes. Attributes are kept as text: numbers stay as they were written.
+
+use super::problem::Problem;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// What Python writes for numbers that JSON cannot spell.
+const BARE: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
+
+/// A document, in which bare tokens are strings as the specification has them.
+#[derive(Debug)]
+pub(super) struct Document {
+    pub(super) json: Value,
+    /// The text of the attributes, unless there are none.
+    pub(super) attributes: Option<String>,
+}
+
+impl Document {
+    pub(super) fn parse(text: &[u8]) -> Result<Self, Problem> {
+        let wrong = |error: String| Problem::Metadata(error);
+        let text = std::str::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
+        let json = serde_json::from_str::<Value>(&quoted(text));
+        let json = json.map_err(|error| wrong(error.to_string()))?;
+        let is_any =
+            json.get("attributes").and_then(Value::as_object).is_some_and(|a| !a.is_empty());
+        let attributes = is_any.then(|| member(text, "attributes")).flatten();
+        Ok(Self { attributes: attributes.map(str::to_owned), json })
+    }
+}
+
+/// That a text is a JSON object, bare tokens included.
+pub(super) fn check_object(text: &str) -> Result<(), Problem> {
+    let wrong = |why: &str| Problem::Metadata(format!("attributes: {why}"));
+    match serde_json::from_str::<Value>(&quoted(text)) {
+        Ok(Value::Object(_)) => Ok(()),
+        Ok(_) => Err(wrong("they are no JSON object")),
+        Err(error) => Err(wrong(&error.to_string())),
+    }
+}
+
+/// The text with strings for bare tokens.
+fn quoted(text: &str) -> Cow<'_, str> {
+    let mut quoted = String::new();
+    // Up to where the text is copied.
+    let mut copied = 0;
+    let mut scan = Scan::default();
+    for (at, byte) in text.bytes().enumerate() {
+        if scan.is_in_string(byte) || at < copied {
+            continue;
+        }
+        let Some(token) = BARE.into_iter().find(|token| text[at..].starts_with(token)) else {
+            continue;
+        };
+        let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+        let before = at.checked_sub(1).and_then(|before| text.as_bytes().get(before));
+        if is_part(before) || is_part(text.as_bytes().get(at + token.len())) {
+            continue;
+        }
+        quoted.extend([&text[copied..at], "\"", token, "\""]);
+        copied = at + token.len();
+    }
+    match copied {
+        0 => Cow::Borrowed(text),
+        _ => Cow::Owned(quoted + &text[copied..]),
+    }
+}
+
+/// The text of a member's value in the outermost object of a document that parses; of the last, if it is there twice.
+fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (mut scan, mut depth, mut start, mut found) = (Scan::default(), 0usize, 0, None);
+    for (at, byte) in text.bytes().enumerate() {
+        if scan.is_in_string(byte) {
+            continue;
+        }
+        if depth == 1 && matches!(byte, b',' | b'}') {
+            found = value_of(&text[start..at], name).or(found);
+            start = at + 1;
+        }
+        match byte {
+            b'{' | b'[' if depth == 0 => (depth, start) = (1, at + 1),
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The value of `"name": value`.
+fn value_of<'a>(member: &'a str, name: &str) -> Option<&'a str> {
+    let rest = member.trim_start().strip_prefix('"')?.strip_prefix(name)?.strip_prefix('"')?;
+    Some(rest.trim_start().strip_prefix(':')?.trim())
+}
+
+/// Tells strings from the rest, byte by byte.
+#[derive(Default)]
+struct Scan {
+    string: bool,
+    escaped: bool,
+}
+
+impl Scan {
+    /// Whether the next byte belongs to a string, quotes included.
+    fn is_in_string(&mut self, byte: u8) -> bool {
+        match (self.string, byte) {
+            (true, _) if self.escaped => self.escaped = false,
+            (true, b'\\') => self.escaped = true,
+            (true, b'"') => {
+                self.string = false;
+                return true;
+            }
+            (false, b'"') => self.string = true,
+            _ => {}
+        }
+        self.string
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bare_tokens_are_strings() {
+        for (text, expected) in [
+            (r#"{"a": NaN}"#, r#"{"a": "NaN"}"#),
+            (r#"[Infinity,-Infinity,NaN]"#, r#"["Infinity","-Infinity","NaN"]"#),
+            (
+                r#"{"NaN": "-Infinity NaN", "b": "\"NaN"}"#,
+                r#"{"NaN": "-Infinity NaN", "b": "\"NaN"}"#,
+            ),
+            (r#"["\\", NaN]"#, r#"["\\", "NaN"]"#),
+            ("NaN", "\"NaN\""),
+            ("[NaNa, aNaN, 1NaN]", "[NaNa, aNaN, 1NaN]"),
+            ("[\"ä\", -Infinity]", "[\"ä\", \"-Infinity\"]"),
+        ] {
+            assert_eq!(quoted(text), expected);
+        }
+    }
+
+    #[test]
+    fn attributes_are_kept_as_they_are_written() {
+        let attributes = |text: &str| Document::parse(text.as_bytes()).unwrap().attributes;
+        let own = r#"{"n": 12345678901234567890123, "x": NaN, "s": "}, ]", "d": {"attributes": [1e400]}}"#;
+        let own = own.replace("1e400", "1.50");
+        let text =
+            format!(r#"{{"shape": [1, 2], "attributes" : {own} , "last": {{"attributes": 3}}}}"#);
+        assert_eq!(attributes(&text), Some(own.clone()));
+        assert_eq!(attributes(&format!(r#"{{"attributes":{own}}}"#)), Some(own));
+        for text in [r#"{"attributes": {}}"#, r#"{"x": {"attributes": {"a": 1}}}"#, "[]", "{}"] {
+            assert_eq!(attributes(text), None, "{text}");
+        }
+        for text in ["{", "{\"a\": Nan}", "{\"a\": +Infinity}", "{\"attributes\": {]}"] {
+            assert!(Document::parse(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Fill values, as the specification spells them and as others do.
+
+use super::problem::Problem;
+use ijk_types::{C64, C128, DType, Scalar};
+use serde_json::Value;
+
+/// The fill value of elements of a type. `null` is 0, as it is for zarr-python.
+pub(super) fn parse(value: &Value, dtype: DType) -> Result<Scalar, Problem> {
+    if value.is_null() {
+        return Ok(Scalar::zero(dtype));
+    }
+    let fill = match dtype {
+        DType::Bool => truth(value).map(Scalar::Bool),
+        DType::I32 => integer(value).and_then(|n| i32::try_from(n).ok()).map(Scalar::I32),
+        DType::I64 => integer(value).map(Scalar::I64),
+        DType::F32 => single(value).map(Scalar::F32),
+        DType::F64 => double(value).map(Scalar::F64),
+        DType::C64 => parts(value, single).map(|[re, im]| Scalar::C64(C64::new(re, im))),
+        DType::C128 => parts(value, double).map(|[re, im]| Scalar::C128(C128::new(re, im))),
+    };
+    fill.ok_or_else(|| Problem::Fill {
+        value: value.to_string(),
+        of: dtype,
+        allowed: allowed(dtype),
+    })
+}
+
+/// What is read, for messages.
+fn allowed(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "true, false, 0, 1 and null",
+        DType::I32 => "whole numbers from -2147483648 to 2147483647, and null",
+        DType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807, and null",
+        DType::F32 => {
+            r#"numbers, "NaN", "Infinity", "-Infinity", bits such as "0x7fc00000", and null"#
+        }
+        DType::F64 => {
+            r#"numbers, "NaN", "Infinity", "-Infinity", bits such as "0x7ff8000000000000", and null"#
+        }
+        DType::C64 | DType::C128 => {
+            r#"pairs such as [0.0, "NaN"], of what floating-point numbers may be, and null"#
+        }
+    }
+}
+
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(truth) => Some(*truth),
+        Value::String(text) if text.eq_ignore_ascii_case("true") => Some(true),
+        Value::String(text) if text.eq_ignore_ascii_case("false") => Some(false),
+        _ => match integer(value)? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        },
+    }
+}
+
+/// A whole number, which may be spelled as another one or as text.
+fn integer(value: &Value) -> Option<i64> {
+    let whole = |x: f64| {
+        let is_one = x.fract() == 0.0 && x >= -(2f64.powi(63)) && x < 2f64.powi(63);
+        is_one.then_some(x as i64)
+    };
+    match value {
+        Value::Number(number) if number.is_u64() || number.is_i64() => number.as_i64(),
+        Value::Number(number) => number.as_f64().and_then(whole),
+        Value::String(text) => match text.trim().parse() {
+            Ok(number) => Some(number),
+            Err(_) if text.bytes().all(|c| c.is_ascii_digit() || b" +-".contains(&c)) => None,
+            Err(_) => text.trim().parse().ok().and_then(whole),
+        },
+        _ => None,
+    }
+}
+
+fn single(value: &Value) -> Option<f32> {
+    match bits(value, 8) {
+        Some(bits) => Some(f32::from_bits(bits? as u32)),
+        None => Some(number(value)? as f32),
+    }
+}
+
+fn double(value: &Value) -> Option<f64> {
+    match bits(value, 16) {
+        Some(bits) => Some(f64::from_bits(bits?)),
+        None => number(value),
+    }
+}
+
+/// A number, or text that spells one, NaN or an infinity.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// The bits of `0x` and so many digits, if a value begins like that.
+fn bits(value: &Value, digits: usize) -> Option<Option<u64>> {
+    let text = value.as_str()?.strip_prefix("0x")?;
+    let are_bits = text.len() == digits && text.bytes().all(|c| c.is_ascii_hexdigit());
+    Some(u64::from_str_radix(text, 16).ok().filter(|_| are_bits))
+}
+
+/// Real and imaginary part; a number alone is real.
+fn parts<T: Default>(value: &Value, part: impl Fn(&Value) -> Option<T>) -> Option<[T; 2]> {
+    match value {
+        Value::Array(parts) => match &parts[..] {
+            [re, im] => Some([part(re)?, part(im)?]),
+            _ => None,
+        },
+        _ => Some([part(value)?, T::default()]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn others_spellings_are_read() {
+        let f32_bits = |bits| Scalar::F32(f32::from_bits(bits));
+        let c64 = |re, im| Scalar::C64(C64::new(re, im));
+        let cases = [
+            (json!(0), Scalar::Bool(false)),
+            (json!(1.0), Scalar::Bool(true)),
+            (json!("true"), Scalar::Bool(true)),
+            (json!("0"), Scalar::Bool(false)),
+            (json!(null), Scalar::Bool(false)),
+            (json!(0.0), Scalar::I32(0)),
+            (json!("-7"), Scalar::I32(-7)),
+            (json!("3.0"), Scalar::I32(3)),
+            (json!(i64::MIN), Scalar::I64(i64::MIN)),
+            (json!("9223372036854775807"), Scalar::I64(i64::MAX)),
+            (json!(-9.223372036854775808e18), Scalar::I64(i64::MIN)),
+            (json!(null), Scalar::I64(0)),
+            (json!(0.1), Scalar::F32(0.1)),
+            (json!("NaN"), f32_bits(0x7fc0_0000)),
+            (json!("0x7fc00001"), f32_bits(0x7fc0_0001)),
+            (json!("-Infinity"), Scalar::F32(f32::NEG_INFINITY)),
+            (json!(3), Scalar::F64(3.0)),
+            (json!("-0.0"), Scalar::F64(-0.0)),
+            (json!("inf"), Scalar::F64(f64::INFINITY)),
+            (json!("0xfff8000000000001"), Scalar::F64(f64::from_bits(0xfff8_0000_0000_0001))),
+            (json!([1, "-Infinity"]), c64(1.0, f32::NEG_INFINITY)),
+            (json!(["0x3f800000", "2"]), c64(1.0, 2.0)),
+            (json!(2), c64(2.0, 0.0)),
+            (json!(null), Scalar::C128(C128::new(0.0, 0.0))),
+        ];
+        for (value, expected) in cases {
+            let found = parse(&value, expected.dtype()).unwrap();
+            assert!(found.same_bits(expected), "{value}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn other_values_are_refused_by_name() {
+        let cases = [
+            (json!(2), DType::Bool),
+            (json!([true]), DType::Bool),
+            (json!(2147483648u32), DType::I32),
+            (json!(0.5), DType::I32),
+            (json!("NaN"), DType::I64),
+            (json!("9223372036854775808"), DType::I64),
+            (json!(u64::MAX), DType::I64),
+            (json!(9.3e18), DType::I64),
+            (json!(""), DType::F64),
+            (json!("one"), DType::F64),
+            (json!("0x7fc00000"), DType::F64),
+            (json!("0x+fc00000"), DType::F32),
+            (json!(false), DType::F32),
+            (json!({"a": 1}), DType::F64),
+            (json!([1]), DType::C64),
+            (json!([1, 2, 3]), DType::C128),
+        ];
+        for (value, dtype) in cases {
+            let error = parse(&value, dtype).unwrap_err().to_string();
+            assert!(error.contains(&value.to_string()), "{error}");
+            assert!(error.contains(allowed(dtype)), "{error}");
+        }
+    }
+}

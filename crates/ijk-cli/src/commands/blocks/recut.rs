@@ -1,0 +1,60 @@
+//! What it costs to read arguments in other blocks than they are stored in.
+
+use super::outputs::bytes;
+use crate::output;
+use ijk::BigTensor;
+use ijk::blocks::RecutCost;
+
+/// Says it, in a line for each.
+pub fn tell(results: &[BigTensor]) {
+    let mut told: Vec<RecutCost> = Vec::new();
+    for cost in results.iter().flat_map(BigTensor::recuts) {
+        if !told.contains(&cost) {
+            output::complain(&line(&cost));
+            told.push(cost);
+        }
+    }
+}
+
+fn line(cost: &RecutCost) -> String {
+    let RecutCost { name, from, to, stored, read, kept } = cost;
+    let again = match read > stored {
+        true => format!(" for {}, as chunks are read again", bytes(*stored)),
+        false => String::new(),
+    };
+    let kept = match kept {
+        0 => "nothing is".into(),
+        kept => format!("{} are", bytes(*kept)),
+    };
+    let (from, to) = (shown(from), shown(to));
+    format!(
+        "{name} is re-cut from chunks of {from} to {to}: {} are read each time{again}, {kept} kept, nothing is written",
+        bytes(*read)
+    )
+}
+
+/// Blocks as `--block` takes them.
+fn shown(blocks: &[Option<usize>]) -> String {
+    let shown = blocks.iter().map(|block| block.map_or(".".into(), |n| n.to_string()));
+    shown.collect::<Vec<_>>().join("x")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let (from, to) = (vec![Some(2), None], vec![Some(3), Some(4)]);
+        let name = "a.zarr".into();
+        let cost = RecutCost { name, from, to, stored: 1000, read: 1000, kept: 96 };
+        assert_eq!(
+            line(&cost),
+            "a.zarr is re-cut from chunks of 2x. to 3x4: 1.0 kB are read each time, 96 bytes are kept, nothing is written"
+        );
+        let cost = RecutCost { read: 2000, kept: 0, ..cost };
+        assert!(line(&cost).ends_with(
+            "2.0 kB are read each time for 1.0 kB, as chunks are read again, nothing is kept, nothing is written"
+        ));
+    }
+}
