@@ -67,7 +67,7 @@ class Reader:
         if kind == "L":
             return ast.literal_eval(self.text().strip())
         if kind == "T":
-            return integers(root, self.expression(arrays, root))
+            return Integers(self.expression(arrays, root))
         return self.call(arrays)
 
     def call(self, arrays):
@@ -81,6 +81,9 @@ class Reader:
                 named[keyword] = value
             else:
                 positional.append(value)
+        dtype = integer_type(root, [*positional, *named.values()])
+        positional = [settled(root, value, dtype) for value in positional]
+        named = {keyword: settled(root, value, dtype) for keyword, value in named.items()}
         return function(path)(*positional, **named)
 
 
@@ -137,11 +140,45 @@ def tensor_of(root, array):
     return array
 
 
-def integers(root, value):
-    """The framework's tensor of integers."""
+class Integers:
+    """A `TENSOR(...)` of a call: its type depends on what else the call takes."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+def integer_type(root, arguments):
+    """What `TENSOR(...)` of a call is made of.
+
+    TensorFlow takes shapes and sizes as int32 everywhere, as int64 not in all operations; but where they stand
+    beside arrays of integers, as in tf.scatter_nd, both have to be of one type. The others index with int64.
+    """
+    if root not in ("tf", "tensorflow"):
+        return "int64"
+    names = {str(getattr(argument, "dtype", "")) for argument in flat(arguments)}
+    return "int64" if any("int64" in name for name in names) else "int32"
+
+
+def flat(arguments):
+    """The arguments, and those in lists."""
+    for argument in arguments:
+        if isinstance(argument, list):
+            yield from flat(argument)
+        else:
+            yield argument
+
+
+def settled(root, value, dtype):
+    """The argument with tensors of integers of that type, or of int64 where a value needs it."""
+    if isinstance(value, list):
+        return [settled(root, item, dtype) for item in value]
+    if not isinstance(value, Integers):
+        return value
     import numpy
 
-    return tensor_of(root, numpy.asarray(value, dtype=numpy.int64))
+    array = numpy.asarray(value.value, dtype="int64")
+    narrow = array.astype(dtype)
+    return tensor_of(root, narrow if (narrow == array).all() else array)
 
 
 def to_array(value):
