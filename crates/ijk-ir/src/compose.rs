@@ -1,15 +1,62 @@
 //! Combinators on lowered programs, at run time: the rules of language.md 1.2.
 //!
-//! The programs' texts are joined by a line break ([`joined_source`]); spans of results and of
-//! errors point into that. Names in braces of the two stay apart.
+//! A combination is checked at once, on the signatures of its parts, and keeps the parts: statements are
+//! written when they are asked for, all of them in one go. So a program that is put together of n others
+//! costs n steps, however it is put together.
+//!
+//! The programs' texts are joined by line breaks; spans of results and of errors point into that. Names in
+//! braces of the parts stay apart.
 
 use crate::core::{Array, ArrayId, Program, Span as CoreSpan, TypeTerm};
 use crate::expand::{Component, Expander, Leaf};
 use crate::infer::Infer;
-use crate::sig::{Combine, Sig, Site, of_program};
+use crate::scheme::Scheme;
+use crate::sig::{Combine, Site, of_program};
+use crate::signature::Signature;
 use crate::sink::Sink;
 use ijk_syntax::{Diagnostic, Span};
 use ijk_types::TypeSet;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// A program put together of others. Cheap to clone.
+///
+/// ```
+/// use ijk_ir::compile_source;
+/// use ijk_ir::compose::Composed;
+/// let program = |source| Composed::from(compile_source(source).program.unwrap());
+/// let (multiply, sum) = (program("ik*kj~ijk"), program("+ijk~ij"));
+/// let product = multiply.chain(&sum).unwrap();
+/// assert!(product.signature().to_string().starts_with("(T[2], T[2]) -> T[2]"));
+/// assert_eq!(product.program().statements.len(), 2);
+/// assert!(sum.chain(&sum).is_err());
+/// ```
+#[derive(Clone)]
+pub struct Composed {
+    node: Arc<Node>,
+}
+
+struct Node {
+    form: Form,
+    parts: Vec<Arc<Node>>,
+    scheme: Scheme,
+    /// Bytes of the source.
+    length: u32,
+    program: OnceLock<Program>,
+    /// What is suspicious in a leaf.
+    warnings: Vec<Diagnostic>,
+}
+
+/// How a program is put together of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// It is one program, which is there.
+    Leaf,
+    Swap,
+    Chain,
+    Fanout,
+    Pair,
+}
 
 /// `I`: takes one array of any rank and type, and gives it.
 pub fn identity() -> Program {
@@ -24,7 +71,260 @@ pub fn identity() -> Program {
     }
 }
 
-/// `left . right`: the outputs of `left` feed the first inputs of `right`.
+impl From<Program> for Composed {
+    fn from(program: Program) -> Self {
+        Self::new(program, Vec::new())
+    }
+}
+
+type Combined = Result<Composed, Vec<Diagnostic>>;
+
+impl Composed {
+    /// A program that is there, with what is suspicious in it.
+    pub fn new(program: Program, warnings: Vec<Diagnostic>) -> Self {
+        let mut infer = Infer::default();
+        let sig = of_program(&mut infer, &program, 0, None);
+        let scheme = Scheme::close(&mut infer, &sig);
+        let length = u32::try_from(program.source.len()).unwrap_or(u32::MAX);
+        let node = Node {
+            form: Form::Leaf,
+            parts: Vec::new(),
+            scheme,
+            length,
+            program: OnceLock::from(program),
+            warnings,
+        };
+        Self { node: Arc::new(node) }
+    }
+
+    /// `self . next`: the outputs of this feed the first inputs of `next`.
+    ///
+    /// # Errors
+    /// If arity, a rank or an element type does not fit, or the result is too large.
+    pub fn chain(&self, next: &Self) -> Combined {
+        self.combined(next, Form::Chain)
+    }
+
+    /// `self & other`: both take the same first inputs.
+    ///
+    /// # Errors
+    /// If a shared input's rank or element type does not fit, or the result is too large.
+    pub fn fanout(&self, other: &Self) -> Combined {
+        self.combined(other, Form::Fanout)
+    }
+
+    /// `self | other`: side by side.
+    ///
+    /// # Errors
+    /// If the result is too large.
+    pub fn pair(&self, other: &Self) -> Combined {
+        self.combined(other, Form::Pair)
+    }
+
+    /// `~self`: the first two inputs change places.
+    ///
+    /// # Errors
+    /// If there is only one.
+    pub fn swap(&self) -> Combined {
+        let (mut infer, mut sink) = (Infer::default(), Sink::default());
+        let sig = self.node.scheme.instantiate_at(&mut infer, 0);
+        let mut combine = Combine { infer: &mut infer, sink: &mut sink, source: "" };
+        match combine.swap(sig, Span::new(0, self.node.length)) {
+            Some(sig) => Ok(self.node(Form::Swap, None, Scheme::close(&mut infer, &sig))),
+            None => Err(sink.finish()),
+        }
+    }
+
+    fn combined(&self, other: &Self, form: Form) -> Combined {
+        let symbol = self.node.length;
+        let offset = symbol.saturating_add(1);
+        let site = Site {
+            symbol: Span::new(symbol, offset),
+            left: Span::new(0, symbol),
+            right: Span::new(offset, offset.saturating_add(other.node.length)),
+            grouped: [true, true],
+        };
+        let mut infer = Infer::default();
+        let mut checked = |source: &str| {
+            infer.clear();
+            let mut sink = Sink::default();
+            let left = self.node.scheme.instantiate_at(&mut infer, 0);
+            let right = other.node.scheme.instantiate_at(&mut infer, offset);
+            let mut combine = Combine { infer: &mut infer, sink: &mut sink, source };
+            let sig = match form {
+                Form::Fanout => combine.fanout(left, right, site),
+                Form::Pair => combine.pair(left, right, site),
+                Form::Chain | Form::Swap | Form::Leaf => combine.chain(left, right, site, true),
+            };
+            match sig {
+                Some(sig) => Ok(Scheme::close(&mut infer, &sig)),
+                None => Err(sink.finish()),
+            }
+        };
+        // The text is joined for messages only.
+        match checked("").or_else(|_| checked(&self.joined_source(other))) {
+            Ok(scheme) => Ok(self.node(form, Some(other), scheme)),
+            Err(diagnostics) => Err(diagnostics),
+        }
+    }
+
+    fn node(&self, form: Form, other: Option<&Self>, scheme: Scheme) -> Self {
+        let parts: Vec<_> = std::iter::once(self).chain(other).map(|c| c.node.clone()).collect();
+        let rest = other.map_or(0, |other| other.node.length.saturating_add(1));
+        let length = self.node.length.saturating_add(rest);
+        let (program, warnings) = (OnceLock::new(), Vec::new());
+        Self { node: Arc::new(Node { form, parts, scheme, length, program, warnings }) }
+    }
+
+    /// The text that spans of a combination of the two point into.
+    pub fn joined_source(&self, other: &Self) -> String {
+        let all = leaves(&self.node).chain(leaves(&other.node));
+        all.map(|leaf| leaf.source()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// How many inputs it has.
+    pub fn arity(&self) -> usize {
+        self.node.scheme.arity()
+    }
+
+    /// Ranks and element types of its inputs and outputs.
+    pub fn signature(&self) -> Signature {
+        self.node.scheme.signature()
+    }
+
+    /// What is suspicious in its parts; spans are of its own text.
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        let mut offset = 0u32;
+        let mut all = Vec::new();
+        for leaf in leaves(&self.node) {
+            all.extend(leaf.warnings.iter().map(|warning| warning.clone().shifted(offset)));
+            offset = offset.saturating_add(leaf.length).saturating_add(1);
+        }
+        all
+    }
+
+    /// The statements, which are written when they are first asked for.
+    pub fn program(&self) -> &Program {
+        self.node.program.get_or_init(|| self.node.expand())
+    }
+}
+
+/// Programs without parts that a node is made of, from left to right.
+fn leaves(root: &Arc<Node>) -> impl Iterator<Item = &Arc<Node>> {
+    let mut ahead = vec![root];
+    std::iter::from_fn(move || {
+        loop {
+            let node = ahead.pop()?;
+            if node.form == Form::Leaf {
+                return Some(node);
+            }
+            ahead.extend(node.parts.iter().rev());
+        }
+    })
+}
+
+/// A step of visiting a tree in post-order.
+enum Visit<'a> {
+    Enter(&'a Node),
+    Leave(&'a Node),
+}
+
+impl Node {
+    /// The text of a leaf.
+    fn source(&self) -> &str {
+        self.program.get().map_or("", |program| &program.source)
+    }
+
+    /// Writes the statements of all parts.
+    fn expand(&self) -> Program {
+        let mut flat = Flat::default();
+        let mut ahead = vec![Visit::Enter(self)];
+        while let Some(visit) = ahead.pop() {
+            match visit {
+                Visit::Enter(node) if node.form == Form::Leaf => flat.leaf(node),
+                Visit::Enter(node) => {
+                    ahead.push(Visit::Leave(node));
+                    ahead.extend(node.parts.iter().rev().map(|part| Visit::Enter(part)));
+                }
+                Visit::Leave(node) => flat.combine(node),
+            }
+        }
+        let arity = |id: u32| flat.arities[id as usize];
+        let root = flat.components.len() as u32 - 1;
+        let tables: Vec<&[String]> = flat.tables.iter().map(|table| &table[..]).collect();
+        Expander::new(&flat.components, &tables).program(root, &flat.source, &arity)
+    }
+}
+
+/// A tree as a component expression in post-order.
+#[derive(Default)]
+struct Flat<'a> {
+    source: String,
+    components: Vec<Component>,
+    arities: Vec<usize>,
+    /// The names in braces of each leaf.
+    tables: Vec<&'a [String]>,
+    /// Roots of the parts that wait for what combines them.
+    roots: Vec<u32>,
+}
+
+impl<'a> Flat<'a> {
+    fn leaf(&mut self, node: &'a Node) {
+        let Some(program) = node.program.get() else { return };
+        if !self.tables.is_empty() {
+            self.source.push('\n');
+        }
+        let offset = u32::try_from(self.source.len()).unwrap_or(u32::MAX);
+        self.source.push_str(node.source());
+        let scope = self.tables.len() as u32;
+        self.tables.push(&program.extent_names);
+        self.push(Component::Leaf(Leaf { program: program.clone(), scope, offset }), node);
+    }
+
+    fn combine(&mut self, node: &Node) {
+        let mut part = || self.roots.pop().unwrap_or_default();
+        let component = match node.form {
+            Form::Leaf => return,
+            Form::Swap => Component::Swap(part()),
+            form => {
+                let (right, left) = (part(), part());
+                match form {
+                    Form::Fanout => Component::Fanout(left, right),
+                    Form::Pair => Component::Pair(left, right),
+                    _ => Component::Chain(left, right),
+                }
+            }
+        };
+        self.push(component, node);
+    }
+
+    fn push(&mut self, component: Component, node: &Node) {
+        self.roots.push(self.components.len() as u32);
+        self.components.push(component);
+        self.arities.push(node.scheme.arity());
+    }
+}
+
+/// The signature: parts may lie deep.
+impl fmt::Debug for Composed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Composed({})", self.signature())
+    }
+}
+
+/// Parts are dropped one after another, however deep they lie.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let mut ahead = std::mem::take(&mut self.parts);
+        while let Some(part) = ahead.pop() {
+            if let Some(mut node) = Arc::into_inner(part) {
+                ahead.append(&mut node.parts);
+            }
+        }
+    }
+}
+
+/// `left . right`: see [`Composed::chain`].
 ///
 /// ```
 /// use ijk_ir::{Signature, compile_source, compose};
@@ -38,106 +338,39 @@ pub fn identity() -> Program {
 /// # Errors
 /// If arity, a rank or an element type does not fit, or the result is too large.
 pub fn chain(left: &Program, right: &Program) -> Result<Program, Vec<Diagnostic>> {
-    binary(left, right, |combine, l, r, site| combine.chain(l, r, site, true), Component::Chain)
+    written(of(left).chain(&of(right)))
 }
 
-/// `left & right`: both take the same first inputs.
+/// `left & right`: see [`Composed::fanout`].
 ///
 /// # Errors
 /// If a shared input's rank or element type does not fit, or the result is too large.
 pub fn fanout(left: &Program, right: &Program) -> Result<Program, Vec<Diagnostic>> {
-    binary(left, right, |combine, l, r, site| combine.fanout(l, r, site), Component::Fanout)
+    written(of(left).fanout(&of(right)))
 }
 
-/// `left | right`: side by side.
+/// `left | right`: see [`Composed::pair`].
 ///
 /// # Errors
 /// If the result is too large.
 pub fn pair(left: &Program, right: &Program) -> Result<Program, Vec<Diagnostic>> {
-    binary(left, right, |combine, l, r, site| combine.pair(l, r, site), Component::Pair)
+    written(of(left).pair(&of(right)))
 }
 
-/// `~of`: the first two inputs change places.
+/// `~of`: see [`Composed::swap`].
 ///
 /// # Errors
 /// If there is only one.
-pub fn swap(of: &Program) -> Result<Program, Vec<Diagnostic>> {
-    let mut run = Run::new(of.source.clone());
-    let sig = of_program(&mut run.infer, of, 0, None);
-    let swapped = run.combine().swap(sig, whole(&of.source, 0));
-    let components = [leaf(of, 0, 0), Component::Swap(0)];
-    run.finish(swapped, &components, &[of])
+pub fn swap(program: &Program) -> Result<Program, Vec<Diagnostic>> {
+    written(of(program).swap())
 }
 
-/// The text that spans of a combination point into.
-pub fn joined_source(left: &Program, right: &Program) -> String {
-    format!("{}\n{}", left.source, right.source)
+fn of(program: &Program) -> Composed {
+    program.clone().into()
 }
 
-type Rule = fn(&mut Combine, Sig, Sig, Site) -> Option<Sig>;
-
-fn binary(
-    left: &Program,
-    right: &Program,
-    rule: Rule,
-    component: fn(u32, u32) -> Component,
-) -> Result<Program, Vec<Diagnostic>> {
-    let mut run = Run::new(joined_source(left, right));
-    let symbol = whole(&left.source, 0).end;
-    let offset = symbol.saturating_add(1);
-    let l = of_program(&mut run.infer, left, 0, None);
-    let r = of_program(&mut run.infer, right, offset, None);
-    let site = Site {
-        symbol: Span::new(symbol, offset),
-        left: whole(&left.source, 0),
-        right: whole(&right.source, offset),
-        grouped: [true, true],
-    };
-    let sig = rule(&mut run.combine(), l, r, site);
-    let components = [leaf(left, 0, 0), leaf(right, 1, offset), component(0, 1)];
-    run.finish(sig, &components, &[left, right])
-}
-
-fn leaf(program: &Program, scope: u32, offset: u32) -> Component {
-    Component::Leaf(Leaf { program: program.clone(), scope, offset })
-}
-
-fn whole(source: &str, offset: u32) -> Span {
-    let length = u32::try_from(source.len()).unwrap_or(u32::MAX);
-    Span::new(offset, offset.saturating_add(length))
-}
-
-struct Run {
-    source: String,
-    infer: Infer,
-    sink: Sink,
-}
-
-impl Run {
-    fn new(source: String) -> Self {
-        Self { source, infer: Infer::default(), sink: Sink::default() }
-    }
-
-    fn combine(&mut self) -> Combine<'_> {
-        Combine { infer: &mut self.infer, sink: &mut self.sink, source: &self.source }
-    }
-
-    /// Expands the last component, whose signature has been checked.
-    fn finish(
-        self,
-        sig: Option<Sig>,
-        components: &[Component],
-        programs: &[&Program],
-    ) -> Result<Program, Vec<Diagnostic>> {
-        let Some(sig) = sig else { return Err(self.sink.finish()) };
-        let tables: Vec<&[String]> = programs.iter().map(|p| &p.extent_names[..]).collect();
-        let arity = |id: u32| match programs.get(id as usize) {
-            Some(program) => program.inputs.len(),
-            None => sig.inputs.len(),
-        };
-        let root = components.len() as u32 - 1;
-        Ok(Expander::new(components, &tables).program(root, &self.source, &arity))
-    }
+fn written(combined: Combined) -> Result<Program, Vec<Diagnostic>> {
+    Ok(combined?.program().clone())
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use crate::leaf::Why;
 use crate::sig::{Port, Sig};
 use crate::signature::{self, Rank, Signature};
 use crate::terms::Terms;
+use ijk_syntax::Span;
 use ijk_types::TypeSet;
-use std::collections::HashMap;
 
 /// A closed signature: variables count within it.
 #[derive(Clone, Debug, Default)]
@@ -31,22 +31,22 @@ impl Scheme {
 
     fn port(&mut self, infer: &mut Infer, ids: &mut Ids, port: Port) -> (u32, u32) {
         let root = infer.rank_root(port.rank);
-        let rank = *ids.ranks.entry(root.0).or_insert_with(|| {
+        let rank = ids.ranks.of(root.0).unwrap_or_else(|| {
             self.ranks.push(infer.known_rank(root));
-            self.ranks.len() as u32 - 1
+            ids.ranks.set(root.0, self.ranks.len() as u32 - 1)
         });
         (rank, self.element(infer, ids, port.element))
     }
 
     fn element(&mut self, infer: &mut Infer, ids: &mut Ids, v: TypeVar) -> u32 {
         let root = infer.type_root(v);
-        if let Some(id) = ids.types.get(&root.0) {
-            return *id;
+        if let Some(id) = ids.types.of(root.0) {
+            return id;
         }
         let id = self.types.len() as u32;
         let (set, why) = infer.types_of(root);
         self.types.push((set, why, None));
-        ids.types.insert(root.0, id);
+        ids.types.set(root.0, id);
         if let Some(real) = infer.known_real(root) {
             let real = self.element(infer, ids, real);
             self.types[id as usize].2 = Some(real);
@@ -59,11 +59,23 @@ impl Scheme {
         (self.inputs.len() + self.outputs.len() + self.types.len()) as u64
     }
 
+    /// How many inputs it has.
+    pub fn arity(&self) -> usize {
+        self.inputs.len()
+    }
+
     /// A use of it.
     pub fn instantiate(&self, infer: &mut Infer) -> Sig {
-        let ranks: Vec<RankVar> = self.ranks.iter().map(|known| infer.rank(*known)).collect();
+        self.instantiate_at(infer, 0)
+    }
+
+    /// A use of it in a text that has `offset` more bytes before its own.
+    pub fn instantiate_at(&self, infer: &mut Infer, offset: u32) -> Sig {
+        let rank = |known: &Option<KnownRank>| known.map(|(rank, at)| (rank, shifted(at, offset)));
+        let ranks: Vec<RankVar> = self.ranks.iter().map(|known| infer.rank(rank(known))).collect();
+        let why = |why: &Why| Why { span: shifted(why.span, offset), ..*why };
         let types: Vec<TypeVar> =
-            self.types.iter().map(|(set, why, _)| infer.element(*set, *why)).collect();
+            self.types.iter().map(|(set, own, _)| infer.element(*set, why(own))).collect();
         for (v, (_, _, real)) in types.iter().zip(&self.types) {
             if let Some(real) = real {
                 let own = infer.real_of(*v);
@@ -99,8 +111,35 @@ impl Scheme {
     }
 }
 
+/// A place after `offset` more bytes; what has no place still has none.
+fn shifted(span: Span, offset: u32) -> Span {
+    match span.start == span.end {
+        true => span,
+        false => crate::core::Span::from(span).shifted(offset).into(),
+    }
+}
+
 #[derive(Default)]
 struct Ids {
-    ranks: HashMap<u32, u32>,
-    types: HashMap<u32, u32>,
+    ranks: Numbers,
+    types: Numbers,
+}
+
+/// New numbers of variables by their old ones, which are few and small.
+#[derive(Default)]
+struct Numbers(Vec<Option<u32>>);
+
+impl Numbers {
+    fn of(&self, old: u32) -> Option<u32> {
+        self.0.get(old as usize).copied().flatten()
+    }
+
+    fn set(&mut self, old: u32, new: u32) -> u32 {
+        let at = old as usize;
+        if at >= self.0.len() {
+            self.0.resize(at + 1, None);
+        }
+        self.0[at] = Some(new);
+        new
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::core::{ArrayId, Program, TypeTerm};
 use ijk_types::TypeSet;
+use std::collections::HashMap;
 use std::fmt;
 
 /// What a program takes and gives.
@@ -60,16 +61,16 @@ impl Signature {
         }
     }
 
-    fn rank_names(&self) -> Vec<u32> {
-        let mut names = Vec::new();
+    /// Numbers of the ranks that are not known, in the order of their first appearance.
+    fn rank_numbers(&self) -> HashMap<u32, usize> {
+        let mut numbers = HashMap::new();
         for port in self.inputs.iter().chain(&self.outputs) {
-            if let Rank::Var(v) = port.rank
-                && !names.contains(&v)
-            {
-                names.push(v);
+            if let Rank::Var(v) = port.rank {
+                let next = numbers.len();
+                numbers.entry(v).or_insert(next);
             }
         }
-        names
+        numbers
     }
 }
 
@@ -91,7 +92,7 @@ impl fmt::Display for TypeTerm {
 
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ranks = self.rank_names();
+        let ranks = self.rank_numbers();
         write_ports(f, &self.inputs, &ranks, true)?;
         f.write_str(" -> ")?;
         write_ports(f, &self.outputs, &ranks, self.outputs.len() != 1)?;
@@ -111,7 +112,7 @@ impl fmt::Display for Signature {
 fn write_ports(
     f: &mut fmt::Formatter<'_>,
     ports: &[Port],
-    ranks: &[u32],
+    ranks: &HashMap<u32, usize>,
     parentheses: bool,
 ) -> fmt::Result {
     f.write_str(if parentheses { "(" } else { "" })?;
@@ -121,7 +122,7 @@ fn write_ports(
         match port.rank {
             Rank::Fixed(rank) => write!(f, "[{rank}]")?,
             Rank::Var(v) => {
-                let n = ranks.iter().position(|r| *r == v).unwrap_or(0);
+                let n = ranks.get(&v).copied().unwrap_or(0);
                 write!(f, "[{}]", rank_name(n))?;
             }
         }

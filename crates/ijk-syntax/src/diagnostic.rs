@@ -90,4 +90,23 @@ impl Diagnostic {
         self.hints.push(Hint { message: message.into(), replacement: Some((span, text.into())) });
         self
     }
+
+    /// The same about a text that has `offset` more bytes before what it is about.
+    ///
+    /// ```
+    /// use ijk_syntax::{Diagnostic, Span};
+    /// let moved = Diagnostic::warning(Span::new(1, 3), "unused").shifted(10);
+    /// assert_eq!(moved.span, Span::new(11, 13));
+    /// ```
+    #[must_use]
+    pub fn shifted(mut self, offset: u32) -> Self {
+        let moved = |span: Span| {
+            Span::new(span.start.saturating_add(offset), span.end.saturating_add(offset))
+        };
+        self.span = moved(self.span);
+        self.related.iter_mut().for_each(|(span, _)| *span = moved(*span));
+        let replaced = self.hints.iter_mut().filter_map(|hint| hint.replacement.as_mut());
+        replaced.for_each(|(span, _)| *span = moved(*span));
+        self
+    }
 }

@@ -1,8 +1,7 @@
 //! Components put together.
 
 use crate::{Component, Error};
-use ijk_ir::compose;
-use ijk_ir::core::Program;
+use ijk_ir::compose::Composed;
 use ijk_syntax::Diagnostic;
 
 impl Component {
@@ -19,7 +18,7 @@ impl Component {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn chain(&self, next: &Self) -> Result<Self, Error> {
-        self.combined(next, compose::chain(self.program(), next.program()))
+        self.combined(next, self.composed().chain(next.composed()))
     }
 
     /// `x ↦ f(g(x))`, the same as `g.chain(&f)`. In i, `f << g`.
@@ -47,7 +46,7 @@ impl Component {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn fanout(&self, other: &Self) -> Result<Self, Error> {
-        self.combined(other, compose::fanout(self.program(), other.program()))
+        self.combined(other, self.composed().fanout(other.composed()))
     }
 
     /// `(x, y) ↦ (f(x), g(y))`. In i, `f | g`.
@@ -61,7 +60,7 @@ impl Component {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn pair(&self, other: &Self) -> Result<Self, Error> {
-        self.combined(other, compose::pair(self.program(), other.program()))
+        self.combined(other, self.composed().pair(other.composed()))
     }
 
     /// The same with the first two arguments swapped. In i, `~f`.
@@ -77,19 +76,18 @@ impl Component {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn swap(&self) -> Result<Self, Error> {
-        let swapped = compose::swap(self.program());
-        let program = swapped.map_err(|d| Error::program(self.source(), d))?;
-        Ok(Self::from_program(program, self.warnings().to_vec()))
+        let swapped = self.composed().swap();
+        let composed = swapped.map_err(|d| Error::program(self.source(), d))?;
+        Ok(Self::from_composed(composed))
     }
 
     fn combined(
         &self,
         other: &Self,
-        result: Result<Program, Vec<Diagnostic>>,
+        result: Result<Composed, Vec<Diagnostic>>,
     ) -> Result<Self, Error> {
-        let source = || compose::joined_source(self.program(), other.program());
-        let program = result.map_err(|d| Error::program(source(), d))?;
-        let warnings = self.warnings().iter().chain(other.warnings()).cloned().collect();
-        Ok(Self::from_program(program, warnings))
+        let source = || self.composed().joined_source(other.composed());
+        let composed = result.map_err(|d| Error::program(source(), d))?;
+        Ok(Self::from_composed(composed))
     }
 }

@@ -5,6 +5,7 @@ use crate::error::has_errors;
 use crate::prepared::{extents, instantiate};
 use crate::{Arguments, Engine, Error};
 use ijk_ir::Signature;
+use ijk_ir::compose::Composed;
 use ijk_ir::core::Program;
 use ijk_syntax::Diagnostic;
 use ijk_tensor::fork::RaceCell;
@@ -42,18 +43,22 @@ pub struct Component {
 }
 
 struct Inner {
-    program: Program,
-    signature: Signature,
-    warnings: Vec<Diagnostic>,
+    composed: Composed,
+    signature: OnceLock<Signature>,
+    warnings: OnceLock<Vec<Diagnostic>>,
     plans: PlanCache,
 }
 
 impl Component {
     /// A component of a program that has been checked.
     pub(crate) fn from_program(program: Program, warnings: Vec<Diagnostic>) -> Self {
-        let signature = Signature::of(&program);
-        let plans = PlanCache::default();
-        Self { inner: Arc::new(Inner { program, signature, warnings, plans }) }
+        Self::from_composed(Composed::new(program, warnings))
+    }
+
+    /// A component of programs that have been put together.
+    pub(crate) fn from_composed(composed: Composed) -> Self {
+        let (signature, warnings, plans) = Default::default();
+        Self { inner: Arc::new(Inner { composed, signature, warnings, plans }) }
     }
 
     /// The value of a program in i: see [`i()`](crate::i()).
@@ -216,12 +221,12 @@ impl Component {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn signature(&self) -> &Signature {
-        &self.inner.signature
+        self.inner.signature.get_or_init(|| self.composed().signature())
     }
 
     /// How many arguments the program takes.
     pub fn arity(&self) -> usize {
-        self.program().inputs.len()
+        self.composed().arity()
     }
 
     /// The text the program was made of.
@@ -231,12 +236,18 @@ impl Component {
 
     /// What is suspicious in the program, though it means something.
     pub fn warnings(&self) -> &[Diagnostic] {
-        &self.inner.warnings
+        self.inner.warnings.get_or_init(|| self.composed().warnings())
     }
 
     /// The program, lowered.
+    ///
+    /// Of components that were put together, the statements are written when they are first asked for.
     pub fn program(&self) -> &Program {
-        &self.inner.program
+        self.composed().program()
+    }
+
+    pub(crate) fn composed(&self) -> &Composed {
+        &self.inner.composed
     }
 
     pub(crate) fn plans(&self) -> &PlanCache {
@@ -255,7 +266,7 @@ impl std::str::FromStr for Component {
 /// The signature.
 impl fmt::Display for Component {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.signature.fmt(f)
+        self.signature().fmt(f)
     }
 }
 
@@ -263,7 +274,7 @@ impl fmt::Debug for Component {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Component")
             .field("source", &self.source())
-            .field("signature", &self.inner.signature.to_string())
+            .field("signature", &self.signature().to_string())
             .finish_non_exhaustive()
     }
 }

@@ -327,3 +327,60 @@ fn components_are_shared_between_threads() {
         }
     });
 }
+
+#[test]
+fn thousands_of_programs_are_put_together() {
+    let add = ijk::i("i+1~i").unwrap();
+    let (mut left, mut right) = (add.clone(), add.clone());
+    for _ in 1..3000 {
+        left = left.chain(&add).unwrap();
+        right = add.chain(&right).unwrap();
+    }
+    for chain in [&left, &right] {
+        assert_eq!(chain.arity(), 1);
+        assert!(chain.to_string().starts_with("(T[1]) -> T[1]"));
+        assert_eq!(chain.program().statements.len(), 3000);
+        let result = chain.apply((&array![0i64, 5],)).unwrap();
+        assert_eq!(result[0].as_slice::<i64>(), Some(&[3000, 3005][..]));
+    }
+    let (mut beside, mut both) = (add.clone(), add.clone());
+    for _ in 1..3000 {
+        beside = beside.pair(&add).unwrap();
+        both = both.fanout(&add).unwrap();
+    }
+    assert_eq!((beside.arity(), beside.signature().outputs.len()), (3000, 3000));
+    assert_eq!((both.arity(), both.signature().outputs.len()), (1, 3000));
+    let results = both.apply((&array![1.0],)).unwrap();
+    assert!(results.iter().all(|result| result.as_slice::<f64>() == Some(&[2.0][..])));
+    let error = beside.chain(&add).unwrap_err().to_string();
+    assert!(error.contains("3000 outputs"), "{error}");
+}
+
+#[test]
+fn deep_programs_are_checked_printed_and_dropped() {
+    let negate = ijk::i("-i~i").unwrap();
+    let mut deep = negate.clone();
+    for n in 0..200_000 {
+        deep = if n % 2 == 0 { deep.chain(&negate) } else { negate.chain(&deep) }.unwrap();
+    }
+    assert!(format!("{deep} {:?}", deep.signature()).starts_with("(T[1]) -> T[1]"));
+    assert!(deep.chain(&ijk::i("+ij~.").unwrap()).is_err());
+    drop(deep);
+    let mut doubled = negate;
+    let error = loop {
+        match doubled.chain(&doubled) {
+            Ok(next) => doubled = next,
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.contains("more than 1000000 index expressions"), "{error}");
+}
+
+#[test]
+fn warnings_of_parts_point_into_the_whole() {
+    let named = ijk::i("f: i~i; -i~i").unwrap();
+    let whole = ijk::i("+i~.").unwrap().pair(&named).unwrap();
+    let [warning] = whole.warnings() else { panic!("{:?}", whole.warnings()) };
+    let span = warning.span.start as usize..warning.span.end as usize;
+    assert_eq!(&whole.source()[span], "f");
+}
