@@ -221,6 +221,12 @@ impl Executor {
         }
     }
 
+    /// What ends computations early.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn stopped_by(&self) -> Option<&AtomicBool> {
+        self.stop.as_deref()
+    }
+
     /// What computes with all threads, and with one.
     fn kernels(&self) -> [Arc<Kernels>; 2] {
         let kernels = |engine: &Arc<Engine>| {
@@ -262,7 +268,7 @@ impl Executor {
             return Ok(before.len());
         }
         let stores = self.room(1).stores(plan)?;
-        let places = Arc::new(Places::new(plan, sink, &stores));
+        let places = Arc::new(Places::new(plan, Arc::clone(&sink), &stores));
         let [all, one] = self.kernels();
         let operations = plan.operations().saturating_sub(before.operations(last));
         self.progress.begin(plan.blocks().saturating_sub(before.len() as u64), operations, 0);
@@ -280,6 +286,7 @@ impl Executor {
             let job = flow::Job { plan, places, kernels, stage, schedule, crew, homes };
             flow::run(job, self.workers, &self.progress)?;
         }
+        sink.finish()?;
         Ok(before.len())
     }
 }

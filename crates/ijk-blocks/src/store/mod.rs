@@ -85,6 +85,14 @@ pub trait Sink: Send + Sync + fmt::Debug {
     /// If it cannot be written; blocks that were written stay valid.
     fn write(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), StoreError>;
 
+    /// All blocks are written: makes sure that they stay, where that takes more than writing them.
+    ///
+    /// # Errors
+    /// If that fails; then some may be lost.
+    fn finish(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Whether a block is there already, from an earlier run: it is not computed again.
     fn is_done(&self, _at: &[usize]) -> bool {
         false

@@ -164,6 +164,12 @@ impl Session {
         if let Err(error) = ended {
             self.failure.set(error);
         }
+        if let Goal::Sink(sink) = &goal
+            && !self.failure.is_set()
+        {
+            // Before the others are told that this process is done.
+            sink.finish().unwrap_or_else(|error| self.failure.set(error.into()));
+        }
         if let Goal::Collect(store) = &goal
             && process == 0
             && !self.failure.is_set()

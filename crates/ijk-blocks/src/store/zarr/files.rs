@@ -1,16 +1,23 @@
 //! The files of a Zarr array.
 
+use super::durable::sync_directory;
 use super::metadata::Layout;
 use super::problem::Problem;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// Where ijk keeps what is no part of the array: readers of Zarr look only for `zarr.json` and chunks.
 pub(super) const OWN: &str = ".ijk";
 
 /// What ends the names of files that are being written.
 const TEMPORARY: &str = ".tmp";
+
+/// What the names of files begin with that this process is writing.
+fn temporary_prefix() -> String {
+    format!("writing-{}-", std::process::id())
+}
 
 /// The most bytes of a `zarr.json`.
 const METADATA: u64 = 16 << 20;
@@ -77,23 +84,46 @@ impl Files {
         Ok(Some((file, meta.len())))
     }
 
-    /// Writes a file that is there whole or not at all, whatever happens in between.
+    /// Makes the array's directory, and ours in it.
+    pub(super) fn prepare(&self) -> Result<(), Problem> {
+        Ok(fs::create_dir_all(self.path(OWN))?)
+    }
+
+    /// Writes a file that is there whole or not at all, whatever becomes of this process.
     pub(super) fn write(&self, key: &str, bytes: &[u8]) -> Result<(), Problem> {
-        let (path, own) = (self.path(key), self.path(OWN));
+        self.name(self.written(bytes)?, key)
+    }
+
+    /// The same, and the file outlasts a loss of power.
+    pub(super) fn write_through(&self, key: &str, bytes: &[u8]) -> Result<(), Problem> {
+        let file = self.written(bytes)?;
+        file.as_file().sync_all()?;
+        self.name(file, key)?;
+        let parents = Path::new(key).ancestors().skip(1);
+        Ok(parents
+            .map(|parent| self.root.join(parent))
+            .try_for_each(|directory| sync_directory(&directory))?)
+    }
+
+    /// A file of some bytes under another name.
+    fn written(&self, bytes: &[u8]) -> Result<NamedTempFile, Problem> {
         let mut builder = tempfile::Builder::new();
-        builder.prefix("writing-").suffix(TEMPORARY);
+        let prefix = temporary_prefix();
+        builder.prefix(&prefix).suffix(TEMPORARY);
         #[cfg(unix)]
         {
             // What a new file may have, less what the user's mask takes away.
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        let make = || builder.tempfile_in(&own);
-        let mut file = make().or_else(|error| match is_missing(&error) {
-            true => fs::create_dir_all(&own).and_then(|()| make()),
-            false => Err(error),
-        })?;
+        let mut file = builder.tempfile_in(self.path(OWN)).map_err(Problem::of_writing)?;
         file.write_all(bytes)?;
+        Ok(file)
+    }
+
+    /// Gives a file its name.
+    fn name(&self, file: NamedTempFile, key: &str) -> Result<(), Problem> {
+        let path = self.path(key);
         // Most chunks are not the first of their directory.
         let file = match file.persist(&path) {
             Ok(_) => return Ok(()),
@@ -101,7 +131,7 @@ impl Files {
             Err(error) => return Err(error.error.into()),
         };
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        file.persist(&path).map_err(|error| error.error)?;
+        file.persist(&path).map_err(|error| Problem::of_writing(error.error))?;
         Ok(())
     }
 
@@ -121,24 +151,29 @@ impl Files {
         }
     }
 
-    /// Removes an array, but nothing else that may be in its directory.
-    pub(super) fn remove(&self) -> Result<(), Problem> {
-        let entries = match fs::read_dir(&self.root) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
+    /// That what is at the path may be removed as an array: it is one, or the beginning of one, or nothing.
+    pub(super) fn check_removable(&self) -> Result<(), Problem> {
         if !self.is_free() && !self.path(OWN).is_dir() {
             // Else it is no array of format 3.
             Layout::parse(&self.metadata()?)?;
         }
-        for entry in entries {
+        Ok(())
+    }
+
+    /// Removes an array, but neither what ijk keeps of it nor anything else that may be in its directory.
+    pub(super) fn remove(&self) -> Result<(), Problem> {
+        // Without metadata nobody takes what is left for an array.
+        match fs::remove_file(self.path("zarr.json")) {
+            Err(error) if !is_missing(&error) => return Err(error.into()),
+            _ => sync_directory(&self.root)?,
+        }
+        for entry in fs::read_dir(&self.root)? {
             let entry = entry?;
             let (name, path) = (entry.file_name(), entry.path());
             let name = name.to_string_lossy();
             let is_chunk =
                 name.split('.').all(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()));
-            if !is_chunk && !["zarr.json", "c", OWN].contains(&&*name) && !name.starts_with("c.") {
+            if !is_chunk && name != "c" && !name.starts_with("c.") {
                 continue;
             }
             match entry.file_type()?.is_dir() {
@@ -151,6 +186,16 @@ impl Files {
 
     /// Removes what writers that were ended left behind.
     pub(super) fn sweep(&self) -> Result<(), Problem> {
+        self.sweep_if(|name| super::scratch::is_scratch(name) || name.ends_with(TEMPORARY))
+    }
+
+    /// Removes what this process has not finished writing.
+    pub(super) fn abandon(&self) -> Result<(), Problem> {
+        let own = [temporary_prefix(), super::scratch::own_prefix()];
+        self.sweep_if(|name| own.iter().any(|prefix| name.starts_with(prefix)))
+    }
+
+    fn sweep_if(&self, is_left: impl Fn(&str) -> bool) -> Result<(), Problem> {
         let entries = match fs::read_dir(self.path(OWN)) {
             Ok(entries) => entries,
             Err(error) if is_missing(&error) => return Ok(()),
@@ -160,16 +205,17 @@ impl Files {
             let entry = entry?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if super::scratch::is_scratch(&name) {
-                fs::remove_dir_all(entry.path())?;
-            } else if name.ends_with(TEMPORARY) {
-                fs::remove_file(entry.path())?;
+            if is_left(&name) {
+                match entry.file_type()?.is_dir() {
+                    true => fs::remove_dir_all(entry.path())?,
+                    false => fs::remove_file(entry.path())?,
+                }
             }
         }
         Ok(())
     }
 }
 
-fn is_missing(error: &io::Error) -> bool {
+pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

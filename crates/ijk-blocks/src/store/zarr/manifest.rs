@@ -1,6 +1,6 @@
 //! What a half-written array is part of: the computation, so that the same one continues, and no other.
 
-use super::files::{Files, OWN};
+use super::files::{Files, is_missing};
 use super::problem::Problem;
 use crate::plan::{BlockPlan, From};
 use crate::store::Digest;
@@ -14,9 +14,6 @@ const ORDER: u32 = 2;
 /// The file beside the chunks.
 const FILE: &str = ".ijk/manifest.json";
 
-/// The name of the file that holds the lock.
-const LOCK: &str = ".ijk/lock";
-
 /// A computation, as far as its result depends on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
@@ -29,6 +26,9 @@ pub(super) struct Manifest {
     /// A digest of the block plan: the same for all spellings of one program.
     plan: String,
     inputs: Vec<Input>,
+    /// What finishes it, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) command: Option<String>,
     /// Whether the result is there.
     pub(super) complete: bool,
 }
@@ -56,24 +56,30 @@ impl Manifest {
             digest.add(format!("{stage:?}").as_bytes());
         }
         let (simd, program, plan) = (simd.into(), tensor.to_string(), digest.finish());
-        Ok(Self { order: ORDER, simd, program, plan, inputs, complete: false })
+        Ok(Self { order: ORDER, simd, program, plan, inputs, command: None, complete: false })
     }
 
     /// The manifest in an array's directory, if there is one.
     pub(super) fn read(files: &Files) -> Result<Option<Self>, Problem> {
         let text = match fs::read(files.path(FILE)) {
             Ok(text) => text,
-            Err(_) if !files.path(FILE).exists() => return Ok(None),
+            Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let wrong = |error: serde_json::Error| Problem::Manifest(error.to_string());
-        Ok(Some(serde_json::from_slice(&text).map_err(wrong)?))
+        let mut there: Self = serde_json::from_slice(&text).map_err(wrong)?;
+        // Messages quote it, and it may come from anywhere.
+        there.program = printable(&there.program);
+        there.command = there.command.as_deref().map(printable);
+        there.inputs.iter_mut().for_each(|input| input.identity = printable(&input.identity));
+        Ok(Some(there))
     }
 
+    /// Writes it, so that it outlasts a loss of power.
     pub(super) fn write(&self, files: &Files) -> Result<(), Problem> {
         let text = serde_json::to_string_pretty(self);
         let text = text.map_err(|error| Problem::Manifest(error.to_string()))?;
-        files.write(FILE, text.as_bytes())
+        files.write_through(FILE, text.as_bytes())
     }
 
     /// What makes this another computation than that of a store, if anything does.
@@ -108,20 +114,12 @@ impl Manifest {
     }
 }
 
-/// Keeps others from writing an array, as long as it lives.
-#[derive(Debug)]
-pub(super) struct Lock(#[allow(dead_code, reason = "held, not read")] fs::File);
-
-impl Lock {
-    pub(super) fn new(files: &Files) -> Result<Self, Problem> {
-        fs::create_dir_all(files.path(OWN))?;
-        let options = fs::File::options().create(true).truncate(false).write(true).to_owned();
-        let file = options.open(files.path(LOCK))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Self(file)),
-            Err(fs::TryLockError::WouldBlock) => Err(Problem::Locked),
-            // Some file systems have no locks.
-            Err(fs::TryLockError::Error(_)) => Ok(Self(file)),
-        }
-    }
+/// A text without characters that a terminal takes for commands.
+fn printable(text: &str) -> String {
+    let is_command = |c: char| c.is_control() && c != '\n';
+    let escaped = text.chars().map(|c| match is_command(c) {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    });
+    escaped.collect()
 }

@@ -3,19 +3,23 @@
 mod codecs;
 mod compression;
 mod document;
+mod durable;
 mod files;
 mod fill;
 mod identity;
+mod journal;
 mod location;
+mod lock;
 mod lz4;
 mod manifest;
 mod metadata;
-mod missing;
 mod options;
 mod problem;
 mod resume;
 mod scratch;
 mod shards;
+mod spans;
+mod verify;
 
 pub use options::{Compression, ZarrOptions};
 pub use resume::Saved;
@@ -25,6 +29,7 @@ use super::{Sink, Source};
 use crate::{Annotations, BigTensor, Block, Error, StoreError, Type, Value};
 use files::Files;
 use ijk_tensor::Tensor;
+use journal::Chunk;
 use metadata::Layout;
 use problem::Problem;
 use resume::Earlier;
@@ -42,7 +47,8 @@ use std::sync::Arc;
 /// `lz4` and `shuffle`, and its grid is regular.
 ///
 /// A chunk's file is there whole or not at all: it is written under another name, in the subdirectory `.ijk`, and
-/// then renamed. Data is not forced to the disk.
+/// then renamed. Chunks of a [result](ZarrStore::resume) are synced before they count as finished; those of other
+/// arrays are left to the operating system.
 ///
 /// ```
 /// use ijk_blocks::{BigTensor, ZarrOptions, ZarrStore};
@@ -78,8 +84,34 @@ impl ZarrStore {
     /// Opens an array to be read.
     ///
     /// # Errors
-    /// If there is none, or it is of a kind that is not supported; chunks are not looked at.
+    /// If there is none, it is of a kind that is not supported, or the result of a computation that is not finished;
+    /// chunks are not looked at.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let store = Self::open_partial(path)?;
+        let files = &store.files;
+        resume::check_finished(files, &store.layout).map_err(|problem| of_store(files, problem))?;
+        Ok(store)
+    }
+
+    /// Opens an array to be read, though it may be a result that is not finished: blocks that are not written yet
+    /// are its fill value.
+    ///
+    /// # Errors
+    /// If there is none, or it is of a kind that is not supported; chunks are not looked at.
+    ///
+    /// ```
+    /// use ijk_blocks::{BigTensor, Executor, ZarrOptions, ZarrStore};
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("ones.zarr");
+    /// let ones = BigTensor::lit([1.0; 6], [6], [Some(2)])?;
+    /// drop(ZarrStore::resume(&path, &ones, &Executor::new(), &ZarrOptions::new())?); // nothing is written
+    /// let error = ZarrStore::open(&path).unwrap_err().to_string();
+    /// assert!(error.contains("it is not finished: 0 of 3 blocks are written"));
+    /// let partial = BigTensor::from_source(ZarrStore::open_partial(&path)?)?;
+    /// assert_eq!(partial.collect()?, (&ones - &ones)?.collect()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_partial(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let files = Files::new(path.as_ref());
         let opened = location::check_path(path.as_ref()).and_then(|()| files.metadata());
         let opened = opened.and_then(|text| Layout::parse(&text));
@@ -117,7 +149,7 @@ impl ZarrStore {
             return Err(Problem::Exists);
         }
         location::make_groups(files.root())?;
-        std::fs::create_dir_all(files.root())?;
+        files.prepare()?;
         files.write("zarr.json", text.as_bytes())?;
         Ok(layout)
     }
@@ -183,9 +215,15 @@ impl ZarrStore {
     /// Takes a block that is the fill value everywhere: there is no chunk.
     fn leave_out(&self, at: &[usize]) -> Result<(), Problem> {
         match &self.earlier {
-            Some(earlier) => earlier.log.add(&self.files, at),
+            Some(earlier) => earlier.journal.add_empty(self.number(at)),
             None => Ok(()),
         }
+    }
+
+    /// The number of a block, the last axis fastest.
+    fn number(&self, at: &[usize]) -> u64 {
+        let axes = at.iter().zip(self.layout.ty.grid());
+        axes.fold(0, |number, (&at, blocks)| number * blocks as u64 + at as u64)
     }
 
     /// Writes a block, unless the fill value is all there is of it.
@@ -211,7 +249,12 @@ impl ZarrStore {
         };
         let bytes = little_endian(padded.as_ref().unwrap_or(numbers));
         let encoded = self.options.compression.encode(&bytes)?;
-        self.files.write(&self.layout.key(at), &encoded)
+        let key = self.layout.key(at);
+        self.files.write(&key, &encoded)?;
+        match &self.earlier {
+            Some(earlier) => earlier.journal.add(self.number(at), key, Chunk::of(&encoded)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -280,13 +323,12 @@ impl Sink for ZarrStore {
     }
 
     fn is_done(&self, at: &[usize]) -> bool {
-        let Some(earlier) = self.earlier.as_ref().filter(|earlier| earlier.is_any) else {
-            return false;
-        };
-        let count = self.layout.chunk_shape().iter().product::<usize>() * self.layout.dtype.size();
-        let expected = self.layout.codecs.encoded_length(count);
-        let is_whole = |found: u64| expected.map_or(found > 0, |expected| found == expected);
-        earlier.missing.contains(at) || self.files.length(&self.key(at)).is_some_and(is_whole)
+        self.earlier.as_ref().is_some_and(|earlier| earlier.has(self.number(at)))
+    }
+
+    fn finish(&self) -> Result<(), StoreError> {
+        let flushed = self.earlier.as_ref().map_or(Ok(()), |earlier| earlier.journal.flush());
+        flushed.map_err(|problem| of_store(&self.files, problem))
     }
 }
 
@@ -294,7 +336,8 @@ impl BigTensor {
     /// The tensor of a Zarr V3 array: see [`ZarrStore`].
     ///
     /// # Errors
-    /// If there is none at the path, or it is of a kind that is not supported.
+    /// If there is none at the path, it is of a kind that is not supported, or a result that is not finished:
+    /// [`ZarrStore::open_partial`] opens that.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::from_source(ZarrStore::open(path)?)
     }

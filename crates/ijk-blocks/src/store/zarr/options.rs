@@ -28,6 +28,8 @@ pub struct ZarrOptions {
     fresh: bool,
     names: Option<Vec<Option<String>>>,
     attributes: Option<Arc<str>>,
+    only_new: bool,
+    command: Option<String>,
 }
 
 /// How chunks are compressed.
@@ -124,8 +126,31 @@ impl ZarrOptions {
         self.attributes.as_deref().unwrap_or("{}")
     }
 
+    /// Whether anything that is at the path already is refused, what an earlier run of the same computation left,
+    /// too.
+    #[must_use]
+    pub fn only_new(mut self, only_new: bool) -> Self {
+        self.only_new = only_new;
+        self
+    }
+
+    /// What finishes the array if this run does not, as messages are to say it: the command, say.
+    #[must_use]
+    pub fn command(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
+    }
+
     pub(super) fn is_fresh(&self) -> bool {
         self.fresh
+    }
+
+    pub(super) fn is_only_new(&self) -> bool {
+        self.only_new
+    }
+
+    pub(super) fn finished_by(&self) -> Option<String> {
+        self.command.clone()
     }
 
     /// The fill value for elements of a type.

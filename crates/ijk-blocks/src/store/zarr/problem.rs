@@ -34,11 +34,24 @@ pub(super) enum Problem {
     Exists,
     #[error("it holds another computation's result: {0}\nto replace it, start afresh")]
     Other(String),
-    #[error("another process is writing it")]
-    Locked,
+    #[error("another process{} is writing it: run this again when that has ended", process(*.holder))]
+    Locked { holder: Option<u32> },
+    #[error("its directory was removed while it was written")]
+    Removed,
+    #[error(
+        "{missing} of its blocks went away while it was written: the same command computes them again"
+    )]
+    Gone { missing: u64 },
+    #[error(
+        "it is not finished: {done} of {blocks} blocks are written; {} finishes it; to read what there is, open it as partial",
+        command.as_deref().unwrap_or("the same computation")
+    )]
+    Unfinished { done: u64, blocks: u64, command: Option<String> },
+    #[error("interrupted")]
+    Interrupted,
     #[error("it is an input of the computation whose result it should hold")]
     IsInput,
-    #[error(".ijk/manifest.json is not valid: {0}")]
+    #[error(".ijk/manifest.json is not valid: {0}; to replace the array, start afresh")]
     Manifest(String),
     #[error("zarr.json is not valid: {0}")]
     Metadata(String),
@@ -76,6 +89,14 @@ impl Problem {
         Self::Codec { codec, why: why.to_string() }
     }
 
+    /// A file that cannot be made where a directory was.
+    pub(super) fn of_writing(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Removed,
+            _ => Self::Io(error),
+        }
+    }
+
     /// A codec that is not supported.
     pub(super) fn unknown_codec(name: &str) -> Self {
         let known = format!("those that are: {}", Codecs::NAMES.join(", "));
@@ -86,6 +107,10 @@ impl Problem {
 fn length(expected: u64, found: u64) -> String {
     let what = if found < expected { "it is truncated" } else { "it is too long" };
     format!("{what}: it has {found} bytes and should have {expected}")
+}
+
+fn process(number: Option<u32>) -> String {
+    number.map_or(String::new(), |number| format!(" ({number})"))
 }
 
 fn names(arrays: &[String]) -> String {

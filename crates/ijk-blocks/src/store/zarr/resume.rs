@@ -1,28 +1,38 @@
 //! Results that are computed in several runs, where one ends early.
 
 use super::files::Files;
+use super::journal::{Journal, Records};
 use super::location::{self, resolved};
-use super::manifest::{Lock, Manifest};
+use super::lock::Lock;
+use super::manifest::Manifest;
 use super::metadata::{self, Layout};
-use super::missing::{self, Log};
 use super::problem::Problem;
+use super::verify::{Verified, Verifier};
 use super::{ZarrOptions, ZarrScratch, ZarrStore, of_store};
 use crate::plan::{BlockPlan, Coordinates, From};
 use crate::{BigTensor, Error, Executor, StoreError, Type};
-use std::collections::HashSet;
+use ijk_cpu::RunError;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is known of earlier runs.
+/// What earlier runs left, and what this one adds.
 #[derive(Debug)]
 pub(super) struct Earlier {
-    /// Whether there was one.
-    pub(super) is_any: bool,
-    /// Finished blocks without a chunk.
-    pub(super) missing: HashSet<Vec<usize>>,
-    pub(super) log: Log,
+    /// Blocks that earlier runs finished, and that are as they left them.
+    kept: Records,
+    /// How many more they finished, which are gone or damaged.
+    damaged: u64,
+    /// Dropped before the lock: it records what is written last.
+    pub(super) journal: Journal,
     manifest: Option<Manifest>,
-    _lock: Option<Lock>,
+    lock: Lock,
+}
+
+impl Earlier {
+    /// Whether there is nothing to do for a block.
+    pub(super) fn has(&self, number: u64) -> bool {
+        self.kept.chunks.contains_key(&number) || self.kept.empty.contains(number)
+    }
 }
 
 /// What became of the result of an [`Executor`].
@@ -32,6 +42,8 @@ pub struct Saved {
     pub blocks: usize,
     /// Those that this run computed; earlier ones computed the others.
     pub computed: usize,
+    /// Those among them that an earlier run had computed, but whose chunks were gone or not as it wrote them.
+    pub damaged: usize,
 }
 
 impl ZarrStore {
@@ -44,7 +56,12 @@ impl ZarrStore {
     /// Closures and other sources are told apart by their names only. All that is kept in `.ijk` in the array's
     /// directory, and moves with it.
     ///
-    /// With [`ZarrOptions::fresh`] an array that is at the path is removed first.
+    /// A block is done if a journal in `.ijk` names it, which happens after its chunk is synced, and if the chunk has
+    /// the length and the checksum that the journal tells: chunks are read for this, once. What is not so is removed,
+    /// and computed again.
+    ///
+    /// With [`ZarrOptions::fresh`] an array that is at the path is removed first. As long as this lives, no other
+    /// process writes the array, nor another one at its path.
     ///
     /// # Errors
     /// If something else is at the path, another process writes the array, it is one of the inputs, or the
@@ -59,9 +76,10 @@ impl ZarrStore {
         if reads(tensor, path.as_ref()) {
             return Err(of_store(&files, Problem::IsInput));
         }
-        let manifest = Manifest::new(tensor, executor.simd())?;
+        let mut manifest = Manifest::new(tensor, executor.simd())?;
+        manifest.command = options.finished_by();
         let options = options.annotated(tensor, path.as_ref());
-        Self::continued(files.clone(), tensor.ty(), manifest, &options)
+        Self::continued(files.clone(), tensor.ty(), manifest, (executor, &options))
             .map_err(|problem| of_store(&files, problem))
     }
 
@@ -69,49 +87,51 @@ impl ZarrStore {
         files: Files,
         ty: &Type,
         manifest: Manifest,
-        options: &ZarrOptions,
+        (executor, options): (&Executor, &ZarrOptions),
     ) -> Result<Self, Problem> {
         let text = metadata::text(ty, options)?;
         let layout = Layout::parse(text.as_bytes())?;
         location::check_place(files.root())?;
-        if options.is_fresh() {
-            files.remove()?;
-        }
-        let there = Manifest::read(&files)?;
-        if there.is_none() && !options.is_fresh() && !files.is_free() {
-            return Err(Problem::Exists);
-        }
-        if let Some(what) = there.as_ref().and_then(|there| manifest.difference(there)) {
-            return Err(Problem::Other(what));
-        }
         location::make_groups(files.root())?;
-        let lock = Some(Lock::new(&files)?);
+        let mut lock = Lock::beside(&files)?;
+        // Nothing is touched that is not ours.
+        found(&files, &manifest, &text, options)?;
+        lock.enter(&files)?;
+        // Whoever comes by another path may have written until now.
+        let there = found(&files, &manifest, &text, options)?;
         files.sweep()?;
-        let is_any = there.is_some();
-        let manifest = there.unwrap_or(manifest);
-        match files.metadata() {
-            Ok(found) if !metadata::are_same(&found, text.as_bytes()) => {
-                return Err(Problem::Other("it is stored otherwise: see zarr.json".into()));
+        let blocks = Coordinates::count(&layout.ty.grid()) as u64;
+        let (manifest, verified) = match there {
+            None => (begin(&files, manifest, &text)?, Verified::default()),
+            Some(there) => {
+                let (threads, stop) = (executor.threads(), executor.stopped_by());
+                let verifier = Verifier { files: &files, layout: &layout, threads, stop };
+                let verified = verifier.verify(Records::read(&files)?)?;
+                (again(&files, (manifest, there), &verified, blocks)?, verified)
             }
-            Ok(_) => {}
-            // The run that should have written them ended before.
-            Err(_) => {
-                manifest.write(&files)?;
-                files.write("zarr.json", text.as_bytes())?;
-            }
-        }
-        let missing = missing::read(&files)?;
-        let earlier =
-            Earlier { is_any, missing, log: Log::default(), manifest: Some(manifest), _lock: lock };
+        };
+        let (kept, damaged, journal) =
+            (verified.kept, verified.damaged, Journal::new(&files, blocks));
+        let earlier = Earlier { kept, damaged, journal, manifest: Some(manifest), lock };
         let (ty, options) = (ty.clone(), options.clone());
         Ok(Self { files, layout, ty, options, earlier: Some(earlier) })
     }
 
-    /// The array that another process made by [`resume`](Self::resume), to be written by this one, too. No block
-    /// of it is said to be done: which are is for that process to tell, since what is there changes.
+    /// Lets the other processes of a run [join](Self::join): until all of them have ended, no other run begins.
     ///
     /// # Errors
-    /// If it is not there, or of another type.
+    /// If another process took the array in between.
+    pub fn share(mut self) -> Result<Self, StoreError> {
+        let shared = self.earlier.as_mut().map_or(Ok(()), |earlier| earlier.lock.share());
+        shared.map_err(|problem| of_store(&self.files, problem))?;
+        Ok(self)
+    }
+
+    /// The array that another process made by [`resume`](Self::resume) and [shares](Self::share), to be written by
+    /// this one, too. No block of it is said to be done: which are is for that process to tell, since what is there changes.
+    ///
+    /// # Errors
+    /// If it is not there, of another type, or not shared.
     pub fn join(
         path: impl AsRef<Path>,
         ty: &Type,
@@ -120,16 +140,27 @@ impl ZarrStore {
         let files = Files::new(path.as_ref());
         let joined = files.metadata().and_then(|found| {
             let text = metadata::text(ty, options)?;
-            match metadata::are_same(&found, text.as_bytes()) {
-                true => Layout::parse(text.as_bytes()),
+            match is_stored_alike(&found, &text) {
+                true => Ok((Layout::parse(text.as_bytes())?, Lock::join(&files)?)),
                 false => Err(Problem::Other("it is stored otherwise: see zarr.json".into())),
             }
         });
-        let layout = joined.map_err(|problem| of_store(&files, problem))?;
-        let (missing, log) = (HashSet::new(), Log::default());
-        let earlier = Earlier { is_any: false, missing, log, manifest: None, _lock: None };
+        let (layout, lock) = joined.map_err(|problem| of_store(&files, problem))?;
+        let journal = Journal::new(&files, Coordinates::count(&layout.ty.grid()) as u64);
+        let (kept, damaged, manifest) = (Records::default(), 0, None);
+        let earlier = Earlier { kept, damaged, journal, manifest, lock };
         let (ty, options) = (ty.clone(), options.clone());
         Ok(Self { files, layout, ty, options, earlier: Some(earlier) })
+    }
+
+    /// Removes what this process has begun to write of a result and not finished: for a process that ends without
+    /// waiting for its run.
+    ///
+    /// # Errors
+    /// If that fails; the next run removes it, too.
+    pub fn abandon(path: impl AsRef<Path>) -> Result<(), StoreError> {
+        let files = Files::new(path.as_ref());
+        files.abandon().map_err(|problem| of_store(&files, problem))
     }
 
     /// Whether an earlier run completed the result: there is nothing to do.
@@ -138,16 +169,116 @@ impl ZarrStore {
         manifest.is_some_and(|manifest| manifest.complete)
     }
 
-    /// Says that all blocks are there.
+    /// Says that all blocks are there, after it has seen that they are.
     ///
     /// # Errors
-    /// If that cannot be written.
+    /// If they are not, since somebody else removed them; if that cannot be written.
     pub fn complete(&self) -> Result<(), StoreError> {
-        let manifest = self.earlier.as_ref().and_then(|earlier| earlier.manifest.clone());
-        let Some(mut manifest) = manifest else { return Ok(()) };
-        manifest.complete = true;
-        manifest.write(&self.files).map_err(|problem| of_store(&self.files, problem))
+        self.completed().map_err(|problem| of_store(&self.files, problem))
     }
+
+    fn completed(&self) -> Result<(), Problem> {
+        let Some(earlier) = &self.earlier else { return Ok(()) };
+        let Some(mut manifest) = earlier.manifest.clone() else { return Ok(()) };
+        earlier.journal.flush()?;
+        if !earlier.lock.is_in_place() {
+            return Err(Problem::Removed);
+        }
+        let (records, grid) = (Records::read(&self.files)?, self.layout.ty.grid());
+        let is_there = |number: u64| match records.chunks.get(&number) {
+            None => records.empty.contains(number),
+            Some(chunks) => {
+                let found = self.files.length(&self.key(&Coordinates::of(&grid, number as usize)));
+                chunks.iter().any(|chunk| Some(chunk.length) == found)
+            }
+        };
+        let blocks = Coordinates::count(&grid) as u64;
+        let missing = (0..blocks).filter(|&number| !is_there(number)).count() as u64;
+        if missing > 0 {
+            return Err(Problem::Gone { missing });
+        }
+        manifest.complete = true;
+        manifest.write(&self.files)
+    }
+
+    /// How many blocks earlier runs computed that are gone or damaged.
+    fn damaged(&self) -> usize {
+        self.earlier.as_ref().map_or(0, |earlier| earlier.damaged as usize)
+    }
+}
+
+/// What a run finds at a path: the manifest of the same computation, if it is to be continued.
+fn found(
+    files: &Files,
+    manifest: &Manifest,
+    text: &str,
+    options: &ZarrOptions,
+) -> Result<Option<Manifest>, Problem> {
+    if options.is_fresh() {
+        return files.check_removable().map(|()| None);
+    }
+    let there = Manifest::read(files)?;
+    if (there.is_none() || options.is_only_new()) && !files.is_free() {
+        return Err(Problem::Exists);
+    }
+    if let Some(what) = there.as_ref().and_then(|there| manifest.difference(there)) {
+        return Err(Problem::Other(what));
+    }
+    match files.metadata() {
+        // The run that should have written them ended before, or they are lost.
+        Err(_) => Ok(None),
+        Ok(found) if found.iter().all(|&byte| byte == 0) => Ok(None),
+        Ok(found) if is_stored_alike(&found, text) => Ok(there),
+        Ok(_) => Err(Problem::Other("it is stored otherwise: see zarr.json".into())),
+    }
+}
+
+/// Whether `zarr.json` of an array says of chunks what a text does.
+fn is_stored_alike(found: &[u8], text: &str) -> bool {
+    metadata::are_same(found, text.as_bytes())
+}
+
+/// Makes an array without chunks, in place of what is there. Whatever ends this early, nobody takes blocks of what
+/// was there for those of this computation, or what is left for a result.
+fn begin(files: &Files, manifest: Manifest, text: &str) -> Result<Manifest, Problem> {
+    Records::remove(files)?;
+    manifest.write(files)?;
+    files.remove()?;
+    files.write_through("zarr.json", text.as_bytes())?;
+    // The directory may be new.
+    let parent = files.root().parent();
+    parent.map_or(Ok(()), super::durable::sync_directory)?;
+    Ok(manifest)
+}
+
+/// Prepares an array for what is left to compute, and gives its manifest.
+fn again(
+    files: &Files,
+    (manifest, there): (Manifest, Manifest),
+    verified: &Verified,
+    blocks: u64,
+) -> Result<Manifest, Problem> {
+    let is_whole = verified.kept.count(blocks) == blocks;
+    let complete = there.complete && is_whole;
+    let mut manifest = if is_whole { there } else { manifest };
+    manifest.complete = complete;
+    if !is_whole {
+        manifest.write(files)?;
+    }
+    if verified.damaged > 0 || verified.kept.journals > 1 {
+        verified.kept.replace(files)?;
+    }
+    verified.clear()?;
+    Ok(manifest)
+}
+
+/// That an array is no result, or one that is finished.
+pub(super) fn check_finished(files: &Files, layout: &Layout) -> Result<(), Problem> {
+    let Some(Manifest { complete: false, command, .. }) = Manifest::read(files)? else {
+        return Ok(());
+    };
+    let blocks = Coordinates::count(&layout.ty.grid()) as u64;
+    Err(Problem::Unfinished { done: Records::read(files)?.count(blocks), blocks, command })
 }
 
 /// Whether a tensor is computed from what is at a path, or beneath it.
@@ -180,13 +311,11 @@ impl Executor {
     /// let square = u.matmul(&u)?;
     /// let executor = Executor::new();
     /// let saved = executor.save(&square, &path, &ZarrOptions::new())?;
-    /// assert_eq!(saved, Saved { blocks: 4, computed: 4 });
+    /// assert_eq!(saved, Saved { blocks: 4, computed: 4, damaged: 0 });
     ///
-    /// std::fs::remove_file(path.join("c/1/0"))?; // as if the run had ended before
-    /// # let text = std::fs::read_to_string(path.join(".ijk/manifest.json"))?;
-    /// # std::fs::write(path.join(".ijk/manifest.json"), text.replace("true", "false"))?;
+    /// std::fs::write(path.join("c/1/0"), "")?; // as a loss of power does that nobody is prepared for
     /// let saved = executor.save(&square, &path, &ZarrOptions::new())?;
-    /// assert_eq!(saved, Saved { blocks: 4, computed: 1 });
+    /// assert_eq!(saved, Saved { blocks: 4, computed: 1, damaged: 1 });
     ///
     /// let error = executor.save(&(&u + &u)?, &path, &ZarrOptions::new()).unwrap_err();
     /// assert!(error.to_string().contains("it holds another computation's result: its program was"));
@@ -199,14 +328,14 @@ impl Executor {
         options: &ZarrOptions,
     ) -> Result<Saved, Error> {
         let store = Arc::new(self.opened(tensor, path.as_ref(), options)?);
-        let blocks = Coordinates::count(&tensor.ty().grid());
+        let (blocks, damaged) = (Coordinates::count(&tensor.ty().grid()), store.damaged());
         if store.is_complete() && self.processes().is_none() {
-            return Ok(Saved { blocks, computed: 0 });
+            return Ok(Saved { blocks, computed: 0, damaged });
         }
         let executor = self.clone().scratch_or(Arc::new(ZarrScratch::beside(store.path())));
         let before = executor.complete(tensor, Arc::<ZarrStore>::clone(&store))?;
         store.complete()?;
-        Ok(Saved { blocks, computed: blocks - before })
+        Ok(Saved { blocks, computed: blocks - before, damaged })
     }
 
     /// The array, which the first of several processes makes, or finds.
@@ -216,14 +345,24 @@ impl Executor {
         path: &Path,
         options: &ZarrOptions,
     ) -> Result<ZarrStore, Error> {
-        let resume = || ZarrStore::resume(path, tensor, self, options).map_err(Error::from);
+        let resume = || match ZarrStore::resume(path, tensor, self, options) {
+            Err(error) if is_interruption(&error) => Err(RunError::Interrupted.into()),
+            resumed => resumed.map_err(Error::from),
+        };
         match self.processes() {
             None => resume(),
-            Some(cluster) if cluster.process() == 0 => cluster.agree(resume(), Error::to_string),
+            Some(cluster) if cluster.process() == 0 => {
+                let shared = resume().and_then(|store| Ok(store.share()?));
+                cluster.agree(shared, Error::to_string)
+            }
             Some(cluster) => {
                 cluster.agree(Ok(()), Error::to_string)?;
                 Ok(ZarrStore::join(path, tensor.ty(), options)?)
             }
         }
     }
+}
+
+fn is_interruption(error: &StoreError) -> bool {
+    matches!(error.cause.downcast_ref(), Some(Problem::Interrupted))
 }

@@ -46,8 +46,13 @@ impl ZarrScratch {
 
     fn make(&self) -> io::Result<TempDir> {
         fs::create_dir_all(&self.parent)?;
-        tempfile::Builder::new().prefix(PREFIX).tempdir_in(&self.parent)
+        tempfile::Builder::new().prefix(&own_prefix()).tempdir_in(&self.parent)
     }
+}
+
+/// What begins the names of those of this process.
+pub(super) fn own_prefix() -> String {
+    format!("{PREFIX}{}-", std::process::id())
 }
 
 /// Whether a file's name is that of an intermediate result.

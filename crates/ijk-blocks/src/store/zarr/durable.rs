@@ -1,0 +1,70 @@
+//! Bringing files to the disk, so that they outlast a loss of power.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// More files than this are synced with their whole file system, where the operating system can.
+const FEW: usize = 16;
+
+/// Syncs files, and the directories that lead to them from a root.
+pub(super) fn sync(root: &Path, files: &[PathBuf]) -> io::Result<()> {
+    if files.len() > FEW && sync_file_system(root)? {
+        return Ok(());
+    }
+    for file in files {
+        sync_file(file)?;
+    }
+    let parents = files.iter().flat_map(|file| file.ancestors().skip(1));
+    let within: BTreeSet<&Path> = parents.filter(|parent| parent.starts_with(root)).collect();
+    within.into_iter().try_for_each(sync_directory)
+}
+
+/// Syncs the contents of a file.
+fn sync_file(path: &Path) -> io::Result<()> {
+    // Windows syncs only what may be written.
+    File::options().read(true).write(cfg!(windows)).open(path)?.sync_data()
+}
+
+/// Syncs the entries of a directory.
+pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    match File::open(path)?.sync_all() {
+        // Some file systems keep directories elsewhere, and have nothing to sync.
+        Err(error) if is_unsupported(&error) => Ok(()),
+        synced => synced,
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+}
+
+/// Syncs all files of the file system that a directory is on; false where that cannot be asked for.
+#[cfg(target_os = "linux")]
+fn sync_file_system(root: &Path) -> io::Result<bool> {
+    rustix::fs::syncfs(File::open(root)?)?;
+    Ok(true)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_file_system(_: &Path) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Reserves room for what will be appended to a file, as far as that is possible: a full disk then does not
+/// keep what is written from being recorded.
+pub(super) fn reserve(file: &File, bytes: u64) {
+    #[cfg(target_os = "linux")]
+    {
+        let flags = rustix::fs::FallocateFlags::KEEP_SIZE;
+        // It is a precaution: not every file system can.
+        rustix::fs::fallocate(file, flags, 0, bytes).unwrap_or_default();
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, bytes);
+}

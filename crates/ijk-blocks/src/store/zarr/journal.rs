@@ -1,0 +1,421 @@
+//! Which blocks are finished: chunks, with their lengths and checksums, and blocks that need no chunk, since all
+//! their elements are the fill value.
+//!
+//! Every process that writes an array has a journal of its own in `.ijk`. A block is written, then synced, and only
+//! then named by a line of the journal, which is synced, too: what a journal names outlasts a loss of power. Blocks
+//! are synced in batches, by a thread of its own, while others compute. A line that was cut off is no JSON, and does
+//! not count.
+
+use super::durable;
+use super::files::{Files, OWN};
+use super::problem::Problem;
+use super::spans::Spans;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+use twox_hash::XxHash64;
+
+const PREFIX: &str = "done-";
+const SUFFIX: &str = ".log";
+
+/// A batch is synced when it has so many bytes, or blocks, or has waited so long.
+const BYTES: u64 = 64 << 20;
+const BLOCKS: usize = 4096;
+const TIME: Duration = Duration::from_secs(2);
+
+/// About the bytes of a line.
+const LINE: u64 = 80;
+
+/// Most bytes that are reserved for lines.
+const RESERVED: u64 = 1 << 20;
+
+/// A chunk as it was stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Chunk {
+    /// Bytes of its file.
+    pub(super) length: u64,
+    /// xxHash64 of these bytes.
+    pub(super) xxh64: u64,
+}
+
+impl Chunk {
+    /// A chunk whose file has these bytes.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self { length: bytes.len() as u64, xxh64: XxHash64::oneshot(0, bytes) }
+    }
+}
+
+/// A line of a journal. Blocks have numbers, the last axis of the grid fastest.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Chunk {
+        block: u64,
+        #[serde(flatten)]
+        chunk: Chunk,
+    },
+    /// Blocks without a chunk.
+    Empty { from: u64, to: u64 },
+}
+
+/// What journals say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Records {
+    /// Of several records of a block, any may be of what is there.
+    pub(super) chunks: HashMap<u64, Vec<Chunk>>,
+    pub(super) empty: Spans,
+    /// How many journals there are.
+    pub(super) journals: usize,
+}
+
+impl Records {
+    /// The records of all journals of an array.
+    pub(super) fn read(files: &Files) -> Result<Self, Problem> {
+        let (mut all, mut empty) = (Self::default(), Vec::new());
+        for name in names(files)? {
+            all.journals += 1;
+            for line in fs::read(files.path(&name))?.split(|&byte| byte == b'\n') {
+                match serde_json::from_slice(line) {
+                    Ok(Line::Chunk { block, chunk }) => {
+                        all.chunks.entry(block).or_default().push(chunk);
+                    }
+                    Ok(Line::Empty { from, to }) => empty.push(from..to),
+                    Err(_) => {}
+                }
+            }
+        }
+        all.empty = empty.into_iter().collect();
+        Ok(all)
+    }
+
+    /// How many of so many blocks are recorded.
+    pub(super) fn count(&self, blocks: u64) -> u64 {
+        let is_chunk = |block: &&u64| **block < blocks && !self.empty.contains(**block);
+        let chunks = self.chunks.keys().filter(is_chunk).count() as u64;
+        chunks
+            + self
+                .empty
+                .iter()
+                .map(|span| span.end.min(blocks).saturating_sub(span.start))
+                .sum::<u64>()
+    }
+
+    /// Writes these records as the only journal of an array.
+    pub(super) fn replace(&self, files: &Files) -> Result<(), Problem> {
+        let old = names(files)?;
+        let chunks = self
+            .chunks
+            .iter()
+            .flat_map(|(&block, all)| all.iter().map(move |chunk| (block, chunk)));
+        let text = text(chunks, &self.empty)?;
+        files.write_through(&unused(&old), text.as_bytes())?;
+        remove(files, &old)
+    }
+
+    /// Removes all journals of an array.
+    pub(super) fn remove(files: &Files) -> Result<(), Problem> {
+        remove(files, &names(files)?)
+    }
+}
+
+fn remove(files: &Files, names: &[String]) -> Result<(), Problem> {
+    for name in names {
+        fs::remove_file(files.path(name))?;
+    }
+    Ok(durable::sync_directory(&files.path(OWN))?)
+}
+
+/// The keys of all journals.
+fn names(files: &Files) -> Result<Vec<String>, Problem> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(files.path(OWN))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
+            names.push(format!("{OWN}/{name}"));
+        }
+    }
+    Ok(names)
+}
+
+/// The key of a journal that is not there.
+fn unused(names: &[String]) -> String {
+    let name = |n: usize| format!("{OWN}/{PREFIX}{n}{SUFFIX}");
+    (0..).map(name).find(|name| !names.contains(name)).unwrap_or_default()
+}
+
+fn text<'a>(
+    chunks: impl Iterator<Item = (u64, &'a Chunk)>,
+    empty: &Spans,
+) -> Result<String, Problem> {
+    let chunks = chunks.map(|(block, chunk)| Line::Chunk { block, chunk: chunk.clone() });
+    let empty = empty.iter().map(|span| Line::Empty { from: span.start, to: span.end });
+    let mut text = String::new();
+    for line in chunks.chain(empty) {
+        let line = serde_json::to_string(&line);
+        text += &line.map_err(|error| Problem::Manifest(error.to_string()))?;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The journal of this process.
+#[derive(Debug)]
+pub(super) struct Journal {
+    shared: Arc<Shared>,
+    /// What syncs, as soon as there is something to sync.
+    syncer: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    files: Files,
+    /// Blocks of the array.
+    blocks: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    batch: Batch,
+    /// When the first block of the batch was added.
+    since: Option<Instant>,
+    file: Option<File>,
+    is_syncing: bool,
+    /// How many wait until all is synced.
+    waiting: usize,
+    is_closing: bool,
+    failed: Option<(io::ErrorKind, String)>,
+}
+
+/// Blocks that are written, but not synced.
+#[derive(Debug, Default)]
+struct Batch {
+    chunks: Vec<(u64, String, Chunk)>,
+    empty: Vec<u64>,
+    bytes: u64,
+}
+
+impl Batch {
+    fn is_empty(&self) -> bool {
+        self.chunks.is_empty() && self.empty.is_empty()
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes >= BYTES || self.chunks.len() >= BLOCKS
+    }
+}
+
+impl Journal {
+    /// A journal of an array of so many blocks; its file is made when there is something to record.
+    pub(super) fn new(files: &Files, blocks: u64) -> Self {
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        let shared = Arc::new(Shared { files: files.clone(), blocks, state, changed });
+        Self { shared, syncer: Mutex::default() }
+    }
+
+    /// Adds a block whose chunk was written under a key.
+    pub(super) fn add(&self, block: u64, key: String, chunk: Chunk) -> Result<(), Problem> {
+        self.change(|batch| {
+            batch.bytes += chunk.length;
+            batch.chunks.push((block, key, chunk));
+        })
+    }
+
+    /// Adds a block that needs no chunk.
+    pub(super) fn add_empty(&self, block: u64) -> Result<(), Problem> {
+        self.change(|batch| batch.empty.push(block))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Batch)) -> Result<(), Problem> {
+        self.start()?;
+        let mut state = self.shared.lock();
+        state.check()?;
+        let was_full = state.batch.is_full();
+        change(&mut state.batch);
+        let is_first = state.since.is_none();
+        state.since.get_or_insert_with(Instant::now);
+        if is_first || (!was_full && state.batch.is_full()) {
+            self.shared.changed.notify_all();
+        }
+        Ok(())
+    }
+
+    /// Makes the file, and starts the thread that syncs.
+    fn start(&self) -> Result<(), Problem> {
+        let mut syncer = self.syncer.lock().unwrap_or_else(PoisonError::into_inner);
+        if syncer.is_some() {
+            return Ok(());
+        }
+        let mut state = self.shared.lock();
+        if state.file.is_none() {
+            state.file = Some(self.shared.create()?);
+        }
+        drop(state);
+        let shared = Arc::clone(&self.shared);
+        let thread = Builder::new().name("ijk:sync".into()).spawn(move || shared.run());
+        *syncer = Some(thread?);
+        Ok(())
+    }
+
+    /// Waits until all blocks that were added are synced and recorded.
+    pub(super) fn flush(&self) -> Result<(), Problem> {
+        let mut state = self.shared.lock();
+        state.waiting += 1;
+        self.shared.changed.notify_all();
+        while state.failed.is_none() && (state.is_syncing || !state.batch.is_empty()) {
+            let woken = self.shared.changed.wait(state);
+            state = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        state.waiting -= 1;
+        state.check()
+    }
+}
+
+impl Drop for Journal {
+    /// Records what is finished, whatever ended the run.
+    fn drop(&mut self) {
+        self.shared.lock().is_closing = true;
+        self.shared.changed.notify_all();
+        let syncer = self.syncer.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = syncer.take() {
+            // It does not panic.
+            thread.join().unwrap_or_default();
+        }
+    }
+}
+
+impl State {
+    /// That nothing has failed.
+    fn check(&self) -> Result<(), Problem> {
+        match &self.failed {
+            None => Ok(()),
+            Some((kind, text)) => Err(io::Error::new(*kind, text.clone()).into()),
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn create(&self) -> Result<File, Problem> {
+        let own = self.files.path(OWN);
+        let file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(&own);
+        let (file, _) = file.map_err(Problem::of_writing)?.keep().map_err(|error| error.error)?;
+        durable::reserve(&file, RESERVED.min(self.blocks.saturating_mul(LINE)));
+        durable::sync_directory(&own)?;
+        Ok(file)
+    }
+
+    /// Syncs batches until the journal is dropped.
+    fn run(&self) {
+        let mut state = self.lock();
+        loop {
+            let age = state.since.map_or(Duration::ZERO, |since| since.elapsed());
+            let is_due = state.batch.is_full() || age >= TIME || state.waiting > 0;
+            if state.failed.is_some() || state.batch.is_empty() {
+                if state.is_closing {
+                    return;
+                }
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            } else if is_due || state.is_closing {
+                let batch = std::mem::take(&mut state.batch);
+                (state.since, state.is_syncing) = (None, true);
+                let file = state.file.take();
+                drop(state);
+                let synced = self.sync(&batch, file.as_ref());
+                state = self.lock();
+                (state.file, state.is_syncing) = (file, false);
+                if let Err(error) = synced {
+                    state.failed = Some((error.kind(), error.to_string()));
+                }
+                self.changed.notify_all();
+            } else {
+                let woken = self.changed.wait_timeout(state, TIME - age);
+                state = woken.unwrap_or_else(PoisonError::into_inner).0;
+            }
+        }
+    }
+
+    /// Syncs the chunks of a batch, then the lines that name its blocks.
+    fn sync(&self, batch: &Batch, file: Option<&File>) -> io::Result<()> {
+        let chunks: Vec<_> = batch.chunks.iter().map(|(_, key, _)| self.files.path(key)).collect();
+        durable::sync(self.files.root(), &chunks)?;
+        let empty = batch.empty.iter().copied().collect();
+        let lines = text(batch.chunks.iter().map(|(block, _, chunk)| (*block, chunk)), &empty);
+        let lines = lines.map_err(io::Error::other)?;
+        let Some(mut file) = file else { return Ok(()) };
+        file.write_all(lines.as_bytes())?;
+        file.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files() -> (tempfile::TempDir, Files) {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::new(directory.path());
+        files.prepare().unwrap();
+        (directory, files)
+    }
+
+    #[test]
+    fn what_is_added_is_recorded_by_every_journal() {
+        let (_directory, files) = files();
+        let chunk = |n: u8| Chunk::of(&[n; 5]);
+        let (one, other) = (Journal::new(&files, 30), Journal::new(&files, 30));
+        for n in 0..9u8 {
+            let key = format!("c/{n}");
+            files.write(&key, &[n; 5]).unwrap();
+            let journal = if n % 2 == 0 { &one } else { &other };
+            journal.add(n.into(), key, chunk(n)).unwrap();
+        }
+        (20..25).for_each(|n| one.add_empty(n).unwrap());
+        one.flush().unwrap();
+        drop(other);
+        let records = Records::read(&files).unwrap();
+        assert_eq!((records.journals, records.count(22), records.count(30)), (2, 11, 14));
+        assert!((0..9u8).all(|n| records.chunks[&n.into()] == [chunk(n)]));
+        drop(one);
+        records.replace(&files).unwrap();
+        let again = Records::read(&files).unwrap();
+        assert_eq!(
+            (again.journals, &again.chunks, &again.empty),
+            (1, &records.chunks, &records.empty)
+        );
+    }
+
+    #[test]
+    fn lines_that_were_cut_off_do_not_count() {
+        let (_directory, files) = files();
+        let chunk = Chunk::of(b"bytes");
+        let whole = text([(7, &chunk)].into_iter(), &[3, 4].into_iter().collect()).unwrap();
+        let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at).collect();
+        for length in 0..whole.len() {
+            fs::write(files.path(".ijk/done-1.log"), &whole[..length]).unwrap();
+            let records = Records::read(&files).unwrap();
+            assert_eq!(records.chunks.len(), usize::from(length >= ends[0]), "{length}");
+            assert_eq!(records.empty.len(), if length >= ends[1] { 2 } else { 0 }, "{length}");
+        }
+        // Blocks of zeros, as file systems leave them.
+        fs::write(files.path(".ijk/done-1.log"), [&[0; 64], whole.as_bytes()].concat()).unwrap();
+        assert_eq!(Records::read(&files).unwrap().count(9), 2);
+    }
+
+    #[test]
+    fn a_chunk_that_is_gone_before_it_is_synced_is_an_error() {
+        let (_directory, files) = files();
+        let journal = Journal::new(&files, 9);
+        journal.add(0, "c/0".into(), Chunk::of(b"1")).unwrap();
+        assert!(matches!(journal.flush(), Err(Problem::Io(_))));
+        assert!(journal.add_empty(1).is_err() && Records::read(&files).unwrap().count(9) == 0);
+    }
+}

@@ -1,0 +1,261 @@
+//! Who may write an array: one run at a time, of however many processes.
+//!
+//! Two files are locked. One lies beside the array's directory and outlives it, so that a directory that is removed
+//! while a run writes it is not made anew by another run meanwhile; it is there only as long as somebody holds it.
+//! The other one lies in the directory, to which there may be several paths. A run of one process holds both alone;
+//! of several processes all hold them together, so that no other run begins before the last of them has ended.
+
+use super::files::{Files, OWN};
+use super::problem::Problem;
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The name of the file in the directory.
+pub(super) const LOCK: &str = ".ijk/lock";
+
+/// How often a file is opened that its last holder removes before it is locked.
+const ATTEMPTS: usize = 100;
+
+/// Keeps others from writing an array, as long as it lives.
+#[derive(Debug)]
+pub(super) struct Lock {
+    inside: Option<Held>,
+    /// Nothing where no file can be made beside the array. Dropped last: whoever gets it finds the other one free.
+    beside: Option<Held>,
+}
+
+/// Whether others may hold a lock, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Exclusive,
+    Shared,
+}
+
+impl Lock {
+    /// Locks the path of an array, whether or not there is a directory.
+    pub(super) fn beside(files: &Files) -> Result<Self, Problem> {
+        if let Some(parent) = files.root().parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let beside = Held::beside(files.root(), Mode::Exclusive)?;
+        Ok(Self { inside: None, beside })
+    }
+
+    /// Locks the directory, too, which is made if it is not there.
+    pub(super) fn enter(&mut self, files: &Files) -> Result<(), Problem> {
+        fs::create_dir_all(files.path(OWN))?;
+        self.inside = Some(Held::new(files.path(LOCK), Mode::Exclusive)?);
+        Ok(())
+    }
+
+    /// Lets the other processes of the run take part.
+    pub(super) fn share(&mut self) -> Result<(), Problem> {
+        for held in [&mut self.inside, &mut self.beside].into_iter().flatten() {
+            held.share()?;
+        }
+        Ok(())
+    }
+
+    /// Takes part in what the first process of a run has locked.
+    pub(super) fn join(files: &Files) -> Result<Self, Problem> {
+        let beside = Held::beside(files.root(), Mode::Shared)?;
+        let inside = Some(Held::new(files.path(LOCK), Mode::Shared)?);
+        Ok(Self { inside, beside })
+    }
+
+    /// Whether the directory is still the one that was locked.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.inside.as_ref().is_none_or(Held::is_in_place)
+    }
+}
+
+/// A file that is locked.
+#[derive(Debug)]
+struct Held {
+    file: File,
+    path: PathBuf,
+    /// Whether the last holder removes it.
+    transient: bool,
+}
+
+impl Held {
+    /// The file beside an array, if one can be made there.
+    fn beside(root: &Path, mode: Mode) -> Result<Option<Self>, Problem> {
+        let Some(path) = path_beside(root) else { return Ok(None) };
+        match Self::locked(path, mode, true) {
+            // A directory may be writable though the one that it is in is not; names may be too long.
+            Err(Problem::Io(_)) => Ok(None),
+            Err(problem) => Err(problem),
+            Ok(held) => {
+                if mode == Mode::Exclusive {
+                    held.sign();
+                }
+                Ok(Some(held))
+            }
+        }
+    }
+
+    fn new(path: PathBuf, mode: Mode) -> Result<Self, Problem> {
+        Self::locked(path, mode, false)
+    }
+
+    fn locked(path: PathBuf, mode: Mode, transient: bool) -> Result<Self, Problem> {
+        let options =
+            File::options().create(true).truncate(false).read(true).write(true).to_owned();
+        let mut holder = None;
+        for _ in 0..ATTEMPTS {
+            let held = Self { file: options.open(&path)?, path: path.clone(), transient };
+            let locked = match mode {
+                Mode::Exclusive => held.file.try_lock(),
+                Mode::Shared => held.file.try_lock_shared(),
+            };
+            match locked {
+                Ok(()) if held.is_in_place() => return Ok(held),
+                // Its last holder removed it in between.
+                Ok(()) => held.forget(),
+                // Some file systems have no locks.
+                Err(TryLockError::Error(_)) => return Ok(held),
+                Err(TryLockError::WouldBlock) => {
+                    holder = held.signature();
+                    held.forget();
+                    break;
+                }
+            }
+        }
+        Err(Problem::Locked { holder })
+    }
+
+    /// Lets others hold it, too.
+    fn share(&mut self) -> Result<(), Problem> {
+        self.file.unlock()?;
+        let shared = Self::locked(self.path.clone(), Mode::Shared, self.transient)?;
+        std::mem::replace(self, shared).forget();
+        Ok(())
+    }
+
+    /// Closes it without removing it.
+    fn forget(mut self) {
+        self.transient = false;
+    }
+
+    /// Says which process this is, for messages.
+    fn sign(&self) {
+        let text = std::process::id().to_string();
+        let signed = self.file.set_len(0).and_then(|()| (&self.file).write_all(text.as_bytes()));
+        signed.unwrap_or_default();
+    }
+
+    fn signature(&self) -> Option<u32> {
+        let mut text = String::new();
+        (&self.file).take(16).read_to_string(&mut text).ok()?;
+        text.parse().ok()
+    }
+
+    /// Whether its path still leads to it.
+    fn is_in_place(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let of = |meta: fs::Metadata| (meta.dev(), meta.ino());
+            let named = fs::metadata(&self.path).map(of);
+            self.file.metadata().map(of).is_ok_and(|held| named.is_ok_and(|named| named == held))
+        }
+        // Elsewhere files that are open are not removed.
+        #[cfg(not(unix))]
+        true
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Explicitly, since a process that was forked has the file open, too.
+        let is_last = self.file.unlock().is_ok()
+            && self.transient
+            && self.file.try_lock().is_ok()
+            && self.is_in_place();
+        if is_last {
+            // Whoever opened it meanwhile finds that it is gone.
+            fs::remove_file(&self.path).unwrap_or_default();
+            self.file.unlock().unwrap_or_default();
+        }
+    }
+}
+
+/// `.name.ijk-lock` beside the directory, by whatever links it is named.
+fn path_beside(root: &Path) -> Option<PathBuf> {
+    let resolved = root.canonicalize().ok().or_else(|| {
+        let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Some(parent.unwrap_or(Path::new(".")).canonicalize().ok()?.join(root.file_name()?))
+    })?;
+    let mut name = OsString::from(".");
+    name.push(resolved.file_name()?);
+    name.push(".ijk-lock");
+    Some(resolved.with_file_name(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn locked(files: &Files) -> Result<Lock, Problem> {
+        let mut lock = Lock::beside(files)?;
+        lock.enter(files)?;
+        Ok(lock)
+    }
+
+    fn names(directory: &Path) -> Vec<OsString> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn one_run_at_a_time_by_any_path() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::new(&directory.path().join("deep/a.zarr"));
+        let lock = locked(&files).unwrap();
+        let refused = Lock::beside(&files).unwrap_err().to_string();
+        let this = format!("another process ({}) is writing it", std::process::id());
+        assert!(refused.starts_with(&this), "{refused}");
+        #[cfg(unix)]
+        {
+            let link = directory.path().join("link.zarr");
+            std::os::unix::fs::symlink(files.root(), &link).unwrap();
+            assert!(Lock::beside(&Files::new(&link)).is_err());
+        }
+        drop(lock);
+        assert_eq!(names(files.root().parent().unwrap()), ["a.zarr"]);
+        locked(&files).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_is_removed_stays_locked() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::new(&directory.path().join("a.zarr"));
+        let lock = locked(&files).unwrap();
+        assert!(lock.is_in_place());
+        fs::remove_dir_all(files.root()).unwrap();
+        assert!(!lock.is_in_place() && Lock::beside(&files).is_err());
+        drop(lock);
+        assert!(locked(&files).unwrap().is_in_place());
+    }
+
+    #[test]
+    fn processes_of_a_run_hold_it_until_the_last_has_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::new(&directory.path().join("a.zarr"));
+        let mut first = locked(&files).unwrap();
+        assert!(Lock::join(&files).is_err());
+        first.share().unwrap();
+        let second = Lock::join(&files).unwrap();
+        assert!(Lock::beside(&files).is_err());
+        drop(first);
+        assert!(Lock::beside(&files).is_err());
+        drop(second);
+        locked(&files).unwrap();
+        assert_eq!(names(directory.path()), ["a.zarr"]);
+    }
+}

@@ -1,0 +1,201 @@
+//! Whether what earlier runs recorded is there, byte for byte.
+
+use super::files::Files;
+use super::journal::{Chunk, Records};
+use super::metadata::Layout;
+use super::problem::Problem;
+use crate::plan::Coordinates;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::hash::Hasher;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, scope};
+use twox_hash::XxHash64;
+
+/// Chunks are read in pieces of so many bytes.
+const PIECE: usize = 1 << 20;
+
+/// What is as it was recorded.
+#[derive(Debug, Default)]
+pub(super) struct Verified {
+    pub(super) kept: Records,
+    /// How many blocks were recorded, but are gone or differ.
+    pub(super) damaged: u64,
+    /// Files of chunks that no record vouches for.
+    stale: Vec<PathBuf>,
+}
+
+/// An array, and what ends the reading of it early.
+pub(super) struct Verifier<'a> {
+    pub(super) files: &'a Files,
+    pub(super) layout: &'a Layout,
+    pub(super) threads: usize,
+    pub(super) stop: Option<&'a AtomicBool>,
+}
+
+/// A file of a chunk, with what was recorded of it.
+type Candidate = (u64, PathBuf, Vec<Chunk>);
+
+impl Verifier<'_> {
+    /// Reads each chunk that is there once.
+    pub(super) fn verify(&self, mut records: Records) -> Result<Verified, Problem> {
+        let grid = self.layout.ty.grid();
+        let blocks = Coordinates::count(&grid) as u64;
+        let recorded = records.count(blocks);
+        let (mut candidates, mut stale) = (Vec::<Candidate>::new(), Vec::new());
+        let mut filled = Vec::new();
+        for (number, path) in self.present(&grid)? {
+            if records.empty.contains(number) {
+                filled.push(number);
+            }
+            match records.chunks.remove(&number) {
+                Some(chunks) => candidates.push((number, path, chunks)),
+                None => stale.push(path),
+            }
+        }
+        let found = self.read(&candidates)?;
+        let mut kept = HashMap::new();
+        for ((number, path, _), found) in candidates.into_iter().zip(found) {
+            match found {
+                Some(chunk) => drop(kept.insert(number, vec![chunk])),
+                None => stale.push(path),
+            }
+        }
+        // A block that needs no chunk has none.
+        let spans = records.empty.iter().map(|span| span.start..span.end.min(blocks));
+        let empty = if filled.is_empty() {
+            spans.collect()
+        } else {
+            spans.flatten().filter(|number| filled.binary_search(number).is_err()).collect()
+        };
+        let kept = Records { chunks: kept, empty, journals: records.journals };
+        let damaged = recorded - kept.count(blocks);
+        Ok(Verified { kept, damaged, stale })
+    }
+
+    /// The blocks that have chunks, in ascending order, with their files.
+    fn present(&self, grid: &[usize]) -> Result<Vec<(u64, PathBuf)>, Problem> {
+        // Results have keys such as `c/0/3`.
+        let mut level = vec![(0, self.files.path("c"))];
+        for &blocks in grid {
+            let mut next = Vec::new();
+            for (number, directory) in level {
+                let entries = match fs::read_dir(&directory) {
+                    Ok(entries) => entries,
+                    Err(error) if super::files::is_missing(&error) => continue,
+                    Err(error) => return Err(error.into()),
+                };
+                for entry in entries {
+                    let name = entry?.file_name();
+                    let at = name.to_str().and_then(|name| name.parse::<usize>().ok());
+                    let is_written_so = |at: &usize| name.to_str() == Some(&at.to_string());
+                    let Some(at) = at.filter(|at| *at < blocks && is_written_so(at)) else {
+                        continue;
+                    };
+                    next.push((number * blocks as u64 + at as u64, directory.join(&name)));
+                }
+            }
+            level = next;
+        }
+        level.retain(|(_, path)| fs::symlink_metadata(path).is_ok());
+        level.sort();
+        Ok(level)
+    }
+
+    /// For each candidate the record that its file is like.
+    fn read(&self, candidates: &[Candidate]) -> Result<Vec<Option<Chunk>>, Problem> {
+        let (next, problem) = (AtomicUsize::new(0), Mutex::new(None));
+        let work = || {
+            let (mut piece, mut found) = (vec![0; PIECE], Vec::new());
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some((_, path, chunks)) = candidates.get(number) else { break };
+                if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                    break;
+                }
+                match self.like(path, chunks, &mut piece) {
+                    Ok(chunk) => found.push((number, chunk)),
+                    Err(error) => {
+                        let mut problem = problem.lock().unwrap_or_else(PoisonError::into_inner);
+                        problem.get_or_insert(error);
+                        break;
+                    }
+                }
+            }
+            found
+        };
+        let others = self.threads.min(candidates.len()).saturating_sub(1);
+        let found: Vec<_> = scope(|scope| {
+            // Threads that cannot be started are done without.
+            let threads: Vec<_> =
+                (0..others).map_while(|_| Builder::new().spawn_scoped(scope, work).ok()).collect();
+            let mut found = work();
+            for thread in threads {
+                found.extend(thread.join().unwrap_or_default());
+            }
+            found
+        });
+        if let Some(problem) = problem.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(problem);
+        }
+        if found.len() < candidates.len() {
+            return Err(Problem::Interrupted);
+        }
+        let mut all = vec![None; candidates.len()];
+        found.into_iter().for_each(|(number, chunk)| all[number] = chunk);
+        Ok(all)
+    }
+
+    /// The record that a file is like.
+    fn like(
+        &self,
+        path: &Path,
+        chunks: &[Chunk],
+        piece: &mut [u8],
+    ) -> Result<Option<Chunk>, Problem> {
+        match digest(path, chunks, piece) {
+            Ok(found) => Ok(chunks.iter().find(|chunk| Some(*chunk) == found.as_ref()).cloned()),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error.into()),
+            // What cannot be read is damaged: a disk that fails, a directory or a broken link for a file.
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+/// Length and checksum of a file that has the length of one of the records.
+fn digest(path: &Path, chunks: &[Chunk], piece: &mut [u8]) -> io::Result<Option<Chunk>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    if chunks.iter().all(|chunk| chunk.length != length) {
+        return Ok(None);
+    }
+    let (mut hasher, mut read) = (XxHash64::with_seed(0), 0);
+    loop {
+        match file.read(piece) {
+            Ok(0) => break,
+            Ok(count) => {
+                hasher.write(&piece[..count]);
+                read += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Some(Chunk { length: read, xxh64: hasher.finish() }))
+}
+
+impl Verified {
+    /// Removes chunks that are computed again, or that blocks turn out to need none of.
+    pub(super) fn clear(&self) -> Result<(), Problem> {
+        for path in &self.stale {
+            match fs::symlink_metadata(path)?.is_dir() {
+                true => fs::remove_dir_all(path)?,
+                false => fs::remove_file(path)?,
+            }
+        }
+        Ok(())
+    }
+}
