@@ -52,6 +52,71 @@ fn names() {
     assert_eq!(archive.names(), ["x", "weights/y"]);
 }
 
+/// What an archive holds of a member, packed as it is.
+fn raw(bytes: &[u8], name: &str) -> Vec<u8> {
+    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
+    let index = archive.index_for_name(name).unwrap();
+    let mut member = archive.by_index_raw(index).unwrap();
+    let mut packed = Vec::new();
+    std::io::Read::read_to_end(&mut member, &mut packed).unwrap();
+    packed
+}
+
+#[test]
+fn members_are_put_into_an_archive() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.npz");
+    let (x, y) = (array![7i32, 8], array![[1.5f32]]);
+    let new = [("weights/y", TensorView::from_array(&x)), ("z", TensorView::from_array(&y))];
+    for packed in [false, true] {
+        let old = sample(!packed);
+        std::fs::write(&path, &old).unwrap();
+        npz::update(&path, &new, packed).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(raw(&bytes, "x.npy"), raw(&old, "x.npy"));
+        let arrays = npz::read(&path).unwrap();
+        let names: Vec<&str> = arrays.iter().map(|(name, _)| &name[..]).collect();
+        assert_eq!(names, ["x", "weights/y", "z"]);
+        assert_eq!(arrays[1].1, Tensor::from_array(x.clone()));
+        assert_eq!(arrays[2].1, Tensor::from_array(y.clone()));
+        // What is no array is kept, too, and so is the comment.
+        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        zip.set_raw_comment(b"mine".as_slice().into()).unwrap();
+        zip.start_file("notes.txt", zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut zip, b"no array").unwrap();
+        let mixed = zip.finish().unwrap().into_inner();
+        std::fs::write(&path, &mixed).unwrap();
+        npz::update(&path, &new[..1], packed).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(raw(&bytes, "notes.txt"), raw(&mixed, "notes.txt"));
+        assert_eq!(zip::ZipArchive::new(Cursor::new(&bytes)).unwrap().comment(), b"mine");
+        std::fs::remove_file(&path).unwrap();
+        npz::update(&path, &new, packed).unwrap();
+        assert_eq!(npz::read(&path).unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn what_is_no_archive_is_not_updated() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.npz");
+    let x = array![7i32, 8];
+    let view = TensorView::from_array(&x);
+    let whole = sample(true);
+    for bytes in [&b""[..], b"\x93NUMPY", &whole[..whole.len() - 9], &whole[..whole.len() / 2]] {
+        std::fs::write(&path, bytes).unwrap();
+        assert!(npz::update(&path, &[("y", view.clone())], true).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    }
+    std::fs::write(&path, &whole).unwrap();
+    for arrays in [vec![("y", view.clone()), ("y", view.clone())], vec![("", view.clone())]] {
+        assert!(npz::update(&path, &arrays, true).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), whole);
+    }
+    let names = std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(names, 1, "temporary files are left");
+}
+
 #[test]
 fn an_array_larger_than_its_packed_bytes() {
     let zeros = Tensor::zeros(ijk_types::DType::F64, &[1 << 20]).unwrap();

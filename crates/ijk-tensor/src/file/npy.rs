@@ -35,7 +35,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor, FileError> {
 /// Writes an array as a `.npy` file, version 1.0, C order.
 ///
 /// It is written under a temporary name in the same directory, then renamed: the path names the old
-/// file or the whole new one at any time. Data is not forced to the disk.
+/// file or the whole new one at any time, after a loss of power, too.
 ///
 /// # Errors
 /// If it cannot be written; then an old file is as it was.

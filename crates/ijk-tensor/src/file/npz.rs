@@ -72,6 +72,36 @@ impl<R: Read + Seek> Archive<R> {
         self.read_index(index).map_err(|error| error.in_member(&self.path, name))
     }
 
+    /// Writes an archive of arrays and of all members of this one that have other names, which are copied as they
+    /// are: packed or not, arrays or not.
+    ///
+    /// # Errors
+    /// If this archive is damaged or has members that cannot be copied; as for [`encode`].
+    pub fn encode_with(
+        &mut self,
+        writer: impl Write + Seek,
+        arrays: &[(&str, TensorView<'_>)],
+        packed: bool,
+    ) -> Result<(), Problem> {
+        if self.archive.has_overlapping_entries().map_err(problem)? {
+            return Err(Problem::Archive("its members overlap".into()));
+        }
+        let mut zip = ZipWriter::new(writer);
+        zip.set_raw_comment(self.archive.comment().into()).map_err(problem)?;
+        let replaced: HashSet<String> = arrays.iter().map(|(name, _)| member(name)).collect();
+        for index in 0..self.archive.len() {
+            let member = self.archive.by_index_raw(index).map_err(problem)?;
+            if replaced.contains(member.name().map_err(problem)?.as_ref()) {
+                continue;
+            }
+            if member.encrypted() {
+                return Err(Problem::Archive("it has encrypted members".into()));
+            }
+            zip.raw_copy_file(member).map_err(problem)?;
+        }
+        add(zip, arrays, packed)
+    }
+
     fn read_index(&mut self, index: usize) -> Result<Tensor, Problem> {
         let member = self.archive.by_index(index).map_err(problem)?;
         let (packed, claimed) = (member.compressed_size().min(self.length), member.size());
@@ -123,6 +153,37 @@ pub fn stage(
     Staged::write(path.as_ref(), |file| encode(file, arrays, packed))
 }
 
+/// Writes arrays into an archive, in place of members of the same names; other members stay as they are. Where there
+/// is no archive, one is made. It appears whole or not at all.
+///
+/// # Errors
+/// If what is there is no archive, or damaged: then it is left as it is. As for [`write()`].
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("all.npz");
+/// use ijk_tensor::TensorView;
+/// use ijk_tensor::file::npz;
+/// let (one, two) = (ndarray::array![1.0], ndarray::array![2.0, 2.0]);
+/// npz::write(&path, &[("a", TensorView::from_array(&one)), ("b", TensorView::from_array(&one))], false)?;
+/// npz::update(&path, &[("b", TensorView::from_array(&two)), ("c", TensorView::from_array(&two))], true)?;
+/// let shapes: Vec<_> = npz::read(&path)?.into_iter().map(|(name, x)| (name, x.len())).collect();
+/// assert_eq!(shapes, [("a".into(), 1), ("b".into(), 2), ("c".into(), 2)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn update(
+    path: impl AsRef<Path>,
+    arrays: &[(&str, TensorView<'_>)],
+    packed: bool,
+) -> Result<(), FileError> {
+    let path = path.as_ref();
+    if !path.is_file() {
+        return write(path, arrays, packed);
+    }
+    let mut old = Archive::open(path)?;
+    Staged::write(path, |file| old.encode_with(file, arrays, packed))?.commit()
+}
+
 /// Writes an archive.
 ///
 /// # Errors
@@ -132,19 +193,32 @@ pub fn encode(
     arrays: &[(&str, TensorView<'_>)],
     packed: bool,
 ) -> Result<(), Problem> {
+    add(ZipWriter::new(writer), arrays, packed)
+}
+
+/// Adds arrays to what was written of an archive, and ends it.
+fn add<W: Write + Seek>(
+    mut zip: ZipWriter<W>,
+    arrays: &[(&str, TensorView<'_>)],
+    packed: bool,
+) -> Result<(), Problem> {
     let method = if packed { CompressionMethod::Deflated } else { CompressionMethod::Stored };
     let mut names = HashSet::new();
-    let mut zip = ZipWriter::new(writer);
     for (name, array) in arrays {
         if name.is_empty() || !names.insert(name) {
             return Err(Problem::MemberName((*name).into()));
         }
         let large = array.len() * array.dtype().size() > (u32::MAX / 2) as usize;
         let options = SimpleFileOptions::default().compression_method(method).large_file(large);
-        zip.start_file(format!("{name}.npy"), options).map_err(problem)?;
+        zip.start_file(member(name), options).map_err(problem)?;
         npy::encode(&mut zip, array)?;
     }
     zip.finish().map(drop).map_err(problem)
+}
+
+/// The member that an array of a name is.
+fn member(name: &str) -> String {
+    format!("{name}.npy")
 }
 
 fn problem(error: ZipError) -> Problem {
