@@ -31,7 +31,8 @@ const RUN: &str = "Example:
   ijk run product.ijk --bind 0=a.zarr --bind 1=b.zarr --out 0=c.zarr --memory 2GiB
   ijk run convolution.et --bind image=image.zarr --bind filter=filter.npy --out result=result.zarr --dims stride=2,2
 
-The same command continues a result in a Zarr array that it did not complete.";
+The same command continues a result in a Zarr array that it did not complete. Until then it is no argument of
+others, unless they say --partial.";
 
 const EVAL: &str = "Examples:
   ijk eval '+ij~j' table.npy                  sums of the columns, printed
@@ -230,6 +231,9 @@ pub struct Zarr {
     /// Zarr: start over, instead of continuing a result that is not complete, or refusing to replace another
     #[arg(long)]
     pub fresh: bool,
+    /// Zarr: read arguments though they are results that are not finished; blocks that are not there are the fill value
+    #[arg(long)]
+    pub partial: bool,
     /// On several processes
     #[command(flatten)]
     pub processes: Processes,
@@ -263,6 +267,7 @@ impl Zarr {
             ("--block", !self.block.is_empty()),
             ("--compress", self.compress.is_some()),
             ("--fresh", self.fresh),
+            ("--partial", self.partial),
             ("--processes", self.processes.processes.is_some()),
             ("--hosts", self.processes.hosts.is_some()),
             ("--wait", self.processes.wait.is_some()),

@@ -21,6 +21,14 @@ impl Failure {
         Self::Wrong(message.into())
     }
 
+    /// The same, with what the library offers as the command line spells it.
+    pub fn offering(self, offer: &str, spelt: &str) -> Self {
+        match self {
+            Self::Wrong(message) => Self::Wrong(message.replace(offer, spelt)),
+            other => other,
+        }
+    }
+
     /// The message.
     pub fn text(&self) -> String {
         match self {

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::progress::{Progress, Told};
+use crate::signals;
 use ijk::file::npz::Archive;
 use ijk::file::{FileError, Problem, Staged, npy, npz, url_scheme};
 use ijk::{Tensor, TensorView};
@@ -17,6 +18,8 @@ pub struct Place {
     pub path: PathBuf,
     /// The member, where the file is an archive and one is named.
     pub member: Option<String>,
+    /// Whether the text named the member: an archive keeps its other members.
+    pub is_part: bool,
 }
 
 impl Place {
@@ -31,9 +34,9 @@ impl Place {
         Ok(match text.rfind(".npz:") {
             Some(at) => {
                 let (path, member) = (&text[..at + 4], &text[at + 5..]);
-                Self { path: path.into(), member: Some(member.into()) }
+                Self { path: path.into(), member: Some(member.into()), is_part: true }
             }
-            None => Self { path: text.into(), member: None },
+            None => Self { path: text.into(), member: None, is_part: false },
         })
     }
 
@@ -123,7 +126,9 @@ fn stage(
     write: impl FnOnce(Told<&mut BufWriter<&mut File>>) -> Result<(), Problem>,
 ) -> Result<Staged, FileError> {
     let progress = Progress::bytes(format!("writing {}", path.display()), length);
-    Staged::write(path, |file| write(Told::new(file, progress)))
+    let mut staged = signals::removed_unless_named(|| Staged::create(path))?;
+    staged.fill(|file| write(Told::new(file, progress)))?;
+    Ok(staged)
 }
 
 #[cold]
@@ -190,16 +195,34 @@ fn member(output: usize, place: &Place) -> String {
     place.member.clone().unwrap_or_else(|| output.to_string())
 }
 
-/// An archive to be written: its path, and its arrays with their names.
-type Archived<'a> = (&'a Path, Vec<(String, TensorView<'a>)>);
+/// An archive to be written.
+struct Archived<'a> {
+    path: &'a Path,
+    /// Whether members of an archive that is there are kept.
+    is_part: bool,
+    arrays: Vec<(String, TensorView<'a>)>,
+}
 
-/// Writes results to files, all or none: files take their names after the last one is written.
+impl Archived<'_> {
+    fn stage(&self) -> Result<Staged, FileError> {
+        let arrays: Vec<_> =
+            self.arrays.iter().map(|(name, view)| (&name[..], view.clone())).collect();
+        if self.is_part && self.path.is_file() {
+            let mut old = Archive::open(self.path)?;
+            return stage(self.path, None, |file| old.encode_with(file, &arrays, true));
+        }
+        stage(self.path, None, |file| npz::encode(file, &arrays, true))
+    }
+}
+
+/// Writes results to files, all or none: files take their names after the last one is written. Members that an
+/// archive is named with are put into it; without, it is replaced.
 ///
 /// # Errors
 /// If one cannot be written.
 pub fn write_all(results: &[Tensor], places: &[(usize, Place)]) -> Result<(), Failure> {
     let staged = stage_arrays(results, places)?;
-    staged.into_iter().try_for_each(|file| Ok(file.commit()?))
+    signals::undisturbed(|| staged.into_iter().try_for_each(|file| Ok(file.commit()?)))
 }
 
 /// Bytes of data.
@@ -213,16 +236,16 @@ fn stage_arrays(results: &[Tensor], places: &[(usize, Place)]) -> Result<Vec<Sta
     for (output, place) in places {
         let view = results[*output].view();
         if place.is_archive() {
-            let archive = archives.entry(identity(&place.path));
-            let (_, arrays) = archive.or_insert((&place.path, Vec::new()));
-            arrays.push((member(*output, place), view));
+            let new = || Archived { path: &place.path, is_part: false, arrays: Vec::new() };
+            let archive = archives.entry(identity(&place.path)).or_insert_with(new);
+            archive.is_part |= place.is_part;
+            archive.arrays.push((member(*output, place), view));
         } else {
             staged.push(stage(&place.path, Some(size(&view)), |file| npy::encode(file, &view))?);
         }
     }
-    for (path, arrays) in archives.into_values() {
-        let named: Vec<_> = arrays.iter().map(|(name, view)| (&name[..], view.clone())).collect();
-        staged.push(stage(path, None, |file| npz::encode(file, &named, true))?);
+    for archive in archives.into_values() {
+        staged.push(archive.stage()?);
     }
     Ok(staged)
 }

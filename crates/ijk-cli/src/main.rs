@@ -14,6 +14,7 @@ mod numbers;
 mod output;
 mod progress;
 mod results;
+mod signals;
 mod size;
 mod source;
 mod table;
@@ -28,7 +29,9 @@ use std::process::ExitCode;
 static ALLOCATOR: ijk::WithReserve = ijk::WithReserve;
 
 fn main() -> ExitCode {
-    let done = match &Cli::parse().command {
+    let cli = Cli::parse();
+    signals::install();
+    let done = match &cli.command {
         Command::Run(args) => commands::run(args),
         Command::Eval(args) => commands::eval(args),
         Command::Einsum(args) => commands::einsum(args),
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => commands::bench(args),
         Command::Verify(args) => commands::verify(args),
     };
+    signals::end_if_received();
     match done {
         Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(Failure::Wrong(message)) => end(&message, 1),

@@ -115,6 +115,33 @@ fn members_of_archives() {
 }
 
 #[test]
+fn members_are_put_into_an_archive_that_is_there() {
+    let desk = Desk::new();
+    let names = || {
+        let all = npz::read(desk.path("z.npz")).unwrap();
+        all.into_iter().map(|(name, array)| (name, array.len())).collect::<Vec<_>>()
+    };
+    let named = |all: &[(&str, usize)]| {
+        all.iter().map(|(name, count)| (name.to_string(), *count)).collect::<Vec<_>>()
+    };
+    desk.prints(&["eval", "I & +i~.", "v.npy", "-o", "z.npz:all", "-o", "z.npz:sum"]);
+    desk.prints(&["eval", "I & +i~.", "v.npy", "-o", "z.npz:new", "-o", "z.npz:all"]);
+    assert_eq!(names(), named(&[("sum", 1), ("new", 2), ("all", 1)]));
+    // An argument of the same archive.
+    desk.prints(&["eval", "i+1~i", "z.npz:new", "-o", "./z.npz:new"]);
+    assert_eq!(names(), named(&[("sum", 1), ("all", 1), ("new", 2)]));
+    // Who names no member replaces the archive.
+    desk.prints(&["eval", "I", "v.npy", "-o", "z.npz"]);
+    assert_eq!(names(), named(&[("0", 2)]));
+    for bad in ["zip?", ""] {
+        std::fs::write(desk.path("bad.npz"), bad).unwrap();
+        let said = ["bad.npz: not a readable .npz archive"];
+        desk.refuses(&["eval", "I", "v.npy", "-o", "bad.npz:x"], &said);
+        assert_eq!(std::fs::read(desk.path("bad.npz")).unwrap(), bad.as_bytes());
+    }
+}
+
+#[test]
 fn run_binds_by_position() {
     let desk = Desk::new();
     let bound = ["run", "mm.ijk", "--bind", "1=b.npy", "--bind", "0=a.npy"];

@@ -178,12 +178,71 @@ fn the_same_command_continues() {
     desk.refuses(&other, "to replace it, add --fresh");
     let (_, said) = desk.prints(&[&command[..], &["--workers", "2"]].concat());
     assert!(
-        said.contains("(7 blocks from earlier runs)") && said.starts_with("2 blocks in "),
+        said.contains("(7 blocks from earlier runs; 2 were gone or damaged, and computed again)")
+            && said.starts_with("2 blocks in "),
         "{said}"
     );
     assert_eq!(desk.array("r.zarr"), expected);
     desk.prints(&[&other[..], &["--fresh"]].concat());
     assert!(desk.array("r.zarr") != expected);
+}
+
+#[test]
+fn a_complete_result_is_looked_at_again() {
+    let desk = Desk::new();
+    let command = ["eval", "ij*2~ij", "a.zarr", "-o", "r.zarr", "--compress", "zstd"];
+    desk.prints(&command);
+    let expected = files(&desk.path("r.zarr/c"));
+    for processes in [&[][..], &["--processes", "2", "--workers", "1"]] {
+        for damage in [0, 7] {
+            let chunk = desk.path("r.zarr/c/1/1");
+            fs::write(&chunk, vec![0; damage]).unwrap();
+            let (_, said) = desk.prints(&[&command[..], processes].concat());
+            let text = "(8 blocks from earlier runs; 1 was gone or damaged, and computed again)";
+            assert!(said.starts_with("1 block in ") && said.contains(text), "{said}");
+            assert!(files(&desk.path("r.zarr/c")) == expected);
+        }
+    }
+}
+
+#[test]
+fn results_that_are_not_finished_are_no_arguments() {
+    let desk = Desk::new();
+    let command = ["einsum", "ik,kj->ij", "a.zarr", "a.zarr", "-o", "r.zarr", "--fresh"];
+    desk.prints(&command);
+    let manifest = desk.path("r.zarr/.ijk/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"complete\": true", "\"complete\": false")).unwrap();
+    let said = "r.zarr: it is not finished: 9 of 9 blocks are written; \
+                `ijk einsum 'ik,kj->ij' a.zarr a.zarr -o r.zarr` finishes it; \
+                to read what there is, add --partial";
+    for reads in [
+        &["eval", "+ij~.", "r.zarr"][..],
+        &["einsum", "ij,jk->ik", "a.zarr", "r.zarr"],
+        &["eval", "ij~ij", "r.zarr", "-o", "copy.zarr"],
+    ] {
+        desk.refuses(reads, said);
+        desk.prints(&[reads, &["--partial"]].concat());
+    }
+    desk.prints(&command[..6]);
+    desk.prints(&["eval", "+ij~.", "r.zarr"]);
+    desk.refuses(&["eval", "+ij~.", "a.npy", "--partial"], "--partial is for Zarr arrays");
+}
+
+#[cfg(unix)]
+#[test]
+fn inputs_behind_links_are_known_again_and_their_changes_noticed() {
+    use std::os::unix::fs::symlink;
+    let desk = Desk::new();
+    fs::rename(desk.path("a.zarr/c"), desk.path("data")).unwrap();
+    symlink(desk.path("data"), desk.path("a.zarr/c")).unwrap();
+    let command = ["eval", "ij*2~ij", "a.zarr", "-o", "r.zarr"];
+    desk.prints(&command);
+    let (_, said) = desk.prints(&command);
+    assert!(said.starts_with("nothing to do"), "{said}");
+    let chunk = desk.path("data/1/1");
+    fs::write(&chunk, fs::read(&chunk).unwrap()).unwrap();
+    desk.refuses(&command, "input 0, a.zarr, has changed");
 }
 
 #[test]

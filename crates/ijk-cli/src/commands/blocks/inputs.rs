@@ -28,7 +28,7 @@ pub fn open(places: &[(String, Place)], how: &How) -> Result<Vec<BigTensor>, Fai
             }
         };
         if place.is_zarr() {
-            let tensor = zarr(place)?.recut_to_fit(keep);
+            let tensor = zarr(place, how.zarr.partial)?.recut_to_fit(keep);
             let tensor = match of(tensor.dims().len())? {
                 Some(blocks) => tensor.reblock(blocks).map_err(of_blocks)?,
                 None => tensor,
@@ -56,12 +56,18 @@ pub fn shapes(places: &[Place], how: &How) -> Result<Vec<Vec<usize>>, Failure> {
 }
 
 #[cfg(feature = "zarr")]
-fn zarr(place: &Place) -> Result<BigTensor, Failure> {
-    BigTensor::open(&place.path).map_err(of_blocks)
+fn zarr(place: &Place, partial: bool) -> Result<BigTensor, Failure> {
+    let opened = match partial {
+        true => ijk::blocks::ZarrStore::open_partial(&place.path)
+            .map_err(Into::into)
+            .and_then(BigTensor::from_source),
+        false => BigTensor::open(&place.path),
+    };
+    opened.map_err(|error| of_blocks(error).offering("open it as partial", "add --partial"))
 }
 
 #[cfg(not(feature = "zarr"))]
-fn zarr(_: &Place) -> Result<BigTensor, Failure> {
+fn zarr(_: &Place, _: bool) -> Result<BigTensor, Failure> {
     Err(Failure::Environment("this `ijk` was built without Zarr".into()))
 }
 

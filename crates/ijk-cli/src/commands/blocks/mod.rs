@@ -9,8 +9,8 @@ mod recut;
 use crate::args::How;
 use crate::failure::{Failure, of_blocks};
 use crate::files::Place;
-use crate::output;
 use crate::results::Results;
+use crate::{output, signals};
 use ijk::BigTensor;
 use ijk::blocks::{Executor, Progress};
 use std::sync::Arc;
@@ -75,6 +75,8 @@ pub fn run(
     if cluster.as_ref().is_none_or(|cluster| cluster.process() == 0) {
         recut::tell(&results);
     }
+    let arrays = stored.iter().map(|(_, place)| place.path.clone()).collect();
+    let executor = executor.stop(signals::run_begins(arrays, &progress));
     let start = Instant::now();
     let mut told = outputs::Told::new(&progress);
     let bar = bar::bar(&progress);

@@ -58,11 +58,12 @@ pub struct Told<'a> {
     moved: u64,
     sent: u64,
     earlier: u64,
+    damaged: u64,
 }
 
 impl<'a> Told<'a> {
     pub fn new(progress: &'a Progress) -> Self {
-        Self { progress, blocks: 0, operations: 0, moved: 0, sent: 0, earlier: 0 }
+        Self { progress, blocks: 0, operations: 0, moved: 0, sent: 0, earlier: 0, damaged: 0 }
     }
 
     /// One more is computed.
@@ -77,9 +78,14 @@ impl<'a> Told<'a> {
     /// One line: blocks, time, speed, bytes.
     pub fn summary(&self, seconds: f64) -> String {
         let plural = |n: u64| if n == 1 { "" } else { "s" };
-        let earlier = match self.earlier {
+        let damaged = match self.damaged {
             0 => String::new(),
-            n => format!(" ({n} block{} from earlier runs)", plural(n)),
+            1 => "; 1 was gone or damaged, and computed again".into(),
+            n => format!("; {n} were gone or damaged, and computed again"),
+        };
+        let earlier = match self.earlier {
+            0 if self.damaged == 0 => String::new(),
+            n => format!(" ({n} block{} from earlier runs{damaged})", plural(n)),
         };
         if self.blocks == 0 {
             return format!("nothing to do: all results are complete{earlier}");
@@ -148,20 +154,39 @@ pub fn save(
     let level = how.zarr.compress.and_then(|compress| compress.0);
     let compression = level.map_or(Compression::None, Compression::Zstd);
     let mut options = ZarrOptions::new().compression(compression).fresh(how.zarr.fresh);
+    options = options.command(format!("`{}`", command_line()));
     // Blocks to which nothing was added need no chunk.
     if let Some(fill) = tensor.fill().and_then(|fill| fill.as_number()) {
         options = options.fill(fill);
     }
-    let saved =
-        executor.save(tensor, &place.path, &options).map_err(|error| match of_blocks(error) {
-            Failure::Wrong(text) => Failure::wrong(text.replace("start afresh", "add --fresh")),
-            other => other,
-        })?;
+    let saved = executor
+        .save(tensor, &place.path, &options)
+        .map_err(|error| of_blocks(error).offering("start afresh", "add --fresh"))?;
     if saved.computed > 0 {
         told.add();
     }
     told.earlier += (saved.blocks - saved.computed) as u64;
+    told.damaged += saved.damaged as u64;
     Ok(())
+}
+
+/// This command as a shell takes it, but that it would not start over.
+#[cfg(feature = "zarr")]
+fn command_line() -> String {
+    let arguments = std::env::args_os().skip(1).filter(|argument| argument != "--fresh");
+    let quoted: Vec<String> =
+        arguments.map(|argument| quoted(&argument.to_string_lossy())).collect();
+    format!("ijk {}", quoted.join(" "))
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
+    match argument {
+        "" => "''".into(),
+        _ if argument.chars().all(is_plain) => argument.into(),
+        _ => format!("'{}'", argument.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(not(feature = "zarr"))]
@@ -198,4 +223,15 @@ pub fn outcomes<'a>(
         None => Outcome::Stored { dtype: dtype(result), shape: result.dims() },
     };
     results.iter().enumerate().map(outcome).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_quoted_for_a_shell() {
+        let quotes = ["ij,jk->ik", "a.zarr", "", "it's", "+ij~j", "α b"].map(quoted);
+        assert_eq!(quotes, ["'ij,jk->ik'", "a.zarr", "''", r"'it'\''s'", "'+ij~j'", "'α b'"]);
+    }
 }

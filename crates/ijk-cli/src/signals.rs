@@ -1,0 +1,165 @@
+//! SIGINT, SIGTERM and SIGHUP end a command, which leaves no temporary files.
+//!
+//! A thread waits for them. It removes the files that do not bear their names yet, and lets the signal do what it does
+//! by default, so that whoever waits for the process sees which signal ended it. A run that writes Zarr arrays is asked
+//! to stop, and ends the process itself when its finished blocks are recorded.
+
+use ijk::blocks::Progress;
+use ijk::file::{FileError, Staged};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a run that has begun has to record its finished blocks, unless there is a second signal.
+#[cfg(unix)]
+const BEGUN: Duration = Duration::from_secs(20);
+
+/// How long one has that has not.
+#[cfg(unix)]
+const NOT_BEGUN: Duration = Duration::from_millis(150);
+
+/// How often it is looked whether there is a second signal.
+#[cfg(unix)]
+const NAP: Duration = Duration::from_millis(10);
+
+/// What is to be done when a signal comes. A process has one handler for each, so there is one of this.
+static SIGNALS: LazyLock<Signals> = LazyLock::new(Signals::default);
+
+#[derive(Default)]
+struct Signals {
+    /// The first signal that came, or 0.
+    received: AtomicI32,
+    /// Tells a run to stop.
+    stop: Arc<AtomicBool>,
+    /// Locked for ever by the thread that ends the process: nothing begins meanwhile.
+    unfinished: Mutex<Unfinished>,
+}
+
+/// What is under way.
+#[derive(Default)]
+struct Unfinished {
+    /// Files that do not bear their names yet.
+    files: Vec<PathBuf>,
+    /// Zarr arrays that a run writes, and how far it is.
+    run: Option<(Vec<PathBuf>, Arc<Progress>)>,
+}
+
+impl Signals {
+    fn unfinished(&self) -> MutexGuard<'_, Unfinished> {
+        self.unfinished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes a file that does not bear its name yet; it is removed if a signal comes before it does.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn removed_unless_named(
+    make: impl FnOnce() -> Result<Staged, FileError>,
+) -> Result<Staged, FileError> {
+    let mut unfinished = SIGNALS.unfinished();
+    let staged = make()?;
+    unfinished.files.extend(staged.temporary().map(PathBuf::from));
+    Ok(staged)
+}
+
+/// Does what is to be done as a whole, signals notwithstanding.
+pub fn undisturbed<T>(act: impl FnOnce() -> T) -> T {
+    let _unfinished = SIGNALS.unfinished();
+    act()
+}
+
+/// From now on a run writes Zarr arrays: the flag is set when it is to stop.
+pub fn run_begins(arrays: Vec<PathBuf>, progress: &Arc<Progress>) -> Arc<AtomicBool> {
+    SIGNALS.unfinished().run = Some((arrays, Arc::clone(progress)));
+    Arc::clone(&SIGNALS.stop)
+}
+
+/// Ends the process by the signal that came, if one has.
+pub fn end_if_received() {
+    match SIGNALS.received.load(Ordering::Acquire) {
+        0 => {}
+        signal => {
+            if stores() && !ijk::blocks::cluster::Cluster::is_child() {
+                let without = if fresh() { " without --fresh" } else { "" };
+                crate::output::complain(&format!(
+                    "interrupted: finished blocks are kept, and the same command{without} goes on from there"
+                ));
+            }
+            end(signal);
+        }
+    }
+}
+
+/// Whether a run writes Zarr arrays.
+fn stores() -> bool {
+    SIGNALS.unfinished().run.as_ref().is_some_and(|(arrays, _)| !arrays.is_empty())
+}
+
+fn fresh() -> bool {
+    std::env::args_os().any(|argument| argument == "--fresh")
+}
+
+#[cfg(not(unix))]
+pub fn install() {}
+
+#[cfg(not(unix))]
+fn end(_: i32) {}
+
+/// Starts the thread that waits for signals, if it can be started.
+#[cfg(unix)]
+pub fn install() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let ignored = ignored();
+    // Whoever started the process may have said that it is to live on: nohup does.
+    let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|n| ignored & 1 << (n - 1) == 0);
+    let Ok(signals) = signal_hook::iterator::Signals::new(heeded) else { return };
+    let thread = std::thread::Builder::new().name("ijk:signals".into());
+    let handle = signals.handle();
+    if thread.spawn(move || wait(signals)).is_err() {
+        // Then they do what they do by default.
+        handle.close();
+    }
+}
+
+/// The signals that are ignored, as bits.
+#[cfg(unix)]
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(unix)]
+fn wait(mut signals: signal_hook::iterator::Signals) {
+    let Some(signal) = signals.forever().next() else { return };
+    SIGNALS.received.store(signal, Ordering::Release);
+    SIGNALS.stop.store(true, Ordering::Relaxed);
+    let patience = match &SIGNALS.unfinished().run {
+        None => Duration::ZERO,
+        Some((_, progress)) if progress.counts().of_blocks == 0 => NOT_BEGUN,
+        Some(_) => BEGUN,
+    };
+    let start = std::time::Instant::now();
+    while start.elapsed() < patience && signals.pending().next().is_none() {
+        std::thread::sleep(NAP);
+    }
+    let unfinished = SIGNALS.unfinished();
+    for file in &unfinished.files {
+        // It may bear its name by now.
+        std::fs::remove_file(file).unwrap_or_default();
+    }
+    #[cfg(feature = "zarr")]
+    for array in unfinished.run.iter().flat_map(|(arrays, _)| arrays) {
+        // The next run removes what is left.
+        ijk::blocks::ZarrStore::abandon(array).unwrap_or_default();
+    }
+    end(signal);
+}
+
+/// Ends the process as the signal does by default.
+#[cfg(unix)]
+fn end(signal: i32) {
+    signal_hook::low_level::emulate_default_handler(signal).unwrap_or_default();
+}

@@ -1,0 +1,161 @@
+//! What is left when a signal ends the command.
+#![cfg(unix)]
+
+use ijk::TensorView;
+use ijk::file::npy;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const SIGNALS: [(&str, i32); 3] = [("HUP", 1), ("INT", 2), ("TERM", 15)];
+
+/// Nothing here takes so long.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+fn matrix(desk: &TempDir, name: &str, n: usize) {
+    let values: Vec<f64> = (0..n * n).map(|at| (at * 7919 % 1000) as f64 / 7.0).collect();
+    npy::write(desk.path().join(name), &TensorView::from_slice(&values, &[n, n]).unwrap()).unwrap();
+}
+
+fn start(desk: &TempDir, args: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ijk"));
+    spawned(command.args(args), desk)
+}
+
+fn spawned(command: &mut Command, desk: &TempDir) -> Child {
+    command.current_dir(desk.path()).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn send(signal: &str, child: &Child) {
+    // It may have ended.
+    let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]);
+    sent.stderr(Stdio::null()).status().unwrap();
+}
+
+fn ended(mut child: Child) -> Output {
+    let by = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > by {
+            child.kill().unwrap();
+            panic!("it hangs");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// All files and folders below a folder.
+fn all(directory: &Path) -> Vec<PathBuf> {
+    let (mut all, mut left) = (Vec::new(), vec![directory.to_path_buf()]);
+    while let Some(next) = left.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                left.push(path.clone());
+            }
+            all.push(path);
+        }
+    }
+    all
+}
+
+fn is_temporary(path: &PathBuf) -> bool {
+    let name = path.file_name().unwrap().to_string_lossy();
+    name.ends_with(".tmp") || name.starts_with("scratch-") || name.ends_with("-lock")
+}
+
+#[test]
+fn no_temporary_file_stays() {
+    let desk = tempfile::tempdir().unwrap();
+    matrix(&desk, "a.npy", 1500);
+    let mut ends = [0, 0];
+    for n in 0..24 {
+        let (signal, number) = SIGNALS[n % 3];
+        let outputs: &[&str] = match n % 2 {
+            0 => &["eval", "ij+1~ij", "a.npy", "-o", "o.npy"],
+            _ => &["eval", "ij+1~ij & ij*2~ij", "a.npy", "a.npy", "-o", "o.npz:x", "-o", "p.npy"],
+        };
+        let child = start(&desk, outputs);
+        let by = Instant::now() + PATIENCE;
+        // At some time before, while or after it writes.
+        while n % 4 > 0 && !all(desk.path()).iter().any(is_temporary) && Instant::now() < by {
+            if desk.path().join("o.npy").exists() || desk.path().join("p.npy").exists() {
+                break;
+            }
+        }
+        std::thread::sleep(Duration::from_millis(5 * n as u64));
+        send(signal, &child);
+        let output = ended(child);
+        let by_signal = output.status.signal() == Some(number);
+        assert!(by_signal || output.status.success(), "{output:?}");
+        ends[usize::from(by_signal)] += 1;
+        let left: Vec<_> = all(desk.path()).into_iter().filter(is_temporary).collect();
+        assert!(left.is_empty(), "SIG{signal} leaves {left:?}");
+        for name in ["o.npy", "o.npz", "p.npy"] {
+            let _ = fs::remove_file(desk.path().join(name));
+        }
+    }
+    assert!(ends[1] > 5, "most had ended before: {ends:?}");
+}
+
+#[cfg(feature = "zarr")]
+#[test]
+fn finished_blocks_stay_and_the_same_command_goes_on() {
+    let desk = tempfile::tempdir().unwrap();
+    matrix(&desk, "a.npy", 320);
+    let cut = start(&desk, &["eval", "ij~ij", "a.npy", "--block", "8", "-o", "a.zarr"]);
+    assert!(ended(cut).status.success());
+    let run = ["einsum", "ij,jk,kl->il", "a.zarr", "a.zarr", "a.zarr", "--workers", "1"];
+    let run = [&run[..], &["--memory", "100kB", "-o"]].concat();
+    assert!(ended(start(&desk, &[&run[..], &["whole.zarr"]].concat())).status.success());
+    let chunks = |name: &str| all(&desk.path().join(name).join("c"));
+    for (n, (signal, number)) in SIGNALS.into_iter().enumerate() {
+        let out = format!("{n}.zarr");
+        let command = [&run[..], &[&out]].concat();
+        let child = start(&desk, &command);
+        let by = Instant::now() + PATIENCE;
+        while !desk.path().join(&out).join("c/1").exists() {
+            assert!(Instant::now() < by, "nothing is written");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        send(signal, &child);
+        let output = ended(child);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(number), "{said}");
+        let kept =
+            "interrupted: finished blocks are kept, and the same command goes on from there\n";
+        assert_eq!(said, kept);
+        let left: Vec<_> = all(desk.path()).into_iter().filter(is_temporary).collect();
+        assert!(left.is_empty(), "SIG{signal} leaves {left:?}");
+        let there = chunks(&out).into_iter().filter(|path| path.is_file()).count();
+        let output = ended(start(&desk, &command));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(&format!("({there} blocks from earlier runs)")), "{there}: {said}");
+        let found = chunks(&out).into_iter().filter(|path| path.is_file());
+        for path in found {
+            let chunk = path.strip_prefix(desk.path().join(&out)).unwrap();
+            let expected = fs::read(desk.path().join("whole.zarr").join(chunk)).unwrap();
+            assert!(fs::read(&path).unwrap() == expected, "{chunk:?}");
+        }
+    }
+}
+
+#[test]
+fn who_is_to_ignore_a_signal_does() {
+    let desk = tempfile::tempdir().unwrap();
+    matrix(&desk, "a.npy", 1500);
+    let script = r#"trap "" HUP; exec "$0" eval 'ij+1~ij' a.npy -o o.npy"#;
+    let mut command = Command::new("sh");
+    let child = spawned(command.args(["-c", script, env!("CARGO_BIN_EXE_ijk")]), &desk);
+    for _ in 0..10 {
+        std::thread::sleep(Duration::from_millis(10));
+        send("HUP", &child);
+    }
+    let output = ended(child);
+    assert!(output.status.success(), "{output:?}");
+    assert!(desk.path().join("o.npy").exists());
+}
