@@ -9,7 +9,7 @@ use crate::component;
 use crate::formula::{Fold, fold_name, parse_aggregation};
 use crate::{ElementType, Formula, Problem, TextError, Value};
 use ijk_ir::core::Program;
-use ijk_types::{BinaryOp, DType, Element, Monoid, Reducer, Scalar, scalar};
+use ijk_types::{BinaryOp, DType, Element, Monoid, Reducer, scalar};
 use std::fmt;
 use std::sync::Arc;
 
@@ -216,17 +216,6 @@ impl Aggregation {
             Fold::Reduce(_) => None,
             Fold::Collect => Value::list_of(pairs.into(), []),
         }
-    }
-
-    /// Whether elements of these types add nothing where some of them are known to be these.
-    pub(crate) fn annihilates(&self, types: &[DType], known: &[Option<Scalar>]) -> bool {
-        let Kind::Fold(Fold::Reduce(Reducer::Monoid(monoid)), formula) = &self.kind else {
-            return false;
-        };
-        let Ok(Some(value)) = formula.evaluate_known(types, known) else { return false };
-        // The sum of zeros is 0 whatever their signs.
-        let identity = scalar::identity(*monoid, value.dtype());
-        if *monoid == Monoid::Add { value == identity } else { value.same_bits(identity) }
     }
 }
 

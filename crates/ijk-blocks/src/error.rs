@@ -34,6 +34,16 @@ pub enum Error {
         /// Most that are collected.
         limit: u64,
     },
+    /// A plan that takes more memory than it may. Nothing was computed or written.
+    #[error(
+        "at least {least} bytes of memory are needed, but the limit is {limit}: raise the limit, or cut arrays into smaller blocks"
+    )]
+    Memory {
+        /// The least that would do.
+        least: u64,
+        /// Most that it may take.
+        limit: u64,
+    },
     /// A result of another type than where it is to be written.
     #[error("the result is {expected}, but it is to be written as {found}")]
     Sink {
@@ -75,6 +85,18 @@ pub enum Error {
         /// Blocks side by side.
         blocks: usize,
         /// Most that are simulated.
+        most: usize,
+    },
+    /// So many blocks and panels that going through them would never end.
+    #[error(
+        "{blocks} blocks are to be computed, in {panels} steps, but nobody waits for more than {most}; larger blocks are fewer, and blocks that are missing cost nothing where the result's are, too"
+    )]
+    Endless {
+        /// Blocks to compute.
+        blocks: usize,
+        /// Panels of all of them.
+        panels: usize,
+        /// Most that are gone through.
         most: usize,
     },
     /// A worker ended before its work was done: a bug.

@@ -95,6 +95,12 @@ impl Progress {
         self.own.blocks.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// So many blocks need not be computed, with so many operations.
+    pub(crate) fn passed(&self, blocks: u64, operations: u64) {
+        self.own.blocks.fetch_add(blocks, Ordering::Relaxed);
+        self.operated(operations);
+    }
+
     /// A worker has read so many bytes for another one.
     pub(crate) fn shared(&self, bytes: usize) {
         self.own.shared.fetch_add(bytes as u64, Ordering::Relaxed);

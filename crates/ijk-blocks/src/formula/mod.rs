@@ -1,9 +1,11 @@
 //! Scalar formulas: what is computed of each element, or of each pair of elements.
 
+mod among;
 mod check;
 mod parse;
 mod words;
 
+pub(crate) use among::{Among, Within};
 pub use check::FormulaError;
 pub(crate) use parse::{Fold, fold_name, parse_aggregation};
 
@@ -218,60 +220,30 @@ impl Formula {
     /// Integer division by zero, a negative power of an integer.
     pub(crate) fn evaluate(&self, variables: &[Scalar]) -> Result<Scalar, ScalarError> {
         let types: Vec<_> = variables.iter().map(|scalar| scalar.dtype()).collect();
-        let known: Vec<Option<Scalar>> = variables.iter().copied().map(Some).collect();
-        let value = self.evaluate_known(&types, &known)?;
-        value.ok_or(ScalarError::Type(types.first().copied().unwrap_or(DType::F64)))
-    }
-
-    /// Its value as far as it follows from the variables that are known.
-    ///
-    /// 0 times anything is 0 here, infinite or not, and so are the annihilators of sums: this is asked of
-    /// blocks that are missing, which are no part of a product.
-    pub(crate) fn evaluate_known(
-        &self,
-        types: &[DType],
-        variables: &[Option<Scalar>],
-    ) -> Result<Option<Scalar>, ScalarError> {
-        let Ok(types) = self.types(types) else { return Ok(None) };
-        let mut values: Vec<Option<Scalar>> = Vec::with_capacity(self.nodes.len());
-        for (node, &dtype) in self.nodes.iter().zip(&types) {
+        let unknown = || ScalarError::Type(types.first().copied().unwrap_or(DType::F64));
+        let of_nodes = self.types(&types).map_err(|_| unknown())?;
+        let mut values: Vec<Scalar> = Vec::with_capacity(self.nodes.len());
+        for (node, &dtype) in self.nodes.iter().zip(&of_nodes) {
             let at = |n: u32| values[n as usize];
             values.push(match *node {
                 Node::Variable(number) => variables[number],
-                Node::Number(literal) => literal.to_scalar(dtype).ok(),
-                Node::Unary(op, x) => at(x).map(|x| scalar::unary(op, x)).transpose()?,
-                Node::Binary(op, x, y) => match (at(x), at(y)) {
-                    (Some(x), Some(y)) => Some(scalar::binary(op, x, y)?),
-                    (Some(x), None) | (None, Some(x)) => Some(x).filter(|&x| annihilates(op, x)),
-                    (None, None) => None,
-                },
+                Node::Number(literal) => literal.to_scalar(dtype).map_err(|_| unknown())?,
+                Node::Unary(op, x) => scalar::unary(op, at(x))?,
+                Node::Binary(op, x, y) => scalar::binary(op, at(x), at(y))?,
                 Node::Select(c, x, y) => match at(c) {
-                    Some(Scalar::Bool(true)) => at(x),
-                    Some(_) => at(y),
-                    None => None,
+                    Scalar::Bool(true) => at(x),
+                    _ => at(y),
                 },
                 // They differ from point to point.
-                Node::Random(_) => None,
+                Node::Random(_) => return Err(unknown()),
             });
         }
-        Ok(values.last().copied().flatten())
+        values.pop().ok_or_else(unknown)
     }
 
     /// The formula as text.
     pub fn display<'a>(&'a self, variables: &'a [&'a str]) -> impl fmt::Display + 'a {
         words::Shown { formula: self, variables }
-    }
-}
-
-/// Whether an operator gives `x` whatever its other operand is.
-fn annihilates(op: BinaryOp, x: Scalar) -> bool {
-    let is = |monoid| x.same_bits(scalar::identity(monoid, x.dtype()));
-    use ijk_types::Monoid::{Max, Min};
-    match op {
-        BinaryOp::Mul | BinaryOp::And => x == Scalar::zero(x.dtype()),
-        BinaryOp::Or => x == Scalar::Bool(true),
-        BinaryOp::Add if x.dtype().is_float() => is(Max) || is(Min),
-        _ => false,
     }
 }
 

@@ -50,20 +50,6 @@ fn substitution_keeps_the_value() {
 }
 
 #[test]
-fn what_is_missing_annihilates() {
-    let pair = |text| Formula::parse(text, &["l", "r"]).unwrap();
-    let zero = Some(Scalar::F64(0.0));
-    assert_eq!(pair("l * r").evaluate_known(&[DType::F64; 2], &[zero, None]), Ok(zero));
-    assert_eq!(pair("(l + 1) * r").evaluate_known(&[DType::F64; 2], &[zero, None]), Ok(None));
-    assert_eq!(pair("r * (2 * l)").evaluate_known(&[DType::F64; 2], &[zero, None]), Ok(zero));
-    let low = Some(Scalar::F64(f64::NEG_INFINITY));
-    assert_eq!(pair("l + r").evaluate_known(&[DType::F64; 2], &[None, low]), Ok(low));
-    assert_eq!(pair("l + r").evaluate_known(&[DType::F64; 2], &[None, zero]), Ok(None));
-    let least = Some(Scalar::I32(i32::MIN));
-    assert_eq!(pair("l + r").evaluate_known(&[DType::I32; 2], &[None, least]), Ok(None));
-}
-
-#[test]
 fn bad_text_is_refused_with_its_place() {
     let refused = |text: &str| Formula::parse(text, &["l", "r"]).unwrap_err().to_string();
     for (text, part) in [

@@ -15,16 +15,7 @@ impl BlockPlan {
 
     /// Scalar operations of all stages.
     pub(crate) fn operations(&self) -> u64 {
-        let points = |stage: &Stage| {
-            product(stage.axes.iter().enumerate().map(|(n, axis)| match stage.points.writes(n) {
-                // Every block of it goes through all points.
-                true => axis.blocks(),
-                false if stage.parts() == Some(n) => 1,
-                false => axis.extent,
-            }))
-        };
-        let of = |stage: &Stage| points(stage).saturating_mul(stage.operations_of_point());
-        self.stages.iter().fold(0, |sum: u64, stage| sum.saturating_add(of(stage)))
+        self.stages.iter().fold(0, |sum: u64, stage| sum.saturating_add(stage.all_operations()))
     }
 
     /// What a closure is for, if there is one.
@@ -57,6 +48,19 @@ impl BlockPlan {
 }
 
 impl Stage {
+    /// Scalar operations of all blocks of the output.
+    pub(crate) fn all_operations(&self) -> u64 {
+        let points = product(self.axes.iter().enumerate().map(|(n, axis)| {
+            match self.points.writes(n) {
+                // Every block of it goes through all points.
+                true => axis.blocks(),
+                false if self.parts() == Some(n) => 1,
+                false => axis.extent,
+            }
+        }));
+        points.saturating_mul(self.operations_of_point())
+    }
+
     /// Scalar operations of a block of the output.
     pub(crate) fn operations(&self, at: &[usize]) -> u64 {
         let (kept, folded) = self.axes.split_at(self.kept());

@@ -8,15 +8,25 @@ use std::collections::HashSet;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done(HashSet<Vec<usize>>);
 
+/// Of more blocks nobody asks which are done: they are computed again.
+const MOST: usize = 1 << 28;
+
 impl Done {
     /// Those that a sink has.
     pub(crate) fn new(stage: &Stage, sink: &dyn Sink) -> Self {
         let grid = stage.out.grid();
+        if !sink.may_be_done() || Coordinates::count(&grid) > MOST {
+            return Self::default();
+        }
         Self(Coordinates::all(&grid).filter(|at| sink.is_done(at)).collect())
     }
 
     pub(crate) fn has(&self, at: &[usize]) -> bool {
         self.0.contains(at)
+    }
+
+    pub(crate) fn places(&self) -> impl Iterator<Item = &[usize]> {
+        self.0.iter().map(Vec::as_slice)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -19,7 +19,7 @@ mod split;
 mod stage;
 
 pub(crate) use affine::{Affine, filled, renumbered};
-pub(crate) use along::{Run, Step};
+pub(crate) use along::{Along, Run, Step};
 pub(crate) use done::Done;
 pub(crate) use expr::{Expr, Leaf};
 pub use schedule::Grid;

@@ -9,8 +9,9 @@ use super::stage::{Coordinates, Stage};
 use costs::Costs;
 pub use grid::Grid;
 pub(crate) use grid::Team;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A stage for the workers of some processes, which form a [`Grid`].
 ///
@@ -24,6 +25,8 @@ use std::ops::Range;
 pub(crate) struct Schedule {
     pub(super) team: Team,
     pub(super) grid: Grid,
+    /// Bytes that a round takes in a process.
+    bytes: f64,
     /// Axes of the output along which blocks are in different rows, and in different columns.
     pub(super) axes: [Vec<usize>; 2],
     /// How many blocks these axes have.
@@ -36,6 +39,23 @@ pub(crate) struct Schedule {
     done: Done,
     /// The rounds in which something is to be computed, if not all.
     left: Option<Vec<usize>>,
+    /// What is computed, if not all of that.
+    steps: Option<Arc<Steps>>,
+}
+
+/// Rounds of some blocks and panels.
+#[derive(Debug, Default)]
+struct Steps {
+    rounds: Vec<Step>,
+    /// The time at which each round begins, and at which the last ends.
+    starts: Vec<u64>,
+}
+
+/// A round of some blocks and panels.
+#[derive(Debug, Default)]
+struct Step {
+    blocks: Vec<Vec<usize>>,
+    panels: Vec<usize>,
 }
 
 /// What is computed in a round, by whom, and of what.
@@ -77,18 +97,34 @@ impl Schedule {
     /// be in a process at once: blocks of the output, and the parts of `window` panels, which the workers of a
     /// process share.
     pub(crate) fn new(stage: &Stage, team: Team, window: u64, most: Option<u64>) -> Self {
+        Self::with_parts(stage, team, window, most, &[])
+    }
+
+    /// The same where parts of the operands take so many bytes: less where they are in memory already, more where
+    /// they are of larger blocks.
+    pub(crate) fn with_parts(
+        stage: &Stage,
+        team: Team,
+        window: u64,
+        most: Option<u64>,
+        parts: &[u64],
+    ) -> Self {
         let has = |operand: usize, axis: usize| stage.reads(operand, axis);
         let (columns, mut rows): (Vec<usize>, Vec<usize>) =
             (0..stage.kept()).partition(|&axis| has(1, axis) && !has(0, axis));
         // Parts of a folded axis come one after another: they have nothing in common.
         rows.sort_by_key(|&axis| stage.parts() != Some(axis));
         let axes = [rows, columns];
-        let costs = Costs::new(stage, &axes, window, most);
+        let mut costs = Costs::new(stage, &axes, window, most);
+        for (own, &bytes) in costs.operands.iter_mut().zip(parts) {
+            own.held = bytes as f64;
+        }
         let (grid, tile) = choose::choose(&costs, team);
         let own = |operand: usize| (0..stage.kept()).filter(|&axis| has(operand, axis)).collect();
         Self {
             team,
             grid,
+            bytes: costs.bytes(&grid, tile),
             axes,
             reads: (0..stage.operands.len()).map(own).collect(),
             grids: costs.grids,
@@ -96,6 +132,7 @@ impl Schedule {
             panels: stage.panels(),
             done: Done::default(),
             left: None,
+            steps: None,
         }
     }
 
@@ -116,8 +153,49 @@ impl Schedule {
         self
     }
 
+    /// The same schedule of these blocks, those that are done excepted, and of the panels that `panels` tells of
+    /// each.
+    #[must_use]
+    pub(crate) fn of(
+        mut self,
+        blocks: &[Vec<usize>],
+        panels: impl Fn(&[usize]) -> Vec<usize>,
+    ) -> Self {
+        let mut rounds: BTreeMap<usize, (Vec<Vec<usize>>, BTreeSet<usize>)> = BTreeMap::new();
+        for at in blocks.iter().filter(|at| !self.done.has(at)) {
+            let (blocks, all) = rounds.entry(self.round_of(at)).or_default();
+            blocks.push(at.clone());
+            all.extend(panels(at));
+        }
+        let mut steps = Steps { rounds: Vec::with_capacity(rounds.len()), starts: vec![0] };
+        for (blocks, panels) in rounds.into_values() {
+            let panels: Vec<usize> = panels.into_iter().collect();
+            let start = steps.starts.last().copied().unwrap_or_default();
+            steps.starts.push(start + panels.len() as u64);
+            steps.rounds.push(Step { blocks, panels });
+        }
+        self.steps = Some(Arc::new(steps));
+        self
+    }
+
+    /// The number of the round in which a block is computed.
+    fn round_of(&self, at: &[usize]) -> usize {
+        let [row, column] = self.lines_of(at);
+        let [_, across] = self.rounds();
+        (row / self.tile[0]) * across.max(1) + column / self.tile[1]
+    }
+
+    /// The round of a time and its number within that.
+    fn step(steps: &Steps, time: u64) -> (&Step, usize) {
+        let number = steps.starts.partition_point(|&start| start <= time).saturating_sub(1);
+        (&steps.rounds[number], (time - steps.starts[number]) as usize)
+    }
+
     /// How many times there are: each is a panel of a round, one at least.
     pub(crate) fn times(&self) -> u64 {
+        if let Some(steps) = &self.steps {
+            return steps.starts.last().copied().unwrap_or_default();
+        }
         let [rows, columns] = self.rounds().map(|n| n as u64);
         let rounds = self.left.as_ref().map_or(rows.saturating_mul(columns), |n| n.len() as u64);
         rounds.saturating_mul(self.panels.max(1) as u64)
@@ -130,12 +208,20 @@ impl Schedule {
 
     /// The panel of a time; none where nothing is folded.
     pub(crate) fn panel(&self, time: u64) -> Option<usize> {
+        if let Some(steps) = &self.steps {
+            let (step, number) = Self::step(steps, time);
+            return Some(step.panels[number]);
+        }
         let panel = (time % self.panels.max(1) as u64) as usize;
         (self.panels > 0).then_some(panel)
     }
 
     /// Whether a round begins at a time, and whether it ends there.
     pub(crate) fn ends(&self, time: u64) -> (bool, bool) {
+        if let Some(steps) = &self.steps {
+            let (step, number) = Self::step(steps, time);
+            return (number == 0, number + 1 == step.panels.len());
+        }
         let panels = self.panels.max(1) as u64;
         (time.is_multiple_of(panels), (time + 1).is_multiple_of(panels))
     }
@@ -151,17 +237,22 @@ impl Schedule {
 
     /// The round of a time.
     pub(crate) fn round(&self, time: u64) -> Round {
+        if let Some(steps) = &self.steps {
+            return self.round_with(Self::step(steps, time).0.blocks.iter().cloned());
+        }
         let number = (time / self.panels.max(1) as u64) as usize;
         let number = self.left.as_ref().map_or(number, |left| left[number]);
         let [rows, columns] = self.lines(number);
+        let lines = rows.flat_map(|row| columns.clone().map(move |column| [row, column]));
+        self.round_with(lines.map(|lines| self.at(lines)).filter(|at| !self.done.has(at)))
+    }
+
+    /// The round of some blocks.
+    fn round_with(&self, blocks: impl Iterator<Item = Vec<usize>>) -> Round {
         let mut round = Round { places: vec![Vec::new(); self.team.all()], needs: Vec::new() };
         let mut known: HashMap<(usize, Vec<usize>), usize> = HashMap::new();
-        for lines in rows.clone().flat_map(|row| columns.clone().map(move |column| [row, column])) {
-            let worker = self.worker(lines);
-            let at = self.at(lines);
-            if self.done.has(&at) {
-                continue;
-            }
+        for at in blocks {
+            let worker = self.owner(&at);
             let needs = self.reads.iter().enumerate().map(|(operand, axes)| {
                 let key = axes.iter().map(|&axis| at[axis]).collect();
                 let number = *known.entry((operand, key)).or_insert_with(|| {
@@ -192,11 +283,20 @@ impl Schedule {
 
     /// The worker that computes a block.
     pub(crate) fn owner(&self, at: &[usize]) -> usize {
+        self.worker(self.lines_of(at))
+    }
+
+    /// The row and the column of a block.
+    fn lines_of(&self, at: &[usize]) -> [usize; 2] {
         let line = |axes: &[usize], grid: &[usize]| {
             axes.iter().zip(grid).fold(0, |line, (&axis, &blocks)| line * blocks + at[axis])
         };
-        let [row, column] = [0, 1].map(|n| line(&self.axes[n], &self.grids[n]));
-        self.worker([row, column])
+        [0, 1].map(|n| line(&self.axes[n], &self.grids[n]))
+    }
+
+    /// Bytes of blocks and parts that are in a process at a time.
+    pub(crate) fn bytes(&self) -> f64 {
+        self.bytes
     }
 
     /// How many workers of each process there are.
@@ -235,7 +335,11 @@ mod tests {
 
     /// The costs of a matrix product of so many rows and columns, with parts of so many bytes.
     pub(super) fn product(lines: [usize; 2], parts: [f64; 2]) -> Costs {
-        let part = |n: usize| Parts { bytes: parts[n], has: [vec![n == 0], vec![n == 1]] };
+        let part = |n: usize| Parts {
+            bytes: parts[n],
+            held: parts[n],
+            has: [vec![n == 0], vec![n == 1]],
+        };
         Costs {
             grids: lines.map(|lines| vec![lines]),
             block: 1.0,

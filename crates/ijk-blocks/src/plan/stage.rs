@@ -132,7 +132,7 @@ impl Stage {
     }
 
     /// The grid of panels.
-    fn folded(&self) -> Vec<usize> {
+    pub(crate) fn folded(&self) -> Vec<usize> {
         let mut grid: Vec<usize> = self.axes[self.kept()..].iter().map(StageAxis::blocks).collect();
         if let (Some(each), Some(first)) = (self.split, grid.first_mut()) {
             *first = each;

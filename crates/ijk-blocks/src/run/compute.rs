@@ -2,12 +2,14 @@
 
 use super::kernel::{Input, Target, Work};
 use super::part::Part;
-use super::read::{Reader, present};
+use super::facts::Origin;
+use super::read::{Known, Reader, present};
+use super::skips::{Skips, State, Verdict};
 use crate::aggregation::{Contracts, Extents, Kind};
-use crate::formula::{Fold, Formula};
-use crate::plan::{Affine, Kernel, Stage};
+use crate::formula::{Among, Fold, Formula};
+use crate::plan::{Affine, Coordinates, Expr, Kernel, Operand, Stage};
 use crate::{Block, Error, Value};
-use ijk_types::{DType, Reducer, Scalar};
+use ijk_types::{DType, Reducer};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ use std::sync::Arc;
 pub(crate) struct Computer<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) reader: Reader<'a>,
+    pub(crate) skips: &'a Skips,
 }
 
 /// A part of an operand, and where points of the stage read it.
@@ -36,6 +39,74 @@ impl Computer<'_> {
         self.reader.region(&operand.expr, &operand.ranges(ranges))
     }
 
+    /// The parts of a panel; none where it is known to add nothing before they are read.
+    pub(crate) fn parts(
+        &self,
+        ranges: &[Range<usize>],
+    ) -> Result<Option<Vec<Option<Part>>>, Error> {
+        if self.is_known_to_add_nothing(ranges) {
+            return Ok(None);
+        }
+        let parts = (0..self.stage.operands.len()).map(|n| self.operand(n, ranges));
+        parts.collect::<Result<_, _>>().map(Some)
+    }
+
+    /// Whether a panel adds nothing, by what is known before its parts are read.
+    fn is_known_to_add_nothing(&self, ranges: &[Range<usize>]) -> bool {
+        let operands = self.stage.operands.iter();
+        let known = |operand: &Operand| self.reader.known(&operand.expr, &operand.ranges(ranges));
+        self.adds_nothing(&operands.map(known).collect::<Vec<_>>())
+    }
+
+    /// Whether an operand's part adds nothing where all others are missing, by what is known before it is read.
+    pub(crate) fn is_known_to_be_harmless(&self, operand: usize, ranges: &[Range<usize>]) -> bool {
+        let mut known = vec![None; self.stage.operands.len()];
+        let of = &self.stage.operands[operand];
+        known[operand] = self.reader.known(&of.expr, &of.ranges(ranges));
+        self.adds_nothing(&known)
+    }
+
+    fn adds_nothing(&self, known: &[Option<Known>]) -> bool {
+        let state = |known: &Option<Known>| match known {
+            None => State::Missing,
+            Some(_) => State::Present,
+        };
+        let states: Vec<State> = known.iter().map(state).collect();
+        match self.skips.verdict(&states) {
+            Verdict::Always => true,
+            Verdict::Never => false,
+            Verdict::Depends => {
+                let of = |(n, known): (usize, &Option<Known>)| match known {
+                    None => Some(self.skips.missing(n)),
+                    Some(Known::Among(among)) => Some(*among),
+                    Some(Known::Nothing) => None,
+                };
+                let all: Option<Vec<Among>> = known.iter().enumerate().map(of).collect();
+                all.is_some_and(|all| self.skips.holds(&all))
+            }
+        }
+    }
+
+    /// Whether an operand is one block that adds nothing where all others are missing.
+    pub(crate) fn is_harmless(&self, operand: usize) -> Result<bool, Error> {
+        let Expr::Leaf(leaf) = &self.stage.operands[operand].expr else { return Ok(false) };
+        let ty = &self.reader.arrays[leaf.array].ty;
+        let at = vec![0; ty.rank()];
+        if Coordinates::count(&ty.grid()) != 1 {
+            return Ok(false);
+        }
+        let Some(block) = self.reader.read(leaf.array, &at)? else { return Ok(false) };
+        let window = crate::wire::whole(block.shape());
+        let origin = Origin::new(leaf.array, &at, &window);
+        let part = Part::new(block, window, (0..ty.rank()).collect()).from(origin);
+        let among = |n: usize| match n == operand {
+            true => self.reader.facts.of(&part),
+            false => self.skips.missing(n),
+        };
+        let all = (0..self.stage.operands.len()).map(among);
+        Ok(self.skips.holds(&all.collect::<Vec<_>>()))
+    }
+
     /// Adds a panel to what a block of the output holds; `None` holds nothing yet.
     ///
     /// Panels come in ascending order. Those that cannot change the block are skipped.
@@ -45,7 +116,7 @@ impl Computer<'_> {
         parts: Vec<Option<Part>>,
         ranges: &[Range<usize>],
     ) -> Result<Option<Arc<Block>>, Error> {
-        if self.stage.misses(ranges) || self.is_skipped(&parts) {
+        if self.stage.misses(ranges) || self.skips.skips(&parts, self.reader.facts) {
             return Ok(before);
         }
         self.reader.kernels.goes_on()?;
@@ -88,31 +159,6 @@ impl Computer<'_> {
             Ok(Placed { part, index })
         });
         placed.collect()
-    }
-
-    /// Whether a panel adds nothing, as blocks of it are missing.
-    fn is_skipped(&self, parts: &[Option<Part>]) -> bool {
-        if parts.iter().all(Option::is_some) {
-            return false;
-        }
-        let operands = || self.stage.operands.iter().map(|operand| &operand.expr);
-        let fill = |(part, operand): (&Option<Part>, &crate::plan::Expr)| match part {
-            Some(_) => None,
-            None => operand.fill()?.as_number(),
-        };
-        let known: Vec<Option<Scalar>> = parts.iter().zip(operands()).map(fill).collect();
-        let types: Option<Vec<DType>> = operands().map(|expr| expr.element().number()).collect();
-        match (&self.stage.kernel, types) {
-            // What is missing is the fill.
-            (Kernel::Copy, _) => true,
-            (_, None) => false,
-            (Kernel::Contract(by), Some(types)) => by.annihilates(&types, &known),
-            (Kernel::Map(formula), Some(types)) => {
-                let value = formula.evaluate_known(&types, &known);
-                let fill = self.stage.identity.as_ref().and_then(crate::Value::as_number);
-                matches!((value, fill), (Ok(Some(l)), Some(r)) if l.same_bits(r))
-            }
-        }
     }
 
     /// A part as a block of the output.

@@ -1,37 +1,48 @@
 //! One block after another, each with all threads of the engine.
 
 use super::compute::Computer;
-use super::kernel::Kernels;
 use super::places::{Places, deliver};
-use super::read::Reader;
+use super::sparse::Sparse;
 use crate::Error;
-use crate::plan::{BlockPlan, Coordinates, Done};
+use crate::plan::{Coordinates, Done};
 use crate::progress::Progress;
 
-/// Computes a stage.
+/// Computes a stage; of what lacks blocks what there is to compute.
 pub(super) fn run(
-    plan: &BlockPlan,
+    computer: &Computer,
     number: usize,
     done: &Done,
+    sparse: Option<&Sparse>,
     places: &Places,
-    kernels: &Kernels,
     progress: &Progress,
 ) -> Result<(), Error> {
-    let stage = &plan.stages[number];
-    let reader = Reader { arrays: &plan.arrays, stores: &places.sources, kernels };
-    let computer = Computer { stage, reader };
-    for at in Coordinates::all(&stage.out.grid()).filter(|at| !done.has(at)) {
-        let mut block = None;
-        for panel in 0..stage.panels() {
-            let ranges = stage.ranges(&at, panel);
-            if !stage.misses(&ranges) {
-                let parts = (0..stage.operands.len()).map(|n| computer.operand(n, &ranges));
-                block = computer.add(block, parts.collect::<Result<_, _>>()?, &ranges)?;
+    let compute = |at: &[usize], panels: &mut dyn Iterator<Item = usize>| {
+        let (stage, mut block, mut operations) = (computer.stage, None, 0);
+        for panel in panels {
+            let ranges = stage.ranges(at, panel);
+            if !stage.misses(&ranges)
+                && let Some(parts) = computer.parts(&ranges)?
+            {
+                block = computer.add(block, parts, &ranges)?;
             }
-            progress.operated(stage.operations_at(&ranges));
+            let here = stage.operations_at(&ranges);
+            operations += here;
+            progress.operated(here);
         }
-        deliver(stage, &*places.sinks[number], &at, block)?;
+        progress.operated(stage.operations(at).saturating_sub(operations));
+        deliver(stage, &*places.sinks[number], at, block)?;
         progress.computed();
+        Ok(())
+    };
+    match sparse {
+        None => {
+            let (grid, panels) = (computer.stage.out.grid(), computer.stage.panels());
+            let mut all = Coordinates::all(&grid).filter(|at| !done.has(at));
+            all.try_for_each(|at| compute(&at, &mut (0..panels)))
+        }
+        Some(sparse) => {
+            let mut all = sparse.blocks.iter().filter(|at| !done.has(at));
+            all.try_for_each(|at| compute(at, &mut sparse.panels(at).into_iter()))
+        }
     }
-    Ok(())
 }

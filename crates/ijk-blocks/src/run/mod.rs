@@ -1,7 +1,9 @@
 //! Computes the blocks of a term.
 
+mod budget;
 mod collect;
 mod compute;
+mod facts;
 mod failure;
 mod flow;
 mod kernel;
@@ -10,19 +12,28 @@ mod part;
 mod places;
 mod processes;
 mod read;
+mod skips;
+mod sparse;
+mod whole;
 
+pub(crate) use budget::largest;
 pub(crate) use flow::WINDOW;
 
 use crate::cluster::Cluster;
-use crate::plan::{BlockPlan, Coordinates, Done, Schedule, Team};
+use crate::plan::{BlockPlan, Coordinates, Done, Schedule, Stage, Team};
 use crate::progress::Progress;
 use crate::store::{MemoryStore, Scratch, Sink, Source};
 use crate::{BigTensor, Block, Error, Type, Value};
+use budget::Budget;
+use compute::Computer;
 use failure::Failure;
 use ijk_cpu::{Engine, RunError};
 use kernel::Kernels;
 use places::{Places, Room};
 use processes::{Given, Goal};
+use skips::Skips;
+use sparse::Sparse;
+use whole::Whole;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -47,6 +58,9 @@ pub struct Executor {
     workers: usize,
     limit: u64,
     memory: Option<u64>,
+    /// Bytes that are held besides.
+    beside: u64,
+    finite: bool,
     scratch: Option<Arc<dyn Scratch>>,
     cluster: Option<Arc<Cluster>>,
     progress: Arc<Progress>,
@@ -73,8 +87,20 @@ impl Executor {
         let single = Arc::new(Engine::builder().threads(1).level(engine.level()).build());
         let workers = engine.threads();
         let (memory, scratch, cluster, progress) = (None, None, None, Arc::default());
-        let (limit, stop) = (COLLECTED, None);
-        Self { engine, single, workers, limit, memory, scratch, cluster, progress, stop }
+        let (limit, beside, finite, stop) = (COLLECTED, 0, false, None);
+        Self {
+            engine,
+            single,
+            workers,
+            limit,
+            memory,
+            beside,
+            finite,
+            scratch,
+            cluster,
+            progress,
+            stop,
+        }
     }
 
     /// So many threads, or all of the machine if 0, with the instructions that the environment asks for.
@@ -115,18 +141,37 @@ impl Executor {
         self
     }
 
-    /// Most bytes that blocks in memory should take, in each process: those that are being computed, and those of two panels
-    /// that they are computed from. A block for every worker is computed at a time, whatever the limit. What is
-    /// collected comes on top; so does the result of a contraction that is computed with again, unless there is a
-    /// [scratch](Self::scratch).
+    /// Most bytes of memory that a computation may take, in each process: for blocks that are being computed, parts of
+    /// operands and the blocks that they are read from, buffers of codecs, intermediate results that do not go to a
+    /// [scratch](Self::scratch), and a result that is collected. Rounds are as large, and as many workers compute, as
+    /// fits; where not even one block at a time does, nothing is computed.
+    ///
+    /// What the program takes by itself comes on top, some megabytes for itself, its threads and the scratch of
+    /// kernels; so do arguments that are in memory already, and a [`MemoryStore`] that is written.
+    ///
+    /// ```
+    /// # use ijk_blocks::{BigTensor, Executor};
+    /// let u = BigTensor::lit((0..64).map(f64::from), [8, 8], [Some(2), Some(2)])?;
+    /// let error = Executor::new().memory_limit(100).collect(&u).unwrap_err();
+    /// assert!(error.to_string().starts_with("at least 512 bytes of memory are needed, but the limit is 100"));
+    /// # Ok::<(), ijk_blocks::Error>(())
+    /// ```
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
     }
 
+    /// So many bytes of the [memory limit](Self::memory_limit) are taken by what the caller holds meanwhile: other
+    /// results that were collected.
+    #[must_use]
+    pub fn beside(mut self, bytes: u64) -> Self {
+        self.beside = bytes;
+        self
+    }
+
     /// Where the results of contractions go that are computed with again, if they are large: more than an eighth
-    /// of the memory limit, in each process. Without a limit they stay in memory.
+    /// of the memory limit, in each process, or a quarter together. Without a limit they stay in memory.
     #[must_use]
     pub fn scratch(mut self, scratch: Arc<dyn Scratch>) -> Self {
         self.scratch = Some(scratch);
@@ -137,6 +182,27 @@ impl Executor {
     #[cfg(feature = "zarr")]
     pub(crate) fn scratch_or(mut self, scratch: Arc<dyn Scratch>) -> Self {
         self.scratch.get_or_insert(scratch);
+        self
+    }
+
+    /// Says that no element is infinite or NaN that products would have to look for: products skip missing blocks
+    /// whatever the others hold, which then need not be read to find out.
+    ///
+    /// Without it, the result is what it would be if all blocks were stored.
+    ///
+    /// ```
+    /// # use ijk_blocks::{BigTensor, Executor};
+    /// let u = BigTensor::lit([f64::INFINITY, 1.0], [2], [Some(1)])?;
+    /// let nothing = BigTensor::zeros(ijk_types::DType::F64, [2], [Some(1)])?;
+    /// let product = u.contract(&nothing, 0, 0)?;
+    /// let value = |executor: Executor| executor.collect(&product).map(|block| block.values().remove(0));
+    /// assert_eq!(value(Executor::new())?.to_string(), "NaN");
+    /// assert_eq!(value(Executor::new().assume_finite(true))?.to_string(), "0.0");
+    /// # Ok::<(), ijk_blocks::Error>(())
+    /// ```
+    #[must_use]
+    pub fn assume_finite(mut self, finite: bool) -> Self {
+        self.finite = finite;
         self
     }
 
@@ -185,18 +251,39 @@ impl Executor {
             return Err(Error::Limit { of: Box::new(ty.clone()), bytes, limit: self.limit });
         }
         let plan = Arc::new(BlockPlan::new(tensor));
-        let store = Arc::new(
-            plan.stages.last().map_or_else(|| MemoryStore::new(ty.clone()), places::memory),
-        );
-        if let Some(cluster) = &self.cluster {
-            self.together(cluster, &plan, Goal::Collect(Arc::clone(&store)))?;
-            if cluster.process() > 0 {
-                return Ok(Block::full(&Value::zero(&ty.element), &[0])?);
-            }
-        } else {
-            self.run(&plan, Arc::<MemoryStore>::clone(&store))?;
+        let Some(cluster) = &self.cluster else {
+            // Before anything is allocated.
+            self.budget(&plan, (bytes, 0))?;
+            let fill = plan.stages.last().map_or_else(|| Value::zero(&ty.element), places::fill);
+            let all = Arc::new(Whole::new(ty.clone(), fill)?);
+            self.run(&plan, Arc::<Whole>::clone(&all), bytes)?;
+            return all.finished();
+        };
+        // Blocks, and the array that they are put together in.
+        self.budget(&plan, (bytes.saturating_mul(2), 0))?;
+        let store = plan.stages.last().map_or_else(|| MemoryStore::new(ty.clone()), places::memory);
+        let store = Arc::new(store);
+        self.together(cluster, &plan, Goal::Collect(Arc::clone(&store)))?;
+        if cluster.process() > 0 {
+            return Ok(Block::full(&Value::zero(&ty.element), &[0])?);
         }
         whole(&store, ty)
+    }
+
+    /// That a tensor can be computed into a sink that takes so many bytes to write a block, with the memory that may
+    /// be taken: nothing is computed.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where it cannot.
+    pub(crate) fn check(&self, tensor: &BigTensor, writing: u64) -> Result<(), Error> {
+        self.budget(&BlockPlan::new(tensor), (0, writing)).map(drop)
+    }
+
+    /// What a plan takes, whose result takes so many bytes, and so many to write a block.
+    fn budget(&self, plan: &BlockPlan, (result, writing): (u64, u64)) -> Result<Budget, Error> {
+        let processes = self.cluster.as_ref().map_or(1, |cluster| cluster.processes());
+        let kept = self.room(processes).kept(plan);
+        Budget::new(plan, self.memory, &kept, (result.saturating_add(self.beside), writing))
     }
 
     /// Computes a tensor, block by block, into a sink of its type: blocks that are
@@ -216,8 +303,11 @@ impl Executor {
         }
         let plan = Arc::new(BlockPlan::new(tensor));
         match &self.cluster {
-            Some(cluster) => self.together(cluster, &plan, Goal::Sink(sink)),
-            None => self.run(&plan, sink),
+            Some(cluster) => {
+                self.budget(&plan, (0, sink.writing()))?;
+                self.together(cluster, &plan, Goal::Sink(sink))
+            }
+            None => self.run(&plan, sink, 0),
         }
     }
 
@@ -250,7 +340,8 @@ impl Executor {
         let (workers, memory, progress) = (self.workers, self.memory, &self.progress);
         let (kernels, simd) = (self.kernels(), self.simd());
         let room = self.room(cluster.processes());
-        let given = Given { cluster, plan, kernels, workers, memory, room, simd, progress };
+        let finite = self.finite;
+        let given = Given { cluster, plan, kernels, workers, memory, room, finite, simd, progress };
         processes::run(&given, goal)
     }
 
@@ -260,34 +351,130 @@ impl Executor {
         Room(self.scratch.as_deref().zip(self.memory.map(most)))
     }
 
-    fn run(&self, plan: &Arc<BlockPlan>, sink: Arc<dyn Sink>) -> Result<usize, Error> {
+    /// Computes a plan alone, into a sink that takes so many bytes.
+    fn run(
+        &self,
+        plan: &Arc<BlockPlan>,
+        sink: Arc<dyn Sink>,
+        result: u64,
+    ) -> Result<usize, Error> {
         let Some(last) = plan.stages.last() else { return Ok(0) };
         let before = Done::new(last, &*sink);
         if before.is_all(last) {
             self.progress.begin(0, 0, 0);
             return Ok(before.len());
         }
+        let budget = self.budget(plan, (result, sink.writing()))?;
         let stores = self.room(1).stores(plan)?;
         let places = Arc::new(Places::new(plan, Arc::clone(&sink), &stores));
         let [all, one] = self.kernels();
         let operations = plan.operations().saturating_sub(before.operations(last));
         self.progress.begin(plan.blocks().saturating_sub(before.len() as u64), operations, 0);
-        for (number, stage) in plan.stages.iter().enumerate() {
+        for number in 0..plan.stages.len() {
             let done = if number + 1 == plan.stages.len() { &before } else { &Done::default() };
-            let team = Team::alone(self.workers).of(stage);
-            if team.all() == 1 {
-                local::run(plan, number, done, &places, &all, &self.progress)?;
-                continue;
-            }
-            let schedule = Schedule::new(stage, team, WINDOW, self.memory).without(done);
-            let (plan, places, kernels) = (Arc::clone(plan), Arc::clone(&places), Arc::clone(&one));
-            let (crew, homes) = (flow::Crew::every(1), Vec::new());
-            let stage = number;
-            let job = flow::Job { plan, places, kernels, stage, schedule, crew, homes };
-            flow::run(job, self.workers, &self.progress)?;
+            self.stage((plan, number), done, &places, [&all, &one], &budget)?;
         }
         sink.finish()?;
         Ok(before.len())
+    }
+
+    /// Computes a stage with what computes with all threads, or what does with one.
+    fn stage(
+        &self,
+        (plan, number): (&Arc<BlockPlan>, usize),
+        done: &Done,
+        places: &Arc<Places>,
+        [all, one]: [&Arc<Kernels>; 2],
+        budget: &Budget,
+    ) -> Result<(), Error> {
+        let stage = &plan.stages[number];
+        let skips = Skips::new(stage, self.finite);
+        let reader = places.reader(plan, all, &skips);
+        let computer = Computer { stage, reader, skips: &skips };
+        let sparse = Sparse::new(&computer)?.map(Arc::new);
+        if let Some(sparse) = &sparse {
+            self.pass_over(stage, done, sparse, &*places.sinks[number])?;
+        } else {
+            check_count(stage, done)?;
+        }
+        let Some(schedule) = self.schedule((plan, number), budget) else {
+            return local::run(&computer, number, done, sparse.as_deref(), places, &self.progress);
+        };
+        let schedule = schedule.without(done);
+        let schedule = match &sparse {
+            Some(sparse) => schedule.of(&sparse.blocks, |at| sparse.panels(at)),
+            None => schedule,
+        };
+        let (plan, places, kernels) = (Arc::clone(plan), Arc::clone(places), Arc::clone(one));
+        let (crew, homes) = (flow::Crew::every(1), Vec::new());
+        let stage = number;
+        let job =
+            flow::Job { plan, places, kernels, stage, skips, schedule, sparse, crew, homes };
+        flow::run(job, self.workers, &self.progress)
+    }
+
+    /// The schedule of a stage for as many workers as have something to do and fit in memory; none for one, who goes
+    /// from block to block.
+    fn schedule(&self, (plan, number): (&BlockPlan, usize), budget: &Budget) -> Option<Schedule> {
+        let stage = &plan.stages[number];
+        let team = Team::alone(self.workers).of(stage);
+        let parts = Budget::parts(plan, stage);
+        let schedule = |workers: usize| {
+            let most = budget.most(plan, number, workers);
+            let team = Team { workers, ..team };
+            let schedule = Schedule::with_parts(stage, team, WINDOW, most, &parts);
+            most.is_none_or(|most| schedule.bytes() <= most as f64).then_some(schedule)
+        };
+        let fewer = std::iter::successors(Some(team.workers), |n| Some(n / 2));
+        fewer.take_while(|&workers| workers > 1).find_map(schedule)
+    }
+
+    /// Finishes the blocks of a stage of which nothing has to be computed.
+    fn pass_over(
+        &self,
+        stage: &Stage,
+        done: &Done,
+        sparse: &Sparse,
+        sink: &dyn Sink,
+    ) -> Result<(), Error> {
+        let left = sparse.blocks.iter().filter(|at| !done.has(at));
+        let (count, operations) = left.fold((0usize, 0u64), |(count, sum), at| {
+            (count + 1, sum.saturating_add(stage.operations(at)))
+        });
+        let others = stage.blocks().saturating_sub(done.len()).saturating_sub(count);
+        let all = stage.all_operations().saturating_sub(done.operations(stage));
+        self.progress.passed(others as u64, all.saturating_sub(operations));
+        let grid = stage.out.grid();
+        let number = |at: &[usize]| at.iter().zip(&grid).fold(0, |n, (at, blocks)| n * blocks + at);
+        if stage.blocks() == usize::MAX {
+            // They have no numbers.
+            return Ok(());
+        }
+        let mut start = 0;
+        let mut skip = |end: usize, next: usize| {
+            let gap = start..end;
+            start = next;
+            if gap.is_empty() { Ok(()) } else { places::leave_out(stage, sink, gap) }
+        };
+        let mut all: Vec<usize> = sparse.blocks.iter().map(|at| number(at)).collect();
+        if !done.is_empty() {
+            all.extend(done.places().map(|at| number(at)));
+            all.sort_unstable();
+        }
+        all.into_iter().try_for_each(|number| skip(number, number + 1))?;
+        skip(stage.blocks(), stage.blocks())
+    }
+}
+
+/// Most panels of blocks that are gone through one by one: nobody waits for more.
+const MOST: usize = 1 << 36;
+
+/// That a stage can be gone through block by block.
+fn check_count(stage: &Stage, done: &Done) -> Result<(), Error> {
+    let blocks = stage.blocks().saturating_sub(done.len());
+    match blocks.saturating_mul(stage.panels().max(1)) {
+        panels if panels > MOST => Err(Error::Endless { blocks, panels, most: MOST }),
+        _ => Ok(()),
     }
 }
 

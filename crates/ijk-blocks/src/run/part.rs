@@ -1,11 +1,13 @@
 //! Regions of expressions, computed or read.
 
+use super::facts::Origin;
+use crate::formula::Among;
 use crate::plan::Coordinates;
 use crate::value::Lists;
 use crate::{Block, Value};
 use ijk_tensor::{Tensor, TensorError, TensorView};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Some elements of a block, without a copy, as the elements of an expression: those of axes that the block
 /// does not have are the same all along.
@@ -16,11 +18,44 @@ pub(crate) struct Part {
     window: Vec<Range<usize>>,
     /// For each axis of the block, the expression's.
     pub(crate) axes: Vec<usize>,
+    /// Where it was read, if its elements are an array's.
+    origin: Option<Arc<Origin>>,
+    /// What its elements are among, once somebody has looked.
+    among: Arc<OnceLock<Among>>,
+    doubtful: bool,
 }
 
 impl Part {
     pub(crate) fn new(block: Arc<Block>, window: Vec<Range<usize>>, axes: Vec<usize>) -> Self {
-        Self { block, window, axes }
+        let (origin, among, doubtful) = (None, Arc::default(), false);
+        Self { block, window, axes, origin, among, doubtful }
+    }
+
+    /// The same, of an array that is read.
+    #[must_use]
+    pub(crate) fn from(mut self, origin: Origin) -> Self {
+        self.origin = Some(Arc::new(origin));
+        self
+    }
+
+    /// The same, computed of what is missing in part: there may be nothing in it that counts.
+    #[must_use]
+    pub(crate) fn doubted(mut self) -> Self {
+        self.doubtful = true;
+        self
+    }
+
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.doubtful
+    }
+
+    pub(crate) fn origin(&self) -> Option<&Origin> {
+        self.origin.as_deref()
+    }
+
+    /// What its elements are among, which `look` finds out once.
+    pub(crate) fn among(&self, look: impl FnOnce() -> Among) -> Among {
+        *self.among.get_or_init(look)
     }
 
     /// The block, and which of its elements these are.
@@ -39,7 +74,7 @@ impl Part {
     /// All elements of a block.
     pub(crate) fn whole(block: Block, axes: Vec<usize>) -> Self {
         let window = crate::wire::whole(block.shape());
-        Self { block: Arc::new(block), window, axes }
+        Self::new(Arc::new(block), window, axes)
     }
 
     /// One element that is the same all along every axis.

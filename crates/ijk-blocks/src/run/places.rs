@@ -1,28 +1,65 @@
 //! Where the blocks of a plan's arrays are.
 
-use crate::plan::{Array, BlockPlan, From, Stage};
+use super::facts::Facts;
+use super::kernel::Kernels;
+use super::read::{Present, Reader};
+use super::skips::Skips;
+use crate::plan::{Array, BlockPlan, Coordinates, From, Stage};
 use crate::store::{MemoryStore, Scratch, Sink, Source, Store};
 use crate::{Block, Error, Value};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How many bytes an intermediate result may have before it goes to a scratch; none go there without one.
 #[derive(Clone, Copy)]
 pub(super) struct Room<'a>(pub(super) Option<(&'a dyn Scratch, u64)>);
 
+/// Where the blocks of a stage are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    Memory,
+    Scratch,
+    /// Where the result goes.
+    Sink,
+}
+
+/// So many times as much as one of them may all intermediate results have that stay in memory.
+const TOGETHER: u64 = 2;
+
 impl Room<'_> {
+    /// Where the blocks of each stage are kept.
+    pub(super) fn kept(self, plan: &BlockPlan) -> Vec<Kept> {
+        let last = plan.stages.len().saturating_sub(1);
+        let mut left = self.0.map_or(u64::MAX, |(_, most)| most.saturating_mul(TOGETHER));
+        let kept = |(number, stage): (usize, &Stage)| {
+            let bytes = super::bytes(&stage.out);
+            match self.0 {
+                _ if number == last => Kept::Sink,
+                Some((_, most))
+                    if (bytes > most || bytes > left) && stage.out.element.number().is_some() =>
+                {
+                    Kept::Scratch
+                }
+                _ => {
+                    left = left.saturating_sub(bytes);
+                    Kept::Memory
+                }
+            }
+        };
+        plan.stages.iter().enumerate().map(kept).collect()
+    }
+
     /// Where the blocks of each stage are; those of the last go elsewhere.
     pub(super) fn stores(self, plan: &BlockPlan) -> Result<Vec<Arc<dyn Store>>, Error> {
-        let last = plan.stages.len().saturating_sub(1);
-        let store = |(number, stage): (usize, &Stage)| -> Result<Arc<dyn Store>, Error> {
-            let is_between = number < last && stage.out.element.number().is_some();
-            if let Some((scratch, most)) = self.0.filter(|_| is_between)
-                && super::bytes(&stage.out) > most
-            {
-                return Ok(scratch.store(&stage.out, &fill(stage))?);
+        let store = |(stage, kept): (&Stage, Kept)| -> Result<Arc<dyn Store>, Error> {
+            match (self.0, kept) {
+                (Some((scratch, _)), Kept::Scratch) => {
+                    Ok(scratch.store(&stage.out, &fill(stage))?)
+                }
+                _ => Ok(Arc::new(memory(stage))),
             }
-            Ok(Arc::new(memory(stage)))
         };
-        plan.stages.iter().enumerate().map(store).collect()
+        plan.stages.iter().zip(self.kept(plan)).map(store).collect()
     }
 }
 
@@ -32,6 +69,10 @@ pub(super) struct Places {
     pub(super) sources: Vec<Arc<dyn Source>>,
     /// For each stage, what is written.
     pub(super) sinks: Vec<Arc<dyn Sink>>,
+    /// For each array, which blocks are there.
+    pub(super) present: Vec<Present>,
+    /// What is known of blocks that were read.
+    pub(super) facts: Facts,
 }
 
 impl Places {
@@ -54,7 +95,21 @@ impl Places {
             From::Source(source) => Arc::clone(source),
             From::Stage(stage) => made(*stage),
         };
-        Self { sources: plan.arrays.iter().map(source).collect(), sinks }
+        let sources = plan.arrays.iter().map(source).collect();
+        let present = plan.arrays.iter().map(|_| Present::default()).collect();
+        Self { sources, sinks, present, facts: Facts::default() }
+    }
+
+    /// What reads for a stage.
+    pub(super) fn reader<'a>(
+        &'a self,
+        plan: &'a BlockPlan,
+        kernels: &'a Kernels,
+        skips: &Skips,
+    ) -> Reader<'a> {
+        let Self { sources, present, facts, .. } = self;
+        let (arrays, finite) = (&plan.arrays[..], skips.finite());
+        Reader { arrays, stores: sources, kernels, facts, present, finite }
     }
 }
 
@@ -71,17 +126,34 @@ pub(super) fn deliver(
     at: &[usize],
     block: Option<Arc<Block>>,
 ) -> Result<(), Error> {
-    let fill = fill(stage);
     let block = match block {
-        None if sink.fill().as_ref() != Some(&fill) => {
-            Some(Arc::new(Block::full(&fill, &stage.out.block_shape(at))?))
+        None if !means_the_same(stage, sink) => {
+            Some(Arc::new(Block::full(&fill(stage), &stage.out.block_shape(at))?))
         }
         block => block,
     };
     Ok(sink.write(at, block)?)
 }
 
+/// Hands over the blocks of these numbers, of which nothing had to be computed; their sink is told no more where
+/// what is missing means the same.
+pub(super) fn leave_out(stage: &Stage, sink: &dyn Sink, numbers: Range<usize>) -> Result<(), Error> {
+    if means_the_same(stage, sink) {
+        return Ok(sink.leave_out(numbers)?);
+    }
+    let grid = stage.out.grid();
+    numbers.map(|n| Coordinates::of(&grid, n)).try_for_each(|at| deliver(stage, sink, &at, None))
+}
+
+/// Whether what is missing in a sink is what blocks of a stage are to which nothing was added.
+fn means_the_same(stage: &Stage, sink: &dyn Sink) -> bool {
+    match (sink.fill(), fill(stage)) {
+        (Some(Value::Number(own)), Value::Number(fill)) => own.same_bits(fill),
+        (own, fill) => own.as_ref() == Some(&fill),
+    }
+}
+
 /// The elements of blocks of a stage to which nothing was added.
-fn fill(stage: &Stage) -> Value {
+pub(super) fn fill(stage: &Stage) -> Value {
     stage.identity.clone().unwrap_or_else(|| Value::zero(&stage.out.element))
 }

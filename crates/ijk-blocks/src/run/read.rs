@@ -1,13 +1,17 @@
 //! Regions of expressions: what is read, and what is computed of it element by element.
 
+use super::facts::{Facts, Origin};
 use super::kernel::{Input, Kernels, Work};
 use super::part::{Part, assign};
+use super::skips::is_expression_fill;
 use crate::plan::{Affine, Array, Coordinates, Expr, Leaf, Run};
 use crate::store::Source;
+use crate::formula::Among;
 use crate::{Block, Error, Formula, Value};
-use ijk_types::{DType, Scalar};
+use ijk_types::DType;
+use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What regions are computed with.
 pub(crate) struct Reader<'a> {
@@ -15,6 +19,22 @@ pub(crate) struct Reader<'a> {
     /// For each array, where its blocks are.
     pub(crate) stores: &'a [Arc<dyn Source>],
     pub(crate) kernels: &'a Kernels,
+    /// What is known of blocks that were read.
+    pub(crate) facts: &'a Facts,
+    /// For each array, which of its blocks are there, if somebody has asked.
+    pub(crate) present: &'a [Present],
+    /// Whether nothing is infinite or NaN that is not known to be.
+    pub(crate) finite: bool,
+}
+
+/// The blocks of an array that are there, once it is known; none where all may be.
+pub(crate) type Present = OnceLock<Option<HashSet<Vec<usize>>>>;
+
+/// What is known of elements before they are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Known {
+    Nothing,
+    Among(Among),
 }
 
 /// The runs of an axis of an array that lie in one block.
@@ -36,10 +56,14 @@ impl Reader<'_> {
             Expr::Formula { formula, operands, types, of } => {
                 let parts = operands.iter().map(|operand| self.region(operand, ranges));
                 let parts: Vec<Option<Part>> = parts.collect::<Result<_, _>>()?;
-                if self.is_fill(expr, (formula, operands, types), &parts) {
+                let what = (formula, &operands[..], &types[..]);
+                if is_expression_fill(expr, what, &parts, (self.facts, self.finite)) {
                     return Ok(None);
                 }
-                self.formula((formula, operands), parts, ranges, *of).map(Some)
+                let doubtful =
+                    parts.iter().any(|part| part.as_ref().is_none_or(Part::is_doubtful));
+                let part = self.formula((formula, operands), parts, ranges, *of)?;
+                Ok(Some(if doubtful { part.doubted() } else { part }))
             }
             Expr::Closure { closure, operand, .. } => {
                 let part = self.region(operand, ranges)?;
@@ -69,9 +93,10 @@ impl Reader<'_> {
             .collect();
         let Some(one) = one else { return self.assembled(leaf, &runs, &shape, axes) };
         let at: Vec<usize> = one.iter().map(|run| run.block).collect();
-        let window = one.iter().map(|run| run.within.clone()).collect();
-        let block = self.read(leaf.array, &at)?;
-        Ok(block.map(|block| Part::new(block, window, axes)))
+        let window: Vec<_> = one.iter().map(|run| run.within.clone()).collect();
+        let Some(block) = self.read(leaf.array, &at)? else { return Ok(None) };
+        let origin = Origin::new(leaf.array, &at, &window);
+        Ok(Some(Part::new(block, window, axes).from(origin)))
     }
 
     /// A region that lies in several pieces.
@@ -105,8 +130,69 @@ impl Reader<'_> {
         Ok(all.map(|block| Part::whole(block, axes)))
     }
 
+    /// The blocks of an array that are there, if that can be told.
+    pub(crate) fn present(&self, array: usize) -> Result<Option<&HashSet<Vec<usize>>>, Error> {
+        let present = &self.present[array];
+        if let Some(known) = present.get() {
+            return Ok(known.as_ref());
+        }
+        let found = self.stores[array].present()?;
+        let found = found.map(|blocks| blocks.into_iter().collect());
+        Ok(present.get_or_init(|| found).as_ref())
+    }
+
+    /// Whether a block is known not to be there.
+    fn is_missing(&self, array: usize, at: &[usize]) -> bool {
+        self.present[array].get().is_some_and(|known| {
+            known.as_ref().is_some_and(|present| !present.contains(at))
+        })
+    }
+
+    /// What is known, before anything is read, of the elements of an expression at positions of its axes: none
+    /// where all blocks that they come from are known to be missing.
+    pub(crate) fn known(&self, expr: &Expr, ranges: &[Range<usize>]) -> Option<Known> {
+        let of = |leaf: &Leaf| -> Option<Known> {
+            let ty = &self.arrays[leaf.array].ty;
+            let runs = leaf.axes.iter().enumerate();
+            let runs = runs.map(|(n, (axis, along))| {
+                along.runs(ranges[*axis].clone(), ty.dims[n], ty.blocks[n])
+            });
+            let runs: Vec<Vec<Run>> = runs.collect();
+            if runs.iter().any(Vec::is_empty) {
+                return Some(Known::Nothing);
+            }
+            let counts: Vec<usize> = runs.iter().map(Vec::len).collect();
+            let block = |n: &[usize]| -> Vec<usize> {
+                n.iter().zip(&runs).map(|(&n, runs)| runs[n].block).collect()
+            };
+            let is_there = |n: &[usize]| !self.is_missing(leaf.array, &block(n));
+            if !Coordinates::all(&counts).any(|n| is_there(&n)) {
+                return None;
+            }
+            let one: Option<Vec<&Run>> = runs
+                .iter()
+                .map(|runs| <&[Run; 1]>::try_from(&runs[..]).ok().map(|[run]| run))
+                .collect();
+            let origin = one.map(|one| {
+                let at: Vec<usize> = one.iter().map(|run| run.block).collect();
+                let window: Vec<_> = one.iter().map(|run| run.within.clone()).collect();
+                Origin::new(leaf.array, &at, &window)
+            });
+            let among = origin.and_then(|origin| self.facts.get(&origin));
+            Some(among.map_or(Known::Nothing, Known::Among))
+        };
+        match expr {
+            Expr::Leaf(leaf) => of(leaf),
+            _ if expr.fill().is_none() => Some(Known::Nothing),
+            _ => expr.leaves().into_iter().find_map(of).map(|_| Known::Nothing),
+        }
+    }
+
     /// A block of an array, of the shape and type that it should have.
-    fn read(&self, array: usize, at: &[usize]) -> Result<Option<Arc<Block>>, Error> {
+    pub(crate) fn read(&self, array: usize, at: &[usize]) -> Result<Option<Arc<Block>>, Error> {
+        if self.is_missing(array, at) {
+            return Ok(None);
+        }
         let (ty, store) = (&self.arrays[array].ty, &self.stores[array]);
         let Some(block) = store.read(at)? else { return Ok(None) };
         let (shape, found) = (ty.block_shape(at), block.shape());
@@ -117,24 +203,6 @@ impl Reader<'_> {
             return Err(crate::StoreError::of_block(&store.name(), at, cause).into());
         }
         Ok(Some(block))
-    }
-
-    /// Whether a formula of regions some of which are missing is the fill of the expression everywhere.
-    fn is_fill(
-        &self,
-        expr: &Expr,
-        (formula, operands, types): (&Formula, &[Expr], &[DType]),
-        parts: &[Option<Part>],
-    ) -> bool {
-        if parts.iter().all(Option::is_some) {
-            return false;
-        }
-        let Some(Value::Number(fill)) = expr.fill() else { return false };
-        let known = |(part, operand): (&Option<Part>, &Expr)| -> Option<Scalar> {
-            if part.is_some() { None } else { operand.fill()?.as_number() }
-        };
-        let known: Vec<Option<Scalar>> = parts.iter().zip(operands).map(known).collect();
-        matches!(formula.evaluate_known(types, &known), Ok(Some(value)) if value.same_bits(fill))
     }
 
     fn formula(

@@ -63,6 +63,15 @@ impl Source for MemoryStore {
         Ok(blocks.get(at).map(Arc::clone))
     }
 
+    fn reading(&self) -> u64 {
+        0
+    }
+
+    fn present(&self) -> Result<Option<Vec<Vec<usize>>>, StoreError> {
+        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(Some(blocks.keys().cloned().collect()))
+    }
+
     fn name(&self) -> String {
         "memory".into()
     }

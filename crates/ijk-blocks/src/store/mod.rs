@@ -24,6 +24,7 @@ pub use zarr::{Compression, Saved, ZarrOptions, ZarrScratch, ZarrStore};
 
 use crate::{Annotations, Block, StoreError, Type, Value};
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,11 +41,26 @@ pub trait Source: Send + Sync + fmt::Debug {
     }
 
     /// The block at a place of the grid, or `None` if it is missing: all its elements are
-    /// [`fill`](Self::fill), and products skip it where that annihilates.
+    /// [`fill`](Self::fill), and products skip it where that annihilates what the other operand holds there.
     ///
     /// # Errors
     /// If it cannot be read, or is not of [`Type::block_shape`] and the element type.
     fn read(&self, at: &[usize]) -> Result<Option<Arc<Block>>, StoreError>;
+
+    /// The places of all blocks that are there, where that can be told without looking for each of them: then no
+    /// other is read in a run, and what is missing costs nothing. Places of blocks that turn out to be missing may
+    /// be among them.
+    ///
+    /// # Errors
+    /// If that cannot be looked at.
+    fn present(&self) -> Result<Option<Vec<Vec<usize>>>, StoreError> {
+        Ok(None)
+    }
+
+    /// Most bytes of memory that reading a block takes, the block among them; 0 where blocks are in memory already.
+    fn reading(&self) -> u64 {
+        crate::run::largest(self.ty())
+    }
 
     /// What messages and printed terms call it.
     fn name(&self) -> String;
@@ -71,7 +87,8 @@ pub trait Source: Send + Sync + fmt::Debug {
 
 /// Where the blocks of a result go.
 ///
-/// Any number of threads write at a time, each block once, in any order.
+/// Any number of threads write at a time, each block once, in any order. Blocks of which nothing had to be computed,
+/// as what they are computed of is missing, are [left out](Self::leave_out) where they are the sink's fill.
 pub trait Sink: Send + Sync + fmt::Debug {
     /// The type of the tensor that it takes.
     fn ty(&self) -> &Type;
@@ -93,9 +110,28 @@ pub trait Sink: Send + Sync + fmt::Debug {
         Ok(())
     }
 
+    /// Takes the blocks of these numbers, the last axis fastest, of which nothing had to be computed: all of their
+    /// elements are [`fill`](Self::fill).
+    ///
+    /// # Errors
+    /// If it cannot be noted that they are done.
+    fn leave_out(&self, _numbers: Range<usize>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Most bytes of memory that writing a block takes, beside the block.
+    fn writing(&self) -> u64 {
+        0
+    }
+
     /// Whether a block is there already, from an earlier run: it is not computed again.
     fn is_done(&self, _at: &[usize]) -> bool {
         false
+    }
+
+    /// Whether there may be such blocks.
+    fn may_be_done(&self) -> bool {
+        true
     }
 }
 
@@ -111,6 +147,14 @@ impl<S: Source + ?Sized> Source for Arc<S> {
 
     fn read(&self, at: &[usize]) -> Result<Option<Arc<Block>>, StoreError> {
         (**self).read(at)
+    }
+
+    fn present(&self) -> Result<Option<Vec<Vec<usize>>>, StoreError> {
+        (**self).present()
+    }
+
+    fn reading(&self) -> u64 {
+        (**self).reading()
     }
 
     fn name(&self) -> String {

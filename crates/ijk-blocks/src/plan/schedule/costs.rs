@@ -31,6 +31,8 @@ pub(super) struct Costs {
 pub(super) struct Parts {
     /// Bytes of each.
     pub(super) bytes: f64,
+    /// Bytes of memory that each takes.
+    pub(super) held: f64,
     /// For each axis of rows and of columns, whether the operand depends on it.
     pub(super) has: [Vec<bool>; 2],
 }
@@ -49,7 +51,8 @@ impl Costs {
             let bytes = own.map(|(_, axis)| whole(axis)).product::<f64>();
             let has = [0, 1]
                 .map(|side| axes[side].iter().map(|&axis| stage.reads(number, axis)).collect());
-            Parts { bytes: bytes * size(&operand.expr.element()), has }
+            let bytes = bytes * size(&operand.expr.element());
+            Parts { bytes, held: bytes, has }
         };
         let blocks =
             |side: usize| axes[side].iter().map(|&axis| stage.axes[axis].blocks()).collect();
@@ -92,18 +95,22 @@ impl Costs {
         each.sum::<f64>() * self.panels * rounds(0) * rounds(1)
     }
 
-    /// Whether a round of so many lines takes no more memory in a process than there is.
-    pub(super) fn fits(&self, grid: &Grid, tile: [usize; 2]) -> bool {
+    /// Bytes that a round of so many lines takes in a process.
+    pub(super) fn bytes(&self, grid: &Grid, tile: [usize; 2]) -> f64 {
         let own = |side: usize| tile[side].div_ceil(grid.processes[side]) as f64;
         let held = |parts: &Parts| {
             let come = |side: usize| {
                 own(side).min(distinct(&parts.has[side], &self.grids[side], tile[side]))
             };
-            parts.bytes * come(0) * come(1)
+            parts.held * come(0) * come(1)
         };
         let parts = self.operands.iter().map(held).sum::<f64>() * self.window;
-        let is_room = |most: u64| own(0) * own(1) * self.block + parts <= most as f64;
-        self.stay && self.most.is_none_or(is_room)
+        own(0) * own(1) * self.block + parts
+    }
+
+    /// Whether a round of so many lines takes no more memory in a process than there is.
+    pub(super) fn fits(&self, grid: &Grid, tile: [usize; 2]) -> bool {
+        self.stay && self.most.is_none_or(|most| self.bytes(grid, tile) <= most as f64)
     }
 
     /// The largest rectangle of lines that fits, in whole rounds of the grid: what a process computes in one is

@@ -26,7 +26,8 @@ impl ContainerBytes for Parcels {
 fn write(parcels: &Parcels, out: &mut impl Write) -> Result<()> {
     wire::number(out, parcels.0.len())?;
     for Parcel { to, need, part } in &parcels.0 {
-        [to, need].into_iter().try_for_each(|&n| wire::number(out, n))?;
+        let doubtful = usize::from(part.is_doubtful());
+        [*to, *need, doubtful].into_iter().try_for_each(|n| wire::number(out, n))?;
         wire::list(out, &part.axes)?;
         let (block, window) = part.stored();
         wire::block(out, block, window)?;
@@ -37,9 +38,10 @@ fn write(parcels: &Parcels, out: &mut impl Write) -> Result<()> {
 fn read(input: &mut Input) -> Option<Parcels> {
     let count = input.number()?;
     let mut parcel = || {
-        let [to, need] = [input.number()?, input.number()?];
+        let [to, need, doubtful] = [input.number()?, input.number()?, input.number()?];
         let axes = input.list()?;
-        Some(Parcel { to, need, part: Part::whole(input.block()?, axes) })
+        let part = Part::whole(input.block()?, axes);
+        Some(Parcel { to, need, part: if doubtful != 0 { part.doubted() } else { part } })
     };
     let parcels: Option<Vec<Parcel>> = (0..count).map(|_| parcel()).collect();
     Some(Parcels(parcels?))

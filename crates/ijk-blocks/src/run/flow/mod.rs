@@ -22,7 +22,8 @@ use super::compute::Computer;
 use super::kernel::Kernels;
 use super::places::{Places, deliver};
 use super::processes::Homes;
-use super::read::Reader;
+use super::skips::Skips;
+use super::sparse::Sparse;
 use crate::plan::{BlockPlan, From, Need, Schedule, Stage};
 use crate::progress::Progress;
 use crate::{Block, Error};
@@ -51,7 +52,10 @@ pub(super) struct Job {
     pub(super) places: Arc<Places>,
     pub(super) kernels: Arc<Kernels>,
     pub(super) stage: usize,
+    pub(super) skips: Skips,
     pub(super) schedule: Schedule,
+    /// What there is to compute, if that is not all.
+    pub(super) sparse: Option<Arc<Sparse>>,
     pub(super) crew: Crew,
     /// For each stage, where its blocks are; none in one process.
     pub(super) homes: Vec<Arc<Homes>>,
@@ -77,9 +81,8 @@ impl Shared {
     }
 
     fn computer(&self) -> Computer<'_> {
-        let Job { plan, places, kernels, .. } = &self.job;
-        let reader = Reader { arrays: &plan.arrays, stores: &places.sources, kernels };
-        Computer { stage: self.stage(), reader }
+        let Job { plan, places, kernels, skips, .. } = &self.job;
+        Computer { stage: self.stage(), reader: places.reader(plan, kernels, skips), skips }
     }
 
     fn deliver(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), Error> {
@@ -97,6 +100,18 @@ impl Shared {
             true => need.reader(number, panel),
             false => near[(number + panel) % near.len()],
         }
+    }
+
+    /// Whether a part may be there for a panel.
+    fn may_be_there(&self, need: &Need, panel: usize) -> bool {
+        let panels = self.job.sparse.as_ref().and_then(|sparse| sparse.of(need.operand, &need.at));
+        panels.is_none_or(|panels| panels.binary_search(&panel).is_ok())
+    }
+
+    /// Whether it is known that a part may be there for a panel: one of an operand that decides what is computed.
+    fn is_there(&self, need: &Need, panel: usize) -> bool {
+        let panels = self.job.sparse.as_ref().and_then(|sparse| sparse.of(need.operand, &need.at));
+        panels.is_some_and(|panels| panels.binary_search(&panel).is_ok())
     }
 
     /// The process that has the first block of a part, if a stage has made it.

@@ -2,7 +2,7 @@
 
 use super::parcel::{ByWorker, Parcel, Parcels};
 use super::{Quantum, Shared};
-use crate::plan::Place;
+use crate::plan::{Need, Place};
 use crate::{Block, Error};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -67,8 +67,16 @@ struct Folding {
     time: u64,
     /// This round's blocks.
     places: Vec<Place>,
-    /// How many of them have this time's panel.
+    /// For each of the round's needs that may be missing, the numbers of blocks that are made of it.
+    users: Option<Vec<(Need, Vec<usize>)>>,
+    /// The numbers of blocks to which this time's panel may add something.
+    now: Vec<usize>,
+    /// How many of them have it.
     done: usize,
+    /// How many blocks of the round have gone to their sink.
+    delivered: usize,
+    /// Operations of the round so far.
+    operations: u64,
     /// Blocks of this round, as far as they are.
     blocks: HashMap<Vec<usize>, Arc<Block>>,
 }
@@ -76,16 +84,33 @@ struct Folding {
 impl Folding {
     fn new(shared: Arc<Shared>, place: usize) -> Self {
         let (places, blocks) = (Vec::new(), HashMap::new());
-        let mut folding = Self { shared, place, time: 0, places, done: 0, blocks };
+        let (users, now) = (None, Vec::new());
+        let (time, done, delivered, operations) = (0, 0, 0, 0);
+        let mut folding =
+            Self { shared, place, time, places, users, now, done, delivered, operations, blocks };
         folding.list();
         folding
     }
 
     fn list(&mut self) {
-        let schedule = &self.shared.job.schedule;
+        let shared = Arc::clone(&self.shared);
+        let schedule = &shared.job.schedule;
         self.done = 0;
-        if self.time < schedule.times() && schedule.ends(self.time).0 {
-            self.places = schedule.round(self.time).places.swap_remove(self.place);
+        if self.time >= schedule.times() {
+            return;
+        }
+        if schedule.ends(self.time).0 {
+            let mut round = schedule.round(self.time);
+            self.places = round.places.swap_remove(self.place);
+            (self.delivered, self.operations) = (0, 0);
+            self.users = shared.job.sparse.is_some().then(|| users(round.needs, &self.places));
+            self.now = (0..self.places.len()).collect();
+        }
+        if let (Some(users), Some(panel)) = (&self.users, schedule.panel(self.time)) {
+            let here = users.iter().filter(|(need, _)| shared.is_there(need, panel));
+            self.now = here.flat_map(|(_, users)| users).copied().collect();
+            self.now.sort_unstable();
+            self.now.dedup();
         }
     }
 
@@ -95,11 +120,16 @@ impl Folding {
         }
     }
 
-    /// Folds into one block, or goes to the next time.
+    /// Folds into one block, or delivers one, or goes to the next time.
     fn step(&mut self) -> Result<Progress, Error> {
-        if let Some(place) = self.places.get(self.done).cloned() {
+        if let Some(&number) = self.now.get(self.done) {
             self.done += 1;
-            self.fold(&place)?;
+            self.fold(number)?;
+            return Ok(Progress::Same);
+        }
+        if self.shared.job.schedule.ends(self.time).1 && self.delivered < self.places.len() {
+            self.delivered += 1;
+            self.deliver(self.delivered - 1)?;
             return Ok(Progress::Same);
         }
         self.shared.shelf.leave(self.time);
@@ -111,23 +141,44 @@ impl Folding {
         }
     }
 
-    /// Folds the time's panel into a block; the last one completes it.
-    fn fold(&mut self, Place { at, needs }: &Place) -> Result<(), Error> {
-        let schedule = &self.shared.job.schedule;
-        let mut block = self.blocks.remove(at);
-        if let Some(panel) = schedule.panel(self.time) {
-            let part = |&need: &usize| self.shared.shelf.get(self.time, need);
-            let ranges = self.shared.stage().ranges(at, panel);
-            let parts = needs.iter().map(part).collect();
-            block = self.shared.computer().add(block, parts, &ranges)?;
-            self.shared.progress.operated(self.shared.stage().operations_at(&ranges));
-        }
-        if schedule.ends(self.time).1 {
-            return self.shared.deliver(at, block);
-        }
-        if let Some(block) = block {
+    /// Folds the time's panel into a block.
+    fn fold(&mut self, number: usize) -> Result<(), Error> {
+        let Some(panel) = self.shared.job.schedule.panel(self.time) else { return Ok(()) };
+        let Place { at, needs } = &self.places[number];
+        let block = self.blocks.remove(at);
+        let part = |&need: &usize| self.shared.shelf.get(self.time, need);
+        let ranges = self.shared.stage().ranges(at, panel);
+        let parts = needs.iter().map(part).collect();
+        if let Some(block) = self.shared.computer().add(block, parts, &ranges)? {
             self.blocks.insert(at.clone(), block);
+        }
+        let operations = self.shared.stage().operations_at(&ranges);
+        self.shared.progress.operated(operations);
+        self.operations += operations;
+        Ok(())
+    }
+
+    /// Hands over a block of the round, all of whose panels are folded.
+    fn deliver(&mut self, number: usize) -> Result<(), Error> {
+        let at = &self.places[number].at;
+        self.shared.deliver(at, self.blocks.remove(at))?;
+        if self.users.is_some() && self.delivered == self.places.len() {
+            // Panels that were left out are done, too.
+            let all = self.places.iter().map(|place| self.shared.stage().operations(&place.at));
+            let all = all.fold(0u64, u64::saturating_add);
+            self.shared.progress.operated(all.saturating_sub(self.operations));
         }
         Ok(())
     }
+}
+
+/// For each need, the numbers of blocks that are made of it.
+fn users(needs: Vec<Need>, places: &[Place]) -> Vec<(Need, Vec<usize>)> {
+    let mut users: Vec<(Need, Vec<usize>)> =
+        needs.into_iter().map(|need| (need, Vec::new())).collect();
+    for (number, place) in places.iter().enumerate() {
+        place.needs.iter().for_each(|&need| users[need].1.push(number));
+    }
+    users.retain(|(_, users)| !users.is_empty());
+    users
 }

@@ -17,6 +17,7 @@ use super::Failure;
 use super::flow::{self, Crew, Shared};
 use super::kernel::Kernels;
 use super::places::{self, Places, Room};
+use super::skips::Skips;
 use crate::Error;
 use crate::cluster::{Cluster, ClusterError, Peer, Terms};
 use crate::plan::{BlockPlan, Coordinates, Done, Schedule, Team};
@@ -44,6 +45,8 @@ pub(super) struct Given<'a> {
     pub(super) workers: usize,
     pub(super) memory: Option<u64>,
     pub(super) room: Room<'a>,
+    /// Whether nothing is infinite or NaN that is not known to be.
+    pub(super) finite: bool,
     /// The level of instructions.
     pub(super) simd: &'static str,
     pub(super) progress: &'a Arc<Progress>,
@@ -77,7 +80,8 @@ pub(super) fn run(given: &Given, goal: Goal) -> Result<usize, Error> {
 impl Given<'_> {
     fn terms(&self) -> Result<Terms, Error> {
         let (workers, memory, simd) = (self.workers, self.memory, self.simd);
-        Ok(Terms { workers, memory, simd, plan: self.plan.identity()? })
+        let assumed = if self.finite { "\nassumed to be finite" } else { "" };
+        Ok(Terms { workers, memory, simd, plan: self.plan.identity()? + assumed })
     }
 
     /// Who computes what, stage by stage.
@@ -201,7 +205,9 @@ impl Session {
             places: Arc::clone(places),
             kernels,
             stage,
+            skips: Skips::new(&given.plan.stages[stage], given.finite),
             schedule: schedule.clone(),
+            sparse: None,
             crew: *crew,
             homes: homes.to_vec(),
         };

@@ -122,6 +122,13 @@ impl Codecs {
         self.compressors.iter().fold(self.uncompressed(elements), |n, _| Compressor::most(n))
     }
 
+    /// Most bytes of buffers that it takes to decode a chunk, beside its elements.
+    pub(super) fn buffers(&self, elements: usize) -> u64 {
+        let encoded = if self.is_raw() { 0 } else { self.most(elements) };
+        let plain = if self.is_native() { 0 } else { self.uncompressed(elements) };
+        encoded.saturating_add(plain) as u64
+    }
+
     /// Most bytes of a chunk before it is compressed.
     fn uncompressed(&self, elements: usize) -> usize {
         match &self.bytes {

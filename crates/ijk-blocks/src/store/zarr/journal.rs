@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -196,7 +197,7 @@ struct State {
 #[derive(Debug, Default)]
 struct Batch {
     chunks: Vec<(u64, String, Chunk)>,
-    empty: Vec<u64>,
+    empty: Vec<Range<u64>>,
     bytes: u64,
 }
 
@@ -226,9 +227,9 @@ impl Journal {
         })
     }
 
-    /// Adds a block that needs no chunk.
-    pub(super) fn add_empty(&self, block: u64) -> Result<(), Problem> {
-        self.change(|batch| batch.empty.push(block))
+    /// Adds blocks that need no chunks.
+    pub(super) fn add_empty(&self, blocks: Range<u64>) -> Result<(), Problem> {
+        self.change(|batch| batch.empty.push(blocks))
     }
 
     fn change(&self, change: impl FnOnce(&mut Batch)) -> Result<(), Problem> {
@@ -347,7 +348,7 @@ impl Shared {
     fn sync(&self, batch: &Batch, file: Option<&File>) -> io::Result<()> {
         let chunks: Vec<_> = batch.chunks.iter().map(|(_, key, _)| self.files.path(key)).collect();
         durable::sync(self.files.root(), &chunks)?;
-        let empty = batch.empty.iter().copied().collect();
+        let empty = batch.empty.iter().cloned().collect();
         let lines = text(batch.chunks.iter().map(|(block, _, chunk)| (*block, chunk)), &empty);
         let lines = lines.map_err(io::Error::other)?;
         let Some(mut file) = file else { return Ok(()) };
@@ -378,7 +379,8 @@ mod tests {
             let journal = if n % 2 == 0 { &one } else { &other };
             journal.add(n.into(), key, chunk(n)).unwrap();
         }
-        (20..25).for_each(|n| one.add_empty(n).unwrap());
+        one.add_empty(20..22).unwrap();
+        (22..25).for_each(|n| one.add_empty(n..n + 1).unwrap());
         one.flush().unwrap();
         drop(other);
         let records = Records::read(&files).unwrap();
@@ -416,6 +418,6 @@ mod tests {
         let journal = Journal::new(&files, 9);
         journal.add(0, "c/0".into(), Chunk::of(b"1")).unwrap();
         assert!(matches!(journal.flush(), Err(Problem::Io(_))));
-        assert!(journal.add_empty(1).is_err() && Records::read(&files).unwrap().count(9) == 0);
+        assert!(journal.add_empty(1..2).is_err() && Records::read(&files).unwrap().count(9) == 0);
     }
 }

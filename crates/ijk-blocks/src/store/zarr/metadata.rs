@@ -112,6 +112,17 @@ impl Layout {
         self.keys.encode(&at).as_str().to_owned()
     }
 
+    /// Bytes of the elements of a chunk.
+    pub(super) fn bytes(&self) -> u64 {
+        self.chunk.iter().fold(self.dtype.size() as u64, |n, extent| n.saturating_mul(extent.get()))
+    }
+
+    /// Whether there are chunks of which a part lies beyond the end of an axis.
+    pub(super) fn is_ragged(&self) -> bool {
+        let mut axes = self.chunk.iter().zip(&self.ty.dims);
+        axes.any(|(chunk, &extent)| extent as u64 % chunk.get() != 0)
+    }
+
     /// The extents of a chunk.
     pub(super) fn chunk_shape(&self) -> Vec<usize> {
         // They fit, since the bytes of a chunk do.

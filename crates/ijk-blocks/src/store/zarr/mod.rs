@@ -8,6 +8,7 @@ mod files;
 mod fill;
 mod identity;
 mod journal;
+mod listing;
 mod location;
 mod lock;
 mod lz4;
@@ -35,6 +36,7 @@ use problem::Problem;
 use resume::Earlier;
 use std::borrow::Cow;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -212,12 +214,17 @@ impl ZarrStore {
         Ok(Some(Block::Numbers(whole.view().part(&window).to_tensor()?)))
     }
 
-    /// Takes a block that is the fill value everywhere: there is no chunk.
-    fn leave_out(&self, at: &[usize]) -> Result<(), Problem> {
+    /// Takes blocks that are the fill value everywhere, by their numbers: there are no chunks.
+    fn omit(&self, numbers: Range<u64>) -> Result<(), Problem> {
         match &self.earlier {
-            Some(earlier) => earlier.journal.add_empty(self.number(at)),
+            Some(earlier) => earlier.journal.add_empty(numbers),
             None => Ok(()),
         }
+    }
+
+    fn omit_one(&self, at: &[usize]) -> Result<(), Problem> {
+        let number = self.number(at);
+        self.omit(number..number + 1)
     }
 
     /// The number of a block, the last axis fastest.
@@ -234,8 +241,9 @@ impl ZarrStore {
             .filter(|tensor| tensor.shape() == shape && self.ty.element == tensor.dtype().into());
         let numbers = numbers.ok_or(Problem::Block)?;
         let fill = self.layout.elements.fill.as_ne_bytes();
-        if numbers.as_bytes().chunks_exact(fill.len()).all(|element| element == fill) {
-            return self.leave_out(at);
+        let is_fill = |element: &[u8]| element == fill;
+        if !self.options.whole && numbers.as_bytes().chunks_exact(fill.len()).all(is_fill) {
+            return self.omit_one(at);
         }
         let chunk = self.layout.chunk_shape();
         let padded = match shape == chunk {
@@ -288,6 +296,19 @@ impl Source for ZarrStore {
         Ok(block.map(Arc::new))
     }
 
+    fn reading(&self) -> u64 {
+        let Layout { ty, codecs, .. } = &self.layout;
+        let chunk = self.layout.bytes();
+        // The parts of chunks that lie beyond the array's end are cut off.
+        let cut = if self.layout.is_ragged() { crate::run::largest(ty) } else { 0 };
+        chunk.saturating_add(cut.max(codecs.buffers(chunk as usize)))
+    }
+
+    fn present(&self) -> Result<Option<Vec<Vec<usize>>>, StoreError> {
+        let chunks = listing::chunks(&self.files, &self.layout);
+        chunks.map(Some).map_err(|problem| of_store(&self.files, problem))
+    }
+
     fn name(&self) -> String {
         self.files.root().display().to_string()
     }
@@ -317,9 +338,22 @@ impl Sink for ZarrStore {
     fn write(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), StoreError> {
         let written = match block {
             Some(block) => self.put(at, &block),
-            None => self.leave_out(at),
+            None => self.omit_one(at),
         };
         written.map_err(|problem| self.of_block(at, problem))
+    }
+
+    fn leave_out(&self, numbers: Range<usize>) -> Result<(), StoreError> {
+        let numbers = numbers.start as u64..numbers.end as u64;
+        self.omit(numbers).map_err(|problem| of_store(&self.files, problem))
+    }
+
+    fn writing(&self) -> u64 {
+        self.options.writing(&self.ty)
+    }
+
+    fn may_be_done(&self) -> bool {
+        self.earlier.as_ref().is_some_and(Earlier::is_any)
     }
 
     fn is_done(&self, at: &[usize]) -> bool {

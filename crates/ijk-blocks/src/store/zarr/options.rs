@@ -1,7 +1,7 @@
 //! How arrays are written.
 
 use super::problem::Problem;
-use crate::{Annotations, BigTensor};
+use crate::{Annotations, BigTensor, Type};
 use ijk_types::{DType, Scalar};
 use serde_json::json;
 use std::borrow::Cow;
@@ -30,6 +30,8 @@ pub struct ZarrOptions {
     attributes: Option<Arc<str>>,
     only_new: bool,
     command: Option<String>,
+    /// Whether blocks that are the fill value everywhere are written, too.
+    pub(super) whole: bool,
 }
 
 /// How chunks are compressed.
@@ -139,6 +141,27 @@ impl ZarrOptions {
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = Some(command.into());
         self
+    }
+
+    /// Whether blocks that are the fill value everywhere are written, too: what is missing is what nobody wrote.
+    #[must_use]
+    pub(super) fn whole(mut self) -> Self {
+        self.whole = true;
+        self
+    }
+
+    /// Most bytes that writing a block of a tensor takes, beside the block.
+    pub(super) fn writing(&self, ty: &Type) -> u64 {
+        let chunk = crate::run::largest(ty);
+        let is_ragged = ty.dims.iter().zip(&ty.blocks).any(|(&extent, block)| {
+            block.is_some_and(|block| extent % block.max(1) != 0)
+        });
+        let padded = if is_ragged { chunk } else { 0 };
+        let encoded = match self.compression {
+            Compression::None => 0,
+            Compression::Zstd(_) => chunk.saturating_add(chunk / 8).saturating_add(4096),
+        };
+        padded.saturating_add(encoded)
     }
 
     pub(super) fn is_fresh(&self) -> bool {

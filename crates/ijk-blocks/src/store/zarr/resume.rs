@@ -29,6 +29,11 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
+    /// Whether there is a block for which there is nothing to do.
+    pub(super) fn is_any(&self) -> bool {
+        !self.kept.chunks.is_empty() || self.kept.empty.iter().next().is_some()
+    }
+
     /// Whether there is nothing to do for a block.
     pub(super) fn has(&self, number: u64) -> bool {
         self.kept.chunks.contains_key(&number) || self.kept.empty.contains(number)
@@ -327,6 +332,8 @@ impl Executor {
         path: impl AsRef<Path>,
         options: &ZarrOptions,
     ) -> Result<Saved, Error> {
+        // Before there is a directory.
+        self.check(tensor, options.writing(tensor.ty()))?;
         let store = Arc::new(self.opened(tensor, path.as_ref(), options)?);
         let (blocks, damaged) = (Coordinates::count(&tensor.ty().grid()), store.damaged());
         if store.is_complete() && self.processes().is_none() {

@@ -65,8 +65,9 @@ impl Scratch for ZarrScratch {
         let place = || self.parent.display().to_string();
         let directory =
             self.make().map_err(|error| StoreError { place: place(), cause: error.into() })?;
+        // Zeros that were computed are not what nothing was added to: products may tell them apart.
         let options = match fill {
-            Value::Number(fill) => ZarrOptions::new().fill(*fill),
+            Value::Number(fill) => ZarrOptions::new().fill(*fill).whole(),
             Value::List(_) => ZarrOptions::new(),
         };
         let store = ZarrStore::create(directory.path(), ty, &options)?;
@@ -94,6 +95,14 @@ impl Source for Temporary {
         self.store.read(at)
     }
 
+    fn reading(&self) -> u64 {
+        self.store.reading()
+    }
+
+    fn present(&self) -> Result<Option<Vec<Vec<usize>>>, StoreError> {
+        self.store.present()
+    }
+
     fn name(&self) -> String {
         self.store.name()
     }
@@ -110,5 +119,13 @@ impl Sink for Temporary {
 
     fn write(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), StoreError> {
         self.store.write(at, block)
+    }
+
+    fn writing(&self) -> u64 {
+        self.store.writing()
+    }
+
+    fn may_be_done(&self) -> bool {
+        false
     }
 }

@@ -1,0 +1,190 @@
+//! How much memory a plan takes: what is refused before anything is computed, where it does not fit.
+//!
+//! Counted are blocks of results that are being computed, parts of operands with the blocks that they are read from,
+//! buffers of codecs, intermediate results that stay in memory, and a result that is collected. Not counted are the
+//! program itself, its threads' stacks and the kernels' own scratch, and arguments that are in memory already.
+
+use super::places::Kept;
+use crate::plan::{Array, BlockPlan, Coordinates, Expr, From, Kernel, Leaf, Stage};
+use crate::{Error, Type, Value};
+use std::ops::Range;
+
+/// What a plan takes, and how much it may.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    limit: Option<u64>,
+    /// What is there all the time.
+    held: u64,
+    /// What the sink takes to write a block of the result.
+    writing: u64,
+}
+
+/// What a region takes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Region {
+    /// While it is used.
+    held: u64,
+    /// While it is made.
+    peak: u64,
+}
+
+impl Budget {
+    /// The budget of a plan, some of whose intermediate results stay in memory, in a process that holds so much
+    /// besides.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where not even one block at a time fits.
+    pub(super) fn new(
+        plan: &BlockPlan,
+        limit: Option<u64>,
+        kept: &[Kept],
+        (held, writing): (u64, u64),
+    ) -> Result<Self, Error> {
+        let between = plan.stages.iter().zip(kept).filter(|(_, kept)| **kept == Kept::Memory);
+        let between = between.map(|(stage, _)| super::bytes(&stage.out));
+        let held = between.fold(held, u64::saturating_add);
+        let budget = Self { limit, held, writing };
+        let least = (0..plan.stages.len()).map(|n| budget.least(plan, n)).max().unwrap_or(held);
+        match limit {
+            Some(limit) if least > limit => Err(Error::Memory { least, limit }),
+            _ => Ok(budget),
+        }
+    }
+
+    /// Most bytes of blocks and parts of a stage, of which several workers each make a region and write a block
+    /// besides; none where there is no limit.
+    pub(super) fn most(&self, plan: &BlockPlan, number: usize, workers: usize) -> Option<u64> {
+        let extra = self.extra(plan, number).saturating_mul(workers as u64);
+        Some(self.limit?.saturating_sub(self.held).saturating_sub(extra))
+    }
+
+    /// What a worker takes while it makes a region, or writes a block.
+    fn extra(&self, plan: &BlockPlan, number: usize) -> u64 {
+        let regions = regions(plan, &plan.stages[number]);
+        let made = regions.iter().map(|region| region.peak - region.held).max().unwrap_or(0);
+        made.max(self.written(plan, number))
+    }
+
+    fn written(&self, plan: &BlockPlan, number: usize) -> u64 {
+        if number + 1 == plan.stages.len() { self.writing } else { 0 }
+    }
+
+    /// Bytes that parts of each operand take.
+    pub(super) fn parts(plan: &BlockPlan, stage: &Stage) -> Vec<u64> {
+        regions(plan, stage).iter().map(|region| region.held).collect()
+    }
+
+    /// The least that a stage takes: one block at a time.
+    fn least(&self, plan: &BlockPlan, number: usize) -> u64 {
+        let stage = &plan.stages[number];
+        let regions = regions(plan, stage);
+        let block = largest(&stage.out);
+        let held = regions.iter().fold(0u64, |sum, region| sum.saturating_add(region.held));
+        let made = regions.iter().map(|region| region.peak - region.held).max().unwrap_or(0);
+        // What closures contract is arranged first; what is written at computed positions is written anew.
+        let anew = match &stage.kernel {
+            Kernel::Contract(by) if !by.is_engine() => held,
+            _ if !stage.points.are_plain() => block,
+            _ => 0,
+        };
+        // A block that is read is the one that is written, where that is all there is to do.
+        let is_copy = matches!(stage.kernel, Kernel::Copy);
+        let same = is_copy && is_whole(plan, stage);
+        let computed = if same { 0 } else { block.saturating_add(anew) };
+        let computing = computed.saturating_add(held).saturating_add(made);
+        let written = computed.max(if same { block } else { 0 });
+        let writing = written.saturating_add(self.written(plan, number));
+        self.held.saturating_add(computing.max(writing))
+    }
+}
+
+/// Whether blocks of a stage are those of one array.
+fn is_whole(plan: &BlockPlan, stage: &Stage) -> bool {
+    let [operand] = &stage.operands[..] else { return false };
+    let array = operand.expr.as_array();
+    let in_place = operand.index.iter().enumerate().all(|(n, at)| at.as_axis() == Some(n));
+    in_place && array.is_some_and(|array| plan.arrays[array].ty == stage.out)
+}
+
+/// Bytes of the largest block.
+pub(crate) fn largest(ty: &Type) -> u64 {
+    let extents = ty.dims.iter().zip(&ty.blocks).map(|(&extent, block)| {
+        block.map_or(extent, |block| block.min(extent))
+    });
+    elements(extents, ty.element.number().map_or(size_of::<Value>(), |dtype| dtype.size()))
+}
+
+fn elements(extents: impl Iterator<Item = usize>, size: usize) -> u64 {
+    extents.fold(size as u64, |bytes, extent| bytes.saturating_mul(extent as u64))
+}
+
+/// What a part of each operand takes: the most of the first blocks and the second.
+fn regions(plan: &BlockPlan, stage: &Stage) -> Vec<Region> {
+    let range = |axis: &crate::plan::StageAxis, n: usize| {
+        axis.range(n.min(axis.blocks().saturating_sub(1)))
+    };
+    let all = [0, 1].map(|n| {
+        let ranges: Vec<Range<usize>> = stage.axes.iter().map(|axis| range(axis, n)).collect();
+        let of = |operand: &crate::plan::Operand| {
+            region(plan, &operand.expr, &operand.ranges(&ranges))
+        };
+        stage.operands.iter().map(of).collect::<Vec<_>>()
+    });
+    let most = |(l, r): (&Region, &Region)| Region {
+        held: l.held.max(r.held),
+        peak: l.peak.max(r.peak).max(l.held).max(r.held),
+    };
+    all[0].iter().zip(&all[1]).map(most).collect()
+}
+
+fn region(plan: &BlockPlan, expr: &Expr, ranges: &[Range<usize>]) -> Region {
+    let size = expr.element().number().map_or(size_of::<Value>(), |dtype| dtype.size());
+    let whole = || elements(expr.axes().iter().map(|&axis| ranges[axis].len()), size);
+    let of = |operands: &mut dyn Iterator<Item = &Expr>| {
+        operands.fold((0u64, 0u64), |(held, made), operand| {
+            let region = region(plan, operand, ranges);
+            (held.saturating_add(region.held), made.max(region.peak - region.held))
+        })
+    };
+    match expr {
+        Expr::Leaf(leaf) => of_leaf(&plan.arrays[leaf.array], leaf, ranges, size),
+        Expr::Formula { operands, .. } => {
+            let (inner, made) = of(&mut operands.iter());
+            // It has all axes, whether its operands do or not.
+            let held = elements(ranges.iter().map(Range::len), size);
+            let peak = inner.saturating_add(made.max(held));
+            Region { held, peak: peak.max(held) }
+        }
+        Expr::Closure { operand, .. } => {
+            let (inner, made) = of(&mut std::iter::once(&**operand));
+            let held = whole();
+            let peak = inner.saturating_add(made.max(inner.saturating_add(held)));
+            Region { held, peak }
+        }
+    }
+}
+
+fn of_leaf(array: &Array, leaf: &Leaf, ranges: &[Range<usize>], size: usize) -> Region {
+    let ty = &array.ty;
+    let (block, reading) = match &array.from {
+        From::Source(source) => {
+            let reading = source.reading();
+            (reading.min(largest(ty)), reading)
+        }
+        // Blocks of stages that stay in memory are counted there.
+        From::Stage(_) => (largest(ty), largest(ty)),
+    };
+    let runs = leaf.axes.iter().enumerate().map(|(n, (axis, along))| {
+        let blocks = along.runs(ranges[*axis].clone(), ty.dims[n], ty.blocks[n]).len();
+        (blocks, ranges[*axis].len())
+    });
+    let (counts, extents): (Vec<usize>, Vec<usize>) = runs.unzip();
+    match Coordinates::count(&counts) {
+        0 => Region::default(),
+        1 => Region { held: block, peak: reading },
+        _ => {
+            let held = elements(extents.into_iter(), size);
+            Region { held, peak: held.saturating_add(reading) }
+        }
+    }
+}
