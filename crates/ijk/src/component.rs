@@ -44,8 +44,8 @@ pub struct Component {
 
 struct Inner {
     composed: Composed,
-    signature: OnceLock<Signature>,
-    warnings: OnceLock<Vec<Diagnostic>>,
+    signature: RaceCell<Signature>,
+    warnings: RaceCell<Vec<Diagnostic>>,
     plans: PlanCache,
 }
 
