@@ -4,6 +4,7 @@
 
 use ijk_tensor::advise_huge_pages;
 use ijk_tensor::fork::ForkMutex;
+use ijk_tensor::reserve;
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::{Arc, MutexGuard};
@@ -157,7 +158,7 @@ unsafe impl Send for Block {}
 impl Block {
     /// That many bytes at least, or `None` if the allocator refuses.
     fn try_new(bytes: usize) -> Option<Self> {
-        let layout = Self::layout(bytes)?;
+        let layout = Self::layout(bytes).filter(|layout| reserve::allows(layout.size()))?;
         // SAFETY: the size is at least 1.
         let start = NonNull::new(unsafe { alloc(layout) })?;
         // SAFETY: so many bytes were just allocated; nobody else knows of them.

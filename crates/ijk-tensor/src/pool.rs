@@ -2,6 +2,7 @@
 
 use crate::fork::ForkMutex;
 use crate::pages::{advise_huge_pages, offer_pages};
+use crate::reserve;
 use std::alloc::{self, Layout};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -202,6 +203,9 @@ impl Block {
     /// Memory of that layout, whose size is not 0; `None` if the allocator refuses.
     pub fn allocate(layout: Layout, zeroed: bool) -> Option<Self> {
         assert!(layout.size() > 0);
+        if !reserve::allows(layout.size()) {
+            return None;
+        }
         // SAFETY: the size is not 0.
         let start =
             unsafe { if zeroed { alloc::alloc_zeroed(layout) } else { alloc::alloc(layout) } };

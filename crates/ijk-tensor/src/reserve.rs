@@ -7,16 +7,24 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+/// Parts of the reserve, given up one by one, and bytes of each: what an allocator asks the system for when it
+/// needs some more.
+const PARTS: usize = 4;
+const PART: usize = 1 << 20;
 
 /// Bytes of the reserve.
-pub const BYTES: usize = 1 << 20;
+pub const BYTES: usize = PARTS * PART;
 
-/// Bytes of the largest piece that the reserve is given up for.
+/// Bytes of the largest piece of memory that the reserve is given up for.
 const SMALL: usize = 256 << 10;
 
-/// The reserve, if there is one. An atomic static, since a process has one allocator, which must not lock.
-static KEPT: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
+/// The reserve. Atomic statics, since a process has one allocator, which must not lock.
+static KEPT: [AtomicPtr<u8>; PARTS] = [const { AtomicPtr::new(ptr::null_mut()) }; PARTS];
+
+/// Whether any of it was given up, and not restored since.
+static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 /// The system's allocator with a reserve for small pieces, for programs that would rather report an error
 /// than be aborted:
@@ -25,9 +33,7 @@ static KEPT: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
 /// #[global_allocator]
 /// static ALLOCATOR: ijk_tensor::reserve::WithReserve = ijk_tensor::reserve::WithReserve;
 ///
-/// fn main() {
-///     assert!(ijk_tensor::reserve::is_there());
-/// }
+/// assert!(ijk_tensor::reserve::is_there());
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WithReserve;
@@ -35,47 +41,57 @@ pub struct WithReserve;
 /// Whether there is a reserve, or one can be had: else there is no memory for a computation.
 #[inline]
 pub fn is_there() -> bool {
-    !KEPT.load(Ordering::Relaxed).is_null() || restore()
+    !KEPT[0].load(Ordering::Relaxed).is_null() || restore()
+}
+
+/// Whether so many bytes may be taken now: what is large may not while the reserve is needed.
+#[inline]
+pub fn allows(bytes: usize) -> bool {
+    bytes <= SMALL || !GIVEN_UP.load(Ordering::Relaxed) || restore()
 }
 
 fn layout() -> Option<Layout> {
-    Layout::from_size_align(BYTES, 4096).ok()
+    Layout::from_size_align(PART, 4096).ok()
 }
 
+/// Makes the reserve whole, the part that is given up first last; whether it is.
 #[cold]
 fn restore() -> bool {
     let Some(layout) = layout() else { return false };
-    // SAFETY: the size is not 0.
-    let memory = unsafe { System.alloc(layout) };
-    if memory.is_null() {
-        return false;
+    for kept in KEPT.iter().rev().filter(|kept| kept.load(Ordering::Relaxed).is_null()) {
+        // SAFETY: the size is not 0.
+        let memory = unsafe { System.alloc(layout) };
+        if memory.is_null() {
+            return false;
+        }
+        let order = (Ordering::AcqRel, Ordering::Relaxed);
+        if kept.compare_exchange(ptr::null_mut(), memory, order.0, order.1).is_err() {
+            // SAFETY: just allocated, and nobody else has seen it.
+            unsafe { System.dealloc(memory, layout) };
+        }
     }
-    let order = (Ordering::AcqRel, Ordering::Relaxed);
-    if KEPT.compare_exchange(ptr::null_mut(), memory, order.0, order.1).is_err() {
-        // SAFETY: just allocated, and nobody else has seen it.
-        unsafe { System.dealloc(memory, layout) };
-    }
+    GIVEN_UP.store(false, Ordering::Relaxed);
     true
 }
 
-/// Gives the reserve up; whether there was one.
+/// Gives a part of the reserve up; whether there was one.
 #[cold]
 fn give_up() -> bool {
-    let memory = KEPT.swap(ptr::null_mut(), Ordering::AcqRel);
-    match layout() {
-        Some(layout) if !memory.is_null() => {
-            // SAFETY: allocated with this layout by `restore`; whoever takes it out owns it.
-            unsafe { System.dealloc(memory, layout) };
-            true
-        }
-        _ => false,
-    }
+    let Some(layout) = layout() else { return false };
+    GIVEN_UP.store(true, Ordering::Relaxed);
+    let mut parts = KEPT.iter().map(|kept| kept.swap(ptr::null_mut(), Ordering::AcqRel));
+    let memory = parts.find(|memory| !memory.is_null());
+    // SAFETY: allocated with this layout by `restore`; whoever takes it out owns it.
+    memory.map(|memory| unsafe { System.dealloc(memory, layout) }).is_some()
 }
 
-/// Asks again with the reserve given up, if the system refused something small.
+/// Asks again with a part of the reserve given up, as long as the system refuses something small.
 #[inline]
-fn or_with_reserve(given: *mut u8, bytes: usize, again: impl FnOnce() -> *mut u8) -> *mut u8 {
-    if given.is_null() && bytes <= SMALL && give_up() { again() } else { given }
+fn or_with_reserve(mut given: *mut u8, bytes: usize, again: impl Fn() -> *mut u8) -> *mut u8 {
+    while given.is_null() && bytes <= SMALL && give_up() {
+        given = again();
+    }
+    given
 }
 
 // SAFETY: the system's allocator does it all, with the layouts that it is given.
@@ -120,9 +136,11 @@ mod tests {
         assert_eq!(or_with_reserve(there, 1, ptr::null_mut), there);
         assert!(or_with_reserve(ptr::null_mut(), SMALL + 1, || there).is_null());
         assert_eq!(or_with_reserve(ptr::null_mut(), SMALL, || there), there);
-        // Another test of the process may have restored it; none gives it up.
-        assert!(is_there());
-        assert!(give_up() && !give_up());
-        assert!(is_there());
+        assert!(is_there() && allows(SMALL + 1));
+        for _ in 0..PARTS {
+            assert!(give_up());
+        }
+        assert!(allows(SMALL) && GIVEN_UP.load(Ordering::Relaxed));
+        assert!(allows(SMALL + 1) && is_there() && !GIVEN_UP.load(Ordering::Relaxed));
     }
 }

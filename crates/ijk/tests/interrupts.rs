@@ -46,10 +46,13 @@ fn statements_of_einsum_tuple_end_when_they_are_told_to() {
     let x = Array2::<f64>::zeros((400_000, 64));
     let at = Array1::from_shape_fn(400_000, |n| ((n * 7919) % 100_000) as i64);
     let rows = "y[i[p],c] += x[p,c]\n\nDIMS(p) = 400000";
-    let random = "a[p,q] = RANDOM(0, 1, FLOAT)\nb[p] = EXP(SIN(a[p,q]))\n\nDIMS(p) = 3000\nDIMS(q) = 3000";
+    let random =
+        "a[p,q] = RANDOM(0, 1, FLOAT)\nb[p] = EXP(SIN(a[p,q]))\n\nDIMS(p) = 3000\nDIMS(q) = 3000";
     for threads in [1, 3] {
         let engine = Engine::builder().threads(threads).interrupt(|| true).build();
-        let done = ijk::et(rows).unwrap().run_on(&engine, ijk::et::Bindings::from([("x", &x)]).bind("i", &at));
+        let done = ijk::et(rows)
+            .unwrap()
+            .run_on(&engine, ijk::et::Bindings::from([("x", &x)]).bind("i", &at));
         assert!(is_interrupted(&done), "rows that are added, {threads} threads");
         let done = ijk::et(random).unwrap().run_on(&engine, ());
         assert!(is_interrupted(&done), "random numbers, {threads} threads");
@@ -59,8 +62,7 @@ fn statements_of_einsum_tuple_end_when_they_are_told_to() {
 #[test]
 fn slices_end_when_they_are_told_to() {
     let x = ArrayD::<f64>::zeros(IxDyn(&[60, 60, 60]));
-    let engine =
-        Engine::builder().threads(1).memory_limit(2 << 20).interrupt(|| true).build();
+    let engine = Engine::builder().threads(1).memory_limit(2 << 20).interrupt(|| true).build();
     let done = engine.einsum("abc,cde,efa,bdg->fg", [&x, &x, &x, &x]);
     assert!(is_interrupted(&done), "{:?}", done.map(|result| result.shape().to_vec()));
 }
