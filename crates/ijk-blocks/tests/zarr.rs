@@ -35,7 +35,7 @@ fn copy(name: &str) -> TempDir {
     directory
 }
 
-const FIXTURES: [&str; 10] = [
+const FIXTURES: [&str; 18] = [
     "plain",
     "zstd",
     "gzip",
@@ -46,12 +46,20 @@ const FIXTURES: [&str; 10] = [
     "big",
     "shards",
     "shards_start",
+    "numcodecs_zstd",
+    "numcodecs_blosc",
+    "numcodecs_gzip",
+    "numcodecs_zlib",
+    "numcodecs_lz4",
+    "numcodecs_shuffle",
+    "numcodecs_stacked",
+    "numcodecs_shards",
 ];
 
 #[test]
 fn arrays_of_zarr_python_are_read() {
     let expected: Vec<f64> = (1..=12).map(f64::from).collect();
-    for name in FIXTURES.into_iter().chain(["dotted"]) {
+    for name in FIXTURES.into_iter().chain(["dotted", "annotated"]) {
         let tensor = BigTensor::open(fixture(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(tensor.ty().to_string(), "([3, 4], [2, 3], f64)", "{name}");
         let all = tensor.collect().unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -146,11 +154,7 @@ fn blocks_of_the_fill_value_are_left_out() {
 
 /// What opening an array says whose metadata are changed.
 fn refused(change: impl FnOnce(&mut serde_json::Value)) -> String {
-    let directory = copy("shards");
-    let path = directory.path().join("a.zarr/zarr.json");
-    let mut json: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    change(&mut json);
-    fs::write(&path, json.to_string()).unwrap();
+    let directory = changed("shards", change);
     let opened = BigTensor::open(directory.path().join("a.zarr"));
     let error = opened.unwrap_err().to_string();
     let (place, message) = error.split_once("a.zarr: ").unwrap();
@@ -175,7 +179,11 @@ fn what_cannot_be_read_is_refused() {
             json!({"name": "numpy.datetime64", "configuration": {}}),
             "elements of `numpy.datetime64`",
         ),
-        ("/fill_value", json!("one"), "zarr.json is not valid: fill value: "),
+        (
+            "/fill_value",
+            json!("one"),
+            "fill value \"one\" of elements of f64 is not supported; allowed are numbers, \"NaN\", ",
+        ),
         ("/shape", json!([3]), "zarr.json is not valid: the array has 1 axes, but chunks have 2"),
         ("/shape", json!([3, -4]), "zarr.json is not valid: "),
         ("/shape", json!([3, u64::MAX]), "axis 1 has 18446744073709551615 elements"),
@@ -231,6 +239,200 @@ fn what_cannot_be_read_is_refused() {
     let field = json!({"must_understand": true});
     let message = refused(|json| json["sparse"] = field);
     assert!(message.starts_with("field `sparse` is not supported"), "{message}");
+}
+
+/// An array whose metadata are changed.
+fn changed(name: &str, change: impl FnOnce(&mut serde_json::Value)) -> TempDir {
+    let directory = copy(name);
+    let path = directory.path().join("a.zarr/zarr.json");
+    let mut json: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    change(&mut json);
+    fs::write(&path, json.to_string()).unwrap();
+    directory
+}
+
+#[test]
+fn codecs_are_read_however_they_are_spelled() {
+    use serde_json::json;
+    let expected: Vec<f64> = (1..=12).map(f64::from).collect();
+    let cases: [(&str, &str, serde_json::Value); 7] = [
+        ("transpose", "/codecs/0/configuration/order", json!("F")),
+        (
+            "plain",
+            "/codecs",
+            json!([{"name": "transpose", "configuration": {"order": "C"}},
+            {"name": "bytes", "configuration": {"endian": "little"}}]),
+        ),
+        ("crc32c", "/codecs/1", json!("crc32c")),
+        ("gzip", "/codecs/1", json!("numcodecs.gzip")),
+        ("numcodecs_blosc", "/codecs/1", json!("numcodecs.blosc")),
+        ("zstd", "/codecs/1/name", json!("numcodecs.zstd")),
+        ("plain", "/chunk_key_encoding", json!("default")),
+    ];
+    for (name, place, value) in cases {
+        let directory = changed(name, |json| *json.pointer_mut(place).unwrap() = value);
+        let tensor = BigTensor::open(directory.path().join("a.zarr"));
+        let all = tensor.unwrap_or_else(|e| panic!("{name} {place}: {e}")).collect().unwrap();
+        assert_eq!(all.as_numbers().unwrap().as_slice::<f64>(), Some(&expected[..]), "{name}");
+    }
+    // One byte has no order.
+    let directory = tempfile::tempdir().unwrap();
+    let u = BigTensor::lit([true, false, true], [3], [Some(2)]).unwrap();
+    for (n, bytes) in [
+        json!("bytes"),
+        json!({"name": "bytes"}),
+        json!({"name": "bytes", "configuration": {}}),
+        json!({"name": "bytes", "configuration": {"endian": null}}),
+        json!({"name": "bytes", "configuration": {"endian": "big"}}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = directory.path().join(format!("{n}.zarr"));
+        u.write(Arc::new(ZarrStore::create(&path, u.ty(), &ZarrOptions::new()).unwrap())).unwrap();
+        let text = fs::read_to_string(path.join("zarr.json")).unwrap();
+        let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        json["codecs"][0] = bytes;
+        fs::write(path.join("zarr.json"), json.to_string()).unwrap();
+        let read = BigTensor::open(&path).unwrap_or_else(|error| panic!("{json}: {error}"));
+        assert_eq!(read.collect().unwrap(), u.collect().unwrap());
+    }
+}
+
+#[test]
+fn fill_values_are_read_however_they_are_spelled() {
+    use serde_json::json;
+    let fill = |of: &str, value: serde_json::Value| {
+        let directory = changed("plain", |json| {
+            (json["data_type"], json["fill_value"]) = (of.into(), value);
+        });
+        let store = ZarrStore::open(directory.path().join("a.zarr")).unwrap();
+        Source::fill(&store).as_number().unwrap()
+    };
+    for (of, value, expected) in [
+        ("int32", json!(0.0), Scalar::I32(0)),
+        ("int64", json!("7"), Scalar::I64(7)),
+        ("bool", json!(1), Scalar::Bool(true)),
+        ("float64", json!(null), Scalar::F64(0.0)),
+        ("float32", json!("0x7fc00001"), Scalar::F32(f32::from_bits(0x7fc0_0001))),
+        ("float64", json!("-Infinity"), Scalar::F64(f64::NEG_INFINITY)),
+    ] {
+        assert!(fill(of, value.clone()).same_bits(expected), "{of} {value}");
+    }
+    let said = refused(|json| (json["data_type"], json["fill_value"]) = ("bool".into(), json!(2)));
+    assert_eq!(
+        said,
+        "fill value 2 of elements of bool is not supported; allowed are true, false, 0, 1 and null"
+    );
+    // A bare token, as Python writes it.
+    let directory = copy("plain");
+    let path = directory.path().join("a.zarr/zarr.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\"fill_value\": 0.0", "\"fill_value\": -Infinity")).unwrap();
+    let store = ZarrStore::open(directory.path().join("a.zarr")).unwrap();
+    assert_eq!(Source::fill(&store), Value::number(f64::NEG_INFINITY));
+}
+
+#[test]
+fn names_and_attributes_go_along() {
+    let tensor = BigTensor::open(fixture("annotated")).unwrap();
+    let annotations = tensor.annotations();
+    assert_eq!(annotations.names, ["time", "x"].map(|name| Some(name.to_owned())));
+    let attributes = annotations.attributes.clone().unwrap();
+    assert!(attributes.contains("NaN") && attributes.contains("\"units\": \"m\""), "{attributes}");
+    let names =
+        |tensor: &BigTensor| tensor.annotations().names.into_iter().flatten().collect::<Vec<_>>();
+    let copy = tensor.reblock([Some(1), None]).unwrap();
+    assert_eq!(copy.annotations(), annotations);
+    let part = tensor.select([(0..2).into(), (..).into()]).unwrap();
+    assert_eq!(part.annotations(), annotations);
+    let doubled = tensor.map("2 * x").unwrap();
+    assert_eq!((names(&doubled), doubled.annotations().attributes), (names(&tensor), None));
+    let other = BigTensor::lit(vec![1.0; 12], [3, 4], [Some(2), Some(3)]).unwrap();
+    assert_eq!(names(&(&tensor + &other).unwrap()), ["time", "x"]);
+    assert_eq!(names(&tensor.contract(&other, 1, 1).unwrap()), ["time"]);
+    let repeated = tensor.bc([2, 3, 8], [None, Some(2), Some(3)]).unwrap();
+    assert_eq!(repeated.annotations().names, [None, Some("time".into()), None]);
+    assert!(other.annotations().names.is_empty());
+    // They are written, and read again.
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("r.zarr");
+    Executor::new().save(&copy, &path, &ZarrOptions::new()).unwrap();
+    assert_eq!(BigTensor::open(&path).unwrap().annotations(), annotations);
+    let path = directory.path().join("s.zarr");
+    let own = ZarrOptions::new().names([None, Some("y".into())]).attributes("{\"a\": Infinity}");
+    Executor::new().save(&copy, &path, &own).unwrap();
+    let read = BigTensor::open(&path).unwrap().annotations();
+    assert_eq!(
+        (&read.names[..], &*read.attributes.unwrap()),
+        (&[None, Some("y".into())][..], "{\"a\": Infinity}")
+    );
+    for wrong in ["", "[]", "{", "{\"a\": nan}"] {
+        let options = ZarrOptions::new().attributes(wrong);
+        let path = directory.path().join("wrong.zarr");
+        let error = Executor::new().save(&copy, &path, &options).unwrap_err().to_string();
+        assert!(error.contains("attributes: ") && !path.exists(), "{error}");
+    }
+    let options = ZarrOptions::new().names([None]);
+    let error = ZarrStore::create(directory.path().join("w"), copy.ty(), &options).unwrap_err();
+    assert!(error.to_string().ends_with("1 names of axes are given, but there are 2"), "{error}");
+}
+
+/// Any chunks of two matrices give their product, and are re-cut where they do not fit.
+#[test]
+fn arrays_in_any_chunks_fit_each_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |n: usize| directory.path().join(format!("{n}.zarr"));
+    let whole = BigTensor::from_tensor(values(DType::I64, &[7, 7], 3), [None, None]).unwrap();
+    for n in 1..=7 {
+        let u = whole.reblock([Some(n), Some(8 - n)]).unwrap();
+        let compression = if n % 2 == 0 { Compression::None } else { Compression::Zstd(1) };
+        let options = ZarrOptions::new().compression(compression);
+        Executor::new().save(&u, path(n), &options).unwrap();
+    }
+    let expected = BigTensor::einsum("ij,jk->ik", &[&whole, &whole]).unwrap().collect().unwrap();
+    for l in 1..=7 {
+        for r in 1..=7 {
+            for keep in [0, 200, 1 << 20] {
+                let open = |n| BigTensor::open(path(n)).unwrap().recut_to_fit(keep);
+                let (u, v) = (open(l), open(r));
+                let product = BigTensor::einsum("ij,jk->ik", &[&u, &v]).unwrap();
+                let executor = Executor::new().workers(1 + l % 2);
+                assert_eq!(executor.collect(&product).unwrap(), expected, "{l} {r} {keep}");
+                let program = "ik*kj~ijk . +ijk~ij";
+                let product = ijk_blocks::apply(program, &[&u, &v]).unwrap().remove(0);
+                assert_eq!(executor.collect(&product).unwrap(), expected, "{l} {r} {keep}");
+                let fits = u.ty().blocks[1] == v.ty().blocks[0]
+                    || u.ty().blocks[1].is_none()
+                    || v.ty().blocks[0].is_none();
+                assert_eq!(product.recuts().is_empty(), fits, "{l} {r}");
+                for cost in product.recuts() {
+                    assert!(cost.read >= cost.stored && cost.kept <= keep.max(200), "{cost:?}");
+                }
+            }
+        }
+    }
+    // Without leave blocks have to fit.
+    let (u, v) = (BigTensor::open(path(2)).unwrap(), BigTensor::open(path(4)).unwrap());
+    let error = BigTensor::einsum("ij,jk->ik", &[&u, &v]).unwrap_err().to_string();
+    assert!(error.contains("hint: reblock(v, [6, 4]) has blocks that fit"), "{error}");
+}
+
+#[test]
+fn huge_grids_are_opened_at_once() {
+    let directory = changed("plain", |json| {
+        json["shape"] = serde_json::json!([1u64 << 40, 1u64 << 20]);
+        json["chunk_grid"]["configuration"]["chunk_shape"] = serde_json::json!([1, 1]);
+    });
+    let path = directory.path().join("a.zarr");
+    let tensor = BigTensor::open(&path).unwrap().recut_to_fit(1 << 20);
+    assert_eq!(tensor.ty().grid(), [1 << 40, 1 << 20]);
+    let product =
+        BigTensor::einsum("ij,kj->ik", &[&tensor, &tensor.reblock([Some(3), Some(2)]).unwrap()]);
+    let cost = &product.unwrap().recuts()[0];
+    assert_eq!((cost.stored, cost.read), (1 << 63, 1 << 63));
+    let error = tensor.collect().unwrap_err().to_string();
+    assert!(error.contains("at most 4294967296 are collected"), "{error}");
 }
 
 #[test]
@@ -302,7 +504,7 @@ fn damaged_chunks_are_named() {
         for length in 0..whole.len() {
             check(&format!("cut at {length}"), &whole[..length], true);
         }
-        let is_sized = ["plain", "crc32c", "big"].contains(&name);
+        let is_sized = ["plain", "crc32c", "big", "numcodecs_shuffle"].contains(&name);
         check("longer", &[&whole[..], &[0]].concat(), is_sized);
         for at in 0..whole.len() {
             let mut bytes = whole.clone();

@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use crate::progress::{Progress, Told};
 use crate::signals;
+use ijk::blocks::url_scheme;
 use ijk::file::npz::Archive;
-use ijk::file::{FileError, Problem, Staged, npy, npz, url_scheme};
+use ijk::file::{FileError, Problem, Staged, npy, npz};
 use ijk::{Tensor, TensorView};
 use std::collections::BTreeMap;
 use std::fs::File;

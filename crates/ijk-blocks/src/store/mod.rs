@@ -8,6 +8,7 @@ mod memory;
 mod outline;
 mod recut;
 mod scratch;
+mod url;
 #[cfg(feature = "zarr")]
 mod zarr;
 
@@ -19,6 +20,7 @@ pub use outline::Outline;
 pub use recut::RecutCost;
 pub(crate) use recut::{Recut, block_bytes, common_multiple};
 pub use scratch::{Scratch, Store};
+pub use url::url_scheme;
 #[cfg(feature = "zarr")]
 pub use zarr::{Compression, Saved, ZarrOptions, ZarrScratch, ZarrStore};
 

@@ -1,15 +1,20 @@
 """Writes the arrays that tests/zarr.rs reads, with zarr-python 3: `pip install 'zarr>=3' && python make.py`.
 
-All have the elements 1, 2, … 12 in shape (3, 4), in chunks of (2, 3), but for the last row of `missing`.
+All have the elements 1, 2, … 12 in shape (3, 4), in chunks of (2, 3), but for the last row of `missing`. With names only
+those arrays are written: `python make.py numcodecs_zlib annotated`.
 """
 
 import pathlib
+import sys
+import warnings
 
+import numcodecs.zarr3
 import numpy as np
 import zarr
 from zarr import codecs
 
 HERE = pathlib.Path(__file__).parent
+OTHERS = [codecs.BytesCodec(), numcodecs.zarr3.Shuffle(elementsize=8), numcodecs.zarr3.Zlib(level=9)]
 CODECS = {
     "plain": [codecs.BytesCodec()],
     "zstd": [codecs.BytesCodec(), codecs.ZstdCodec(level=3, checksum=True)],
@@ -23,6 +28,14 @@ CODECS = {
     "shards_start": [
         codecs.ShardingCodec(chunk_shape=(2, 1), codecs=[codecs.BytesCodec()], index_location="start"),
     ],
+    "numcodecs_zstd": [codecs.BytesCodec(), numcodecs.zarr3.Zstd(level=3, checksum=True)],
+    "numcodecs_blosc": [codecs.BytesCodec(), numcodecs.zarr3.Blosc(cname="zstd", shuffle=1)],
+    "numcodecs_gzip": [codecs.BytesCodec(), numcodecs.zarr3.GZip(level=5)],
+    "numcodecs_zlib": [codecs.BytesCodec(), numcodecs.zarr3.Zlib(level=9)],
+    "numcodecs_lz4": [codecs.BytesCodec(), numcodecs.zarr3.LZ4()],
+    "numcodecs_shuffle": [codecs.BytesCodec(), numcodecs.zarr3.Shuffle(elementsize=8)],
+    "numcodecs_stacked": OTHERS,
+    "numcodecs_shards": [codecs.ShardingCodec(chunk_shape=(1, 3), codecs=OTHERS)],
 }
 
 
@@ -43,9 +56,12 @@ def create(name, chain=(codecs.BytesCodec(),), **options):
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
     values = np.arange(1, 13).reshape(3, 4)
-    for name, chain in CODECS.items():
-        create(name, chain)[:] = values
     dotted = {"name": "v2", "separator": "."}
-    create("dotted", chunk_key_encoding=dotted)[:] = values
-    create("missing", fill_value=np.nan)[:2] = values[:2]
+    annotations = {"dimension_names": ["time", "x"], "attributes": {"units": "m", "valid_max": np.nan}}
+    arrays = {name: {"chain": chain} for name, chain in CODECS.items()}
+    arrays |= {"dotted": {"chunk_key_encoding": dotted}, "missing": {"fill_value": np.nan}, "annotated": annotations}
+    for name in sys.argv[1:] or arrays:
+        rows = 2 if name == "missing" else 3
+        create(name, **arrays[name])[:rows] = values[:rows]

@@ -8,8 +8,6 @@ pub mod npy;
 #[cfg(feature = "npz")]
 pub mod npz;
 mod staged;
-mod url;
 
 pub use error::{FileError, Problem};
 pub use staged::Staged;
-pub use url::url_scheme;

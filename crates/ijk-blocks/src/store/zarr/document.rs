@@ -31,6 +31,24 @@ impl Document {
     }
 }
 
+/// The text of a group in which consolidated metadata have these of a member, if it has consolidated metadata: readers
+/// look nowhere else then.
+pub(super) fn consolidated(group: &str, path: &str, metadata: &str) -> Option<String> {
+    serde_json::from_str::<Value>(&quoted(group)).ok()?;
+    let members = member(member(group, "consolidated_metadata")?, "metadata")?;
+    let inner = members.strip_prefix('{')?;
+    let name = Value::from(path).to_string();
+    let place = |part: &str| part.as_ptr() as usize - group.as_ptr() as usize;
+    let (range, text) = match member(members, name.trim_matches('"')) {
+        Some(old) => (place(old)..place(old) + old.len(), metadata.trim().to_owned()),
+        None => {
+            let comma = if inner.trim_start().starts_with('}') { "" } else { "," };
+            (place(inner)..place(inner), format!("\n{name}: {}{comma}", metadata.trim()))
+        }
+    };
+    Some([&group[..range.start], &text, &group[range.end..]].concat())
+}
+
 /// That a text is a JSON object, bare tokens included.
 pub(super) fn check_object(text: &str) -> Result<(), Problem> {
     let wrong = |why: &str| Problem::Metadata(format!("attributes: {why}"));
@@ -138,6 +156,38 @@ mod tests {
             ("[\"ä\", -Infinity]", "[\"ä\", \"-Infinity\"]"),
         ] {
             assert_eq!(quoted(text), expected);
+        }
+    }
+
+    #[test]
+    fn members_join_consolidated_metadata() {
+        let add = |members: &str, path: &str| {
+            let group = |members: &str| {
+                format!(
+                    r#"{{"attributes": {{"a": NaN}}, "consolidated_metadata": {{"metadata": {members}}}}}"#
+                )
+            };
+            let text = consolidated(&group(members), path, "{\"x\": 1}\n")?;
+            let (before, after) = text.split_once("{\"metadata\": ").unwrap();
+            assert!(before.contains("NaN"));
+            assert!(Document::parse(text.as_bytes()).is_ok(), "{text}");
+            Some(after.strip_suffix("}}").unwrap().replace('\n', ""))
+        };
+        for (members, path, expected) in [
+            ("{}", "y", r#"{"y": {"x": 1}}"#),
+            (r#"{"t": {"y": 1}}"#, "y", r#"{"y": {"x": 1},"t": {"y": 1}}"#),
+            (r#"{"t": NaN, "y": {"y": 2}}"#, "y", r#"{"t": NaN, "y": {"x": 1}}"#),
+            (r#"{"a/\"y": 0}"#, "a/\"y", r#"{"a/\"y": {"x": 1}}"#),
+        ] {
+            assert_eq!(add(members, path).as_deref(), Some(expected));
+        }
+        for group in [
+            "{}",
+            r#"{"consolidated_metadata": null}"#,
+            "{",
+            r#"{"consolidated_metadata": {"metadata": 1}}"#,
+        ] {
+            assert_eq!(consolidated(group, "y", "{}"), None);
         }
     }
 

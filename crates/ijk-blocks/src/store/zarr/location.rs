@@ -1,6 +1,6 @@
 //! Where an array is: no URL, in no other array, perhaps in a group.
 
-use super::document::Document;
+use super::document::{self, Document};
 use super::files::{Files, OWN};
 use super::problem::Problem;
 use serde_json::Value;
@@ -25,7 +25,7 @@ const MEMBERS: usize = 4096;
 
 /// That a path is one of this machine.
 pub(super) fn check_path(path: &Path) -> Result<(), Problem> {
-    match ijk_tensor::file::url_scheme(path) {
+    match crate::url_scheme(path) {
         Some(scheme) => Err(Problem::Url { scheme: scheme.into() }),
         None => Ok(()),
     }
@@ -84,6 +84,42 @@ pub(super) fn make_groups(path: &Path) -> Result<(), Problem> {
         fs::create_dir_all(group)?;
         fs::File::create_new(group.join("zarr.json"))?.write_all(GROUP.as_bytes())?;
     }
+    Ok(())
+}
+
+/// Adds an array that was made at a path to the consolidated metadata of the groups that it is in, and groups between
+/// with it.
+pub(super) fn consolidate(path: &Path, metadata: &str) -> Result<(), Problem> {
+    let path = resolved(path);
+    let groups = path.ancestors().skip(1).take_while(|above| node(above) == Some(Node::Group));
+    for group in groups {
+        let text = String::from_utf8_lossy(&Files::new(group).metadata()?).into_owned();
+        let Ok(key) = path.strip_prefix(group) else { continue };
+        let key: Vec<_> = key.iter().map(|part| part.to_string_lossy()).collect();
+        let Some(mut changed) = document::consolidated(&text, &key.join("/"), metadata) else {
+            continue;
+        };
+        let known = Document::parse(text.as_bytes())?.json;
+        for count in 1..key.len() {
+            let between = key[..count].join("/");
+            if known["consolidated_metadata"]["metadata"].get(&between).is_none() {
+                changed = document::consolidated(&changed, &between, GROUP).unwrap_or(changed);
+            }
+        }
+        if changed != text {
+            replace(&group.join("zarr.json"), &changed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Replaces a file at once.
+fn replace(file: &Path, text: &str) -> Result<(), Problem> {
+    let directory = file.parent().unwrap_or(Path::new("."));
+    let mut new = tempfile::NamedTempFile::new_in(directory)?;
+    new.write_all(text.as_bytes())?;
+    new.as_file().set_permissions(fs::metadata(file)?.permissions())?;
+    new.persist(file).map_err(|error| error.error)?;
     Ok(())
 }
 

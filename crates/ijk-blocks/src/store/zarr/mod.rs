@@ -153,6 +153,7 @@ impl ZarrStore {
         location::make_groups(files.root())?;
         files.prepare()?;
         files.write("zarr.json", text.as_bytes())?;
+        location::consolidate(files.root(), &text)?;
         Ok(layout)
     }
 

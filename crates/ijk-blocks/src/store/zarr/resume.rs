@@ -250,6 +250,7 @@ fn begin(files: &Files, manifest: Manifest, text: &str) -> Result<Manifest, Prob
     manifest.write(files)?;
     files.remove()?;
     files.write_through("zarr.json", text.as_bytes())?;
+    super::location::consolidate(files.root(), text)?;
     // The directory may be new.
     let parent = files.root().parent();
     parent.map_or(Ok(()), super::durable::sync_directory)?;

@@ -7,7 +7,7 @@ use std::path::Path;
 /// Paths join two slashes to one. So `s3:/bucket` is one, too, unless there is a directory `s3:`.
 ///
 /// ```
-/// use ijk_tensor::file::url_scheme;
+/// use ijk_blocks::url_scheme;
 /// use std::path::Path;
 /// assert_eq!(url_scheme(Path::new("https://host/a.npy")), Some("https"));
 /// assert_eq!(url_scheme(Path::new("data/a.npy")), None);
