@@ -1,7 +1,7 @@
 //! What a command ends with when it does not succeed.
 
 use ijk::file::{FileError, Problem};
-use ijk::{RunError, TensorError, blocks};
+use ijk::{RunError, TensorError, blocks, visible};
 use std::io;
 
 /// A message for the user, and whose fault it is.
@@ -16,9 +16,14 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The program or the data is wrong.
+    /// The program or the data is wrong. Names in the message may come from anywhere: they are shown with escapes.
     pub fn wrong(message: impl Into<String>) -> Self {
-        Self::Wrong(message.into())
+        Self::Wrong(visible(&message.into()).into_owned())
+    }
+
+    /// The machine does not go along; likewise.
+    pub fn environment(message: impl Into<String>) -> Self {
+        Self::Environment(visible(&message.into()).into_owned())
     }
 
     /// The same, with what the library offers as the command line spells it.
@@ -43,10 +48,10 @@ impl From<FileError> for Failure {
         let message = error.to_string();
         match &error.problem {
             Problem::Io { source, .. } if is_environment(source.kind()) => {
-                Self::Environment(message)
+                Self::environment(message)
             }
-            Problem::Tensor(TensorError::OutOfMemory { .. }) => Self::Environment(message),
-            _ => Self::Wrong(message),
+            Problem::Tensor(TensorError::OutOfMemory { .. }) => Self::environment(message),
+            _ => Self::wrong(message),
         }
     }
 }
@@ -54,8 +59,8 @@ impl From<FileError> for Failure {
 impl From<TensorError> for Failure {
     fn from(error: TensorError) -> Self {
         match error {
-            TensorError::OutOfMemory { .. } => Self::Environment(error.to_string()),
-            _ => Self::Wrong(error.to_string()),
+            TensorError::OutOfMemory { .. } => Self::environment(error.to_string()),
+            _ => Self::wrong(error.to_string()),
         }
     }
 }
@@ -78,7 +83,7 @@ pub fn of_blocks(error: blocks::Error) -> Failure {
         _ => false,
     };
     match is_environment {
-        true => Failure::Environment(message),
+        true => Failure::environment(message),
         false => Failure::wrong(message),
     }
 }

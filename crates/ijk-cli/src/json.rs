@@ -1,11 +1,23 @@
 //! What `--json` prints.
 
-use ijk::Scalar;
+use ijk::{Scalar, visible};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
-/// A JSON value on one line.
+/// A JSON value on one line; what would steer a terminal is escaped, as control characters are anyway.
 pub fn text(value: &Value) -> String {
-    format!("{value}\n")
+    let text = value.to_string();
+    if matches!(visible(&text), Cow::Borrowed(_)) {
+        return text + "\n";
+    }
+    let mut out = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        match visible(c.encode_utf8(&mut [0; 4])) {
+            Cow::Owned(_) => out.push_str(&format!("\\u{:04x}", c as u32)),
+            Cow::Borrowed(_) => out.push(c),
+        }
+    }
+    out + "\n"
 }
 
 /// An element: complex numbers are pairs; infinities and NaN, which JSON has no numbers for, are
@@ -50,5 +62,13 @@ mod tests {
         for (value, text) in values {
             assert_eq!(scalar(value).to_string(), text);
         }
+    }
+
+    #[test]
+    fn names_steer_no_terminal() {
+        let value = json!({ "a\u{202e}\x1b\u{9b}": "\r\n\u{7f}" });
+        let shown = text(&value);
+        assert!(shown.trim_end().chars().all(|c| (' '..'\x7f').contains(&c)), "{shown:?}");
+        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
     }
 }

@@ -29,7 +29,10 @@ use std::process::ExitCode;
 static ALLOCATOR: ijk::WithReserve = ijk::WithReserve;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return output::usage(&error),
+    };
     signals::install();
     let done = match &cli.command {
         Command::Run(args) => commands::run(args),

@@ -1,25 +1,65 @@
 //! What goes to the terminal.
 
 use crate::failure::Failure;
-use std::io::{self, Write};
+use ijk::visible;
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
 
-/// Prints a text to the standard output.
+/// Prints a text to the standard output; what would steer a terminal is shown as escapes.
 ///
 /// # Errors
 /// If that fails. A reader that has seen enough (`ijk … | head`) is no error to speak of.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(visible(text).as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
         _ => Failure::Environment(format!("cannot print: {error}")),
     })
 }
 
-/// Prints a message to the standard error output, as far as that is possible.
+/// Prints a message to the standard error output, as far as that is possible; what would steer a terminal is shown
+/// as escapes, but for colours of diagnostics where there are any.
 pub fn complain(message: &str) {
+    let message = if colors() { colored(message) } else { visible(message) };
     let mut err = io::stderr().lock();
     let _ = writeln!(err, "{}", message.trim_end());
+}
+
+/// Whether messages may have colours.
+pub fn colors() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+}
+
+/// Says what is wrong with the command line, or what help it asks for.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    match visible(&text) {
+        Cow::Borrowed(_) => {
+            // Nobody may be listening.
+            error.print().unwrap_or_default();
+        }
+        Cow::Owned(shown) => complain(&shown),
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Text in which only sequences that choose colours are left to the terminal.
+fn colored(text: &str) -> Cow<'_, str> {
+    let Some((first, rest)) = text.split_once('\x1b') else { return visible(text) };
+    let mut shown = visible(first).into_owned();
+    for piece in rest.split('\x1b') {
+        shown.push_str(if chooses_color(piece) { "\x1b" } else { r"\x1b" });
+        shown.push_str(&visible(piece));
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether what follows an escape character is `[…m`.
+fn chooses_color(text: &str) -> bool {
+    let codes = text.strip_prefix('[').and_then(|text| text.split_once('m'));
+    codes.is_some_and(|(codes, _)| codes.bytes().all(|b| b.is_ascii_digit() || b == b';'))
 }
 
 /// A time in a unit that fits: `1.53 ms`.
@@ -38,5 +78,18 @@ fn three_digits(x: f64) -> f64 {
         x if x >= 100.0 => x.round(),
         x if x >= 10.0 => (x * 10.0).round() / 10.0,
         x => (x * 100.0).round() / 100.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_colours_reach_a_terminal() {
+        let text = "\x1b[1m\x1b[91merror\x1b[0m: \x1b]0;owned\x07 \x1b[2J \u{9b}31m";
+        let shown = "\x1b[1m\x1b[91merror\x1b[0m: \\x1b]0;owned\\x07 \\x1b[2J \\x9b31m";
+        assert_eq!(colored(text), shown);
+        assert_eq!(colored("plain\r"), "plain\\r");
     }
 }

@@ -1,5 +1,6 @@
 //! What a terminal shows while something takes long; in a pipe, nothing.
 
+use ijk::visible;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -53,7 +54,7 @@ impl Progress {
             let Seen { done, of, note } = look();
             bar.set_length(of);
             bar.set_position(done);
-            bar.set_prefix(note);
+            bar.set_prefix(visible(&note).into_owned());
         })
     }
 
@@ -72,7 +73,7 @@ impl Progress {
         let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
         let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
         bar.set_style(style.progress_chars("=> "));
-        bar.set_message(what);
+        bar.set_message(visible(&what).into_owned());
         let painter = io::stderr().is_terminal().then(|| paint(bar.clone(), before));
         Self { bar, painter }
     }

@@ -1,11 +1,11 @@
 //! Programs, from files or from the command line.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, colors};
 use ijk::plan::PlanError;
 use ijk::{Component, Error, RunError};
 use std::fs;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::Path;
 
 /// A program's text.
@@ -24,7 +24,7 @@ impl Source {
     /// If it cannot be read as text.
     pub fn file(path: &Path) -> Result<Self, Failure> {
         let origin = path.display().to_string();
-        let wrong = |why: &str| Failure::Wrong(format!("{origin}: {why}"));
+        let wrong = |why: &str| Failure::wrong(format!("{origin}: {why}"));
         if path.is_dir() {
             return Err(wrong("is a directory, not a file"));
         }
@@ -115,14 +115,9 @@ impl Source {
             Error::Memory(report) => Failure::Environment(report.render(&self.origin, colors())),
             Error::Tensor(error) => error.into(),
             Error::Run(RunError::OutOfMemory(_)) | Error::Plan(PlanError::MemoryLimit { .. }) => {
-                Failure::Environment(error.to_string())
+                Failure::environment(error.to_string())
             }
-            other => Failure::Wrong(other.to_string()),
+            other => Failure::wrong(other.to_string()),
         }
     }
-}
-
-/// Whether messages may have colours.
-fn colors() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }

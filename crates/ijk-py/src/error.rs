@@ -1,7 +1,7 @@
-//! Errors as exceptions, which say what the Rust library says.
+//! Errors as exceptions, which say what the Rust library says, with escapes for what would steer a terminal.
 
 use ijk::plan::PlanError;
-use ijk::{RunError, TensorError, blocks};
+use ijk::{RunError, TensorError, blocks, visible};
 use pyo3::create_exception;
 use pyo3::exceptions::{
     PyKeyboardInterrupt, PyMemoryError, PyTypeError, PyValueError, PyZeroDivisionError,
@@ -21,7 +21,7 @@ create_exception!(ijk, StoreError, Error, "A block was not read or written.");
 /// The exception for an error of block tensors.
 pub fn raise_blocks(error: blocks::Error) -> PyErr {
     use blocks::Problem::{Element, Elements, Formula, Takes, Types};
-    let text = error.render("program", false).trim_end().to_owned();
+    let text = visible(error.render("program", false).trim_end()).into_owned();
     match error {
         blocks::Error::Type(of) => match of.problem {
             Element { .. } | Elements { .. } | Formula(_) | Takes { .. } | Types { .. } => {
@@ -40,7 +40,7 @@ pub fn raise_blocks(error: blocks::Error) -> PyErr {
 
 /// The exception for an error.
 pub fn raise(error: ijk::Error) -> PyErr {
-    let text = error.to_string();
+    let text = visible(&error.to_string()).into_owned();
     match error {
         ijk::Error::Plan(PlanError::MemoryLimit { .. }) | ijk::Error::Memory(_) => {
             MemoryLimitError::new_err(text)

@@ -22,6 +22,7 @@ mod render;
 mod report;
 mod span;
 mod token;
+mod visible;
 
 pub use code::Code;
 pub use cursor::MAX_NESTING;
@@ -32,3 +33,4 @@ pub use parser::{MAX_NODES, parse, parse_tokens};
 pub use render::{render, render_line};
 pub use span::Span;
 pub use token::{PUNCTUATION, Token, TokenKind};
+pub use visible::visible;

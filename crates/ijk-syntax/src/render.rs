@@ -1,6 +1,6 @@
 //! Diagnostics as text for people: the source line, a caret, related places, hints.
 
-use crate::{Diagnostic, Severity, Span};
+use crate::{Diagnostic, Severity, Span, visible};
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use std::fmt;
 use std::ops::Range;
@@ -11,13 +11,18 @@ const MARGIN: usize = 1000;
 /// Renders diagnostics with the places of `source` they speak of, each with its line; `origin` is
 /// what the source is called: a file's name. Spans beyond the source are taken to its end.
 ///
-/// Ends with a line feed unless there are no diagnostics; `color` adds ANSI escapes.
+/// Ends with a line feed unless there are no diagnostics; `color` adds ANSI escapes. Characters that would steer a
+/// terminal are [`visible`](crate::visible).
 pub fn render(source: &str, origin: &str, diagnostics: &[Diagnostic], color: bool) -> String {
     let lines = Lines::new(source);
+    let origin = &clean(origin);
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     let mut text = String::new();
     for diagnostic in diagnostics {
-        text.push_str(&renderer.render(&groups(&lines, origin, diagnostic)));
+        let shown = renderer.render(&groups(&lines, origin, diagnostic));
+        // What is left in the lines of the source; only colours have escapes of their own.
+        let pieces: Vec<_> = shown.split('\x1b').map(visible).collect();
+        text.push_str(&pieces.join(if color { "\x1b" } else { r"\x1b" }));
         text.push_str("\n\n");
     }
     text.truncate(text.trim_end_matches('\n').len());
@@ -31,7 +36,7 @@ pub fn render(source: &str, origin: &str, diagnostics: &[Diagnostic], color: boo
 /// columns in characters.
 pub fn render_line(source: &str, origin: &str, diagnostic: &Diagnostic) -> String {
     let (line, column) = Lines::new(source).position(diagnostic.span.start as usize);
-    format!("{origin}:{line}:{column}: {diagnostic}")
+    visible(&format!("{origin}:{line}:{column}: {diagnostic}")).into_owned()
 }
 
 /// Severity, message and hints in one line, without the place.
@@ -193,11 +198,11 @@ fn fix<'a>(
     Group::with_title(Level::HELP.secondary_title(clean(message))).element(snippet)
 }
 
-/// Text without control characters, which must not steer the terminal, and with long words (a
+/// Text on one line, whose control characters do not steer the terminal, and with long words (a
 /// program may have names of megabytes) cut in the middle.
 fn clean(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    text.split_inclusive(' ').flat_map(cut).map(shown).collect()
+    let short: String = text.split_inclusive(' ').flat_map(cut).collect();
+    visible(&short).replace('\n', r"\n").replace('\t', r"\t")
 }
 
 /// The characters of a word, or those at its ends around an ellipsis.

@@ -61,7 +61,7 @@ pub use explain::Explanation;
 pub use ijk_cpu::{Level, LevelError, RunError};
 pub use ijk_ir::{Piece, PointSet, Port, Range, Rank, Signature};
 pub use ijk_plan as plan;
-pub use ijk_syntax::{Diagnostic, Hint, Severity, Span, render};
+pub use ijk_syntax::{Diagnostic, Hint, Severity, Span, render, visible};
 pub use ijk_tensor::reserve::WithReserve;
 pub use ijk_tensor::{Tensor, TensorError, TensorView, TensorViewMut, file};
 pub use ijk_types::{

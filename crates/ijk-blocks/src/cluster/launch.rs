@@ -137,7 +137,8 @@ fn pass_on(process: usize, mut from: impl BufRead + Send + 'static) -> JoinHandl
 fn say(process: usize, line: &str) {
     let mut out = std::io::stderr().lock();
     // Nobody may be listening.
-    writeln!(out, "process {process}: {}", line.trim_end()).unwrap_or_default();
+    let shown = ijk_syntax::visible(line.trim_end());
+    writeln!(out, "process {process}: {shown}").unwrap_or_default();
 }
 
 fn child(place: &str) -> Result<Cluster, ClusterError> {

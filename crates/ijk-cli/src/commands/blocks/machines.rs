@@ -50,7 +50,7 @@ impl From<ClusterError> for Failure {
             ClusterError::Failed { .. }
             | ClusterError::Left { .. }
             | ClusterError::Closure { .. } => Self::wrong(error.to_string()),
-            _ => Self::Environment(error.to_string()),
+            _ => Self::environment(error.to_string()),
         }
     }
 }
