@@ -93,7 +93,26 @@ const VERIFY: &str = "Examples:
   ijk verify examples/et/gather_nd.et
   ijk verify convolution.et --reps 20 --seed 7 --python ~/tensorflow/bin/python
 
-Exit codes: 0 all cases agree; 1 some do not, or the program is wrong; 2 Python or a package is missing.";
+Exit codes: 0 all cases agree; 1 some do not, or the program is wrong; 2 Python or a package is missing.
+
+The program need not be trusted. Of these modules, functions that compute may be called; nothing that reaches
+files, other programs or the network:";
+
+/// The help of `ijk verify`, with the modules whose functions it calls.
+fn verify_help() -> String {
+    let mut text = VERIFY.to_string();
+    let mut width = usize::MAX;
+    for module in ijk::verify::MODULES {
+        if width.saturating_add(module.len()) > 100 {
+            text.push_str("\n ");
+            width = 1;
+        }
+        text.push(' ');
+        text.push_str(module);
+        width += 1 + module.len();
+    }
+    text + "\n(np, tf and jnp are numpy, tensorflow and jax.numpy; reference is brought along.) --module adds one of your own."
+}
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -120,7 +139,7 @@ pub enum Command {
     #[command(after_help = BENCH)]
     Bench(Bench),
     /// Compare a .et program with the framework call it names, for every combination of ranks
-    #[command(after_help = VERIFY)]
+    #[command(after_help = verify_help())]
     Verify(Verify),
 }
 
@@ -424,6 +443,9 @@ pub struct Verify {
     /// The Python that has the framework [default: $IJK_PYTHON, or python3]
     #[arg(long, value_name = "PATH")]
     pub python: Option<String>,
+    /// Trust a module of your own beside the program, NAME.py or NAME/: its functions may be called, and may do anything
+    #[arg(long, value_name = "NAME")]
+    pub module: Vec<String>,
     /// How long Python may take to import, and for each call
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,

@@ -124,14 +124,94 @@ fn nothing_to_verify_is_a_wrong_command() {
 #[test]
 fn missing_packages_are_named() {
     let Some(python) = python() else { return };
-    let calls = ["no_such_package.f(a)", "np.matmul(a, no_such_package.f(b))"];
-    for call in calls {
-        let (_directory, path) = program(&PRODUCT.replace("np.matmul(a, b)", call));
-        let output = ijk(&["verify", path.to_str().unwrap()], python);
+    let is_missing = |package: &&(&str, &str)| {
+        let output = Command::new(python).args(["-c", &format!("import {}", package.0)]).output();
+        !output.unwrap().status.success()
+    };
+    let frameworks = [("tensorflow", "tf.abs"), ("torch", "torch.abs"), ("jax", "jnp.abs")];
+    for (package, function) in frameworks.iter().filter(is_missing) {
+        for call in [format!("{function}(a)"), format!("np.matmul(a, {function}(b))")] {
+            let (_directory, path) = program(&PRODUCT.replace("np.matmul(a, b)", &call));
+            let output = ijk(&["verify", path.to_str().unwrap()], python);
+            let said = texts(&output).1;
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(said.contains(&format!("no package `{package}`")), "{said}");
+            assert!(said.contains(&format!("| {call}\n")), "{said}");
+        }
+    }
+}
+
+#[test]
+fn functions_that_reach_the_system_are_not_called() {
+    let marks = ["os.system(L('touch MARK'))", "np.ravel(os.system(L('touch MARK')))"];
+    let calls =
+        ["subprocess.run(L(['touch', 'MARK']))", "builtins.eval(L('1'))", "np.save(L('MARK'), a)"];
+    let walks = [
+        "np.lib.npyio.os.system(L('touch MARK'))",
+        "np.matmul.__class__(a)",
+        "no_such_package.f(a)",
+    ];
+    for call in marks.into_iter().chain(calls).chain(walks) {
+        let (directory, path) = program(&PRODUCT.replace("np.matmul(a, b)", call));
+        let mark = directory.path().join("mark");
+        let text = fs::read_to_string(&path).unwrap().replace("MARK", mark.to_str().unwrap());
+        fs::write(&path, text).unwrap();
+        // Before any Python is started.
+        let output = ijk(&["verify", path.to_str().unwrap()], Path::new("no-such-python"));
         let said = texts(&output).1;
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("no package `no_such_package`"), "{said}");
-        assert!(said.contains(&format!("| {call}\n")), "{said}");
+        assert_eq!(output.status.code(), Some(1), "{call}: {said}");
+        assert!(said.contains("` is not called: ") && said.contains("= help: "), "{call}: {said}");
+        assert!(!mark.exists(), "{call}");
+    }
+    let help = texts(&ijk(&["verify", "--help"], Path::new(""))).0;
+    assert!(help.contains(" torch.nn.functional") && help.contains("--module"), "{help}");
+}
+
+#[test]
+fn what_names_do_not_tell_objects_do() {
+    let Some(python) = python() else { return };
+    for (call, said) in [
+        // Modules that modules import, classes, and what steers a framework or gives functions.
+        ("np.sys(a)", "whose functions are not called"),
+        ("scipy.signal.warnings(a)", ""),
+        ("np.ndarray(L([2]))", "it is no function of numpy"),
+        ("np.vectorize(L('x'))", "it is no function of numpy"),
+        ("np.poly1d(a)", "it is no function of numpy"),
+        ("scipy.interpolate.interp1d(a, a)", "it is no function of scipy"),
+    ] {
+        let (_directory, path) = program(&PRODUCT.replace("np.matmul(a, b)", call));
+        let output = ijk(&["verify", path.to_str().unwrap(), "--reps", "1"], python);
+        let (table, errors) = texts(&output);
+        assert_eq!(output.status.code(), Some(1), "{call}: {table}{errors}");
+        assert!((table + &errors).contains(said), "{call}: {errors}");
+    }
+}
+
+/// A function that is named like one of a framework, and does what it should not, is not found where
+/// the command is run, nor beside the program.
+#[test]
+fn modules_that_lie_about_are_not_imported() {
+    let Some(python) = python() else { return };
+    let (directory, path) = program(PRODUCT);
+    for name in ["numpy", "ast", "struct", "inspect", "math"] {
+        fs::write(directory.path().join(format!("{name}.py")), "raise SystemExit(9)").unwrap();
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ijk"));
+    command.args(["verify", path.to_str().unwrap(), "--reps", "1"]).env("IJK_PYTHON", python);
+    let output = command.current_dir(directory.path()).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{:?}", texts(&output));
+}
+
+#[test]
+fn modules_are_trusted_by_name() {
+    let (_directory, path) = program(&PRODUCT.replace("np.matmul", "rude.product"));
+    let output = ijk(&["verify", path.to_str().unwrap()], Path::new("no-such-python"));
+    assert!(texts(&output).1.contains("`--module rude` trusts"), "{:?}", texts(&output));
+    for module in ["rude", "os", "../rude", ""] {
+        let args = ["verify", path.to_str().unwrap(), "--module", module];
+        let output = ijk(&args, Path::new("no-such-python"));
+        assert_eq!(output.status.code(), Some(1), "{module}");
+        assert!(texts(&output).1.contains("there is no "), "{module}: {:?}", texts(&output));
     }
 }
 
@@ -157,7 +237,8 @@ fn what_functions_do_is_told_case_by_case() {
     let Some(python) = python() else { return };
     let (directory, path) = program(&PRODUCT.replace("np.matmul", "rude.product"));
     fs::write(directory.path().join("rude.py"), RUDE).unwrap();
-    let output = ijk(&["verify", path.to_str().unwrap(), "--reps", "9"], python);
+    let args = ["verify", path.to_str().unwrap(), "--reps", "9", "--module", "rude"];
+    let output = ijk(&args, python);
     let (table, said) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     let rows: Vec<_> = table.lines().collect();

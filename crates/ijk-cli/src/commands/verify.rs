@@ -7,9 +7,9 @@ use crate::progress::Progress;
 use crate::source::Source;
 use crate::table::Table;
 use crate::{json, memory, output};
-use ijk::Diagnostic;
 use ijk::et::{Program, Source as Origin};
 use ijk::verify::{ChildError, Outcome, Python, Row, Verifier, VerifyError};
+use ijk::{Diagnostic, Error};
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub fn verify(args: &Verify) -> Result<(), Failure> {
     let program = source.compile_et()?;
     draws_its_arrays(&source, &program)?;
     let engine = engine(args.threads, None)?;
-    let verifier = Verifier::new(&program, engine, &python(args));
+    let verifier = Verifier::new(&program, engine, &python(args)?);
     let mut verifier = verifier.map_err(|error| refused(&source, &program, error))?;
     if let Some(bytes) = memory::available() {
         verifier = verifier.memory(bytes);
@@ -67,15 +67,29 @@ fn draws_its_arrays(source: &Source, program: &Program) -> Result<(), Failure> {
 }
 
 /// The interpreter: that of the command line, of the environment, or the system's.
-fn python(args: &Verify) -> Python {
+///
+/// # Errors
+/// If a module that is trusted does not lie beside the program.
+fn python(args: &Verify) -> Result<Python, Failure> {
     let environment = || std::env::var("IJK_PYTHON").ok().filter(|path| !path.is_empty());
     let directory = args.file.parent().filter(|d| !d.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
-    Python {
+    for module in &args.module {
+        let plain = !module.is_empty() && module.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let [folder, file] = ["", ".py"].map(|end| directory.join(format!("{module}{end}")));
+        if !plain || !(file.is_file() || folder.is_dir()) {
+            return Err(Failure::wrong(format!(
+                "--module {module}: there is no {module}.py beside {}",
+                args.file.display()
+            )));
+        }
+    }
+    Ok(Python {
         path: args.python.clone().or_else(environment).unwrap_or_else(|| "python3".into()),
         directory: directory.canonicalize().unwrap_or_else(|_| directory.into()),
+        modules: args.module.clone(),
         timeout: Duration::from_secs(args.timeout),
-    }
+    })
 }
 
 /// Whose fault it is that a verification can not begin. What can not be imported is quoted.
@@ -84,6 +98,7 @@ fn refused(source: &Source, program: &Program, error: VerifyError) -> Failure {
         (VerifyError::Child(ChildError::Missing { .. } | ChildError::Import(_)), Some(call)) => {
             source.quote(Diagnostic::error(call.span, error.to_string()))
         }
+        (VerifyError::Refused(refused), _) => source.quote(refused.diagnostic()),
         _ => format!("{}: {}", source.origin(), told(&error)),
     };
     match error {
@@ -158,10 +173,11 @@ impl<'a> Report<'a> {
         match outcome {
             Outcome::Differs { output, difference } => format!("`{output}`: {difference}"),
             Outcome::Raised(message) => message.clone(),
-            Outcome::Refused(error) => match self.source.failure(error.clone()) {
-                Failure::Wrong(message) | Failure::Environment(message) => message,
-                Failure::BrokenPipe => String::new(),
-            },
+            // In the table, so without colours.
+            Outcome::Refused(Error::Program(report) | Error::Memory(report)) => {
+                report.render(self.source.origin(), false)
+            }
+            Outcome::Refused(error) => error.to_string(),
             _ => String::new(),
         }
     }

@@ -49,13 +49,19 @@ impl From<file::Problem> for CallError {
 
 /// The dotted paths of a call and of those among its arguments.
 pub(super) fn paths(call: &Call) -> Vec<String> {
-    let mut found = vec![path(call)];
+    let mut found = Vec::new();
+    each(call, &mut |call| found.push(path(call)));
+    found
+}
+
+/// Shows a call, and those among its arguments.
+pub(super) fn each<'a>(call: &'a Call, show: &mut impl FnMut(&'a Call)) {
+    show(call);
     visit(call, &mut |arg| {
         if let CallArg::Call(inner) = arg {
-            found.push(path(inner));
+            show(inner);
         }
     });
-    found
 }
 
 /// The arrays that a call takes, each once.
@@ -68,7 +74,8 @@ pub(super) fn arrays(call: &Call) -> Vec<&str> {
     found
 }
 
-fn path(call: &Call) -> String {
+/// The dotted path of a call.
+pub(super) fn path(call: &Call) -> String {
     let parts: Vec<_> = call.path.iter().map(|name| &*name.text).collect();
     parts.join(".")
 }

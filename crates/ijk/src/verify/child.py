@@ -4,18 +4,90 @@ Every message, either way, is a frame: its length as a little-endian u64, then i
 first byte says what it is. Requests are I (import modules) and C (call); replies are R (results),
 F (the call failed), M (a package is missing) and O (done). Numbers are little-endian i64 unless
 said otherwise; texts are UTF-8, and arrays the bytes of a .npy file, after their lengths.
+
+The program need not be trusted. Which paths it may name is checked before they come here (`allowed.rs`);
+here it is checked that they lead to functions of the frameworks and that calls give data, and what
+reaches the system is refused while functions run.
 """
 
+import sys
+
+if sys.path and not sys.path[0]:
+    # Nothing is imported from wherever the command happens to be run.
+    del sys.path[0]
+
 import ast
+import contextlib
 import importlib
+import inspect
 import io
 import os
 import struct
-import sys
 import traceback
+import types
 
 TYPES = ["bool", "int32", "int64", "float32", "float64", "complex64", "complex128"]
 SHORT = {"tf": "tensorflow", "np": "numpy", "jnp": "jax.numpy"}
+# Packages that objects may come from.
+PACKAGES = {"numpy", "scipy", "tensorflow", "keras", "torch", "jax", "jaxlib", "math", "cmath", "builtins", "reference"}
+# Modules of the user that are trusted.
+TRUSTED = set()
+
+
+class Wall:
+    """Refuses what reaches files, other programs or the network while functions run.
+
+    It is no jail: code of the frameworks that goes past Python is not seen. Which functions run is
+    what the program does not choose freely.
+    """
+
+    # What importing a module on the way does.
+    HARMLESS = {"os.listdir", "os.scandir", "os.putenv", "os.unsetenv"}
+    FAMILIES = {
+        "os", "subprocess", "shutil", "socket", "ctypes", "tempfile", "urllib", "http", "ftplib", "smtplib",
+        "poplib", "imaplib", "telnetlib", "webbrowser", "pty", "fcntl", "signal", "sqlite3", "pickle", "syslog",
+        "resource", "winreg", "msvcrt", "_winapi", "glob", "pathlib", "code",
+    }
+
+    def __init__(self):
+        self.closed = False
+        self.roots = ()
+
+    def install(self):
+        places = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sys.path}
+        self.roots = tuple(os.path.join(os.path.realpath(place), "") for place in places if place)
+        sys.addaudithook(self.see)
+
+    @contextlib.contextmanager
+    def around(self, path):
+        """Closed while a function of a framework runs, open for one that is trusted."""
+        before, self.closed = self.closed, path.partition(".")[0] not in TRUSTED
+        try:
+            yield
+        finally:
+            self.closed = before
+
+    def see(self, event, args):
+        if not self.closed or event in self.HARMLESS:
+            return
+        if event == "open":
+            if not self.reads_a_module(*args):
+                self.refuse(f"opens {args[0]!r}")
+        elif event.partition(".")[0] in self.FAMILIES:
+            self.refuse(f"does {event}")
+
+    def reads_a_module(self, path, mode, flags):
+        """Whether no more is opened than what is installed, and only to be read."""
+        writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+        if isinstance(path, int) or flags & writing or any(letter in (mode or "") for letter in "wax+"):
+            return False
+        return os.path.realpath(os.fsdecode(path)).startswith(self.roots)
+
+    def refuse(self, what):
+        raise PermissionError(f"a function that {what} is not called: it reaches the system")
+
+
+WALL = Wall()
 
 
 def claim_pipes():
@@ -84,7 +156,10 @@ class Reader:
         dtype = integer_type(root, [*positional, *named.values()])
         positional = [settled(root, value, dtype) for value in positional]
         named = {keyword: settled(root, value, dtype) for keyword, value in named.items()}
-        return function(path)(*positional, **named)
+        called = function(path)
+        with WALL.around(path):
+            given = called(*positional, **named)
+        return data(path, given)
 
 
 def load(name):
@@ -100,6 +175,14 @@ def load(name):
     return module
 
 
+def provide_reference(source):
+    """The operations that `ijk verify` brings along."""
+    load("scipy")
+    module = types.ModuleType("reference")
+    sys.modules["reference"] = module
+    exec(compile(source, "reference.py", "exec"), module.__dict__)
+
+
 def is_built_in(module):
     return not hasattr(module, "__path__")
 
@@ -113,17 +196,66 @@ def function(path):
     value = load(name)
     for part in rest:
         name = f"{name}.{part}"
+        value = attribute(value, part, name)
+        if inspect.ismodule(value) and root not in TRUSTED and package(value.__name__) != package(name):
+            raise PermissionError(f"{name} is the module {value.__name__}, whose functions are not called")
+    if root not in TRUSTED and not is_callable(value, name):
+        raise PermissionError(f"{name} is not called: it is no function of {package(name)}")
+    return value
+
+
+def attribute(value, part, name):
+    try:
+        return getattr(value, part)
+    except AttributeError:
+        if not hasattr(value, "__path__"):
+            raise
         try:
-            value = getattr(value, part)
-        except AttributeError:
-            if not hasattr(value, "__path__"):
-                raise
-            try:
-                value = importlib.import_module(name)
-            except ModuleNotFoundError as error:
-                if error.name != name:
-                    raise Missing(error.name or name, str(error)) from error
-                raise AttributeError(f"module {value.__name__!r} has no attribute {part!r}") from None
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise Missing(error.name or name, str(error)) from error
+            raise AttributeError(f"module {value.__name__!r} has no attribute {part!r}") from None
+
+
+def package(name):
+    return str(name or "").partition(".")[0]
+
+
+def is_callable(value, name):
+    """Whether it is a function that a framework made, or a class of data."""
+    module, _, last = name.rpartition(".")
+    if inspect.ismodule(value) or not callable(value):
+        return False
+    if module == "builtins":
+        return True
+    if module == "torch":
+        # The operators: other functions of the package steer it.
+        torch = load("torch")
+        operators = torch._C._VariableFunctions
+        return value is getattr(operators, last, None) or last in torch.functional.__all__ or last in ("tensor", "Size")
+    if inspect.isclass(value):
+        import numpy
+
+        scalar = issubclass(value, numpy.generic) and value.__module__ == "numpy"
+        return scalar or (last in ("TensorShape", "dtype") and package(value.__module__) in PACKAGES) or name.startswith(
+            "jax.numpy."
+        ) and package(value.__module__) in PACKAGES
+    if inspect.isfunction(value) or inspect.isbuiltin(value):
+        own = getattr(inspect.unwrap(value), "__module__", None)
+        return own is None or package(own) in PACKAGES
+    return package(type(value).__module__) in PACKAGES and package(type(value).__module__) != "builtins"
+
+
+def data(path, value):
+    """What a function gave, if it is data: nothing that could be called, and nothing of other packages."""
+    if path.partition(".")[0] in TRUSTED:
+        return value
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            data(path, part)
+    elif callable(value) or inspect.ismodule(value) or package(type(value).__module__) not in PACKAGES:
+        raise TypeError(f"{path} gives {type(value).__name__}, which is no data")
     return value
 
 
@@ -232,10 +364,18 @@ def reply_to(data):
     reader = Reader(data)
     request = chr(reader.byte())
     if request == "I":
-        sys.path.insert(0, reader.text())
+        source, directory = reader.text(), reader.text()
+        TRUSTED.update(reader.text() for _ in range(reader.integer()))
+        if TRUSTED:
+            # Beside the program, but after all packages.
+            sys.path.append(directory)
         load("numpy")
-        for _ in range(reader.integer()):
-            function(reader.text())
+        paths = [reader.text() for _ in range(reader.integer())]
+        if "reference" not in TRUSTED and any(path.startswith("reference.") for path in paths):
+            provide_reference(source)
+        for path in paths:
+            function(path)
+        WALL.install()
         return b"O"
     count = reader.integer()
     arrays = [reader.array() for _ in range(reader.integer())]

@@ -1,11 +1,11 @@
 //! The child process that runs Python.
 
+use super::Python;
 use super::error::ChildError;
 use super::frame::{self, Message, Parts};
 use ijk_tensor::Tensor;
 use std::collections::VecDeque;
 use std::io::{self, Read};
-use std::path::Path;
 use std::process::{Child as Process, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +13,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 const PROGRAM: &str = include_str!("child.py");
+/// What programs call as `reference`.
+const REFERENCE: &str = include_str!("reference.py");
 /// Bytes kept of what the process last said.
 const KEPT: usize = 4000;
 
@@ -39,19 +41,16 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts the interpreter and imports what the paths of calls name; modules are also looked for
-    /// in `directory`.
-    pub fn start(
-        python: &str,
-        timeout: Duration,
-        directory: &Path,
-        paths: &[String],
-    ) -> Result<Self, ChildError> {
-        let mut child = Self::spawn(python, timeout)?;
+    /// Starts the interpreter and imports what the paths of calls name.
+    pub fn start(python: &Python, paths: &[String]) -> Result<Self, ChildError> {
+        let mut child = Self::spawn(&python.path, python.timeout)?;
         let mut request = Message::new(b'I');
-        request.text(&directory.to_string_lossy()).count(paths.len());
-        for path in paths {
-            request.text(path);
+        request.text(REFERENCE).text(&python.directory.to_string_lossy());
+        for list in [&python.modules, paths] {
+            request.count(list.len());
+            for text in list {
+                request.text(text);
+            }
         }
         let reply = child.ask(request)?;
         match child.reply(&reply)? {

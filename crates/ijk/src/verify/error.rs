@@ -1,5 +1,6 @@
 //! Why a verification can not go on.
 
+use super::Refused;
 use thiserror::Error;
 
 /// Why the framework gives no results to compare with.
@@ -67,4 +68,13 @@ pub enum VerifyError {
     /// The framework gives no results to compare with.
     #[error(transparent)]
     Child(#[from] ChildError),
+    /// The program names a function that is not to be called.
+    #[error("`{}` is not called: {}", .0.path, .0.why)]
+    Refused(Box<Refused>),
+}
+
+impl From<Refused> for VerifyError {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(Box::new(refused))
+    }
 }

@@ -4,7 +4,11 @@
 //! process of the user's Python, hands arrays over as binary, and compares every output: integers
 //! exactly, floats within what rounding explains. A program without a call is compared with the
 //! oracle, which follows the rules of the language point by point.
+//!
+//! A program need not be trusted: only functions of the frameworks that compute are called (of [`MODULES`]), and the
+//! child process refuses, while they run, what reaches files, other programs or the network.
 
+mod allowed;
 mod call;
 mod case;
 mod child;
@@ -15,6 +19,7 @@ mod kinds;
 mod oracle;
 mod rounding;
 
+pub use allowed::{MODULES, Refused};
 pub use case::{Outcome, Row};
 pub use compare::Difference;
 pub use error::{ChildError, VerifyError};
@@ -32,6 +37,8 @@ pub struct Python {
     pub path: String,
     /// Where modules beside the program are looked for.
     pub directory: PathBuf,
+    /// Modules there that are trusted: their functions may be called, and may do whatever they want.
+    pub modules: Vec<String>,
     /// How long it may take to import everything, and to answer a call.
     pub timeout: Duration,
 }
@@ -43,8 +50,8 @@ pub struct Python {
 /// use std::time::Duration;
 /// // Without a call the oracle judges, and Python is not started.
 /// let program = ijk::et("x[i] = RANDOM(0, 9, INT)\ny[i+j] = x[i]\n\ny\n\nDIMS(i) IN [1,5]\nRANK(i) IN [0,2]")?;
-/// let (path, directory) = ("python3".into(), ".".into());
-/// let python = Python { path, directory, timeout: Duration::from_secs(60) };
+/// let (path, directory, modules) = ("python3".into(), ".".into(), Vec::new());
+/// let python = Python { path, directory, modules, timeout: Duration::from_secs(60) };
 /// let verifier = Verifier::new(&program, ijk::Engine::default(), &python).unwrap();
 /// let mut verifier = verifier.memory(1 << 30);
 /// for case in program.cases(0, 2).points(1000) {
@@ -66,7 +73,8 @@ impl Verifier {
     /// Starts Python, where the program has a call, and imports what that names.
     ///
     /// # Errors
-    /// If the interpreter does not start, or a package is missing.
+    /// If the call names a function that is not to be called, if the interpreter does not start, or a package is
+    /// missing.
     ///
     /// ```
     /// use ijk::verify::{ChildError, Python, Verifier, VerifyError};
@@ -74,17 +82,21 @@ impl Verifier {
     /// let python = Python {
     ///     path: "no/such/python".into(),
     ///     directory: ".".into(),
+    ///     modules: Vec::new(),
     ///     timeout: std::time::Duration::from_secs(60),
     /// };
     /// let error = Verifier::new(&program, ijk::Engine::default(), &python).unwrap_err();
     /// assert!(matches!(error, VerifyError::Child(ChildError::Start { .. })));
+    /// let program = ijk::et("x[i] = RANDOM(0, 9, INT)\n\nos.system(L('ls'))\n\nx")?;
+    /// let error = Verifier::new(&program, ijk::Engine::default(), &python).unwrap_err();
+    /// assert!(error.to_string().starts_with("`os.system` is not called: "));
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn new(program: &Program, engine: Engine, python: &Python) -> Result<Self, VerifyError> {
         let call = program.checked().program.call.as_ref();
-        let start = |call| {
-            let paths = call::paths(call);
-            Child::start(&python.path, python.timeout, &python.directory, &paths)
+        let start = |call| -> Result<Child, VerifyError> {
+            allowed::check(call, &python.modules)?;
+            Ok(Child::start(python, &call::paths(call))?)
         };
         let child = call.map(start).transpose()?;
         Ok(Self { program: program.clone(), engine, child, memory: None })

@@ -1,7 +1,6 @@
-"""The operations beside this file, written with NumPy and SciPy.
+"""Operations of deep learning, written with NumPy and SciPy: what programs call as `reference`.
 
-`ijk verify` compares the programs against these where NumPy and SciPy have no single call that does
-the same. Every function takes arrays in the layout of the program: batch, positions, channels.
+`ijk verify` has them where NumPy and SciPy have no single call that does the same. Every function takes arrays in the layout of the program: batch, positions, channels.
 """
 
 import itertools
@@ -72,7 +71,7 @@ def windows(input, window, strides):
 def pool(function, input, window, strides):
     """A function of every window: `average` or `max`."""
     views = windows(input, window, strides)
-    return getattr(np, function)(views, axis=tuple(range(input.ndim, views.ndim)))
+    return {"average": np.average, "max": np.max}[function](views, axis=tuple(range(input.ndim, views.ndim)))
 
 
 def gather_nd(params, indices, batch_dims):
