@@ -15,15 +15,19 @@ use ijk_blocks::{
 };
 use ijk_oracle::blocks::BlockCase;
 use ijk_types::Scalar;
-use std::net::TcpListener;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Nothing here takes so long.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What the processes of these tests know.
+const SECRET: &str = "correct horse battery staple";
 
 /// Addresses that were free just now.
 fn addresses(processes: usize) -> String {
@@ -39,7 +43,7 @@ fn together<T: Send>(
     of: impl Fn(usize, Result<Cluster, Error>) -> T + Sync,
 ) -> Vec<T> {
     let hosts = Hosts::parse(&addresses(processes)).unwrap();
-    apart((0..processes).map(|process| (hosts.clone(), process, "secret")).collect(), of)
+    apart((0..processes).map(|process| (hosts.clone(), process, SECRET)).collect(), of)
 }
 
 /// The same where not all are told the same.
@@ -358,12 +362,7 @@ fn those_who_do_not_fit_are_refused_on_both_sides() {
         list.lines().enumerate().map(|(n, line)| format!("process {n} ({line})")).collect();
     let (first, second) = (&names[0], &names[1]);
 
-    let told = vec![(hosts.clone(), 0, "secret"), (hosts.clone(), 1, "another")];
-    let errors = refusals(told, ["x", "x"]);
-    assert_eq!(errors[0], format!("{second} has another secret than {first}"));
-    assert_eq!(errors[1], format!("{first} has another secret than {second}"));
-
-    let told = || (0..2).map(|process| (hosts.clone(), process, "secret")).collect::<Vec<_>>();
+    let told = || (0..2).map(|process| (hosts.clone(), process, SECRET)).collect::<Vec<_>>();
     let errors = refusals(told(), ["x + 1", "x + 2"]);
     let line = |n| format!("`s0 = copy lit(64 elements) + {n} : ([8, 8], [4, 4], f32); 4 blocks`");
     let (one, two) = (line(1), line(2));
@@ -374,13 +373,13 @@ fn those_who_do_not_fit_are_refused_on_both_sides() {
     assert_eq!(errors[1], differ(first, second, &one, &two));
 
     let other = Hosts::parse(&format!("{list}127.0.0.1:9")).unwrap();
-    let errors = refusals(vec![(hosts.clone(), 0, "secret"), (other, 1, "secret")], ["x", "x"]);
+    let errors = refusals(vec![(hosts.clone(), 0, SECRET), (other, 1, SECRET)], ["x", "x"]);
     for error in errors {
         assert!(error.contains("differ in their host lists (digest): "), "{error}");
     }
 
     // The second one finds the address taken.
-    let both = vec![(hosts.clone(), 1, "secret"), (hosts.clone(), 1, "secret")];
+    let both = vec![(hosts.clone(), 1, SECRET), (hosts.clone(), 1, SECRET)];
     let errors = apart(both, |_, cluster| {
         let cluster = cluster?.wait(Duration::from_millis(300));
         std::thread::sleep(Duration::from_millis(100));
@@ -391,6 +390,101 @@ fn those_who_do_not_fit_are_refused_on_both_sides() {
     assert!(errors[0].starts_with(&format!("{first} did not come within 0 s: ")), "{errors:?}");
     assert!(errors[1].starts_with(&format!("{second} cannot listen at its address: ")));
     assert!(errors[1].ends_with("is it running already, or another process with its number?"));
+}
+
+#[test]
+fn who_has_another_secret_is_not_let_in_but_named() {
+    let list = addresses(2);
+    let hosts = Hosts::parse(&list).unwrap();
+    let names: Vec<String> =
+        list.lines().enumerate().map(|(n, line)| format!("process {n} ({line})")).collect();
+    let (first, second) = (&names[0], &names[1]);
+    let told = vec![(hosts.clone(), 0, SECRET), (hosts, 1, "staple battery horse")];
+    let errors = apart(told, |_, cluster| {
+        let cluster = cluster.unwrap().wait(Duration::from_millis(1500));
+        cluster.meet().unwrap_err().to_string()
+    });
+    assert!(errors[0].starts_with(&format!("{second} did not come within 1 s: ")), "{errors:?}");
+    assert!(errors[0].ends_with(&format!(": it has another secret than {first}")), "{errors:?}");
+    let expected = format!("{first} did not come within 1 s: it has another secret than {second}");
+    assert_eq!(errors[1], expected);
+}
+
+/// Calls of those who do not know the secret, and what they say.
+fn strangers(at: &str) -> Vec<TcpStream> {
+    let text = b"9.9.9";
+    let greeting = [&(text.len() as u64).to_le_bytes()[..], text, &[0; 3]].concat();
+    let version = [b"ijk-meet", &(greeting.len() as u64).to_le_bytes()[..], &greeting].concat();
+    let guess = [&b"ijk-meet"[..], &[5; 64], &version].concat();
+    let said: [&[u8]; 6] =
+        [b"", b"GET / HTTP/1.1\r\n\r\n", b"ijk-", &version, &guess, &[255; 5000]];
+    let call = |said: &[u8]| {
+        let mut stream = TcpStream::connect(at).ok()?;
+        // It may have been hung up on.
+        stream.write_all(said).unwrap_or_default();
+        Some(stream)
+    };
+    said.into_iter().filter_map(call).collect()
+}
+
+#[test]
+fn strangers_do_no_harm() {
+    let expected = bits(&Executor::new().workers(1).collect(&chain()).unwrap());
+    let list = addresses(3);
+    let hosts = Hosts::parse(&list).unwrap();
+    let over = AtomicBool::new(false);
+    let results = std::thread::scope(|scope| {
+        for at in list.lines() {
+            let over = &over;
+            scope.spawn(move || {
+                // More than may greet at once; they stay, and some trickle on.
+                let mut calls: Vec<TcpStream> = Vec::new();
+                while !over.load(Ordering::Relaxed) {
+                    calls.extend(strangers(at));
+                    let oldest = calls.len().saturating_sub(150);
+                    calls.drain(..oldest);
+                    for stream in &mut calls {
+                        stream.write_all(&[0]).unwrap_or_default();
+                    }
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        let told = (0..3).map(|process| (hosts.clone(), process, SECRET)).collect();
+        let results = apart(told, |process, cluster| {
+            let executor = Executor::new().workers(1).cluster(Arc::new(cluster.unwrap()));
+            // They go on calling while others compute, and before the next run.
+            let first = executor.collect(&chain()).unwrap();
+            let second = executor.collect(&chain()).unwrap();
+            assert_eq!(first, second);
+            (process == 0).then(|| bits(&first))
+        });
+        over.store(true, Ordering::Relaxed);
+        results
+    });
+    assert_eq!(results[0].as_ref(), Some(&expected));
+}
+
+#[test]
+fn many_processes_meet() {
+    let (processes, term) = (24, matrix(8, 8, [4, 4]));
+    let expected = bits(&Executor::new().workers(1).collect(&term).unwrap());
+    let results = together(processes, |process, cluster| {
+        let cluster = Arc::new(cluster.unwrap());
+        cluster.meet().unwrap();
+        let executor = Executor::with_threads(1).unwrap().workers(1).cluster(cluster);
+        let found = executor.collect(&term).unwrap();
+        (process == 0).then(|| bits(&found))
+    });
+    assert_eq!(results[0].as_ref(), Some(&expected));
+}
+
+#[test]
+fn one_may_wait_for_ever() {
+    for most in [Duration::MAX, Duration::from_secs(u64::MAX)] {
+        together(2, |_, cluster| cluster.unwrap().wait(most).meet().unwrap());
+    }
 }
 
 #[test]

@@ -31,6 +31,16 @@ impl Desk {
         self.0.path().join(name)
     }
 
+    /// A file that only its owner can read.
+    fn secret(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o600)).unwrap();
+        }
+    }
+
     fn start(&self, args: &[&str]) -> Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ijk"));
         command.args(args).current_dir(self.0.path()).stdin(Stdio::null());
@@ -126,27 +136,67 @@ fn errors_are_said_once() {
 fn hosts_share_a_secret() {
     let desk = Desk::new();
     desk.hosts(2);
-    fs::write(desk.path("secret"), "correct horse").unwrap();
-    fs::write(desk.path("other"), "battery staple").unwrap();
-    let with = |process, secret| {
+    desk.secret("secret", "correct horse battery staple");
+    desk.secret("other", "staple battery horse correct");
+    let with = |process, secret, wait| {
         let options = ["-o", "c.zarr", "--hosts", "hosts", "--process", process];
-        [&PRODUCT[..], &options, &["--secret-file", secret, "--wait", "30"]].concat()
+        [&PRODUCT[..], &options, &["--secret-file", secret, "--wait", wait]].concat()
     };
-    let outputs = desk.together(&[&with("0", "secret"), &with("1", "other")]);
+    let outputs = desk.together(&[&with("0", "secret", "2"), &with("1", "other", "2")]);
     for (n, output) in outputs.iter().enumerate() {
         let (code, _, errors) = said(output);
         assert_eq!(code, 2, "{errors}");
         let text = format!("error: process {} (127.0.0.1:", 1 - n);
+        let error = errors.lines().last().unwrap();
         assert!(
-            errors.starts_with(&text) && errors.contains(" has another secret than "),
+            error.starts_with(&text) && error.contains(" did not come within 2 s: "),
             "{errors}"
         );
+        assert!(error.contains("it has another secret than process "), "{errors}");
     }
-    let outputs = desk.together(&[&with("0", "secret"), &with("1", "secret")]);
+    let outputs = desk.together(&[&with("0", "secret", "30"), &with("1", "secret", "30")]);
     let [first, second] = [0, 1].map(|n| said(&outputs[n]));
     assert_eq!((first.0, second.0), (0, 0), "{first:?} {second:?}");
     assert!(first.1.contains("c.zarr") && second.1.is_empty(), "{first:?} {second:?}");
     assert_eq!(desk.array("c.zarr").shape(), [N, N]);
+}
+
+#[test]
+fn secrets_that_can_be_known_are_told() {
+    let desk = Desk::new();
+    desk.hosts(2);
+    let options = ["--hosts", "hosts", "--process", "1", "--wait", "1", "--secret-file", "secret"];
+    let command = [&PRODUCT[..], &options].concat();
+    desk.secret("secret", "correct horse\n");
+    let (code, _, errors) = desk.run(&command);
+    assert_eq!(code, 2, "{errors}");
+    assert!(errors.contains("has 13 bytes, and needs 16 or more"), "{errors}");
+    desk.secret("secret", "correct horse battery staple");
+    let (code, _, errors) = desk.run(&command);
+    assert!(code == 2 && !errors.contains("warning"), "{errors}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(desk.path("secret"), fs::Permissions::from_mode(0o640)).unwrap();
+        let (_, _, errors) = desk.run(&command);
+        assert!(errors.starts_with("warning: others can read the secret in secret"), "{errors}");
+        assert!(errors.contains("`chmod 600 secret`"), "{errors}");
+    }
+}
+
+#[test]
+fn one_may_wait_for_ever() {
+    let desk = Desk::new();
+    desk.hosts(2);
+    let most = u64::MAX.to_string();
+    let with = |process| -> Vec<&str> {
+        let options = ["-o", "c.zarr", "--hosts", "hosts", "--process", process, "--wait", &most];
+        [&PRODUCT[..], &options].concat()
+    };
+    for output in desk.together(&[&with("0"), &with("1")]) {
+        let (code, _, errors) = said(&output);
+        assert_eq!(code, 0, "{errors}");
+    }
 }
 
 #[test]

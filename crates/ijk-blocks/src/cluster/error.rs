@@ -41,9 +41,19 @@ pub enum ClusterError {
         /// How many there are.
         processes: usize,
     },
-    /// A secret without a character.
-    #[error("the secret is empty")]
-    EmptySecret,
+    /// A secret that could be guessed.
+    #[error(
+        "the secret has {bytes} bytes, and needs {least} or more that nobody can guess: `head -c 32 /dev/urandom | base64` makes one"
+    )]
+    ShortSecret {
+        /// Its length, without space around it.
+        bytes: usize,
+        /// The least length.
+        least: usize,
+    },
+    /// A secret that is no text.
+    #[error("the secret in the environment variable IJK_SECRET is not UTF-8")]
+    SecretText,
     /// An address that others can reach, and no secret.
     #[error(
         "{process} would listen where other machines reach it without a secret: give all processes the same, as a file or in IJK_SECRET"
@@ -80,20 +90,6 @@ pub enum ClusterError {
         seconds: u64,
         /// Why it could not be reached last, or what it was waited for to do.
         cause: String,
-    },
-    /// Something that is no process of a cluster.
-    #[error("what listens at the address of {process} is no such process of ijk")]
-    Stranger {
-        /// The process.
-        process: String,
-    },
-    /// Processes whose secrets are not the same.
-    #[error("{process} has another secret than {own}")]
-    Secret {
-        /// The other process.
-        process: String,
-        /// This one.
-        own: String,
     },
     /// Processes that were not started alike.
     #[error("{process} and {own} differ in {what}: {theirs} there, {ours} here")]

@@ -8,7 +8,7 @@
 use super::{Cluster, ClusterError, Hosts, Secret, secret};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -68,10 +68,17 @@ fn parent(processes: usize) -> Result<Cluster, ClusterError> {
     let (listener, own) = bind(0)?;
     let mut running = Children(Mutex::default());
     let mut addresses = vec![own];
+    let wrong = |process: usize, error: std::io::Error| ClusterError::Start {
+        process,
+        cause: error.to_string(),
+    };
+    let mut starting = Vec::new();
     for process in 1..processes {
-        let wrong =
-            |cause: &dyn ToString| ClusterError::Start { process, cause: cause.to_string() };
-        let (child, address) = start(process, processes).map_err(|error| wrong(&error))?;
+        // All of them start at once, and say one after the other that they have.
+        starting.push(start(process, processes).map_err(|error| wrong(process, error))?);
+    }
+    for (n, started) in starting.into_iter().enumerate() {
+        let (child, address) = started.listens(n + 1).map_err(|error| wrong(n + 1, error))?;
         running.list().push(child);
         addresses.push(address);
     }
@@ -86,26 +93,50 @@ fn parent(processes: usize) -> Result<Cluster, ClusterError> {
     Ok(Cluster { children: Some(running), ..cluster })
 }
 
-/// A child and where it listens.
-fn start(process: usize, processes: usize) -> std::io::Result<(Running, String)> {
+/// A child that has not said where it listens; ended if it is not waited for.
+struct Starting {
+    child: Option<Child>,
+    stdin: Option<ChildStdin>,
+    lines: Option<BufReader<ChildStdout>>,
+    errors: Option<JoinHandle<()>>,
+}
+
+fn start(process: usize, processes: usize) -> std::io::Result<Starting> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(std::env::args_os().skip(1)).env(CHILD, format!("{process} {processes}"));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
-    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-        return Err(std::io::Error::other("it has no pipes"));
-    };
-    let errors = pass_on(process, BufReader::new(stderr));
-    let mut lines = BufReader::new(stdout);
-    let Some(address) = listens(process, &mut lines) else {
-        let ended = child.wait()?;
-        // What it said should be read before it is told that it ended.
-        errors.join().unwrap_or_default();
-        return Err(std::io::Error::other(format!("it ended first: {ended}")));
-    };
-    let said = vec![errors, pass_on(process, lines)];
-    Ok((Running { child, _stdin: stdin, said }, address))
+    let errors = child.stderr.take().map(|stderr| pass_on(process, BufReader::new(stderr)));
+    let (stdin, lines) = (child.stdin.take(), child.stdout.take().map(BufReader::new));
+    Ok(Starting { child: Some(child), stdin, lines, errors })
+}
+
+impl Starting {
+    /// The child, and where it listens.
+    fn listens(mut self, process: usize) -> std::io::Result<(Running, String)> {
+        let all = (self.child.take(), self.stdin.take(), self.lines.take(), self.errors.take());
+        let (Some(mut child), Some(stdin), Some(mut lines), Some(errors)) = all else {
+            return Err(std::io::Error::other("it has no pipes"));
+        };
+        let Some(address) = listens(process, &mut lines) else {
+            let ended = child.wait()?;
+            // What it said should be read before it is told that it ended.
+            errors.join().unwrap_or_default();
+            return Err(std::io::Error::other(format!("it ended first: {ended}")));
+        };
+        let said = vec![errors, pass_on(process, lines)];
+        Ok((Running { child, _stdin: stdin, said }, address))
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            // It may have ended by itself.
+            child.kill().unwrap_or_default();
+            child.wait().map(drop).unwrap_or_default();
+        }
+    }
 }
 
 /// Where a child says that it listens.

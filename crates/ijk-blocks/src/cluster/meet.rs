@@ -1,13 +1,25 @@
 //! How the processes of a run find each other.
 //!
-//! Each process calls those before it in the host list and is called by those after it, twice: a connection for
-//! timely's data and a link ([`Purpose`]). When it has met all, it says so on all links; when all have said so,
-//! the run begins. Whoever gives up says why on the links that it has, so nobody waits for it in vain.
+//! Before data are exchanged all processes meet in a star: everybody calls process 0 and says whether it is
+//! prepared ([`agree`]). For a run they meet in a mesh ([`connect`]): each process calls those before it in the host
+//! list, the nearest first, and is called by those after it, on two connections, one for timely's data and a link
+//! ([`Purpose`]). Calls and callers are handled side by side ([`call`], [`answer`]), so that nobody who is slow or
+//! does not belong here holds up others. When a process has met all it should, it says so on all links; when all
+//! have said so, the run begins. Whoever gives up says why on the links that it has, so nobody waits for it in vain.
 
-use super::hello::{Hello, Purpose, Side, Terms, Trouble, frame, greet, read_frame};
-use super::{Cluster, ClusterError, hosts};
+mod answer;
+mod call;
+
+use super::guests::Greetings;
+use super::handshake::{Timed, Trouble, frame, read_frame};
+use super::hello::{Hello, Purpose, Terms};
+use super::{Cluster, ClusterError};
 use std::io::{self, Read};
 use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
 /// The connections to another process.
@@ -17,46 +29,106 @@ pub(crate) struct Peer {
     pub(crate) link: TcpStream,
 }
 
-/// Between attempts: at first, and at most.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
+/// How often it is looked whether somebody gave up.
+const LOOK: Duration = Duration::from_millis(100);
 
-/// Whoever calls says at once what it is; others are not waited for longer.
-const SILENCE: Duration = Duration::from_secs(3);
+/// How long those who are told that this process gives up have to hear it.
+const FAREWELL: Duration = Duration::from_millis(300);
+
+/// Timeouts of sockets are no longer.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// What a process says on its links before the run.
 const READY: &[u8] = b"+";
-const GAVE_UP: &[u8] = b"-";
+/// Before the number of the process that gave up, and why.
+const GAVE_UP: u8 = b'-';
 
-/// Meets all other processes, unless this one says why it cannot go on; `None` in the place of this one.
-pub(super) fn meet(
+/// Who meets whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    /// All meet process 0.
+    Star,
+    /// Each meets all others.
+    Mesh,
+}
+
+impl Round {
+    fn purposes(self) -> &'static [Purpose] {
+        match self {
+            Self::Star => &[Purpose::Link],
+            Self::Mesh => &[Purpose::Link, Purpose::Data],
+        }
+    }
+}
+
+/// Why a meeting ends without a run: the error, and what the others are told of it.
+struct Refusal {
+    error: Box<ClusterError>,
+    /// The process that gave up first.
+    origin: usize,
+    reason: String,
+}
+
+/// Meets process 0, and by it all others, unless one says why it cannot go on: `trouble` is this one's reason.
+pub(super) fn agree(
     cluster: &Cluster,
     terms: &Terms,
     trouble: Option<&str>,
-) -> Result<Vec<Option<Peer>>, ClusterError> {
-    let own = Hello::new(&cluster.hosts, cluster.process, cluster.next_run(), terms)?;
-    let mut meeting = Meeting {
-        cluster,
-        own,
-        deadline: Instant::now() + cluster.wait,
-        data: cluster.hosts.each(|_| None),
-        links: cluster.hosts.each(|_| None),
-    };
+) -> Result<(), ClusterError> {
+    let meeting = Meeting::new(cluster, terms, Round::Star)?;
     let met = meeting.meet_all().and_then(|()| match trouble {
         Some(reason) => {
-            let (process, reason) = (cluster.name(), reason.to_owned());
-            Err(ClusterError::Left { process, reason })
+            let (origin, reason) = (cluster.process, reason.to_owned());
+            let error = ClusterError::Left { process: cluster.name(), reason: reason.clone() };
+            Err(Refusal { error: error.into(), origin, reason })
         }
         None => meeting.ready(),
     });
-    match met {
-        Ok(()) => {
-            let pairs = meeting.data.into_iter().zip(meeting.links);
-            Ok(pairs.map(|(data, link)| Some(Peer { data: data?, link: link? })).collect())
+    meeting.ended(met)
+}
+
+/// Meets all other processes; `None` in the place of this one.
+pub(super) fn connect(cluster: &Cluster, terms: &Terms) -> Result<Vec<Option<Peer>>, ClusterError> {
+    let meeting = Meeting::new(cluster, terms, Round::Mesh)?;
+    let met = meeting.meet_all().and_then(|()| meeting.ready());
+    meeting.ended(met)?;
+    let places = meeting.places.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let alone = |met: Option<Met>| Arc::into_inner(met?.stream);
+    let pairs = places.data.into_iter().zip(places.links);
+    let peers = pairs.map(|(data, link)| Some(Peer { data: alone(data)?, link: alone(link)? }));
+    let peers: Vec<Option<Peer>> = peers.collect();
+    for peer in peers.iter().flatten() {
+        // Deadlines of the meeting do not count any more.
+        let most = Some(cluster.wait.clamp(Duration::from_secs(1), LONGEST));
+        for stream in [&peer.data, &peer.link] {
+            let set = stream.set_read_timeout(most).and_then(|()| stream.set_write_timeout(most));
+            set.map_err(ClusterError::Connections)?;
         }
-        Err(error) => {
-            let reason = trouble.map_or_else(|| error.to_string(), str::to_owned);
-            meeting.give_up(&reason);
-            Err(error)
+    }
+    Ok(peers)
+}
+
+/// A connection that is as it should be.
+#[derive(Clone)]
+struct Met {
+    stream: Arc<TcpStream>,
+    /// Which run of which process is at the other end.
+    instance: String,
+}
+
+/// The connections that are there, by process.
+struct Places {
+    data: Vec<Option<Met>>,
+    links: Vec<Option<Met>>,
+    /// Why processes that are called could not be reached last.
+    reasons: Vec<Option<String>>,
+}
+
+impl Places {
+    fn of(&mut self, purpose: Purpose) -> &mut Vec<Option<Met>> {
+        match purpose {
+            Purpose::Data => &mut self.data,
+            Purpose::Link => &mut self.links,
         }
     }
 }
@@ -64,242 +136,293 @@ pub(super) fn meet(
 struct Meeting<'a> {
     cluster: &'a Cluster,
     own: Hello,
-    deadline: Instant,
-    data: Vec<Option<TcpStream>>,
-    links: Vec<Option<TcpStream>>,
+    round: Round,
+    /// None if there is all the time there may be.
+    deadline: Option<Instant>,
+    places: Mutex<Places>,
+    greetings: Greetings,
+    /// Greetings of callers that have not ended.
+    busy: AtomicUsize,
+    over: AtomicBool,
 }
 
-impl Meeting<'_> {
-    fn meet_all(&mut self) -> Result<(), ClusterError> {
-        for process in 0..self.cluster.process {
-            for purpose in [Purpose::Link, Purpose::Data] {
-                let stream = self.call(process, purpose)?;
-                self.keep(process, purpose, stream);
-            }
+/// That something happened, or cannot.
+type Word = Result<(), Refusal>;
+
+impl<'a> Meeting<'a> {
+    fn new(cluster: &'a Cluster, terms: &Terms, round: Round) -> Result<Self, ClusterError> {
+        let hosts = &cluster.hosts;
+        let places = Places {
+            data: hosts.each(|_| None),
+            links: hosts.each(|_| None),
+            reasons: hosts.each(|_| None),
+        };
+        Ok(Self {
+            cluster,
+            own: Hello::new(hosts, cluster.process, cluster.next_run(), terms)?,
+            round,
+            deadline: Instant::now().checked_add(cluster.wait),
+            places: Mutex::new(places),
+            greetings: Greetings::default(),
+            busy: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+        })
+    }
+
+    /// The processes that this one calls, in this order: of many, no two call the same one first.
+    fn called(&self) -> Vec<usize> {
+        match (self.round, self.cluster.process) {
+            (Round::Star, 0) => Vec::new(),
+            (Round::Star, _) => vec![0],
+            (Round::Mesh, own) => (0..own).rev().collect(),
         }
+    }
+
+    /// Whether a process is to call this one.
+    fn expects(&self, process: usize) -> bool {
+        let own = self.cluster.process;
+        let calls = self.round == Round::Mesh || own == 0;
+        calls && (own + 1..self.cluster.hosts.len()).contains(&process)
+    }
+
+    fn meet_all(&self) -> Result<(), Refusal> {
+        thread::scope(|scope| {
+            let met = self.start(scope).and_then(|heard| self.watch(&heard));
+            self.over.store(true, Ordering::Release);
+            self.greetings.close();
+            met
+        })
+    }
+
+    /// Starts who calls others, and who answers them.
+    fn start<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> Result<mpsc::Receiver<Word>, Refusal> {
+        let (tell, heard) = mpsc::channel();
+        let (calls, next) = (Arc::new(self.called()), Arc::new(AtomicUsize::new(0)));
+        for _ in 0..calls.len().min(call::AT_ONCE) {
+            let (calls, next, tell) = (Arc::clone(&calls), Arc::clone(&next), tell.clone());
+            let caller = move || {
+                while let Some(&process) = calls.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    tell_all(&tell, self.call(process));
+                }
+            };
+            thread::Builder::new().spawn_scoped(scope, caller).map_err(|e| self.broken(e))?;
+        }
+        if (0..self.cluster.hosts.len()).any(|process| self.expects(process)) {
+            let host = move || self.answer(scope, &tell);
+            thread::Builder::new().spawn_scoped(scope, host).map_err(|e| self.broken(e))?;
+        }
+        Ok(heard)
+    }
+
+    /// Waits until all are met, or this one or another one gives up.
+    fn watch(&self, heard: &mpsc::Receiver<Word>) -> Result<(), Refusal> {
+        let mut looked = Instant::now();
         while let Some(missing) = self.missing() {
-            self.answer(missing)?;
+            match heard.recv_timeout(LOOK) {
+                Ok(word) => word?,
+                Err(RecvTimeoutError::Timeout) => {}
+                // Nobody is left who could change anything.
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
+            }
+            if looked.elapsed() >= LOOK {
+                self.check(missing)?;
+                looked = Instant::now();
+            }
         }
         Ok(())
     }
 
-    fn keep(&mut self, process: usize, purpose: Purpose, stream: TcpStream) {
-        let place = match purpose {
-            Purpose::Data => &mut self.data[process],
-            Purpose::Link => &mut self.links[process],
-        };
-        *place = Some(stream);
-    }
-
-    /// The first process that has not called on both connections.
+    /// The first process whose connections are not all there.
     fn missing(&self) -> Option<usize> {
-        let later = self.cluster.process + 1..self.cluster.hosts.len();
-        later.into_iter().find(|&n| self.data[n].is_none() || self.links[n].is_none())
+        let mut places = self.places();
+        let called = self.called().into_iter().rev();
+        let expected = (0..self.cluster.hosts.len()).filter(|&process| self.expects(process));
+        called.chain(expected).find(|&process| {
+            self.round.purposes().iter().any(|&purpose| places.of(purpose)[process].is_none())
+        })
     }
 
-    /// Calls a process until it answers.
-    fn call(&self, process: usize, purpose: Purpose) -> Result<TcpStream, ClusterError> {
-        let own = Hello { purpose, ..self.own.clone() };
-        let mut pause = PAUSE.0;
-        let mut stream = loop {
-            match self.connect(process) {
-                Ok(stream) => break stream,
-                Err(cause) => self.check(process, &cause.to_string())?,
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(PAUSE.1);
-        };
-        let settled = self.settle(&stream, self.left());
-        let met = settled.map_err(Trouble::Broken);
-        let met = met.and_then(|()| greet(&mut stream, &own, &self.cluster.secret, Side::Caller));
-        if let (Err(Trouble::Broken(_)), Some(mut link)) = (&met, self.links[process].as_ref()) {
-            // It may have said why.
-            self.settle(link, PAUSE.1).map_err(ClusterError::Connections)?;
-            self.listen(process, &mut link)?;
-        }
-        let met = met.map_err(|trouble| self.trouble(Some(process), trouble))?;
-        if met.process != process {
-            let (what, names) = ("who is there", [met.process, process]);
-            let [theirs, ours] = names.map(|n| format!("process {n}"));
-            let trouble = Trouble::Differs(Some(process), what, theirs, ours);
-            return Err(self.trouble(Some(process), trouble));
-        }
-        // What the other one makes of it.
-        self.listen(process, &mut stream)?;
-        Ok(stream)
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn connect(&self, process: usize) -> io::Result<TcpStream> {
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "it has no address");
-        let most = self.left().clamp(PAUSE.1, Duration::from_secs(10));
-        for address in hosts::resolve(self.cluster.hosts.address(process))? {
-            match TcpStream::connect_timeout(&address, most) {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
-    }
-
-    /// Takes one call, if somebody calls who is expected.
-    fn answer(&mut self, missing: usize) -> Result<(), ClusterError> {
-        let (mut stream, from) = match self.cluster.listener.accept() {
-            Ok(called) => called,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.check(missing, "it did not call")?;
-                std::thread::sleep(PAUSE.0);
-                return Ok(());
-            }
-            // A caller that is gone again.
-            Err(_) => return self.check(missing, "it did not call"),
-        };
-        let heard = self.settle(&stream, self.left().min(SILENCE)).map_err(Trouble::Broken);
-        let secret = &self.cluster.secret;
-        let heard = heard.and_then(|()| greet(&mut stream, &self.own, secret, Side::Called));
-        let Hello { process, purpose, .. } = match heard {
-            Ok(hello) => hello,
-            // Somebody who was looking for something else.
-            Err(Trouble::Stranger | Trouble::Broken(_)) => return Ok(()),
-            Err(Trouble::Differs(process, what, theirs, ours)) => {
-                let name = self.caller(process, &from.to_string());
-                let own = self.cluster.name();
-                return Err(ClusterError::Differs { process: name, own, what, theirs, ours });
-            }
-            Err(Trouble::Secret(process)) => {
-                let (process, own) =
-                    (self.caller(Some(process), &from.to_string()), self.cluster.name());
-                return Err(ClusterError::Secret { process, own });
-            }
-        };
-        let known = if purpose == Purpose::Data { &self.data } else { &self.links };
-        let first = known.get(process).and_then(Option::as_ref).map(TcpStream::peer_addr);
-        let expected = process > self.cluster.process && first.is_none();
-        if expected {
-            frame(&mut stream, READY).map_err(ClusterError::Connections)?;
-            self.keep(process, purpose, stream);
-            return Ok(());
-        }
-        let place = first.and_then(Result::ok).map_or("here".into(), |first| first.to_string());
-        let name = self.caller(Some(process), "not in the host list");
-        let error = ClusterError::Twice { process: name, first: place, second: from.to_string() };
-        // It goes away anyway.
-        frame(&mut stream, &[GAVE_UP, error.to_string().as_bytes()].concat()).unwrap_or_default();
-        Err(error)
-    }
-
-    /// What messages call somebody who called.
-    fn caller(&self, process: Option<usize>, from: &str) -> String {
-        match process {
-            Some(process) if process < self.cluster.hosts.len() => self.cluster.hosts.name(process),
-            Some(process) => format!("process {process} ({from})"),
-            None => format!("a process ({from})"),
-        }
-    }
-
-    fn trouble(&self, process: Option<usize>, trouble: Trouble) -> ClusterError {
-        let name = process.map_or("a process".into(), |process| self.cluster.hosts.name(process));
-        let own = self.cluster.name();
-        match trouble {
-            Trouble::Stranger => ClusterError::Stranger { process: name },
-            Trouble::Broken(error) if is_late(&error) => self.absent(name, "it does not answer"),
-            Trouble::Broken(_) => ClusterError::Left { process: name, reason: "it hung up".into() },
-            Trouble::Secret(_) => ClusterError::Secret { process: name, own },
-            Trouble::Differs(_, what, theirs, ours) => {
-                ClusterError::Differs { process: name, own, what, theirs, ours }
-            }
-        }
-    }
-
-    fn absent(&self, process: String, cause: &str) -> ClusterError {
-        let seconds = self.cluster.wait.as_secs();
-        ClusterError::Absent { process, seconds, cause: cause.into() }
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
     }
 
     /// An error if it took too long, or somebody gave up.
-    fn check(&self, process: usize, cause: &str) -> Result<(), ClusterError> {
-        if self.left().is_zero() {
-            return Err(self.absent(self.cluster.hosts.name(process), cause));
-        }
+    fn check(&self, missing: usize) -> Result<(), Refusal> {
         let ended = self.cluster.children.as_ref().and_then(super::Children::ended);
         if let Some((process, status)) = ended {
-            let process = self.cluster.hosts.name(process);
-            return Err(ClusterError::Left { process, reason: format!("it ended: {status}") });
+            return Err(self.left_by(process, format!("it ended: {status}")));
         }
-        for (process, link) in self.links.iter().enumerate() {
-            let Some(link) = link else { continue };
+        let links: Vec<_> = self.places().links.clone();
+        for (process, met) in links.into_iter().enumerate() {
+            let Some(Met { stream, .. }) = met else { continue };
             // What is there is read; what is not is not waited for.
             let mut first = [0; 9];
-            link.set_nonblocking(true).map_err(ClusterError::Connections)?;
-            let seen = link.peek(&mut first);
-            link.set_nonblocking(false).map_err(ClusterError::Connections)?;
+            stream.set_nonblocking(true).map_err(|e| self.broken(e))?;
+            let seen = stream.peek(&mut first);
+            stream.set_nonblocking(false).map_err(|e| self.broken(e))?;
             match seen {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if is_late(&error) => {}
                 Ok(1..9) => {}
                 Ok(9) if first[8..] == *READY => {}
-                _ => self.listen(process, &mut &*link)?,
+                _ => self.listen(process, &mut Timed::new(&stream, LOOK))?,
             }
         }
-        Ok(())
+        match self.left() {
+            Duration::ZERO => Err(self.absent(missing)),
+            _ => Ok(()),
+        }
     }
 
-    /// Hears that a process is ready, or why it gave up.
-    fn listen(&self, process: usize, link: &mut impl Read) -> Result<(), ClusterError> {
-        let name = || self.cluster.hosts.name(process);
-        let reason = match read_frame(link) {
-            Ok(said) if said == READY => return Ok(()),
-            Ok(said) if said.starts_with(GAVE_UP) => {
-                String::from_utf8_lossy(&said[GAVE_UP.len()..]).into_owned()
+    /// Hears that a process is ready, or why one gave up.
+    fn listen(&self, process: usize, link: &mut impl Read) -> Result<(), Refusal> {
+        let said = match read_frame(link) {
+            Ok(said) => said,
+            Err(error) if is_late(&error) => {
+                let error = self.waited_for(process, "it is not ready".into());
+                return Err(self.refusal(error));
             }
-            Ok(_) => "it said something that is not understood".into(),
-            Err(error) if is_late(&error) => return Err(self.absent(name(), "it is not ready")),
-            Err(_) => "its connection closed".into(),
+            Err(_) => return Err(self.left_by(process, "its connection closed".into())),
         };
-        Err(ClusterError::Left { process: name(), reason })
+        if said == READY {
+            return Ok(());
+        }
+        match said.split_first().and_then(|(kind, rest)| Some((*kind, rest.split_first_chunk()?))) {
+            Some((GAVE_UP, (origin, reason))) => {
+                let origin = usize::try_from(u64::from_le_bytes(*origin)).unwrap_or(usize::MAX);
+                let origin = if origin < self.cluster.hosts.len() { origin } else { process };
+                Err(self.left_by(origin, String::from_utf8_lossy(reason).into_owned()))
+            }
+            _ => Err(self.left_by(process, "it said something that is not understood".into())),
+        }
     }
 
     /// Says that all are here, and waits until all say so.
-    fn ready(&self) -> Result<(), ClusterError> {
-        for mut link in self.links.iter().flatten() {
-            // Who is gone already says why below.
-            frame(&mut link, READY).unwrap_or_default();
+    fn ready(&self) -> Result<(), Refusal> {
+        let links = self.links();
+        // Of a star, process 0 speaks for all others.
+        let hub = self.round == Round::Star && self.cluster.process == 0;
+        let say = || {
+            for (_, link) in &links {
+                // Who is gone already says why below.
+                frame(&mut Timed::new(link, LOOK), READY).unwrap_or_default();
+            }
+        };
+        if !hub {
+            say();
         }
-        for (process, link) in self.links.iter().enumerate() {
-            let Some(mut link) = link.as_ref() else { continue };
-            self.settle(link, self.left()).map_err(ClusterError::Connections)?;
-            self.listen(process, &mut link)?;
+        for (process, link) in &links {
+            self.listen(*process, &mut Timed::new(link, self.left()))?;
+        }
+        if hub {
+            say();
         }
         Ok(())
     }
 
-    /// Tells everybody who is there why there will be no run.
-    fn give_up(&self, reason: &str) {
-        let cut = &reason[..reason.floor_char_boundary(4096)];
-        for mut link in self.links.iter().flatten() {
-            // Nothing can be done for those who do not hear it.
-            let said = frame(&mut link, &[GAVE_UP, cut.as_bytes()].concat());
-            said.and_then(|()| link.shutdown(Shutdown::Write)).unwrap_or_default();
-        }
-        for mut link in self.links.iter().flatten() {
-            // A connection that is closed with something unread loses what was sent, too.
-            let settled = link.set_read_timeout(Some(PAUSE.1));
-            settled
-                .and_then(|()| io::copy(&mut link, &mut io::sink()).map(drop))
-                .unwrap_or_default();
-        }
+    fn links(&self) -> Vec<(usize, Arc<TcpStream>)> {
+        let places = self.places();
+        let links = places.links.iter().enumerate();
+        links.filter_map(|(n, met)| Some((n, Arc::clone(&met.as_ref()?.stream)))).collect()
     }
 
-    /// A blocking socket that sends at once and is not waited for longer.
-    fn settle(&self, stream: &TcpStream, most: Duration) -> io::Result<()> {
-        stream.set_nonblocking(false)?;
-        stream.set_nodelay(true)?;
-        let most = Some(most.max(PAUSE.0));
-        stream.set_read_timeout(most)?;
-        stream.set_write_timeout(most)
+    /// What a meeting ends with; if there is to be no run, everybody who is there hears why.
+    fn ended(&self, met: Result<(), Refusal>) -> Result<(), ClusterError> {
+        met.map_err(|refusal| {
+            self.give_up(&refusal);
+            *refusal.error
+        })
+    }
+
+    fn give_up(&self, refusal: &Refusal) {
+        let links = self.links();
+        for (_, link) in &links {
+            // Nothing can be done for those who do not hear it.
+            let said = frame(&mut Timed::new(link, LOOK), &refusal.as_bytes());
+            said.and_then(|()| link.shutdown(Shutdown::Write)).unwrap_or_default();
+        }
+        let until = Instant::now() + FAREWELL;
+        for (_, link) in &links {
+            // A connection that is closed with something unread loses what was sent, too.
+            let left = until.saturating_duration_since(Instant::now());
+            io::copy(&mut Timed::new(link, left), &mut io::sink()).map(drop).unwrap_or_default();
+        }
     }
 
     fn left(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        self.deadline.map_or(LONGEST, left).min(LONGEST)
     }
+
+    /// Why it took too long.
+    fn absent(&self, process: usize) -> Refusal {
+        let reason = self.places().reasons[process].clone();
+        let called = reason.unwrap_or_else(|| match self.expects(process) {
+            true => self.uncalled(),
+            false => "it does not answer".into(),
+        });
+        let error = self.waited_for(process, called);
+        self.refusal(error)
+    }
+
+    /// What there was instead of a call.
+    fn uncalled(&self) -> String {
+        match self.cluster.notices.last() {
+            Some((from, why)) => format!("it did not call, but somebody from {from}: {why}"),
+            None => "it did not call".into(),
+        }
+    }
+
+    fn waited_for(&self, process: usize, cause: String) -> ClusterError {
+        let seconds = self.cluster.wait.as_secs();
+        ClusterError::Absent { process: self.cluster.hosts.name(process), seconds, cause }
+    }
+
+    fn left_by(&self, origin: usize, reason: String) -> Refusal {
+        let process = self.cluster.hosts.name(origin);
+        let error = ClusterError::Left { process, reason: reason.clone() };
+        Refusal { error: error.into(), origin, reason }
+    }
+
+    fn broken(&self, error: io::Error) -> Refusal {
+        self.refusal(ClusterError::Connections(error))
+    }
+
+    /// What this process itself finds.
+    fn refusal(&self, error: ClusterError) -> Refusal {
+        let (origin, reason) = (self.cluster.process, error.to_string());
+        Refusal { error: error.into(), origin, reason }
+    }
+
+    /// Why a connection was not taken, in words.
+    fn why(&self, trouble: &Trouble) -> String {
+        match trouble {
+            Trouble::Secret => format!("it has another secret than {}", self.cluster.name()),
+            Trouble::Stranger => "it is no process of ijk".into(),
+            Trouble::Broken(error) if is_late(error) => "it does not answer".into(),
+            Trouble::Broken(_) => "it hung up before it proved the secret".into(),
+            Trouble::Differs(_, what, ..) => format!("it differs in {what}"),
+        }
+    }
+}
+
+impl Refusal {
+    /// What the others are told.
+    fn as_bytes(&self) -> Vec<u8> {
+        let cut = &self.reason[..self.reason.floor_char_boundary(4096)];
+        [&[GAVE_UP][..], &(self.origin as u64).to_le_bytes(), cut.as_bytes()].concat()
+    }
+}
+
+/// Passes word on; who does not listen any more knows enough.
+fn tell_all(tell: &Sender<Word>, word: Word) {
+    tell.send(word).unwrap_or_default();
 }
 
 fn is_late(error: &io::Error) -> bool {

@@ -1,10 +1,13 @@
 //! Several processes that compute together, on one machine or many.
 
 mod error;
+mod guests;
+mod handshake;
 mod hello;
 mod hosts;
 mod launch;
 mod meet;
+mod notices;
 mod secret;
 
 pub use error::ClusterError;
@@ -15,6 +18,7 @@ pub(crate) use hello::Terms;
 pub(crate) use meet::Peer;
 
 use launch::Children;
+use notices::Notices;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +33,9 @@ use std::time::Duration;
 /// # Trust
 ///
 /// Processes only compute with those who prove to know the same [`Secret`], are of the same version, have the
-/// same list of hosts and are about to compute the same. What they send each other after that is neither
+/// same list of hosts and are about to compute the same. The secret comes first: before it is proved nothing that
+/// comes in is believed, and a caller who does not prove it within some seconds is dropped, with a line on the
+/// standard error output, while others are answered. What processes send each other after that is neither
 /// encrypted nor signed: whoever can read or change what goes over the network between them can read or change
 /// tensors. Keep them on a network that you trust.
 ///
@@ -58,6 +64,7 @@ pub struct Cluster {
     wait: Duration,
     listener: TcpListener,
     runs: AtomicUsize,
+    notices: Notices,
     /// Those that this process started.
     children: Option<Children>,
 }
@@ -97,8 +104,8 @@ impl Cluster {
     ) -> Result<Self, ClusterError> {
         let listen = |cause| ClusterError::Listen { process: hosts.name(process), cause };
         listener.set_nonblocking(true).map_err(listen)?;
-        let runs = AtomicUsize::new(0);
-        Ok(Self { hosts, process, secret, wait: WAIT, listener, runs, children: None })
+        let (runs, notices) = (AtomicUsize::new(0), Notices::default());
+        Ok(Self { hosts, process, secret, wait: WAIT, listener, runs, notices, children: None })
     }
 
     /// How long to wait for the other processes when a computation begins; 60 seconds by default.
@@ -128,7 +135,7 @@ impl Cluster {
     /// # Errors
     /// As when a computation begins: if a process does not come, or is not what it should be.
     pub fn meet(&self) -> Result<(), ClusterError> {
-        self.connect(&Terms::default()).map(drop)
+        meet::agree(self, &Terms::default(), None)
     }
 
     /// Waits until all processes are here and have prepared what they need; if one could not, none goes on.
@@ -142,14 +149,14 @@ impl Cluster {
         text: impl Fn(&E) -> String,
     ) -> Result<T, E> {
         let trouble = prepared.as_ref().err().map(text);
-        let met = meet::meet(self, &Terms::default(), trouble.as_deref());
+        let met = meet::agree(self, &Terms::default(), trouble.as_deref());
         let prepared = prepared?;
-        met.map(|_| prepared).map_err(E::from)
+        met.map(|()| prepared).map_err(E::from)
     }
 
     /// Connections to the other processes, for a run on these terms.
     pub(crate) fn connect(&self, terms: &Terms) -> Result<Vec<Option<Peer>>, ClusterError> {
-        meet::meet(self, terms, None)
+        meet::connect(self, terms)
     }
 
     /// What messages call this process.

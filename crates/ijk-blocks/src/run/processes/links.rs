@@ -1,41 +1,45 @@
 //! The links between processes: errors, blocks that are asked for, signs of life.
 //!
-//! Each link has a thread that writes and one that reads. A reader never writes, so two processes that answer
-//! each other at once do not wait for each other.
+//! What is to be said to a process waits in its [`Outbox`]; a thread writes it while there is something, and no
+//! longer. One thread, the [`ear`](super::ear), waits for all links at once; a link on which much comes gets a thread
+//! that reads it while it does. So many processes that have little to say to each other need few threads. A reader
+//! never writes, so two processes that answer each other at once do not wait for each other.
 
+use super::ear::Ear;
 use super::message::Message;
+use super::outbox::Outbox;
 use crate::progress::Progress;
 use crate::run::failure::{Failure, Report};
 use crate::store::Store;
 use crate::{Block, Error, StoreError};
 use std::collections::HashMap;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io::{self, ErrorKind, Read};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Who has nothing to say for so long says that it lives.
+/// How often a process says that it lives, if it says nothing else and there are few.
 const PULSE: Duration = Duration::from_millis(250);
 
+/// The same for more processes than this: less often, so that all of them together say no more.
+const FEW: u32 = 8;
+
 /// Who says nothing for so long is lost.
-const SILENCE: Duration = Duration::from_secs(30);
+pub(super) const SILENCE: Duration = Duration::from_secs(30);
 
 /// How long those who wait sleep before they ask whether somebody failed.
-const NAP: Duration = Duration::from_millis(50);
+pub(super) const NAP: Duration = Duration::from_millis(50);
 
 /// How long the others have to hang up at the end.
-const FAREWELL: Duration = Duration::from_secs(2);
-
-/// What is to be written; nothing at the end.
-type Letter = Option<Message>;
+pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Where messages of this process go, and from where answers come.
 pub(super) struct Desk {
-    senders: Vec<Option<Sender<Letter>>>,
-    failure: Arc<Failure>,
+    outboxes: Vec<Option<Arc<Outbox>>>,
+    pub(super) failure: Arc<Failure>,
     progress: Arc<Progress>,
     /// This process's blocks of each stage.
     stores: Vec<Arc<dyn Store>>,
@@ -50,27 +54,21 @@ pub(super) struct Desk {
 /// The threads of the links.
 pub(super) struct Links {
     pub(super) desk: Arc<Desk>,
-    writers: Vec<JoinHandle<()>>,
-    readers: Vec<JoinHandle<()>>,
-}
-
-/// The ends at which letters are put in, and out of which they come.
-pub(super) fn boxes(peers: &[bool]) -> Vec<Option<(Sender<Letter>, Receiver<Letter>)>> {
-    peers.iter().map(|&peer| peer.then(mpsc::channel)).collect()
+    pulse: JoinHandle<()>,
+    ear: Ear,
 }
 
 impl Links {
     /// Starts the threads of links to other processes.
     pub(super) fn start(
         streams: Vec<Option<TcpStream>>,
-        boxes: Vec<Option<(Sender<Letter>, Receiver<Letter>)>>,
+        outboxes: Vec<Option<Arc<Outbox>>>,
         (failure, progress): (&Arc<Failure>, &Arc<Progress>),
         stores: Vec<Arc<dyn Store>>,
     ) -> io::Result<Self> {
-        let done = boxes.iter().map(Option::is_none).collect();
-        let (senders, receivers): (Vec<_>, Vec<_>) = boxes.into_iter().map(Option::unzip).unzip();
+        let done = outboxes.iter().map(Option::is_none).collect();
         let desk = Arc::new(Desk {
-            senders,
+            outboxes,
             failure: Arc::clone(failure),
             progress: Arc::clone(progress),
             stores,
@@ -80,38 +78,18 @@ impl Links {
             changed: Condvar::new(),
             closing: AtomicBool::new(false),
         });
-        let mut links = Self { desk, writers: Vec::new(), readers: Vec::new() };
-        for (process, (stream, letters)) in streams.into_iter().zip(receivers).enumerate() {
-            if let (Some(stream), Some(letters)) = (stream, letters) {
-                links.add(process, stream, letters)?;
-            }
-        }
-        Ok(links)
-    }
-
-    fn add(
-        &mut self,
-        process: usize,
-        stream: TcpStream,
-        letters: Receiver<Letter>,
-    ) -> io::Result<()> {
-        stream.set_read_timeout(Some(NAP))?;
-        stream.set_write_timeout(Some(SILENCE))?;
-        let (out, own) = (stream.try_clone()?, Arc::clone(&self.desk));
-        let writer = std::thread::Builder::new().name(format!("ijk:tell-{process}"));
-        self.writers.push(writer.spawn(move || write(out, &letters, &own))?);
-        let own = Arc::clone(&self.desk);
-        let reader = std::thread::Builder::new().name(format!("ijk:hear-{process}"));
-        self.readers.push(reader.spawn(move || Hearing { process, stream, desk: own }.run())?);
-        Ok(())
+        let ear = Ear::start(&desk, streams)?;
+        let own = Arc::clone(&desk);
+        let pulse = std::thread::Builder::new().name("ijk:pulse".into());
+        let pulse = pulse.spawn(move || own.live())?;
+        Ok(Self { desk, pulse, ear })
     }
 
     /// Waits until no process needs anything any more, or somebody failed.
     pub(super) fn finish(&self) {
-        for sender in self.desk.senders.iter().flatten() {
-            // A writer that is gone has said so.
-            let last = Message::Alive(self.desk.progress.own());
-            sender.send(Some(last)).and_then(|()| sender.send(Some(Message::Done))).unwrap_or(());
+        for outbox in self.desk.outboxes.iter().flatten() {
+            outbox.put(Message::Alive(self.desk.progress.own()));
+            outbox.put(Message::Done);
         }
         let mut done = self.desk.done();
         while done.contains(&false) && !self.desk.failure.is_set() {
@@ -123,13 +101,13 @@ impl Links {
     /// Ends the threads, when everything is written.
     pub(super) fn close(self) {
         self.desk.closing.store(true, Ordering::Release);
-        for sender in self.desk.senders.iter().flatten() {
-            sender.send(None).unwrap_or(());
-        }
-        for thread in self.writers.into_iter().chain(self.readers) {
-            // They do not panic; if they do, there is nobody else to tell.
-            thread.join().unwrap_or(());
-        }
+        self.desk.changed.notify_all();
+        // They do not panic; if they do, there is nobody else to tell.
+        self.pulse.join().unwrap_or(());
+        let outboxes = || self.desk.outboxes.iter().flatten();
+        outboxes().for_each(|outbox| outbox.close());
+        outboxes().for_each(|outbox| outbox.wait());
+        self.ear.close();
     }
 }
 
@@ -142,10 +120,31 @@ impl Desk {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether this process needs nothing any more.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// Says from time to time to all others that this process lives.
+    fn live(&self) {
+        let processes = u32::try_from(self.outboxes.len()).unwrap_or(u32::MAX);
+        let pulse = (PULSE * processes.div_ceil(FEW).max(1)).min(SILENCE / 8);
+        let mut done = self.done();
+        while !self.is_closing() {
+            let waited = self.changed.wait_timeout(done, pulse);
+            let (guard, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+            drop(guard);
+            if waited.timed_out() {
+                let alive = Message::Alive(self.progress.own());
+                self.outboxes.iter().flatten().for_each(|outbox| outbox.put_if_quiet(&alive));
+            }
+            done = self.done();
+        }
+    }
+
     fn send(&self, process: usize, message: Message) {
-        if let Some(Some(sender)) = self.senders.get(process) {
-            // A writer that is gone has said so.
-            sender.send(Some(message)).unwrap_or(());
+        if let Some(Some(outbox)) = self.outboxes.get(process) {
+            outbox.put(message);
         }
     }
 
@@ -199,37 +198,23 @@ impl Desk {
         }
         true
     }
-}
 
-/// Writes letters, and in between that this process lives.
-fn write(mut stream: TcpStream, letters: &Receiver<Letter>, desk: &Desk) {
-    loop {
-        let message = match letters.recv_timeout(PULSE) {
-            Ok(Some(message)) => message,
-            Err(RecvTimeoutError::Timeout) => Message::Alive(desk.progress.own()),
-            Ok(None) | Err(RecvTimeoutError::Disconnected) => break,
+    /// Takes note of a link that has ended.
+    pub(super) fn ended(&self, process: usize, end: End) {
+        let reason = match end {
+            End::Enough => return,
+            End::Closed => "its connection closed".to_owned(),
+            End::Wrong(reason) => reason,
         };
-        let bytes = message.encode();
-        let length = (bytes.len() as u64).to_le_bytes();
-        if stream.write_all(&length).and_then(|()| stream.write_all(&bytes)).is_err() {
-            // The reader finds out why.
-            desk.failure.stop();
-            break;
+        let left = self.done()[process];
+        if !left && !self.failure.is_told() {
+            self.failure.report(&Report { process, lost: true, reason });
         }
     }
-    // It may be broken already.
-    stream.shutdown(Shutdown::Write).unwrap_or(());
-}
-
-/// What reads a link.
-struct Hearing {
-    process: usize,
-    stream: TcpStream,
-    desk: Arc<Desk>,
 }
 
 /// Why nothing more is read.
-enum End {
+pub(super) enum End {
     /// The other one hung up, or the connection broke.
     Closed,
     /// This process is done.
@@ -237,66 +222,104 @@ enum End {
     Wrong(String),
 }
 
+/// What reads a link.
+pub(super) struct Hearing {
+    pub(super) process: usize,
+    pub(super) stream: Arc<TcpStream>,
+    pub(super) desk: Arc<Desk>,
+    /// When something came last.
+    pub(super) heard: Instant,
+}
+
 impl Hearing {
-    fn run(mut self) {
-        let reason = loop {
-            let message = match self.next() {
-                Ok(message) => message,
-                Err(End::Enough) => return,
-                Err(End::Closed) => break "its connection closed".to_owned(),
-                Err(End::Wrong(reason)) => break reason,
-            };
-            if !self.desk.hear(self.process, message) {
-                break "what it says makes no sense".to_owned();
+    /// Reads messages until none comes for so long; none stands for as long as the link lasts.
+    pub(super) fn run(&mut self, quiet: Option<Duration>) -> Result<(), End> {
+        loop {
+            let mut length = [0; 8];
+            if !self.fill(&mut length, quiet)? {
+                return Ok(());
             }
-        };
-        let left = self.desk.done()[self.process];
-        if !left && !self.desk.failure.is_told() {
-            let report = Report { process: self.process, lost: true, reason };
-            self.desk.failure.report(&report);
+            let message = self.message(u64::from_le_bytes(length))?;
+            if !self.desk.hear(self.process, message) {
+                return Err(End::Wrong("what it says makes no sense".to_owned()));
+            }
         }
     }
 
-    fn next(&mut self) -> Result<Message, End> {
-        let mut length = [0; 8];
-        self.fill(&mut length)?;
-        let length = u64::from_le_bytes(length);
+    /// Reads a message that is there, short, and answered at once; false if what comes is another one.
+    #[cfg(target_os = "linux")]
+    pub(super) fn short(&mut self) -> Result<bool, End> {
+        let mut bytes = [0; 256];
+        let there = match self.stream.peek(&mut bytes) {
+            Ok(0) => return Err(End::Closed),
+            Ok(there) => there,
+            Err(error) if error.kind() == ErrorKind::Interrupted || is_late(&error) => {
+                return Ok(true);
+            }
+            Err(_) => return Err(End::Closed),
+        };
+        let Some(length) = bytes[..there].first_chunk() else { return Ok(false) };
+        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+        let whole = length.saturating_add(8);
+        if whole > there || Message::is_ask(&bytes[8..whole]) {
+            return Ok(false);
+        }
+        // It is there, so that reading it does not wait.
+        self.fill(&mut bytes[..whole], None)?;
+        let wrong = |why: &str| End::Wrong(format!("what it says {why}"));
+        let message = Message::decode(&bytes[8..whole]);
+        match self.desk.hear(self.process, message.ok_or_else(|| wrong("is not understood"))?) {
+            true => Ok(true),
+            false => Err(wrong("makes no sense")),
+        }
+    }
+
+    /// Reads a message of so many bytes.
+    fn message(&mut self, length: u64) -> Result<Message, End> {
         let mut bytes = Vec::new();
         let room = usize::try_from(length).map(|length| bytes.try_reserve_exact(length));
         if !matches!(room, Ok(Ok(()))) {
             return Err(End::Wrong(format!("there is no memory for the {length} bytes it sends")));
         }
         bytes.resize(length as usize, 0);
-        self.fill(&mut bytes)?;
+        self.fill(&mut bytes, None)?;
         let wrong = || End::Wrong("what it says is not understood".to_owned());
         Message::decode(&bytes).ok_or_else(wrong)
     }
 
-    /// Reads as many bytes.
-    fn fill(&mut self, mut bytes: &mut [u8]) -> Result<(), End> {
-        let (mut heard, mut closing) = (Instant::now(), None);
+    /// Reads as many bytes; false if there is none for so long.
+    fn fill(&mut self, mut bytes: &mut [u8], quiet: Option<Duration>) -> Result<bool, End> {
+        let (all, began, mut closing) = (bytes.len(), Instant::now(), None);
         while !bytes.is_empty() {
-            match self.stream.read(bytes) {
+            match (&*self.stream).read(bytes) {
                 Ok(0) => return Err(End::Closed),
                 Ok(read) => {
-                    heard = Instant::now();
+                    self.heard = Instant::now();
                     bytes = &mut bytes[read..];
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if is_late(&error) => {}
                 Err(_) => return Err(End::Closed),
             }
-            if heard.elapsed() > SILENCE {
-                let seconds = SILENCE.as_secs();
-                return Err(End::Wrong(format!("it has said nothing for {seconds} s")));
+            if bytes.len() == all && quiet.is_some_and(|quiet| began.elapsed() > quiet) {
+                return Ok(false);
             }
-            if self.desk.closing.load(Ordering::Acquire)
+            self.check_silence()?;
+            if self.desk.is_closing()
                 && closing.get_or_insert_with(Instant::now).elapsed() > FAREWELL
             {
                 return Err(End::Enough);
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// That something came not too long ago.
+    pub(super) fn check_silence(&self) -> Result<(), End> {
+        if self.heard.elapsed() <= SILENCE {
+            return Ok(());
+        }
+        Err(End::Wrong(format!("it has said nothing for {} s", SILENCE.as_secs())))
     }
 }
 

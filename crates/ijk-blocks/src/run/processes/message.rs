@@ -57,6 +57,12 @@ impl Message {
         }
     }
 
+    /// Whether these bytes begin a message that is answered with a block.
+    #[cfg(target_os = "linux")]
+    pub(super) fn is_ask(bytes: &[u8]) -> bool {
+        Input(bytes).number() == Some(2)
+    }
+
     /// The message of these bytes, if they are one.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut input = Input(bytes);

@@ -6,9 +6,11 @@
 //! no more is under way than somebody waits for. A result that is collected is asked for by process 0.
 
 mod done;
+mod ear;
 mod line;
 mod links;
 mod message;
+mod outbox;
 mod spread;
 
 pub(super) use spread::Homes;
@@ -27,10 +29,10 @@ use crate::store::{MemoryStore, Sink, Source, Store};
 use line::{Line, Shore};
 use links::Links;
 use message::Message;
+use outbox::Outbox;
 use spread::Spread;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use timely::communication::allocator::ProcessBuilder;
 use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
 use timely::communication::{AllocatorBuilder, Hooks};
@@ -118,18 +120,24 @@ impl Session {
         peers: Vec<Option<Peer>>,
     ) -> std::io::Result<Self> {
         let (stores, wrong) = stores(given, goal);
-        let boxes = links::boxes(&peers.iter().map(Option::is_some).collect::<Vec<_>>());
         let (lines, streams): (Vec<_>, Vec<_>) =
             peers.into_iter().map(|peer| peer.map(|peer| (peer.data, peer.link)).unzip()).unzip();
-        let mut told = Vec::new();
-        for (line, letters) in lines.iter().zip(&boxes) {
-            let (Some(line), Some((sender, _))) = (line, letters) else { continue };
+        let (mut told, mut outboxes) = (Vec::new(), Vec::new());
+        for (line, link) in lines.iter().zip(&streams) {
+            let (Some(line), Some(link)) = (line, link) else {
+                outboxes.push(None);
+                continue;
+            };
             line.set_read_timeout(None)?;
             line.set_write_timeout(None)?;
-            told.push((line.try_clone()?, sender.clone()));
+            link.set_write_timeout(Some(links::SILENCE))?;
+            let outbox = Outbox::new(link.try_clone()?);
+            told.push((line.try_clone()?, Arc::clone(&outbox)));
+            outboxes.push(Some(outbox));
         }
         let others = Peers { cluster: Arc::clone(given.cluster), told };
         let failure = Arc::new(Failure::among(others));
+        outboxes.iter().flatten().for_each(|outbox| outbox.fails(&failure));
         let last = given.plan.stages.last();
         let left = given.plan.blocks().saturating_sub(done.len() as u64);
         let operations = last.map_or(0, |last| done.operations(last));
@@ -137,7 +145,7 @@ impl Session {
         given.progress.begin(left, operations, given.cluster.processes());
         let shore = Arc::new(Shore::new(Arc::clone(&failure), Arc::clone(given.progress)));
         let told = (&failure, given.progress);
-        let links = Links::start(streams, boxes, told, stores.clone())?;
+        let links = Links::start(streams, outboxes, told, stores.clone())?;
         if let Some(error) = wrong {
             failure.set(error);
         }
@@ -273,7 +281,7 @@ fn gather(to: &MemoryStore, from: &dyn Source, homes: &Homes) -> Result<(), Erro
 /// How other processes learn of a failure.
 struct Peers {
     cluster: Arc<Cluster>,
-    told: Vec<(TcpStream, Sender<Option<Message>>)>,
+    told: Vec<(TcpStream, Arc<Outbox>)>,
 }
 
 impl Others for Peers {
@@ -286,9 +294,8 @@ impl Others for Peers {
     }
 
     fn tell(&self, report: &Report) {
-        for (_, sender) in &self.told {
-            // Who is gone need not know.
-            sender.send(Some(Message::Failed(report.clone()))).unwrap_or(());
+        for (_, outbox) in &self.told {
+            outbox.put(Message::Failed(report.clone()));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::args::Processes;
 use crate::failure::Failure;
+use crate::output;
 use ijk::blocks::cluster::{Cluster, ClusterError, Hosts, Secret};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,12 @@ pub fn cluster(args: &Processes) -> Result<Option<Arc<Cluster>>, Failure> {
         (Some(processes), _) => Cluster::launch(processes)?,
         (None, Some(hosts)) => {
             let secret = match &args.secret_file {
-                Some(file) => Some(Secret::read(file)?),
+                Some(file) => {
+                    if let Some(exposure) = Secret::exposure(file) {
+                        output::complain(&format!("warning: {exposure}"));
+                    }
+                    Some(Secret::read(file)?)
+                }
                 None => Secret::from_env()?,
             };
             Cluster::join(Hosts::read(hosts)?, args.process.unwrap_or_default(), secret)?

@@ -1,0 +1,365 @@
+//! What happens on a new connection before anything on it is believed.
+//!
+//! Each side sends a random challenge and proves, by a keyed hash of both challenges, that it knows the secret; who
+//! called proves first, so that a stranger who calls gets no proof to try secrets on. Only then do both say who they
+//! are and what they are about to compute ([`Hello`]), under a key of this connection, and compare it. Both know all
+//! that was said, so both refuse for the same reason, and each can name it. The beginning and the proofs are the
+//! same in all versions: whoever knows the secret learns which version the other one has.
+//!
+//! All of it has one deadline ([`Timed`]): bytes that trickle in win no time.
+
+use super::hello::Hello;
+use super::secret::{Secret, random};
+use crate::wire;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// How a connection begins.
+const MAGIC: &[u8; 8] = b"ijk-meet";
+
+/// What stands in the place of a proof for who gave a wrong one.
+const REFUSED: [u8; 32] = [0; 32];
+
+/// Greetings that are longer are none.
+const LONGEST: usize = 1 << 16;
+
+/// Who opened the connection: their proofs differ, so that none can be sent back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Caller,
+    Called,
+}
+
+impl Side {
+    fn other(self) -> Self {
+        match self {
+            Self::Caller => Self::Called,
+            Self::Called => Self::Caller,
+        }
+    }
+
+    fn name(self) -> &'static [u8] {
+        match self {
+            Self::Caller => b"caller",
+            Self::Called => b"called",
+        }
+    }
+}
+
+/// Why a connection was not taken. Only [`Differs`](Self::Differs) comes from somebody who knows the secret.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// It does not speak like a process of ijk.
+    Stranger,
+    /// The connection broke, or took too long.
+    Broken(io::Error),
+    /// It has another secret.
+    Secret,
+    /// It differs: in what, its value, this process's; and which process it is, if that could be read.
+    Differs(Option<usize>, &'static str, String, String),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+/// Proves the secret both ways, then exchanges greetings; what the other one said.
+pub(super) fn greet(
+    stream: &mut (impl Read + Write),
+    own: &Hello,
+    secret: &Secret,
+    side: Side,
+) -> Result<Hello, Trouble> {
+    let key = prove(stream, secret, side)?;
+    let said = own.encode();
+    frame(stream, &said)?;
+    stream.write_all(&seal(&key, side, &said))?;
+    let heard = read_frame(stream)?;
+    let mut sealed = [0; 32];
+    stream.read_exact(&mut sealed)?;
+    // Comparing hashes takes the same time wherever they differ.
+    if blake3::Hash::from_bytes(seal(&key, side.other(), &heard))
+        != blake3::Hash::from_bytes(sealed)
+    {
+        return Err(Trouble::Stranger);
+    }
+    compare(&heard, own)
+}
+
+/// That a greeting fits this process's own.
+fn compare(heard: &[u8], own: &Hello) -> Result<Hello, Trouble> {
+    let other = Hello::decode(heard);
+    let version = Hello::version(heard).ok_or(Trouble::Stranger)?;
+    if version != own.version {
+        let (theirs, ours) = (version.to_owned(), own.version.clone());
+        let process = other.map(|other| other.process);
+        return Err(Trouble::Differs(process, "their version of ijk", theirs, ours));
+    }
+    let other = other.ok_or(Trouble::Stranger)?;
+    match other.difference(own) {
+        Some((what, l, r)) => Err(Trouble::Differs(Some(other.process), what, l, r)),
+        None => Ok(other),
+    }
+}
+
+/// Proves that this process knows the secret, and sees whether the other one does; a key of this connection.
+fn prove(
+    stream: &mut (impl Read + Write),
+    secret: &Secret,
+    side: Side,
+) -> Result<[u8; 32], Trouble> {
+    let challenge = random().map_err(|error| io::Error::other(error.to_string()))?;
+    let opening = [&MAGIC[..], &challenge].concat();
+    let both = match side {
+        Side::Caller => {
+            stream.write_all(&opening)?;
+            [challenge, challenged(stream)?].concat()
+        }
+        Side::Called => {
+            let callers = challenged(stream)?;
+            stream.write_all(&opening)?;
+            [callers, challenge].concat()
+        }
+    };
+    let message = |of: &[u8]| [of, b" ", &both[..]].concat();
+    if side == Side::Caller {
+        stream.write_all(&secret.proof(&message(side.name())))?;
+    }
+    let mut proof = [0; 32];
+    stream.read_exact(&mut proof)?;
+    if !secret.accepts(&message(side.other().name()), proof) {
+        if side == Side::Called {
+            // So that it can say why; it learns no more than from being left.
+            stream.write_all(&REFUSED)?;
+        }
+        return Err(Trouble::Secret);
+    }
+    if side == Side::Called {
+        stream.write_all(&secret.proof(&message(side.name())))?;
+    }
+    Ok(secret.proof(&message(b"connection")))
+}
+
+/// Reads how the other one begins; its challenge.
+fn challenged(stream: &mut impl Read) -> Result<[u8; 32], Trouble> {
+    let mut magic = [0; 8];
+    stream.read_exact(&mut magic)?;
+    if magic != *MAGIC {
+        return Err(Trouble::Stranger);
+    }
+    let mut challenge = [0; 32];
+    stream.read_exact(&mut challenge)?;
+    Ok(challenge)
+}
+
+/// What only one side of a connection can say of bytes.
+fn seal(key: &[u8; 32], side: Side, bytes: &[u8]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    *hasher.update(side.name()).update(bytes).finalize().as_bytes()
+}
+
+/// Writes bytes after their number.
+pub(super) fn frame(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    let mut all = Vec::with_capacity(bytes.len() + 8);
+    wire::number(&mut all, bytes.len())?;
+    all.extend_from_slice(bytes);
+    stream.write_all(&all)
+}
+
+/// Reads them; nobody has reason to send many.
+pub(super) fn read_frame(stream: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut length = [0; 8];
+    stream.read_exact(&mut length)?;
+    let length = usize::try_from(u64::from_le_bytes(length)).unwrap_or(usize::MAX);
+    if length > LONGEST {
+        return Err(io::Error::new(ErrorKind::InvalidData, "it says too much"));
+    }
+    let mut bytes = vec![0; length];
+    stream.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A connection with one deadline for all that is read and written.
+pub(super) struct Timed<'a> {
+    stream: &'a TcpStream,
+    deadline: Instant,
+}
+
+impl<'a> Timed<'a> {
+    pub(super) fn new(stream: &'a TcpStream, most: Duration) -> Self {
+        let now = Instant::now();
+        Self { stream, deadline: now.checked_add(most).unwrap_or(now + Duration::from_secs(3600)) }
+    }
+
+    fn left(&self) -> io::Result<Option<Duration>> {
+        match self.deadline.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(ErrorKind::TimedOut.into()),
+            left => Ok(Some(left)),
+        }
+    }
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(bytes)
+    }
+}
+
+impl Write for Timed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Hosts;
+    use super::super::hello::Terms;
+    use super::*;
+    use std::net::TcpListener;
+
+    const SECRET: &str = "correct horse battery";
+
+    fn hello(process: usize) -> Hello {
+        let hosts = Hosts::parse("a:1\nb:2").unwrap();
+        let plan = "s0 = copy a\ns1 = multiply".into();
+        Hello::new(&hosts, process, 3, &Terms { workers: 2, memory: None, simd: "avx2", plan })
+            .unwrap()
+    }
+
+    /// What both say of each other.
+    fn meet(
+        caller: (Hello, &str),
+        called: (Hello, &str),
+    ) -> (Result<Hello, Trouble>, Result<Hello, Trouble>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let secret = |text: &str| Secret::new(text).unwrap();
+        std::thread::scope(|scope| {
+            let call = scope.spawn(move || {
+                let mut stream = TcpStream::connect(address).unwrap();
+                greet(&mut stream, &caller.0, &secret(caller.1), Side::Caller)
+            });
+            let mut stream = listener.accept().unwrap().0;
+            let called = greet(&mut stream, &called.0, &secret(called.1), Side::Called);
+            (call.join().unwrap(), called)
+        })
+    }
+
+    #[test]
+    fn those_who_agree_meet() {
+        let (l, r) = meet((hello(1), SECRET), (hello(0), &format!(" {SECRET}\n")));
+        assert_eq!((l.unwrap().process, r.unwrap().process), (0, 1));
+    }
+
+    #[test]
+    fn another_secret_is_noticed_on_both_sides_before_anything_else() {
+        let mut other = hello(1);
+        other.version = "9.9.9".into();
+        let (l, r) = meet((other, SECRET), (hello(0), "battery staple horse"));
+        assert!(matches!((l, r), (Err(Trouble::Secret), Err(Trouble::Secret))));
+    }
+
+    #[test]
+    fn differences_are_told_with_both_values_on_both_sides() {
+        type Change = fn(&mut Hello);
+        let changes: [(&str, Change, &str); 6] = [
+            ("their version of ijk", |h| h.version = "9.9.9".into(), "9.9.9"),
+            ("their host lists (digest)", |h| h.hosts = "00".into(), "00"),
+            ("how many processes there are", |h| h.processes = 7, "7"),
+            ("their number of workers", |h| h.workers = 5, "5"),
+            ("how many runs they made before", |h| h.run = 4, "4"),
+            (
+                "what they compute",
+                |h| {
+                    h.plan = "s0 = copy b\ns1 = multiply".into();
+                    h.program = "1".into();
+                },
+                "`s0 = copy b`",
+            ),
+        ];
+        for (expected, change, value) in changes {
+            let mut other = hello(1);
+            change(&mut other);
+            let (l, r) = meet((other, SECRET), (hello(0), SECRET));
+            let Err(Trouble::Differs(_, what, theirs, ours)) = r else { panic!("{expected}") };
+            assert_eq!((what, &theirs[..]), (expected, value));
+            let Err(Trouble::Differs(_, what, there, here)) = l else { panic!("{expected}") };
+            assert_eq!((what, there, here), (expected, ours, theirs));
+        }
+    }
+
+    /// Bytes that come whatever is said, and what was said.
+    struct Noise<'a>(&'a [u8], Vec<u8>);
+
+    impl Read for Noise<'_> {
+        fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+            self.0.read(bytes)
+        }
+    }
+
+    impl Write for Noise<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.1.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn noise_is_no_greeting_and_gets_no_proof() {
+        let opening = [&MAGIC[..], &[7; 32]].concat();
+        let guess = [&opening[..], &[1; 32]].concat();
+        for noise in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"ijk-meet\xff\xff", b"", &opening, &guess] {
+            let secret = Secret::new(SECRET).unwrap();
+            let mut stream = Noise(noise, Vec::new());
+            let met = greet(&mut stream, &hello(0), &secret, Side::Called);
+            assert!(matches!(met, Err(Trouble::Stranger | Trouble::Broken(_) | Trouble::Secret)));
+            // No more than a challenge, and that the proof is none.
+            let said = &stream.1;
+            assert!(said.len() <= 40 || said[40..] == REFUSED, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn what_one_side_says_proves_nothing_when_it_is_sent_back() {
+        let secret = Secret::new(SECRET).unwrap();
+        let mut first = Noise(&[], Vec::new());
+        assert!(greet(&mut first, &hello(0), &secret, Side::Caller).is_err());
+        // The caller's own opening, and a proof of it in its own words.
+        let opening = first.1;
+        let proof = secret.proof(&[b"caller ", &opening[8..], &opening[8..]].concat());
+        let mut echo = Noise(&[&opening[..], &proof[..]].concat(), Vec::new());
+        assert!(matches!(greet(&mut echo, &hello(0), &secret, Side::Caller), Err(Trouble::Secret)));
+    }
+
+    #[test]
+    fn bytes_that_trickle_in_win_no_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut slow = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let stream = listener.accept().unwrap().0;
+        let trickle = std::thread::spawn(move || {
+            while slow.write_all(b"i").is_ok() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let secret = Secret::new(SECRET).unwrap();
+        let mut bytes = [0; 1 << 20];
+        let mut timed = Timed::new(&stream, Duration::from_millis(100));
+        assert_eq!(timed.read_exact(&mut bytes).unwrap_err().kind(), ErrorKind::TimedOut);
+        assert!(greet(&mut timed, &hello(0), &secret, Side::Called).is_err());
+        drop(stream);
+        trickle.join().unwrap();
+    }
+}

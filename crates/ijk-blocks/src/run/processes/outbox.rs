@@ -1,0 +1,195 @@
+//! What is to be said to another process.
+
+use super::message::Message;
+use crate::cluster::ClusterError;
+use crate::run::failure::Failure;
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+/// How long a thread that has written everything waits for more.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Messages for one process, in their order. A thread writes them while there are any, and some time after.
+pub(super) struct Outbox {
+    stream: TcpStream,
+    /// Who is told if nothing can be written.
+    failure: OnceLock<Weak<Failure>>,
+    pending: Mutex<Pending>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Pending {
+    letters: VecDeque<Letter>,
+    /// Whether there is a thread that writes them.
+    is_written: bool,
+    /// Whether nothing more will come.
+    is_closed: bool,
+}
+
+enum Letter {
+    Message(Message),
+    /// What is left of one.
+    Rest(Vec<u8>),
+}
+
+impl Outbox {
+    pub(super) fn new(stream: TcpStream) -> Arc<Self> {
+        Arc::new(Self {
+            stream,
+            failure: OnceLock::new(),
+            pending: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// Who is told if nothing can be written.
+    pub(super) fn fails(&self, failure: &Arc<Failure>) {
+        self.failure.get_or_init(|| Arc::downgrade(failure));
+    }
+
+    /// Sends a message, after those that wait.
+    pub(super) fn put(self: &Arc<Self>, message: Message) {
+        let mut pending = self.pending();
+        if pending.is_closed {
+            return;
+        }
+        pending.letters.push_back(Letter::Message(message));
+        self.write_soon(pending);
+    }
+
+    /// Sends a short message, unless others are being sent anyway.
+    pub(super) fn put_if_quiet(self: &Arc<Self>, message: &Message) {
+        let mut pending = self.pending();
+        if pending.is_written || pending.is_closed {
+            return;
+        }
+        let bytes = framed(message);
+        match write_now(&self.stream, &bytes) {
+            Ok(written) if written == bytes.len() => {}
+            Ok(written) => {
+                pending.letters.push_back(Letter::Rest(bytes[written..].to_vec()));
+                self.write_soon(pending);
+            }
+            // Who does not read has enough to read.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => {
+                drop(pending);
+                self.stop();
+            }
+        }
+    }
+
+    /// Says that nothing more will come.
+    pub(super) fn close(&self) {
+        let mut pending = self.pending();
+        pending.is_closed = true;
+        if !pending.is_written {
+            self.hang_up();
+        }
+        drop(pending);
+        self.changed.notify_all();
+    }
+
+    /// Waits until everything is written.
+    pub(super) fn wait(&self) {
+        let pending = self.changed.wait_while(self.pending(), |pending| pending.is_written);
+        drop(pending.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has a thread write what waits.
+    fn write_soon(self: &Arc<Self>, mut pending: MutexGuard<'_, Pending>) {
+        if pending.is_written {
+            drop(pending);
+            return self.changed.notify_all();
+        }
+        pending.is_written = true;
+        drop(pending);
+        let own = Arc::clone(self);
+        let writer = std::thread::Builder::new().name("ijk:tell".into());
+        if let Err(error) = writer.spawn(move || own.write_all()) {
+            self.pending().is_written = false;
+            self.changed.notify_all();
+            if let Some(failure) = self.failure.get().and_then(Weak::upgrade) {
+                failure.set(ClusterError::Connections(error).into());
+            }
+        }
+    }
+
+    /// Writes what waits and what comes, until nothing has come for a while.
+    fn write_all(&self) {
+        let mut pending = self.pending();
+        loop {
+            let Some(letter) = pending.letters.pop_front() else {
+                if pending.is_closed {
+                    self.hang_up();
+                    break;
+                }
+                let waits =
+                    |pending: &mut Pending| pending.letters.is_empty() && !pending.is_closed;
+                let waited = self.changed.wait_timeout_while(pending, LINGER, waits);
+                let (guard, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+                pending = guard;
+                if waited.timed_out() {
+                    break;
+                }
+                continue;
+            };
+            drop(pending);
+            let bytes = match letter {
+                Letter::Message(message) => framed(&message),
+                Letter::Rest(bytes) => bytes,
+            };
+            if (&self.stream).write_all(&bytes).is_err() {
+                // What reads the link finds out why.
+                self.stop();
+                pending = self.pending();
+                pending.letters.clear();
+                pending.is_closed = true;
+                continue;
+            }
+            pending = self.pending();
+        }
+        pending.is_written = false;
+        drop(pending);
+        self.changed.notify_all();
+    }
+
+    fn stop(&self) {
+        if let Some(failure) = self.failure.get().and_then(Weak::upgrade) {
+            failure.stop();
+        }
+    }
+
+    fn hang_up(&self) {
+        // It may be broken already.
+        self.stream.shutdown(Shutdown::Write).unwrap_or(());
+    }
+}
+
+/// A message after its length.
+fn framed(message: &Message) -> Vec<u8> {
+    let bytes = message.encode();
+    [&(bytes.len() as u64).to_le_bytes()[..], &bytes].concat()
+}
+
+/// Writes as much as there is room for.
+#[cfg(target_os = "linux")]
+fn write_now(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    use rustix::net::{SendFlags, send};
+    Ok(send(stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
+}
+
+/// Writes all of it, which waits for room.
+#[cfg(not(target_os = "linux"))]
+fn write_now(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    stream.write_all(bytes)?;
+    Ok(bytes.len())
+}
