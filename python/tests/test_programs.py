@@ -167,3 +167,21 @@ def test_an_interrupt_ends_a_computation():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert run.stdout.strip() == "interrupted", run.stderr
+
+
+def test_dependencies_between_any_two_operations():
+    product = ijk.i("mm: m.a; m: ik*kj~ijk; a: +ijk~ij; mm")
+    shapes = [(3, 4), (4, 5)]
+    assert product.operations(shapes) == ["0", "1", "mm.m", "mm.a"]
+    sets = product.dependencies(shapes, "a[2,1]")
+    assert list(sets) == ["0", "1", "mm.m"]
+    assert sets["mm.m"].points() == [(2, 1, k) for k in range(4)]
+    assert (2, 1, 3) in sets["mm.m"] and (2, 3, 1) not in sets["mm.m"] and (-1, 0, 0) not in sets["mm.m"]
+    assert product.dependencies(shapes, "a[2,1]", on="m[2,1,3]") is True
+    assert product.dependencies(shapes, "a[2,1]", on="m[2,3,1]") is False
+    assert product.reaches(shapes, "m[2,3,1]", to="a").points() == [(2, 3)]
+    assert product.reaches(shapes, "0[1,1]")["mm.a"].is_exact
+    assert not product.reaches(shapes, "a[0,0]")
+    for wrong in ["b[0]", "a[3,0]", "a[0]", "a", "m[0,0,0", ""]:
+        with pytest.raises(ijk.Error):
+            product.dependencies(shapes, wrong)

@@ -1,6 +1,6 @@
 //! A program with the types and shapes of its arguments, as `explain`, `deps` and `bench` take it.
 
-use crate::args::Applied;
+use crate::args::{Applied, Given};
 use crate::failure::Failure;
 use crate::source::Source;
 use ijk::{Component, DType, Error, Signature};
@@ -68,6 +68,22 @@ impl Application {
     /// Element types and shapes, borrowed.
     pub fn borrowed(&self) -> Vec<(DType, &[usize])> {
         self.arguments.iter().map(|(dtype, shape)| (*dtype, &shape[..])).collect()
+    }
+}
+
+/// That options of `.et` programs are not given for another one.
+///
+/// # Errors
+/// If one is.
+pub fn refuse_given(given: &Given) -> Result<(), Failure> {
+    let Given { bind, rank, dims, seed } = given;
+    match bind.is_empty() && rank.is_empty() && dims.is_empty() && seed.is_none() {
+        true => Ok(()),
+        false => {
+            let message =
+                "--bind, --rank, --dims and --seed are for .et programs; this one takes --shape";
+            Err(Failure::wrong(message))
+        }
     }
 }
 

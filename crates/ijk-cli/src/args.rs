@@ -50,6 +50,7 @@ const CHECK: &str = "Example:
 
 const EXPLAIN: &str = "Examples:
   ijk explain '+(ik*kj)~ij' --shape 512x512 --shape 512x512 --dtype f32
+  ijk explain convolution.et --shape 1x64x64x8 --shape 3x3x8x16 --dims stride=2,2
   ijk explain '+(ik*kj)~ij' --shape 1000000x1000000 --shape 1000000x1000000 --dtype f32 \\
       --block 4096 --machines 1000 --memory 64GiB
 
@@ -59,7 +60,15 @@ algorithm could not do with less than.";
 
 const DEPS: &str = "Examples:
   ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2
-  ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2 --input 0    the other way round";
+  ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2 --input 0    the other way round
+  ijk deps product.ijk --shape 4x3 --shape 3x5 --from 'mm.m[2,1,0]' --to 'mm.a[2,1]'
+  ijk deps product.ijk --shape 4x3 --shape 3x5 --to 'a[2,1]'           all that it depends on
+  ijk deps blur.et --shape 9 --from 'x[4]' --to y
+
+--from and --to name operations: an element of what a binding gives, in its place: mm.m[2,1,0] is element [2,1,0] of
+what m gives in mm. The last names are enough where only one operation has them; several of one name are a#1, a#2.
+Arguments are 0, 1, …; in .et, arrays and statements are named by their arrays. One of the two without indices
+stands for all elements of that operation.";
 
 const BENCH: &str = "Examples:
   ijk bench '+(ik*kj)~ij' --shape 1024x1024 --shape 1024x1024 --dtype f32 --threads 1,2
@@ -310,7 +319,7 @@ pub struct Check {
 /// A program with the shapes of its arguments.
 #[derive(Debug, Args)]
 pub struct Applied {
-    /// A .ijk file, or an expression (bench: or a .et file)
+    /// A .ijk or .et file, or an expression
     #[arg(value_name = "FILE|EXPR", allow_hyphen_values = true, value_parser = program)]
     pub program: String,
     /// The shape of the next argument, such as 8x8 or 5; `.` for a single number
@@ -330,6 +339,9 @@ pub struct Explain {
     /// What to explain
     #[command(flatten)]
     pub applied: Applied,
+    /// What else decides the extents of a .et program
+    #[command(flatten)]
+    pub given: Given,
     /// Number of threads to plan for
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
@@ -373,14 +385,23 @@ pub struct Deps {
     #[command(flatten)]
     pub applied: Applied,
     /// The element, such as 1,2; `.` for a result of rank 0
-    #[arg(long, value_name = "I,J", value_parser = point)]
-    pub at: Extents,
-    /// Which output the element is of
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub output: usize,
+    #[arg(long, value_name = "I,J", value_parser = point, required_unless_present_any = ["from", "to"])]
+    pub at: Option<Extents>,
+    /// Which output the element is of: 0, 1, …; in .et its name [default: the first]
+    #[arg(long, value_name = "N")]
+    pub output: Option<String>,
     /// The element is of this input: print which elements of the outputs it reaches
     #[arg(long, value_name = "N", conflicts_with = "output")]
-    pub input: Option<usize>,
+    pub input: Option<String>,
+    /// An operation, such as mm.m[2,3,1]: print what it reaches, or whether it reaches that of --to
+    #[arg(long, value_name = "OP[I,J]", conflicts_with_all = ["at", "output", "input"])]
+    pub from: Option<String>,
+    /// An operation: print what it depends on, or whether it depends on that of --from
+    #[arg(long, value_name = "OP[I,J]", conflicts_with_all = ["at", "output", "input"])]
+    pub to: Option<String>,
+    /// What else decides the extents of a .et program
+    #[command(flatten)]
+    pub given: Given,
 }
 
 /// `ijk bench`.

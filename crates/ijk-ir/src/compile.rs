@@ -25,6 +25,9 @@ pub struct Compilation {
     pub diagnostics: Vec<Diagnostic>,
     /// The program's value, lowered, where there is no error.
     pub program: Option<Program>,
+    /// For each statement of the program the names of the bindings that it is in, from the outermost on, joined by
+    /// dots: `mm.m`.
+    pub paths: Vec<String>,
     checked: Checked,
 }
 
@@ -112,17 +115,18 @@ impl Compilation {
     pub fn binding(&self, name: &str) -> Option<Program> {
         let named = |item: &&CheckedItem| item.name.as_deref() == Some(name);
         let item = self.checked.items.iter().find(named)?;
-        self.checked.lower(item)
+        self.checked.lower(item).map(|(program, _)| program)
     }
 }
 
 impl Checked {
-    fn lower(&self, item: &CheckedItem) -> Option<Program> {
+    fn lower(&self, item: &CheckedItem) -> Option<(Program, Vec<String>)> {
         item.scheme.as_ref()?;
         let tables = [&self.extent_names[..]];
-        let expander = Expander::new(&self.components, &tables);
+        let named = self.items.iter().filter_map(|item| Some((item.root, item.name.as_deref()?)));
+        let expander = Expander::new(&self.components, &tables).named(named);
         let arity = |id: u32| self.arities[id as usize] as usize;
-        Some(expander.program(item.root, &self.source, &arity))
+        Some(expander.program_with_paths(item.root, &self.source, &arity))
     }
 }
 
@@ -259,14 +263,16 @@ impl<'a> Compiler<'a> {
             items,
         };
         let value = self.items.value.filter(|_| errors == 0);
-        let mut program = value.and_then(|item| checked.lower(&checked.items[item]));
+        let lowered = value.and_then(|item| checked.lower(&checked.items[item]));
+        let (mut program, paths) = lowered.unzip();
         if let Some(lowered) = &program {
             for (name, span) in names::undetermined(lowered) {
                 self.sink.push(undetermined_name(lowered, name, span.into()));
             }
         }
         program = program.filter(|_| self.sink.errors() == 0);
-        Compilation { diagnostics: self.sink.finish(), program, checked }
+        let paths = paths.unwrap_or_default();
+        Compilation { diagnostics: self.sink.finish(), program, paths, checked }
     }
 }
 

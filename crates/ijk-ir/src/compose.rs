@@ -16,8 +16,9 @@ use crate::signature::Signature;
 use crate::sink::Sink;
 use ijk_syntax::{Diagnostic, Span};
 use ijk_types::TypeSet;
+use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A program put together of others. Cheap to clone.
 ///
@@ -42,9 +43,12 @@ struct Node {
     scheme: Scheme,
     /// Bytes of the source.
     length: u32,
-    program: OnceLock<Program>,
+    /// That of a leaf.
+    program: Option<Program>,
     /// What is suspicious in a leaf.
     warnings: Vec<Diagnostic>,
+    /// For each statement of a leaf the names of the bindings that it is in.
+    paths: Vec<String>,
 }
 
 /// How a program is put together of its parts.
@@ -73,15 +77,16 @@ pub fn identity() -> Program {
 
 impl From<Program> for Composed {
     fn from(program: Program) -> Self {
-        Self::new(program, Vec::new())
+        Self::new(program, Vec::new(), Vec::new())
     }
 }
 
 type Combined = Result<Composed, Vec<Diagnostic>>;
 
 impl Composed {
-    /// A program that is there, with what is suspicious in it.
-    pub fn new(program: Program, warnings: Vec<Diagnostic>) -> Self {
+    /// A program that is there, with what is suspicious in it, and for each of its statements the names of the
+    /// bindings that it is in.
+    pub fn new(program: Program, warnings: Vec<Diagnostic>, paths: Vec<String>) -> Self {
         let mut infer = Infer::default();
         let sig = of_program(&mut infer, &program, 0, None);
         let scheme = Scheme::close(&mut infer, &sig);
@@ -91,8 +96,9 @@ impl Composed {
             parts: Vec::new(),
             scheme,
             length,
-            program: OnceLock::from(program),
+            program: Some(program),
             warnings,
+            paths,
         };
         Self { node: Arc::new(node) }
     }
@@ -172,8 +178,8 @@ impl Composed {
         let parts: Vec<_> = std::iter::once(self).chain(other).map(|c| c.node.clone()).collect();
         let rest = other.map_or(0, |other| other.node.length.saturating_add(1));
         let length = self.node.length.saturating_add(rest);
-        let (program, warnings) = (OnceLock::new(), Vec::new());
-        Self { node: Arc::new(Node { form, parts, scheme, length, program, warnings }) }
+        let (program, warnings, paths) = Default::default();
+        Self { node: Arc::new(Node { form, parts, scheme, length, program, warnings, paths }) }
     }
 
     /// The text that spans of a combination of the two point into.
@@ -203,9 +209,22 @@ impl Composed {
         all
     }
 
-    /// The statements, which are written when they are first asked for.
-    pub fn program(&self) -> &Program {
-        self.node.program.get_or_init(|| self.node.expand())
+    /// For each statement the names of the bindings that it is in: those of its parts, from left to right.
+    pub fn paths(&self) -> Vec<String> {
+        leaves(&self.node).flat_map(|leaf| leaf.paths.iter().cloned()).collect()
+    }
+
+    /// The program, if it is not put together.
+    pub fn leaf(&self) -> Option<&Program> {
+        self.node.program.as_ref()
+    }
+
+    /// The program; of one that is put together, the statements are written now.
+    pub fn program(&self) -> Cow<'_, Program> {
+        match self.leaf() {
+            Some(program) => Cow::Borrowed(program),
+            None => Cow::Owned(self.node.expand()),
+        }
     }
 }
 
@@ -232,7 +251,7 @@ enum Visit<'a> {
 impl Node {
     /// The text of a leaf.
     fn source(&self) -> &str {
-        self.program.get().map_or("", |program| &program.source)
+        self.program.as_ref().map_or("", |program| &program.source)
     }
 
     /// Writes the statements of all parts.
@@ -270,7 +289,7 @@ struct Flat<'a> {
 
 impl<'a> Flat<'a> {
     fn leaf(&mut self, node: &'a Node) {
-        let Some(program) = node.program.get() else { return };
+        let Some(program) = &node.program else { return };
         if !self.tables.is_empty() {
             self.source.push('\n');
         }

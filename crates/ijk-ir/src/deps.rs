@@ -5,7 +5,9 @@ mod solve;
 
 pub use points::{Piece, PointSet, Range};
 
-use crate::core::{ArrayId, IndexExpr, Init, Instance, Program, ScalarNode, Statement};
+use crate::core::{
+    Access, ArrayId, Atom, IndexExpr, Init, Instance, Program, ScalarNode, Statement,
+};
 use solve::{System, Variable};
 
 /// Pieces of one array beyond which its set is widened to the smallest box around it.
@@ -35,10 +37,24 @@ pub fn dependencies(
     output: usize,
     point: &[u64],
 ) -> Vec<PointSet> {
+    let sets = sources(program, instance, program.outputs[output], point);
+    program.inputs.iter().map(|id| sets[id.0 as usize].clone()).collect()
+}
+
+/// For each array, the elements that an array's element at `point` is computed from, itself included: those of inputs,
+/// and what statements compute on the way.
+///
+/// A point that the array does not have depends on nothing.
+pub fn sources(
+    program: &Program,
+    instance: &Instance,
+    array: ArrayId,
+    point: &[u64],
+) -> Vec<PointSet> {
     let mut sets = empty_sets(instance);
-    start(&mut sets, instance, program.outputs[output], point);
+    start(&mut sets, instance, array, point);
     for (n, statement) in program.statements.iter().enumerate().rev() {
-        let set = std::mem::take(&mut sets[statement.out.0 as usize]);
+        let set = sets[statement.out.0 as usize].clone();
         if set.is_empty() {
             continue;
         }
@@ -47,11 +63,11 @@ pub fn dependencies(
             step.carry(&set, &statement.out_index, index, &mut sets[array.0 as usize]);
         }
         if let Init::From(array) = statement.init {
-            sets[array.0 as usize].extend(set.clone());
+            sets[array.0 as usize].extend(set);
             sets[array.0 as usize].settle(&instance.shapes[array.0 as usize], MAX_PIECES);
         }
     }
-    program.inputs.iter().map(|id| sets[id.0 as usize].clone()).collect()
+    sets
 }
 
 /// For each output, the elements that are computed from an input's element at `point`.
@@ -64,11 +80,26 @@ pub fn reaches(
     input: usize,
     point: &[u64],
 ) -> Vec<PointSet> {
+    let sets = targets(program, instance, program.inputs[input], point);
+    program.outputs.iter().map(|id| sets[id.0 as usize].clone()).collect()
+}
+
+/// For each array, the elements that are computed from an array's element at `point`, itself included.
+pub fn targets(
+    program: &Program,
+    instance: &Instance,
+    array: ArrayId,
+    point: &[u64],
+) -> Vec<PointSet> {
     let mut sets = empty_sets(instance);
-    start(&mut sets, instance, program.inputs[input], point);
+    start(&mut sets, instance, array, point);
     for (n, statement) in program.statements.iter().enumerate() {
         let step = Step { statement, extents: &instance.extents[n], instance };
         let out = statement.out.0 as usize;
+        if statement.out == array {
+            // Where it comes from does not count.
+            continue;
+        }
         let mut reached = PointSet::empty(instance.shapes[out].len());
         for (array, index) in reads(statement) {
             step.carry(&sets[array.0 as usize], index, &statement.out_index, &mut reached);
@@ -79,7 +110,7 @@ pub fn reaches(
         }
         sets[out] = reached;
     }
-    program.outputs.iter().map(|id| sets[id.0 as usize].clone()).collect()
+    sets
 }
 
 fn empty_sets(instance: &Instance) -> Vec<PointSet> {
@@ -94,18 +125,42 @@ fn start(sets: &mut [PointSet], instance: &Instance, id: ArrayId, point: &[u64])
     }
 }
 
-/// The distinct elements a statement reads at a point.
+/// The distinct elements a statement reads at a point, those that its indices are computed from included.
 fn reads(statement: &Statement) -> Vec<(ArrayId, &[IndexExpr])> {
-    let mut reads: Vec<(ArrayId, &[IndexExpr])> = Vec::new();
+    let mut reads = Reads(Vec::new());
     for node in &statement.value.nodes {
-        if let ScalarNode::Access(access) = node {
-            let read = (access.array, &access.index[..]);
-            if !reads.contains(&read) {
-                reads.push(read);
+        match node {
+            ScalarNode::Access(access) => reads.access(access),
+            ScalarNode::Index(index) => reads.index(index),
+            _ => {}
+        }
+    }
+    statement.out_index.iter().for_each(|index| reads.index(index));
+    statement.guards.iter().for_each(|(index, _)| reads.index(index));
+    reads.0
+}
+
+struct Reads<'a>(Vec<(ArrayId, &'a [IndexExpr])>);
+
+impl<'a> Reads<'a> {
+    fn access(&mut self, access: &'a Access) {
+        let read = (access.array, &access.index[..]);
+        if !self.0.contains(&read) {
+            self.0.push(read);
+            access.index.iter().for_each(|index| self.index(index));
+        }
+    }
+
+    fn index(&mut self, index: &'a IndexExpr) {
+        for (_, atom) in &index.terms {
+            match atom {
+                Atom::Axis(_) => {}
+                Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) => self.index(inner),
+                Atom::Product(left, right) => [left, right].into_iter().for_each(|e| self.index(e)),
+                Atom::Element(access) => self.access(access),
             }
         }
     }
-    reads
 }
 
 /// A statement with its extents.
@@ -146,6 +201,17 @@ impl Step<'_> {
             axes.map(|(axis, n)| Variable::new(&axis.name, 0, *n as i64)).collect();
         let first = variables.len() as u32;
         variables.extend(piece.ranges.iter().map(|r| Variable::new(&r.name, r.start, r.end)));
-        System::new(variables, from, &piece.index, first, to)
+        let mut system = System::new(variables, from, &piece.index, first, to);
+        let shape = |array: ArrayId| &self.instance.shapes[array.0 as usize];
+        // Points are skipped where an access is out of bounds.
+        let reads = reads(self.statement);
+        let accesses = reads.iter().map(|&(array, index)| (shape(array), index));
+        for (shape, index) in
+            accesses.chain([(shape(self.statement.out), &self.statement.out_index[..])])
+        {
+            index.iter().zip(shape).for_each(|(e, &extent)| system.within(e, extent));
+        }
+        self.statement.guards.iter().for_each(|(e, extent)| system.within(e, *extent));
+        system.linear()
     }
 }

@@ -52,12 +52,16 @@ struct Draft {
     span: CoreSpan,
 }
 
+/// What is to be expanded, within the names that lead to it.
 enum Task {
-    Eval(u32, Vec<ArrayId>),
-    Then(u32, Vec<ArrayId>),
-    Beside(u32, Vec<ArrayId>),
+    Eval(u32, Vec<ArrayId>, Path),
+    Then(u32, Vec<ArrayId>, Path),
+    Beside(u32, Vec<ArrayId>, Path),
     Join,
 }
+
+/// Names of bindings, each an occurrence in the one before: an index into [`Expander::paths`], 0 for none.
+type Path = u32;
 
 /// Writes programs.
 pub struct Expander<'a> {
@@ -68,6 +72,12 @@ pub struct Expander<'a> {
     names: HashMap<(u32, u32), u32>,
     extent_names: Vec<String>,
     name_tables: &'a [&'a [String]],
+    /// The names of components that have one.
+    bound: HashMap<u32, &'a str>,
+    /// Each with the path that it continues.
+    paths: Vec<(Path, &'a str)>,
+    /// For each statement how it is named.
+    origins: Vec<Path>,
 }
 
 impl<'a> Expander<'a> {
@@ -81,15 +91,55 @@ impl<'a> Expander<'a> {
             names: HashMap::new(),
             extent_names: Vec::new(),
             name_tables,
+            bound: HashMap::new(),
+            paths: vec![(0, "")],
+            origins: Vec::new(),
         }
+    }
+
+    /// The same, for components some of which have names.
+    pub fn named(mut self, names: impl Iterator<Item = (u32, &'a str)>) -> Self {
+        self.bound = names.collect();
+        self
     }
 
     /// The program of a component, whose signature has been checked. `arity` gives the number of
     /// inputs of every component met.
-    pub fn program(mut self, root: u32, source: &str, arity: Arities) -> Program {
+    pub fn program(self, root: u32, source: &str, arity: Arities) -> Program {
+        self.program_with_paths(root, source, arity).0
+    }
+
+    /// The program, and for each of its statements the names that lead to it, joined by dots: those of the bindings
+    /// in which it is, from the outermost on.
+    pub fn program_with_paths(
+        mut self,
+        root: u32,
+        source: &str,
+        arity: Arities,
+    ) -> (Program, Vec<String>) {
         let inputs: Vec<ArrayId> = (0..arity(root)).map(|_| self.input()).collect();
-        let outputs = self.expand(root, inputs.clone(), arity);
-        self.finish(inputs, outputs, source)
+        let path = self.within(0, root);
+        let outputs = self.expand(root, inputs.clone(), path, arity);
+        let paths = self.origins.iter().map(|&path| self.text(path)).collect();
+        (self.finish(inputs, outputs, source), paths)
+    }
+
+    /// The path to a component.
+    fn within(&mut self, path: Path, id: u32) -> Path {
+        let Some(&name) = self.bound.get(&id) else { return path };
+        self.paths.push((path, name));
+        self.paths.len() as u32 - 1
+    }
+
+    fn text(&self, mut path: Path) -> String {
+        let mut names = Vec::new();
+        while path > 0 {
+            let (before, name) = self.paths[path as usize];
+            names.push(name);
+            path = before;
+        }
+        names.reverse();
+        names.join(".")
     }
 
     fn input(&mut self) -> ArrayId {
@@ -102,20 +152,28 @@ impl<'a> Expander<'a> {
         ArrayId(self.drafts.len() as u32 - 1)
     }
 
-    fn expand(&mut self, root: u32, inputs: Vec<ArrayId>, arity: Arities) -> Vec<ArrayId> {
-        let mut tasks = vec![Task::Eval(root, inputs)];
+    fn expand(
+        &mut self,
+        root: u32,
+        inputs: Vec<ArrayId>,
+        path: Path,
+        arity: Arities,
+    ) -> Vec<ArrayId> {
+        let mut tasks = vec![Task::Eval(root, inputs, path)];
         let mut results: Vec<Vec<ArrayId>> = Vec::new();
         while let Some(task) = tasks.pop() {
             match task {
-                Task::Eval(id, inputs) => self.eval(id, inputs, arity, &mut tasks, &mut results),
-                Task::Then(id, leftover) => {
+                Task::Eval(id, inputs, path) => {
+                    self.eval((id, path), inputs, arity, &mut tasks, &mut results);
+                }
+                Task::Then(id, leftover, path) => {
                     let mut inputs = results.pop().unwrap_or_default();
                     inputs.extend(leftover);
-                    tasks.push(Task::Eval(id, inputs));
+                    tasks.push(Task::Eval(id, inputs, path));
                 }
-                Task::Beside(id, inputs) => {
+                Task::Beside(id, inputs, path) => {
                     tasks.push(Task::Join);
-                    tasks.push(Task::Eval(id, inputs));
+                    tasks.push(Task::Eval(id, inputs, path));
                 }
                 Task::Join => {
                     let right = results.pop().unwrap_or_default();
@@ -128,7 +186,7 @@ impl<'a> Expander<'a> {
 
     fn eval(
         &mut self,
-        id: u32,
+        (id, path): (u32, Path),
         mut inputs: Vec<ArrayId>,
         arity: Arities,
         tasks: &mut Vec<Task>,
@@ -136,32 +194,38 @@ impl<'a> Expander<'a> {
     ) {
         let components = self.components;
         match &components[id as usize] {
-            Component::Leaf(leaf) => results.push(self.apply(leaf, &inputs)),
+            Component::Leaf(leaf) => {
+                results.push(self.apply(leaf, &inputs));
+                self.origins.resize(self.statements.len(), path);
+            }
             Component::Identity(span) => {
                 self.pass(&inputs, *span);
                 results.push(inputs);
             }
             Component::Error => results.push(Vec::new()),
-            Component::Alias(of) => tasks.push(Task::Eval(*of, inputs)),
+            Component::Alias(of) => {
+                let path = self.within(path, *of);
+                tasks.push(Task::Eval(*of, inputs, path));
+            }
             Component::Swap(of) => {
                 inputs.swap(0, 1);
-                tasks.push(Task::Eval(*of, inputs));
+                tasks.push(Task::Eval(*of, inputs, path));
             }
             Component::Chain(left, right) => {
                 let leftover = inputs.split_off(arity(*left));
-                tasks.push(Task::Then(*right, leftover));
-                tasks.push(Task::Eval(*left, inputs));
+                tasks.push(Task::Then(*right, leftover, path));
+                tasks.push(Task::Eval(*left, inputs, path));
             }
             Component::Fanout(left, right) => {
                 let shared = inputs[..arity(*right)].to_vec();
                 inputs.truncate(arity(*left));
-                tasks.push(Task::Beside(*right, shared));
-                tasks.push(Task::Eval(*left, inputs));
+                tasks.push(Task::Beside(*right, shared, path));
+                tasks.push(Task::Eval(*left, inputs, path));
             }
             Component::Pair(left, right) => {
                 let rest = inputs.split_off(arity(*left));
-                tasks.push(Task::Beside(*right, rest));
-                tasks.push(Task::Eval(*left, inputs));
+                tasks.push(Task::Beside(*right, rest, path));
+                tasks.push(Task::Eval(*left, inputs, path));
             }
         }
     }

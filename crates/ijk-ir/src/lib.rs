@@ -55,7 +55,7 @@ mod text;
 mod verify;
 
 pub use compile::{Compilation, compile, compile_source};
-pub use deps::{Piece, PointSet, Range, dependencies, reaches};
+pub use deps::{Piece, PointSet, Range, dependencies, reaches, sources, targets};
 pub use instantiate::instantiate;
 pub use signature::{Port, Rank, Signature};
 pub use verify::{VerifyError, verify};

@@ -1,7 +1,7 @@
 //! Dependencies against brute force: every element of small random programs is tracked back.
 
-use ijk_ir::core::{Init, Instance, Program, ScalarNode};
-use ijk_ir::{compile_source, dependencies, instantiate, reaches};
+use ijk_ir::core::{ArrayId, Init, Instance, Program, ScalarNode};
+use ijk_ir::{compile_source, dependencies, instantiate, reaches, sources, targets};
 use ijk_types::DType;
 use std::collections::{BTreeSet, HashMap};
 
@@ -215,4 +215,47 @@ fn what_is_too_much_is_a_superset_that_says_so() {
     assert!(!set.is_exact() || set.contains(&[80, 90 - 1, 1, 0]));
     assert!(set.to_string().starts_with('⊆') || set.is_exact());
     assert_eq!(set.rank(), 4);
+}
+
+/// Every array of a program, asked about every other, against the definition: an operation reads what its statement
+/// reads at its points, and what that depends on.
+#[test]
+fn any_two_operations() {
+    let programs = [
+        ("m: ik*kj~ijk; a: +ijk~ij; mm: m.a; mm", vec![vec![2, 3], vec![3, 2]]),
+        ("half: i/2~i; half . half . i*i~ij", vec![vec![3], vec![3]]),
+        ("(I & +i~.) . i/.~i . [i+k]*k~ik . +ik~i", vec![vec![4], vec![2]]),
+        ("(ij~ji & +ij~j) . ij+j~ij", vec![vec![2, 3]]),
+    ];
+    for (source, shapes) in programs {
+        let program = compile_source(source).program.unwrap();
+        let arguments: Vec<(DType, &[u64])> = shapes.iter().map(|s| (DType::F64, &s[..])).collect();
+        let instance = instantiate(&program, &arguments).unwrap();
+        let arrays = 0..program.arrays.len() as u32;
+        for (x, y) in arrays.clone().flat_map(|x| arrays.clone().map(move |y| (x, y))) {
+            let (x, y) = (ArrayId(x), ArrayId(y));
+            for p in points(&instance.shapes[x.0 as usize]) {
+                let down = &targets(&program, &instance, x, &p)[y.0 as usize];
+                for q in points(&instance.shapes[y.0 as usize]) {
+                    // What one reaches depends on it, and the other way round.
+                    let up = &sources(&program, &instance, y, &q)[x.0 as usize];
+                    assert!(down.is_exact() && up.is_exact(), "{source}");
+                    assert_eq!(
+                        down.contains(&q),
+                        up.contains(&p),
+                        "{source}: {x:?} {p:?}, {y:?} {q:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Names of bindings lead to their statements.
+#[test]
+fn paths_of_statements() {
+    let paths = |source: &str| compile_source(source).paths;
+    assert_eq!(paths("mm: m.a; m: ik*kj~ijk; a: +ijk~ij; mm"), ["mm.m", "mm.a"]);
+    assert_eq!(paths("m: ik*kj~ijk; m . +ijk~ij"), ["m", ""]);
+    assert_eq!(paths("f: -i~i; g: f.f; g | ~(f | g)"), ["g.f", "g.f", "f", "g.f", "g.f"]);
 }

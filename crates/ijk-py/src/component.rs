@@ -6,6 +6,7 @@ use crate::engine::{self, Engine};
 use crate::error::raise;
 use crate::numbers;
 use crate::outputs::Outputs;
+use crate::points;
 use crate::run::computing;
 use ijk::{TensorView, TensorViewMut};
 use pyo3::exceptions::PyTypeError;
@@ -77,6 +78,46 @@ impl Component {
         let shapes = self.inner.shapes(&shapes).map_err(raise)?;
         let tuples = shapes.iter().map(|shape| PyTuple::new(py, shape));
         PyList::new(py, tuples.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The names of the program's operations, in the order in which they are computed: arguments are 0, 1, …; what
+    /// binding m gives where it occurs in mm is mm.m.
+    fn operations(&self, shapes: Vec<Vec<usize>>) -> PyResult<Vec<String>> {
+        Ok(self.named(&shapes)?.names().map(str::to_owned).collect())
+    }
+
+    /// What an element of an operation, such as "mm.a[2,1]", is computed from: for each argument and operation before
+    /// it a set of elements; with on, such as "mm.m", that of one; with on="mm.m[2,1,3]", whether that is one of them.
+    #[pyo3(signature = (shapes, of, on = None))]
+    fn dependencies<'py>(
+        &self,
+        py: Python<'py>,
+        shapes: Vec<Vec<usize>>,
+        of: &str,
+        on: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let operations = self.named(&shapes)?;
+        match on {
+            None => points::sets(py, operations.dependencies(of).map_err(raise)?),
+            Some(on) => points::related(py, &operations, on, of, on.contains('[')),
+        }
+    }
+
+    /// What is computed from an element of an operation or an argument, such as "0[2,3]": as dependencies, the other
+    /// way round.
+    #[pyo3(signature = (shapes, of, to = None))]
+    fn reaches<'py>(
+        &self,
+        py: Python<'py>,
+        shapes: Vec<Vec<usize>>,
+        of: &str,
+        to: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let operations = self.named(&shapes)?;
+        match to {
+            None => points::sets(py, operations.reaches(of).map_err(raise)?),
+            Some(to) => points::related(py, &operations, of, to, to.contains('[')),
+        }
     }
 
     /// How many arguments it takes.

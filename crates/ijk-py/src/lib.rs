@@ -10,6 +10,7 @@ mod et;
 mod memory;
 mod numbers;
 mod outputs;
+mod points;
 mod run;
 
 use pyo3::prelude::*;
@@ -29,6 +30,7 @@ fn ijk_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("StoreError", m.py().get_type::<error::StoreError>())?;
     m.add_class::<blocks::BigTensor>()?;
     m.add_class::<component::Component>()?;
+    m.add_class::<points::PointSet>()?;
     m.add_class::<engine::Engine>()?;
     m.add_class::<einsum::Einsum>()?;
     m.add_class::<et::Program>()?;

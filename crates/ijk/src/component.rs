@@ -44,21 +44,36 @@ pub struct Component {
 
 struct Inner {
     composed: Composed,
+    /// Its statements, unless `composed` has them.
+    program: RaceCell<Program>,
     signature: RaceCell<Signature>,
     warnings: RaceCell<Vec<Diagnostic>>,
+    /// For each statement the names of the bindings that it is in.
+    paths: RaceCell<Vec<String>>,
     plans: PlanCache,
 }
 
 impl Component {
     /// A component of a program that has been checked.
     pub(crate) fn from_program(program: Program, warnings: Vec<Diagnostic>) -> Self {
-        Self::from_composed(Composed::new(program, warnings))
+        Self::with_paths(program, warnings, Vec::new())
+    }
+
+    /// The same, whose statements are in bindings of these names; none where there are fewer.
+    pub(crate) fn with_paths(
+        program: Program,
+        warnings: Vec<Diagnostic>,
+        mut paths: Vec<String>,
+    ) -> Self {
+        paths.resize(program.statements.len(), String::new());
+        Self::from_composed(Composed::new(program, warnings, paths))
     }
 
     /// A component of programs that have been put together.
     pub(crate) fn from_composed(composed: Composed) -> Self {
-        let (signature, warnings, plans) = Default::default();
-        Self { inner: Arc::new(Inner { composed, signature, warnings, plans }) }
+        let (program, signature, warnings, paths, plans) = Default::default();
+        let inner = Inner { composed, program, signature, warnings, paths, plans };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The value of a program in i: see [`i()`](crate::i()).
@@ -69,7 +84,7 @@ impl Component {
         let compiled = ijk_ir::compile_source(source);
         match compiled.program {
             Some(program) if !has_errors(&compiled.diagnostics) => {
-                Ok(Self::from_program(program, compiled.diagnostics))
+                Ok(Self::with_paths(program, compiled.diagnostics, compiled.paths))
             }
             _ => Err(Error::program(source, compiled.diagnostics)),
         }
@@ -169,7 +184,7 @@ impl Component {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn shapes(&self, arguments: &[&[usize]]) -> Result<Vec<Vec<usize>>, Error> {
-        let types = self.some_types();
+        let types = self.default_types();
         let f64s = std::iter::repeat(DType::F64);
         let typed: Vec<_> = types.into_iter().chain(f64s).zip(arguments.iter().copied()).collect();
         Ok(self.results(&typed)?.into_iter().map(|(_, shape)| shape).collect())
@@ -200,8 +215,14 @@ impl Component {
         Ok(program.outputs.iter().map(result).collect())
     }
 
-    /// An element type for each argument that the program takes.
-    fn some_types(&self) -> Vec<DType> {
+    /// An element type for each argument that the program takes: double precision where it may be.
+    ///
+    /// ```
+    /// use ijk::DType;
+    /// assert_eq!(ijk::i("@where(i,i,i)~i")?.default_types(), [DType::Bool, DType::F64, DType::F64]);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn default_types(&self) -> Vec<DType> {
         const PREFERRED: [DType; 7] =
             [DType::F64, DType::C128, DType::I64, DType::Bool, DType::F32, DType::C64, DType::I32];
         let program = self.program();
@@ -243,11 +264,20 @@ impl Component {
     ///
     /// Of components that were put together, the statements are written when they are first asked for.
     pub fn program(&self) -> &Program {
-        self.composed().program()
+        let composed = self.composed();
+        match composed.leaf() {
+            Some(program) => program,
+            None => self.inner.program.get_or_init(|| composed.program().into_owned()),
+        }
     }
 
     pub(crate) fn composed(&self) -> &Composed {
         &self.inner.composed
+    }
+
+    /// For each statement the names of the bindings that it is in.
+    pub(crate) fn paths(&self) -> &[String] {
+        self.inner.paths.get_or_init(|| self.composed().paths())
     }
 
     pub(crate) fn plans(&self) -> &PlanCache {

@@ -67,6 +67,9 @@ pub enum Error {
         /// The output's shape.
         found: Vec<usize>,
     },
+    /// A name, or an element, that no operation of the program has.
+    #[error(transparent)]
+    Operation(Box<Operation>),
     /// An argument or result that the program does not have.
     #[error("there is no {side} {position}: the program has {count}, counted from 0")]
     Position {
@@ -78,6 +81,70 @@ pub enum Error {
         count: usize,
     },
 }
+
+/// An operation that a program does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// How it was spelled.
+    pub(crate) text: String,
+    pub(crate) error: OperationError,
+    /// The names that there are.
+    pub(crate) names: Vec<String>,
+}
+
+/// What is wrong with how an operation is spelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OperationError {
+    Unknown,
+    /// These all end so.
+    Ambiguous(Vec<String>),
+    Spelling,
+    NoPoint,
+    /// It has elements of this shape.
+    Outside(Vec<u64>),
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, error, names } = self;
+        let some = |names: &[String]| {
+            let shown: Vec<String> =
+                names.iter().take(20).map(|name| format!("`{name}`")).collect();
+            let more = if names.len() > shown.len() { ", …" } else { "" };
+            format!("{}{more}", shown.join(", "))
+        };
+        match error {
+            OperationError::Unknown => {
+                write!(f, "there is no operation `{text}`; the program's are {}", some(names))
+            }
+            OperationError::Ambiguous(found) => {
+                write!(f, "`{text}` may be {}: name one of them", some(found))
+            }
+            OperationError::Spelling => {
+                write!(
+                    f,
+                    "`{text}`: an operation is written mm.m[2,3,1], by its name and its indices"
+                )
+            }
+            OperationError::NoPoint => {
+                write!(
+                    f,
+                    "`{text}` is all elements of an operation: say which, such as {text}[0,1]"
+                )
+            }
+            OperationError::Outside(shape) => {
+                let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
+                write!(
+                    f,
+                    "`{text}` is outside of what it gives, which has the shape ({})",
+                    shape.join(", ")
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Operation {}
 
 /// Diagnostics, with the program they speak of. Displays each with its source line and a caret.
 #[derive(Clone, Debug, PartialEq)]

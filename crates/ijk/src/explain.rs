@@ -51,12 +51,21 @@ impl Engine {
         let program = component.program();
         let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
         let instance = instantiate(program, &arguments)?;
-        let mut layout = Layout::contiguous(program, &instance);
+        self.explain_instance(component.signature().to_string(), program, &instance)
+    }
+
+    /// What is done with an instance of a program.
+    pub(crate) fn explain_instance(
+        &self,
+        signature: String,
+        program: &Program,
+        instance: &Instance,
+    ) -> Result<Explanation, Error> {
+        let mut layout = Layout::contiguous(program, instance);
         layout.memory_limit = self.memory_limit();
-        let plan = ijk_plan::plan(program, &instance, &layout)?;
-        let signature = component.signature().to_string();
+        let plan = ijk_plan::plan(program, instance, &layout)?;
         let (threads, temporaries) = (self.threads(), self.temporary_bytes(&plan));
-        let program = program.clone();
+        let (program, instance) = (program.clone(), instance.clone());
         Ok(Explanation { signature, program, instance, plan, threads, temporaries })
     }
 }

@@ -42,6 +42,7 @@ mod engine;
 mod error;
 pub mod et;
 mod explain;
+mod operations;
 mod operators;
 mod prepared;
 pub mod probe;
@@ -55,8 +56,9 @@ pub use blocks::BigTensor;
 pub use component::Component;
 pub use einsum::{Einsum, EinsumPath, Label, einsum};
 pub use engine::{Engine, EngineBuilder};
-pub use error::{Error, Report};
+pub use error::{Error, Operation, Report};
 pub use explain::Explanation;
+pub use operations::{Operations, Relation};
 
 pub use ijk_cpu::{Level, LevelError, RunError};
 pub use ijk_ir::{Piece, PointSet, Port, Range, Rank, Signature};

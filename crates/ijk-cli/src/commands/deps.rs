@@ -1,13 +1,14 @@
 //! `ijk deps`: what an element of a result depends on, or what one of an argument reaches.
 
-use super::draw;
-use crate::applied::Application;
+use super::{draw, is_et, operations};
+use crate::applied::{Application, refuse_given};
 use crate::args::Deps;
 use crate::failure::Failure;
 use crate::{json, layout, names, output};
 use ijk::PointSet;
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::path::Path;
 
 /// Points are listed up to this number of them.
 const LISTED: u64 = 4096;
@@ -17,6 +18,11 @@ const LISTED: u64 = 4096;
 /// # Errors
 /// If the program is wrong or does not fit the shapes, or there is no such element.
 pub fn deps(args: &Deps) -> Result<(), Failure> {
+    let Some(at) = &args.at else { return operations::operations(args) };
+    if is_et(Path::new(&args.applied.program)) {
+        return operations::of_result(args);
+    }
+    refuse_given(&args.given)?;
     let application = Application::new(&args.applied)?;
     let arguments = application.borrowed();
     let fail = |error| application.failure(error);
@@ -26,20 +32,28 @@ pub fn deps(args: &Deps) -> Result<(), Failure> {
     };
     let results = Side { kind: "output", name: names::output, shapes: shapes(&results) };
     let inputs = Side { kind: "input", name: names::input, shapes: shapes(&application.arguments) };
-    let (at, component) = (&args.at.0, &application.component);
-    let relation = match args.input {
+    let (at, component) = (&at.0, &application.component);
+    let relation = match &args.input {
         Some(input) => {
+            let input = number("--input", input)?;
             inputs.check(input, at)?;
             let sets = component.reaches(&arguments, input, at).map_err(fail)?;
             Relation { of: inputs, number: input, at, verb: "reaches", to: results, sets }
         }
         None => {
-            results.check(args.output, at)?;
-            let sets = component.dependencies(&arguments, args.output, at).map_err(fail)?;
-            Relation { of: results, number: args.output, at, verb: "depends on", to: inputs, sets }
+            let output = args.output.as_deref().map_or(Ok(0), |text| number("--output", text))?;
+            results.check(output, at)?;
+            let sets = component.dependencies(&arguments, output, at).map_err(fail)?;
+            Relation { of: results, number: output, at, verb: "depends on", to: inputs, sets }
         }
     };
     output::print(&if args.applied.json { relation.as_json() } else { relation.as_text() })
+}
+
+/// The number of an input or output.
+fn number(flag: &str, text: &str) -> Result<usize, Failure> {
+    let wrong = || Failure::wrong(format!("{flag} {text}: inputs and outputs are named 0, 1, …"));
+    text.parse().map_err(|_| wrong())
 }
 
 /// Arguments or results.
@@ -120,7 +134,7 @@ impl Relation<'_> {
 }
 
 /// `4 of 12 elements`.
-fn counted(set: &PointSet, shape: &[usize]) -> String {
+pub(super) fn counted(set: &PointSet, shape: &[usize]) -> String {
     let all = shape.iter().fold(1u64, |n, &extent| n.saturating_mul(extent as u64));
     let count = match set.points(LISTED) {
         Some(points) => points.len().to_string(),

@@ -2,18 +2,26 @@
 
 mod paper;
 
-use crate::applied::Application;
+use super::{is_et, tuples};
+use crate::applied::{Application, refuse_given};
 use crate::args::Explain;
 use crate::engine::engine;
 use crate::failure::Failure;
+use crate::source::Source;
 use crate::{json, output};
+use ijk::Explanation;
 use serde_json::json;
+use std::path::Path;
 
 /// Prints types, domains, plan and cost.
 ///
 /// # Errors
 /// If the program is wrong or does not fit the shapes.
 pub fn explain(args: &Explain) -> Result<(), Failure> {
+    if is_et(Path::new(&args.applied.program)) {
+        return explain_tuples(args);
+    }
+    refuse_given(&args.given)?;
     if let Some(machines) = args.paper.machines {
         return paper::explain(args, machines as usize);
     }
@@ -22,16 +30,36 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
     let engine = engine(args.threads, args.memory)?;
     let explanation = engine.explain(&application.component, &arguments);
     let explanation = explanation.map_err(|error| application.failure(error))?;
+    tell(args, application.component.signature().to_string(), &explanation)
+}
+
+fn tell(args: &Explain, signature: String, explanation: &Explanation) -> Result<(), Failure> {
     if !args.applied.json {
         return output::print(&format!("{}\n", explanation.to_string().trim_end()));
     }
     let cost = explanation.cost();
     output::print(&json::text(&json!({
-        "signature": application.component.signature().to_string(),
+        "signature": signature,
         "operations": cost.operations,
         "bytes_read": cost.read,
         "bytes_written": cost.written,
         "bytes_of_temporaries": explanation.temporary_bytes(),
         "text": explanation.to_string(),
     })))
+}
+
+/// The same for a program in Einsum Tuple.
+fn explain_tuples(args: &Explain) -> Result<(), Failure> {
+    if args.paper.machines.is_some() {
+        let message = "--machines is for programs in i: a .et program runs in blocks with `ijk run` on Zarr arrays";
+        return Err(Failure::wrong(message));
+    }
+    let source = Source::file(Path::new(&args.applied.program))?;
+    let program = source.compile_et()?;
+    let arrays = tuples::arrays(&program, &args.given, None)?;
+    let bindings = tuples::outlined(&program, &args.applied, &args.given, &arrays)?;
+    let engine = engine(args.threads, args.memory)?;
+    let explained = program.explain(&engine, &bindings).map_err(|error| source.failure(error))?;
+    let signature = program.signature().to_string().replace('\n', "; ");
+    explained.iter().try_for_each(|explanation| tell(args, signature.clone(), explanation))
 }

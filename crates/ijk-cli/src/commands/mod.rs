@@ -8,6 +8,7 @@ mod deps;
 mod draw;
 mod einsum;
 mod explain;
+mod operations;
 mod tuples;
 mod verify;
 

@@ -2,7 +2,8 @@
 
 use super::apply::load;
 use super::blocks;
-use crate::args::{Check, Given, Run};
+use crate::applied::check_types;
+use crate::args::{Applied, Check, Given, Run};
 use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, Place};
@@ -10,7 +11,7 @@ use crate::progress::Progress;
 use crate::results::{Outcome, Results};
 use crate::source::Source;
 use crate::{json, memory, names, output};
-use ijk::et::{Bindings, BlocksError, Program};
+use ijk::et::{Bindings, BlocksError, Program, Source as Origin};
 use ijk::{BigTensor, DType, Tensor};
 use serde_json::json;
 use std::time::Instant;
@@ -102,6 +103,46 @@ pub(super) fn arrays(
 ) -> Result<Vec<(String, Tensor)>, Failure> {
     let places = places(program, given)?.into_iter();
     places.map(|(name, place)| Ok((name, load(&place, dtype)?))).collect()
+}
+
+/// What the command line decides, with the shapes of `--shape`, in the order of the inputs that `--bind` leaves.
+///
+/// # Errors
+/// If there are more or fewer shapes.
+pub(super) fn outlined<'a>(
+    program: &Program,
+    applied: &Applied,
+    given: &Given,
+    arrays: &'a [(String, Tensor)],
+) -> Result<Bindings<'a>, Failure> {
+    let signature = program.signature();
+    let is_bound = |name: &str| arrays.iter().any(|(bound, _)| bound == name);
+    let open = signature.arrays.iter().filter(|a| a.source == Origin::Input && !is_bound(&a.name));
+    let open: Vec<&str> = open.map(|array| &array.name[..]).collect();
+    let (inputs, shapes) = (open.len(), applied.shape.len());
+    if inputs != shapes {
+        let names = if open.is_empty() { "none".into() } else { open.join(", ") };
+        let message = format!(
+            "--shape is given {shapes} times, but {inputs} inputs have no shape yet: {names}"
+        );
+        return Err(Failure::wrong(message));
+    }
+    check_types(inputs, &applied.dtype)?;
+    let mut bindings = bindings(given, arrays)?;
+    for (n, (name, shape)) in open.into_iter().zip(&applied.shape).enumerate() {
+        let dtype = applied.dtype.get(n).or(applied.dtype.last()).copied().unwrap_or(DType::F64);
+        let mut sizes = shape.0.iter().filter(|&&extent| extent > 0);
+        if sizes
+            .try_fold(16usize, |n, &extent| n.checked_mul(extent))
+            .is_none_or(|n| n > isize::MAX as usize)
+        {
+            return Err(Failure::wrong(format!(
+                "input `{name}` has more elements than can be counted"
+            )));
+        }
+        bindings = bindings.outline(name, dtype, &shape.0);
+    }
+    Ok(bindings)
 }
 
 /// The files of `--bind` options with the names of what they are bound to.

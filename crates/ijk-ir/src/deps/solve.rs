@@ -81,6 +81,56 @@ impl System {
         system
     }
 
+    /// Only points count where the expression is in `0..extent`.
+    pub fn within(&mut self, e: &IndexExpr, extent: u64) {
+        let bounds = Interval { least: 0, greatest: i128::from(extent) - 1 };
+        let range = self.range(e);
+        if bounds.least <= range.least && range.greatest <= bounds.greatest {
+            return;
+        }
+        let value = self.variable("", bounds);
+        match IndexExpr::axis(value).times(-1).and_then(|value| e.plus(&value)) {
+            Some(equation) => self.equations.push(equation),
+            None => self.widened = true,
+        }
+    }
+
+    /// Puts variables of any value in place of what is not linear and no division: elements of arrays, and products.
+    pub fn linear(mut self) -> Self {
+        let mut known = Vec::new();
+        let equations = std::mem::take(&mut self.equations);
+        self.equations = equations.iter().map(|e| self.opaque(e, &mut known)).collect();
+        let image = std::mem::take(&mut self.image);
+        self.image = image.iter().map(|e| self.opaque(e, &mut known)).collect();
+        self.widened |= !known.is_empty();
+        self
+    }
+
+    fn opaque(&mut self, e: &IndexExpr, known: &mut Vec<(Atom, AxisId)>) -> IndexExpr {
+        let mut terms = Vec::with_capacity(e.terms.len());
+        for (coefficient, atom) in &e.terms {
+            let atom = match atom {
+                Atom::Axis(axis) => Atom::Axis(*axis),
+                Atom::FloorDiv(inner, d) => Atom::FloorDiv(Box::new(self.opaque(inner, known)), *d),
+                Atom::Mod(inner, d) => Atom::Mod(Box::new(self.opaque(inner, known)), *d),
+                Atom::Product(..) | Atom::Element(_) => Atom::Axis(self.stand_in(atom, known)),
+            };
+            terms.push((*coefficient, atom));
+        }
+        let changed = IndexExpr { constant: e.constant, terms };
+        changed.clone().normalised().unwrap_or(changed)
+    }
+
+    fn stand_in(&mut self, atom: &Atom, known: &mut Vec<(Atom, AxisId)>) -> AxisId {
+        if let Some((_, axis)) = known.iter().find(|(own, _)| own == atom) {
+            return *axis;
+        }
+        let alone = IndexExpr { constant: 0, terms: vec![(1, atom.clone())] };
+        let axis = self.variable("v", self.range(&alone));
+        known.push((atom.clone(), axis));
+        axis
+    }
+
     fn range(&self, e: &IndexExpr) -> Interval {
         range(e, &|axis: AxisId| self.variables[axis.0 as usize].interval())
     }

@@ -1,6 +1,9 @@
 //! What a program is run on.
 
 use ijk_tensor::TensorView;
+use ijk_types::DType;
+use ndarray::{ArrayView, IxDyn, ShapeBuilder};
+use num_complex::{Complex32, Complex64};
 
 /// Arrays bound to names of a program, and what else decides a run: ranks and extents that the
 /// arrays leave open, the seed of random numbers.
@@ -60,6 +63,20 @@ impl<'a> Bindings<'a> {
         arrays.retain(|(own, _)| *own != name);
         arrays.push((name, array.into()));
         self
+    }
+
+    /// Binds no more than an element type and a shape to a name, for what needs no elements:
+    /// [`solve`](super::Program::solve), [`explain`](super::Program::explain),
+    /// [`operations`](super::Program::operations). A run would find zeros.
+    ///
+    /// # Panics
+    /// If the shape has more elements than can be counted.
+    #[must_use]
+    pub fn outline(self, name: impl Into<String>, dtype: DType, shape: &[usize]) -> Self {
+        match outline(dtype, shape) {
+            Some(view) => self.bind(name, view),
+            None => panic!("{shape:?} has more elements than can be counted"),
+        }
     }
 
     /// What is bound.
@@ -165,5 +182,24 @@ impl<'a> From<&'a Bindings<'a>> for Bindings<'a> {
 impl Default for Bindings<'_> {
     fn default() -> Self {
         Self(Held::Owned(Bound::default()))
+    }
+}
+
+/// A view of some type and shape all of whose elements are one zero.
+pub(super) fn outline(dtype: DType, shape: &[usize]) -> Option<TensorView<'static>> {
+    macro_rules! view {
+        ($zero:expr) => {{
+            let strides = IxDyn(&vec![0; shape.len()]);
+            ArrayView::from_shape(IxDyn(shape).strides(strides), $zero).ok().map(TensorView::from)
+        }};
+    }
+    match dtype {
+        DType::Bool => view!(&[false]),
+        DType::I32 => view!(&[0i32]),
+        DType::I64 => view!(&[0i64]),
+        DType::F32 => view!(&[0f32]),
+        DType::F64 => view!(&[0f64]),
+        DType::C64 => view!(&[const { Complex32::new(0.0, 0.0) }]),
+        DType::C128 => view!(&[const { Complex64::new(0.0, 0.0) }]),
     }
 }

@@ -5,9 +5,6 @@ use super::{Bindings, Program, Shapes};
 use crate::Error;
 use crate::blocks::{self, BigTensor, Problem, Site, TypeError};
 use ijk_tensor::TensorView;
-use ijk_types::DType;
-use ndarray::{ArrayView, IxDyn, ShapeBuilder};
-use num_complex::{Complex32, Complex64};
 use thiserror::Error as ThisError;
 
 /// Why a program was not applied to block tensors.
@@ -107,26 +104,11 @@ fn refused(array: &str, why: &str) -> Box<TypeError> {
     TypeError::new(array, Vec::new(), Problem::NotInBlocks(why.into()))
 }
 
-/// A view of the type and shape of a tensor, all of whose elements are one: for what is solved from shapes.
+/// A view of the type and shape of a tensor: for what is solved from shapes.
 fn outline(name: &str, tensor: &BigTensor) -> Result<TensorView<'static>, BlocksError> {
-    let shape = tensor.dims();
-    let element = tensor.element_type().number();
     let refused = |why| BlocksError::from(blocks::Error::from(refused(name, why)));
+    let element = tensor.element_type().number();
     let element = element.ok_or_else(|| refused("its elements are lists"))?;
-    macro_rules! view {
-        ($zero:expr) => {{
-            let strides = IxDyn(&vec![0; shape.len()]);
-            ArrayView::from_shape(IxDyn(shape).strides(strides), $zero).ok().map(TensorView::from)
-        }};
-    }
-    let view = match element {
-        DType::Bool => view!(&[false]),
-        DType::I32 => view!(&[0i32]),
-        DType::I64 => view!(&[0i64]),
-        DType::F32 => view!(&[0f32]),
-        DType::F64 => view!(&[0f64]),
-        DType::C64 => view!(&[const { Complex32::new(0.0, 0.0) }]),
-        DType::C128 => view!(&[const { Complex64::new(0.0, 0.0) }]),
-    };
+    let view = super::bindings::outline(element, tensor.dims());
     view.ok_or_else(|| refused("it has more elements than can be counted"))
 }

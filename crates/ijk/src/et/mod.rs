@@ -18,6 +18,7 @@ mod run;
 mod segments;
 mod signature;
 mod solve;
+mod told;
 
 pub use bindings::Bindings;
 #[cfg(feature = "blocks")]

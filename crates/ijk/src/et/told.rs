@@ -1,0 +1,105 @@
+//! What a program would do, told without doing it: its plan, and which of its operations depend on which.
+
+use super::segments::{self, Segment};
+use super::{Bindings, Program, Shapes};
+use crate::{Engine, Error, Explanation, Operations};
+use ijk_ir::et::Stage;
+use ijk_syntax::Diagnostic;
+
+impl Program {
+    /// The operations of the program for arrays of these types and shapes, by the names of their arrays: a statement
+    /// is named by the array on its left, with a number where there are several.
+    ///
+    /// Elements of what is bound count only where [`outline`](Bindings::outline) has none to give.
+    ///
+    /// # Errors
+    /// As for [`solve`](Self::solve); [`Error::Program`] where elements decide the extents of what is made with them.
+    ///
+    /// ```
+    /// use ijk::{DType, et::Bindings};
+    /// let program = ijk::et("y[i] = x[i] - x[i-1]\nz[i] = 2 * y[i]")?;
+    /// let operations = program.operations(&Bindings::new().outline("x", DType::F64, &[5]))?;
+    /// assert_eq!(operations.names().collect::<Vec<_>>(), ["x", "y", "z"]);
+    /// assert_eq!(operations.relation("z[3]", "x")?.to_string(), "z[3] depends on x at {(3)} ∪ {(2)}");
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn operations(&self, bindings: &Bindings<'_>) -> Result<Operations, Error> {
+        let segment = self.segment(bindings)?;
+        let (stage, _) = match &segment.stages[..] {
+            [stage] => stage,
+            _ => return Err(self.undecided("the program assigns nothing, or in several stages")),
+        };
+        let arrays = &self.checked().arrays;
+        let inputs: Vec<String> = stage.inputs.iter().map(|&at| arrays[at].name.clone()).collect();
+        let names: Vec<String> = self.statement_names(stage);
+        let (program, instance) = (stage.program.clone(), stage.instance.clone());
+        Ok(Operations::new(program, instance, inputs.into_iter(), &names))
+    }
+
+    /// What an engine does with arrays of these types and shapes: an explanation for each stage of the program, of
+    /// which there is one, or none where nothing is assigned.
+    ///
+    /// # Errors
+    /// As for [`operations`](Self::operations), and as for [`run`](Self::run) before anything is computed.
+    ///
+    /// ```
+    /// use ijk::{DType, Engine, et::Bindings};
+    /// let program = ijk::et("c[i,j] = a[i,k] * b[k,j]")?;
+    /// let shapes = Bindings::new();
+    /// let shapes = shapes.outline("a", DType::F32, &[8, 4]).outline("b", DType::F32, &[4, 6]);
+    /// let explanations = program.explain(Engine::global(), &shapes)?;
+    /// assert_eq!(explanations[0].cost().operations, 2 * 8 * 4 * 6);
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    pub fn explain(
+        &self,
+        engine: &Engine,
+        bindings: &Bindings<'_>,
+    ) -> Result<Vec<Explanation>, Error> {
+        let segment = self.segment(bindings)?;
+        let signature = self.signature().to_string().replace('\n', "; ");
+        let explained = segment.stages.iter().map(|(stage, _)| {
+            engine.explain_instance(signature.clone(), &stage.program, &stage.instance)
+        });
+        explained.collect()
+    }
+
+    /// The program lowered for what is bound.
+    fn segment(&self, bindings: &Bindings<'_>) -> Result<Segment, Error> {
+        let bound = self.bound(bindings)?;
+        let choices = &bindings.held().choices;
+        let shapes = Shapes::solve(self, &bound, choices)?;
+        let case = self.case(bindings, &bound, shapes, choices.seed.unwrap_or(0))?;
+        let segment = segments::lower(self.checked(), &case)?;
+        match segment.then {
+            None => Ok(segment),
+            Some(wanted) => {
+                let array = &self.checked().arrays[wanted.array];
+                let message = format!(
+                    "elements of `{}` decide extents, and are not known before the program runs",
+                    array.name
+                );
+                let diagnostic = Diagnostic::error(array.span, message);
+                Err(Error::program(self.source(), vec![diagnostic]))
+            }
+        }
+    }
+
+    fn undecided(&self, message: &str) -> Error {
+        let end = u32::try_from(self.source().len()).unwrap_or(u32::MAX);
+        let span = ijk_syntax::Span::new(0, end);
+        Error::program(self.source(), vec![Diagnostic::error(span, message)])
+    }
+
+    /// For each statement of a stage the array on the left of the one that it comes from.
+    fn statement_names(&self, stage: &Stage) -> Vec<String> {
+        let statements = &self.checked().program.statements;
+        let name = |span: ijk_ir::core::Span| {
+            let from = statements
+                .iter()
+                .find(|from| from.span.start <= span.start && span.end <= from.span.end);
+            from.map_or(String::new(), |from| from.left.array.text.to_string())
+        };
+        stage.program.statements.iter().map(|statement| name(statement.span)).collect()
+    }
+}
