@@ -389,7 +389,7 @@ fn of(program: &Program) -> Composed {
 }
 
 fn written(combined: Combined) -> Result<Program, Vec<Diagnostic>> {
-    Ok(combined?.program().clone())
+    Ok(combined?.program().into_owned())
 }
 
 #[cfg(test)]
