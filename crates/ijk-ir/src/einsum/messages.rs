@@ -3,7 +3,7 @@
 use super::codes;
 use super::resolve::Place;
 use crate::text::{count, count_of};
-use ijk_syntax::einsum::{Subscripts, Term};
+use ijk_syntax::einsum::{Subscripts, Term, visible};
 use ijk_syntax::{Diagnostic, Span};
 
 pub(super) fn operands(subscripts: &Subscripts, given: usize) -> Diagnostic {
@@ -29,6 +29,7 @@ pub(super) fn axes(term: &Term, operand: usize, shape: &[u64]) -> Diagnostic {
 }
 
 pub(super) fn extents(name: &str, first: &Place, other: &Place) -> Diagnostic {
+    let name = visible(name);
     let message = format!(
         "index `{name}` is {} on axis {} of operand {} but {} on axis {} of operand {}",
         first.extent,
@@ -43,6 +44,7 @@ pub(super) fn extents(name: &str, first: &Place, other: &Place) -> Diagnostic {
 }
 
 pub(super) fn diagonal(name: &str, first: &Place, other: &Place) -> Diagnostic {
+    let name = visible(name);
     let (first, other) = if first.axis < other.axis { (first, other) } else { (other, first) };
     let message = format!(
         "index `{name}` takes a diagonal of operand {}, whose axes {} and {} have the extents {} and {}",

@@ -1,8 +1,9 @@
 //! The subscripts of an einsum: `ij,jk->ik`, with NumPy's meaning.
 //!
-//! Any letter is an index, of any script and in both cases; spaces mean nothing. `...` stands for
-//! axes without names, of which as many are taken as there are, matched from the right. Without `->`
-//! the output has the indices that occur once, in alphabetical order, behind the axes of `...`.
+//! Any letter is an index, of any script and in both cases, and so is every other character from `À` on; the
+//! space of ASCII means nothing. `...` stands for axes without names, of which as many are taken as there
+//! are, matched from the right. Without `->` the output has the indices that occur once, in alphabetical
+//! order, behind the axes of `...`.
 
 pub mod codes;
 mod lists;
@@ -113,4 +114,15 @@ impl Subscripts {
     pub fn name(&self, index: u32) -> &str {
         &self.names[index as usize]
     }
+}
+
+/// The name of an index as messages show it: what nobody can see is escaped.
+///
+/// ```
+/// use ijk_syntax::einsum::visible;
+/// assert_eq!(visible("i"), "i");
+/// assert_eq!(visible("\u{2003}"), "\\u{2003}");
+/// ```
+pub fn visible(name: &str) -> String {
+    name.escape_debug().collect()
 }

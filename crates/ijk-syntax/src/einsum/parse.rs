@@ -1,6 +1,6 @@
 //! Subscripts as text, and what is checked of all subscripts.
 
-use super::{Ellipsis, Index, Subscripts, Term, codes};
+use super::{Ellipsis, Index, Subscripts, Term, codes, visible};
 use crate::{Diagnostic, Span};
 use std::collections::BTreeMap;
 
@@ -18,10 +18,14 @@ pub(super) fn parse(text: &str) -> Result<Subscripts, Vec<Diagnostic>> {
     finish(text.to_string(), names, operands, output, errors)
 }
 
-/// Whether a character names an index: letters do, and all that is not ASCII but no space.
+/// Whether a character names an index: letters of ASCII do, and every character from `À` on, spaces of other
+/// scripts among them: opt_einsum names the indices of large networks by all of these.
 fn is_index(c: char) -> bool {
-    c.is_ascii_alphabetic() || !(c.is_ascii() || c.is_whitespace() || c.is_control())
+    c.is_ascii_alphabetic() || c >= FIRST_BEYOND_ASCII || (!c.is_ascii() && c.is_alphanumeric())
 }
+
+/// The first character that names an index whatever it is.
+const FIRST_BEYOND_ASCII: char = '\u{c0}';
 
 struct Parser<'a> {
     text: &'a str,
@@ -96,8 +100,9 @@ impl Parser<'_> {
         found
     }
 
+    /// Skips the only character that means nothing: the space of ASCII, as in NumPy.
     fn spaces(&mut self) {
-        self.at += self.rest().len() - self.rest().trim_start().len();
+        self.at += self.rest().len() - self.rest().trim_start_matches(' ').len();
     }
 
     fn since(&self, start: usize) -> Span {
@@ -114,6 +119,9 @@ fn stranger(c: char, span: Span) -> Diagnostic {
         '-' | '>' => codes::ARROW
             .error(span, format!("`{c}` without `{}`", if c == '-' { '>' } else { '-' }))
             .with_fix("the output stands behind `->`", span, "->"),
+        _ if c.is_whitespace() => codes::NOT_AN_INDEX
+            .error(span, format!("`{}` is not an index", c.escape_debug()))
+            .with_hint("write a space, which means nothing, or leave it out"),
         _ => codes::NOT_AN_INDEX
             .error(span, format!("`{}` is not an index", c.escape_debug()))
             .with_hint("an index is a letter, of any script if a to z and A to Z are too few"),
@@ -163,7 +171,7 @@ fn check_output(names: &[String], operands: &[Term], output: &Term, errors: &mut
     }
     let mut seen: BTreeMap<u32, Span> = BTreeMap::new();
     for index in &output.indices {
-        let name = &names[index.number as usize];
+        let name = visible(&names[index.number as usize]);
         if let Some(&first) = seen.get(&index.number) {
             let message = format!("index `{name}` occurs twice in the output");
             errors
@@ -228,6 +236,28 @@ mod tests {
         ];
         for (text, output) in cases {
             assert_eq!(Subscripts::parse(text).unwrap().output_text(), output, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_symbol_of_opt_einsum_is_an_index() {
+        // Its first ones are letters of ASCII; the next are all characters from U+00C0 on.
+        let symbols = (0xc0..=u32::from(char::MAX)).filter_map(char::from_u32);
+        assert!(symbols.clone().all(is_index));
+        for c in symbols.filter(|c| c.is_whitespace() || c.is_control()) {
+            let subscripts = Subscripts::parse(&format!("{c}...i->...{c}")).unwrap();
+            assert_eq!(subscripts.output_text(), format!("...{c}"), "{c:?}");
+            let [operand] = &subscripts.operands[..] else { panic!("{c:?}") };
+            assert_eq!((operand.indices.len(), operand.ellipsis.unwrap().at), (2, 1));
+        }
+        let twice = Subscripts::parse("\u{2028}->\u{2028}\u{2028}").unwrap_err();
+        assert_eq!(twice[0].message, "index `\\u{2028}` occurs twice in the output");
+    }
+
+    #[test]
+    fn other_spaces_than_that_of_ascii_are_told() {
+        for c in ['\t', '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{a0}'] {
+            assert_eq!(messages(&format!("i{c},j")), [("einsum-not-an-index", 1)], "{c:?}");
         }
     }
 
