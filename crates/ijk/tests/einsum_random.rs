@@ -8,6 +8,7 @@ use ijk::{Einsum, Engine, Tensor};
 use ijk_oracle::random::{EinsumCase, Layout, Placed, Rng, View, ViewMut};
 use ijk_oracle::{Value, evaluate_einsum};
 use ijk_syntax::einsum::Subscripts;
+use ijk_types::Scalar;
 
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
@@ -78,6 +79,50 @@ fn into(
     engine.apply_einsum_into(einsum, views, view.tensor()).unwrap();
     placed.check_gaps(&before).unwrap();
     assert!(equal(&placed.to_value(), expected), "{seed}: {einsum} into {layout:?}");
+}
+
+/// Sums of nothing are 0, whatever the other factors are: along any path, and in slices.
+#[test]
+fn sums_of_nothing_are_zero_beside_infinities() {
+    let engine = Engine::builder().threads(2).build();
+    let mut empty = 0;
+    for seed in number("IJK_SEED", 0)..number("IJK_SEED", 0) + number("IJK_PROGRAMS", 1500) {
+        let mut case = EinsumCase::random(seed);
+        for input in &mut case.inputs {
+            input.value.data.iter_mut().for_each(|x| *x = infinite(*x, seed));
+        }
+        let subscripts = Subscripts::parse(&case.subscripts).expect("subscripts");
+        let values: Vec<Value> = case.inputs.iter().map(|input| input.value.clone()).collect();
+        let Some(expected) = evaluate_einsum(&subscripts, &values) else { continue };
+        if !values.iter().any(|value| value.data.is_empty()) || expected.data.is_empty() {
+            continue;
+        }
+        empty += 1;
+        let placed: Vec<Placed> = case.inputs.iter().map(Placed::input).collect();
+        let views: Vec<View> = placed.iter().map(Placed::view).collect();
+        let views: Vec<_> = views.iter().map(View::tensor).collect();
+        let einsum = Einsum::new(&case.subscripts).expect("subscripts");
+        let limit = (expected.data.len() * expected.dtype.size()) as u64;
+        let small = Engine::builder().threads(1).memory_limit(limit).build();
+        for engine in [&engine, &small] {
+            for einsum in [&einsum, &einsum.with_path(case.path.clone())] {
+                let result = value(&engine.apply_einsum(einsum, &views).unwrap());
+                assert!(equal(&result, &expected), "{seed}: {result:?}: {case:?}");
+            }
+        }
+    }
+    println!("{empty} sums of nothing");
+    assert!(number("IJK_PROGRAMS", 1500) < 1000 || empty > 20);
+}
+
+/// Infinity, or what is none, in place of a number with a point.
+fn infinite(x: Scalar, seed: u64) -> Scalar {
+    let value = if seed % 2 == 0 { f64::INFINITY } else { f64::NAN };
+    match x {
+        Scalar::F32(_) => Scalar::F32(value as f32),
+        Scalar::F64(_) => Scalar::F64(value),
+        other => other,
+    }
 }
 
 /// With so little memory that it has to be sliced, if that is possible; whether it was computed.

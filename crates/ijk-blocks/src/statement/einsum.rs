@@ -131,8 +131,10 @@ impl<'a> Steps<'a> {
             output: self.product.result.iter().flatten().copied().collect(),
             extents: self.product.extents.clone(),
         };
+        // A sum of nothing is 0, whatever else is multiplied: it may not become a factor.
         let path = match self.list.len() {
             0..=2 => Vec::new(),
+            _ if self.product.is_empty() => Vec::new(),
             _ => {
                 order::order(&network, &Options::default()).map_or(Vec::new(), |found| found.path.0)
             }

@@ -68,6 +68,17 @@ impl Product {
         distinct(&self.operands[operand])
     }
 
+    /// Whether some index has no value: every element of the result is a sum of nothing, if there are any.
+    pub fn is_empty(&self) -> bool {
+        self.empty_operand().is_some()
+    }
+
+    /// The first operand that has an index without a value.
+    fn empty_operand(&self) -> Option<usize> {
+        let is_empty = |index: &u32| self.extents[*index as usize] == 0;
+        self.operands.iter().position(|axes| axes.iter().flatten().any(is_empty))
+    }
+
     /// The product of what the operands have at one value of some indices: without them.
     #[must_use]
     pub fn without(&self, sliced: &[u32]) -> Self {

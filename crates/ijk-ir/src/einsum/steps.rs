@@ -18,12 +18,47 @@ pub struct Multiplication {
 }
 
 impl Product {
+    /// The steps that compute the product along a path.
+    ///
+    /// Where some index has no value, that is one step, which sums the operand that has the index: every
+    /// element of the result is a sum of nothing, and 0 whatever the other factors are. Along the path such a
+    /// sum could be a factor, of infinity.
+    ///
+    /// # Panics
+    /// If a step names a position twice, or one that there is not.
+    ///
+    /// ```
+    /// use ijk_ir::einsum::Product;
+    /// use ijk_syntax::einsum::Subscripts;
+    /// let subscripts = Subscripts::parse("i,j->i").unwrap();
+    /// let product = Product::new(&subscripts, &[&[3], &[0]]).unwrap();
+    /// let steps = product.steps(&[vec![1], vec![0, 1]]);
+    /// assert_eq!((steps.len(), &steps[0].factors[..]), (1, &[1][..]));
+    /// ```
+    pub fn steps(&self, path: &[Vec<usize>]) -> Vec<Multiplication> {
+        match self.empty_operand() {
+            Some(operand) => vec![self.sum_of_nothing(operand)],
+            None => self.multiplications(path),
+        }
+    }
+
+    /// The product of one operand, which has an index without a value, over all indices that it has.
+    fn sum_of_nothing(&self, operand: usize) -> Multiplication {
+        let axes = self.result.clone();
+        let mut domain = distinct(&axes);
+        let kept = domain.len();
+        domain.extend(
+            self.indices(operand).into_iter().filter(|index| !axes.contains(&Some(*index))),
+        );
+        Multiplication { factors: vec![operand], axes, domain, kept }
+    }
+
     /// The steps of a path: each takes the tensors at its positions out of the list, and appends their
     /// product, summed over what nothing else has. What remains in the end is multiplied at once.
     ///
     /// # Panics
     /// If a step names a position twice, or one that there is not.
-    pub fn steps(&self, path: &[Vec<usize>]) -> Vec<Multiplication> {
+    pub fn multiplications(&self, path: &[Vec<usize>]) -> Vec<Multiplication> {
         let mut sequence = Sequence::new(self, path);
         for step in path {
             sequence.step(step);

@@ -3,8 +3,7 @@
 use super::Einsum;
 use super::planned::{network, order};
 use crate::{Engine, Error};
-use ijk_ir::core::{IndexExpr, ScalarNode, Statement};
-use ijk_ir::einsum::Product;
+use ijk_ir::einsum::{Multiplication, Product};
 use ijk_plan::order::{self, Order, PathCost};
 use std::fmt;
 
@@ -87,25 +86,21 @@ impl EinsumPath {
 
 /// Each step as subscripts.
 fn steps(product: &Product, order: &Order) -> Vec<String> {
-    let (program, _) = product.lower(ijk_types::DType::F64, &order.path.0);
-    program.statements.iter().map(subscripts).collect()
+    let steps = product.multiplications(&order.path.0);
+    steps.iter().map(|step| subscripts(product, &steps, step)).collect()
 }
 
-/// A statement as subscripts.
-fn subscripts(statement: &Statement) -> String {
-    let domain = &statement.domain;
-    let short = domain.iter().all(|axis| axis.name.chars().count() == 1);
-    let term = |index: &[IndexExpr]| -> String {
-        let axes = index.iter().filter_map(IndexExpr::as_axis);
-        let names: Vec<&str> = axes.map(|axis| &domain[axis.0 as usize].name[..]).collect();
+/// A step as subscripts.
+fn subscripts(product: &Product, steps: &[Multiplication], step: &Multiplication) -> String {
+    let names = |index: &u32| &product.names[*index as usize][..];
+    let short = step.domain.iter().map(names).all(|name| name.chars().count() == 1);
+    let term = |axes: &[Option<u32>]| -> String {
+        let names: Vec<&str> = axes.iter().flatten().map(names).collect();
         if short { names.concat() } else { format!("[{}]", names.join(" ")) }
     };
-    let operands = statement.value.nodes.iter().filter_map(|node| match node {
-        ScalarNode::Access(access) => Some(term(&access.index)),
-        _ => None,
-    });
-    let operands: Vec<String> = operands.collect();
-    format!("{}->{}", operands.join(","), term(&statement.out_index))
+    let factors = step.factors.iter().map(|&factor| term(product.axes(steps, factor)));
+    let factors: Vec<String> = factors.collect();
+    format!("{}->{}", factors.join(","), term(&step.axes))
 }
 
 impl fmt::Display for EinsumPath {
