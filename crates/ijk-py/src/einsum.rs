@@ -6,7 +6,7 @@ use crate::error::raise;
 use crate::numbers;
 use crate::outputs::Outputs;
 use crate::run::computing;
-use ijk::{Label, TensorView, TensorViewMut};
+use ijk::{EinsumSteps, Label, TensorView, TensorViewMut};
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PyList, PyTuple};
 
@@ -71,7 +71,7 @@ impl Einsum {
     /// multiplications along it and as the sum is written, the elements of the largest result of
     /// a step, and a text that tells all that.
     fn path<'py>(&self, py: Python<'py>, shapes: Vec<Vec<usize>>) -> PyResult<Bound<'py, PyTuple>> {
-        let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+        let shapes = slices(&shapes);
         let engine = engine::engine(py, None)?;
         let path = py.detach(|| engine.einsum_path(&self.inner, &shapes));
         let path = path.map_err(|error| PyErr::take(py).unwrap_or_else(|| raise(error)))?;
@@ -79,6 +79,30 @@ impl Einsum {
         let steps = PyList::new(py, steps.collect::<PyResult<Vec<_>>>()?)?;
         let (cost, naive) = (path.multiplications(), path.naive_multiplications());
         (steps, cost, naive, path.largest(), path.to_string()).into_pyobject(py)
+    }
+
+    /// The products two at a time, for operands of these shapes: the extent of each index; the index of each
+    /// axis of each operand, or None; and for each step the numbers of its factors (results of steps are
+    /// counted on from the operands) and the index of each axis of its result.
+    fn steps<'py>(
+        &self,
+        py: Python<'py>,
+        shapes: Vec<Vec<usize>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let EinsumSteps { extents, operands, steps } =
+            self.inner.steps(&slices(&shapes)).map_err(raise)?;
+        let steps: Vec<_> = steps.into_iter().map(|step| (step.factors, step.axes)).collect();
+        (extents, operands, steps).into_pyobject(py)
+    }
+
+    /// The shape of the result, for operands of these shapes.
+    fn result_shape(&self, shapes: Vec<Vec<usize>>) -> PyResult<Vec<usize>> {
+        self.inner.result_shape(&slices(&shapes)).map_err(raise)
+    }
+
+    /// The same, while so many other bytes of the caller's count against an engine's memory limit.
+    fn beside(&self, bytes: u64) -> Self {
+        Self { inner: self.inner.beside(bytes) }
     }
 
     /// The subscripts as lists of numbers and ...: of each operand, and of the output.
@@ -153,6 +177,10 @@ fn apply<'py>(
     };
     let fresh = || Ok(vec![engine.apply_einsum(einsum, &views)?]);
     Outputs::of(out)?.compute(engine, arrays, direct, fresh)
+}
+
+fn slices(shapes: &[Vec<usize>]) -> Vec<&[usize]> {
+    shapes.iter().map(Vec::as_slice).collect()
 }
 
 /// A list of whole numbers and ... .

@@ -54,7 +54,7 @@ pub use arguments::{Arguments, Views};
 #[cfg(feature = "blocks")]
 pub use blocks::BigTensor;
 pub use component::Component;
-pub use einsum::{Einsum, EinsumPath, Label, einsum};
+pub use einsum::{Einsum, EinsumPath, EinsumStep, EinsumSteps, Label, einsum};
 pub use engine::{Engine, EngineBuilder};
 pub use error::{Error, Operation, Report};
 pub use explain::Explanation;

@@ -5,6 +5,7 @@ mod codes;
 mod path;
 mod planned;
 mod slices;
+mod steps;
 
 use crate::cache::PlanCache;
 use crate::{Engine, Error};
@@ -17,11 +18,12 @@ use std::sync::Arc;
 pub use ijk_syntax::einsum::Label;
 pub use path::EinsumPath;
 use planned::Planned;
+pub use steps::{EinsumStep, EinsumSteps};
 
 /// An einsum: `ij,jk->ik`, say. Cheap to clone; clones share their plans.
 ///
-/// Subscripts have NumPy's meaning: letters of any script, in both cases, are indices; `...` stands
-/// for axes without names; without `->` the result has the indices that occur once, in
+/// Subscripts have NumPy's meaning: letters of any script, in both cases, are indices, and so is every
+/// character from `À` on, as for opt_einsum; the space of ASCII means nothing; `...` stands for axes without names; without `->` the result has the indices that occur once, in
 /// alphabetical order; an axis of extent 1 fits any other. Operands are multiplied two at a time, in
 /// an order that takes few multiplications, each pair by a kernel that needs no transposition
 /// before. Of `bool`, sums are *or* and products *and*.
@@ -44,6 +46,8 @@ struct Inner {
     /// A path that was given, instead of one to be found.
     path: Option<Path>,
     options: Options,
+    /// Bytes of the caller's that count against the memory limit.
+    beside: u64,
     plans: PlanCache<Planned>,
 }
 
@@ -97,7 +101,6 @@ impl Einsum {
     /// ```
     #[must_use]
     pub fn with_path(&self, path: impl Into<Vec<Vec<usize>>>) -> Self {
-        let Inner { subscripts, options, .. } = &*self.inner;
         let mut path: Vec<Vec<usize>> = path.into();
         path.iter_mut().for_each(|step| step.sort_unstable());
         let taken: usize = path.iter().map(|step| step.len().saturating_sub(1)).sum();
@@ -105,23 +108,50 @@ impl Einsum {
         if left > 1 || path.is_empty() {
             path.push((0..left).collect());
         }
-        Self::of(subscripts.clone(), Some(Path(path)), options.clone())
+        self.with(|inner| inner.path = Some(Path(path)))
     }
 
     /// The same with another effort spent on finding a path.
     #[must_use]
     pub fn with_options(&self, options: Options) -> Self {
-        Self::of(self.inner.subscripts.clone(), None, options)
+        self.with(|inner| (inner.path, inner.options) = (None, options))
+    }
+
+    /// The same, computed while so many other bytes of the caller's count against the engine's
+    /// [memory limit](crate::EngineBuilder::memory_limit): copies of operands in one element type, say.
+    ///
+    /// ```
+    /// use ijk::{Einsum, Engine, ndarray::array};
+    /// let engine = Engine::builder().memory_limit(100).build();
+    /// let (outer, x) = (Einsum::new("i,j->ij")?, array![1.0, 2.0, 3.0]);
+    /// assert!(engine.apply_einsum(&outer.beside(28), (&x, &x)).is_ok());
+    /// let error = engine.apply_einsum(&outer.beside(29), (&x, &x)).unwrap_err();
+    /// assert!(error.to_string().contains("needs 101 bytes"));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn beside(&self, bytes: u64) -> Self {
+        self.with(|inner| inner.beside = bytes)
     }
 
     /// An einsum of subscripts that are parsed.
     pub(crate) fn from_subscripts(subscripts: Subscripts) -> Self {
-        Self::of(subscripts, None, Options::default())
+        let (path, options, plans) = (None, Options::default(), PlanCache::default());
+        Self { inner: Arc::new(Inner { subscripts, path, options, beside: 0, plans }) }
     }
 
-    fn of(subscripts: Subscripts, path: Option<Path>, options: Options) -> Self {
-        let plans = PlanCache::default();
-        Self { inner: Arc::new(Inner { subscripts, path, options, plans }) }
+    /// The same with something changed, and so with other plans.
+    fn with(&self, change: impl FnOnce(&mut Inner)) -> Self {
+        let Inner { subscripts, path, options, beside, .. } = &*self.inner;
+        let mut inner = Inner {
+            subscripts: subscripts.clone(),
+            path: path.clone(),
+            options: options.clone(),
+            beside: *beside,
+            plans: PlanCache::default(),
+        };
+        change(&mut inner);
+        Self { inner: Arc::new(inner) }
     }
 
     /// How many operands it takes.

@@ -1,7 +1,7 @@
 //! Plans einsums.
 
 use super::Einsum;
-use super::slices::Sliced;
+use super::slices::{Sliced, with};
 use crate::cache;
 use crate::prepared::{Prepared, check_output};
 use crate::{Engine, Error, TensorView, TensorViewMut};
@@ -41,9 +41,17 @@ impl Planned {
         let product = einsum.product(inputs)?;
         let dtype = inputs.first().map_or(DType::F64, TensorView::dtype);
         let order = order(engine, einsum, &product, None)?;
-        let error = match whole(engine, &product, &order, dtype, inputs, outputs) {
+        let beside = einsum.inner.beside;
+        let limit = engine.memory_limit().map(|limit| (limit, limit.saturating_sub(beside)));
+        let spare = limit.map(|(_, spare)| spare);
+        let planned = whole((engine, spare), &product, &order, dtype, inputs, outputs);
+        let planned = planned.map_err(|error| match limit {
+            Some((limit, _)) => with(error, beside, limit),
+            None => error,
+        });
+        let error = match planned {
             Err(Error::Plan(error @ PlanError::MemoryLimit { .. })) => error,
-            planned => return Ok(Self::Whole(planned?)),
+            planned => return Ok(Self::Whole(planned?.beside(beside))),
         };
         let PlanError::MemoryLimit { limit, results, needed: mut least, .. } = error else {
             return Err(error.into());
@@ -53,6 +61,7 @@ impl Planned {
         }
         // An output of the caller's counts, too: slices are added up beside it.
         let given = if outputs.is_some() { results } else { 0 };
+        let given = given.saturating_add(beside);
         let mut before = Vec::new();
         for most in bounds(order.cost.largest, limit / dtype.size() as u64) {
             let order = self::order(engine, einsum, &product, Some(most))?;
@@ -114,14 +123,13 @@ pub(super) fn order(
 }
 
 fn whole(
-    engine: &Engine,
+    (engine, limit): (&Engine, Option<u64>),
     product: &Product,
     order: &Order,
     dtype: DType,
     inputs: &[TensorView<'_>],
     outputs: Option<&[TensorViewMut<'_>]>,
 ) -> Result<Prepared, Error> {
-    let limit = engine.memory_limit();
     let shape = product.result_shape();
     for (position, output) in outputs.into_iter().flatten().enumerate() {
         check_output(position, output, dtype, &shape)?;

@@ -166,8 +166,8 @@ fn without(of: &[isize], sliced: &SlicedAxes) -> Vec<isize> {
     of.iter().enumerate().filter(|(axis, _)| is_left(*axis)).map(|(_, &stride)| stride).collect()
 }
 
-/// An error in planning a slice as that of the whole, for which so many bytes more are needed.
-fn with(error: Error, beside: u64, limit: u64) -> Error {
+/// An error in planning a part as that of the whole, for which so many bytes more are needed.
+pub(super) fn with(error: Error, beside: u64, limit: u64) -> Error {
     match error {
         Error::Plan(PlanError::MemoryLimit { needed, results, temporaries, .. }) => {
             let needed = needed.saturating_add(beside);
