@@ -1,5 +1,7 @@
 """Arrays of any kind as arrays that ijk computes with, and what other libraries ask of a backend."""
 
+import operator
+
 import numpy as np
 
 from . import _ijk
@@ -13,25 +15,67 @@ COMPUTED = frozenset(
 def asarray(array):
     """An array of NumPy's: without a copy where the object is one, or lends its memory."""
     if isinstance(array, np.ndarray):
-        return array
+        return array if type(array) is np.ndarray else array.view(np.ndarray)
     if hasattr(array, "__dlpack__") and not hasattr(array, "__array_interface__"):
         return np.from_dlpack(array)
     return np.asarray(array)
 
 
+def native(dtype):
+    """The element type in the machine's byte order."""
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
+
+
+def is_regular(array):
+    """Whether elements are aligned, in the machine's byte order, and whole elements apart."""
+    whole = all(stride % array.itemsize == 0 for stride in array.strides)
+    return whole and array.flags.aligned and array.dtype.isnative
+
+
+def converted(array, dtype):
+    """The array with elements of a type, a copy only where it has to be; what is broadcast is copied once."""
+    if array.dtype == dtype and is_regular(array):
+        return array
+    once = array[_once(array)].astype(dtype)
+    return once if once.shape == array.shape else np.broadcast_to(once, array.shape)
+
+
+def copied_bytes(array, dtype):
+    """How many bytes `converted` copies."""
+    if array.dtype == dtype and is_regular(array):
+        return 0
+    return dtype.itemsize * array[_once(array)].size
+
+
+def _once(array):
+    """The index of one element of each axis along which all are the same one in memory."""
+    axes = zip(array.shape, array.strides)
+    return (*(slice(0, 1) if n > 1 and stride == 0 else slice(None) for n, stride in axes), ...)
+
+
+def shares_elements(array):
+    """Whether two elements of an array have memory in common."""
+    if array.flags.c_contiguous or array.flags.f_contiguous or array.size < 2:
+        return False
+    # Two elements differ first along some axis, and are as far apart as the first along it and another.
+    for axis in range(array.ndim):
+        before = (0,) * axis
+        first, others = array[(*before, slice(0, 1))], array[(*before, slice(1, None))]
+        if np.shares_memory(first, others):
+            return True
+    return False
+
+
 def plain(array):
     """An array of a type that ijk computes with, of whole, aligned elements in native byte order."""
     array = asarray(array)
-    dtype = array.dtype.newbyteorder("=")
+    dtype = native(array.dtype)
     if dtype not in COMPUTED:
         raise _ijk.DTypeError(
             f"an array is of {array.dtype}, but ijk computes with bool, int32, int64, float32, "
             "float64, complex64 and complex128"
         )
-    whole = all(stride % array.itemsize == 0 for stride in array.strides)
-    if array.flags.aligned and array.dtype.isnative and whole:
-        return array
-    return np.array(array, dtype=dtype, order="C")
+    return array if is_regular(array) else np.array(array, dtype=dtype, order="C")
 
 
 def transpose(array, axes=None):
@@ -40,20 +84,28 @@ def transpose(array, axes=None):
 
 
 def tensordot(a, b, axes=2):
-    """The product of two arrays, summed over some axes of both: as numpy.tensordot gives it."""
+    """The product of two arrays, summed over some axes of both: as numpy.tensordot gives it.
+
+    axes: how many axes, the last of a and the first of b; or the axes of a and the axes of b, in pairs.
+
+    Raises AxisError (a ValueError and an IndexError) for an axis that there is not, ValueError where one is
+    named twice or extents differ.
+    """
     from ._einsum import einsum
 
     a, b = asarray(a), asarray(b)
-    try:
-        left, right = axes
-    except TypeError:
-        left, right = range(a.ndim - axes, a.ndim), range(axes)
-    left = [left] if np.ndim(left) == 0 else list(left)
-    right = [right] if np.ndim(right) == 0 else list(right)
-    left = [axis % max(a.ndim, 1) for axis in left]
-    right = [axis % max(b.ndim, 1) for axis in right]
-    if len(left) != len(right) or any(a.shape[x] != b.shape[y] for x, y in zip(left, right)):
-        raise ValueError("shape-mismatch for sum")
+    left, right = _summed(axes)
+    left, right = _axes(left, a.ndim, "a"), _axes(right, b.ndim, "b")
+    if len(left) != len(right):
+        raise ValueError(
+            f"shape-mismatch for sum: axes names {len(left)} of a, but {len(right)} of b"
+        )
+    for x, y in zip(left, right):
+        if a.shape[x] != b.shape[y]:
+            raise ValueError(
+                f"shape-mismatch for sum: axis {x} of a has {a.shape[x]} elements, "
+                f"but axis {y} of b has {b.shape[y]}"
+            )
     first = list(range(a.ndim))
     second = list(range(a.ndim, a.ndim + b.ndim))
     for x, y in zip(left, right):
@@ -61,3 +113,26 @@ def tensordot(a, b, axes=2):
     kept = [x for x in first if x not in left]
     kept += [second[y] for y in range(b.ndim) if y not in right]
     return einsum(a, first, b, second, kept)
+
+
+def _summed(axes):
+    """The axes of both arrays, as they are given."""
+    try:
+        left, right = axes
+    except TypeError:
+        count = operator.index(axes)
+        return range(-count, 0), range(count)
+    return tuple([x] if np.ndim(x) == 0 else x for x in (left, right))
+
+
+def _axes(axes, rank, name):
+    """The axes as numbers from 0 on."""
+    axes = [operator.index(axis) for axis in axes]
+    for axis in axes:
+        if not -rank <= axis < rank:
+            has = "no axes" if rank == 0 else f"axes 0 to {rank - 1}"
+            raise np.exceptions.AxisError(f"axes names axis {axis} of {name}, which has {has}")
+    axes = [axis % rank for axis in axes]
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"axes names an axis of {name} twice: {axes}")
+    return axes
