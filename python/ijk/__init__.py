@@ -24,6 +24,7 @@ from ._ijk import (
     __version__,
     contract,
 )
+from ._paths import PathError
 
 __all__ = [
     "BigTensor",
@@ -33,6 +34,7 @@ __all__ = [
     "Engine",
     "Error",
     "MemoryLimitError",
+    "PathError",
     "Program",
     "StoreError",
     "contract",

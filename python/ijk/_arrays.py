@@ -53,18 +53,6 @@ def _once(array):
     return (*(slice(0, 1) if n > 1 and stride == 0 else slice(None) for n, stride in axes), ...)
 
 
-def shares_elements(array):
-    """Whether two elements of an array have memory in common."""
-    if array.flags.c_contiguous or array.flags.f_contiguous or array.size < 2:
-        return False
-    # Two elements differ first along some axis, and are as far apart as the first along it and another.
-    for axis in range(array.ndim):
-        before = (0,) * axis
-        first, others = array[(*before, slice(0, 1))], array[(*before, slice(1, None))]
-        if np.shares_memory(first, others):
-            return True
-    return False
-
 
 def plain(array):
     """An array of a type that ijk computes with, of whole, aligned elements in native byte order."""

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 
-from . import _ijk
-from ._arrays import COMPUTED, asarray, plain
+from . import _ijk, _left_to_numpy, _paths
+from ._arrays import COMPUTED, asarray, converted, copied_bytes, is_regular, native
 
-_numpy_einsum = np.einsum
 _fast = _ijk.einsum
 
 #: How often NumPy computed instead, by the reason: an element type, or "view".
@@ -20,36 +20,48 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
 
     einsum(subscripts, *operands), or einsum(op0, sublist0, op1, sublist1, ..., [sublist_out]).
 
-    subscripts: text such as "ij,jk->ik": letters of any script are indices, "..." stands for axes
+    subscripts: text (or ASCII as bytes) such as "ij,jk->ik": letters of any script are indices, and so is
+        every character from "À" on, as for opt_einsum; a space means nothing; "..." stands for axes
         without names; without "->" the result has the indices that occur once, in alphabetical
         order. In lists, any hashable objects are indices, and Ellipsis is "...".
     operands: arrays of any layout, or objects with __dlpack__ or the array interface.
     out: an array to write the result to.
-    dtype, casting: the type to compute with, and which conversions to it are allowed.
+    dtype: the type to compute with; else that is the common type of the operands and out.
+    casting: which conversions are allowed, of operands (and out) to that type, and of the result to out's.
     order: the result's memory layout, "C" or "F"; "A" is "F" where all operands are.
-    optimize: a path in opt_einsum's format, to be obeyed; any other value means that ijk finds one.
-    engine: an ijk.Engine with other threads, or a memory limit.
+    optimize: a path in opt_einsum's format, to be obeyed, or a function such as its optimizers, that finds
+        one; () multiplies all at once. With True, False, None, or the name of a way to find a path,
+        "greedy" say, ijk finds one.
+    engine: an ijk.Engine with other threads, or a memory limit, which copies of operands in another type
+        count against, too.
 
     float16 and bfloat16 are computed in float32. Element types that ijk does not compute with are left
-    to NumPy, as is what is only another view of one operand; ijk.fallbacks counts both.
+    to NumPy, two operands at a time, as is what is only another view of one operand; ijk.fallbacks counts
+    both.
 
     Raises ijk.Error (a ValueError) where subscripts are wrong or shapes do not fit, TypeError where
-    types do not.
+    types do not, ijk.PathError (an ijk.Error and a RuntimeError) where optimize is no path of the
+    operands, MemoryLimitError where the engine's limit is too low.
 
     >>> ijk.einsum("ij,jk,kl->il", np.eye(2), np.ones((2, 3)), np.ones((3, 2)))
     array([[3., 3.],
            [3., 3.]])
     """
-    if out is None and dtype is None and order == "K":
+    if out is None and dtype is None and order == "K" and casting == "safe":
         if len(operands) > 2 and type(operands[0]) is str:
-            if engine is None and _is_flag(optimize):
+            if engine is None and (optimize is True or optimize is False):
                 result = _fast(*operands)
             else:
-                result = _parsed(operands[0], None, _path(optimize)).fast(*operands[1:], engine=engine)
+                path = _paths.requested(optimize)
+                result = None
+                if not callable(path):
+                    result = _parsed(operands[0], None, path).fast(*operands[1:], engine=engine)
             if result is not None:
                 return result if result.ndim else result[()]
-    einsum, arrays = _arguments(operands, _path(optimize))
-    return _compute(einsum, arrays, out, dtype, order, casting, optimize, engine)
+    order, casting = _order(order), _casting(casting)
+    einsum, arrays = _arguments(operands, optimize)
+    result = _compute(einsum, arrays, out, dtype, order, casting, engine)
+    return result if result.ndim or result is out else result[()]
 
 
 def einsum_path(*operands, optimize=True, einsum_call=False):
@@ -59,56 +71,86 @@ def einsum_path(*operands, optimize=True, einsum_call=False):
     >>> path
     ['einsum_path', (0, 1), (0, 1)]
     """
-    einsum, arrays = _arguments(operands, _path(optimize))
+    einsum, arrays = _arguments(operands, optimize)
     steps, _, _, _, text = einsum.path([array.shape for array in arrays])
     return ["einsum_path", *steps], text
 
 
-def _is_flag(optimize):
-    return optimize is True or optimize is False or optimize is None or type(optimize) is str
+def _order(order):
+    """The layout of the result: one of C, F, A and K."""
+    if order is None:
+        return "K"
+    given = order.decode("latin-1") if isinstance(order, bytes) else order
+    if not isinstance(given, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    if given.upper() not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return given.upper()
 
 
-def _path(optimize):
-    """The path that is to be obeyed, if any."""
-    if _is_flag(optimize):
-        return None
-    if type(optimize) is tuple and set(map(type, optimize)) == {tuple}:
-        return optimize
-    steps = list(optimize)
-    if steps and isinstance(steps[0], str):
-        if steps[0] != "einsum_path" or not all(isinstance(s, (tuple, list)) for s in steps[1:]):
-            return None
-        steps = steps[1:]
-    return tuple(tuple(step) for step in steps)
+def _casting(casting):
+    """The rule by which types are converted."""
+    given = casting.decode("latin-1") if isinstance(casting, bytes) else casting
+    if not isinstance(given, str):
+        raise TypeError(f"casting must be str, not {type(casting).__name__}")
+    if given not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise ValueError(
+            f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', 'unsafe' (got {casting!r})"
+        )
+    return given
 
 
-def _arguments(operands, path):
+def _arguments(operands, optimize):
     """What to compute, and the arrays as NumPy's."""
+    subscripts, output, arrays = _subscripts(operands)
+    path = _paths.requested(optimize)
+    einsum = _parsed(subscripts, output, None if callable(path) else path)
+    if len(arrays) != einsum.arity:
+        einsum.path([() for _ in arrays])  # Says what is wrong.
+    arrays = [asarray(array) for array in arrays]
+    if callable(path):
+        all_at_once = _parsed(subscripts, output, ())
+        found = _paths.found(path, all_at_once, [array.shape for array in arrays])
+        einsum = _parsed(subscripts, output, found)
+    return einsum, arrays
+
+
+def _subscripts(operands):
+    """The subscripts as text, or as lists of numbers; the output's list, if any; and the operands."""
     if not operands:
         raise ValueError("must specify the einstein sum subscripts string and at least one operand")
-    if isinstance(operands[0], str):
-        subscripts, arrays = operands[0], operands[1:]
+    subscripts, *arrays = operands
+    if isinstance(subscripts, (str, bytes)):
         if not arrays:
             raise ValueError("at least one operand is needed after the subscripts")
-        einsum = _parsed(subscripts, None, path)
-        if len(arrays) != einsum.arity:
-            einsum.path([() for _ in arrays])  # Says what is wrong.
-    else:
-        output = list(operands[-1]) if len(operands) % 2 else None
-        pairs = operands[: len(operands) // 2 * 2]
-        arrays, lists = pairs[::2], [list(labels) for labels in pairs[1::2]]
-        if not lists:
-            raise ValueError("einsum of lists takes an array and a list of its indices, in turn")
-        number = _numbers(lists + ([output] if output is not None else []))
-        lists = tuple(tuple(number(label) for label in labels) for labels in lists)
-        output = None if output is None else tuple(number(label) for label in output)
-        einsum = _parsed(lists, output, path)
-    return einsum, [asarray(array) for array in arrays]
+        return _text(subscripts), None, arrays
+    output = list(operands[-1]) if len(operands) % 2 else None
+    pairs = operands[: len(operands) // 2 * 2]
+    arrays, lists = pairs[::2], [list(labels) for labels in pairs[1::2]]
+    if not lists:
+        raise ValueError("einsum of lists takes an array and a list of its indices, in turn")
+    number = _numbers(lists + ([output] if output is not None else []))
+    lists = tuple(tuple(number(label) for label in labels) for labels in lists)
+    output = None if output is None else tuple(number(label) for label in output)
+    return lists, output, arrays
+
+
+def _text(subscripts):
+    if isinstance(subscripts, str):
+        return str(subscripts)
+    try:
+        return subscripts.decode("ascii")
+    except UnicodeDecodeError:
+        raise _ijk.Error(f"subscripts as bytes are ASCII, but are {subscripts!r}: pass a str") from None
 
 
 @lru_cache(maxsize=512)
 def _parsed(subscripts, output, path):
     """The einsum, which keeps its plans: what was asked for before is the same."""
+    einsum = _ijk.Einsum(subscripts, output, None)
+    if path is None:
+        return einsum
+    _paths.check(path, einsum.arity)
     return _ijk.Einsum(subscripts, output, path)
 
 
@@ -125,85 +167,117 @@ def _numbers(lists):
         numbers = {label: number for number, label in enumerate(ordered)}
     if any(number < 0 for number in numbers.values()):
         raise ValueError("indices are numbers from 0 on")
+    if any(number >= 1 << 63 for number in numbers.values()):
+        numbers = {label: number for number, label in enumerate(sorted(numbers, key=numbers.get))}
     return lambda label: label if label is Ellipsis else numbers[label]
 
 
-def _compute(einsum, arrays, out, dtype, order, casting, optimize, engine):
-    if order not in ("K", "k", "C", "c", "F", "f", "A", "a"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    wanted = np.dtype(dtype) if dtype is not None else np.result_type(*arrays)
-    _check_casts(arrays, wanted, casting)
+def _compute(einsum, arrays, out, dtype, order, casting, engine):
+    shape = tuple(einsum.result_shape([array.shape for array in arrays]))
+    wanted = _type(arrays, out, dtype, casting)
     if out is not None:
-        _ijk.check_out(out)
-        if not np.can_cast(wanted, out.dtype, casting):
-            raise TypeError(
-                f"the result is of {wanted}, which does not become {out.dtype} "
-                f"according to the rule '{casting}'"
-            )
-    computed = _computed(wanted)
-    if computed is None:
-        fallbacks[str(wanted)] += 1
-        how = {"out": out, "dtype": dtype, "order": order, "casting": casting}
-        return _in_numpy(einsum, arrays, optimize=optimize, **how)
-    if len(arrays) == 1 and out is None and dtype is None and order == "K":
-        view = _view(einsum, arrays[0])
+        _check_out(shape, out)
+    elif len(arrays) == 1 and dtype is None and order == "K":
+        view = _left_to_numpy.view(einsum, arrays[0])
         if view is not None:
             fallbacks["view"] += 1
             return view
-    ready = [plain(array if array.dtype == computed else array.astype(computed)) for array in arrays]
+    computed = _computed(wanted)
+    compute = _by_numpy if computed is None else _by_ijk
+    if computed is None:
+        fallbacks[str(wanted)] += 1
+        computed = wanted
+    fortran = order == "F" or (order == "A" and all(array.flags.f_contiguous for array in arrays))
+    job = _Job(einsum, arrays, shape, wanted, computed, fortran, engine)
+    return compute(job, None) if out is None else _into(out, compute, job)
+
+
+class _Job:
+    """An einsum of arrays, in the element type that is wanted, by way of one that is computed with."""
+
+    def __init__(self, einsum, arrays, shape, wanted, computed, fortran, engine):
+        self.einsum, self.arrays, self.shape = einsum, arrays, shape
+        self.wanted, self.computed = wanted, computed
+        self.fortran = fortran
+        self.engine = engine
+        self.limit = None if engine is None else engine.memory_limit
+
+
+def _type(arrays, out, dtype, casting):
+    """The type to compute with, if operands become it and it becomes that of out, which may be None."""
+    types = dict.fromkeys(array.dtype for array in arrays)
     if out is not None:
-        return _into(einsum, ready, wanted, out, engine)
-    result = einsum(*ready, engine=engine)
-    if computed != wanted:
-        result = result.astype(wanted)
-    fortran = order in ("F", "f") or (
-        order in ("A", "a") and all(array.flags.f_contiguous for array in arrays)
-    )
-    result = np.asfortranarray(result) if fortran else result
-    return result if result.ndim else result[()]
+        if not isinstance(out, np.ndarray):
+            raise TypeError(f"out must be an array, not {type(out).__name__}")
+        types[out.dtype] = None
+    wanted = native(np.dtype(dtype) if dtype is not None else np.result_type(*types))
+    for number, array in enumerate(arrays):
+        _check_cast(f"operand {number + 1}", array.dtype, wanted, casting)
+    if out is not None:
+        _check_cast("the result", wanted, out.dtype, casting)
+        # As in NumPy, which may read out.
+        _check_cast("out", out.dtype, wanted, casting)
+    return wanted
+
+
+def _check_cast(what, given, wanted, casting):
+    if not np.can_cast(given, wanted, casting):
+        raise _ijk.DTypeError(
+            f"{what} is of {given}, which does not become {wanted} according to the rule '{casting}'"
+        )
+
+
+def _check_out(shape, out):
+    if shape != out.shape:
+        raise _ijk.Error(f"out has the shape {out.shape}, but the result {shape}")
+    _ijk.check_out(out)
 
 
 def _computed(dtype):
     """The type in which ijk computes with elements of a type, if it does."""
-    native = dtype.newbyteorder("=")
-    if native in COMPUTED:
-        return native
+    if dtype in COMPUTED:
+        return dtype
     return np.dtype(np.float32) if dtype.name in ("float16", "bfloat16") else None
 
 
-def _check_casts(arrays, wanted, casting):
-    for n, array in enumerate(arrays):
-        if not np.can_cast(array.dtype, wanted, casting):
-            raise TypeError(
-                f"operand {n + 1} is of {array.dtype}, which does not become {wanted} "
-                f"according to the rule '{casting}'"
-            )
-
-
-def _into(einsum, arrays, wanted, out, engine):
-    """Computes into an array: directly, where its elements are of the type."""
-    if out.dtype == arrays[0].dtype:
-        return einsum(*arrays, out=out, engine=engine)
-    result = einsum(*arrays, engine=engine)
-    if result.shape != out.shape:
-        raise ValueError(f"out has the shape {out.shape}, but the result {result.shape}")
-    np.copyto(out, result.astype(wanted, copy=False), casting="unsafe")
+def _into(out, compute, job):
+    """Computes into an array: directly, where its elements are of the type and no operand has them."""
+    if out.size == 0:
+        return out
+    direct = out.dtype == job.computed and job.computed == job.wanted and is_regular(out)
+    # The engine looks for operands that share memory itself.
+    apart = compute is _by_ijk or not any(np.may_share_memory(out, array) for array in job.arrays)
+    if direct and apart:
+        return compute(job, out)
+    np.copyto(out, compute(job, None), casting="unsafe")
     return out
 
 
-def _view(einsum, array):
-    """The result, where it is a view of the only operand."""
-    if not einsum.is_view(array.shape):
-        return None
-    return _numpy_einsum(*_numpy_arguments(einsum, [array]))
+def _by_ijk(job, out):
+    """The result, computed by an engine."""
+    copies = sum(copied_bytes(array, job.computed) for array in job.arrays)
+    if job.computed != job.wanted:
+        copies += prod(job.shape) * job.wanted.itemsize
+    einsum = job.einsum
+    if copies > 0 and job.limit is not None:
+        einsum = einsum.beside(copies)
+        _check_memory(einsum, job, copies)
+    ready = [converted(array, job.computed) for array in job.arrays]
+    if out is None and job.fortran and prod(job.shape) > 0:
+        out = np.empty(job.shape, job.computed, order="F")
+    result = einsum(*ready, out=out, engine=job.engine)
+    return result if job.computed == job.wanted else result.astype(job.wanted)
 
 
-def _in_numpy(einsum, arrays, **how):
-    return _numpy_einsum(*_numpy_arguments(einsum, arrays), **how)
+def _check_memory(einsum, job, copies):
+    """Raises MemoryLimitError, before anything is copied, where there is no room for the result."""
+    if copies + prod(job.shape) * job.computed.itemsize > job.limit:
+        element = np.zeros((), job.computed)
+        einsum(*(np.broadcast_to(element, array.shape) for array in job.arrays), engine=job.engine)
 
 
-def _numpy_arguments(einsum, arrays):
-    """The arguments for NumPy, as lists: indices are numbers in order."""
-    operands, output = einsum.lists()
-    arguments = [x for pair in zip(arrays, operands) for x in pair]
-    return [*arguments, output]
+def _by_numpy(job, out):
+    """The result, computed by NumPy."""
+    return _left_to_numpy.product(
+        job.einsum, job.arrays, job.wanted, job.fortran, out=out, limit=job.limit
+    )

@@ -1,6 +1,10 @@
 """ijk.einsum beside NumPy's."""
 
+import itertools
+import tracemalloc
+
 import numpy as np
+import opt_einsum
 import pytest
 
 import ijk
@@ -70,6 +74,110 @@ def test_other_types_are_numpys():
     assert sum(ijk.fallbacks.values()) == before + 1
 
 
+def test_out_takes_part_in_the_type():
+    cases = [
+        ("i->", np.array([2**31 - 1] * 2, "i4"), "i8", 2**32 - 2),
+        ("i->", np.ones(5, bool), "i8", 5),
+        ("i,i->", np.ones(300, "u1"), "i8", 300),
+        ("i->", np.full(3, 200, "u1"), "i2", 600),
+        ("i,i->", np.full(300, 300, "f2"), "f4", 300**3),
+    ]
+    for subscripts, x, dtype, expected in cases:
+        operands = [x] * (1 + subscripts.count(","))
+        assert ijk.einsum(subscripts, *operands, out=np.zeros((), dtype)) == expected
+    large = np.full(3, 1e30, "f4")
+    assert np.isfinite(ijk.einsum("i,i->", large, large, out=np.zeros(())))
+
+
+def test_casting_rules_are_numpys():
+    x = np.ones(3)
+    with pytest.raises(TypeError, match="the result is of float64, which does not become float32"):
+        ijk.einsum("i->", x, out=np.zeros((), "f4"))
+    assert ijk.einsum("i->", x, out=np.zeros((), "f4"), casting="same_kind") == 3
+    assert ijk.einsum("i->", x, out=np.zeros((), "i4"), casting="unsafe") == 3
+    with pytest.raises(TypeError, match="out is of float64, which does not become float32"):
+        ijk.einsum("i->", x.astype("f4"), out=np.zeros(()), dtype="f4")
+    for casting, error in [("bogus", ValueError), ("same_value", ValueError), (None, TypeError)]:
+        with pytest.raises(error, match="casting must be"):
+            ijk.einsum("i,i->", x, x, casting=casting)
+    assert ijk.einsum("i,i->", x, x, casting=b"safe") == 3
+    assert ijk.einsum("i,i->i", x.astype(">f8"), x.astype(">f8")).dtype.isnative
+
+
+@pytest.mark.parametrize(
+    "one, other, value",
+    [("u1", "i2", 1), ("u1", "u4", 1), ("?", "i1", 1), ("i1", "i2", 1), ("f2", "g", 300)],
+)
+def test_types_are_promoted_before_they_are_summed(one, other, value):
+    count = 100 if one == "?" else 300
+    x = np.full((1, count), value, one)
+    result = ijk.einsum("ij,i->", x, np.array([1], other))
+    assert result == count * value and result.dtype == np.result_type(one, other)
+    assert ijk.einsum("ij,i->", np.ones((1, 300), "u1"), np.ones(1, "u1"), dtype="u4") == 300
+
+
+def test_orders():
+    a, b = array((3, 4)), array((4, 5))
+    for dtype in ("f8", "f2", "i2"):
+        for order in ("C", "F", "A", "K", "f", b"C", None):
+            x, y = a.astype(dtype), b.astype(dtype)
+            number = ijk.einsum("ij,ij->", x, x, order=order)
+            assert np.shape(number) == () and number == (a * a).sum()
+            result = ijk.einsum("ij,jk->ik", x, y, order=order)
+            assert np.array_equal(result, a @ b)
+            assert result.flags["F_CONTIGUOUS" if order in ("F", "f") else "C_CONTIGUOUS"]
+        x, y = np.asfortranarray(a.astype(dtype)), np.asfortranarray(b.astype(dtype))
+        assert ijk.einsum("ij,jk->ik", x, y, order="A").flags.f_contiguous
+    with pytest.raises(TypeError, match="order"):
+        ijk.einsum("ij->", a, order=1)
+
+
+def test_subscripts_as_bytes():
+    a, b = array((3, 4)), array((4, 5))
+    assert np.array_equal(ijk.einsum(b"ij, jk->ik", a, b), a @ b)
+    assert ijk.einsum_path(b"ij,jk", a, b)[0] == ["einsum_path", (0, 1)]
+    with pytest.raises(ijk.Error, match="ASCII"):
+        ijk.einsum("é->".encode(), a)
+
+
+def test_only_the_space_of_ascii_means_nothing():
+    x = np.arange(6.0).reshape(2, 3)
+    for number in (5620, 8052, 8092):  # Spaces of typography.
+        s = opt_einsum.get_symbol(number)
+        assert s.isspace()
+        for dtype in ("f8", "i2"):
+            y = x.astype(dtype)
+            assert np.array_equal(ijk.einsum(f" {s} i -> i {s} ", y), x.T)
+            assert np.array_equal(ijk.einsum(s + "...->...", y), x.sum(0))
+            assert np.array_equal(ijk.einsum(f"{s}i,{s}j->ij", y, y), x.T @ x)
+    for space in "\t\n\r\v\f\x85\xa0":
+        with pytest.raises(ijk.Error, match="is not an index"):
+            ijk.einsum(f"i{space}->i", np.ones(2))
+
+
+def test_networks_of_more_indices_than_letters():
+    count = 6000
+    names = [opt_einsum.get_symbol(n) for n in range(count + 1)]
+    subscripts = ",".join(a + b for a, b in itertools.pairwise(names))
+    x = np.array([[1.0, 1.0], [0.0, 1.0]])
+    result = ijk.einsum(f"{subscripts}->{names[0]}{names[-1]}", *[x] * count)
+    assert np.array_equal(result, [[1, count], [0, 1]])
+
+
+def test_more_indices_than_numpy_knows():
+    names = [chr(0x4E00 + n) for n in range(64)]
+    chain = ",".join(a + b for a, b in itertools.pairwise(names))
+    for dtype in ("f8", "i2", "O", "g"):
+        assert ijk.einsum(chain + "->", *[np.eye(2, dtype=dtype)] * 63) == 2
+    for dtype in ("f8", "i2"):
+        x = np.arange(6).astype(dtype).reshape((2, 3) + (1,) * 51)
+        view = ijk.einsum("".join(names[:53]) + "->" + "".join(names[:53][::-1]), x)
+        assert view.shape == x.shape[::-1] and np.shares_memory(view, x)
+        assert np.array_equal(view, x.T)
+        diagonal = ijk.einsum("".join(names[:54]) + names[0] + "->" + "".join(names[:54]), np.ones((1,) * 55))
+        assert diagonal.shape == (1,) * 54
+
+
 def test_lists():
     a, b = array((3, 4)), array((4, 5))
     assert np.array_equal(ijk.einsum(a, [0, 1], b, [1, 2]), a @ b)
@@ -99,16 +207,56 @@ def test_out():
     expected = square @ square
     ijk.einsum("ij,jk->ik", square, square, out=square)
     assert np.array_equal(square, expected)
-    with pytest.raises(ValueError, match="shape"):
-        ijk.einsum("ij,jk->ik", a, b, out=np.zeros((2, 2)))
+    for dtype in ("f8", "i2"):
+        x, y = a.astype(dtype), b.astype(dtype)
+        with pytest.raises(ijk.Error, match="out has the shape"):
+            ijk.einsum("ij,jk->ik", x, y, out=np.zeros((2, 2), dtype))
+        with pytest.raises(ValueError, match="out is read-only"):
+            ijk.einsum("ij,jk->ik", x, y, out=np.broadcast_to(np.zeros((), dtype), (3, 5)))
+        shared = np.lib.stride_tricks.as_strided(np.zeros(20, dtype), (3, 5), [x.itemsize] * 2)
+        with pytest.raises(ijk.Error, match="elements of out share memory"):
+            ijk.einsum("ij,jk->ik", x, y, out=shared)
+        interleaved = np.lib.stride_tricks.as_strided(
+            np.zeros(30, dtype), (3, 5), [2 * x.itemsize, 5 * x.itemsize]
+        )
+        assert np.array_equal(ijk.einsum("ij,jk->ik", x, y, out=interleaved), a @ b)
     with pytest.raises(TypeError):
         ijk.einsum("ij,jk->ik", a, b, out=[0])
 
 
+def test_without_elements_in_place():
+    for dtype in ("f8", "i2", "f2"):
+        z = np.zeros((0, 3), dtype)
+        assert ijk.einsum("ij,j->ij", z, np.ones(3, dtype), out=z) is z
+        with pytest.raises(ijk.Error, match="out has the shape"):
+            ijk.einsum("ij,j->ji", z, np.ones(3, dtype), out=z)
+        total = np.ones(3, dtype)
+        assert np.array_equal(ijk.einsum("ij,j->j", z, total, out=total), [0, 0, 0])
+
+
+def test_a_sum_of_nothing_is_zero():
+    for dtype in ("f4", "f8", "c16", "g", "f2"):
+        x, none = np.array([np.inf, np.nan], dtype), np.zeros((0, 2), dtype)
+        for optimize in (True, False, [(0, 1)], [(1,), (0, 1)], ()):
+            assert np.array_equal(ijk.einsum("i,jk->i", x, none, optimize=optimize), [0, 0])
+        result = ijk.einsum("i,jk,l,k->il", x, none, x, x)
+        assert result.dtype == dtype and np.array_equal(result, np.zeros((2, 2)))
+        assert ijk.einsum("i,j->ij", x, none[:, 0]).shape == (2, 0)
+    tensor = ijk.BigTensor(np.array([np.inf]), [1])
+    assert ijk.BigTensor.einsum("i,j->i", tensor, ijk.BigTensor(np.zeros(0), [1])).collect() == 0
+
+
 def test_views_are_written_through():
-    a = np.zeros((3, 3))
-    ijk.einsum("ii->i", a)[:] = 1
-    assert np.array_equal(a, np.eye(3))
+    for dtype in ("f8", "i2", "m8[s]", [("x", "f8")]):
+        a = np.zeros((3, 2, 3), dtype)
+        view = ijk.einsum("iji->ji", a)
+        assert np.shares_memory(view, a) and view.flags.writeable
+        view[:] = 1
+        assert np.array_equal(a[0, :, 0], np.ones(2, dtype)) and a[0, 0, 1] == np.zeros((), dtype)
+        assert np.shares_memory(ijk.einsum("i...->...i", a), a)
+    with pytest.raises(TypeError, match="are not multiplied and added"):
+        ijk.einsum("iji->", a)
+    assert type(ijk.einsum("ij->ji", np.ones((1, 2)).view(np.matrix))) is np.ndarray
 
 
 def test_dlpack():
@@ -139,16 +287,74 @@ def test_errors_say_what_is_wrong():
         ijk.einsum("ij->ji", a, order="W")
 
 
-def test_paths():
-    operands = [array(shape) for shape in [(2, 9), (9, 9), (9, 3)]]
+@pytest.mark.parametrize("dtype", ["f8", "i2", "O", "g"])
+def test_paths(dtype):
+    operands = [array(shape).astype(dtype) for shape in [(2, 9), (9, 9), (9, 3)]]
     path, text = ijk.einsum_path("ij,jk,kl->il", *operands)
     assert path == ["einsum_path", (0, 1), (0, 1)]
     assert "ij,jk->ki" in text  # What is summed next is outermost.
-    expected = np.einsum("ij,jk,kl->il", *operands)
-    for given in (path, [(1, 2), (0, 1)], [(0, 2), (0, 1)], []):
-        assert np.array_equal(ijk.einsum("ij,jk,kl->il", *operands, optimize=given), expected)
-    with pytest.raises(ValueError, match="step 0"):
-        ijk.einsum("ij,jk,kl->il", *operands, optimize=[(0, 7)])
+    expected = operands[0] @ operands[1] @ operands[2]
+    names = ["auto", "auto-hq", "greedy", "optimal", "dp", "branch-all", "random-greedy", "DP"]
+    optimizers = [opt_einsum.RandomGreedy(max_repeats=4), opt_einsum.DynamicProgramming()]
+    paths = [path, [(1, 2), (0, 1)], ((0, 2), (0, 1)), [(0, 1, 2)], [[1], [0, 2], [1, 0]], [], ()]
+    others = [True, False, None, np.True_, ("greedy", 1000)]
+    for optimize in [*names, *optimizers, *paths, *others]:
+        result = ijk.einsum("ij,jk,kl->il", *operands, optimize=optimize)
+        assert np.array_equal(result, expected) and result.dtype == dtype
+    four = [(0, 1, 2, 3)], [(1, 3), (0, 1, 2)], [(0, 1, 3), (0, 1)]
+    for optimize in four:
+        result = ijk.einsum("ij,jk,kl,lm->im", *operands, operands[1][:3], optimize=optimize)
+        assert np.array_equal(result, expected @ operands[1][:3])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i2"])
+@pytest.mark.parametrize(
+    "optimize, text",
+    [
+        ([(0, 7)], "step 0 of the path takes operand 7, but only 3 are left"),
+        ([(0, -1)], "step 0 of the path takes operand -1"),
+        ([(0, 0), (0, 1)], "takes an operand twice"),
+        ([(0, 1), ()], "step 1 of the path takes no operand"),
+        ([(0, 1)], r"2 operands are left after the path, not one result: end it with the step \(0, 1\)"),
+        (["einsum_path", (1,), (0, 1)], "2 operands are left"),
+        (["einsum_path"], "has no step"),
+        ([(0, 1), (0, 1), (0, 1)], "step 2 of the path takes operand 1, but only 1 is left"),
+        ([0, 1], "a step is a tuple of positions"),
+        ([(0, 1.5)], "a step is a tuple of positions"),
+        ("bogus", "optimize='bogus' names no way to find a path"),
+        (("bogus", 100), "names no way to find a path"),
+        (["somewhere", (0, 1)], "a path begins with 'einsum_path'"),
+        (lambda *_: [(0, 1)], "2 operands are left after the path"),
+    ],
+)
+def test_paths_that_are_none(optimize, text, dtype):
+    operands = [array((2, 2), dtype)] * 3
+    for function in (ijk.einsum, ijk.einsum_path):
+        with pytest.raises(ijk.PathError, match=text):
+            function("ij,jk,kl->il", *operands, optimize=optimize)
+    with pytest.raises(TypeError, match="optimize"):
+        ijk.einsum("ij,jk,kl->il", *operands, optimize=1)
+
+
+@pytest.mark.parametrize(
+    "subscripts, shapes",
+    [
+        ("i...->i", [(3, 3, 3)]),
+        ("ij,jk", [(3, 4), (3, 4)]),
+        ("i,i", [(2,), (3,)]),
+        ("ii", [(1, 3)]),
+        ("ij", [(3,)]),
+        ("ij->k", [(3, 3)]),
+        ("ij,jk", [(3, 3)]),
+    ],
+)
+def test_all_types_are_refused_alike(subscripts, shapes):
+    texts = set()
+    for dtype in ("f8", "i2", "O", "g", "f2"):
+        with pytest.raises(ijk.Error) as error:
+            ijk.einsum(subscripts, *[np.ones(shape, dtype) for shape in shapes])
+        texts.add(str(error.value))
+    assert len(texts) == 1
 
 
 def test_memory_limits():
@@ -158,3 +364,68 @@ def test_memory_limits():
     assert np.array_equal(ijk.einsum("ij,jk,kl->i", *chain, engine=engine), expected)
     with pytest.raises(ijk.MemoryLimitError, match="memory limit"):
         ijk.einsum("ij,kl->ijkl", *chain[:2], engine=engine)
+
+
+def within(engine, *operands, **options):
+    """The result, or the least limit that would do; not more is allocated than the limit."""
+    tracemalloc.start()
+    try:
+        return ijk.einsum(*operands, engine=engine, **options), None
+    except ijk.MemoryLimitError as error:
+        return None, int(str(error).split("needs ")[1].split()[0])
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak <= engine.memory_limit + 100_000
+
+
+@pytest.mark.parametrize(
+    "types, options",
+    [
+        (("u1", "u1"), {}),
+        (("g", "g"), {}),
+        (("i2", "u1"), {}),
+        (("f4", "f8"), {}),
+        (("f2", "f2"), {}),
+        (("f8", ">f8"), {"order": "F"}),
+        (("f4", "f4"), {"out": np.zeros((300, 300))}),
+        (("i2", "i2"), {"dtype": "g"}),
+    ],
+)
+def test_conversions_and_what_numpy_computes_count_against_the_limit(types, options):
+    operands = [np.ones((300, 300), dtype) for dtype in types]
+    expected = np.full((300, 300), 300.0)
+    result, least = within(ijk.Engine(threads=1, memory_limit=50_000), "ij,jk->ik", *operands, **options)
+    assert result is None and least >= 300 * 300
+    result, _ = within(ijk.Engine(threads=1, memory_limit=least), "ij,jk->ik", *operands, **options)
+    assert np.array_equal(result, expected.astype(result.dtype))
+    result, same = within(ijk.Engine(threads=1, memory_limit=least - 1), "ij,jk->ik", *operands, **options)
+    assert result is None and same == least
+
+
+def test_what_is_broadcast_is_converted_once():
+    engine = ijk.Engine(threads=1, memory_limit=100_000)
+    x = np.broadcast_to(np.float32(2), (1000, 1000))
+    result, _ = within(engine, "ij,j->i", x, np.ones(1000))
+    assert np.array_equal(result, np.full(1000, 2000.0))
+
+
+def test_tensordot():
+    a, b = array((2, 3, 4)), array((4, 3, 5))
+    for axes in (1, 0, -1, ([1], [1]), ([-1, 1], [0, 1]), (2, 0), ([], []), np.array([[2], [0]])):
+        assert np.array_equal(ijk.tensordot(a, b, axes), np.tensordot(a, b, axes))
+    wrong = {
+        "axis 5 of a, which has axes 0 to 2": ([5], [0]),
+        "axis -4 of b, which has axes 0 to 2": ([0], [-4]),
+        "an axis of a twice": ([1, 1], [1, 1]),
+        "an axis of b twice": ([1, 2], [1, -2]),
+        "names 2 of a, but 1 of b": ([1, 2], [1]),
+        "axis 0 of a has 2 elements, but axis 1 of b has 3": ([0], [1]),
+    }
+    for text, axes in wrong.items():
+        with pytest.raises(ValueError, match=text):
+            ijk.tensordot(a, b, axes)
+    with pytest.raises(IndexError, match="which has no axes"):
+        ijk.tensordot(1.0, b, ([0], [0]))
+    with pytest.raises(TypeError):
+        ijk.tensordot(a, b, ([1.0], [1]))
