@@ -49,13 +49,14 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
     """
     if out is None and dtype is None and order == "K" and casting == "safe":
         if len(operands) > 2 and type(operands[0]) is str:
-            if engine is None and (optimize is True or optimize is False):
+            if engine is None and (optimize is True or optimize is False) and operands[0].isascii():
                 result = _fast(*operands)
             else:
                 path = _paths.requested(optimize)
                 result = None
                 if not callable(path):
-                    result = _parsed(operands[0], None, path).fast(*operands[1:], engine=engine)
+                    einsum = _parsed(_text(operands[0]), None, path)
+                    result = einsum.fast(*operands[1:], engine=engine)
             if result is not None:
                 return result if result.ndim else result[()]
     order, casting = _order(order), _casting(casting)
@@ -136,12 +137,21 @@ def _subscripts(operands):
 
 
 def _text(subscripts):
-    if isinstance(subscripts, str):
-        return str(subscripts)
+    """Subscripts as text that Rust knows."""
+    if isinstance(subscripts, bytes):
+        try:
+            return subscripts.decode("ascii")
+        except UnicodeDecodeError:
+            text = f"subscripts as bytes are ASCII, but are {subscripts!r}: pass a str"
+            raise _ijk.Error(text) from None
     try:
-        return subscripts.decode("ascii")
-    except UnicodeDecodeError:
-        raise _ijk.Error(f"subscripts as bytes are ASCII, but are {subscripts!r}: pass a str") from None
+        subscripts.encode()
+    except UnicodeEncodeError:
+        # opt_einsum's symbols have halves of pairs of UTF-16 among them: all get other names, in order.
+        names = sorted(name for name in set(subscripts) if name >= "\xc0")
+        table = {ord(name): 0xC0 + n if n < 0xD740 else 0x8C0 + n for n, name in enumerate(names)}
+        return subscripts.translate(table)
+    return str(subscripts)
 
 
 @lru_cache(maxsize=512)
@@ -255,13 +265,7 @@ def _into(out, compute, job):
 
 def _by_ijk(job, out):
     """The result, computed by an engine."""
-    copies = sum(copied_bytes(array, job.computed) for array in job.arrays)
-    if job.computed != job.wanted:
-        copies += prod(job.shape) * job.wanted.itemsize
-    einsum = job.einsum
-    if copies > 0 and job.limit is not None:
-        einsum = einsum.beside(copies)
-        _check_memory(einsum, job, copies)
+    einsum = job.einsum if job.limit is None else _beside_copies(job)
     ready = [converted(array, job.computed) for array in job.arrays]
     if out is None and job.fortran and prod(job.shape) > 0:
         out = np.empty(job.shape, job.computed, order="F")
@@ -269,11 +273,22 @@ def _by_ijk(job, out):
     return result if job.computed == job.wanted else result.astype(job.wanted)
 
 
-def _check_memory(einsum, job, copies):
-    """Raises MemoryLimitError, before anything is copied, where there is no room for the result."""
+def _beside_copies(job):
+    """The einsum with what is copied before and after it counted against the memory limit.
+
+    Raises MemoryLimitError, before anything is copied, where there is no room for the result.
+    """
+    copies = sum(copied_bytes(array, job.computed) for array in job.arrays)
+    if job.computed != job.wanted:
+        copies += prod(job.shape) * job.wanted.itemsize
+    if copies == 0:
+        return job.einsum
+    einsum = job.einsum.beside(copies)
     if copies + prod(job.shape) * job.computed.itemsize > job.limit:
+        # Operands that take no memory, in place of the copies.
         element = np.zeros((), job.computed)
         einsum(*(np.broadcast_to(element, array.shape) for array in job.arrays), engine=job.engine)
+    return einsum
 
 
 def _by_numpy(job, out):

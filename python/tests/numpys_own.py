@@ -1,6 +1,6 @@
 """NumPy's own tests of einsum, with ijk.einsum in its place, each call compared with NumPy's result or error.
 
-python numpys_own.py [pytest's options]: exits with 0 if at least 73 of the tests pass.
+python numpys_own.py [pytest's options]: exits with 0 if all pass but those that want what ijk does otherwise.
 """
 
 import copy
@@ -11,7 +11,11 @@ from counted import run
 
 import ijk
 
-LEAST = 73
+LEAST = 70
+
+#: What wants other words for an error, a type that NumPy refuses elsewhere, no more than 52 indices, and a
+#: layout that ijk does not promise.
+OTHERWISE = {"test_einsum_errors", "test_einsum_0d_out", "test_subscript_range", "test_output_order"}
 
 own = np.einsum
 calls = 0
@@ -78,7 +82,8 @@ def main():
     count.tell("NumPy's")
     print(f"{calls} calls; NumPy computed {sum(ijk.fallbacks.values())} of them:", end=" ")
     print(", ".join(f"{n} {reason}" for reason, n in ijk.fallbacks.most_common()))
-    sys.exit(count.passed < LEAST)
+    names = {name.split("::")[-1].split("[")[0] for name in count.failed}
+    sys.exit(count.passed < LEAST or not names <= OTHERWISE)
 
 
 if __name__ == "__main__":

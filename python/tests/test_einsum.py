@@ -150,6 +150,11 @@ def test_only_the_space_of_ascii_means_nothing():
             assert np.array_equal(ijk.einsum(f" {s} i -> i {s} ", y), x.T)
             assert np.array_equal(ijk.einsum(s + "...->...", y), x.sum(0))
             assert np.array_equal(ijk.einsum(f"{s}i,{s}j->ij", y, y), x.T @ x)
+    half = opt_einsum.get_symbol(55156)
+    with pytest.raises(UnicodeEncodeError):
+        half.encode()
+    for options in ({}, {"optimize": "greedy"}, {"engine": ijk.Engine(threads=1)}):
+        assert np.array_equal(ijk.einsum(f"{half}i,i\uffff", x, x.T, **options), x @ x.T)
     for space in "\t\n\r\v\f\x85\xa0":
         with pytest.raises(ijk.Error, match="is not an index"):
             ijk.einsum(f"i{space}->i", np.ones(2))
@@ -244,6 +249,19 @@ def test_a_sum_of_nothing_is_zero():
         assert ijk.einsum("i,j->ij", x, none[:, 0]).shape == (2, 0)
     tensor = ijk.BigTensor(np.array([np.inf]), [1])
     assert ijk.BigTensor.einsum("i,j->i", tensor, ijk.BigTensor(np.zeros(0), [1])).collect() == 0
+
+
+def test_sums_of_nothing_in_programs():
+    x, none = np.full(1000, np.inf), np.zeros(0)
+    arrays = {"x": x, "z": none, "w": x}
+    for text, expected in [("y[i] = x[i]*z[j]*w[k]", 0), ("y[i] =max x[i]+z[j]+w[k]", -np.inf)]:
+        assert np.all(ijk.et(text)(**arrays)["y"] == expected)
+        blocks = {name: ijk.BigTensor(array, [300]) for name, array in arrays.items()}
+        assert np.all(ijk.et(text)(**blocks)["y"].collect() == expected)
+    assert np.all(ijk.i("i*j~ij . ij*k~ijk . +ijk~i")(x, none, x) == 0)
+    softmax = "(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij"
+    result = ijk.i(softmax + " . +(ij*jk)~ik")(np.zeros((500, 0)), np.zeros((0, 64)))
+    assert np.array_equal(result, np.zeros((500, 64)))
 
 
 def test_views_are_written_through():

@@ -125,6 +125,28 @@ def test_all_types_answer_alike(case, dtype, data):
 
 
 @settings(max_examples=200, deadline=None)
+@given(einsums(), st.integers(0, 300), st.data())
+def test_memory_limits_hold_or_say_what_would_do(case, limit, data):
+    """Under any limit the result is the same, or the error says a limit under which it is."""
+    subscripts, operands = case
+    options = {"dtype": data.draw(st.sampled_from(TYPES)), "casting": "unsafe"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = outcome(ijk.einsum, subscripts, *operands, **options)
+        if isinstance(expected, type):
+            return
+        try:
+            engine = ijk.Engine(threads=1, memory_limit=limit)
+            result = ijk.einsum(subscripts, *operands, engine=engine, **options)
+        except ijk.MemoryLimitError as error:
+            least = int(str(error).split("needs ")[1].split()[0])
+            assert least > limit
+            engine = ijk.Engine(threads=1, memory_limit=least)
+            result = ijk.einsum(subscripts, *operands, engine=engine, **options)
+        assert same(np.asarray(result, expected.dtype), expected)
+
+
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 0x10FFFF - 2188), min_size=1, max_size=4, unique=True), st.data())
 def test_all_symbols_of_opt_einsum(numbers, data):
     """Indices are those of opt_einsum, spaces of typography among them; only the space of ASCII is none."""
