@@ -53,7 +53,6 @@ def _once(array):
     return (*(slice(0, 1) if n > 1 and stride == 0 else slice(None) for n, stride in axes), ...)
 
 
-
 def plain(array):
     """An array of a type that ijk computes with, of whole, aligned elements in native byte order."""
     array = asarray(array)
