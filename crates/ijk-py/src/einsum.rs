@@ -89,8 +89,11 @@ impl Einsum {
         py: Python<'py>,
         shapes: Vec<Vec<usize>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let EinsumSteps { extents, operands, steps } =
-            self.inner.steps(&slices(&shapes)).map_err(raise)?;
+        let shapes = slices(&shapes);
+        let engine = engine::engine(py, None)?;
+        let steps = py.detach(|| engine.einsum_steps(&self.inner, &shapes));
+        let steps = steps.map_err(|error| PyErr::take(py).unwrap_or_else(|| raise(error)))?;
+        let EinsumSteps { extents, operands, steps } = steps;
         let steps: Vec<_> = steps.into_iter().map(|step| (step.factors, step.axes)).collect();
         (extents, operands, steps).into_pyobject(py)
     }

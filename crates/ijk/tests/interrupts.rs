@@ -73,7 +73,7 @@ fn searches_end_when_they_are_told_to() {
     let pairs = (0..90u32).flat_map(|a| (a + 1..90).map(move |b| (a, b)));
     let pairs: Vec<_> = pairs.filter(|(a, b)| (a * b) % 7 == 1).collect();
     let operands: Vec<Vec<ijk::Label>> = (pairs.iter())
-        .map(|&(a, b)| [a, b].map(|n| ijk::Label::Index(n as usize)).to_vec())
+        .map(|&(a, b)| [a, b].map(|n| ijk::Label::Index(n.into())).to_vec())
         .collect();
     let einsum = Einsum::from_lists(&operands, Some(&[])).unwrap();
     let einsum = einsum.with_options(Options { effort: Effort::High, ..Options::default() });

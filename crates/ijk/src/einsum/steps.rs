@@ -2,7 +2,7 @@
 
 use super::Einsum;
 use super::planned::order;
-use crate::Error;
+use crate::{Engine, Error};
 use ijk_ir::einsum::Product;
 use ijk_plan::order::Path;
 
@@ -43,13 +43,28 @@ impl Einsum {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn steps(&self, shapes: &[&[usize]]) -> Result<EinsumSteps, Error> {
+        Engine::global().einsum_steps(self, shapes)
+    }
+
+    fn steps_on(&self, engine: &Engine, shapes: &[&[usize]]) -> Result<EinsumSteps, Error> {
         let product = self.product_of(shapes.iter().copied())?;
-        let path = order(self, &product, None)?.path;
+        let path = order(engine, self, &product, None)?.path;
         let steps = product.steps(&pairs(&path, product.operands.len())).into_iter();
         let steps = steps.map(|step| EinsumStep { factors: step.factors, axes: step.axes });
         let steps = steps.collect();
         let Product { extents, operands, .. } = product;
         Ok(EinsumSteps { extents, operands, steps })
+    }
+}
+
+impl Engine {
+    /// The products of an einsum of operands of these shapes, as [`Einsum::steps`] tells them; the search ends
+    /// where the engine's [`interrupt`](crate::EngineBuilder::interrupt) says so.
+    ///
+    /// # Errors
+    /// As for [`Einsum::steps`], and [`RunError::Interrupted`](crate::RunError::Interrupted).
+    pub fn einsum_steps(&self, einsum: &Einsum, shapes: &[&[usize]]) -> Result<EinsumSteps, Error> {
+        einsum.steps_on(self, shapes)
     }
 }
 
