@@ -53,13 +53,16 @@ def _once(array):
     return (*(slice(0, 1) if n > 1 and stride == 0 else slice(None) for n, stride in axes), ...)
 
 
-def plain(array):
-    """An array of a type that ijk computes with, of whole, aligned elements in native byte order."""
+def plain(array, name="an array"):
+    """An array of a type that ijk computes with, of whole, aligned elements in native byte order.
+
+    name is what errors call it.
+    """
     array = asarray(array)
     dtype = native(array.dtype)
     if dtype not in COMPUTED:
         raise _ijk.DTypeError(
-            f"an array is of {array.dtype}, but ijk computes with bool, int32, int64, float32, "
+            f"{name} is of {array.dtype}, but ijk computes with bool, int32, int64, float32, "
             "float64, complex64 and complex128"
         )
     return array if is_regular(array) else np.array(array, dtype=dtype, order="C")

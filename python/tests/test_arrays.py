@@ -114,6 +114,18 @@ def test_booleans_in_files(tmp_path):
         assert is_valid(got) and np.array_equal(got, (odd != 0).T)
 
 
+def test_messages_name_arguments_of_other_types():
+    x, short = np.zeros(3), np.zeros(3, "i2")
+    for call, says in (
+        (lambda: ijk.i("i*i~i")(x, short), "argument 2 is of int16, but ijk computes with bool"),
+        (lambda: ijk.et("y[i] = x[i] * z[i]")(x=x, z=short), "`z` is of int16"),
+        (lambda: ijk.BigTensor(short), "an array is of int16"),
+        (lambda: ijk.BigTensor.lit(short, [3], [None]), "an array of these elements is of int16"),
+    ):
+        with pytest.raises(ijk.DTypeError, match=says):
+            call()
+
+
 # Outputs that share memory.
 
 
@@ -450,6 +462,8 @@ def test_numbers_that_are_not_allowed():
         (lambda: program(x=x, dims={"a": [2, -2]}), r'dims\["a"\]\[1\] is -2'),
         (lambda: program(x=x, seed=-1), "seed is -1"),
         (lambda: ijk.i("ij~ji").shapes([(2, -1)]), r"shapes\[0\]\[1\] is -1"),
+        (lambda: ijk.einsum("ij,jk,kl->il", x, x, x, optimize=[(0, -1), (0, 1)]), r"the path\[0\]\[1\] is -1"),
+        (lambda: ijk.Einsum([[2**70]], [2**70]), "an index is 1180591620717411303424"),
     ):
         with pytest.raises(ValueError, match=says):
             call()

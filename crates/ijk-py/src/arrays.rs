@@ -169,17 +169,22 @@ impl<'py> Readonly<'py> {
     }
 }
 
-/// An argument where it lies, or as an array that ijk computes with.
-pub fn readonly<'py>(any: &Bound<'py, PyAny>) -> PyResult<Readonly<'py>> {
+/// An array where it lies, or as one that ijk computes with. `name` is what messages call it.
+pub fn readonly<'py>(
+    any: &Bound<'py, PyAny>,
+    name: impl Fn() -> String,
+) -> PyResult<Readonly<'py>> {
     if let Some(array) = Readonly::of(any)? {
         return Ok(array);
     }
-    let plain = any.py().import("ijk._arrays")?.call_method1("plain", (any,))?;
-    let wrong = || PyTypeError::new_err("an argument is no array that ijk computes with");
+    let name = name();
+    let plain = any.py().import("ijk._arrays")?.call_method1("plain", (any, &name))?;
+    let wrong = || PyTypeError::new_err(format!("{name} is no array that ijk computes with"));
     Readonly::of(&plain)?.ok_or_else(wrong)
 }
 
-/// All arguments.
-pub fn arguments<'py>(all: &Bound<'py, PyTuple>) -> PyResult<Vec<Readonly<'py>>> {
-    all.iter().map(|any| readonly(&any)).collect()
+/// All arguments; `kind` is what messages call one, before its number.
+pub fn arguments<'py>(all: &Bound<'py, PyTuple>, kind: &str) -> PyResult<Vec<Readonly<'py>>> {
+    let numbered = |(n, any)| readonly(&any, || format!("{kind} {}", n + 1));
+    all.iter().enumerate().map(numbered).collect()
 }

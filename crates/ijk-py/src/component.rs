@@ -49,7 +49,7 @@ impl Component {
             }
             return blocks::apply(py, &self.inner, &tensors);
         }
-        let arrays = crate::arrays::arguments(arguments)?;
+        let arrays = crate::arrays::arguments(arguments, "argument")?;
         let views: Vec<TensorView<'_>> = arrays.iter().map(Readonly::view).collect();
         let engine = engine::engine(py, engine)?;
         if let Some(out) = out {

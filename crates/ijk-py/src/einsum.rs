@@ -24,8 +24,9 @@ impl Einsum {
     fn new(
         subscripts: &Bound<'_, PyAny>,
         output: Option<&Bound<'_, PyAny>>,
-        path: Option<Vec<Vec<usize>>>,
+        path: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let path = path.map(|any| numbers::shapes(any, "the path")).transpose()?;
         let inner = match subscripts.extract::<String>() {
             Ok(text) => ijk::Einsum::new(&text),
             Err(_) => {
@@ -48,7 +49,7 @@ impl Einsum {
         out: Option<&Bound<'py, PyAny>>,
         engine: Option<&Bound<'py, Engine>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        apply(py, &self.inner, &arguments(operands)?, out, engine::engine(py, engine)?)
+        apply(py, &self.inner, &arguments(operands, "operand")?, out, engine::engine(py, engine)?)
     }
 
     /// The einsum of NumPy's arrays of one element type, as many as it takes; None where some of them are

@@ -50,7 +50,9 @@ impl Program {
         }
         let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
         let read = |(name, array): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
-            Ok((name.extract::<String>()?, readonly(&array)?))
+            let name: String = name.extract()?;
+            let array = readonly(&array, || format!("`{name}`"))?;
+            Ok((name, array))
         };
         let given: Vec<(String, Readonly<'py>)> = given.map(read).collect::<PyResult<_>>()?;
         let views: Vec<TensorView<'_>> = given.iter().map(|(_, array)| array.view()).collect();

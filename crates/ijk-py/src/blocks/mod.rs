@@ -50,7 +50,7 @@ impl BigTensor {
     #[pyo3(signature = (array, blocks = None))]
     fn new(array: &Bound<'_, PyAny>, blocks: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let (py, blocks) = (array.py(), blocks.map(numbers::blocks).transpose()?);
-        let array = readonly(array)?;
+        let array = readonly(array, || "an array".into())?;
         let view = array.view();
         let copied = match view.len() {
             0..LONG_COPY => view.to_tensor(),
@@ -283,8 +283,8 @@ impl BigTensor {
     }
 
     /// The plan: the stages in which blocks are computed.
-    fn plan(&self) -> String {
-        blocks::BlockPlan::new(&self.inner).to_string()
+    fn plan(&self, py: Python<'_>) -> String {
+        py.detach(|| blocks::BlockPlan::new(&self.inner).to_string())
     }
 
     /// What NumPy makes an array of: the tensor, collected.

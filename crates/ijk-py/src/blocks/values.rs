@@ -28,7 +28,7 @@ pub fn read(elements: &Bound<'_, PyAny>, dtype: Option<&str>) -> PyResult<Vec<Va
 /// Numbers, as NumPy makes an array of them.
 fn numbers(elements: &Bound<'_, PyAny>) -> PyResult<Vec<Value>> {
     let array = elements.py().import("numpy")?.call_method1("asarray", (elements,))?;
-    let array = readonly(&array)?;
+    let array = readonly(&array, || "an array of these elements".into())?;
     Ok(array.view().iter_scalars().map(Value::from).collect())
 }
 
