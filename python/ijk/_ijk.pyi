@@ -34,7 +34,7 @@ class BigTensor:
         elements: Iterable[Any], shape: Sequence[int], blocks: _Blocks, dtype: str | None = None
     ) -> BigTensor: ...
     @staticmethod
-    def open(path: str | PathLike[str]) -> BigTensor: ...
+    def open(path: str | PathLike[str], *, partial: bool = False) -> BigTensor: ...
     @staticmethod
     def einsum(subscripts: str, *tensors: BigTensor | ArrayLike) -> BigTensor: ...
     @property
@@ -80,6 +80,8 @@ class BigTensor:
         path: str | PathLike[str],
         *,
         compression: int | None = None,
+        resume: bool = True,
+        overwrite: bool = False,
         workers: int | None = None,
         memory_limit: int | None = None,
     ) -> None: ...

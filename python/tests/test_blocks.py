@@ -158,11 +158,54 @@ def test_zarr_arrays(tmp_path):
     square.write(tmp_path / "c.zarr", memory_limit=20_000, workers=2)
     assert np.allclose(BigTensor.open(tmp_path / "c.zarr").collect(), a.T @ a)
     with pytest.raises(ijk.StoreError):
-        u.write(tmp_path / "a.zarr")
-    with pytest.raises(ijk.StoreError):
         BigTensor.open(tmp_path / "none.zarr")
     with pytest.raises(ValueError, match="1 to 22"):
         u.write(tmp_path / "d.zarr", compression=40)
+
+
+def test_writes_resume_or_overwrite_or_refuse(tmp_path):
+    path = tmp_path / "a.zarr"
+    a, u = tensor(50, 70, blocks=[16, 32])
+    u.write(path)
+    u.write(path)
+    with pytest.raises(ijk.StoreError, match="it exists already; to replace it, pass overwrite=True"):
+        u.write(path, resume=False)
+    other = u + 1
+    with pytest.raises(ijk.StoreError, match="another computation's result(.|\n)*pass overwrite=True"):
+        other.write(path)
+    other.write(path, overwrite=True)
+    assert np.array_equal(BigTensor.open(path).collect(), a + 1)
+    u.write(path, resume=False, overwrite=True)
+    (path / "c/1/1").write_bytes(b"")
+    (path / "c/2/0").unlink()
+    with pytest.warns(UserWarning, match="2 blocks were gone or damaged, and computed again"):
+        u.write(path)
+    assert np.array_equal(BigTensor.open(path).collect(), a)
+
+
+def test_unfinished_writes_are_not_read(tmp_path):
+    path = tmp_path / "a.zarr"
+    code = """
+        import os, sys, threading, time
+        import numpy as np
+        import ijk
+        u = ijk.BigTensor(np.ones((512, 64)), [8, None])
+        def watch():
+            while not os.path.exists(sys.argv[1] + "/c/9/0"):
+                time.sleep(0.001)
+            os.kill(os.getpid(), 9)
+        if len(sys.argv) == 3:
+            threading.Thread(target=watch, daemon=True).start()
+        (u @ ijk.BigTensor(np.ones((64, 512)), [None, 8])).write(sys.argv[1], workers=1)
+    """
+    run = [sys.executable, "-c", textwrap.dedent(code), str(path)]
+    assert subprocess.run([*run, "kill"]).returncode == -signal.SIGKILL
+    expected = "it is not finished: .* of 4096 blocks are written; the same BigTensor.write finishes it"
+    with pytest.raises(ijk.StoreError, match=expected) as raised:
+        BigTensor.open(path)
+    assert str(raised.value).endswith("to read what there is, pass partial=True to BigTensor.open")
+    partial = BigTensor.open(path, partial=True).select(slice(0, 8), None).collect()
+    assert partial.shape == (8, 512) and partial[0, 0] in (0, 64)
 
 
 @st.composite

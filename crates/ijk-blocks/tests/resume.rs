@@ -280,11 +280,18 @@ fn what_a_killed_writer_left_behind_is_swept() {
     let path = directory.path().join("out.zarr");
     let u = matrix(8, 4);
     let executor = Executor::new();
-    drop(ZarrStore::resume(&path, &u, &executor, &ZarrOptions::new()).unwrap());
+    let store = ZarrStore::resume(&path, &u, &executor, &ZarrOptions::new()).unwrap();
+    store.write(&[0, 0], None).unwrap();
+    drop(store);
     fs::write(path.join(".ijk/writing-1234.tmp"), "half").unwrap();
     // A line that was cut off, and a chunk that the disk lost.
-    fs::write(path.join(".ijk/done-1.log"), "{\"empty\":{\"from\":0,\"to\":1}}\n{\"empty\":{\"fr")
-        .unwrap();
+    for entry in fs::read_dir(path.join(".ijk")).unwrap() {
+        let file = entry.unwrap().path();
+        if file.extension().is_some_and(|end| end == "log") {
+            let text = fs::read_to_string(&file).unwrap();
+            fs::write(&file, format!("{text}{}", &text[..text.len() / 2])).unwrap();
+        }
+    }
     fs::create_dir_all(path.join("c/0")).unwrap();
     fs::write(path.join("c/0/1"), "").unwrap();
     let store = ZarrStore::resume(&path, &u, &executor, &ZarrOptions::new()).unwrap();

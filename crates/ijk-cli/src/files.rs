@@ -9,7 +9,7 @@ use ijk::file::{FileError, Problem, Staged, npy, npz};
 use ijk::{Tensor, TensorView};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufWriter, Read, Seek};
+use std::io::{self, BufWriter, Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// A file, or a member of an archive.
@@ -205,15 +205,45 @@ struct Archived<'a> {
 }
 
 impl Archived<'_> {
-    fn stage(&self) -> Result<Staged, FileError> {
+    /// The archive, and the one that it replaces, locked: who adds members to that waits until it is replaced.
+    fn stage(&self) -> Result<(Staged, Option<File>), FileError> {
         let arrays: Vec<_> =
             self.arrays.iter().map(|(name, view)| (&name[..], view.clone())).collect();
         if self.is_part && self.path.is_file() {
+            let reading = |source| Problem::Io { action: "read", source }.in_file(self.path);
+            let lock = locked(self.path).map_err(reading)?;
             let mut old = Archive::open(self.path)?;
-            return stage(self.path, None, |file| old.encode_with(file, &arrays, true));
+            let staged = stage(self.path, None, |file| old.encode_with(file, &arrays, true))?;
+            return Ok((staged, Some(lock)));
         }
-        stage(self.path, None, |file| npz::encode(file, &arrays, true))
+        Ok((stage(self.path, None, |file| npz::encode(file, &arrays, true))?, None))
     }
+}
+
+/// The file at a path, locked.
+fn locked(path: &Path) -> io::Result<File> {
+    loop {
+        let file = File::open(path)?;
+        // Some file systems have no locks.
+        file.lock().unwrap_or_default();
+        if is_at(&file, path) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether a path still leads to a file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let of = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
+    let named = path.metadata().map(of);
+    file.metadata().map(of).is_ok_and(|held| named.is_ok_and(|named| named == held))
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
 }
 
 /// Writes results to files, all or none: files take their names after the last one is written. Members that an
@@ -222,7 +252,7 @@ impl Archived<'_> {
 /// # Errors
 /// If one cannot be written.
 pub fn write_all(results: &[Tensor], places: &[(usize, Place)]) -> Result<(), Failure> {
-    let staged = stage_arrays(results, places)?;
+    let (staged, _locks): (Vec<_>, Vec<_>) = stage_arrays(results, places)?.into_iter().unzip();
     signals::undisturbed(|| staged.into_iter().try_for_each(|file| Ok(file.commit()?)))
 }
 
@@ -231,7 +261,10 @@ fn size(view: &TensorView<'_>) -> u64 {
     view.len() as u64 * view.dtype().size() as u64
 }
 
-fn stage_arrays(results: &[Tensor], places: &[(usize, Place)]) -> Result<Vec<Staged>, Failure> {
+fn stage_arrays(
+    results: &[Tensor],
+    places: &[(usize, Place)],
+) -> Result<Vec<(Staged, Option<File>)>, Failure> {
     let mut staged = Vec::new();
     let mut archives: BTreeMap<PathBuf, Archived<'_>> = BTreeMap::new();
     for (output, place) in places {
@@ -242,7 +275,8 @@ fn stage_arrays(results: &[Tensor], places: &[(usize, Place)]) -> Result<Vec<Sta
             archive.is_part |= place.is_part;
             archive.arrays.push((member(*output, place), view));
         } else {
-            staged.push(stage(&place.path, Some(size(&view)), |file| npy::encode(file, &view))?);
+            let file = stage(&place.path, Some(size(&view)), |file| npy::encode(file, &view))?;
+            staged.push((file, None));
         }
     }
     for archive in archives.into_values() {

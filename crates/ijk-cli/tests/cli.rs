@@ -133,6 +133,23 @@ fn members_are_put_into_an_archive_that_is_there() {
     // Who names no member replaces the archive.
     desk.prints(&["eval", "I", "v.npy", "-o", "z.npz"]);
     assert_eq!(names(), named(&[("0", 2)]));
+    // Several commands at once.
+    let adds = |n: usize| {
+        let out = format!("z.npz:m{n}");
+        desk.prints(&["eval", "I", "v.npy", "-o", &out]);
+    };
+    std::thread::scope(|scope| {
+        (0..6).for_each(|n| {
+            drop(scope.spawn({
+                let adds = &adds;
+                move || adds(n)
+            }))
+        })
+    });
+    let mut all = names();
+    all.sort();
+    let expected = ["0", "m0", "m1", "m2", "m3", "m4", "m5"].map(|name| (name.to_string(), 2));
+    assert_eq!(all, expected);
     for bad in ["zip?", ""] {
         std::fs::write(desk.path("bad.npz"), bad).unwrap();
         let said = ["bad.npz: not a readable .npz archive"];

@@ -32,8 +32,9 @@ fn spawned(command: &mut Command, desk: &TempDir) -> Child {
 
 fn send(signal: &str, child: &Child) {
     // It may have ended.
-    let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]);
-    sent.stderr(Stdio::null()).status().unwrap();
+    let mut kill = Command::new("kill");
+    kill.args([format!("-{signal}"), child.id().to_string()]);
+    kill.stderr(Stdio::null()).status().unwrap();
 }
 
 fn ended(mut child: Child) -> Output {

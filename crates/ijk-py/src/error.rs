@@ -30,12 +30,18 @@ pub fn raise_blocks(error: blocks::Error) -> PyErr {
             _ => Error::new_err(text),
         },
         blocks::Error::Limit { .. } => MemoryLimitError::new_err(text),
-        blocks::Error::Store(_) => StoreError::new_err(text),
+        blocks::Error::Store(_) => StoreError::new_err(offering(text)),
         blocks::Error::Plan(error) => raise(error.into()),
         blocks::Error::Run(error) => raise(error.into()),
         blocks::Error::Tensor(TensorError::OutOfMemory { .. }) => PyMemoryError::new_err(text),
         _ => Error::new_err(text),
     }
+}
+
+/// What the library offers, as Python spells it.
+fn offering(text: String) -> String {
+    text.replace("start afresh", "pass overwrite=True")
+        .replace("open it as partial", "pass partial=True to BigTensor.open")
 }
 
 /// The exception for an error.

@@ -80,10 +80,18 @@ impl BigTensor {
         made(blocks::BigTensor::lit_values(values, shape, blocks))
     }
 
-    /// The tensor of a Zarr V3 array: its chunks are the blocks. Raises ijk.StoreError if there is none.
+    /// The tensor of a Zarr V3 array: its chunks are the blocks.
+    ///
+    /// Raises ijk.StoreError if there is none, or if it is a result that is not finished. partial=True opens that all
+    /// the same: blocks that are not there are the fill value.
     #[staticmethod]
-    fn open(path: PathBuf) -> PyResult<Self> {
-        made(blocks::BigTensor::open(path))
+    #[pyo3(signature = (path, *, partial = false))]
+    fn open(path: PathBuf, partial: bool) -> PyResult<Self> {
+        if !partial {
+            return made(blocks::BigTensor::open(path));
+        }
+        let store = blocks::ZarrStore::open_partial(path).map_err(Error::from);
+        made(store.and_then(blocks::BigTensor::from_source))
     }
 
     /// The einsum of tensors, with numpy.einsum's meaning of subscripts; arrays among them are not cut.
@@ -251,20 +259,26 @@ impl BigTensor {
         }
     }
 
-    /// Computes it into a new Zarr V3 array, chunk by chunk: more than memory holds.
+    /// Computes it into a Zarr V3 array, chunk by chunk: more than memory holds.
     ///
-    /// compression: None, or a level of zstd from 1 to 22. Raises ijk.StoreError where something is at the path
-    /// already, or a chunk is not written; those that were written stay.
-    #[pyo3(signature = (path, *, compression = None, workers = None, memory_limit = None))]
+    /// compression: None, or a level of zstd from 1 to 22. What an earlier write of the same tensor left at the path
+    /// is continued: chunks that are finished, and as they were written, are not computed again. resume=False refuses
+    /// whatever is at the path; overwrite=True starts afresh. Raises ijk.StoreError where something else is there,
+    /// another process writes it, or a chunk is not written; those that were written stay, and the same write goes on.
+    #[pyo3(signature = (path, *, compression = None, resume = true, overwrite = false, workers = None, memory_limit = None))]
+    #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
     fn write(
         &self,
         py: Python<'_>,
         path: PathBuf,
         compression: Option<&Bound<'_, PyAny>>,
+        resume: bool,
+        overwrite: bool,
         workers: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let mut options = blocks::ZarrOptions::new();
+        let mut options = blocks::ZarrOptions::new().fresh(overwrite).only_new(!resume);
+        options = options.command("the same BigTensor.write");
         if let Some(level) = compression {
             match numbers::signed(level, "compression")? {
                 level @ 1..=22 => options = options.compression(Compression::Zstd(level as u8)),
@@ -275,11 +289,14 @@ impl BigTensor {
                 }
             }
         }
+        // Blocks to which nothing was added need no chunk.
+        if let Some(fill) = self.inner.fill().and_then(|fill| fill.as_number()) {
+            options = options.fill(fill);
+        }
         let executor = run::executor(workers, memory_limit)?;
-        run::computing(py, executor, |executor| {
-            let store = blocks::ZarrStore::create(path, self.inner.ty(), &options)?;
-            executor.write(&self.inner, std::sync::Arc::new(store))
-        })
+        let saved =
+            run::computing(py, executor, |executor| executor.save(&self.inner, path, &options));
+        run::saved(py, saved)
     }
 
     /// The plan: the stages in which blocks are computed.

@@ -2,10 +2,10 @@
 
 use crate::engine::interrupted;
 use crate::error::raise_blocks;
-use ijk::RunError;
 use crate::numbers;
-use ijk::blocks::{Error, Executor};
-use pyo3::exceptions::PyValueError;
+use ijk::RunError;
+use ijk::blocks::{Error, Executor, Saved};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -70,4 +70,23 @@ pub fn computing<R: Send>(
         Some(raised) => raised,
         None => raise_blocks(error),
     })
+}
+
+/// Tells what became of a result beside what was asked for: what of it was damaged, and that more of it can come.
+pub fn saved(py: Python<'_>, saved: PyResult<Saved>) -> PyResult<()> {
+    match saved {
+        Ok(Saved { damaged: 0, .. }) => Ok(()),
+        Ok(Saved { damaged, .. }) => {
+            let blocks = if damaged == 1 { "block was" } else { "blocks were" };
+            let message = format!("{damaged} {blocks} gone or damaged, and computed again");
+            py.import("warnings")?.call_method1("warn", (message,)).map(drop)
+        }
+        Err(error) => {
+            if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                let note = "finished blocks are kept: the same write goes on from there";
+                error.value(py).call_method1("add_note", (note,))?;
+            }
+            Err(error)
+        }
+    }
 }

@@ -106,7 +106,7 @@ impl Files {
     }
 
     /// A file of some bytes under another name.
-    fn written(&self, bytes: &[u8]) -> Result<NamedTempFile, Problem> {
+    pub(super) fn written(&self, bytes: &[u8]) -> Result<NamedTempFile, Problem> {
         let mut builder = tempfile::Builder::new();
         let prefix = temporary_prefix();
         builder.prefix(&prefix).suffix(TEMPORARY);
@@ -122,7 +122,7 @@ impl Files {
     }
 
     /// Gives a file its name.
-    fn name(&self, file: NamedTempFile, key: &str) -> Result<(), Problem> {
+    pub(super) fn name(&self, file: NamedTempFile, key: &str) -> Result<(), Problem> {
         let path = self.path(key);
         // Most chunks are not the first of their directory.
         let file = match file.persist(&path) {

@@ -1,10 +1,11 @@
 //! Which blocks are finished: chunks, with their lengths and checksums, and blocks that need no chunk, since all
 //! their elements are the fill value.
 //!
-//! Every process that writes an array has a journal of its own in `.ijk`. A block is written, then synced, and only
-//! then named by a line of the journal, which is synced, too: what a journal names outlasts a loss of power. Blocks
-//! are synced in batches, by a thread of its own, while others compute. A line that was cut off is no JSON, and does
-//! not count.
+//! Every process that writes an array has a journal of its own in `.ijk`. A line of it names a chunk just before the
+//! chunk's file gets its name, so that a process that is killed loses no chunk that is there. In batches, by a thread of
+//! their own, chunks are synced, and after them the journal; the manifest calls a result complete only when all of that
+//! is done. A line counts only with the chunk whose length and checksum it tells, and with its own checksum, which one
+//! that was cut off has not.
 
 use super::durable;
 use super::files::{Files, OWN};
@@ -27,6 +28,9 @@ const SUFFIX: &str = ".log";
 const BYTES: u64 = 64 << 20;
 const BLOCKS: usize = 4096;
 const TIME: Duration = Duration::from_secs(2);
+
+/// So many blocks without a chunk are recorded together.
+const EMPTY: usize = 256;
 
 /// About the bytes of a line.
 const LINE: u64 = 80;
@@ -63,6 +67,26 @@ enum Line {
     Empty { from: u64, to: u64 },
 }
 
+impl Line {
+    /// The line as text: JSON, and a checksum of that.
+    fn text(&self) -> Result<String, Problem> {
+        let json = serde_json::to_string(self);
+        let json = json.map_err(|error| Problem::Manifest(error.to_string()))?;
+        Ok(format!("{json}\t{}\n", checksum(json.as_bytes())))
+    }
+
+    /// A line that is whole.
+    fn parse(line: &[u8]) -> Option<Self> {
+        let (json, sum) = line.split_at(line.iter().position(|&byte| byte == b'\t')?);
+        let is_whole = sum[1..] == *checksum(json).as_bytes();
+        is_whole.then(|| serde_json::from_slice(json).ok())?
+    }
+}
+
+fn checksum(json: &[u8]) -> String {
+    format!("{:016x}", XxHash64::oneshot(0, json))
+}
+
 /// What journals say.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
@@ -80,12 +104,12 @@ impl Records {
         for name in names(files)? {
             all.journals += 1;
             for line in fs::read(files.path(&name))?.split(|&byte| byte == b'\n') {
-                match serde_json::from_slice(line) {
-                    Ok(Line::Chunk { block, chunk }) => {
+                match Line::parse(line) {
+                    Some(Line::Chunk { block, chunk }) => {
                         all.chunks.entry(block).or_default().push(chunk);
                     }
-                    Ok(Line::Empty { from, to }) => empty.push(from..to),
-                    Err(_) => {}
+                    Some(Line::Empty { from, to }) => empty.push(from..to),
+                    None => {}
                 }
             }
         }
@@ -154,13 +178,7 @@ fn text<'a>(
 ) -> Result<String, Problem> {
     let chunks = chunks.map(|(block, chunk)| Line::Chunk { block, chunk: chunk.clone() });
     let empty = empty.iter().map(|span| Line::Empty { from: span.start, to: span.end });
-    let mut text = String::new();
-    for line in chunks.chain(empty) {
-        let line = serde_json::to_string(&line);
-        text += &line.map_err(|error| Problem::Manifest(error.to_string()))?;
-        text.push('\n');
-    }
-    Ok(text)
+    chunks.chain(empty).map(|line| line.text()).collect()
 }
 
 /// The journal of this process.
@@ -185,7 +203,7 @@ struct State {
     batch: Batch,
     /// When the first block of the batch was added.
     since: Option<Instant>,
-    file: Option<File>,
+    file: Option<Arc<File>>,
     is_syncing: bool,
     /// How many wait until all is synced.
     waiting: usize,
@@ -196,14 +214,18 @@ struct State {
 /// Blocks that are written, but not synced.
 #[derive(Debug, Default)]
 struct Batch {
-    chunks: Vec<(u64, String, Chunk)>,
-    empty: Vec<Range<u64>>,
+    /// Keys of chunks.
+    chunks: Vec<String>,
     bytes: u64,
+    /// Blocks without a chunk that are not recorded yet.
+    empty: Vec<Range<u64>>,
+    /// Whether lines were added.
+    is_recorded: bool,
 }
 
 impl Batch {
     fn is_empty(&self) -> bool {
-        self.chunks.is_empty() && self.empty.is_empty()
+        !self.is_recorded && self.empty.is_empty() && self.chunks.is_empty()
     }
 
     fn is_full(&self) -> bool {
@@ -219,25 +241,37 @@ impl Journal {
         Self { shared, syncer: Mutex::default() }
     }
 
-    /// Adds a block whose chunk was written under a key.
-    pub(super) fn add(&self, block: u64, key: String, chunk: Chunk) -> Result<(), Problem> {
-        self.change(|batch| {
-            batch.bytes += chunk.length;
-            batch.chunks.push((block, key, chunk));
+    /// Records a block whose chunk is about to get its name.
+    pub(super) fn record(&self, block: u64, chunk: &Chunk) -> Result<(), Problem> {
+        self.change(|state| state.record(Some((block, chunk))))
+    }
+
+    /// Adds the chunk of a block that is recorded to what is to be synced.
+    pub(super) fn add(&self, key: String, chunk: &Chunk) -> Result<(), Problem> {
+        self.change(|state| {
+            state.batch.bytes += chunk.length;
+            state.batch.chunks.push(key);
+            Ok(())
         })
     }
 
     /// Adds blocks that need no chunks.
     pub(super) fn add_empty(&self, blocks: Range<u64>) -> Result<(), Problem> {
-        self.change(|batch| batch.empty.push(blocks))
+        self.change(|state| {
+            state.batch.empty.push(blocks);
+            if state.batch.empty.len() < EMPTY { Ok(()) } else { state.record(None) }
+        })
     }
 
-    fn change(&self, change: impl FnOnce(&mut Batch)) -> Result<(), Problem> {
+    fn change(
+        &self,
+        change: impl FnOnce(&mut State) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
         self.start()?;
         let mut state = self.shared.lock();
         state.check()?;
         let was_full = state.batch.is_full();
-        change(&mut state.batch);
+        change(&mut state)?;
         let is_first = state.since.is_none();
         state.since.get_or_insert_with(Instant::now);
         if is_first || (!was_full && state.batch.is_full()) {
@@ -254,7 +288,7 @@ impl Journal {
         }
         let mut state = self.shared.lock();
         if state.file.is_none() {
-            state.file = Some(self.shared.create()?);
+            state.file = Some(Arc::new(self.shared.create()?));
         }
         drop(state);
         let shared = Arc::clone(&self.shared);
@@ -291,6 +325,19 @@ impl Drop for Journal {
 }
 
 impl State {
+    /// Writes a line for a chunk, and before it for blocks without one.
+    fn record(&mut self, chunk: Option<(u64, &Chunk)>) -> Result<(), Problem> {
+        let empty = self.batch.empty.drain(..).collect();
+        let lines = text(chunk.into_iter(), &empty)?;
+        let Some(file) = &self.file else { return Ok(()) };
+        // All at once: what is there is whole lines, and perhaps a part of one.
+        if let Err(error) = (&**file).write_all(lines.as_bytes()) {
+            self.failed = Some((error.kind(), error.to_string()));
+        }
+        self.batch.is_recorded = true;
+        self.check()
+    }
+
     /// That nothing has failed.
     fn check(&self) -> Result<(), Problem> {
         match &self.failed {
@@ -326,13 +373,16 @@ impl Shared {
                 }
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             } else if is_due || state.is_closing {
-                let batch = std::mem::take(&mut state.batch);
+                if state.record(None).is_err() {
+                    self.changed.notify_all();
+                    continue;
+                }
+                let (batch, file) = (std::mem::take(&mut state.batch), state.file.clone());
                 (state.since, state.is_syncing) = (None, true);
-                let file = state.file.take();
                 drop(state);
-                let synced = self.sync(&batch, file.as_ref());
+                let synced = self.sync(&batch, file.as_deref());
                 state = self.lock();
-                (state.file, state.is_syncing) = (file, false);
+                state.is_syncing = false;
                 if let Err(error) = synced {
                     state.failed = Some((error.kind(), error.to_string()));
                 }
@@ -346,14 +396,9 @@ impl Shared {
 
     /// Syncs the chunks of a batch, then the lines that name its blocks.
     fn sync(&self, batch: &Batch, file: Option<&File>) -> io::Result<()> {
-        let chunks: Vec<_> = batch.chunks.iter().map(|(_, key, _)| self.files.path(key)).collect();
+        let chunks: Vec<_> = batch.chunks.iter().map(|key| self.files.path(key)).collect();
         durable::sync(self.files.root(), &chunks)?;
-        let empty = batch.empty.iter().cloned().collect();
-        let lines = text(batch.chunks.iter().map(|(block, _, chunk)| (*block, chunk)), &empty);
-        let lines = lines.map_err(io::Error::other)?;
-        let Some(mut file) = file else { return Ok(()) };
-        file.write_all(lines.as_bytes())?;
-        file.sync_data()
+        file.map_or(Ok(()), File::sync_data)
     }
 }
 
@@ -377,8 +422,11 @@ mod tests {
             let key = format!("c/{n}");
             files.write(&key, &[n; 5]).unwrap();
             let journal = if n % 2 == 0 { &one } else { &other };
-            journal.add(n.into(), key, chunk(n)).unwrap();
+            journal.record(n.into(), &chunk(n)).unwrap();
+            journal.add(key, &chunk(n)).unwrap();
         }
+        // A process that is killed now has recorded all chunks.
+        assert_eq!(Records::read(&files).unwrap().count(30), 9);
         one.add_empty(20..22).unwrap();
         (22..25).for_each(|n| one.add_empty(n..n + 1).unwrap());
         one.flush().unwrap();
@@ -400,12 +448,19 @@ mod tests {
         let (_directory, files) = files();
         let chunk = Chunk::of(b"bytes");
         let whole = text([(7, &chunk)].into_iter(), &[3, 4].into_iter().collect()).unwrap();
-        let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at).collect();
+        let ends: Vec<_> = whole.match_indices('\n').map(|(at, _)| at).collect();
         for length in 0..whole.len() {
             fs::write(files.path(".ijk/done-1.log"), &whole[..length]).unwrap();
             let records = Records::read(&files).unwrap();
             assert_eq!(records.chunks.len(), usize::from(length >= ends[0]), "{length}");
             assert_eq!(records.empty.len(), if length >= ends[1] { 2 } else { 0 }, "{length}");
+        }
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone().into_bytes();
+            bytes[at] ^= 1;
+            fs::write(files.path(".ijk/done-1.log"), bytes).unwrap();
+            let records = Records::read(&files).unwrap();
+            assert!(records.chunks.len() + records.empty.len() as usize <= 2, "{at}");
         }
         // Blocks of zeros, as file systems leave them.
         fs::write(files.path(".ijk/done-1.log"), [&[0; 64], whole.as_bytes()].concat()).unwrap();
@@ -416,8 +471,8 @@ mod tests {
     fn a_chunk_that_is_gone_before_it_is_synced_is_an_error() {
         let (_directory, files) = files();
         let journal = Journal::new(&files, 9);
-        journal.add(0, "c/0".into(), Chunk::of(b"1")).unwrap();
+        journal.add("c/0".into(), &Chunk::of(b"1")).unwrap();
         assert!(matches!(journal.flush(), Err(Problem::Io(_))));
-        assert!(journal.add_empty(1..2).is_err() && Records::read(&files).unwrap().count(9) == 0);
+        assert!(journal.add_empty(1..2).is_err() && journal.flush().is_err());
     }
 }

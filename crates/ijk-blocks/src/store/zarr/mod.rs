@@ -49,7 +49,7 @@ use std::sync::Arc;
 /// `lz4` and `shuffle`, and its grid is regular.
 ///
 /// A chunk's file is there whole or not at all: it is written under another name, in the subdirectory `.ijk`, and
-/// then renamed. Chunks of a [result](ZarrStore::resume) are synced before they count as finished; those of other
+/// then renamed. Chunks of a [result](ZarrStore::resume) are synced before that counts as complete; those of other
 /// arrays are left to the operating system.
 ///
 /// ```
@@ -258,12 +258,14 @@ impl ZarrStore {
         };
         let bytes = little_endian(padded.as_ref().unwrap_or(numbers));
         let encoded = self.options.compression.encode(&bytes)?;
-        let key = self.layout.key(at);
-        self.files.write(&key, &encoded)?;
-        match &self.earlier {
-            Some(earlier) => earlier.journal.add(self.number(at), key, Chunk::of(&encoded)),
-            None => Ok(()),
-        }
+        let (key, file) = (self.layout.key(at), self.files.written(&encoded)?);
+        let Some(Earlier { journal, .. }) = &self.earlier else {
+            return self.files.name(file, &key);
+        };
+        let chunk = Chunk::of(&encoded);
+        journal.record(self.number(at), &chunk)?;
+        self.files.name(file, &key)?;
+        journal.add(key, &chunk)
     }
 }
 

@@ -61,9 +61,9 @@ impl ZarrStore {
     /// Closures and other sources are told apart by their names only. All that is kept in `.ijk` in the array's
     /// directory, and moves with it.
     ///
-    /// A block is done if a journal in `.ijk` names it, which happens after its chunk is synced, and if the chunk has
-    /// the length and the checksum that the journal tells: chunks are read for this, once. What is not so is removed,
-    /// and computed again.
+    /// A block is done if a journal in `.ijk` names it, and if its chunk has the length and the checksum that the
+    /// journal tells: chunks are read for this, once. What is not so is removed, and computed again. Chunks and
+    /// journals are synced, so that a loss of power takes little of what is done, and nothing that is complete.
     ///
     /// With [`ZarrOptions::fresh`] an array that is at the path is removed first. As long as this lives, no other
     /// process writes the array, nor another one at its path.
