@@ -1,7 +1,9 @@
 //! Orders of contraction: valid, the same every time, and as good as exhaustive search where that is
 //! possible.
 
-use ijk_plan::order::{Effort, Network, Options, Order, OrderError, Path, cost, order};
+use ijk_plan::order::{
+    Effort, Network, Options, Order, OrderError, Path, cost, order, order_until,
+};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -257,6 +259,17 @@ fn limits_are_obeyed() {
     assert!(sliced > 200, "{sliced}");
     let none = Options { most_elements: Some(0), ..Options::default() };
     assert_eq!(order(&small(), &none), Err(OrderError::NoElements));
+}
+
+#[test]
+fn searches_end_when_they_are_told_to() {
+    // Each search would go on for seconds.
+    let mut random = Random(5);
+    for most_elements in [None, Some(1 << 20)] {
+        let network = network(&mut random, 400);
+        let options = Options { effort: Effort::High, most_elements, ..Options::default() };
+        assert_eq!(order_until(&network, &options, &|| true), Err(OrderError::Interrupted));
+    }
 }
 
 #[test]
