@@ -310,7 +310,7 @@ fn tuple_programs_run_on_zarr_arrays() {
         assert!(printed.starts_with("f64 (20, 20) in ") && printed.ends_with("-> r.zarr\n"));
         assert!(said.contains(" blocks in "), "{said}");
         let (_, said) = desk.prints(&[&mixed[..], more].concat());
-        assert!(said.starts_with("nothing to do: all results are complete"), "{said}");
+        assert!(said.contains("nothing to do: all results are complete"), "{said}");
         fs::remove_dir_all(desk.path("r.zarr")).unwrap();
     }
     desk.prints(&mixed);
@@ -395,7 +395,9 @@ fn block_recuts_and_says_what_it_costs() {
         assert_eq!(desk.array("r.zarr"), desk.array("a.npy"), "{block}");
         let line = said.lines().next().unwrap();
         assert!(line.starts_with("a.zarr is re-cut from chunks of 8x8 to "), "{said}");
-        assert!(line.contains("3.2 kB are read each time") && line.ends_with("nothing is written"));
+        assert!(
+            line.contains("a pass reads 3.2 kB and keeps ") && line.ends_with("writes nothing")
+        );
     }
     // What is there already costs nothing, and is not spoken of.
     let (_, said) = desk.prints(&["eval", "ij~ij", "a.zarr", "--block", "8", "-o", "same.zarr"]);
@@ -405,7 +407,7 @@ fn block_recuts_and_says_what_it_costs() {
     // With a small limit chunks are read again.
     let small = ["eval", "+ij~i", "a.zarr", "--block", "3", "--memory", "4kB"];
     let (_, said) = desk.prints(&small);
-    assert!(said.contains(" for 3.2 kB, as chunks are read again, "), "{said}");
+    assert!(said.contains(" for 3.2 kB, as chunks are read again, keeps "), "{said}");
 }
 
 #[test]
@@ -451,11 +453,10 @@ fn chunks_that_do_not_fit_are_recut() {
         let (_, said) = run("zarr", "cut.npy");
         assert_eq!(desk.array("cut.npy"), desk.array("whole.npy"), "{command:?}");
         assert!(said.contains(" is re-cut from chunks of "), "{command:?}: {said}");
-        let (_, said) = run("zarr", "cut.zarr");
+        run("zarr", "cut.zarr");
         assert_eq!(desk.array("cut.zarr"), desk.array("whole.npy"), "{command:?}");
         let (_, again) = run("zarr", "cut.zarr");
         assert!(again.contains("nothing to do"), "{again}");
-        assert!(said.contains("nothing is written"), "{said}");
         fs::remove_dir_all(desk.path("cut.zarr")).unwrap();
     }
 }

@@ -554,7 +554,10 @@ impl<'a> Builder<'a> {
                 true => among[place],
                 false => common_block(&self.rule, &name, &plain[place], &shown)?,
             };
-            let block = block.or_else(|| self.block_of(axis));
+            // Axes that are whole or uncut after they were made to fit stay so.
+            let is_fitted = |met: &Met| self.reads[met.operand].tensor.term.recuts.is_some();
+            let is_fitted = plain[place].iter().any(is_fitted);
+            let block = block.or_else(|| self.block_of(axis).filter(|_| !is_fitted));
             let block = block.or_else(|| self.former_block(place));
             axes.push(StageAxis { name, extent: self.extents[axis] as usize, block, folded });
         }

@@ -8,13 +8,19 @@ import pathlib
 import sys
 import warnings
 
-import numcodecs.zarr3
 import numpy as np
 import zarr
 from zarr import codecs
 
+try:
+    from zarr.codecs import numcodecs as others
+except ImportError:  # before 3.1.3
+    from numcodecs import zarr3 as others
+
+warnings.simplefilter("ignore")
+
 HERE = pathlib.Path(__file__).parent
-OTHERS = [codecs.BytesCodec(), numcodecs.zarr3.Shuffle(elementsize=8), numcodecs.zarr3.Zlib(level=9)]
+OTHERS = [codecs.BytesCodec(), others.Shuffle(elementsize=8), others.Zlib(level=9)]
 CODECS = {
     "plain": [codecs.BytesCodec()],
     "zstd": [codecs.BytesCodec(), codecs.ZstdCodec(level=3, checksum=True)],
@@ -28,12 +34,12 @@ CODECS = {
     "shards_start": [
         codecs.ShardingCodec(chunk_shape=(2, 1), codecs=[codecs.BytesCodec()], index_location="start"),
     ],
-    "numcodecs_zstd": [codecs.BytesCodec(), numcodecs.zarr3.Zstd(level=3, checksum=True)],
-    "numcodecs_blosc": [codecs.BytesCodec(), numcodecs.zarr3.Blosc(cname="zstd", shuffle=1)],
-    "numcodecs_gzip": [codecs.BytesCodec(), numcodecs.zarr3.GZip(level=5)],
-    "numcodecs_zlib": [codecs.BytesCodec(), numcodecs.zarr3.Zlib(level=9)],
-    "numcodecs_lz4": [codecs.BytesCodec(), numcodecs.zarr3.LZ4()],
-    "numcodecs_shuffle": [codecs.BytesCodec(), numcodecs.zarr3.Shuffle(elementsize=8)],
+    "numcodecs_zstd": [codecs.BytesCodec(), others.Zstd(level=3, checksum=True)],
+    "numcodecs_blosc": [codecs.BytesCodec(), others.Blosc(cname="zstd", shuffle=1)],
+    "numcodecs_gzip": [codecs.BytesCodec(), others.GZip(level=5)],
+    "numcodecs_zlib": [codecs.BytesCodec(), others.Zlib(level=9)],
+    "numcodecs_lz4": [codecs.BytesCodec(), others.LZ4()],
+    "numcodecs_shuffle": [codecs.BytesCodec(), others.Shuffle(elementsize=8)],
     "numcodecs_stacked": OTHERS,
     "numcodecs_shards": [codecs.ShardingCodec(chunk_shape=(1, 3), codecs=OTHERS)],
 }
@@ -56,7 +62,6 @@ def create(name, chain=(codecs.BytesCodec(),), **options):
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")
     values = np.arange(1, 13).reshape(3, 4)
     dotted = {"name": "v2", "separator": "."}
     annotations = {"dimension_names": ["time", "x"], "attributes": {"units": "m", "valid_max": np.nan}}

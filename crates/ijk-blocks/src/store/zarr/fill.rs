@@ -135,7 +135,7 @@ mod tests {
             (json!("3.0"), Scalar::I32(3)),
             (json!(i64::MIN), Scalar::I64(i64::MIN)),
             (json!("9223372036854775807"), Scalar::I64(i64::MAX)),
-            (json!(-9.223372036854775808e18), Scalar::I64(i64::MIN)),
+            (json!(-(2f64.powi(63))), Scalar::I64(i64::MIN)),
             (json!(null), Scalar::I64(0)),
             (json!(0.1), Scalar::F32(0.1)),
             (json!("NaN"), f32_bits(0x7fc0_0000)),

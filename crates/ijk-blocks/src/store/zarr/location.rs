@@ -276,7 +276,7 @@ mod tests {
         fs::write(group.join("t/zarr.json"), t).unwrap();
         let named = |path: &str, dims: &[usize], names: &[&str]| {
             let names =
-                names.iter().map(|name| (*name != "").then(|| (*name).to_owned())).collect();
+                names.iter().map(|name| (!name.is_empty()).then(|| (*name).to_owned())).collect();
             let named = named(&group.join(path), dims, names)?;
             Some(named.into_iter().flatten().collect::<Vec<_>>().join(" "))
         };

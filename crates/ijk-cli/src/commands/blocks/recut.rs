@@ -19,17 +19,13 @@ pub fn tell(results: &[BigTensor]) {
 fn line(cost: &RecutCost) -> String {
     let RecutCost { name, from, to, stored, read, kept } = cost;
     let again = match read > stored {
-        true => format!(" for {}, as chunks are read again", bytes(*stored)),
-        false => String::new(),
+        true => format!(" for {}, as chunks are read again,", bytes(*stored)),
+        false => " and".into(),
     };
-    let kept = match kept {
-        0 => "nothing is".into(),
-        kept => format!("{} are", bytes(*kept)),
-    };
-    let (from, to) = (shown(from), shown(to));
+    let kept = if *kept == 0 { "nothing".into() } else { bytes(*kept) };
+    let (from, to, read) = (shown(from), shown(to), bytes(*read));
     format!(
-        "{name} is re-cut from chunks of {from} to {to}: {} are read each time{again}, {kept} kept, nothing is written",
-        bytes(*read)
+        "{name} is re-cut from chunks of {from} to {to}: a pass reads {read}{again} keeps {kept}, and writes nothing"
     )
 }
 
@@ -50,11 +46,13 @@ mod tests {
         let cost = RecutCost { name, from, to, stored: 1000, read: 1000, kept: 96 };
         assert_eq!(
             line(&cost),
-            "a.zarr is re-cut from chunks of 2x. to 3x4: 1.0 kB are read each time, 96 bytes are kept, nothing is written"
+            "a.zarr is re-cut from chunks of 2x. to 3x4: a pass reads 1.0 kB and keeps 96 bytes, and writes nothing"
         );
         let cost = RecutCost { read: 2000, kept: 0, ..cost };
-        assert!(line(&cost).ends_with(
-            "2.0 kB are read each time for 1.0 kB, as chunks are read again, nothing is kept, nothing is written"
-        ));
+        assert_eq!(
+            line(&cost),
+            "a.zarr is re-cut from chunks of 2x. to 3x4: a pass reads 2.0 kB for 1.0 kB, as chunks are read again, \
+             keeps nothing, and writes nothing"
+        );
     }
 }
