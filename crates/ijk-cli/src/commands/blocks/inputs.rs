@@ -17,7 +17,7 @@ pub fn numbered(places: &[Place]) -> Vec<(String, Place)> {
 /// # Errors
 /// If one is not there, or not what it should be.
 pub fn open(places: &[(String, Place)], how: &How) -> Result<Vec<BigTensor>, Failure> {
-    let keep = how.memory.map_or(KEPT, |bytes| bytes / 8) / places.len().max(1) as u64;
+    let keep = how.memory.map_or(KEPT, |bytes| bytes / SHARE) / places.len().max(1) as u64;
     let argument = |(n, (name, place)): (usize, &(String, Place))| {
         let blocks = how.zarr.block.get(n).or(how.zarr.block.last());
         let of = |rank: usize| match blocks {
@@ -45,6 +45,9 @@ pub fn open(places: &[(String, Place)], how: &How) -> Result<Vec<BigTensor>, Fai
 
 /// Bytes of stored chunks that are kept while arguments are re-cut, of all together, where no limit is given.
 const KEPT: u64 = 256 << 20;
+
+/// The part of a limit that they may take. It comes on top of what the limit counts.
+const SHARE: u64 = 16;
 
 /// The shapes of arguments.
 ///
