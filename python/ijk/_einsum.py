@@ -183,43 +183,54 @@ def _numbers(lists):
 
 
 def _compute(einsum, arrays, out, dtype, order, casting, engine):
-    shape = tuple(einsum.result_shape([array.shape for array in arrays]))
-    wanted = _type(arrays, out, dtype, casting)
-    if out is not None:
-        _check_out(shape, out)
-    elif len(arrays) == 1 and dtype is None and order == "K":
-        view = _left_to_numpy.view(einsum, arrays[0])
+    if out is None and dtype is None and order == "K":
+        view = _left_to_numpy.view(einsum, arrays[0]) if len(arrays) == 1 else None
         if view is not None:
             fallbacks["view"] += 1
             return view
+        result = einsum.fast(*arrays, engine=engine)
+        if result is not None:
+            return result
+    job = _Job(einsum, arrays, engine)
+    try:
+        wanted = job.wanted = _type(arrays, out, dtype, casting)
+    except TypeError:
+        job.shape()  # What is wrong with subscripts and shapes is told first.
+        raise
     computed = _computed(wanted)
     compute = _by_numpy if computed is None else _by_ijk
     if computed is None:
         fallbacks[str(wanted)] += 1
-        computed = wanted
-    fortran = order == "F" or (order == "A" and all(array.flags.f_contiguous for array in arrays))
-    job = _Job(einsum, arrays, shape, wanted, computed, fortran, engine)
+    job.computed = computed or wanted
+    job.fortran = order == "F" or (order == "A" and all(x.flags.f_contiguous for x in arrays))
     return compute(job, None) if out is None else _into(out, compute, job)
 
 
 class _Job:
     """An einsum of arrays, in the element type that is wanted, by way of one that is computed with."""
 
-    def __init__(self, einsum, arrays, shape, wanted, computed, fortran, engine):
-        self.einsum, self.arrays, self.shape = einsum, arrays, shape
-        self.wanted, self.computed = wanted, computed
-        self.fortran = fortran
-        self.engine = engine
+    def __init__(self, einsum, arrays, engine):
+        self.einsum, self.arrays, self.engine = einsum, arrays, engine
         self.limit = None if engine is None else engine.memory_limit
+        self.wanted = self.computed = None
+        self.fortran = False
+
+    def shape(self):
+        """The shape of the result."""
+        return tuple(self.einsum.result_shape([array.shape for array in self.arrays]))
+
+    def elements(self):
+        """How many elements the result has."""
+        return prod(self.shape())
 
 
 def _type(arrays, out, dtype, casting):
     """The type to compute with, if operands become it and it becomes that of out, which may be None."""
-    types = dict.fromkeys(array.dtype for array in arrays)
+    types = [array.dtype for array in arrays]
     if out is not None:
         if not isinstance(out, np.ndarray):
             raise TypeError(f"out must be an array, not {type(out).__name__}")
-        types[out.dtype] = None
+        types.append(out.dtype)
     wanted = native(np.dtype(dtype) if dtype is not None else np.result_type(*types))
     for number, array in enumerate(arrays):
         _check_cast(f"operand {number + 1}", array.dtype, wanted, casting)
@@ -231,7 +242,7 @@ def _type(arrays, out, dtype, casting):
 
 
 def _check_cast(what, given, wanted, casting):
-    if not np.can_cast(given, wanted, casting):
+    if given is not wanted and not np.can_cast(given, wanted, casting):
         raise _ijk.DTypeError(
             f"{what} is of {given}, which does not become {wanted} according to the rule '{casting}'"
         )
@@ -252,6 +263,7 @@ def _computed(dtype):
 
 def _into(out, compute, job):
     """Computes into an array: directly, where its elements are of the type and no operand has them."""
+    _check_out(job.shape(), out)
     if out.size == 0:
         return out
     direct = out.dtype == job.computed and job.computed == job.wanted and is_regular(out)
@@ -267,8 +279,8 @@ def _by_ijk(job, out):
     """The result, computed by an engine."""
     einsum = job.einsum if job.limit is None else _beside_copies(job)
     ready = [converted(array, job.computed) for array in job.arrays]
-    if out is None and job.fortran and prod(job.shape) > 0:
-        out = np.empty(job.shape, job.computed, order="F")
+    if out is None and job.fortran and job.elements() > 0:
+        out = np.zeros(job.shape(), job.computed, order="F")
     result = einsum(*ready, out=out, engine=job.engine)
     return result if job.computed == job.wanted else result.astype(job.wanted)
 
@@ -280,11 +292,11 @@ def _beside_copies(job):
     """
     copies = sum(copied_bytes(array, job.computed) for array in job.arrays)
     if job.computed != job.wanted:
-        copies += prod(job.shape) * job.wanted.itemsize
+        copies += job.elements() * job.wanted.itemsize
     if copies == 0:
         return job.einsum
     einsum = job.einsum.beside(copies)
-    if copies + prod(job.shape) * job.computed.itemsize > job.limit:
+    if copies + job.elements() * job.computed.itemsize > job.limit:
         # Operands that take no memory, in place of the copies.
         element = np.zeros((), job.computed)
         einsum(*(np.broadcast_to(element, array.shape) for array in job.arrays), engine=job.engine)

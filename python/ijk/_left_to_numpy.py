@@ -14,6 +14,9 @@ from ._arrays import converted, copied_bytes
 
 _numpy_einsum = np.einsum
 
+#: How many indices NumPy knows.
+KNOWN = 52
+
 #: Kinds of element types that NumPy multiplies and adds.
 KINDS = "biufcO"
 
@@ -86,6 +89,8 @@ def view(einsum, array):
     if not einsum.is_view(array.shape):
         return None
     (operand,), output = einsum.lists()
+    if 0 < array.ndim <= KNOWN:
+        return _numpy_einsum(array, operand, output)
     unnamed = array.ndim - sum(index is not ... for index in operand)
     operand, output = _expanded(operand, unnamed), _expanded(output, unnamed)
     times = Counter(operand)

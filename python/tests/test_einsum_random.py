@@ -42,7 +42,10 @@ def einsums(draw):
     terms, operands = [], []
     for _ in range(draw(st.integers(1, 3))):
         term = draw(st.text(letters, max_size=3))
-        shape = [1 if draw(st.integers(0, 15)) == 0 else extents[letter] for letter in term]
+        # Not so where NumPy gives the diagonal of no elements and one: it reads what it does not have.
+        once = [term.count(letter) == 1 or extents[letter] > 0 for letter in term]
+        shape = [extents[letter] for letter in term]
+        shape = [1 if may and draw(st.integers(0, 15)) == 0 else n for may, n in zip(once, shape)]
         if draw(st.integers(0, 4)) == 0:
             term, shape = "..." + term, unnamed[draw(st.integers(0, len(unnamed))) :] + shape
         terms.append(term)
@@ -71,7 +74,7 @@ def same(one, other):
     return one.shape == other.shape and types[0] == types[1] and np.array_equal(one, other)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(einsums(), st.data())
 def test_types_as_in_numpy(case, data):
     subscripts, operands = case
@@ -97,12 +100,16 @@ def test_types_as_in_numpy(case, data):
             if not np.can_cast(operands[0].dtype, dtype, options["casting"]):
                 assert result is TypeError or isinstance(outcome(np.einsum, subscripts, *operands), type)
                 return
-            operands = [operands[0].astype(dtype)]
+            converted = outcome(operands[0].astype, dtype)
+            if isinstance(converted, type):
+                assert result is converted or isinstance(outcome(np.einsum, subscripts, *operands), type)
+                return
+            operands = [converted]
         expected = outcome(np.einsum, subscripts, *operands, **options, **outs[1])
     assert same(result, expected), (subscripts, operands, options, outs, result, expected)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(einsums(), st.sampled_from(["i2", "u8", "g", "O", "?"]), st.data())
 def test_all_types_answer_alike(case, dtype, data):
     """Types that are left to NumPy have the results, and the texts of errors, of f8."""
@@ -124,7 +131,7 @@ def test_all_types_answer_alike(case, dtype, data):
     assert type(one) is type(other) and np.array_equal(one, other), (subscripts, path, one, other)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(einsums(), st.integers(0, 300), st.data())
 def test_memory_limits_hold_or_say_what_would_do(case, limit, data):
     """Under any limit the result is the same, or the error says a limit under which it is."""
@@ -146,7 +153,7 @@ def test_memory_limits_hold_or_say_what_would_do(case, limit, data):
         assert same(np.asarray(result, expected.dtype), expected)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(st.integers(0, 0x10FFFF - 2188), min_size=1, max_size=4, unique=True), st.data())
 def test_all_symbols_of_opt_einsum(numbers, data):
     """Indices are those of opt_einsum, spaces of typography among them; only the space of ASCII is none."""
