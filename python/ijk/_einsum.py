@@ -201,7 +201,7 @@ def _compute(einsum, arrays, out, dtype, order, casting, engine):
     compute = _by_numpy if computed is None else _by_ijk
     if computed is None:
         fallbacks[str(wanted)] += 1
-    job.computed = computed or wanted
+    job.computed = wanted if computed is None else computed
     job.fortran = order == "F" or (order == "A" and all(x.flags.f_contiguous for x in arrays))
     return compute(job, None) if out is None else _into(out, compute, job)
 
@@ -293,9 +293,7 @@ def _beside_copies(job):
     copies = sum(copied_bytes(array, job.computed) for array in job.arrays)
     if job.computed != job.wanted:
         copies += job.elements() * job.wanted.itemsize
-    if copies == 0:
-        return job.einsum
-    einsum = job.einsum.beside(copies)
+    einsum = job.einsum if copies == 0 else job.einsum.beside(copies)
     if copies + job.elements() * job.computed.itemsize > job.limit:
         # Operands that take no memory, in place of the copies.
         element = np.zeros((), job.computed)

@@ -406,6 +406,8 @@ def within(engine, *operands, **options):
         (("f4", "f8"), {}),
         (("f2", "f2"), {}),
         (("f8", ">f8"), {"order": "F"}),
+        (("f8", "f8"), {"order": "F"}),
+        (("i2", "i2"), {"order": "F"}),
         (("f4", "f4"), {"out": np.zeros((300, 300))}),
         (("i2", "i2"), {"dtype": "g"}),
     ],
