@@ -73,20 +73,40 @@ pub(super) fn greet(
     secret: &Secret,
     side: Side,
 ) -> Result<Hello, Trouble> {
-    let key = prove(stream, secret, side)?;
-    let said = own.encode();
-    frame(stream, &said)?;
-    stream.write_all(&seal(&key, side, &said))?;
-    let heard = read_frame(stream)?;
-    let mut sealed = [0; 32];
-    stream.read_exact(&mut sealed)?;
-    // Comparing hashes takes the same time wherever they differ.
-    if blake3::Hash::from_bytes(seal(&key, side.other(), &heard))
-        != blake3::Hash::from_bytes(sealed)
-    {
-        return Err(Trouble::Stranger);
+    let mut sealed = Sealed { key: prove(stream, secret, side)?, side, stream };
+    let heard = sealed.exchange(&own.encode())?;
+    let other = compare(&heard, own)?;
+    if other.program == own.program {
+        return Ok(other);
     }
-    compare(&heard, own)
+    // Both know by now that they differ, and show in what.
+    let plan = sealed.exchange(own.plan.as_bytes())?;
+    let (what, l, r) = other.other_program(&String::from_utf8_lossy(&plan), own);
+    Err(Trouble::Differs(Some(other.process), what, l, r))
+}
+
+/// A connection both sides of which have proved the secret, and its key.
+struct Sealed<'a, S> {
+    key: [u8; 32],
+    side: Side,
+    stream: &'a mut S,
+}
+
+impl<S: Read + Write> Sealed<'_, S> {
+    /// Says something, and hears what the other side says.
+    fn exchange(&mut self, said: &[u8]) -> Result<Vec<u8>, Trouble> {
+        frame(self.stream, said)?;
+        self.stream.write_all(&seal(&self.key, self.side, said))?;
+        let heard = read_frame(self.stream)?;
+        let mut sealed = [0; 32];
+        self.stream.read_exact(&mut sealed)?;
+        // Comparing hashes takes the same time wherever they differ.
+        let expected = seal(&self.key, self.side.other(), &heard);
+        match blake3::Hash::from_bytes(expected) == blake3::Hash::from_bytes(sealed) {
+            true => Ok(heard),
+            false => Err(Trouble::Stranger),
+        }
+    }
 }
 
 /// That a greeting fits this process's own.

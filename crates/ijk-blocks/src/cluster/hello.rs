@@ -42,8 +42,9 @@ pub(super) struct Hello {
     pub(super) workers: usize,
     pub(super) memory: String,
     pub(super) simd: String,
-    /// A digest of the plan, and its beginning.
+    /// A digest of the plan.
     pub(super) program: String,
+    /// The beginning of the plan, which is said only where digests differ.
     pub(super) plan: String,
     /// Tells this process in this run from every other one.
     pub(super) instance: String,
@@ -81,7 +82,7 @@ impl Hello {
         let purpose = usize::from(self.purpose == Purpose::Link);
         let numbers = [self.process, self.processes, purpose, self.run, self.workers];
         let texts = [&self.version, &self.byte_order, &self.hosts, &self.memory, &self.program];
-        let texts = texts.into_iter().chain([&self.simd, &self.plan, &self.instance]);
+        let texts = texts.into_iter().chain([&self.simd, &self.instance]);
         let mut bytes = Vec::new();
         // Writing to memory cannot fail.
         texts.into_iter().try_for_each(|text| wire::text(&mut bytes, text)).unwrap_or_default();
@@ -93,8 +94,7 @@ impl Hello {
         let mut input = Input(bytes);
         let mut text = || input.text().map(str::to_owned);
         let [version, byte_order, hosts] = [text()?, text()?, text()?];
-        let [memory, program, simd, plan] = [text()?, text()?, text()?, text()?];
-        let instance = text()?;
+        let [memory, program, simd, instance] = [text()?, text()?, text()?, text()?];
         let mut number = || input.number();
         let [process, processes, purpose] = [number()?, number()?, number()?];
         let [run, workers] = [number()?, number()?];
@@ -111,7 +111,7 @@ impl Hello {
             memory,
             simd,
             program,
-            plan,
+            plan: String::new(),
             instance,
         })
     }
@@ -132,7 +132,7 @@ impl Hello {
         let texts = texts.into_iter().map(|(what, l, r)| (what, l.clone(), r.clone()));
         let numbers = numbers.into_iter().map(|(what, l, r)| (what, l.to_string(), r.to_string()));
         let mut all = texts.chain(numbers);
-        all.find(|(_, theirs, ours)| theirs != ours).or_else(|| self.other_program(own))
+        all.find(|(_, theirs, ours)| theirs != ours)
     }
 
     /// The version in a greeting of any version: it stands first, whatever else changes.
@@ -140,17 +140,15 @@ impl Hello {
         Input(bytes).text()
     }
 
-    fn other_program(&self, own: &Self) -> Option<(&'static str, String, String)> {
-        if self.program == own.program {
-            return None;
-        }
-        let mut lines = self.plan.lines().zip(own.plan.lines());
+    /// In what the plan of another process, which begins so, differs from this one's.
+    pub(super) fn other_program(&self, plan: &str, own: &Self) -> (&'static str, String, String) {
+        let mut lines = plan.lines().zip(own.plan.lines());
         let shown = lines.find(|(theirs, ours)| theirs != ours);
         let quoted = |line: &str| format!("`{}`", line.trim());
-        Some(match shown {
+        match shown {
             Some((theirs, ours)) => ("what they compute", quoted(theirs), quoted(ours)),
             None => ("what they compute (digest)", self.program.clone(), own.program.clone()),
-        })
+        }
     }
 }
 

@@ -35,6 +35,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long those who are told that this process gives up have to hear it.
 const FAREWELL: Duration = Duration::from_millis(300);
 
+/// How long those who are still waited for have to say who they wait for.
+const LAST_WORD: Duration = Duration::from_secs(1);
+
 /// Timeouts of sockets are no longer.
 const LONGEST: Duration = Duration::from_secs(3600);
 
@@ -318,7 +321,9 @@ impl<'a> Meeting<'a> {
             say();
         }
         for (process, link) in &links {
-            self.listen(*process, &mut Timed::new(link, self.left()))?;
+            // Who waits for others no longer has to say for whom.
+            let most = self.left().saturating_add(LAST_WORD);
+            self.listen(*process, &mut Timed::new(link, most))?;
         }
         if hub {
             say();

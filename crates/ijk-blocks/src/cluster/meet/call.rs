@@ -23,6 +23,8 @@ const CONNECT: Duration = Duration::from_secs(2);
 enum Missed {
     /// There will be no run.
     Refused(Refusal),
+    /// Nobody is there: that says less than what was heard before.
+    Nobody(String),
     /// Nothing that is believed: it may be different next time.
     Again(String),
 }
@@ -48,6 +50,9 @@ impl Meeting<'_> {
                     }
                     Err(Missed::Refused(refusal)) => return Err(refusal),
                     Err(Missed::Again(why)) => self.places().reasons[process] = Some(why),
+                    Err(Missed::Nobody(why)) => {
+                        self.places().reasons[process].get_or_insert(why);
+                    }
                 }
                 thread::sleep(pause);
                 pause = (pause * 2).min(PAUSE.1);
@@ -57,8 +62,8 @@ impl Meeting<'_> {
     }
 
     fn attempt(&self, process: usize, purpose: Purpose) -> Result<Met, Missed> {
-        let again = |error: io::Error| Missed::Again(error.to_string());
-        let (stream, at) = self.connect(process).map_err(again)?;
+        let nobody = |error: io::Error| Missed::Nobody(error.to_string());
+        let (stream, at) = self.connect(process).map_err(nobody)?;
         let stream = Arc::new(stream);
         let over = || Missed::Again("there is no time left".into());
         let ticket = self.greetings.call(&stream).ok_or_else(over)?;

@@ -7,7 +7,16 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 /// What reads all links of a process.
-pub(super) struct Ear(Arc<Readers>);
+pub(super) struct Ear {
+    readers: Arc<Readers>,
+    bell: Bell,
+}
+
+/// What wakes who waits for all links.
+#[cfg(target_os = "linux")]
+type Bell = Arc<std::os::unix::net::UnixStream>;
+#[cfg(not(target_os = "linux"))]
+type Bell = ();
 
 /// The threads that read: how many there are.
 #[derive(Default)]
@@ -19,7 +28,7 @@ struct Readers {
 impl Ear {
     /// Listens to links, each of a process.
     pub(super) fn start(desk: &Arc<Desk>, streams: Vec<Option<TcpStream>>) -> io::Result<Self> {
-        let ear = Self(Arc::default());
+        let readers = Arc::default();
         let mut links = Vec::new();
         for (process, stream) in streams.into_iter().enumerate() {
             let Some(stream) = stream else { continue };
@@ -27,14 +36,16 @@ impl Ear {
             let (stream, desk) = (Arc::new(stream), Arc::clone(desk));
             links.push(Hearing { process, stream, desk, heard: Instant::now() });
         }
-        listen(&ear.0, desk, links)?;
-        Ok(ear)
+        let bell = listen(&readers, desk, links)?;
+        Ok(Self { readers, bell })
     }
 
     /// Waits until all threads have ended, which the end of the links brings about.
     pub(super) fn close(self) {
-        let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let ended = self.0.ended.wait_timeout_while(running, 4 * FAREWELL, |running| *running > 0);
+        ring(&self.bell);
+        let running = self.readers.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended =
+            self.readers.ended.wait_timeout_while(running, 4 * FAREWELL, |running| *running > 0);
         drop(ended.unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -63,7 +74,7 @@ impl Readers {
 
 /// A thread for each link, as long as it lasts.
 #[cfg(not(target_os = "linux"))]
-fn listen(readers: &Arc<Readers>, _: &Arc<Desk>, links: Vec<Hearing>) -> io::Result<()> {
+fn listen(readers: &Arc<Readers>, _: &Arc<Desk>, links: Vec<Hearing>) -> io::Result<Bell> {
     for mut link in links {
         readers.spawn(format!("ijk:hear-{}", link.process), move || {
             if let Err(end) = link.run(None) {
@@ -76,17 +87,28 @@ fn listen(readers: &Arc<Readers>, _: &Arc<Desk>, links: Vec<Hearing>) -> io::Res
 
 /// One thread that waits for all links; those on which something comes get threads of their own while it does.
 #[cfg(target_os = "linux")]
-fn listen(readers: &Arc<Readers>, desk: &Arc<Desk>, links: Vec<Hearing>) -> io::Result<()> {
+fn listen(readers: &Arc<Readers>, desk: &Arc<Desk>, links: Vec<Hearing>) -> io::Result<Bell> {
     let (desk, own) = (Arc::clone(desk), Arc::clone(readers));
     let waiting = linux::Waiting::new(links)?;
-    readers.spawn("ijk:ear".into(), move || waiting.run(&desk, &own))
+    let bell = waiting.bell();
+    readers.spawn("ijk:ear".into(), move || waiting.run(&desk, &own))?;
+    Ok(bell)
 }
+
+#[cfg(target_os = "linux")]
+fn ring(mut bell: &std::os::unix::net::UnixStream) {
+    // One that is full rings already.
+    std::io::Write::write(&mut bell, &[0]).map(drop).unwrap_or_default();
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ring((): &Bell) {}
 
 #[cfg(target_os = "linux")]
 mod linux {
     use super::{Desk, End, FAREWELL, Hearing, NAP, Readers};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use std::io::{self, Read, Write};
+    use std::io::{self, Read};
     use std::os::unix::net::UnixStream;
     use std::sync::Arc;
     use std::sync::mpsc::{self, Receiver, Sender};
@@ -110,6 +132,10 @@ mod linux {
             heard.set_nonblocking(true)?;
             rung.set_nonblocking(true)?;
             Ok(Self { links, back: mpsc::channel(), bell: (heard, Arc::new(rung)) })
+        }
+
+        pub(super) fn bell(&self) -> Arc<UnixStream> {
+            Arc::clone(&self.bell.1)
         }
 
         pub(super) fn run(mut self, desk: &Arc<Desk>, readers: &Arc<Readers>) {
@@ -171,7 +197,7 @@ mod linux {
                     Ok(()) => {
                         // Who waits may be gone.
                         back.send(link).unwrap_or_default();
-                        (&*bell).write(&[0]).map(drop).unwrap_or_default();
+                        super::ring(&bell);
                     }
                     Err(end) => link.desk.ended(process, end),
                 }

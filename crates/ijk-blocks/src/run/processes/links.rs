@@ -101,6 +101,8 @@ impl Links {
     /// Ends the threads, when everything is written.
     pub(super) fn close(self) {
         self.desk.closing.store(true, Ordering::Release);
+        // Whoever has not seen that waits by now, and is woken.
+        drop(self.desk.done());
         self.desk.changed.notify_all();
         // They do not panic; if they do, there is nobody else to tell.
         self.pulse.join().unwrap_or(());
@@ -135,8 +137,8 @@ impl Desk {
             let (guard, waited) = waited.unwrap_or_else(PoisonError::into_inner);
             drop(guard);
             if waited.timed_out() {
-                let alive = Message::Alive(self.progress.own());
-                self.outboxes.iter().flatten().for_each(|outbox| outbox.put_if_quiet(&alive));
+                let alive = || Message::Alive(self.progress.own());
+                self.outboxes.iter().flatten().for_each(|outbox| outbox.put_if_quiet(alive()));
             }
             done = self.done();
         }

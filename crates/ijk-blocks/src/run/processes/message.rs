@@ -23,6 +23,11 @@ pub(super) enum Message {
 }
 
 impl Message {
+    /// Whether it has no more bytes than a socket has room for.
+    pub(super) fn is_short(&self) -> bool {
+        !matches!(self, Self::Answer { block: Some(_), .. })
+    }
+
     /// Its bytes.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(wire::length(|out| self.write(out)));

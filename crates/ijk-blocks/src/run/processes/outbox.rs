@@ -51,35 +51,38 @@ impl Outbox {
         self.failure.get_or_init(|| Arc::downgrade(failure));
     }
 
-    /// Sends a message, after those that wait.
+    /// Sends a message, after those that wait; a short one at once, if there are none and there is room.
     pub(super) fn put(self: &Arc<Self>, message: Message) {
         let mut pending = self.pending();
         if pending.is_closed {
             return;
         }
-        pending.letters.push_back(Letter::Message(message));
-        self.write_soon(pending);
-    }
-
-    /// Sends a short message, unless others are being sent anyway.
-    pub(super) fn put_if_quiet(self: &Arc<Self>, message: &Message) {
-        let mut pending = self.pending();
-        if pending.is_written || pending.is_closed {
-            return;
+        if pending.is_written || !message.is_short() {
+            pending.letters.push_back(Letter::Message(message));
+            return self.write_soon(pending);
         }
-        let bytes = framed(message);
+        let bytes = framed(&message);
         match write_now(&self.stream, &bytes) {
             Ok(written) if written == bytes.len() => {}
             Ok(written) => {
                 pending.letters.push_back(Letter::Rest(bytes[written..].to_vec()));
                 self.write_soon(pending);
             }
-            // Who does not read has enough to read.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                pending.letters.push_back(Letter::Message(message));
+                self.write_soon(pending);
+            }
             Err(_) => {
                 drop(pending);
                 self.stop();
             }
+        }
+    }
+
+    /// Sends a message, unless others are being sent anyway.
+    pub(super) fn put_if_quiet(self: &Arc<Self>, message: Message) {
+        if !self.pending().is_written {
+            self.put(message);
         }
     }
 
@@ -143,11 +146,16 @@ impl Outbox {
                 continue;
             };
             drop(pending);
-            let bytes = match letter {
-                Letter::Message(message) => framed(&message),
-                Letter::Rest(bytes) => bytes,
+            let mut stream = &self.stream;
+            let written = match letter {
+                Letter::Rest(bytes) => stream.write_all(&bytes),
+                Letter::Message(message) => {
+                    let bytes = message.encode();
+                    let length = (bytes.len() as u64).to_le_bytes();
+                    stream.write_all(&length).and_then(|()| stream.write_all(&bytes))
+                }
             };
-            if (&self.stream).write_all(&bytes).is_err() {
+            if written.is_err() {
                 // What reads the link finds out why.
                 self.stop();
                 pending = self.pending();
@@ -187,9 +195,8 @@ fn write_now(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     Ok(send(stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
 }
 
-/// Writes all of it, which waits for room.
+/// Writes nothing, where that might wait for room.
 #[cfg(not(target_os = "linux"))]
-fn write_now(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
-    stream.write_all(bytes)?;
-    Ok(bytes.len())
+fn write_now(_: &TcpStream, _: &[u8]) -> io::Result<usize> {
+    Err(io::ErrorKind::WouldBlock.into())
 }
