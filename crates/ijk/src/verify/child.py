@@ -233,18 +233,19 @@ def is_callable(value, name):
         # The operators: other functions of the package steer it.
         torch = load("torch")
         operators = torch._C._VariableFunctions
-        return value is getattr(operators, last, None) or last in torch.functional.__all__ or last in ("tensor", "Size")
+        return hasattr(operators, last) or last in torch.functional.__all__ or last in ("tensor", "Size")
     if inspect.isclass(value):
         import numpy
 
         scalar = issubclass(value, numpy.generic) and value.__module__ == "numpy"
-        return scalar or (last in ("TensorShape", "dtype") and package(value.__module__) in PACKAGES) or name.startswith(
-            "jax.numpy."
-        ) and package(value.__module__) in PACKAGES
+        described = last in ("TensorShape", "dtype") or module == "jax.numpy"
+        return scalar or described and package(value.__module__) in PACKAGES
     if inspect.isfunction(value) or inspect.isbuiltin(value):
         own = getattr(inspect.unwrap(value), "__module__", None)
         return own is None or package(own) in PACKAGES
-    return package(type(value).__module__) in PACKAGES and package(type(value).__module__) != "builtins"
+    # Functions that are objects: of a framework, or of a type that says they are.
+    modules = type(value).__module__, getattr(value, "__module__", None)
+    return any(package(module) in PACKAGES - {"builtins"} for module in modules)
 
 
 def data(path, value):
