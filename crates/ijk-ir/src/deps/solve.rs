@@ -88,7 +88,7 @@ impl System {
         if bounds.least <= range.least && range.greatest <= bounds.greatest {
             return;
         }
-        let value = self.variable("", bounds);
+        let value = self.variable(&self.name_of(e), bounds);
         match IndexExpr::axis(value).times(-1).and_then(|value| e.plus(&value)) {
             Some(equation) => self.equations.push(equation),
             None => self.widened = true,
@@ -142,18 +142,24 @@ impl System {
         AxisId(self.variables.len() as u32 - 1)
     }
 
+    /// The name of the first variable of an expression.
+    fn name_of(&self, e: &IndexExpr) -> String {
+        let mut name = String::new();
+        e.for_each_axis(&mut |axis| {
+            if name.is_empty() {
+                name.clone_from(&self.variables[axis.0 as usize].name);
+            }
+        });
+        name
+    }
+
     /// Replaces divisions and remainders in equations by variables of their own.
     fn linearise(&mut self) {
         while let Some(inner) = self.equations.iter().find_map(innermost) {
             let (e, d) = inner;
             let quotient_range = self.range(&e.clone().floor_div(d));
             let remainder_range = self.range(&e.clone().modulo(d));
-            let mut name = String::new();
-            e.for_each_axis(&mut |axis| {
-                if name.is_empty() {
-                    name.clone_from(&self.variables[axis.0 as usize].name);
-                }
-            });
+            let name = self.name_of(&e);
             let quotient = self.variable(&format!("{name}/{d}"), quotient_range);
             let remainder = self.variable(&format!("{name}%{d}"), remainder_range);
             let rename = |x: &IndexExpr| rename(x, &e, d, quotient, remainder);
