@@ -10,6 +10,7 @@ ijk_syntax::codes! {
     BRACKETS_ONLY = "brackets-only";
     CANCELLED = "cancelled";
     CHAIN_ARITY = "chain-arity";
+    CHAIN_ORDER = "chain-order";
     CYCLE = "cycle";
     DIVISION_BY_LETTER = "division-by-letter";
     DIVISOR = "divisor";

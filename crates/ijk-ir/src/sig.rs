@@ -139,6 +139,9 @@ impl Combine<'_> {
             return None;
         }
         let turned = written_chain && fits(self.infer, &right, &left);
+        if turned && is_composition(self.infer, &left, &right) {
+            self.warn_of_order(site);
+        }
         let mut ok = true;
         for n in 0..fed {
             let (feeds, fed) = sides(written_chain);
@@ -264,6 +267,20 @@ impl Combine<'_> {
         self.sink.push(diagnostic);
     }
 
+    /// Warns of a chain that reads as a composition, as the first texts on i write it.
+    #[cold]
+    fn warn_of_order(&mut self, site: Site) {
+        if slice(self.source, site.symbol) != "." {
+            return;
+        }
+        let message =
+            "the right takes more than the left gives, and gives just what the left takes";
+        let warning = codes::CHAIN_ORDER.warning(site.symbol, message);
+        let warning = warning.with_label("the left is applied first");
+        let warning = self.hint_reverse(warning, site);
+        self.sink.push(warning);
+    }
+
     fn hint_reverse(&self, diagnostic: Diagnostic, site: Site) -> Diagnostic {
         let (left, right) = (slice(self.source, site.left), slice(self.source, site.right));
         let parenthesise = |text: &str, grouped: bool| match grouped {
@@ -281,11 +298,23 @@ impl Combine<'_> {
         let message = format!(
             "`.` chains left to right; did you mean `{right} . {left}` (or `{left} << {right}`)?"
         );
-        if site.grouped != [false, false] {
+        let whole = site.left.to(site.right);
+        // Operands in parentheses of their own have spans without these.
+        if site.grouped != [false, false] || !balanced(slice(self.source, whole)) {
             return diagnostic.with_hint(message);
         }
-        diagnostic.with_fix(message, site.left.to(site.right), format!("{right} . {left}"))
+        diagnostic.with_fix(message, whole, format!("{right} . {left}"))
     }
+}
+
+/// Whether every parenthesis has its counterpart.
+fn balanced(text: &str) -> bool {
+    let depth = text.chars().try_fold(0u32, |depth, c| match c {
+        '(' => Some(depth + 1),
+        ')' => depth.checked_sub(1),
+        _ => Some(depth),
+    });
+    depth == Some(0)
 }
 
 /// The sides of a chain that feeds and of what is fed, as written.
@@ -302,6 +331,28 @@ fn fits(infer: &mut Infer, left: &Sig, right: &Sig) -> bool {
         }
     });
     left.outputs.len() <= right.inputs.len() && ranks.all(|same| same)
+}
+
+/// Whether ranks tell that the left was meant to be applied to what the right gives, though the other order
+/// fits, too: `a . p` of `p: ik*kj~ijk` and `a: +ijk~ij`.
+///
+/// The right gives all that the left takes, of known ranks, and takes more than the left gives; and the left
+/// lowers the rank that the right raises, as reductions and products do, so that no two of a kind are meant.
+fn is_composition(infer: &mut Infer, left: &Sig, right: &Sig) -> bool {
+    let mut ranks = |ports: &[Port]| {
+        let known = ports.iter().map(|port| infer.known_rank(port.rank).map(|(rank, _)| rank));
+        known.collect::<Option<Vec<u32>>>()
+    };
+    let (Some(gives), Some(takes)) = (ranks(&left.outputs), ranks(&right.inputs)) else {
+        return false;
+    };
+    let (Some(back), Some(needs)) = (ranks(&right.outputs), ranks(&left.inputs)) else {
+        return false;
+    };
+    let greatest = |ranks: &[u32]| ranks.iter().copied().max();
+    let lowers = greatest(&gives) < greatest(&needs);
+    let raises = greatest(&back) > greatest(&takes);
+    takes.len() > gives.len() && back == needs && lowers && raises && takes.starts_with(&gives)
 }
 
 /// What an error is of, and its words.

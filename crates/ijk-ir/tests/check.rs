@@ -354,7 +354,7 @@ fn chains_that_fit_the_other_way_round_say_so() {
 
 #[test]
 fn swap_needs_two_inputs() {
-    assert_eq!(error("~(i~i)").1, "~(i~i");
+    assert_eq!(error("~(i~i)").1, "~(i~i)");
 }
 
 #[test]

@@ -182,6 +182,18 @@ mod tests {
     }
 
     #[test]
+    fn schedules_are_skipped() {
+        for source in ["ik*kj~ijk | i:16,j:16", "ik*kj~ijk | i:16,j:2:8 | kij", "(i~i | i:4) . j~j"]
+        {
+            let tokens = Tokens::new(source.parse().expect("tokens of Rust"));
+            let (program, diagnostics) = ijk_syntax::parse_tokens(&tokens.source, &tokens.tokens);
+            assert_eq!(program.to_string(), ijk_syntax::parse(source).0.to_string(), "{source}");
+            let names: Vec<_> = diagnostics.iter().filter_map(|d| d.code).collect();
+            assert_eq!(names, [ijk_syntax::codes::SCHEDULE], "{source}");
+        }
+    }
+
+    #[test]
     fn a_point_behind_a_number_is_a_chain() {
         let tokens = Tokens::new("i~i 2.".parse().expect("tokens of Rust"));
         let kinds: Vec<_> = tokens.tokens.iter().map(|t| t.kind).collect();

@@ -44,6 +44,7 @@ crate::codes! {
     OUTPUT_NUMBER = "output-number";
     PARTS_APART = "parts-apart";
     RANK_ZERO_PART = "rank-zero-part";
+    SCHEDULE = "schedule";
     SECOND_EXPRESSION = "second-expression";
     SECOND_OUTPUT = "second-output";
     STRAY_BRACES = "stray-braces";

@@ -94,6 +94,9 @@ const MISTAKES: &[Mistake] = &[
     ("types-differ", "i*j~ij", &[1, 1]),
     ("undetermined-name", "i~ij{n}", &[1]),
     ("unknown-name", "i~i . missing", &[1]),
+    ("chain-order", "p: ik*kj~ijk; a: +ijk~ij; a . p", &[3, 2]),
+    ("schedule", "ik*kj~ijk | i:16,j:16 | jii'j'k", &[2, 2]),
+    ("schedule", "(-ij~ij | i:4) . ij~ji | j':2:2", &[2]),
     ("unused", "f: i~i; j~j", &[1]),
     // Extents.
     ("array-too-large", "i~ij{4611686018427387904} . ij~ijk{8}", &[1]),

@@ -13,7 +13,15 @@ enum Pending {
     /// `~`.
     Swap(Span),
     /// A combinator and its left operand.
-    Combine(Combinator, NodeId, Span),
+    Combine(Combinator, Operand, Span),
+}
+
+/// A component that may be an operand.
+#[derive(Clone, Copy)]
+struct Operand {
+    node: NodeId,
+    /// Where it stands, the parentheses around it included.
+    span: Span,
 }
 
 /// How tightly a combinator binds.
@@ -31,13 +39,15 @@ impl Parser<'_> {
         let mut pending = Vec::new();
         loop {
             self.openings(&mut pending)?;
-            let atom = self.atom(name)?;
-            let node = self.closings(&mut pending, atom)?;
+            let node = self.atom(name)?;
+            let atom = Operand { node, span: self.program.node(node).span };
+            self.schedule(node);
+            let operand = self.closings(&mut pending, atom)?;
             let Some((combinator, symbol)) = self.combinator() else {
                 self.check_closed(&pending)?;
-                return self.reduce(&mut pending, node, 0);
+                return Ok(self.reduce(&mut pending, operand, 0)?.node);
             };
-            let left = self.reduce(&mut pending, node, precedence(combinator))?;
+            let left = self.reduce(&mut pending, operand, precedence(combinator))?;
             pending.push(Pending::Combine(combinator, left, symbol));
         }
     }
@@ -63,37 +73,39 @@ impl Parser<'_> {
     }
 
     /// Any number of `)` that close groups.
-    fn closings(&mut self, pending: &mut Vec<Pending>, mut node: NodeId) -> Parsed<NodeId> {
+    fn closings(&mut self, pending: &mut Vec<Pending>, mut of: Operand) -> Parsed<Operand> {
         while self.depth > 0 && self.is(0, ')') {
-            node = self.reduce(pending, node, 0)?;
-            pending.pop();
+            of = self.reduce(pending, of, 0)?;
+            let open = pending.pop();
             self.depth -= 1;
-            self.next();
+            let close = self.next().span;
+            if let Some(Pending::Group(open)) = open {
+                of.span = open.to(close);
+            }
+            self.schedule(of.node);
         }
-        Ok(node)
+        Ok(of)
     }
 
-    /// Applies to `node` what waits on top of the innermost group and binds at least so tightly.
+    /// Applies to an operand what waits on top of the innermost group and binds at least so tightly.
     fn reduce(
         &mut self,
         pending: &mut Vec<Pending>,
-        mut node: NodeId,
+        mut of: Operand,
         least: u8,
-    ) -> Parsed<NodeId> {
+    ) -> Parsed<Operand> {
         loop {
-            let right = self.program.node(node).span;
-            node = match pending.last() {
-                Some(&Pending::Swap(symbol)) => {
-                    self.node(NodeKind::Swap(node), symbol.to(right))?
-                }
+            let (kind, span) = match pending.last() {
+                Some(&Pending::Swap(symbol)) => (NodeKind::Swap(of.node), symbol.to(of.span)),
                 Some(&Pending::Combine(combinator, left, symbol))
                     if precedence(combinator) >= least =>
                 {
-                    let span = self.program.node(left).span.to(right);
-                    self.node(NodeKind::Combine { combinator, left, right: node, symbol }, span)?
+                    let (span, left, right) = (left.span.to(of.span), left.node, of.node);
+                    (NodeKind::Combine { combinator, left, right, symbol }, span)
                 }
-                _ => return Ok(node),
+                _ => return Ok(of),
             };
+            of = Operand { node: self.node(kind, span)?, span };
             pending.pop();
         }
     }

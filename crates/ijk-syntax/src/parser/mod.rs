@@ -10,6 +10,7 @@ mod einsum;
 mod index;
 mod number;
 mod program;
+mod schedule;
 
 pub(crate) use component::precedence;
 
@@ -54,6 +55,7 @@ pub fn parse_tokens(source: &str, tokens: &[Token]) -> (Program, Vec<Diagnostic>
         cursor: Cursor::new(source, tokens),
         program: Program::default(),
         names: HashMap::new(),
+        scheduled: false,
     };
     parser.program();
     (parser.program, parser.cursor.finish())
@@ -64,6 +66,8 @@ struct Parser<'s> {
     program: Program,
     /// Where each binding's name stands.
     names: HashMap<&'s str, Span>,
+    /// Whether a schedule has been warned of.
+    scheduled: bool,
 }
 
 impl<'s> Deref for Parser<'s> {
