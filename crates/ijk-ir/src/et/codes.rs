@@ -37,5 +37,6 @@ ijk_syntax::codes! {
     UNKNOWN_TUPLE = "unknown-tuple";
     UNUSED_ARRAY = "unused-array";
     UNUSED_TUPLE = "unused-tuple";
+    WRITE_DROPPED = "write-dropped";
     ZERO_DIVISOR = "zero-divisor";
 }

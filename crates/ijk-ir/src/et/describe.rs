@@ -20,7 +20,7 @@ use std::fmt::{self, Display, Formatter};
 /// ranks
 ///   a, b: 1
 /// extents
-///   a: in [2,10]
+///   a: DIMS(a) IN [2,10], or what bound data have
 ///   b: as a
 /// ```
 impl Display for Checked {
@@ -129,7 +129,9 @@ impl Checked {
 
     fn constrained(&self, rule: usize) -> String {
         let text = self.rule_text(rule);
-        let Limit::Equals(expr) = &self.system.rules[rule].relation else { return text };
+        let Limit::Equals(expr) = &self.system.rules[rule].relation else {
+            return format!("{text}, or what bound data have");
+        };
         let names = |quantity| {
             let shapes: Vec<ShapeId> = expr.shapes(quantity);
             shapes.into_iter().map(|s| name_of(self, s)).collect::<Vec<_>>()

@@ -103,6 +103,8 @@ pub struct System {
     pub(super) dims_rules: Vec<Option<usize>>,
     /// The plain eintup that first stood at each place of each array, as a position in `tuples`.
     pub(super) standing: Vec<Vec<Option<usize>>>,
+    /// The shapes of all plain eintups that stand at each place of each array.
+    pub(super) plain: Vec<Vec<Vec<ShapeId>>>,
     /// The access that sizes each array.
     pub(super) sizing: Vec<Access>,
 }

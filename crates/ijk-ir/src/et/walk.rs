@@ -18,8 +18,10 @@ pub enum Role {
 pub enum Standing {
     /// A variable in an index expression.
     Index,
-    /// Inside `DIMS()` or `RANK()`.
+    /// Inside `DIMS()`.
     Fixed,
+    /// Inside `RANK()`, which does not ask for extents.
+    Ranked,
     /// A value.
     Value,
 }
@@ -59,7 +61,8 @@ fn index<'a>(e: &'a Index, standing: Standing, visit: &mut impl FnMut(Event<'a>)
     match e {
         Index::Integer(..) | Index::Star(_) => {}
         Index::Tuple(name) => visit(Event::Name(name, standing)),
-        Index::Dims(of, _) | Index::Rank(of, _) => all(of, Standing::Fixed, visit),
+        Index::Dims(of, _) => all(of, Standing::Fixed, visit),
+        Index::Rank(of, _) => all(of, Standing::Ranked, visit),
         Index::Flat(of, _) => all(of, standing, visit),
         Index::Array(nested) => accessed(nested, Role::Nested, standing, visit),
         Index::Sum(terms, _) => terms.iter().for_each(|(_, t)| index(t, standing, visit)),
@@ -79,7 +82,7 @@ fn value<'a>(v: &'a Value, visit: &mut impl FnMut(Event<'a>)) {
             all(of, Standing::Fixed, visit);
             coord.iter().for_each(|e| index(e, Standing::Index, visit));
         }
-        Value::Rank(of, _) => all(of, Standing::Fixed, visit),
+        Value::Rank(of, _) => all(of, Standing::Ranked, visit),
         Value::Random { lo, hi, .. } => {
             value(lo, visit);
             value(hi, visit);
@@ -102,7 +105,8 @@ fn argument<'a>(arg: &'a CallArg, visit: &mut impl FnMut(Event<'a>)) {
     match arg {
         CallArg::Integer(..) | CallArg::Literal(..) => {}
         CallArg::Array(name) => visit(Event::Name(name, Standing::Value)),
-        CallArg::Dims(of, _) | CallArg::Rank(of, _) => all(of, Standing::Fixed, visit),
+        CallArg::Dims(of, _) => all(of, Standing::Fixed, visit),
+        CallArg::Rank(of, _) => all(of, Standing::Ranked, visit),
         CallArg::Tensor(of, _) => argument(of, visit),
         CallArg::List(items, _) => items.iter().for_each(|i| argument(i, visit)),
         CallArg::Call(inner) => call(inner, visit),

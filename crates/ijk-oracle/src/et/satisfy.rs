@@ -4,9 +4,18 @@ use super::Shapes;
 use super::range::apply;
 use ijk_syntax::et::ast::{Bound, Constraint, Quantity, Relation};
 
-/// The first constraint that ranks and extents break.
-pub fn broken<'p>(constraints: &'p [Constraint], shapes: &Shapes) -> Option<&'p Constraint> {
-    constraints.iter().find(|constraint| !holds(constraint, shapes))
+/// The first constraint that ranks and extents break. Where arrays are bound, ranges of extents do not hold:
+/// they say what is drawn.
+pub fn broken<'p>(
+    constraints: &'p [Constraint],
+    shapes: &Shapes,
+    bound: bool,
+) -> Option<&'p Constraint> {
+    let draws = |constraint: &Constraint| {
+        let range = matches!(constraint.relation, Relation::In(..));
+        bound && range && constraint.quantity == Quantity::Dims
+    };
+    constraints.iter().find(|constraint| !draws(constraint) && !holds(constraint, shapes))
 }
 
 fn holds(constraint: &Constraint, shapes: &Shapes) -> bool {

@@ -3,6 +3,7 @@
 mod arrays;
 mod constraints;
 mod cycle;
+mod dropped;
 mod groups;
 mod names;
 mod ranks;
@@ -85,6 +86,9 @@ pub fn check(source: &str, program: Program) -> (Option<Checked>, Vec<Diagnostic
     let shapes = Shapes::find(&program, &names, &arrays);
     let found = Found::new(arrays, shapes);
     let system = system(source, &program, &names, &found, &mut sink);
+    if sink.errors() == 0 {
+        dropped::judge(source, &program, &found, &system, &mut sink);
+    }
     let outputs = unused::outputs(&program, &names, &found, &mut sink);
     unused::call(&program, &names, &found, &mut sink);
     unused::judge(&program, &names, &found, &outputs, &mut sink);
@@ -137,6 +141,7 @@ fn system(
         rank_rules,
         dims_rules,
         standing: found.shapes.standing.clone(),
+        plain: found.shapes.plain(),
         sizing: found.arrays.sizing.clone(),
     }
 }

@@ -1,7 +1,7 @@
 //! Which eintups share a shape.
 
 use super::super::walk::{self, Event};
-use super::super::{ShapeId, Tuple};
+use super::super::{Origin, ShapeId, Tuple};
 use super::arrays::Arrays;
 use super::names::{Kind, Names, Uses};
 use ijk_syntax::et::ast::{Access, Index, Program};
@@ -14,6 +14,10 @@ pub struct Shapes {
     pub shapes: u32,
     /// For each array and place.
     pub standing: Vec<Vec<Option<usize>>>,
+    /// Every plain eintup that stands there.
+    pub plain: Vec<Vec<Vec<usize>>>,
+    /// Whether an input, which is bound, has it plain.
+    input: Vec<bool>,
     /// What each eintup shares the shape of.
     parents: Vec<usize>,
     /// The first statement that mentions each.
@@ -24,7 +28,8 @@ pub struct Shapes {
 
 impl Shapes {
     /// An eintup whose first statement puts it plainly where another stood before, and which has
-    /// no constraint of its own, has that one's shape.
+    /// no constraint of its own, has that one's shape; one that an input determines only that of another which
+    /// stands in an input.
     pub fn find(program: &Program, names: &Names, arrays: &Arrays) -> Self {
         let uses: Vec<&Uses> = names.uses.iter().filter(|u| u.kind() == Kind::Tuple).collect();
         let tuple = |u: &&Uses| Tuple { name: u.name.clone(), span: u.first, shape: ShapeId(0) };
@@ -33,17 +38,29 @@ impl Shapes {
             by_name: uses.iter().enumerate().map(|(n, u)| (u.name.clone(), n)).collect(),
             shapes: 0,
             standing: arrays.infos.iter().map(|a| vec![None; a.places]).collect(),
+            plain: arrays.infos.iter().map(|a| vec![Vec::new(); a.places]).collect(),
+            input: vec![false; uses.len()],
             parents: (0..uses.len()).collect(),
             first: vec![None; uses.len()],
             constrained: uses.iter().map(|u| u.constrained.is_some()).collect(),
         };
+        for statement in &program.statements {
+            walk::statement(statement, &mut |event| {
+                if let Event::Access(access, _) = event
+                    && let Some(array) = arrays.get(&access.array.text)
+                {
+                    shapes.take(access, array, arrays.infos[array].origin == Origin::Input);
+                }
+            });
+        }
         for (n, statement) in program.statements.iter().enumerate() {
             walk::statement(statement, &mut |event| shapes.note(event, n));
             walk::statement(statement, &mut |event| {
                 if let Event::Access(access, _) = event
                     && let Some(array) = arrays.get(&access.array.text)
                 {
-                    shapes.stand(access, array, n);
+                    let input = arrays.infos[array].origin == Origin::Input;
+                    shapes.stand(access, array, n, input);
                 }
             });
         }
@@ -61,7 +78,20 @@ impl Shapes {
         }
     }
 
-    fn stand(&mut self, access: &Access, array: usize, statement: usize) {
+    /// Notes the plain eintups of an access.
+    fn take(&mut self, access: &Access, array: usize, input: bool) {
+        for (place, index) in access.indices.iter().enumerate() {
+            let Index::Tuple(name) = index else { continue };
+            let Some(&tuple) = self.by_name.get(&name.text) else { continue };
+            let Some(plain) = self.plain[array].get_mut(place) else { continue };
+            if !plain.contains(&tuple) {
+                plain.push(tuple);
+            }
+            self.input[tuple] |= input;
+        }
+    }
+
+    fn stand(&mut self, access: &Access, array: usize, statement: usize, input: bool) {
         for (place, index) in access.indices.iter().enumerate() {
             let Index::Tuple(name) = index else { continue };
             let Some(&tuple) = self.by_name.get(&name.text) else { continue };
@@ -70,12 +100,19 @@ impl Shapes {
                 Some(None) => self.standing[array][place] = Some(tuple),
                 Some(Some(other)) => {
                     let own = self.parents[tuple] == tuple && !self.constrained[tuple];
-                    if own && self.first[tuple] == Some(statement) {
+                    let determined = self.input[tuple] && !input;
+                    if own && !determined && self.first[tuple] == Some(statement) {
                         self.parents[tuple] = self.root(other);
                     }
                 }
             }
         }
+    }
+
+    /// The shapes of the plain eintups at each place.
+    pub fn plain(&self) -> Vec<Vec<Vec<ShapeId>>> {
+        let shapes = |tuples: &Vec<usize>| tuples.iter().map(|t| self.tuples[*t].shape).collect();
+        self.plain.iter().map(|places| places.iter().map(shapes).collect()).collect()
     }
 
     fn root(&self, tuple: usize) -> usize {

@@ -96,7 +96,7 @@ fn warn_of_parameters(program: &Program, names: &Names, found: &Found, sink: &mu
     for statement in &program.statements {
         walk::statement(statement, &mut |event| {
             let name = match event {
-                Event::Name(_, Standing::Fixed) => return,
+                Event::Name(_, Standing::Fixed | Standing::Ranked) => return,
                 Event::Name(name, _) => &name.text,
                 Event::Access(access, _) => &access.array.text,
             };

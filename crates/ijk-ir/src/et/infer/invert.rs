@@ -13,6 +13,13 @@ use ijk_syntax::et::ast::{IndexOp, Quantity};
 const MAX_WORK: i128 = 1 << 18;
 const ANY: Interval = Interval { least: 0, greatest: i64::MAX as i128 };
 
+/// Extents with which a constraint gives a known one.
+pub struct Found {
+    pub extents: Vec<u64>,
+    /// Whether there are no others.
+    pub all: bool,
+}
+
 /// The extents of `of` with which the constraint on `shape` gives `value`; none where they are too
 /// many to tell.
 pub fn values(
@@ -21,22 +28,28 @@ pub fn values(
     component: usize,
     of: ShapeId,
     value: u64,
-) -> Option<Vec<u64>> {
+) -> Option<Found> {
     let Kind::Equals(expr) = inference.space.kinds[shape.0 as usize] else { return None };
     let inverse = Inverse { inference, component, of };
     let target = Interval::point(value.into());
     let solved = if inverse.count(expr) == 1 { inverse.solve(expr, target) } else { ANY };
-    let allowed = match inference.space.kinds[of.0 as usize] {
-        Kind::In(lo, hi) => Interval { least: lo.into(), greatest: hi.into() },
-        _ => ANY,
+    let within = |allowed: Interval| {
+        let least = solved.least.max(allowed.least);
+        let most = least + (MAX_WORK - 1) / expr.size().max(1) as i128;
+        let greatest = solved.greatest.min(allowed.greatest);
+        let gives = |n: &i128| inverse.eval(expr, Some(*n)) == Ok(value.into());
+        let extents = (least..=greatest.min(most)).filter(gives).map(|n| n as u64).collect();
+        Found { extents, all: greatest <= most }
     };
-    let least = solved.least.max(allowed.least);
-    let greatest = solved.greatest.min(allowed.greatest);
-    if (greatest - least).saturating_mul(expr.size() as i128) >= MAX_WORK {
-        return None;
+    let Kind::In(lo, hi) = inference.space.kinds[of.0 as usize] else {
+        return Some(within(ANY)).filter(|found| found.all);
+    };
+    // A range chooses among several extents; where it has none, others will do.
+    let preferred = within(Interval { least: lo.into(), greatest: hi.into() });
+    if !preferred.extents.is_empty() {
+        return Some(preferred).filter(|found| found.all);
     }
-    let gives = |n: &i128| inverse.eval(expr, Some(*n)) == Ok(value.into());
-    Some((least..=greatest).filter(gives).map(|n| n as u64).collect())
+    Some(within(ANY)).filter(|_| preferred.all)
 }
 
 struct Inverse<'i, 'a> {

@@ -5,7 +5,7 @@ use crate::et::checked::{Checked, Solution};
 use crate::et::overrides::list;
 use crate::et::ranks::Problem;
 use crate::et::space::{Space, name_of, rule_span};
-use crate::et::system::{Limit, Rule};
+use crate::et::system::Limit;
 use crate::et::{ShapeId, Tuple, codes, report};
 use crate::text::{count, quote};
 use ijk_syntax::{Diagnostic, Span};
@@ -36,6 +36,7 @@ fn origin(space: &Space<'_>, shape: ShapeId, from: From<'_>) -> (Span, String) {
             let tuple = checked.tuples.iter().find(|t| t.shape == shape);
             (tuple.map_or(Span::default(), |t| t.span), "by `--dims`".to_owned())
         }
+        From::Unread => (Span::default(), "since nothing reads it".to_owned()),
         From::Counted(link) => (link.span, "as the number of components it counts".to_owned()),
         From::Rule(by) => {
             let span = rule_span(checked, by);
@@ -60,16 +61,6 @@ pub fn conflict(
         .error(span, message)
         .with_label(format!("{}", after.value))
         .with_related(at, format!("{}", before.value))
-}
-
-/// A value outside of the range of a constraint.
-pub fn outside(space: &Space<'_>, rule: &Rule, component: usize, known: Known<'_>) -> Diagnostic {
-    let name = component_name(space, rule.shape, component);
-    let span = rule_span(space.checked, rule.shape);
-    let (at, from) = origin(space, rule.shape, known.from);
-    let text = quote(&space.checked.source, span, "the constraint");
-    let message = format!("{name} is {} {from}, outside of {text}", known.value);
-    codes::BINDING_CONFLICT.error(span, message).with_related(at, format!("{}", known.value))
 }
 
 /// A constraint that the known extents leave no solution for.
@@ -149,16 +140,18 @@ fn wrong_rank(checked: &Checked, alone: &Problem<'_>, array: usize, axes: usize)
     let wanted = wanted.replace("axiss", "axes");
     let text = quote(&checked.source, info.span, "the array");
     let message = format!("{text} has {wanted}, but the array bound to it has {axes}");
-    let error = codes::BINDING_RANK.error(info.span, message).with_label(wanted);
-    // A flag may have given them another rank than the default.
-    let first = alone.clone().solutions().next();
-    let is_one = |p: &usize| first.as_ref().is_none_or(|ranks| ranks.places[array][*p] == 1);
-    let groups: Vec<usize> = (0..info.places)
-        .filter(is_one)
-        .map(|p| checked.system.places[array] as usize + p)
-        .map(|node| checked.system.groups[node].0 as usize)
-        .collect();
-    report::offer_rank(checked, &groups, error)
+    codes::BINDING_RANK.error(info.span, message).with_label(wanted)
+}
+
+/// The bound arrays that no ranks fit, each by itself.
+pub fn unfit(alone: &Problem<'_>, bound: &Bound) -> Vec<usize> {
+    let fits = |array: usize, axes: usize| {
+        let mut problem = alone.clone();
+        problem.bind(array, axes);
+        problem.solutions().next().is_some()
+    };
+    let unfit = bound.iter().filter(|(array, shape)| !fits(*array, shape.len()));
+    unfit.map(|(array, _)| *array).collect()
 }
 
 fn apart(checked: &Checked, first: &(usize, Vec<u64>), second: &(usize, Vec<u64>)) -> Diagnostic {

@@ -6,6 +6,7 @@
 
 mod invert;
 mod messages;
+mod read;
 mod search;
 
 use super::checked::{Checked, Solution};
@@ -13,7 +14,7 @@ use super::first::first;
 use super::overrides::{Given, Overrides};
 use super::ranks::{Problem, Ranks};
 use super::space::{Kind, Space, failed, star_extent};
-use super::system::{Counts, Limit, Link};
+use super::system::{Counts, Link};
 use super::{Origin, ShapeId};
 use ijk_syntax::Diagnostic;
 use search::Search;
@@ -45,15 +46,7 @@ pub fn infer(
         return first(checked, overrides);
     }
     let given = Given::new(checked, overrides)?;
-    let mut alone = Problem::new(checked, false);
-    alone.count(bound);
-    given.fix(&mut alone)?;
-    let mut problem = alone.clone();
-    bound.iter().for_each(|(array, shape)| problem.bind(*array, shape.len()));
-    let candidates: Vec<Ranks> = problem.solutions().take(MAX_COMBINATIONS).collect();
-    if candidates.is_empty() {
-        return Err(messages::no_ranks(checked, &alone, bound));
-    }
+    let Candidates { ranks: candidates, unfit } = candidates(checked, bound, &given)?;
     let mut solutions = Vec::new();
     let (mut unknown, mut errors) = (Vec::new(), None);
     for ranks in &candidates {
@@ -73,7 +66,55 @@ pub fn infer(
     if !unknown.is_empty() || solutions.len() > 1 {
         return Err(vec![messages::ambiguous(checked, &solutions, &unknown)]);
     }
-    solutions.pop().ok_or_else(|| messages::of_all(errors.unwrap_or_default(), candidates.len()))
+    let errors = || messages::of_all(errors.unwrap_or_default(), candidates.len());
+    solutions.pop().ok_or_else(|| unfit.unwrap_or_else(errors))
+}
+
+/// Ranks that may do.
+struct Candidates {
+    ranks: Vec<Ranks>,
+    /// What is wrong without eintups of other ranks than the default.
+    unfit: Option<Vec<Diagnostic>>,
+}
+
+/// The ranks with which every bound array has as many axes as its places have together.
+///
+/// Where the default rank 1 does not fit an array, it yields in that array; where that does not do, in all.
+fn candidates(
+    checked: &Checked,
+    bound: &Bound,
+    given: &Given,
+) -> Result<Candidates, Vec<Diagnostic>> {
+    let all: Vec<usize> = bound.iter().map(|(array, _)| *array).collect();
+    let mut alone = alone(checked, bound, given, &[])?;
+    let mut unfit = None;
+    for yielding in [Vec::new(), messages::unfit(&alone, bound), all] {
+        if !yielding.is_empty() {
+            alone = self::alone(checked, bound, given, &yielding)?;
+        }
+        let mut problem = alone.clone();
+        bound.iter().for_each(|(array, shape)| problem.bind(*array, shape.len()));
+        let found: Vec<Ranks> = problem.solutions().take(MAX_COMBINATIONS).collect();
+        if !found.is_empty() {
+            return Ok(Candidates { ranks: found, unfit });
+        }
+        unfit.get_or_insert_with(|| messages::no_ranks(checked, &alone, bound));
+    }
+    Err(unfit.unwrap_or_default())
+}
+
+/// What the program and the flags say of ranks, where the default yields to some arrays.
+fn alone<'a>(
+    checked: &'a Checked,
+    bound: &Bound,
+    given: &Given,
+    yielding: &[usize],
+) -> Result<Problem<'a>, Vec<Diagnostic>> {
+    let mut problem = Problem::new(checked, false);
+    problem.count(bound);
+    problem.yield_to(yielding);
+    given.fix(&mut problem)?;
+    Ok(problem)
 }
 
 /// Where a known extent comes from.
@@ -88,6 +129,8 @@ enum From<'a> {
     Counted(&'a Link),
     /// The constraint on a shape.
     Rule(ShapeId),
+    /// Nothing reads it.
+    Unread,
 }
 
 #[derive(Clone, Copy)]
@@ -110,6 +153,8 @@ struct Inference<'a> {
     bound: &'a Bound,
     given: &'a Given,
     known: Vec<Vec<Option<Known<'a>>>>,
+    /// What constraints leave of extents that are not known.
+    several: Vec<Vec<Option<invert::Found>>>,
     /// Constraints that have been complained of.
     reported: Vec<bool>,
     errors: Vec<Diagnostic>,
@@ -119,8 +164,9 @@ impl<'a> Inference<'a> {
     fn new(checked: &'a Checked, ranks: &'a Ranks, bound: &'a Bound, given: &'a Given) -> Self {
         let space = Space::new(checked, ranks);
         let known = ranks.shapes.iter().map(|r| vec![None; *r as usize]).collect();
+        let several = ranks.shapes.iter().map(|r| (0..*r).map(|_| None).collect()).collect();
         let reported = vec![false; ranks.shapes.len()];
-        Self { space, bound, given, known, reported, errors: Vec::new() }
+        Self { space, bound, given, known, several, reported, errors: Vec::new() }
     }
 
     fn run(mut self) -> Result<Outcome, Vec<Diagnostic>> {
@@ -128,7 +174,10 @@ impl<'a> Inference<'a> {
         self.axes();
         self.counted();
         self.propagate();
-        self.ranges();
+        self.later();
+        self.propagate();
+        self.unread();
+        self.propagate();
         if !self.errors.is_empty() {
             return Err(self.errors);
         }
@@ -190,6 +239,44 @@ impl<'a> Inference<'a> {
             let rank = self.space.ranks.total(self.space.checked, &link.rank);
             if extents != [rank.into()] {
                 self.errors.push(star_extent(link.span, extents[0], rank));
+            }
+        }
+    }
+
+    /// Takes extents from places where another eintup stood first, for those that nothing else determines.
+    fn later(&mut self) {
+        for (array, extents) in self.bound {
+            let mut axis = 0;
+            for place in 0..self.space.checked.arrays[*array].places {
+                let rank = self.space.ranks.places[*array][place] as usize;
+                let plain = self.space.checked.system.plain[*array].get(place);
+                for &shape in plain.into_iter().flatten() {
+                    let defined = matches!(self.space.kinds[shape.0 as usize], Kind::Equals(_));
+                    for component in (0..rank).filter(|_| !defined) {
+                        if self.get(shape, component).is_none() {
+                            let axis = axis + component;
+                            let from = From::Axis { array: *array, place, axis };
+                            self.set(shape, component, extents[axis], from);
+                        }
+                    }
+                }
+                axis += rank;
+            }
+        }
+    }
+
+    /// Gives some extents to eintups whose extents nothing reads.
+    fn unread(&mut self) {
+        let read = read::shapes(self.space.checked, self.bound);
+        for (n, read) in read.into_iter().enumerate() {
+            let extent = match self.space.kinds[n] {
+                _ if read => continue,
+                Kind::Open => 1,
+                Kind::In(lo, hi) => lo.max(hi.min(1)),
+                Kind::Equals(_) | Kind::Counted(..) => continue,
+            };
+            for known in &mut self.known[n] {
+                known.get_or_insert(Known { value: extent, from: From::Unread });
             }
         }
     }
@@ -257,34 +344,20 @@ impl<'a> Inference<'a> {
 
     fn backwards(&mut self, shape: ShapeId, component: usize, of: ShapeId, value: u64) -> bool {
         let Some(found) = invert::values(self, shape, component, of, value) else { return false };
-        match found[..] {
-            [extent] => {
+        match found.extents[..] {
+            [extent] if found.all => {
                 self.set(of, component, extent, From::Rule(shape));
                 true
             }
-            [] => {
+            [] if found.all => {
                 self.reported[shape.0 as usize] = true;
                 let error = messages::unsatisfied(self, shape, component, Some(of));
                 self.errors.push(error);
                 false
             }
-            _ => false,
-        }
-    }
-
-    /// Complains of known extents outside of their ranges.
-    fn ranges(&mut self) {
-        for rule in &self.space.checked.system.rules {
-            let Limit::In(lo, hi) = rule.relation else { continue };
-            if rule.quantity == ijk_syntax::et::ast::Quantity::Rank {
-                continue;
-            }
-            let known = self.known[rule.shape.0 as usize].iter().enumerate();
-            let outside = |k: &Known<'_>| i64::try_from(k.value).map_or(true, |n| n < lo || n > hi);
-            let found = known.filter_map(|(c, k)| Some((c, (*k)?))).find(|(_, k)| outside(k));
-            if let Some((component, known)) = found {
-                let error = messages::outside(&self.space, rule, component, known);
-                self.errors.push(error);
+            _ => {
+                self.several[of.0 as usize][component] = Some(found);
+                false
             }
         }
     }

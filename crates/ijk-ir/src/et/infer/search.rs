@@ -47,11 +47,17 @@ pub fn search(inference: &Inference<'_>, component: usize) -> Search {
     }
     let watching = watching(inference, component, &found.unknown);
     let values = Vec::new();
-    let mut trial = Trial { inference, component, found, positions, watching, values, steps: 0 };
+    let mut trial =
+        Trial { inference, component, found, positions, watching, values, steps: 0, beyond: false };
     if trial.found.unknown.len() > MAX_UNKNOWN {
         trial.found.open = true;
         trial.found.solutions.push(vec![1; trial.found.unknown.len()]);
-    } else {
+        return trial.found;
+    }
+    trial.descend();
+    // Ranges choose among extents; where none of them fits, others may.
+    if trial.found.solutions.is_empty() && !trial.found.open && trial.has_ranges() {
+        trial.beyond = true;
         trial.descend();
     }
     trial.found
@@ -87,9 +93,16 @@ struct Trial<'i, 'a> {
     watching: Watching<'i>,
     values: Vec<u64>,
     steps: usize,
+    /// Whether extents outside of their ranges are tried.
+    beyond: bool,
 }
 
 impl Trial<'_, '_> {
+    fn has_ranges(&self) -> bool {
+        let ranged = |s: &ShapeId| matches!(self.inference.space.kinds[s.0 as usize], Kind::In(..));
+        self.found.unknown.iter().any(ranged)
+    }
+
     /// Tries the extents of the next unknown; as deep as there are unknown, at most
     /// [`MAX_UNKNOWN`].
     fn descend(&mut self) {
@@ -103,13 +116,27 @@ impl Trial<'_, '_> {
                 Some(extent) => (extent, extent),
                 None => return,
             },
+            Kind::In(_, hi) if self.beyond => {
+                let several = &self.inference.several[shape.0 as usize][self.component];
+                if let Some(several) = several {
+                    self.found.open |= !several.all;
+                    return self.each(n, several.extents.iter().copied());
+                }
+                self.found.open = true;
+                (0, hi.max(MOST))
+            }
             Kind::In(lo, hi) => (lo, hi),
             Kind::Open | Kind::Counted(..) => {
                 self.found.open = true;
                 (0, MOST)
             }
         };
-        for extent in lo..=hi {
+        self.each(n, lo..=hi);
+    }
+
+    /// Tries these extents of the unknown of a number.
+    fn each(&mut self, n: usize, extents: impl Iterator<Item = u64>) {
+        for extent in extents {
             if self.found.solutions.len() >= WANTED {
                 return;
             }
@@ -152,7 +179,9 @@ impl Trial<'_, '_> {
     fn range(&self, shape: ShapeId) -> Interval {
         match (self.value(shape), self.inference.space.kinds[shape.0 as usize]) {
             (Some(value), _) => Interval::point(value.into()),
-            (None, Kind::In(lo, hi)) => Interval { least: lo.into(), greatest: hi.into() },
+            (None, Kind::In(lo, hi)) if !self.beyond => {
+                Interval { least: lo.into(), greatest: hi.into() }
+            }
             (None, _) => Interval { least: 0, greatest: i64::MAX.into() },
         }
     }

@@ -157,6 +157,24 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// Lets arrays decide ranks that are 1 only because nothing says otherwise, and how many components
+    /// there are: the ranges of extents do not hold for what is bound.
+    pub fn yield_to(&mut self, arrays: &[usize]) {
+        for &array in arrays {
+            for group in self.groups_of(array) {
+                let group = group.0 as usize;
+                if self.domains[group] == 1 << 1 && group != self.checked.system.one.0 as usize {
+                    self.domains[group] = ALL;
+                }
+            }
+        }
+        for relation in self.relations.iter_mut().filter(|_| !arrays.is_empty()) {
+            if let (Source::Link(_), Right::Within(..)) = (relation.source, &relation.right) {
+                relation.right = Right::Within(0, MAX_RANK.into());
+            }
+        }
+    }
+
     /// Whether a link counts the extent of a place of the array.
     fn star(&self, link: &crate::et::system::Link, array: usize) -> bool {
         use crate::et::system::Counts;

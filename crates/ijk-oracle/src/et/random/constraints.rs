@@ -96,7 +96,13 @@ impl World<'_> {
 
     fn constrain_rank(&mut self, at: usize, known: &[usize]) {
         let r = self.tuples[at].rank as i64;
-        let needed = if r == 1 { 0.25 } else { 0.97 };
+        // The arrays that are bound may tell it.
+        let told = self.tuples[at].kind == Kind::Bound && self.tuples[at].exact.is_some();
+        let needed = match r {
+            1 => 0.25,
+            _ if told => 0.9,
+            _ => 0.97,
+        };
         if !self.rng.chance(needed) {
             return;
         }
@@ -161,6 +167,10 @@ impl World<'_> {
         let relation = match t.kind {
             Kind::Bound if self.rng.chance(0.7) => return,
             Kind::Inferred => return,
+            // What is bound may lie outside.
+            Kind::Bound if t.exact.is_some() && self.rng.chance(0.4) => {
+                Relation::In((hi + 1, SPAN), (hi + 4, SPAN))
+            }
             Kind::Bound => Relation::In((0, SPAN), (hi + 2, SPAN)),
             Kind::Ranged => Relation::In((lo, SPAN), (hi, SPAN)),
             Kind::Pinned if t.exact.is_none() && self.rng.chance(0.2) => {

@@ -100,6 +100,7 @@ const MISTAKES: &[Mistake] = &[
     ("unknown-tuple", "y[a] = 1\n\nDIMS(a) = DIMS(other) + <n>"),
     ("unused-array", "x[a] = <n>\ny[a] = 1\n\ny"),
     ("unused-tuple", "y[a] = 1\n\nRANK(b) = <n>"),
+    ("write-dropped", "y[2*a] = <n>\ny[2*a+1] += a\n\nDIMS(a) = 2"),
     ("zero-divisor", "y[a] = 1\n\nDIMS(a) = <n> // 0"),
     ("zero-divisor", "y[a] = 1\nz[a] = y[a % (<n> - <n>)]"),
     // Types and sizes.
@@ -135,10 +136,9 @@ const GIVEN: &[(&str, &str, Inputs, Dims)] = &[
         &[("x", DType::F32, &[3]), ("z", DType::F32, &[4])],
         &[],
     ),
-    ("binding-conflict", "y[a] = x[a]\n\nDIMS(a) IN [4, 5]", &[("x", DType::F32, &[3])], &[]),
-    ("binding-conflict", "y[a] = x[a]\n\nDIMS(a) IN [1, <n>]", &[("x", DType::F32, &[6])], &[]),
+    ("binding-conflict", "y[a] = x[a]\n\nDIMS(a) = <n>", &[("x", DType::F32, &[60])], &[]),
     ("binding-conflict", "y[a] = 1\n\nDIMS(a) IN [4, 5]", &[], &[("a", &[3])]),
-    ("binding-rank", "y[a] = x[a]", &[("x", DType::Bool, &[3, 1])], &[]),
+    ("binding-rank", "y[a] = x[a] * a", &[("x", DType::I32, &[3, 1])], &[]),
     (
         "constraint-fails",
         "y[a] = x[b] * z[c]\n\nDIMS(b) = 2 * DIMS(d)\nDIMS(c) = DIMS(d) + 1",

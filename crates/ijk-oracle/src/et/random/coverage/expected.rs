@@ -166,7 +166,9 @@ const FEATURES: &str = "
     rule: a default rank of 1
     rule: a later value is padded
     rule: a later value is trimmed
+    rule: a default rank that yields to a bound array
     rule: a rank decided by a bound array
+    rule: bound extents outside of a range
     rule: a shared shape
     rule: an eintup of rank 9
     rule: an extent clamped at 0

@@ -24,6 +24,27 @@ impl Notes<'_> {
         if !case.ranks.is_empty() {
             self.count("rule: ranks given with the program");
         }
+        let outside = |c: &&Constraint| match (c.quantity, &c.relation) {
+            (Quantity::Dims, Relation::In((lo, _), (hi, _))) => {
+                let extents = shapes.tuples.get(&c.tuple.text).into_iter().flatten();
+                extents.into_iter().any(|&n| !(*lo..=*hi).contains(&(n as i64)))
+            }
+            _ => false,
+        };
+        if program.constraints.iter().any(|c| outside(&c)) {
+            self.count("rule: bound extents outside of a range");
+        }
+        let ruled = |name: &str| {
+            let constraints = program.constraints.iter();
+            let mut ranks = constraints.filter(|c| c.quantity == Quantity::Rank);
+            ranks.any(|c| c.tuple.text == *name)
+        };
+        let yields = |(name, dims): (&String, &Vec<u64>)| {
+            dims.len() != 1 && !ruled(name) && !case.dims.contains_key(name)
+        };
+        if !case.bound.is_empty() && shapes.tuples.iter().any(yields) {
+            self.count("rule: a default rank that yields to a bound array");
+        }
         if case.bound.is_empty() && shapes.tuples.values().flatten().any(|&n| n > 24) {
             self.count("rule: extents that nothing says");
         }

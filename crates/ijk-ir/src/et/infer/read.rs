@@ -1,0 +1,41 @@
+//! Whose extents a run asks for.
+
+use super::Bound;
+use crate::et::Origin;
+use crate::et::checked::Checked;
+use crate::et::system::Limit;
+use crate::et::walk::{self, Event, Standing};
+
+/// For each shape whether something reads its extents: a variable of a statement that runs, `DIMS`, a
+/// constraint on another's extents. `RANK` does not.
+pub fn shapes(checked: &Checked, bound: &Bound) -> Vec<bool> {
+    let mut read = vec![false; checked.shapes as usize];
+    let mut note = |event: Event<'_>| {
+        let name = match event {
+            Event::Name(_, Standing::Ranked) => return,
+            Event::Name(name, _) => &name.text,
+            Event::Access(access, _) => &access.array.text,
+        };
+        if let Some(tuple) = checked.tuple(name) {
+            read[tuple.shape.0 as usize] = true;
+        }
+    };
+    let replaced = |statement: usize| {
+        let origin = Origin::Random { statement };
+        bound.iter().any(|(array, _)| checked.arrays[*array].origin == origin)
+    };
+    for (n, statement) in checked.program.statements.iter().enumerate() {
+        if !replaced(n) {
+            walk::statement(statement, &mut note);
+        }
+    }
+    if let Some(call) = &checked.program.call {
+        walk::call(call, &mut note);
+    }
+    for rule in &checked.system.rules {
+        if let Limit::Equals(expr) = &rule.relation {
+            expr.dims().into_iter().for_each(|shape| read[shape.0 as usize] = true);
+        }
+    }
+    read
+}
