@@ -1,9 +1,11 @@
 //! What `contract` does with pairs of elements: `+` and `*`, or any other pair.
 
 mod closures;
+mod lists;
 
 pub use closures::Semiring;
 pub(crate) use closures::{Contracts, Extents, fibres};
+use lists::OfLists;
 
 use crate::component;
 use crate::formula::{Fold, fold_name, parse_aggregation};
@@ -35,7 +37,8 @@ use std::sync::Arc;
 /// ```
 ///
 /// Aggregations are `sum`, `product`, `max`, `min`, `all` and `any`, which run block by block, and
-/// `argmax`, `argmin` and `collect` (a list of all values), which need an axis that is not cut.
+/// `argmax`, `argmin` and `collect` (a list of all values), which need an axis that is not cut. Of elements that
+/// are lists, the formula makes numbers of each pair, as `sum(sum(l * r))` does; `collect` takes any.
 #[derive(Clone)]
 pub struct Aggregation {
     pub(crate) kind: Kind,
@@ -180,20 +183,29 @@ impl Aggregation {
         match &self.kind {
             Kind::Closures(closures) => closures.result(left, right),
             Kind::Fold(fold, formula) => {
-                let (Some(l), Some(r)) = (left.number(), right.number()) else {
-                    return Err(takes(
-                        self,
-                        "numbers",
-                        if left.number().is_none() { left } else { right },
-                    ));
-                };
-                let pairs = formula.result(&[l, r]).map_err(Problem::Formula)?;
-                folded(*fold, pairs).ok_or_else(|| {
-                    let expected = format!("other values than {pairs}");
+                let pairs = formula.result_of(&[left.clone(), right.clone()]);
+                let pairs = pairs.map_err(Problem::Formula)?;
+                folded(*fold, &pairs).ok_or_else(|| {
                     let what = format!("`{}`", fold_name(*fold));
+                    let expected = match pairs.number() {
+                        Some(_) => format!("other values than {pairs}"),
+                        None => format!("numbers, such as `{}(len(l) * len(r))`", fold_name(*fold)),
+                    };
                     Problem::Takes { what, expected, found: pairs.to_string() }
                 })
             }
+        }
+    }
+
+    /// The same for elements of types that it takes: the engine computes with numbers only.
+    pub(crate) fn of_elements(self, left: &ElementType, right: &ElementType) -> Self {
+        match &self.kind {
+            Kind::Fold(fold, formula) if left.number().and(right.number()).is_none() => {
+                let (fold, formula) = (*fold, Arc::clone(formula));
+                let from = [left.clone(), right.clone()];
+                Self { kind: Kind::Closures(Arc::new(OfLists { fold, formula, from })) }
+            }
+            _ => self,
         }
     }
 
@@ -225,9 +237,13 @@ pub(crate) fn takes(what: &impl fmt::Display, expected: &str, of: &ElementType) 
 }
 
 /// The type of a fold of values of a type, if there is one.
-fn folded(fold: Fold, pairs: DType) -> Option<ElementType> {
+fn folded(fold: Fold, pairs: &ElementType) -> Option<ElementType> {
+    if fold == Fold::Collect {
+        return Some(ElementType::array(pairs.clone()));
+    }
+    let pairs = pairs.number()?;
     match fold {
-        Fold::Collect => Some(ElementType::array(pairs.into())),
+        Fold::Collect => None,
         Fold::Reduce(Reducer::Monoid(monoid)) => {
             monoid.op().accepts().contains(pairs).then_some(pairs.into())
         }

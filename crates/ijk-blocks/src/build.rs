@@ -59,9 +59,31 @@ impl BigTensor {
         blocks: impl AsRef<[Option<usize>]>,
     ) -> Result<Self, Error> {
         let elements: Vec<Value> = elements.into_iter().collect();
+        let element = elements.first().map(Value::element_type);
+        let none = || TypeError::new("lit([…], d, b)", Vec::new(), Problem::NoElement);
+        Self::lit_of(element.ok_or_else(none)?, elements, dims, blocks)
+    }
+
+    /// The same of elements of a type that is given, also where there is none of them.
+    ///
+    /// # Errors
+    /// As for [`lit`](Self::lit); also if an element is of another type.
+    ///
+    /// ```
+    /// use ijk_blocks::BigTensor;
+    /// use ijk_types::DType;
+    /// let empty = BigTensor::lit_of(DType::F64.into(), [], [0, 3], [None, Some(2)])?;
+    /// assert_eq!(empty.ty().to_string(), "([0, 3], [⊥, 2], f64)");
+    /// # Ok::<(), ijk_blocks::Error>(())
+    /// ```
+    pub fn lit_of(
+        expected: ElementType,
+        elements: impl IntoIterator<Item = Value>,
+        dims: impl AsRef<[usize]>,
+        blocks: impl AsRef<[Option<usize>]>,
+    ) -> Result<Self, Error> {
+        let elements: Vec<Value> = elements.into_iter().collect();
         let refuse = |problem| Error::from(TypeError::new("lit([…], d, b)", Vec::new(), problem));
-        let expected = elements.first().map(Value::element_type);
-        let expected = expected.ok_or_else(|| refuse(Problem::NoElement))?;
         if let Some(at) = elements.iter().position(|value| !value.is_of(&expected)) {
             let found = elements[at].element_type();
             return Err(refuse(Problem::Element { at, expected, found }));
@@ -207,6 +229,7 @@ impl BigTensor {
     pub fn map(&self, function: impl IntoFunction) -> Result<Self, Error> {
         let function = function.into_function()?;
         let ty = rules::map(&function, self.ty())?;
+        let function = function.of(self.element_type());
         Ok(Self::new(Kind::Map(function), vec![self.clone()], ty))
     }
 
@@ -242,6 +265,7 @@ impl BigTensor {
     ) -> Result<Self, Error> {
         let aggregation = aggregation.into_aggregation()?;
         let ty = rules::contract(self.ty(), v.ty(), i, j, &aggregation)?;
+        let aggregation = aggregation.of_elements(self.element_type(), v.element_type());
         let kind = Kind::Contract { i, j, aggregation };
         Ok(Self::new(kind, vec![self.clone(), v.clone()], ty))
     }

@@ -67,6 +67,9 @@ pub enum Error {
     /// An operation on single elements has no value.
     #[error(transparent)]
     Scalar(#[from] ScalarError),
+    /// Elements that are lists do not fit each other.
+    #[error("{0}")]
+    Lists(String),
     /// A closure gave a value of another type than it promised.
     #[error("the closure of `{what}` gave {found}, but it promises {expected}")]
     Closure {

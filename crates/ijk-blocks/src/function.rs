@@ -1,7 +1,6 @@
 //! What `map` applies to each element.
 
 use crate::component;
-use crate::formula::FormulaError;
 use crate::{Block, ElementType, Error, Formula, Problem, TextError, Value};
 use ijk_ir::core::Program;
 use ijk_tensor::Tensor;
@@ -12,10 +11,14 @@ use std::sync::Arc;
 /// A function of one element, for [`BigTensor::map`](crate::BigTensor::map); cheap to clone.
 ///
 /// Text is a formula of `x`, or an i expression of one array of rank 0; a [`Formula`] or a
-/// [`UnaryOp`] stands for itself. Closures are for one process.
+/// [`UnaryOp`] stands for itself. Closures are for one process. Of elements that are lists, `len(x)`, `sum(x)`
+/// and the like fold each, and `x + 1` is of each element of each.
 ///
 /// ```
 /// use ijk_blocks::{BigTensor, Formula, Function};
+/// # let lists = [ijk_blocks::Value::list([1, 2]), ijk_blocks::Value::list([3])];
+/// # let lists = BigTensor::lit_values(lists, [2], [None])?;
+/// assert_eq!(lists.map("sum(x) > 2")?.ty().to_string(), "([2], [⊥], bool)");
 /// let u = BigTensor::lit([1.0, 4.0], [2], [None])?;
 /// let text = u.map("sqrt(x) + 1")?;
 /// let i = u.map("@sqrt .~. . .+1~.")?;
@@ -100,10 +103,19 @@ impl Function {
         match &self.kind {
             Kind::Closure(closure) => closure.result(of),
             Kind::Formula(formula) => {
-                let Some(dtype) = of.number() else { return Err(takes(self, "numbers", of)) };
-                let result: Result<_, FormulaError> = formula.result(&[dtype]);
-                Ok(result.map_err(Problem::Formula)?.into())
+                formula.result_of(std::slice::from_ref(of)).map_err(Problem::Formula)
             }
+        }
+    }
+
+    /// The same for elements of a type that it takes: the engine computes with numbers only.
+    pub(crate) fn of(self, element: &ElementType) -> Self {
+        match (&self.kind, element) {
+            (Kind::Formula(formula), ElementType::Array(_)) => {
+                let (formula, from) = (Arc::clone(formula), element.clone());
+                Self { kind: Kind::Closure(Arc::new(OfLists { formula, from })) }
+            }
+            _ => self,
         }
     }
 }
@@ -227,6 +239,30 @@ impl<F: Fn(&Value) -> Value + Send + Sync> Elementwise for OfValues<F> {
         let results: Vec<Value> = block.values().iter().map(|value| (self.f)(value)).collect();
         promised(&self.name(), &self.to, &results)?;
         Ok(Block::from_values(&self.to, block.shape(), results)?)
+    }
+}
+
+/// A formula of lists.
+struct OfLists {
+    formula: Arc<Formula>,
+    from: ElementType,
+}
+
+impl Elementwise for OfLists {
+    fn name(&self) -> String {
+        self.formula.display(&["x"]).to_string()
+    }
+
+    fn result(&self, of: &ElementType) -> Result<ElementType, Problem> {
+        self.formula.result_of(std::slice::from_ref(of)).map_err(Problem::Formula)
+    }
+
+    fn apply(&self, block: &Block) -> Result<Block, Error> {
+        let from = std::slice::from_ref(&self.from);
+        let to = self.formula.result_of(from).unwrap_or_else(|_| self.from.clone());
+        let apply = |value: &Value| self.formula.evaluate_lists(&[value], from);
+        let results = block.values().iter().map(apply).collect::<Result<Vec<_>, _>>()?;
+        Ok(Block::from_values(&to, block.shape(), results)?)
     }
 }
 

@@ -53,6 +53,35 @@ fn lists_are_contracted() {
 }
 
 #[test]
+fn text_folds_and_maps_lists() {
+    let u = staircase([2, 3], [Some(1), Some(2)]);
+    let numbers = |tensor: &BigTensor| {
+        let block = tensor.collect().unwrap();
+        block.as_numbers().unwrap().view().iter_scalars().map(|x| x.as_f64()).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&u.map("len(x)").unwrap()), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    assert_eq!(numbers(&u.map("sum(x)").unwrap()), [0.0, 0.0, 1.0, 3.0, 6.0, 10.0]);
+    let one = u.map("x + 1").unwrap();
+    assert_eq!(one.ty(), u.ty());
+    assert_eq!(numbers(&one.map("sum(x)").unwrap()), [0.0, 1.0, 3.0, 6.0, 10.0, 15.0]);
+    let v = u.select([vec![1].into(), ijk_blocks::Positions::All]).unwrap();
+    let pairs = u.contract_by(&v, 1, 1, "sum(len(l) * len(r))").unwrap();
+    assert_eq!(pairs.ty().to_string(), "([2, 1], [1, 1], i64)");
+    assert_eq!(numbers(&pairs), [14.0, 50.0]);
+    let v = v.reblock([None, None]).unwrap();
+    let whole = u.reblock([Some(1), None]).unwrap();
+    let kept = whole.contract_by(&v, 1, 1, "collect(l)").unwrap();
+    assert_eq!(kept.ty().to_string(), "([2, 1], [1, ⊥], array(array(i32)))");
+    let longest = whole.contract_by(&v, 1, 1, "argmax(len(l))").unwrap();
+    assert_eq!(numbers(&longest), [2.0, 2.0]);
+    let refused = |by: &str| u.contract_by(&u, 1, 1, by).unwrap_err().to_string();
+    assert!(refused("sum(l * r)").contains("takes numbers, such as `sum(len(l) * len(r))`"));
+    assert!(u.map("sqrt(x)").unwrap_err().to_string().contains("`sqrt`"));
+    let apart = u.contract_by(&u, 1, 1, "sum(sum(l * r))").unwrap().collect().unwrap_err();
+    assert!(apart.to_string().contains("lists of"), "{apart}");
+}
+
+#[test]
 fn fibres_are_collected() {
     let u = BigTensor::lit([1, 2, 3, 4, 5, 6], [2, 3], [Some(1), None]).unwrap();
     let v = BigTensor::lit([10, 20, 30], [3], [None]).unwrap();

@@ -218,10 +218,21 @@ where
 pub(crate) fn fibres(
     left: &Block,
     right: &Block,
-    Extents { rows, pairs, columns }: Extents,
+    extents: Extents,
     times: &impl Fn(&Value, &Value) -> Value,
     fold: impl Fn(usize, &mut dyn Iterator<Item = Value>) -> Value,
 ) -> Vec<Value> {
+    fibres_of(left, right, extents, times, fold)
+}
+
+/// The same of pairs that give anything.
+pub(super) fn fibres_of<P, V>(
+    left: &Block,
+    right: &Block,
+    Extents { rows, pairs, columns }: Extents,
+    times: impl Fn(&Value, &Value) -> P,
+    fold: impl Fn(usize, &mut dyn Iterator<Item = P>) -> V,
+) -> Vec<V> {
     let (left, right) = (left.values(), right.values());
     let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
     let fibre = |(row, column): (usize, usize)| {

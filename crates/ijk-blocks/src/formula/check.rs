@@ -1,6 +1,7 @@
 //! The element types of a formula.
 
 use super::{Formula, Node};
+use crate::ElementType;
 use ijk_types::{DType, LiteralError, TypeSet, UnaryOp};
 use thiserror::Error;
 
@@ -27,6 +28,32 @@ pub enum FormulaError {
         /// Type of the other.
         right: DType,
     },
+    /// A fold of what is no list.
+    #[error("`{function}` folds a list, but its operand is {found}")]
+    NoList {
+        /// The fold.
+        function: String,
+        /// The operand's type.
+        found: ElementType,
+    },
+    /// A fold of a list of lists.
+    #[error("`{function}` folds a list of numbers, but its operand is {found}")]
+    Nested {
+        /// The fold.
+        function: String,
+        /// The operand's type.
+        found: ElementType,
+    },
+    /// Operands that are lists, one of them of lists.
+    #[error("`{function}` has operands of {left} and {right}, which nest differently")]
+    Depths {
+        /// The function.
+        function: String,
+        /// Type of one.
+        left: ElementType,
+        /// Type of the other.
+        right: ElementType,
+    },
     /// A number that is no value of the type.
     #[error(transparent)]
     Literal(#[from] LiteralError),
@@ -44,6 +71,15 @@ impl Formula {
 
     /// The type of each node.
     pub(crate) fn types(&self, variables: &[DType]) -> Result<Vec<DType>, FormulaError> {
+        let types = self.numbers(variables)?;
+        if self.nodes.iter().any(|node| matches!(node, Node::Fold(..))) {
+            self.depths(&types, &vec![0; variables.len()])?;
+        }
+        Ok(types)
+    }
+
+    /// The type of each node, or of the numbers in it where it is a list.
+    pub(super) fn numbers(&self, variables: &[DType]) -> Result<Vec<DType>, FormulaError> {
         let mut types: Vec<Option<DType>> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let found = self.of_operands(node, variables, &types)?;
@@ -79,6 +115,7 @@ impl Formula {
             }
             Node::Select(_, x, y) => same(&|| "where".into(), at(x), at(y))?,
             Node::Random(ref of) => same(&|| "random".into(), at(of.lo), at(of.hi))?,
+            Node::Fold(fold, x) => fold.fixed().or(at(x)),
         })
     }
 
@@ -99,6 +136,7 @@ impl Formula {
                     Node::Number(literal) if literal.to_scalar(to).is_ok() => to,
                     _ => first,
                 },
+                Node::Fold(fold, _) if fold.fixed().is_some() => first,
                 _ => own,
             };
             let condition = if let Node::Select(c, ..) = node { Some(*c) } else { None };
@@ -131,6 +169,7 @@ impl Formula {
                 same(&|| "where".into(), Some(at(x)), Some(at(y)))?;
                 accept("where".into(), TypeSet::BOOL, at(c))
             }
+            Node::Fold(fold, x) => accept(fold.name().into(), fold.accepts(), at(x)),
             Node::Random(ref of) => {
                 same(&|| "random".into(), Some(at(of.lo)), Some(at(of.hi)))?;
                 let drawn = TypeSet::I64.union(TypeSet::only(DType::F64));

@@ -2,11 +2,13 @@
 
 mod among;
 mod check;
+mod lists;
 mod parse;
 mod words;
 
 pub(crate) use among::{Among, Within};
 pub use check::FormulaError;
+pub(crate) use lists::{ListFold, folded};
 pub(crate) use parse::{Fold, fold_name, parse_aggregation};
 
 use ijk_types::{BinaryOp, DType, Literal, Scalar, ScalarError, UnaryOp, scalar};
@@ -14,6 +16,10 @@ use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A formula of one element, `x`, or of two, `l` and `r`, out of numbers and the functions of i.
+///
+/// Text has Python's operators: `+ - * / % **`, comparisons, `and`, `or`, `not`; and functions. Elements that
+/// are lists are folded by `len`, `sum`, `prod`, `max`, `min`, `all`, `any`, `argmax` and `argmin`; all else is of
+/// each element of a list.
 ///
 /// Formulas are written as text, or as closures that operators trace:
 ///
@@ -43,6 +49,8 @@ pub(crate) enum Node {
     Select(u32, u32, u32),
     /// Random numbers: see [`Random`].
     Random(Box<Random>),
+    /// What becomes of the elements of a list.
+    Fold(ListFold, u32),
 }
 
 /// A uniform random number in `[lo, hi)`: [`ijk_types::random`].
@@ -61,7 +69,7 @@ impl Node {
     pub(crate) fn operands(&self) -> impl Iterator<Item = u32> {
         let operands = match *self {
             Self::Variable(_) | Self::Number(_) => Vec::new(),
-            Self::Unary(_, x) => vec![x],
+            Self::Unary(_, x) | Self::Fold(_, x) => vec![x],
             Self::Binary(_, x, y) => vec![x, y],
             Self::Select(c, x, y) => vec![c, x, y],
             Self::Random(ref of) => {
@@ -75,6 +83,7 @@ impl Node {
     pub(crate) fn moved(&self, to: impl Fn(u32) -> u32) -> Self {
         match *self {
             Self::Unary(op, x) => Self::Unary(op, to(x)),
+            Self::Fold(fold, x) => Self::Fold(fold, to(x)),
             Self::Binary(op, x, y) => Self::Binary(op, to(x), to(y)),
             Self::Select(c, x, y) => Self::Select(to(c), to(x), to(y)),
             Self::Random(ref of) => {
@@ -105,6 +114,15 @@ impl Formula {
         let at = of.last();
         let mut nodes = of.nodes;
         nodes.push(Node::Unary(op, at));
+        Self { nodes }
+    }
+
+    /// What becomes of the elements of a list.
+    #[must_use]
+    pub(crate) fn fold(fold: ListFold, of: Formula) -> Self {
+        let at = of.last();
+        let mut nodes = of.nodes;
+        nodes.push(Node::Fold(fold, at));
         Self { nodes }
     }
 
@@ -234,8 +252,8 @@ impl Formula {
                     Scalar::Bool(true) => at(x),
                     _ => at(y),
                 },
-                // They differ from point to point.
-                Node::Random(_) => return Err(unknown()),
+                // They differ from point to point; numbers have nothing to fold.
+                Node::Random(_) | Node::Fold(..) => return Err(unknown()),
             });
         }
         values.pop().ok_or_else(unknown)

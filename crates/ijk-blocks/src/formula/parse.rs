@@ -1,6 +1,6 @@
 //! Formulas and aggregations as text: `exp(x) + 1`, `sum(l * r)`.
 
-use super::words::{self, Called, SIGN};
+use super::words::{self, COMPARISON, Called, NOT, SIGN};
 use super::{Formula, Node};
 use crate::TextError;
 use ijk_syntax::{Diagnostic, MAX_NESTING, Span, Token, TokenKind, lex};
@@ -27,6 +27,11 @@ const FOLDS: &[(&str, Fold)] = &[
     ("argmin", Fold::Reduce(Reducer::ArgMin)),
     ("collect", Fold::Collect),
 ];
+
+/// The fold of a name.
+pub(super) fn fold(name: &str) -> Option<Fold> {
+    FOLDS.iter().find(|(word, _)| *word == name).map(|&(_, fold)| fold)
+}
 
 /// What a reducer is called.
 pub(crate) fn fold_name(fold: Fold) -> &'static str {
@@ -63,7 +68,7 @@ impl<'a> Parser<'a> {
     fn aggregation(&mut self) -> Parsed<(Fold, Formula)> {
         let token = self.next();
         let name = self.of(token);
-        let Some(&(_, fold)) = FOLDS.iter().find(|(word, _)| *word == name) else {
+        let Some(fold) = fold(name) else {
             let message = format!("expected an aggregation, found {}", self.describe(token));
             let names: Vec<String> = FOLDS.iter().map(|(name, _)| format!("`{name}`")).collect();
             let error = Diagnostic::error(token.span, message);
@@ -89,10 +94,15 @@ impl<'a> Parser<'a> {
             return fail(Diagnostic::error(self.peek().span, error));
         }
         let mut left = self.operand()?;
+        let mut compared: Option<Span> = None;
         while let Some((op, binds, tokens)) = self.operator() {
             if binds < least {
                 break;
             }
+            if let (COMPARISON, Some(first)) = (binds, compared) {
+                return fail(self.chained(first));
+            }
+            compared = (binds == COMPARISON).then(|| self.peek().span);
             self.at += tokens;
             // Powers associate to the right, all others to the left.
             let right = self.expression(if op == BinaryOp::Pow { SIGN } else { binds + 1 })?;
@@ -104,12 +114,32 @@ impl<'a> Parser<'a> {
 
     /// The operator here, how tightly it binds, and how many tokens it is.
     fn operator(&self) -> Option<(BinaryOp, u8, usize)> {
-        let TokenKind::Punct(first) = self.peek().kind else { return None };
-        let next = self.tokens.get(self.at + 1);
-        let doubled = next.is_some_and(|t| t.touches_previous && t.kind == TokenKind::Punct('*'));
-        let (symbol, tokens) = if first == '*' && doubled { ('^', 2) } else { (first, 1) };
-        let (op, binds) = words::symbol(symbol.encode_utf8(&mut [0; 4]))?;
+        let token = self.peek();
+        let touching = |c| {
+            let next = self.tokens.get(self.at + 1);
+            next.is_some_and(|t| t.touches_previous && t.kind == TokenKind::Punct(c))
+        };
+        let (symbol, tokens) = match (token.kind, self.of(token)) {
+            (TokenKind::Punct('*'), _) if touching('*') => ("^", 2),
+            (TokenKind::Punct('<'), _) if touching('=') => ("<=", 2),
+            (TokenKind::Punct('>'), _) if touching('=') => (">=", 2),
+            (TokenKind::Punct('='), _) if touching('=') => ("==", 2),
+            (TokenKind::Unknown, "!") if touching('=') => ("!=", 2),
+            (TokenKind::Punct(_), symbol) | (TokenKind::Ident, symbol @ ("and" | "or")) => {
+                (symbol, 1)
+            }
+            _ => return None,
+        };
+        let (op, binds) = words::symbol(symbol)?;
         Some((op, binds, tokens))
+    }
+
+    /// Refuses `0 < x < 1`, which would compare a bool.
+    fn chained(&self, first: Span) -> Diagnostic {
+        let error = Diagnostic::error(self.peek().span, "comparisons do not chain");
+        error
+            .with_related(first, "the first comparison")
+            .with_hint("join two of them by `and`: `0 < x and x < 1`")
     }
 
     fn operand(&mut self) -> Parsed<Formula> {
@@ -129,6 +159,9 @@ impl<'a> Parser<'a> {
                 Ok(inner)
             }
             TokenKind::Number => self.number(token),
+            TokenKind::Ident if self.of(token) == "not" => {
+                Ok(Formula::unary(UnaryOp::Not, self.expression(NOT)?))
+            }
             TokenKind::Ident if self.is('(') => self.call(token),
             TokenKind::Ident => self.name(token),
             _ => {
@@ -169,7 +202,8 @@ impl<'a> Parser<'a> {
 
     fn call(&mut self, name: Token) -> Parsed<Formula> {
         let text = self.of(name);
-        let Some(called) = words::called(text) else { return fail(self.unknown(name)) };
+        let (called, folds) = (words::called(text), words::fold(text));
+        let Some(mut called) = called.or(folds) else { return fail(self.unknown(name)) };
         self.expect('(')?;
         let mut operands = vec![self.expression(0)?];
         while self.is(',') {
@@ -177,10 +211,15 @@ impl<'a> Parser<'a> {
             operands.push(self.expression(0)?);
         }
         self.expect(')')?;
+        // `max` and `min` of one operand fold it.
+        if let (1, Some(fold)) = (operands.len(), folds) {
+            called = fold;
+        }
         let (takes, found) = (called.arity(), operands.len());
         let mut operands = operands.into_iter();
         let formula = match (called, [operands.next(), operands.next(), operands.next()]) {
             (Called::Unary(op), [Some(x), None, None]) => Formula::unary(op, x),
+            (Called::Fold(fold), [Some(x), None, None]) => Formula::fold(fold, x),
             (Called::Binary(op), [Some(x), Some(y), None]) => Formula::binary(op, x, y),
             (Called::Where, [Some(c), Some(x), Some(y)]) if found == 3 => Formula::select(c, x, y),
             _ => {
@@ -228,7 +267,14 @@ impl<'a> Parser<'a> {
             TokenKind::End => Ok(()),
             _ => {
                 let message = format!("{} is left over", self.describe(token));
-                fail(Diagnostic::error(token.span, message))
+                let error = Diagnostic::error(token.span, message);
+                fail(match self.of(token) {
+                    "=" => error.with_hint("`==` compares"),
+                    "&" | "|" | "!" | "~" => {
+                        error.with_hint("`and`, `or` and `not` combine conditions")
+                    }
+                    _ => error,
+                })
             }
         }
     }

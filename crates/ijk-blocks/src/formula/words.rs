@@ -1,6 +1,6 @@
 //! How formulas spell functions.
 
-use super::{Formula, Node};
+use super::{Formula, ListFold, Node};
 use ijk_types::{BinaryOp, DType, Literal, UnaryOp};
 use std::fmt;
 
@@ -55,16 +55,35 @@ const BINARY: &[(&str, BinaryOp)] = &[
 
 /// Operators by their symbols, with how tightly they bind.
 const SYMBOLS: &[(&str, BinaryOp, u8)] = &[
-    ("+", BinaryOp::Add, 1),
-    ("-", BinaryOp::Sub, 1),
-    ("*", BinaryOp::Mul, 2),
-    ("/", BinaryOp::Div, 2),
-    ("%", BinaryOp::Mod, 2),
-    ("^", BinaryOp::Pow, 4),
+    ("or", BinaryOp::Or, OR),
+    ("and", BinaryOp::And, AND),
+    ("<", BinaryOp::Lt, COMPARISON),
+    ("<=", BinaryOp::Le, COMPARISON),
+    (">", BinaryOp::Gt, COMPARISON),
+    (">=", BinaryOp::Ge, COMPARISON),
+    ("==", BinaryOp::Eq, COMPARISON),
+    ("!=", BinaryOp::Ne, COMPARISON),
+    ("+", BinaryOp::Add, SUM),
+    ("-", BinaryOp::Sub, SUM),
+    ("*", BinaryOp::Mul, PRODUCT),
+    ("/", BinaryOp::Div, PRODUCT),
+    ("%", BinaryOp::Mod, PRODUCT),
+    ("^", BinaryOp::Pow, POWER),
 ];
 
+const OR: u8 = 1;
+const AND: u8 = 2;
+/// How tightly `not` binds.
+pub(super) const NOT: u8 = 3;
+/// How tightly comparisons bind.
+pub(super) const COMPARISON: u8 = 4;
+const SUM: u8 = 5;
+const PRODUCT: u8 = 6;
 /// How tightly a sign binds.
-pub(super) const SIGN: u8 = 3;
+pub(super) const SIGN: u8 = 7;
+const POWER: u8 = 8;
+/// Binds tighter than every operator.
+const ATOM: u8 = 9;
 
 /// Numbers with names.
 const CONSTANTS: &[(&str, f64)] = &[
@@ -80,13 +99,15 @@ pub(super) enum Called {
     Unary(UnaryOp),
     Binary(BinaryOp),
     Where,
+    /// What folds a list.
+    Fold(ListFold),
 }
 
 impl Called {
     /// How many operands it takes.
     pub(super) fn arity(self) -> usize {
         match self {
-            Self::Unary(_) => 1,
+            Self::Unary(_) | Self::Fold(_) => 1,
             Self::Binary(_) => 2,
             Self::Where => 3,
         }
@@ -101,6 +122,11 @@ pub(super) fn called(name: &str) -> Option<Called> {
     let cast = || DType::from_name(name).map(|to| Called::Unary(UnaryOp::Cast(to)));
     let choice = || (name == "where").then_some(Called::Where);
     unary().or_else(binary).or_else(cast).or_else(choice)
+}
+
+/// What folds a list, by its name.
+pub(super) fn fold(name: &str) -> Option<Called> {
+    ListFold::from_name(name).map(Called::Fold)
 }
 
 /// The number of a name.
@@ -160,9 +186,6 @@ impl fmt::Display for Shown<'_> {
 /// Most characters of a formula that are shown.
 const MOST: usize = 200;
 
-/// Binds tighter than every operator.
-const ATOM: u8 = 9;
-
 impl Shown<'_> {
     fn text(&self, node: &Node, texts: &[(String, u8)]) -> (String, u8) {
         let at = |n: u32| texts[n as usize].0.as_str();
@@ -178,10 +201,14 @@ impl Shown<'_> {
             Node::Number(Literal::Integer(n)) => (n.to_string(), if n < 0 { SIGN } else { ATOM }),
             Node::Number(Literal::Float(x)) => (x.to_string(), if x < 0.0 { SIGN } else { ATOM }),
             Node::Unary(UnaryOp::Neg, x) => (format!("-{}", within(x, SIGN)), SIGN),
+            Node::Unary(UnaryOp::Not, x) => (format!("not {}", within(x, NOT)), NOT),
             Node::Unary(op, x) => (format!("{}({})", unary(op), at(x)), ATOM),
+            Node::Fold(fold, x) => (format!("{}({})", fold.name(), at(x)), ATOM),
             Node::Binary(op, x, y) => match SYMBOLS.iter().find(|(_, other, _)| *other == op) {
                 Some(&(symbol, _, binds)) => {
-                    let text = format!("{} {symbol} {}", within(x, binds), within(y, binds + 1));
+                    // Comparisons do not chain.
+                    let left = if binds == COMPARISON { binds + 1 } else { binds };
+                    let text = format!("{} {symbol} {}", within(x, left), within(y, binds + 1));
                     (text, binds)
                 }
                 None => (format!("{}({}, {})", binary(op), at(x), at(y)), ATOM),
@@ -197,5 +224,5 @@ pub(super) fn all() -> impl Iterator<Item = &'static str> {
     let unary = UNARY.iter().map(|(name, _)| *name);
     let binary = BINARY.iter().map(|(name, _)| *name);
     let constants = CONSTANTS.iter().map(|(name, _)| *name);
-    unary.chain(binary).chain(constants).chain(["where"])
+    unary.chain(binary).chain(constants).chain(["where", "len"])
 }

@@ -263,6 +263,7 @@ fn value(formula: &Formula, inputs: &[Input]) -> ScalarExpr {
             lo: ScalarId(of.lo),
             hi: ScalarId(of.hi),
         },
+        Node::Fold(..) => unreachable!("numbers are no lists: types were checked"),
     });
     ScalarExpr { nodes: nodes.collect() }
 }

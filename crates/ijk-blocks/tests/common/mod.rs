@@ -62,6 +62,9 @@ fn function(f: BlockMap, seed: u64) -> Function {
         (BlockMap::Op(UnaryOp::Neg), _) => Function::parse("-.~.").unwrap(),
         (BlockMap::Op(op), 1) => Function::parse(&format!("{}(x)", name(op))).unwrap(),
         (BlockMap::Op(op), _) => Function::parse(&format!("@{} .~.", name(op))).unwrap(),
+        (BlockMap::Above(n), 0) => Function::parse(&format!("gt(x, {n})")).unwrap(),
+        (BlockMap::Above(n), 1) => Function::parse(&format!("{n} < x")).unwrap(),
+        (BlockMap::Above(n), _) => Function::parse(&format!("x > {n} and x == x")).unwrap(),
         (BlockMap::Affine { scale, shift }, 0) => {
             Function::parse(&format!("{scale}*.~. . .+{shift}~.")).unwrap()
         }

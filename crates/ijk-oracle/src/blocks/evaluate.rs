@@ -82,6 +82,10 @@ fn apply(f: BlockMap, x: Scalar) -> Result<Scalar, ScalarError> {
             let scaled = scalar::binary(BinaryOp::Mul, number(scale), x)?;
             scalar::binary(BinaryOp::Add, scaled, number(shift))
         }
+        BlockMap::Above(n) => {
+            let number = Literal::Integer(n).to_scalar(x.dtype()).expect("the type was checked");
+            scalar::binary(BinaryOp::Gt, x, number)
+        }
     }
 }
 

@@ -68,6 +68,8 @@ pub enum BlockMap {
         /// Summand.
         shift: i64,
     },
+    /// `x > n`.
+    Above(i64),
 }
 
 /// What becomes of the values of a fibre.

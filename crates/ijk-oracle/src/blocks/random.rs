@@ -22,7 +22,8 @@ const TIMES: [BinaryOp; 6] =
     [BinaryOp::Mul, BinaryOp::Add, BinaryOp::Mul, BinaryOp::Sub, BinaryOp::Max, BinaryOp::Lt];
 const ZIPS: [BinaryOp; 6] =
     [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Max, BinaryOp::Min, BinaryOp::Div];
-const MAPS: [BlockMap; 9] = [
+const MAPS: [BlockMap; 10] = [
+    BlockMap::Above(1),
     BlockMap::Op(UnaryOp::Neg),
     BlockMap::Op(UnaryOp::Abs),
     BlockMap::Op(UnaryOp::Sign),

@@ -78,6 +78,10 @@ fn mapped(f: BlockMap, t: DType) -> Option<DType> {
             let fits = |n: i64| t != DType::Bool || n == 0 || n == 1;
             (fits(scale) && fits(shift)).then_some(t)
         }
+        BlockMap::Above(n) => {
+            let fits = t != DType::Bool || n == 0 || n == 1;
+            (fits && BinaryOp::Gt.accepts().contains(t)).then_some(DType::Bool)
+        }
     }
 }
 
