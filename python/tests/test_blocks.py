@@ -107,10 +107,141 @@ def test_lists():
     assert nested.dtype == "array(array(bool))" and nested.collect().tolist() == [[[True], []], []]
     empty = BigTensor.lit([[], []], [2], [None], dtype="array(f32)")
     assert empty.dtype == "array(f32)"
-    assert BigTensor.lit([[1], [2.5]], [2], [None]).collect().tolist() == [[1.0], [2.5]]
+    mixed = BigTensor.lit([[1], [2.5]], [2], [None], dtype="array(f64)")
+    assert mixed.collect().tolist() == [[1.0], [2.5]]
     pairs = ijk.contract([[1, 2], [3, 4]], [5, 6], 1, 0, "collect(l * r)")
     assert pairs.collect().tolist() == [[5, 12], [15, 24]]
     assert BigTensor.lit([1, 2, 3, 4], [2, 2], [None, 1]).collect().tolist() == [[1, 2], [3, 4]]
+
+
+def test_literals_have_one_type():
+    def refused(*arguments):
+        with pytest.raises(TypeError) as error:
+            BigTensor.lit(*arguments)
+        return str(error.value)
+
+    mixed = refused([1, 2.5], [2], [None])
+    assert "element [0], 1, is i64, but element [1], 2.5, is f64" in mixed
+    assert 'say dtype="f64"' in mixed
+    assert "element [0], True, is bool, but element [1], 2, is i64" in refused([True, 2], [2], [None])
+    assert "element [0], 1, is i64, but element [2], 2j, is c128" in refused([1, 2, 2j], [3], [None])
+    assert "element [0][0], 1, is i64, but element [0][1], 2.5, is f64" in refused([[1, 2.5]], [1], [None])
+    assert "is array(i64), but element [2], [2.5], is array(f64)" in refused([[], [1], [2.5]], [3], [None])
+    assert "element [0], 1, is i64, but element [1], [1], is array(i64)" in refused([1, [1]], [2], [None])
+    assert "element [1], 2.5, is no i64" in refused([1, 2.5], [2], [None], "i64")
+    assert "element [0], [1], is no f64: it is a list" in refused([[1]], [1], [None], "f64")
+    assert "element [1], 2, is no array(i64): it is no list" in refused([[1], 2], [2], [None], "array(i64)")
+    assert "element [0], 4294967296, is no i32" in refused([2**32], [1], [None], "i32")
+    assert "element [0]" in refused(["a"], [1], [None])
+    assert "no element tells the type" in refused([], [0], [None])
+    endless = []
+    endless.append(endless)
+    assert "nest deeper than 64" in refused([endless], [1], [None])
+    assert "nest deeper than 64" in refused([[]], [1], [None], "array(" * 100_000 + "i64" + ")" * 100_000)
+
+    assert BigTensor.lit([1, 2.5], [2], [None], "f64").collect().tolist() == [1.0, 2.5]
+    assert BigTensor.lit([np.int64(1), 2], [2], [None]).dtype == "i8"
+    assert BigTensor.lit([np.float32(1), np.float32(2)], [2], [None]).dtype == "f4"
+    assert BigTensor.lit(np.array([1, 2], "i4"), [2], [None]).dtype == "i4"
+    assert BigTensor.lit([True, False], [2], [1]).collect().tolist() == [True, False]
+    empty = BigTensor.lit([], [0, 3], [None, 2], "f64")
+    assert repr(empty) == "BigTensor([0, 3], [⊥, 2], f64)" and empty.collect().shape == (0, 3)
+    lists = BigTensor.lit([], [0], [None], "array(array(i32))")
+    assert lists.dtype == "array(array(i32))" and lists.collect().tolist() == []
+
+
+def test_maps_to_another_type():
+    x = np.array([[-1.5, 0.0, 0.5], [1.0, 2.0, 3.5]])
+    u = BigTensor(x, [1, 2])
+    for text, expected in [
+        ("x > 0.5", x > 0.5),
+        ("x >= 0.5", x >= 0.5),
+        ("x == 2", x == 2),
+        ("x != 2", x != 2),
+        ("0 < x and x <= 2", (x > 0) & (x <= 2)),
+        ("x < 0 or not x < 3", (x < 0) | (x >= 3)),
+        ("i64(x)", x.astype("i8")),
+        ("f32(x)", x.astype("f4")),
+        ("bool(x)", x != 0),
+        ("where(x > 0, x, 0)", np.where(x > 0, x, 0)),
+        ("i64(x > 0) + 1", (x > 0).astype("i8") + 1),
+    ]:
+        found = u.map(text)
+        assert found.blocks == u.blocks
+        np.testing.assert_array_equal(found.collect(), expected, text)
+        assert found.dtype == expected.dtype, text
+    with pytest.raises(ijk.Error, match="comparisons do not chain"):
+        u.map("0 < x < 1")
+
+
+def test_maps_of_lists():
+    rows = [[1.0, 2.0], [], [3.0]]
+    u = BigTensor.lit(rows, [3], [2], "array(f64)")
+    for text, of in [
+        ("sum(x)", sum),
+        ("len(x)", len),
+        ("x + 1", lambda x: [y + 1 for y in x]),
+        ("x > 1.5", lambda x: [y > 1.5 for y in x]),
+        ("any(x > 1.5)", lambda x: any(y > 1.5 for y in x)),
+        ("all(x > 1.5)", lambda x: all(y > 1.5 for y in x)),
+        ("max(x)", lambda x: max(x, default=-np.inf)),
+        ("len(x) > 1", lambda x: len(x) > 1),
+        ("2 * x - x", list),
+        ("x", list),
+    ]:
+        assert u.map(text).collect().tolist() == [of(row) for row in rows], text
+    assert (u + 1).collect().tolist() == [[2.0, 3.0], [], [4.0]]
+    assert u.map("sum(x)").dtype == "f8" and u.map("len(x)").dtype == "i8"
+    with pytest.raises(TypeError, match="folds a list, but its operand is f64"):
+        BigTensor(np.ones(2)).map("sum(x)")
+    with pytest.raises(ijk.Error, match="of an empty list"):
+        u.map("argmax(x)").collect()
+
+
+def test_contractions_of_lists_and_conditions():
+    u = BigTensor(np.array([[True, False], [True, True]]), [1, None])
+    v = BigTensor(np.array([[False, True], [True, True]]))
+    np.testing.assert_array_equal(u.contract(v, 1, 0, "any(l and r)").collect(), u.__array__() @ v.__array__())
+    np.testing.assert_array_equal(
+        u.contract(v, 1, 0, "sum(i64(l and r))").collect(),
+        u.__array__().astype("i8") @ v.__array__().astype("i8"),
+    )
+    x, y = np.arange(6).reshape(2, 3), np.array([[0, 4], [1, 9], [5, 5]])
+    near = ijk.contract(BigTensor(x, [1, 2]), BigTensor(y), 1, 0, "any(l == r)").collect()
+    assert near.tolist() == [[(x[i] == y[:, j]).any() for j in range(2)] for i in range(2)]
+
+    left = BigTensor.lit([[1, 2], [3], [], [4, 5]], [2, 2], [1, None])
+    right = BigTensor.lit([[1, 1], [2]], [2], [None])
+    assert left.contract(right, 1, 0, "sum(len(l) * len(r))").collect().tolist() == [5, 2]
+    kept = left.contract(right, 1, 0, "collect(l)").collect().tolist()
+    assert kept == [[[1, 2], [3]], [[], [4, 5]]]
+    same = BigTensor.lit([[1, 2], [3]], [2], [None])
+    assert same.contract(right, 0, 0, "sum(sum(l * r))").collect() == 9
+    with pytest.raises(ijk.Error, match="lists of"):
+        left.contract(right, 1, 0, "sum(sum(l * r))").collect()
+    with pytest.raises(TypeError, match="takes numbers"):
+        left.contract(right, 1, 0)
+
+
+def conditions():
+    numbers = st.sampled_from(["x", "2", "0.5", "(x - 1)", "x * x", "-x"])
+    compared = st.builds("{} {} {}".format, numbers, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), numbers)
+    joined = lambda inner: st.one_of(
+        st.builds("not {}".format, inner),
+        st.builds("{} {} {}".format, inner, st.sampled_from(["and", "or"]), inner),
+        st.builds("({})".format, inner),
+    )
+    return st.recursive(compared, joined, max_leaves=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(conditions())
+def test_conditions_mean_what_they_mean_in_python(text):
+    if "x" not in text:
+        return
+    values = [-1.0, 0.0, 0.5, 1.0, 2.0]
+    found = BigTensor(np.array(values), [2]).map(text).collect()
+    assert found.tolist() == [eval(text, {}, {"x": x}) for x in values], text
 
 
 def test_errors_say_what_the_library_says():

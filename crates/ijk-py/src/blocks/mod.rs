@@ -63,7 +63,8 @@ impl BigTensor {
 
     /// The elements, in C order, of a tensor of that shape: numbers, or lists of numbers, or lists of these.
     ///
-    /// dtype: "f64", "array(i64)", "array(array(f32))"; by default what the elements are.
+    /// dtype: "f64", "array(i64)", "array(array(f32))"; by default what the elements are, all of which have one
+    /// type: 1 and 2.5 have two, so that one of them is to be written 1.0, or dtype to be said.
     ///
     /// >>> ijk.BigTensor.lit([[1, 2], [], [3]], [3], [None])
     /// BigTensor([3], [⊥], array(i64))
@@ -76,8 +77,8 @@ impl BigTensor {
         dtype: Option<&str>,
     ) -> PyResult<Self> {
         let (shape, blocks) = (numbers::shape(shape, "shape")?, numbers::blocks(blocks)?);
-        let values = values::read(elements, dtype)?;
-        made(blocks::BigTensor::lit_values(values, shape, blocks))
+        let (of, values) = values::read(elements, dtype)?;
+        made(blocks::BigTensor::lit_of(of, values, shape, blocks))
     }
 
     /// The tensor of a Zarr V3 array: its chunks are the blocks.
@@ -203,7 +204,13 @@ impl BigTensor {
         made(self.inner.select(all.collect::<PyResult<Vec<_>>>()?))
     }
 
-    /// A function of each element: text such as "x + 1" or "f64(x) / 2", or a component of one array of rank 0.
+    /// A function of each element: text such as "x + 1", "f64(x) / 2" or "0 < x and x < 1", or a component of one
+    /// array of rank 0. Of elements that are lists, len(x), sum(x), prod(x), max(x), min(x), all(x), any(x),
+    /// argmax(x) and argmin(x) fold each, and anything else is of each element of each: "x + 1", "sum(x) / len(x)"
+    /// with a cast, "sum(x) / f64(len(x))".
+    ///
+    /// >>> ijk.BigTensor.lit([[1, 2], [], [3]], [3], [None]).map("sum(x) > 2").collect()
+    /// array([ True, False,  True])
     fn map(&self, function: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(component) = function.cast::<Component>() {
             return made(self.inner.map(&component.get().inner));
@@ -484,7 +491,9 @@ fn aggregation_of(any: Option<&Bound<'_, PyAny>>) -> PyResult<Aggregation> {
 /// those of m2.
 ///
 /// aggregation: None for the sum of products; text of l and r, such as "sum(l * r)", "max(l + r)",
-/// "any(l and r)", "argmin(l - r)" or "collect(l * r)"; or a component of two arrays of rank 1: +(i*i)~. .
+/// "any(l and r)", "any(l == r)", "argmin(l - r)" or "collect(l * r)"; or a component of two arrays of rank 1:
+/// +(i*i)~. . Where elements are lists, the formula folds each pair, as "sum(sum(l * r))" does, or "collect" keeps
+/// them.
 /// However a sum of products is spelled, it is multiplied as matrices are.
 ///
 /// >>> ijk.contract(u, u, 1, 1, "max(l + r)").collect()

@@ -10,28 +10,42 @@ use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyFloat, PyInt, PyList, PyString};
 
-/// Elements of the type that is asked for, or that they have together.
-pub fn read(elements: &Bound<'_, PyAny>, dtype: Option<&str>) -> PyResult<Vec<Value>> {
+/// Lists nest so deep.
+const MAX_NESTING: usize = 64;
+
+/// Elements of the type that is asked for, or that all of them have, and the type.
+pub fn read(
+    elements: &Bound<'_, PyAny>,
+    dtype: Option<&str>,
+) -> PyResult<(ElementType, Vec<Value>)> {
+    if dtype.is_none() && elements.hasattr("dtype")? {
+        return numbers(elements);
+    }
     let all = elements.try_iter()?.collect::<PyResult<Vec<_>>>()?;
     let of = match dtype {
+        Some(name) if name.matches("array(").count() > MAX_NESTING => {
+            let message = format!("dtype: lists nest deeper than {MAX_NESTING}");
+            return Err(DTypeError::new_err(message));
+        }
         Some(name) => parsed(name)?,
-        None if !all.iter().any(is_list) => return numbers(elements),
         None => {
-            let kinds = all.iter().map(kind).collect::<PyResult<Vec<_>>>()?;
-            let unknown = "no element tells the type; say dtype=\"array(f64)\"";
-            common(kinds)?.and_then(settled).ok_or_else(|| DTypeError::new_err(unknown))?
+            let unknown = "no element tells the type; say dtype=\"f64\", or dtype=\"array(f64)\"";
+            let kind = common(&all, &[])?.and_then(settled);
+            kind.ok_or_else(|| DTypeError::new_err(unknown))?
         }
     };
-    all.iter().map(|any| value(any, &of)).collect()
+    let values = all.iter().enumerate().map(|(n, any)| value(any, &of, &[n]));
+    Ok((of.clone(), values.collect::<PyResult<_>>()?))
 }
 
-/// Numbers, as NumPy makes an array of them.
-fn numbers(elements: &Bound<'_, PyAny>) -> PyResult<Vec<Value>> {
-    let array = elements.py().import("numpy")?.call_method1("asarray", (elements,))?;
-    let array = readonly(&array, || "an array of these elements".into())?;
-    Ok(array.view().iter_scalars().map(Value::from).collect())
+/// The elements of a NumPy array.
+fn numbers(elements: &Bound<'_, PyAny>) -> PyResult<(ElementType, Vec<Value>)> {
+    let array = readonly(elements, || "an array of these elements".into())?;
+    let view = array.view();
+    Ok((view.dtype().into(), view.iter_scalars().map(Value::from).collect()))
 }
 
+/// NumPy's scalars have a length neither, and its arrays of rank 0 are numbers.
 fn is_list(any: &Bound<'_, PyAny>) -> bool {
     !any.is_instance_of::<PyString>() && any.try_iter().is_ok()
 }
@@ -54,10 +68,22 @@ enum Kind {
     List(Option<Box<Kind>>),
 }
 
-fn kind(any: &Bound<'_, PyAny>) -> PyResult<Kind> {
+/// An element's place, as it is written in Python: `[0]`, `[2][1]`.
+fn place(at: &[usize]) -> String {
+    at.iter().map(|n| format!("[{n}]")).collect()
+}
+
+/// An element that told its type: where it stands, how it is written, its type.
+type Told = (String, String, String);
+
+fn kind(any: &Bound<'_, PyAny>, at: &[usize]) -> PyResult<Kind> {
     if is_list(any) {
-        let kinds = any.try_iter()?.map(|item| kind(&item?)).collect::<PyResult<Vec<_>>>()?;
-        return Ok(Kind::List(common(kinds)?.map(Box::new)));
+        if at.len() > MAX_NESTING {
+            let message = format!("lists nest deeper than {MAX_NESTING}");
+            return Err(DTypeError::new_err(message));
+        }
+        let items = any.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        return Ok(Kind::List(common(&items, at)?.map(Box::new)));
     }
     Ok(Kind::Number(if any.is_instance_of::<PyBool>() {
         DType::Bool
@@ -68,31 +94,86 @@ fn kind(any: &Bound<'_, PyAny>) -> PyResult<Kind> {
     } else if any.is_instance_of::<PyComplex>() {
         DType::C128
     } else {
-        return Err(DTypeError::new_err(format!("an element is a {}", any.get_type())));
+        let name = any.getattr("dtype").and_then(|dtype| dtype.getattr("name"));
+        let name: Option<String> = name.and_then(|name| name.extract()).ok();
+        name.and_then(|name| DType::from_name(short(&name))).ok_or_else(|| {
+            DTypeError::new_err(format!("element {} is a {}", place(at), any.get_type()))
+        })?
     }))
 }
 
-fn common(kinds: Vec<Kind>) -> PyResult<Option<Kind>> {
-    let mut all: Option<Kind> = None;
-    for kind in kinds {
-        all = Some(match (all, kind) {
-            (None, kind) => kind,
-            (Some(Kind::Number(l)), Kind::Number(r)) => Kind::Number(wider(l, r)),
-            (Some(Kind::List(l)), Kind::List(r)) => {
-                let both = l.into_iter().chain(r).map(|kind| *kind).collect();
-                Kind::List(common(both)?.map(Box::new))
-            }
-            _ => return Err(DTypeError::new_err("some elements are lists and some are numbers")),
-        });
+/// The name of one of NumPy's types.
+fn short(name: &str) -> &str {
+    match name {
+        "int32" => "i32",
+        "int64" => "i64",
+        "float32" => "f32",
+        "float64" => "f64",
+        "complex64" => "c64",
+        "complex128" => "c128",
+        other => other,
     }
-    Ok(all)
 }
 
-fn wider(l: DType, r: DType) -> DType {
-    let width = |of: DType| {
-        [DType::Bool, DType::I64, DType::F64, DType::C128].iter().position(|t| *t == of)
-    };
-    if width(l) < width(r) { r } else { l }
+/// The type that all elements of a list have, as far as they tell it.
+fn common(all: &[Bound<'_, PyAny>], at: &[usize]) -> PyResult<Option<Kind>> {
+    let mut first: Option<(usize, Kind)> = None;
+    for (n, any) in all.iter().enumerate() {
+        let own = kind(any, &[at, &[n]].concat())?;
+        first = Some(match first {
+            None => (n, own),
+            Some((m, kind)) => match both(kind, own) {
+                Ok(kind) => (m, kind),
+                Err((left, right)) => {
+                    let told = |n: usize, kind: &Kind| {
+                        (place(&[at, &[n]].concat()), written(&all[n]), kind.to_string())
+                    };
+                    return Err(differ(&told(m, &left), &told(n, &right)));
+                }
+            },
+        });
+    }
+    Ok(first.map(|(_, kind)| kind))
+}
+
+/// What two elements tell of one type; both if they have two.
+fn both(left: Kind, right: Kind) -> Result<Kind, (Kind, Kind)> {
+    match (left, right) {
+        (Kind::List(None), Kind::List(of)) | (Kind::List(of), Kind::List(None)) => {
+            Ok(Kind::List(of))
+        }
+        (Kind::List(Some(l)), Kind::List(Some(r))) => match both(*l, *r) {
+            Ok(of) => Ok(Kind::List(Some(Box::new(of)))),
+            Err((l, r)) => Err((Kind::List(Some(Box::new(l))), Kind::List(Some(Box::new(r))))),
+        },
+        (Kind::Number(l), Kind::Number(r)) if l == r => Ok(Kind::Number(l)),
+        pair => Err(pair),
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(dtype) => dtype.fmt(f),
+            Self::List(Some(of)) => write!(f, "array({of})"),
+            Self::List(None) => f.write_str("a list"),
+        }
+    }
+}
+
+/// An element as Python writes it, if that is short.
+fn written(any: &Bound<'_, PyAny>) -> String {
+    let text = any.repr().map(|text| text.to_string()).unwrap_or_default();
+    if text.chars().count() > 40 { "…".into() } else { text }
+}
+
+fn differ((at, x, t): &Told, (to, y, u): &Told) -> PyErr {
+    let wider = ["c128", "f64", "i64"].into_iter().find(|name| t == name || u == name);
+    let dtype = wider.map_or(String::new(), |name| format!(", or say dtype=\"{name}\""));
+    DTypeError::new_err(format!(
+        "element {at}, {x}, is {t}, but element {to}, {y}, is {u}: the elements of lit have one type; \
+         write them alike{dtype}"
+    ))
 }
 
 fn settled(kind: Kind) -> Option<ElementType> {
@@ -103,19 +184,30 @@ fn settled(kind: Kind) -> Option<ElementType> {
 }
 
 /// An element of a type.
-fn value(any: &Bound<'_, PyAny>, of: &ElementType) -> PyResult<Value> {
+fn value(any: &Bound<'_, PyAny>, of: &ElementType, at: &[usize]) -> PyResult<Value> {
+    let refused = |why: String| {
+        let (at, x) = (place(at), written(any));
+        DTypeError::new_err(format!("element {at}, {x}, is no {of}{why}"))
+    };
     match of {
-        ElementType::Number(dtype) => Ok(Value::Number(scalar(any, *dtype)?)),
-        ElementType::Array(of) => {
-            let items =
-                any.try_iter()?.map(|item| value(&item?, of)).collect::<PyResult<Vec<_>>>()?;
-            let wrong = || DTypeError::new_err(format!("an element is no list of {of}"));
-            Value::list_of((**of).clone(), items).ok_or_else(wrong)
+        ElementType::Number(_) if is_list(any) => Err(refused(": it is a list".into())),
+        ElementType::Number(dtype) => scalar(any, *dtype)
+            .map(Value::Number)
+            .map_err(|error| refused(format!(": {}", error.value(any.py())))),
+        ElementType::Array(_) if !is_list(any) => Err(refused(": it is no list".into())),
+        ElementType::Array(items) => {
+            let item = |(n, item): (usize, PyResult<Bound<'_, PyAny>>)| {
+                value(&item?, items, &[at, &[n]].concat())
+            };
+            let values = any.try_iter()?.enumerate().map(item).collect::<PyResult<Vec<_>>>()?;
+            Value::list_of((**items).clone(), values).ok_or_else(|| refused(String::new()))
         }
     }
 }
 
 fn scalar(any: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Scalar> {
+    // NumPy's scalars are numbers of Python's.
+    let any = &if any.hasattr("dtype")? { any.call_method0("item")? } else { any.clone() };
     let beyond = || PyValueError::new_err(format!("{any} is beyond the numbers of {dtype}"));
     let whole = || {
         any.extract::<i64>().map_err(|error| {
