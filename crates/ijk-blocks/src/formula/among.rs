@@ -159,6 +159,8 @@ impl Formula {
                 }),
                 // They differ from point to point.
                 Node::Random(_) => Some(Among::unknown(dtype)),
+                // Numbers have nothing to fold.
+                Node::Fold(..) => None,
             };
             let Some(found) = found else { return Among::Any };
             let found = if finite { found.assumed_finite(dtype) } else { found };
