@@ -124,7 +124,7 @@ const CASES: &[Case] = &[
         file: "meshgrid",
         inputs: &[("x", &[64]), ("y", &[96]), ("z", &[32])],
         dims: &[],
-        outputs: &[&[64, 96, 32]; 3],
+        outputs: &[&[64, 96, 32], &[64, 96, 32], &[64, 96, 32]],
     },
     Case {
         file: "one_hot",
