@@ -406,8 +406,9 @@ mod tests {
                 let mut present = recut.present().unwrap().unwrap();
                 present.sort();
                 let is_there = |at: &Vec<usize>| recut.read(at).unwrap().is_some();
-                let there = Coordinates::all(&ty.grid()).filter(is_there);
-                assert_eq!(present, there.collect::<Vec<_>>(), "{stored:?} {read:?}");
+                let grid = ty.grid();
+                let there: Vec<Vec<usize>> = Coordinates::all(&grid).filter(is_there).collect();
+                assert_eq!(present, there, "{stored:?} {read:?}");
                 let recut =
                     BigTensor::from_source(Recut::new(&source, &ty, keep).unwrap()).unwrap();
                 counted.1.store(0, Ordering::Relaxed);
