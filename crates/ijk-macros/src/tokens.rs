@@ -188,8 +188,8 @@ mod tests {
             let tokens = Tokens::new(source.parse().expect("tokens of Rust"));
             let (program, diagnostics) = ijk_syntax::parse_tokens(&tokens.source, &tokens.tokens);
             assert_eq!(program.to_string(), ijk_syntax::parse(source).0.to_string(), "{source}");
-            let codes = diagnostics.iter().filter_map(|d| d.code);
-            assert_eq!(codes.map(|code| code.to_string()).collect::<Vec<_>>(), ["schedule"], "{source}");
+            let names: Vec<_> = diagnostics.iter().filter_map(|d| d.code).collect();
+            assert_eq!(names.iter().map(|code| code.name()).collect::<Vec<_>>(), ["schedule"]);
         }
     }
 
