@@ -35,9 +35,14 @@
 //!
 //! # Missing blocks
 //!
-//! A block that a [`Source`] does not have is a fill value everywhere. Products skip it where the fill
-//! annihilates: 0 in a sum of products, -∞ in a maximum of sums. So a band matrix costs its blocks on the band. A
-//! missing block is no part of a product at all, even where the other one holds infinities.
+//! A block that a [`Source`] does not have is a fill value everywhere, and a result is what it would be if the block
+//! were stored. Products skip it where the fill annihilates: 0 in a sum of products, -∞ in a maximum of sums. So a
+//! band matrix costs its blocks on the band. 0 times NaN or an infinity is NaN, though, so blocks that meet missing
+//! ones are looked at, each once in a computation; [`Executor::assume_finite`] says that this is not wanted. Only
+//! the sign of a 0 that is a sum may depend on what is stored.
+//!
+//! Which blocks there are is looked up once ([`Source::present`]), before a stage that reads them begins: what is
+//! missing costs nothing, and what somebody else adds meanwhile may be left out.
 
 mod aggregation;
 mod annotations;

@@ -5,6 +5,7 @@
 
 mod common;
 mod environment;
+mod within;
 
 use common::{build, compare};
 use environment::number;
@@ -28,9 +29,8 @@ fn terms_agree_with_the_literal_evaluator() {
         let found = (tensor.dims(), &tensor.ty().blocks, tensor.element_type().number());
         assert_eq!(found, (&dims[..], &blocks, Some(dtype)), "{seed}: {tensor}");
         let executor = &executors[seed as usize % executors.len()];
-        let memory = 1 << (seed % 12);
         let found = match seed % 5 {
-            0 => executor.clone().memory_limit(memory).collect(&tensor),
+            0 => within::within(executor, 1 << (seed % 12), &tensor),
             _ => executor.collect(&tensor),
         };
         match (case.term.evaluate(), found) {

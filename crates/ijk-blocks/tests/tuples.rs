@@ -20,8 +20,6 @@ fn is_near(found: &Tensor, expected: &Value) -> bool {
             let (l, r) = (l.as_f64(), r.as_f64());
             l == r
                 || l.is_nan() && r.is_nan()
-                // Blocks to which nothing was added are no part of sums, whatever the others hold.
-                || l.is_infinite() && r.is_nan()
                 || (l - r).abs() <= 1e-4 * l.abs().max(r.abs()).max(1.0)
         }
         DType::C64 | DType::C128 => true,

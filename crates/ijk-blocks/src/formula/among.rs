@@ -239,12 +239,8 @@ fn product(x: Within, y: Within, dtype: DType) -> Within {
     if x.has_zero() && y.has_infinity() || y.has_zero() && x.has_infinity() {
         return Within::ALL;
     }
-    let ends = [
-        x.least * y.least,
-        x.least * y.greatest,
-        x.greatest * y.least,
-        x.greatest * y.greatest,
-    ];
+    let ends =
+        [x.least * y.least, x.least * y.greatest, x.greatest * y.least, x.greatest * y.greatest];
     Within::between(&ends.map(|end| rounded(end, dtype)), x.nan || y.nan)
 }
 
@@ -252,12 +248,8 @@ fn quotient(x: Within, y: Within, dtype: DType) -> Within {
     if y.has_zero() || x.has_infinity() && y.has_infinity() {
         return Within::ALL;
     }
-    let ends = [
-        x.least / y.least,
-        x.least / y.greatest,
-        x.greatest / y.least,
-        x.greatest / y.greatest,
-    ];
+    let ends =
+        [x.least / y.least, x.least / y.greatest, x.greatest / y.least, x.greatest / y.greatest];
     Within::between(&ends.map(|end| rounded(end, dtype)), x.nan || y.nan)
 }
 

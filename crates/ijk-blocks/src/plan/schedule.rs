@@ -165,7 +165,9 @@ impl Schedule {
         for at in blocks.iter().filter(|at| !self.done.has(at)) {
             let (blocks, all) = rounds.entry(self.round_of(at)).or_default();
             blocks.push(at.clone());
-            all.extend(panels(at));
+            if all.len() < self.panels {
+                all.extend(panels(at));
+            }
         }
         let mut steps = Steps { rounds: Vec::with_capacity(rounds.len()), starts: vec![0] };
         for (blocks, panels) in rounds.into_values() {
@@ -335,11 +337,8 @@ mod tests {
 
     /// The costs of a matrix product of so many rows and columns, with parts of so many bytes.
     pub(super) fn product(lines: [usize; 2], parts: [f64; 2]) -> Costs {
-        let part = |n: usize| Parts {
-            bytes: parts[n],
-            held: parts[n],
-            has: [vec![n == 0], vec![n == 1]],
-        };
+        let part =
+            |n: usize| Parts { bytes: parts[n], held: parts[n], has: [vec![n == 0], vec![n == 1]] };
         Costs {
             grids: lines.map(|lines| vec![lines]),
             block: 1.0,

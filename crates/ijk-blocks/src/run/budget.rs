@@ -108,9 +108,11 @@ fn is_whole(plan: &BlockPlan, stage: &Stage) -> bool {
 
 /// Bytes of the largest block.
 pub(crate) fn largest(ty: &Type) -> u64 {
-    let extents = ty.dims.iter().zip(&ty.blocks).map(|(&extent, block)| {
-        block.map_or(extent, |block| block.min(extent))
-    });
+    let extents = ty
+        .dims
+        .iter()
+        .zip(&ty.blocks)
+        .map(|(&extent, block)| block.map_or(extent, |block| block.min(extent)));
     elements(extents, ty.element.number().map_or(size_of::<Value>(), |dtype| dtype.size()))
 }
 
@@ -125,9 +127,8 @@ fn regions(plan: &BlockPlan, stage: &Stage) -> Vec<Region> {
     };
     let all = [0, 1].map(|n| {
         let ranges: Vec<Range<usize>> = stage.axes.iter().map(|axis| range(axis, n)).collect();
-        let of = |operand: &crate::plan::Operand| {
-            region(plan, &operand.expr, &operand.ranges(&ranges))
-        };
+        let of =
+            |operand: &crate::plan::Operand| region(plan, &operand.expr, &operand.ranges(&ranges));
         stage.operands.iter().map(of).collect::<Vec<_>>()
     });
     let most = |(l, r): (&Region, &Region)| Region {

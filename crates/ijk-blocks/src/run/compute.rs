@@ -1,8 +1,8 @@
 //! Blocks of a stage's output, panel by panel.
 
+use super::facts::Origin;
 use super::kernel::{Input, Target, Work};
 use super::part::Part;
-use super::facts::Origin;
 use super::read::{Known, Reader, present};
 use super::skips::{Skips, State, Verdict};
 use crate::aggregation::{Contracts, Extents, Kind};
@@ -97,7 +97,7 @@ impl Computer<'_> {
         }
         let Some(block) = self.reader.read(leaf.array, &at)? else { return Ok(false) };
         let window = crate::wire::whole(block.shape());
-        let origin = Origin::new(leaf.array, &at, &window);
+        let origin = Origin::block(leaf.array, &at, &window);
         let part = Part::new(block, window, (0..ty.rank()).collect()).from(origin);
         let among = |n: usize| match n == operand {
             true => self.reader.facts.of(&part),

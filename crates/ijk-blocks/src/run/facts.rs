@@ -3,24 +3,34 @@
 
 use super::part::Part;
 use crate::formula::{Among, Within};
+use crate::plan::Expr;
 use ijk_tensor::TensorView;
 use ijk_types::{C64, C128, DType};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where a part was read: the number of its array, its block, and which of its positions.
+/// Where a part was read, or of what it was computed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Origin {
-    array: usize,
-    /// The block, then the bounds of each range.
-    places: Vec<usize>,
+pub(crate) enum Origin {
+    /// The number of an array, a block, and the bounds of each range of positions in it.
+    Block(usize, Vec<usize>),
+    /// An expression, told from others by where it is, which is in the plan, and the bounds of ranges of its axes.
+    Region(usize, Vec<usize>),
 }
 
 impl Origin {
-    pub(crate) fn new(array: usize, at: &[usize], window: &[std::ops::Range<usize>]) -> Self {
-        let bounds = window.iter().flat_map(|range| [range.start, range.end]);
-        Self { array, places: at.iter().copied().chain(bounds).collect() }
+    pub(crate) fn block(array: usize, at: &[usize], window: &[Range<usize>]) -> Self {
+        Self::Block(array, at.iter().copied().chain(bounds(window)).collect())
     }
+
+    pub(crate) fn region(of: &Expr, ranges: &[Range<usize>]) -> Self {
+        Self::Region(std::ptr::from_ref(of) as usize, bounds(ranges).collect())
+    }
+}
+
+fn bounds(ranges: &[Range<usize>]) -> impl Iterator<Item = usize> {
+    ranges.iter().flat_map(|range| [range.start, range.end])
 }
 
 /// What is known of the parts of a plan's arrays.

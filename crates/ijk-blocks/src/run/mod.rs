@@ -33,9 +33,9 @@ use places::{Places, Room};
 use processes::{Given, Goal};
 use skips::Skips;
 use sparse::Sparse;
-use whole::Whole;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use whole::Whole;
 
 /// What computes block tensors: how many workers, how much is collected. Cheap to clone.
 ///
@@ -153,7 +153,7 @@ impl Executor {
     /// # use ijk_blocks::{BigTensor, Executor};
     /// let u = BigTensor::lit((0..64).map(f64::from), [8, 8], [Some(2), Some(2)])?;
     /// let error = Executor::new().memory_limit(100).collect(&u).unwrap_err();
-    /// assert!(error.to_string().starts_with("at least 512 bytes of memory are needed, but the limit is 100"));
+    /// assert!(error.to_string().starts_with("at least 544 bytes of memory are needed, but the limit is 100"));
     /// # Ok::<(), ijk_blocks::Error>(())
     /// ```
     #[must_use]
@@ -196,7 +196,7 @@ impl Executor {
     /// let nothing = BigTensor::zeros(ijk_types::DType::F64, [2], [Some(1)])?;
     /// let product = u.contract(&nothing, 0, 0)?;
     /// let value = |executor: Executor| executor.collect(&product).map(|block| block.values().remove(0));
-    /// assert_eq!(value(Executor::new())?.to_string(), "NaN");
+    /// assert_eq!(value(Executor::new())?.to_string(), "nan");
     /// assert_eq!(value(Executor::new().assume_finite(true))?.to_string(), "0.0");
     /// # Ok::<(), ijk_blocks::Error>(())
     /// ```
@@ -204,6 +204,12 @@ impl Executor {
     pub fn assume_finite(mut self, finite: bool) -> Self {
         self.finite = finite;
         self
+    }
+
+    /// Whether elements are assumed to be finite.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn is_finite(&self) -> bool {
+        self.finite
     }
 
     /// Ends computations soon after the flag is set, with [`RunError::Interrupted`](ijk_cpu::RunError): before
@@ -253,14 +259,13 @@ impl Executor {
         let plan = Arc::new(BlockPlan::new(tensor));
         let Some(cluster) = &self.cluster else {
             // Before anything is allocated.
-            self.budget(&plan, (bytes, 0))?;
+            self.check_collect(tensor)?;
             let fill = plan.stages.last().map_or_else(|| Value::zero(&ty.element), places::fill);
             let all = Arc::new(Whole::new(ty.clone(), fill)?);
             self.run(&plan, Arc::<Whole>::clone(&all), bytes)?;
             return all.finished();
         };
-        // Blocks, and the array that they are put together in.
-        self.budget(&plan, (bytes.saturating_mul(2), 0))?;
+        self.check_collect(tensor)?;
         let store = plan.stages.last().map_or_else(|| MemoryStore::new(ty.clone()), places::memory);
         let store = Arc::new(store);
         self.together(cluster, &plan, Goal::Collect(Arc::clone(&store)))?;
@@ -270,12 +275,20 @@ impl Executor {
         whole(&store, ty)
     }
 
-    /// That a tensor can be computed into a sink that takes so many bytes to write a block, with the memory that may
-    /// be taken: nothing is computed.
+    /// That a tensor can be [collected](Self::collect) with the memory that may be taken; nothing is computed.
     ///
     /// # Errors
     /// [`Error::Memory`] where it cannot.
-    pub(crate) fn check(&self, tensor: &BigTensor, writing: u64) -> Result<(), Error> {
+    pub fn check_collect(&self, tensor: &BigTensor) -> Result<(), Error> {
+        // Of processes, the first one holds blocks, and the array that they are put together in.
+        let times = if self.cluster.is_some() { 2 } else { 1 };
+        let result = bytes(tensor.ty()).saturating_mul(times);
+        self.budget(&BlockPlan::new(tensor), (result, 0)).map(drop)
+    }
+
+    /// That a tensor can be computed into a sink that takes so many bytes to write a block.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn check_write(&self, tensor: &BigTensor, writing: u64) -> Result<(), Error> {
         self.budget(&BlockPlan::new(tensor), (0, writing)).map(drop)
     }
 
@@ -352,12 +365,7 @@ impl Executor {
     }
 
     /// Computes a plan alone, into a sink that takes so many bytes.
-    fn run(
-        &self,
-        plan: &Arc<BlockPlan>,
-        sink: Arc<dyn Sink>,
-        result: u64,
-    ) -> Result<usize, Error> {
+    fn run(&self, plan: &Arc<BlockPlan>, sink: Arc<dyn Sink>, result: u64) -> Result<usize, Error> {
         let Some(last) = plan.stages.last() else { return Ok(0) };
         let before = Done::new(last, &*sink);
         if before.is_all(last) {
@@ -405,12 +413,14 @@ impl Executor {
             Some(sparse) => schedule.of(&sparse.blocks, |at| sparse.panels(at)),
             None => schedule,
         };
+        if schedule.times() == 0 {
+            return Ok(());
+        }
         let (plan, places, kernels) = (Arc::clone(plan), Arc::clone(places), Arc::clone(one));
         let (crew, homes) = (flow::Crew::every(1), Vec::new());
-        let stage = number;
-        let job =
-            flow::Job { plan, places, kernels, stage, skips, schedule, sparse, crew, homes };
-        flow::run(job, self.workers, &self.progress)
+        let (stage, workers) = (number, schedule.workers());
+        let job = flow::Job { plan, places, kernels, stage, skips, schedule, sparse, crew, homes };
+        flow::run(job, workers, &self.progress)
     }
 
     /// The schedule of a stage for as many workers as have something to do and fit in memory; none for one, who goes

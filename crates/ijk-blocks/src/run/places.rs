@@ -53,9 +53,7 @@ impl Room<'_> {
     pub(super) fn stores(self, plan: &BlockPlan) -> Result<Vec<Arc<dyn Store>>, Error> {
         let store = |(stage, kept): (&Stage, Kept)| -> Result<Arc<dyn Store>, Error> {
             match (self.0, kept) {
-                (Some((scratch, _)), Kept::Scratch) => {
-                    Ok(scratch.store(&stage.out, &fill(stage))?)
-                }
+                (Some((scratch, _)), Kept::Scratch) => Ok(scratch.store(&stage.out, &fill(stage))?),
                 _ => Ok(Arc::new(memory(stage))),
             }
         };
@@ -137,7 +135,11 @@ pub(super) fn deliver(
 
 /// Hands over the blocks of these numbers, of which nothing had to be computed; their sink is told no more where
 /// what is missing means the same.
-pub(super) fn leave_out(stage: &Stage, sink: &dyn Sink, numbers: Range<usize>) -> Result<(), Error> {
+pub(super) fn leave_out(
+    stage: &Stage,
+    sink: &dyn Sink,
+    numbers: Range<usize>,
+) -> Result<(), Error> {
     if means_the_same(stage, sink) {
         return Ok(sink.leave_out(numbers)?);
     }

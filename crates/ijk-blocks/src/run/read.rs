@@ -4,9 +4,9 @@ use super::facts::{Facts, Origin};
 use super::kernel::{Input, Kernels, Work};
 use super::part::{Part, assign};
 use super::skips::is_expression_fill;
+use crate::formula::Among;
 use crate::plan::{Affine, Array, Coordinates, Expr, Leaf, Run};
 use crate::store::Source;
-use crate::formula::Among;
 use crate::{Block, Error, Formula, Value};
 use ijk_types::DType;
 use std::collections::HashSet;
@@ -60,9 +60,9 @@ impl Reader<'_> {
                 if is_expression_fill(expr, what, &parts, (self.facts, self.finite)) {
                     return Ok(None);
                 }
-                let doubtful =
-                    parts.iter().any(|part| part.as_ref().is_none_or(Part::is_doubtful));
+                let doubtful = parts.iter().any(|part| part.as_ref().is_none_or(Part::is_doubtful));
                 let part = self.formula((formula, operands), parts, ranges, *of)?;
+                let part = part.from(Origin::region(expr, ranges));
                 Ok(Some(if doubtful { part.doubted() } else { part }))
             }
             Expr::Closure { closure, operand, .. } => {
@@ -95,7 +95,7 @@ impl Reader<'_> {
         let at: Vec<usize> = one.iter().map(|run| run.block).collect();
         let window: Vec<_> = one.iter().map(|run| run.within.clone()).collect();
         let Some(block) = self.read(leaf.array, &at)? else { return Ok(None) };
-        let origin = Origin::new(leaf.array, &at, &window);
+        let origin = Origin::block(leaf.array, &at, &window);
         Ok(Some(Part::new(block, window, axes).from(origin)))
     }
 
@@ -143,9 +143,9 @@ impl Reader<'_> {
 
     /// Whether a block is known not to be there.
     fn is_missing(&self, array: usize, at: &[usize]) -> bool {
-        self.present[array].get().is_some_and(|known| {
-            known.as_ref().is_some_and(|present| !present.contains(at))
-        })
+        self.present[array]
+            .get()
+            .is_some_and(|known| known.as_ref().is_some_and(|present| !present.contains(at)))
     }
 
     /// What is known, before anything is read, of the elements of an expression at positions of its axes: none
@@ -176,16 +176,22 @@ impl Reader<'_> {
             let origin = one.map(|one| {
                 let at: Vec<usize> = one.iter().map(|run| run.block).collect();
                 let window: Vec<_> = one.iter().map(|run| run.within.clone()).collect();
-                Origin::new(leaf.array, &at, &window)
+                Origin::block(leaf.array, &at, &window)
             });
-            let among = origin.and_then(|origin| self.facts.get(&origin));
-            Some(among.map_or(Known::Nothing, Known::Among))
+            Some(origin.map_or(Known::Nothing, |origin| self.remembered(&origin)))
         };
         match expr {
             Expr::Leaf(leaf) => of(leaf),
             _ if expr.fill().is_none() => Some(Known::Nothing),
-            _ => expr.leaves().into_iter().find_map(of).map(|_| Known::Nothing),
+            _ => {
+                let is_there = expr.leaves().into_iter().any(|leaf| of(leaf).is_some());
+                is_there.then(|| self.remembered(&Origin::region(expr, ranges)))
+            }
         }
+    }
+
+    fn remembered(&self, origin: &Origin) -> Known {
+        self.facts.get(origin).map_or(Known::Nothing, Known::Among)
     }
 
     /// A block of an array, of the shape and type that it should have.

@@ -53,8 +53,20 @@ impl Sparse {
         if points <= FEW || computer.skips.verdict(&nothing) != Verdict::Always {
             return Ok(None);
         }
+        // Of what is one block, and so there for all panels, it is known at once whether it matters alone; whether
+        // it does beside another one follows from where that is.
+        let mut apart = None;
+        if points > MANY && count > 1 {
+            for operand in 0..count {
+                if computer.is_harmless(operand)? {
+                    apart = Some(operand);
+                    break;
+                }
+            }
+        }
+        let others = (0..count).filter(|&n| Some(n) != apart);
         let lines: Vec<Option<Line>> =
-            (0..count).map(|n| Line::new(computer, n)).collect::<Result<_, _>>()?;
+            others.map(|n| Line::new(computer, n)).collect::<Result<_, _>>()?;
         let cost = |line: &Line| line.blocks(stage);
         // Whether an operand has to be there.
         let needed = |operand: usize| {
@@ -67,10 +79,11 @@ impl Sparse {
                 && (0..1usize << count)
                     .all(|bits| computer.skips.verdict(&states(bits)) == Verdict::Always)
         };
-        let one = lines.iter().flatten().filter(|line| needed(line.operand)).min_by_key(|l| cost(l));
+        let one =
+            lines.iter().flatten().filter(|line| needed(line.operand)).min_by_key(|l| cost(l));
         let lines = match one.map(|line| line.operand) {
             Some(operand) => lines.into_iter().flatten().filter(|l| l.operand == operand).collect(),
-            None => match driving(computer, lines, points)? {
+            None => match lines.into_iter().collect::<Option<Vec<Line>>>() {
                 Some(lines) => lines,
                 None => return Ok(None),
             },
@@ -105,30 +118,6 @@ impl Sparse {
     }
 }
 
-/// The operands one of which is there wherever a panel may add something.
-fn driving(
-    computer: &Computer,
-    lines: Vec<Option<Line>>,
-    points: usize,
-) -> Result<Option<Vec<Line>>, Error> {
-    let count = lines.len();
-    let mut all: Vec<Line> = Vec::new();
-    let mut is_any_out = false;
-    for (operand, line) in lines.into_iter().enumerate() {
-        // Of what is one block, and so there for all panels, it is known at once whether it matters alone; whether
-        // it does beside another one follows from where that is.
-        if points > MANY && count > 1 && !is_any_out && computer.is_harmless(operand)? {
-            is_any_out = true;
-            continue;
-        }
-        match line {
-            Some(line) => all.push(line),
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(all))
-}
-
 impl Line {
     /// Where an operand is there; none where that is not known, or everywhere.
     fn new(computer: &Computer, number: usize) -> Result<Option<Self>, Error> {
@@ -142,7 +131,7 @@ impl Line {
         let mut left = MOST;
         for leaf in leaves {
             let Some(present) = computer.reader.present(leaf.array)? else { return Ok(None) };
-            let Some(maps) = Maps::new(computer, operand, leaf) else { return Ok(None) };
+            let Some(maps) = Maps::new(computer, operand, leaf, &axes) else { return Ok(None) };
             for block in present {
                 let Some(places) = maps.places(block) else { continue };
                 let counts: Vec<usize> = places.iter().map(|places| places.len()).collect();
@@ -239,9 +228,7 @@ impl Places {
             (Self::These(places), Self::All(range)) | (Self::All(range), Self::These(places)) => {
                 within(places, &|place| range.contains(place))
             }
-            (Self::These(l), Self::These(r)) => {
-                within(l, &|place| r.binary_search(place).is_ok())
-            }
+            (Self::These(l), Self::These(r)) => within(l, &|place| r.binary_search(place).is_ok()),
         }
     }
 }
@@ -269,7 +256,7 @@ const LONGEST: usize = 1 << 21;
 
 impl Maps {
     /// None where positions depend on more than one axis that is cut.
-    fn new(computer: &Computer, operand: &Operand, leaf: &Leaf) -> Option<Self> {
+    fn new(computer: &Computer, operand: &Operand, leaf: &Leaf, own: &[usize]) -> Option<Self> {
         let stage = computer.stage;
         let ty = &computer.reader.arrays[leaf.array].ty;
         let whole: Vec<Range<usize>> = stage.axes.iter().map(|axis| 0..axis.extent).collect();
@@ -280,8 +267,9 @@ impl Maps {
             let runs = |ranges: &[Range<usize>]| -> Vec<Run> {
                 along.runs(affine.range(ranges), extent, block)
             };
-            let mut cut = (0..stage.axes.len()).filter(|&axis| is_cut(axis) && affine.has(axis));
-            let Some(axis) = cut.next() else {
+            let mut along_axes =
+                (0..stage.axes.len()).filter(|&axis| is_cut(axis) && affine.has(axis));
+            let Some(axis) = along_axes.next() else {
                 let mut fixed: Vec<usize> = match extent.div_ceil(block.unwrap_or(extent).max(1)) {
                     1 => vec![0],
                     _ => runs(&whole).iter().map(|run| run.block).collect(),
@@ -289,21 +277,21 @@ impl Maps {
                 fixed.sort_unstable();
                 return Some(Map::Fixed(fixed));
             };
-            if cut.next().is_some() {
+            if along_axes.next().is_some() {
                 return None;
             }
-            let own = &stage.axes[axis];
+            let cut = &stage.axes[axis];
             let as_it_is = affine.as_axis() == Some(axis) && along.is_identity();
-            if as_it_is && own.extent == extent && own.block == block {
+            if as_it_is && cut.extent == extent && cut.block == block {
                 return Some(Map::Same(axis));
             }
-            if own.blocks() > LONGEST {
+            if cut.blocks() > LONGEST {
                 return None;
             }
             let mut blocks: HashMap<usize, Vec<usize>> = HashMap::new();
             let mut ranges = whole.clone();
-            for number in 0..own.blocks() {
-                ranges[axis] = own.range(number);
+            for number in 0..cut.blocks() {
+                ranges[axis] = cut.range(number);
                 for run in runs(&ranges) {
                     let here = blocks.entry(run.block).or_default();
                     if here.last() != Some(&number) {
@@ -314,11 +302,13 @@ impl Maps {
             Some(Map::Among(axis, blocks))
         };
         let axes = leaf.axes.iter().enumerate().map(map).collect::<Option<_>>()?;
-        let mut all: Vec<Range<usize>> = stage.axes.iter().map(|axis| 0..axis.blocks()).collect();
-        // Which part it is follows from the block of the axis that is folded.
-        if let Some(part) = stage.parts() {
-            all[part] = 0..1;
-        }
+        // Along axes of the output on which the operand does not depend one stands for all; which part it is follows
+        // from the block of the axis that is folded.
+        let all = stage.axes.iter().enumerate().map(|(n, axis)| {
+            let one = n < stage.kept() && !own.contains(&n) || stage.parts() == Some(n);
+            0..if one { axis.blocks().min(1) } else { axis.blocks() }
+        });
+        let all = all.collect();
         Some(Self { all, axes })
     }
 

@@ -54,9 +54,8 @@ impl Sink for Whole {
             *all = Some(Arc::unwrap_or_clone(block));
         } else if let Some(all) = &mut *all {
             let axes = at.iter().zip(self.ty.dims.iter().zip(&self.ty.blocks));
-            let start = axes.map(|(&at, (&extent, &block))| {
-                crate::types::block_range(extent, block, at).start
-            });
+            let start = axes
+                .map(|(&at, (&extent, &block))| crate::types::block_range(extent, block, at).start);
             let window: Vec<_> = block.shape().iter().map(|&extent| 0..extent).collect();
             assign(all, &start.collect::<Vec<_>>(), &block, &window);
         }

@@ -47,7 +47,8 @@ fn literal(
         let mut at: Vec<usize> = grid.iter().rev().map(|&n| (rest % n, rest /= n).0).collect();
         at.reverse();
         let block = ijk_blocks::Source::read(&*blocks, &at)?.expect("a block of a literal");
-        let is_missing = block.values().iter().all(|x| x.as_number() == Some(fill));
+        let is_missing =
+            block.values().iter().all(|x| x.as_number().is_some_and(|x| x.same_bits(fill)));
         if !is_missing {
             stored.write(&at, Some(block))?;
         }

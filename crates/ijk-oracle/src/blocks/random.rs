@@ -35,6 +35,10 @@ const MAPS: [BlockMap; 10] = [
     BlockMap::Affine { scale: -1, shift: 3 },
 ];
 
+/// What floats may be that no sum depends on the order of, and what missing blocks may be.
+const SPECIAL: [f64; 4] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0];
+const FILLS: [f64; 8] = [0.0, 0.0, 1.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.0];
+
 /// Sums of whole numbers up to this are exact in every type.
 const EXACT: f64 = 16_000_000.0;
 
@@ -67,7 +71,9 @@ impl BlockCase {
 fn exact(term: &BlockTerm) -> bool {
     let greatest = |term: &BlockTerm| -> f64 {
         let Ok(value) = term.evaluate() else { return 0.0 };
-        value.data.iter().map(|x| x.as_f64().abs()).fold(0.0, f64::max)
+        // With what is not finite, sums are the same in every order, too.
+        let finite = value.data.iter().map(|x| x.as_f64().abs()).filter(|x| x.is_finite());
+        finite.fold(0.0, f64::max)
     };
     match term {
         BlockTerm::Contract { u, v, i, .. } => {
@@ -130,10 +136,22 @@ impl Maker<'_> {
         let mut blocks = self.blocks(shape.len());
         blocks.resize(shape.len(), None);
         blocks.iter_mut().for_each(|block| *block = block.filter(|&b| b > 0));
-        let missing = self.rng.chance(0.4).then(|| {
-            let n = i64::from(self.rng.chance(0.3));
-            Literal::Integer(n).to_scalar(dtype).expect("0 or 1")
+        let is_real = matches!(dtype, DType::F32 | DType::F64);
+        let missing = self.rng.chance(0.4).then(|| match is_real && self.rng.chance(0.5) {
+            true => Literal::Float(*self.rng.pick(&FILLS)).to_scalar(dtype).expect("a float"),
+            false => {
+                let n = i64::from(self.rng.chance(0.3));
+                Literal::Integer(n).to_scalar(dtype).expect("0 or 1")
+            }
         });
+        if is_real && self.rng.chance(0.3) {
+            for element in &mut data {
+                if self.rng.chance(0.1) {
+                    let special = Literal::Float(*self.rng.pick(&SPECIAL));
+                    *element = special.to_scalar(dtype).expect("a float");
+                }
+            }
+        }
         if let Some(fill) = missing {
             self.leave_out(&mut data, &shape, &blocks, fill);
         }

@@ -115,7 +115,8 @@ impl Reading {
             return Ok(Vec::new());
         }
         let computer = self.shared.computer();
-        if self.alone == Some(need.operand) && computer.is_known_to_be_harmless(need.operand, &ranges)
+        if self.alone == Some(need.operand)
+            && computer.is_known_to_be_harmless(need.operand, &ranges)
         {
             return Ok(Vec::new());
         }

@@ -31,8 +31,7 @@ pub(super) fn chunks(files: &Files, layout: &Layout) -> Result<Vec<Vec<usize>>, 
     let start = if prefix { "c." } else { "" };
     each(files.root(), &mut |name| {
         let places = name.strip_prefix(start).map(|rest| rest.split('.'));
-        let places: Option<Vec<usize>> =
-            places.and_then(|places| places.map(number).collect());
+        let places: Option<Vec<usize>> = places.and_then(|places| places.map(number).collect());
         if let Some(at) = places
             && at.len() == grid.len()
             && at.iter().zip(&grid).all(|(n, blocks)| n < blocks)
@@ -87,7 +86,8 @@ fn is_none(error: &Error) -> bool {
 
 /// A number as keys have it.
 fn number(text: &str) -> Option<usize> {
-    let plain = text.bytes().all(|c| c.is_ascii_digit()) && (text.len() == 1 || !text.starts_with('0'));
+    let plain =
+        text.bytes().all(|c| c.is_ascii_digit()) && (text.len() == 1 || !text.starts_with('0'));
     if plain { text.parse().ok() } else { None }
 }
 
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn chunks_are_found_whatever_separates_numbers() {
-        for (encoding, separator) in [("default", "/"), ("default", "."), ("v2", "."), ("v2", "/")] {
+        for (encoding, separator) in [("default", "/"), ("default", "."), ("v2", "."), ("v2", "/")]
+        {
             let text = format!(
                 r#"{{"zarr_format": 3, "node_type": "array", "shape": [40, 6], "data_type": "float64",
                 "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": [2, 2]}}}},

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 
 /// Raised by whatever changes the bits of a result: the order of summation, a function's approximation.
-const ORDER: u32 = 2;
+const ORDER: u32 = 3;
 
 /// The file beside the chunks.
 const FILE: &str = ".ijk/manifest.json";
@@ -21,6 +21,9 @@ pub(super) struct Manifest {
     order: u32,
     /// The level of instructions, which they depend on, too.
     simd: String,
+    /// Whether elements were assumed to be finite, so that missing blocks annihilate them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    finite: bool,
     /// The term, for people.
     program: String,
     /// A digest of the block plan: the same for all spellings of one program.
@@ -56,7 +59,15 @@ impl Manifest {
             digest.add(format!("{stage:?}").as_bytes());
         }
         let (simd, program, plan) = (simd.into(), tensor.to_string(), digest.finish());
-        Ok(Self { order: ORDER, simd, program, plan, inputs, command: None, complete: false })
+        let (order, finite, command, complete) = (ORDER, false, None, false);
+        Ok(Self { order, simd, finite, program, plan, inputs, command, complete })
+    }
+
+    /// The same, where elements are assumed to be finite, or not.
+    #[must_use]
+    pub(super) fn assuming(mut self, finite: bool) -> Self {
+        self.finite = finite;
+        self
     }
 
     /// The manifest in an array's directory, if there is one.
@@ -102,6 +113,12 @@ impl Manifest {
             let (now, then) = (&self.simd, &there.simd);
             return Some(format!(
                 "it was computed with {then} instructions, and this is {now}: sums would differ in their last bits"
+            ));
+        }
+        if self.finite != there.finite {
+            let [now, then] = [self, there].map(|of| if of.finite { "are" } else { "are not" });
+            return Some(format!(
+                "its elements {then} assumed to be finite there, and {now} here: NaN and infinities that meet missing blocks would differ"
             ));
         }
         let version = || {

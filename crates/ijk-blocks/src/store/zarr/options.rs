@@ -153,9 +153,11 @@ impl ZarrOptions {
     /// Most bytes that writing a block of a tensor takes, beside the block.
     pub(super) fn writing(&self, ty: &Type) -> u64 {
         let chunk = crate::run::largest(ty);
-        let is_ragged = ty.dims.iter().zip(&ty.blocks).any(|(&extent, block)| {
-            block.is_some_and(|block| extent % block.max(1) != 0)
-        });
+        let is_ragged = ty
+            .dims
+            .iter()
+            .zip(&ty.blocks)
+            .any(|(&extent, block)| block.is_some_and(|block| extent % block.max(1) != 0));
         let padded = if is_ragged { chunk } else { 0 };
         let encoded = match self.compression {
             Compression::None => 0,

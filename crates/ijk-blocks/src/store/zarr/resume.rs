@@ -81,7 +81,8 @@ impl ZarrStore {
         if reads(tensor, path.as_ref()) {
             return Err(of_store(&files, Problem::IsInput));
         }
-        let mut manifest = Manifest::new(tensor, executor.simd())?;
+        let manifest = Manifest::new(tensor, executor.simd())?;
+        let mut manifest = manifest.assuming(executor.is_finite());
         manifest.command = options.finished_by();
         let options = options.annotated(tensor, path.as_ref());
         Self::continued(files.clone(), tensor.ty(), manifest, (executor, &options))
@@ -334,7 +335,7 @@ impl Executor {
         options: &ZarrOptions,
     ) -> Result<Saved, Error> {
         // Before there is a directory.
-        self.check(tensor, options.writing(tensor.ty()))?;
+        self.check_save(tensor, options)?;
         let store = Arc::new(self.opened(tensor, path.as_ref(), options)?);
         let (blocks, damaged) = (Coordinates::count(&tensor.ty().grid()), store.damaged());
         if store.is_complete() && self.processes().is_none() {
@@ -344,6 +345,16 @@ impl Executor {
         let before = executor.complete(tensor, Arc::<ZarrStore>::clone(&store))?;
         store.complete()?;
         Ok(Saved { blocks, computed: blocks - before, damaged })
+    }
+
+    /// That a tensor can be [saved](Self::save) with the memory that may be taken; nothing is computed or written.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where it cannot.
+    pub fn check_save(&self, tensor: &BigTensor, options: &ZarrOptions) -> Result<(), Error> {
+        let beside = std::env::temp_dir();
+        let executor = self.clone().scratch_or(Arc::new(ZarrScratch::new(beside)));
+        executor.check_write(tensor, options.writing(tensor.ty()))
     }
 
     /// The array, which the first of several processes makes, or finds.
