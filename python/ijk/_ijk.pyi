@@ -74,6 +74,7 @@ class BigTensor:
         workers: int | None = None,
         memory_limit: int | None = None,
         limit: int | None = None,
+        assume_finite: bool = False,
     ) -> NDArray[Any]: ...
     def write(
         self,
@@ -84,6 +85,7 @@ class BigTensor:
         overwrite: bool = False,
         workers: int | None = None,
         memory_limit: int | None = None,
+        assume_finite: bool = False,
     ) -> None: ...
     def plan(self) -> str: ...
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...

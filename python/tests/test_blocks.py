@@ -406,3 +406,23 @@ def test_an_interrupt_ends_a_computation(workers):
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert run.stdout.strip() == "interrupted", run.stderr
+
+
+def test_values_do_not_depend_on_where_blocks_are():
+    x, y = np.array([np.nan, 1.0, np.inf, -2.0]), np.array([0.0, 0.0, 0.0, 3.0])
+    with np.errstate(all="ignore"):
+        expected = x * y
+    u, v = BigTensor(x, [1]), BigTensor(y, [1])
+    assert np.array_equal(BigTensor.einsum("i,i->i", u, v).collect(), expected, equal_nan=True)
+    assert np.array_equal(ijk.einsum("i,i->i", u, v), expected, equal_nan=True)
+    # Nothing is missing: nothing is skipped.
+    product = BigTensor.einsum("i,i->", u, v)
+    assert np.isnan(product.collect()) and np.isnan(product.collect(assume_finite=True))
+
+
+def test_a_memory_limit_counts_the_result():
+    _, u = tensor(64, 64, blocks=[8, 8])
+    with pytest.raises(ijk.MemoryLimitError, match="raise memory_limit"):
+        (u @ u).collect(memory_limit=64 * 64 * 8)
+    least = 64 * 64 * 8 + 8 * 8 * 8
+    assert (u @ u).collect(memory_limit=least).shape == (64, 64)

@@ -204,3 +204,54 @@ def test_a_product_of_both(tmp_path):
     array = zarr.open_array(tmp_path / "c.zarr", mode="r")
     assert array.chunks == (16, 16)
     np.testing.assert_array_equal(array[:], left @ right)
+
+
+@pytest.mark.parametrize("fill", [0.0, 1.0, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_values_do_not_depend_on_which_chunks_are_stored(tmp_path, fill, workers):
+    """NumPy's values, whether chunks that are the fill value are there, of products, sums and longest paths."""
+    special = np.array([[np.nan, np.inf, 2.0], [-np.inf, -1.0, 0.0], [5.0, fill, np.nan]])
+    other = np.full((3, 3), fill)
+    other[2, 1] = 3.0
+    with np.errstate(all="ignore"):
+        expected = {
+            "ij*ij~ij": special * other,
+            "ij+ij~ij": special + other,
+            "ij/ij~ij": special / other,
+            "+(ik*kj)~ij": (special[:, :, None] * other[None]).sum(1),
+            ">(ik+kj)~ij": (special[:, :, None] + other[None]).max(1),
+            "+(ij*ij)~i": (special * other).sum(1),
+        }
+    for kept in [True, False]:
+        for name, array in [("a", special), ("b", other)]:
+            blocks = zarr.create_array(
+                tmp_path / f"{name}{kept}.zarr",
+                shape=(3, 3),
+                chunks=(1, 1),
+                dtype="float64",
+                fill_value=fill,
+                config={"write_empty_chunks": kept},
+            )
+            blocks[:] = array
+    for program, values in expected.items():
+        for kept in [True, False]:
+            arguments = [f"a{kept}.zarr", f"b{kept}.zarr", "-o", "c.npy", "--workers", workers]
+            ijk("eval", program, *arguments, directory=tmp_path)
+            np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), values, err_msg=f"{program} {kept}")
+
+
+@pytest.mark.parametrize("separator", ["/", "."])
+def test_chunks_that_are_there_are_found(tmp_path, separator):
+    array = zarr.create_array(
+        tmp_path / "a.zarr",
+        shape=(1000, 1000),
+        chunks=(4, 4),
+        dtype="float64",
+        chunk_key_encoding={"name": "default", "separator": separator},
+    )
+    array[40:44, 900:904] = 3.0
+    array[900:904, 40:44] = np.inf
+    ijk("einsum", "ij,jk->ik", "a.zarr", "a.zarr", "-o", "c.zarr", directory=tmp_path)
+    with np.errstate(all="ignore"):
+        expected = array[:] @ array[:]
+    np.testing.assert_array_equal(zarr.open_array(tmp_path / "c.zarr", mode="r")[:], expected)

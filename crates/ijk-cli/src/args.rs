@@ -262,6 +262,10 @@ pub struct Zarr {
     /// Zarr: read arguments though they are results that are not finished; blocks that are not there are the fill value
     #[arg(long)]
     pub partial: bool,
+    /// Zarr: products skip chunks that are not there, or hold only the fill value, without looking whether the others
+    /// hold infinities or NaN
+    #[arg(long)]
+    pub assume_finite: bool,
     /// On several processes
     #[command(flatten)]
     pub processes: Processes,
@@ -296,6 +300,7 @@ impl Zarr {
             ("--compress", self.compress.is_some()),
             ("--fresh", self.fresh),
             ("--partial", self.partial),
+            ("--assume-finite", self.assume_finite),
             ("--processes", self.processes.processes.is_some()),
             ("--hosts", self.processes.hosts.is_some()),
             ("--wait", self.processes.wait.is_some()),

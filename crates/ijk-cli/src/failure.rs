@@ -76,6 +76,11 @@ pub fn of_blocks(error: blocks::Error) -> Failure {
     if let blocks::Error::Cluster(error) = error {
         return error.into();
     }
+    if let blocks::Error::Memory { .. } = &error {
+        return Failure::Environment(
+            error.to_string().replace("raise the limit", "raise --memory"),
+        );
+    }
     let message = error.to_string();
     let is_environment = match &error {
         blocks::Error::Run(RunError::OutOfMemory(_) | RunError::Level(_)) => true,

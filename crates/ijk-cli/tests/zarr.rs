@@ -665,3 +665,51 @@ fn a_full_disk_leaves_what_the_next_run_continues() {
     desk.prints(&["einsum", "ik,kj->ij", "a.npy", "a.npy", "-o", "c.npy"]);
     assert_eq!(desk.array("r.zarr"), desk.array("c.npy"));
 }
+
+/// A vector as `NAME.npy`, and as `NAME.zarr` in blocks of one element, of which zeros are not there.
+fn vector(desk: &Desk, name: &str, values: &[f64]) {
+    let view = TensorView::from_slice(values, &[values.len()]).unwrap();
+    npy::write(desk.path(&format!("{name}.npy")), &view).unwrap();
+    let tensor = BigTensor::lit(values.to_vec(), [values.len()], [Some(1)]).unwrap();
+    let path = desk.path(&format!("{name}.zarr"));
+    Executor::new().save(&tensor, path, &ZarrOptions::new()).unwrap();
+}
+
+#[test]
+fn values_do_not_depend_on_which_chunks_are_there() {
+    let desk = Desk::new();
+    vector(&desk, "x", &[f64::NAN, 1.0, f64::INFINITY, -3.0, 0.0]);
+    vector(&desk, "y", &[0.0, 0.0, 0.0, 0.0, 7.0]);
+    for subscripts in ["i,i->i", "i,i->", "i,j->ij", "i,j->j"] {
+        let whole = desk.prints(&["einsum", subscripts, "x.npy", "y.npy"]).0;
+        for workers in ["1", "2"] {
+            let arguments = ["einsum", subscripts, "x.zarr", "y.zarr", "--workers", workers];
+            assert_eq!(desk.prints(&arguments).0, whole, "{subscripts} by {workers} workers");
+        }
+    }
+    let finite = ["einsum", "i,i->", "x.zarr", "y.zarr", "--assume-finite"];
+    assert_eq!(desk.prints(&finite).0.trim(), "0.0");
+    desk.refuses(
+        &["einsum", "i,i->", "x.npy", "y.npy", "--assume-finite"],
+        "--assume-finite is for Zarr",
+    );
+}
+
+#[test]
+fn memory_is_a_limit() {
+    let desk = Desk::new();
+    let product = ["einsum", "ij,jk->ik", "a.zarr", "a.zarr", "-o", "c.zarr"];
+    let with = |memory: &str| desk.run(&[&product[..], &["--memory", memory]].concat());
+    let refused = with("1");
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(!desk.path("c.zarr").exists());
+    let least = said.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    assert!(said.contains("raise --memory"), "{said}");
+    assert_eq!(with(&(least.parse::<u64>().unwrap() - 1).to_string()).status.code(), Some(2));
+    assert!(with(least).status.success());
+    // What is collected counts.
+    let collected = desk.run(&["eval", "ij~ij", "a.zarr", "-o", "c.npy", "--memory", "3kB"]);
+    assert_eq!(collected.status.code(), Some(2));
+    desk.prints(&["eval", "ij~ij", "a.zarr", "-o", "c.npy", "--memory", "8kB"]);
+}

@@ -30,6 +30,9 @@ pub fn raise_blocks(error: blocks::Error) -> PyErr {
             _ => Error::new_err(text),
         },
         blocks::Error::Limit { .. } => MemoryLimitError::new_err(text),
+        blocks::Error::Memory { .. } => {
+            MemoryLimitError::new_err(text.replace("raise the limit", "raise memory_limit"))
+        }
         blocks::Error::Store(_) => StoreError::new_err(offering(text)),
         blocks::Error::Plan(error) => raise(error.into()),
         blocks::Error::Run(error) => raise(error.into()),

@@ -245,17 +245,20 @@ impl BigTensor {
 
     /// Computes it: a NumPy array, of lists an array of Python's.
     ///
-    /// workers: how many threads; by default all. memory_limit: most bytes that blocks should take meanwhile.
-    /// limit: most bytes of the result, 4 GiB by default; more raises ijk.MemoryLimitError at once.
-    #[pyo3(signature = (*, workers = None, memory_limit = None, limit = None))]
+    /// workers: how many threads; by default all. memory_limit: most bytes that the result, blocks and buffers may
+    /// take; where not even one block at a time fits, ijk.MemoryLimitError says what would. limit: most bytes of the
+    /// result, 4 GiB by default; more raises ijk.MemoryLimitError at once. assume_finite: products skip missing
+    /// blocks without looking whether the others hold infinities or NaN.
+    #[pyo3(signature = (*, workers = None, memory_limit = None, limit = None, assume_finite = false))]
     fn collect<'py>(
         &self,
         py: Python<'py>,
         workers: Option<&Bound<'py, PyAny>>,
         memory_limit: Option<&Bound<'py, PyAny>>,
         limit: Option<&Bound<'py, PyAny>>,
+        assume_finite: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut executor = run::executor(workers, memory_limit)?;
+        let mut executor = run::executor(workers, memory_limit)?.assume_finite(assume_finite);
         if let Some(bytes) = limit {
             executor = executor.collect_limit(numbers::whole(bytes, "limit")?);
         }
@@ -272,7 +275,7 @@ impl BigTensor {
     /// is continued: chunks that are finished, and as they were written, are not computed again. resume=False refuses
     /// whatever is at the path; overwrite=True starts afresh. Raises ijk.StoreError where something else is there,
     /// another process writes it, or a chunk is not written; those that were written stay, and the same write goes on.
-    #[pyo3(signature = (path, *, compression = None, resume = true, overwrite = false, workers = None, memory_limit = None))]
+    #[pyo3(signature = (path, *, compression = None, resume = true, overwrite = false, workers = None, memory_limit = None, assume_finite = false))]
     #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
     fn write(
         &self,
@@ -283,6 +286,7 @@ impl BigTensor {
         overwrite: bool,
         workers: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<&Bound<'_, PyAny>>,
+        assume_finite: bool,
     ) -> PyResult<()> {
         let mut options = blocks::ZarrOptions::new().fresh(overwrite).only_new(!resume);
         options = options.command("the same BigTensor.write");
@@ -300,7 +304,7 @@ impl BigTensor {
         if let Some(fill) = self.inner.fill().and_then(|fill| fill.as_number()) {
             options = options.fill(fill);
         }
-        let executor = run::executor(workers, memory_limit)?;
+        let executor = run::executor(workers, memory_limit)?.assume_finite(assume_finite);
         let saved =
             run::computing(py, executor, |executor| executor.save(&self.inner, path, &options));
         run::saved(py, saved)
@@ -324,7 +328,7 @@ impl BigTensor {
                 "a block tensor is computed: there is nothing to share",
             ));
         }
-        let array = self.collect(py, None, None, None)?;
+        let array = self.collect(py, None, None, None, false)?;
         match dtype {
             Some(dtype) => array.call_method1("astype", (dtype,)),
             None => Ok(array),

@@ -81,6 +81,7 @@ pub fn run(
     let mut told = outputs::Told::new(&progress);
     let bar = bar::bar(&progress);
     let arrays = outputs::collect(&executor, &collected, &mut told)?;
+    let executor = executor.beside(outputs::total(&collected));
     for (tensor, place) in &stored {
         outputs::save(&executor, (tensor, place), how, &mut told)?;
     }
@@ -109,7 +110,7 @@ fn prepare(
     let arguments = inputs::open(inputs, how)?;
     let results = results(&arguments.iter().collect::<Vec<_>>())?;
     let tensors: Vec<BigTensor> = results.iter().map(|(_, result)| result.clone()).collect();
-    outputs::parted(&tensors, outputs)?;
+    outputs::parted(&tensors, outputs)?.check(&executor, how)?;
     Ok((executor, results))
 }
 
@@ -121,6 +122,7 @@ fn executor(how: &How) -> Result<Executor, Failure> {
     });
     let threads = how.threads.or(shared).unwrap_or(0);
     let executor = Executor::with_threads(threads).map_err(of_blocks)?;
+    let executor = executor.assume_finite(how.zarr.assume_finite);
     let executor = match how.memory {
         Some(bytes) => executor.memory_limit(bytes),
         None => executor,

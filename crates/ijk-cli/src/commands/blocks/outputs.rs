@@ -45,6 +45,28 @@ pub fn parted<'a>(
     Ok(Parted { collected, stored })
 }
 
+impl Parted<'_> {
+    /// That each fits in the memory that may be taken, beside those that are collected.
+    ///
+    /// # Errors
+    /// If one does not. Nothing is written.
+    pub fn check(&self, executor: &Executor, how: &How) -> Result<(), Failure> {
+        let all = total(&self.collected);
+        for (_, tensor, _) in &self.collected {
+            let others = all.saturating_sub(memory::bytes(dtype(tensor), tensor.dims()));
+            executor.clone().beside(others).check_collect(tensor).map_err(of_blocks)?;
+        }
+        let executor = executor.clone().beside(all);
+        self.stored.iter().try_for_each(|(tensor, _)| check_save(&executor, tensor, how))
+    }
+}
+
+/// Bytes of results that are collected.
+pub fn total(collected: &[(usize, &BigTensor, Option<&Place>)]) -> u64 {
+    let bytes = collected.iter().map(|(_, of, _)| memory::bytes(dtype(of), of.dims()));
+    bytes.fold(0, u64::saturating_add)
+}
+
 fn dtype(tensor: &BigTensor) -> DType {
     // Programs and einsums give numbers.
     tensor.element_type().number().unwrap_or(DType::F64)
@@ -124,9 +146,11 @@ pub fn collect(
     told: &mut Told,
 ) -> Result<Vec<Tensor>, Failure> {
     // What fits is checked already.
-    let executor = executor.clone().collect_limit(u64::MAX);
+    let (executor, all) = (executor.clone().collect_limit(u64::MAX), total(collected));
     let mut arrays = Vec::with_capacity(collected.len());
     for (_, tensor, _) in collected {
+        let others = all.saturating_sub(memory::bytes(dtype(tensor), tensor.dims()));
+        let executor = executor.clone().beside(others);
         let block = executor.collect(tensor).map_err(of_blocks)?;
         told.add();
         match block {
@@ -150,15 +174,7 @@ pub fn save(
     how: &How,
     told: &mut Told,
 ) -> Result<(), Failure> {
-    use ijk::blocks::{Compression, ZarrOptions};
-    let level = how.zarr.compress.and_then(|compress| compress.0);
-    let compression = level.map_or(Compression::None, Compression::Zstd);
-    let mut options = ZarrOptions::new().compression(compression).fresh(how.zarr.fresh);
-    options = options.command(format!("`{}`", command_line()));
-    // Blocks to which nothing was added need no chunk.
-    if let Some(fill) = tensor.fill().and_then(|fill| fill.as_number()) {
-        options = options.fill(fill);
-    }
+    let options = options(tensor, how);
     let saved = executor
         .save(tensor, &place.path, &options)
         .map_err(|error| of_blocks(error).offering("start afresh", "add --fresh"))?;
@@ -187,6 +203,32 @@ fn quoted(argument: &str) -> String {
         _ if argument.chars().all(is_plain) => argument.into(),
         _ => format!("'{}'", argument.replace('\'', r"'\''")),
     }
+}
+
+/// How a result is stored.
+#[cfg(feature = "zarr")]
+fn options(tensor: &BigTensor, how: &How) -> ijk::blocks::ZarrOptions {
+    use ijk::blocks::{Compression, ZarrOptions};
+    let level = how.zarr.compress.and_then(|compress| compress.0);
+    let compression = level.map_or(Compression::None, Compression::Zstd);
+    let options = ZarrOptions::new().compression(compression).fresh(how.zarr.fresh);
+    let options = options.command(format!("`{}`", command_line()));
+    // Blocks to which nothing was added need no chunk.
+    match tensor.fill().and_then(|fill| fill.as_number()) {
+        Some(fill) => options.fill(fill),
+        None => options,
+    }
+}
+
+/// That a result can be stored with the memory that may be taken.
+#[cfg(feature = "zarr")]
+fn check_save(executor: &Executor, tensor: &BigTensor, how: &How) -> Result<(), Failure> {
+    executor.check_save(tensor, &options(tensor, how)).map_err(of_blocks)
+}
+
+#[cfg(not(feature = "zarr"))]
+fn check_save(_: &Executor, _: &BigTensor, _: &How) -> Result<(), Failure> {
+    Ok(())
 }
 
 #[cfg(not(feature = "zarr"))]
