@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// More files than this are synced with their whole file system, where the operating system can.
 const FEW: usize = 16;
 
-/// Syncs files, and the directories that lead to them from a root.
+/// Syncs files, and the directories that lead to them from the one that a root is in.
 pub(super) fn sync(root: &Path, files: &[PathBuf]) -> io::Result<()> {
     if files.len() > FEW && sync_file_system(root)? {
         return Ok(());
@@ -18,7 +18,7 @@ pub(super) fn sync(root: &Path, files: &[PathBuf]) -> io::Result<()> {
     }
     let parents = files.iter().flat_map(|file| file.ancestors().skip(1));
     let within: BTreeSet<&Path> = parents.filter(|parent| parent.starts_with(root)).collect();
-    within.into_iter().try_for_each(sync_directory)
+    within.into_iter().chain(root.parent()).try_for_each(sync_directory)
 }
 
 /// Syncs the contents of a file.
@@ -33,15 +33,16 @@ pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    match File::open(path)?.sync_all() {
-        // Some file systems keep directories elsewhere, and have nothing to sync.
+    match File::open(path).and_then(|directory| directory.sync_all()) {
+        // Some file systems keep directories elsewhere, and have nothing to sync; some directories are not to be read.
         Err(error) if is_unsupported(&error) => Ok(()),
         synced => synced,
     }
 }
 
 fn is_unsupported(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
 /// Syncs all files of the file system that a directory is on; false where that cannot be asked for.

@@ -99,10 +99,8 @@ impl Files {
         let file = self.written(bytes)?;
         file.as_file().sync_all()?;
         self.name(file, key)?;
-        let parents = Path::new(key).ancestors().skip(1);
-        Ok(parents
-            .map(|parent| self.root.join(parent))
-            .try_for_each(|directory| sync_directory(&directory))?)
+        let path = self.path(key);
+        Ok(path.parent().map_or(Ok(()), sync_directory)?)
     }
 
     /// A file of some bytes under another name.

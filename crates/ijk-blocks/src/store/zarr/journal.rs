@@ -225,7 +225,7 @@ struct Batch {
 
 impl Batch {
     fn is_empty(&self) -> bool {
-        !self.is_recorded && self.empty.is_empty() && self.chunks.is_empty()
+        !self.is_recorded && self.empty.is_empty() && self.bytes == 0
     }
 
     fn is_full(&self) -> bool {
@@ -239,6 +239,12 @@ impl Journal {
         let (state, changed) = (Mutex::default(), Condvar::new());
         let shared = Arc::new(Shared { files: files.clone(), blocks, state, changed });
         Self { shared, syncer: Mutex::default() }
+    }
+
+    /// The same; some files are synced with the first blocks.
+    pub(super) fn syncing(self, keys: &[&str]) -> Self {
+        self.shared.lock().batch.chunks.extend(keys.iter().map(|&key| key.to_owned()));
+        self
     }
 
     /// Records a block whose chunk is about to get its name.
@@ -357,7 +363,6 @@ impl Shared {
         let file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(&own);
         let (file, _) = file.map_err(Problem::of_writing)?.keep().map_err(|error| error.error)?;
         durable::reserve(&file, RESERVED.min(self.blocks.saturating_mul(LINE)));
-        durable::sync_directory(&own)?;
         Ok(file)
     }
 
@@ -398,7 +403,8 @@ impl Shared {
     fn sync(&self, batch: &Batch, file: Option<&File>) -> io::Result<()> {
         let chunks: Vec<_> = batch.chunks.iter().map(|key| self.files.path(key)).collect();
         durable::sync(self.files.root(), &chunks)?;
-        file.map_or(Ok(()), File::sync_data)
+        file.map_or(Ok(()), File::sync_data)?;
+        durable::sync_directory(&self.files.path(OWN))
     }
 }
 

@@ -12,7 +12,7 @@ use std::fs;
 const ORDER: u32 = 3;
 
 /// The file beside the chunks.
-const FILE: &str = ".ijk/manifest.json";
+pub(super) const FILE: &str = ".ijk/manifest.json";
 
 /// A computation, as far as its result depends on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,11 +86,22 @@ impl Manifest {
         Ok(Some(there))
     }
 
-    /// Writes it, so that it outlasts a loss of power.
+    pub(super) fn is_there(files: &Files) -> bool {
+        files.length(FILE).is_some()
+    }
+
     pub(super) fn write(&self, files: &Files) -> Result<(), Problem> {
+        files.write(FILE, self.text()?.as_bytes())
+    }
+
+    /// Writes it, so that it outlasts a loss of power.
+    pub(super) fn write_through(&self, files: &Files) -> Result<(), Problem> {
+        files.write_through(FILE, self.text()?.as_bytes())
+    }
+
+    fn text(&self) -> Result<String, Problem> {
         let text = serde_json::to_string_pretty(self);
-        let text = text.map_err(|error| Problem::Manifest(error.to_string()))?;
-        files.write_through(FILE, text.as_bytes())
+        text.map_err(|error| Problem::Manifest(error.to_string()))
     }
 
     /// What makes this another computation than that of a store, if anything does.

@@ -4,7 +4,7 @@ use super::files::Files;
 use super::journal::{Journal, Records};
 use super::location::{self, resolved};
 use super::lock::Lock;
-use super::manifest::Manifest;
+use super::manifest::{FILE, Manifest};
 use super::metadata::{self, Layout};
 use super::problem::Problem;
 use super::verify::{Verified, Verifier};
@@ -116,8 +116,8 @@ impl ZarrStore {
                 (again(&files, (manifest, there), &verified, blocks)?, verified)
             }
         };
-        let (kept, damaged, journal) =
-            (verified.kept, verified.damaged, Journal::new(&files, blocks));
+        let journal = Journal::new(&files, blocks).syncing(&[FILE, "zarr.json"]);
+        let (kept, damaged) = (verified.kept, verified.damaged);
         let earlier = Earlier { kept, damaged, journal, manifest: Some(manifest), lock };
         let (ty, options) = (ty.clone(), options.clone());
         Ok(Self { files, layout, ty, options, earlier: Some(earlier) })
@@ -204,7 +204,7 @@ impl ZarrStore {
             return Err(Problem::Gone { missing });
         }
         manifest.complete = true;
-        manifest.write(&self.files)
+        manifest.write_through(&self.files)
     }
 
     /// How many blocks earlier runs computed that are gone or damaged.
@@ -247,14 +247,18 @@ fn is_stored_alike(found: &[u8], text: &str) -> bool {
 /// Makes an array without chunks, in place of what is there. Whatever ends this early, nobody takes blocks of what
 /// was there for those of this computation, or what is left for a result.
 fn begin(files: &Files, manifest: Manifest, text: &str) -> Result<Manifest, Problem> {
+    if files.is_free() && !Manifest::is_there(files) {
+        // Nothing is lost but a beginning: all of it is synced with the first blocks.
+        manifest.write(files)?;
+        files.write("zarr.json", text.as_bytes())?;
+        location::consolidate(files.root(), text)?;
+        return Ok(manifest);
+    }
     Records::remove(files)?;
-    manifest.write(files)?;
+    manifest.write_through(files)?;
     files.remove()?;
     files.write_through("zarr.json", text.as_bytes())?;
-    super::location::consolidate(files.root(), text)?;
-    // The directory may be new.
-    let parent = files.root().parent();
-    parent.map_or(Ok(()), super::durable::sync_directory)?;
+    location::consolidate(files.root(), text)?;
     Ok(manifest)
 }
 
@@ -270,7 +274,7 @@ fn again(
     let mut manifest = if is_whole { there } else { manifest };
     manifest.complete = complete;
     if !is_whole {
-        manifest.write(files)?;
+        manifest.write_through(files)?;
     }
     if verified.damaged > 0 || verified.kept.journals > 1 {
         verified.kept.replace(files)?;
