@@ -225,7 +225,7 @@ fn any_two_operations() {
         ("m: ik*kj~ijk; a: +ijk~ij; mm: m.a; mm", vec![vec![2, 3], vec![3, 2]]),
         ("half: i/2~i; half . half . i*i~ij", vec![vec![3], vec![3]]),
         ("(I & +i~.) . i/.~i . [i+k]*k~ik . +ik~i", vec![vec![4], vec![2]]),
-        ("(ij~ji & +ij~j) . ij+j~ij", vec![vec![2, 3]]),
+        ("(ij~ji & +ij~j) . ij+j~ij", vec![vec![2, 2]]),
     ];
     for (source, shapes) in programs {
         let program = compile_source(source).program.unwrap();

@@ -202,7 +202,7 @@ fn split<'a, 'b>(full: &'b [&'a str]) -> Option<(&'static str, &'b [&'a str])> {
 
 #[cold]
 fn unlisted(module: &str) -> (String, String) {
-    let why = format!("`{module}` is none of the modules whose functions are");
+    let why = format!("`{module}` is no module of the frameworks whose functions are called");
     let own = if module.contains('.') { "" } else { module };
     let hint = match own {
         "" => format!("these are: {}", MODULES.join(", ")),
