@@ -30,7 +30,7 @@ fn work_is_judged_by_what_it_takes() {
     assert_eq!(calls(|| engine.einsum("ij,jk->ik", (&a, &a)).unwrap()).0, 0);
     let transpose = ijk::i("ij~ji").unwrap();
     assert_eq!(calls(|| engine.apply(&transpose, (&a,)).unwrap()).0, 0);
-    let square = ijk::et("y[a] = x[a] * x[a]").unwrap();
+    let square = ijk::et("y[a,b] = x[a,b] * x[a,b]").unwrap();
     assert_eq!(calls(|| square.run_on(&engine, [("x", &a)]).unwrap()).0, 0);
 
     // Small arguments, and much to do.
@@ -42,7 +42,7 @@ fn work_is_judged_by_what_it_takes() {
     let sum = |engine: &Engine| -> Vec<Tensor> { engine.apply(&sines, (&v, &v, &v)).unwrap() };
     let (long, result) = calls(|| sum(&engine));
     assert!(long == 1 && result == sum(&plain));
-    let program = ijk::et("y[a,b,c] = v[a] * v[b] * v[c]\n\nRANK(a) = 1").unwrap();
+    let program = ijk::et("y[a,b,c] = v[a] * v[b] * v[c]").unwrap();
     let cube = |engine: &Engine| program.run_on(engine, [("v", &v)]).unwrap();
     let (long, result) = calls(|| cube(&engine));
     assert!(long == 1 && result["y"] == cube(&plain)["y"]);
