@@ -77,7 +77,7 @@ enum Booleans {
     /// Nothing yet.
     Unchecked,
     /// Some are other bytes: this is the same array, with 1 for those.
-    Copied(ValidBooleans),
+    Copied(Box<ValidBooleans>),
 }
 
 impl<A: ForeignArray> Foreign<A> {
@@ -133,7 +133,7 @@ impl<A: ForeignArray> Foreign<A> {
             None => Booleans::Valid,
             Some(copy) => {
                 assert_eq!(copy.shape, self.shape, "the same array");
-                Booleans::Copied(copy)
+                Booleans::Copied(Box::new(copy))
             }
         };
     }
@@ -148,7 +148,8 @@ impl<A: ForeignArray> Foreign<A> {
             Booleans::Unchecked => panic!("booleans are checked before they are read"),
             Booleans::Copied(copy) => copy.view(),
             // SAFETY: the array vouches for the memory; elements are aligned, whole elements apart, and
-            // valid: booleans were found to be. The shape's elements were counted.
+            // valid: booleans were found to be. The shape's elements were counted. Whoever writes elements
+            // meanwhile does what the contract of `ForeignArray` allows.
             Booleans::Valid => unsafe {
                 TensorView::from_raw_parts(
                     self.data.as_ptr(),
