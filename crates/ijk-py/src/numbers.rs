@@ -60,7 +60,7 @@ pub fn shape<T: TryFrom<u64>>(any: &Bound<'_, PyAny>, what: &str) -> PyResult<Ve
 
 /// Lists of whole numbers from 0 on.
 pub fn shapes(any: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<Vec<usize>>> {
-    list(any, what, |item, what| shape(item, what))
+    list(any, what, shape)
 }
 
 /// For each axis the elements of a block, or None.
