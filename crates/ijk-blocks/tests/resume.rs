@@ -275,6 +275,20 @@ impl Sink for Removing {
 }
 
 #[test]
+fn metadata_do_not_stay_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.zarr");
+    let (u, executor) = (matrix(8, 4), Executor::new());
+    let store = ZarrStore::resume(&path, &u, &executor, &ZarrOptions::new()).unwrap();
+    fs::remove_dir_all(path.join(".ijk")).unwrap();
+    assert!(executor.write(&u, Arc::new(store)).is_err());
+    // Else it were an array of zeros.
+    assert!(BigTensor::open(&path).is_err() && !path.join("zarr.json").exists());
+    executor.save(&u, &path, &ZarrOptions::new()).unwrap();
+    assert_eq!(BigTensor::open(&path).unwrap().collect().unwrap(), u.collect().unwrap());
+}
+
+#[test]
 fn what_a_killed_writer_left_behind_is_swept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.zarr");

@@ -25,7 +25,26 @@ pub(super) struct Earlier {
     /// Dropped before the lock: it records what is written last.
     pub(super) journal: Journal,
     manifest: Option<Manifest>,
+    _metadata: Metadata,
     lock: Lock,
+}
+
+/// The metadata that a run wrote. Where somebody removed the directory meanwhile, but not these, they are removed,
+/// too: without a manifest they would be those of an array of fill values.
+#[derive(Debug)]
+struct Metadata {
+    files: Files,
+    text: String,
+}
+
+impl Drop for Metadata {
+    fn drop(&mut self) {
+        let is_ours = || self.files.metadata().is_ok_and(|found| found == self.text.as_bytes());
+        if !Manifest::is_there(&self.files) && is_ours() {
+            // What cannot be removed is not there, or not to be written any more.
+            std::fs::remove_file(self.files.path("zarr.json")).unwrap_or_default();
+        }
+    }
 }
 
 impl Earlier {
@@ -118,7 +137,9 @@ impl ZarrStore {
         };
         let journal = Journal::new(&files, blocks).syncing(&[FILE, "zarr.json"]);
         let (kept, damaged) = (verified.kept, verified.damaged);
-        let earlier = Earlier { kept, damaged, journal, manifest: Some(manifest), lock };
+        let _metadata = Metadata { files: files.clone(), text };
+        let manifest = Some(manifest);
+        let earlier = Earlier { kept, damaged, journal, manifest, _metadata, lock };
         let (ty, options) = (ty.clone(), options.clone());
         Ok(Self { files, layout, ty, options, earlier: Some(earlier) })
     }
@@ -147,14 +168,15 @@ impl ZarrStore {
         let joined = files.metadata().and_then(|found| {
             let text = metadata::text(ty, options)?;
             match is_stored_alike(&found, &text) {
-                true => Ok((Layout::parse(text.as_bytes())?, Lock::join(&files)?)),
+                true => Ok((Layout::parse(text.as_bytes())?, text, Lock::join(&files)?)),
                 false => Err(Problem::Other("it is stored otherwise: see zarr.json".into())),
             }
         });
-        let (layout, lock) = joined.map_err(|problem| of_store(&files, problem))?;
+        let (layout, text, lock) = joined.map_err(|problem| of_store(&files, problem))?;
         let journal = Journal::new(&files, Coordinates::count(&layout.ty.grid()) as u64);
         let (kept, damaged, manifest) = (Records::default(), 0, None);
-        let earlier = Earlier { kept, damaged, journal, manifest, lock };
+        let _metadata = Metadata { files: files.clone(), text };
+        let earlier = Earlier { kept, damaged, journal, manifest, _metadata, lock };
         let (ty, options) = (ty.clone(), options.clone());
         Ok(Self { files, layout, ty, options, earlier: Some(earlier) })
     }
