@@ -1,6 +1,6 @@
 """Runs that are ended at random, over and over: nothing that was finished may be lost, and nothing wrong may be told.
 
-    python python/tests/soak.py                       all sections: a thousand kills, a hundred races
+    python python/tests/soak.py                       all sections: a thousand kills, a hundred races and forks
     python python/tests/soak.py kills --count 50      one of them, so often
     python python/tests/soak.py --seed 7              other times and damages
 
@@ -13,6 +13,7 @@ kills   A run that writes a Zarr array is killed (SIGKILL) at a random time, and
         gives, and takes over every block that a journal names and that is not damaged.
 fresh   Runs with and without `--fresh` write different results to one path at once, which somebody may remove meanwhile. Who
         reports success, and is the last one to do so, has its result there, whole.
+forks   Children are forked while threads of the package compute (`soak_forks.py`): each computes, and none hangs.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from pathlib import Path
 import numpy as np
 
 IJK = os.environ.get("IJK") or shutil.which("ijk")
+HERE = Path(__file__).resolve().parent
 PATIENCE = 120
 
 
@@ -264,8 +266,18 @@ def fresh(count, random):
     return f"{count} races: {refused} refused, {both} one after the other, {removals} with the array removed; nothing lost"
 
 
+def forks(count, _):
+    # The package is needed here only.
+    sys.path.insert(0, str(HERE))
+    import soak_forks
+
+    failed = soak_forks.forks(count)
+    assert failed == 0, f"{failed} of {count} children did not end well"
+    return f"{count} forks, all children end well"
+
+
 #: What each section does, and how often by default.
-SECTIONS = {"kills": (kills, 1000), "fresh": (fresh, 100)}
+SECTIONS = {"kills": (kills, 1000), "fresh": (fresh, 100), "forks": (forks, 100)}
 
 
 def main():
