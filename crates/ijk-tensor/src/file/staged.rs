@@ -9,12 +9,13 @@ use tempfile::NamedTempFile;
 /// A file that is written but does not bear its name yet; dropped, it is gone.
 ///
 /// ```
-/// use ijk_tensor::file::Staged;
+/// use ijk_tensor::file::{Problem, Staged};
 /// use std::io::Write;
 /// # let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("words");
 /// let mut staged = Staged::create(&path)?;
-/// staged.fill(|file| file.write_all(b"all of them").map_err(ijk_tensor::file::Problem::io("write")))?;
+/// let problem = |source| Problem::Io { action: "write", source };
+/// staged.fill(|file| file.write_all(b"all of them").map_err(problem))?;
 /// assert!(!path.exists() && staged.temporary().is_some_and(|part| part.exists()));
 /// staged.commit()?;
 /// assert_eq!(std::fs::read(path)?, b"all of them");
