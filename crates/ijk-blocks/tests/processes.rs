@@ -124,7 +124,7 @@ fn counted(is_full: bool) -> Arc<Counted> {
 fn results_have_the_same_bits_for_any_number_of_processes() {
     let expected = bits(&Executor::new().workers(1).collect(&chain()).unwrap());
     for (processes, workers, memory) in
-        [(1, 2, None), (2, 1, None), (2, 2, Some(20_000)), (3, 1, None), (3, 2, Some(30_000))]
+        [(1, 2, None), (2, 1, None), (2, 2, Some(45_000)), (3, 1, None), (3, 2, Some(60_000))]
     {
         let results = together(processes, |process, cluster| {
             let scratch = counted(false);
@@ -280,7 +280,7 @@ fn an_error_in_one_process_is_told_by_all() {
 fn a_scratch_without_room_is_told_by_all() {
     let errors = together(3, |process, cluster| {
         let executor = Executor::new().workers(1).cluster(Arc::new(cluster.unwrap()));
-        let executor = executor.memory_limit(20_000).scratch(counted(process == 1));
+        let executor = executor.memory_limit(60_000).scratch(counted(process == 1));
         executor.collect(&chain()).unwrap_err().to_string()
     });
     assert_eq!(errors[1], "scratch: no room");

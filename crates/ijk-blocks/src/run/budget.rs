@@ -29,19 +29,20 @@ struct Region {
 }
 
 impl Budget {
-    /// The budget of a plan, some of whose intermediate results stay in memory, in a process that holds so much
-    /// besides.
+    /// The budget of a plan, some of whose intermediate results stay in memory, shared by so many processes, in a
+    /// process that holds so much besides.
     ///
     /// # Errors
     /// [`Error::Memory`] where not even one block at a time fits.
     pub(super) fn new(
         plan: &BlockPlan,
         limit: Option<u64>,
-        kept: &[Kept],
+        (kept, processes): (&[Kept], usize),
         (held, writing): (u64, u64),
     ) -> Result<Self, Error> {
         let between = plan.stages.iter().zip(kept).filter(|(_, kept)| **kept == Kept::Memory);
-        let between = between.map(|(stage, _)| super::bytes(&stage.out));
+        let share = |bytes: u64| bytes.div_ceil(processes.max(1) as u64);
+        let between = between.map(|(stage, _)| share(super::bytes(&stage.out)));
         let held = between.fold(held, u64::saturating_add);
         let budget = Self { limit, held, writing };
         let least = (0..plan.stages.len()).map(|n| budget.least(plan, n)).max().unwrap_or(held);

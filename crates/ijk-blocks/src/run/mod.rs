@@ -296,7 +296,8 @@ impl Executor {
     fn budget(&self, plan: &BlockPlan, (result, writing): (u64, u64)) -> Result<Budget, Error> {
         let processes = self.cluster.as_ref().map_or(1, |cluster| cluster.processes());
         let kept = self.room(processes).kept(plan);
-        Budget::new(plan, self.memory, &kept, (result.saturating_add(self.beside), writing))
+        let held = result.saturating_add(self.beside);
+        Budget::new(plan, self.memory, (&kept, processes), (held, writing))
     }
 
     /// Computes a tensor, block by block, into a sink of its type: blocks that are
