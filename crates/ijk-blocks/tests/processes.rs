@@ -563,7 +563,7 @@ fn process() {
             let cluster = Cluster::join(hosts, process.parse().unwrap(), None).unwrap();
             let executor = Executor::new().workers(1).cluster(Arc::new(cluster));
             // The finished blocks of a round are written together.
-            let executor = executor.memory_limit(3000);
+            let executor = executor.memory_limit(3000).scratch(counted(false));
             let term = slow();
             let sink = Arc::new(folder(&path.join("blocks"), term.ty()));
             if let Err(error) = executor.write(&term, sink) {

@@ -469,7 +469,7 @@ impl Executor {
         };
         let mut all: Vec<usize> = sparse.blocks.iter().map(|at| number(at)).collect();
         if !done.is_empty() {
-            all.extend(done.places().map(|at| number(at)));
+            all.extend(done.places().map(number));
             all.sort_unstable();
         }
         all.into_iter().try_for_each(|number| skip(number, number + 1))?;

@@ -120,7 +120,7 @@ impl Layout {
     /// Whether there are chunks of which a part lies beyond the end of an axis.
     pub(super) fn is_ragged(&self) -> bool {
         let mut axes = self.chunk.iter().zip(&self.ty.dims);
-        axes.any(|(chunk, &extent)| extent as u64 % chunk.get() != 0)
+        axes.any(|(chunk, &extent)| !(extent as u64).is_multiple_of(chunk.get()))
     }
 
     /// The extents of a chunk.
