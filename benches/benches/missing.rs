@@ -18,10 +18,13 @@ const BLOCK: usize = 256;
 /// Times of which the best counts.
 const ROUNDS: usize = 5;
 
+/// Whether there is a block at a row and a column of the grid.
+type Has = fn(usize, usize) -> bool;
+
 fn main() {
     let n = std::env::args().filter_map(|text| text.parse().ok()).next().unwrap_or(12);
     let folder = tempfile::tempdir().expect("a folder");
-    let shapes: [(&str, fn(usize, usize) -> bool); 4] = [
+    let shapes: [(&str, Has); 4] = [
         ("whole", |_, _| true),
         ("triangular", |i, j| j <= i),
         ("band", |i, j| i.abs_diff(j) <= 1),

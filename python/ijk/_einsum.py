@@ -21,7 +21,7 @@ def einsum(*operands, out=None, dtype=None, order="K", casting="safe", optimize=
     einsum(subscripts, *operands), or einsum(op0, sublist0, op1, sublist1, ..., [sublist_out]).
 
     subscripts: text (or ASCII as bytes) such as "ij,jk->ik": letters of any script are indices, and so is
-        every character from "À" on, as for opt_einsum; a space means nothing; "..." stands for axes
+        every character from "À" on, as for opt_einsum; white space of ASCII means nothing; "..." stands for axes
         without names; without "->" the result has the indices that occur once, in alphabetical
         order. In lists, any hashable objects are indices, and Ellipsis is "...".
     operands: arrays of any layout, or objects with __dlpack__ or the array interface.

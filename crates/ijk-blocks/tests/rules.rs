@@ -129,9 +129,9 @@ fn maps_take_the_elements() {
     assert!(refused(u.map("+i~.")).contains("a function takes one array of rank 0"));
     assert!(refused(u.map("ij~i")).contains("`j`"));
     let lists = BigTensor::lit_values([Value::list([1])], [1], [None]).unwrap();
-    assert!(
-        refused(lists.map("x + 1")).contains("takes numbers, but the elements are of array(i32)")
-    );
+    assert_eq!(ty(lists.map("x + 1")), "([1], [⊥], array(i32))");
+    assert_eq!(ty(lists.map("sum(x)")), "([1], [⊥], i32)");
+    assert!(refused(lists.map("@sqrt .~.")).contains("array(i32)"));
 }
 
 #[test]

@@ -405,7 +405,7 @@ impl Engine {
     ///
     /// ```
     /// use ijk::{TensorViewMut, ndarray::{Array2, array}};
-    /// let mut to = Array2::zeros((2, 2));
+    /// let mut to = Array2::<i32>::zeros((2, 2));
     /// let from = array![[1, 2], [3, 4]];
     /// ijk::Engine::global().copy(&(&from).into(), &mut TensorViewMut::from(to.view_mut()))?;
     /// assert_eq!(to, from);

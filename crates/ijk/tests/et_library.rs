@@ -98,7 +98,7 @@ const CASES: &[Case] = &[
     Case {
         file: "depth_to_space",
         inputs: &[("input", &[1, 64, 96, 48])],
-        dims: &[("block", &[4, 4])],
+        dims: &[("block", &[4, 4]), ("chan", &[3])],
         outputs: &[&[1, 256, 384, 3]],
     },
     Case { file: "flatten", inputs: &[("input", &[64, 96, 3])], dims: &[], outputs: &[&[18432]] },

@@ -100,9 +100,10 @@ impl Parser<'_> {
         found
     }
 
-    /// Skips the only character that means nothing: the space of ASCII, as in NumPy.
+    /// Skips white space of ASCII, which means nothing; other spaces may be symbols of opt_einsum.
     fn spaces(&mut self) {
-        self.at += self.rest().len() - self.rest().trim_start_matches(' ').len();
+        let is_space = |c: char| c.is_ascii_whitespace();
+        self.at += self.rest().len() - self.rest().trim_start_matches(is_space).len();
     }
 
     fn since(&self, start: usize) -> Span {
@@ -256,8 +257,11 @@ mod tests {
 
     #[test]
     fn other_spaces_than_that_of_ascii_are_told() {
-        for c in ['\t', '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{a0}'] {
+        for c in ['\u{b}', '\u{85}', '\u{a0}'] {
             assert_eq!(messages(&format!("i{c},j")), [("einsum-not-an-index", 1)], "{c:?}");
+        }
+        for c in [' ', '\t', '\n', '\r', '\u{c}'] {
+            assert_eq!(Subscripts::parse(&format!("i,{c}j")).unwrap().output_text(), "ij", "{c:?}");
         }
     }
 

@@ -39,7 +39,8 @@ pub fn values(
         let greatest = solved.greatest.min(allowed.greatest);
         let gives = |n: &i128| inverse.eval(expr, Some(*n)) == Ok(value.into());
         let extents = (least..=greatest.min(most)).filter(gives).map(|n| n as u64).collect();
-        Found { extents, all: greatest <= most }
+        let rest = Interval { least: most + 1, greatest };
+        Found { extents, all: greatest <= most || !inverse.may_give(expr, rest, value) }
     };
     let Kind::In(lo, hi) = inference.space.kinds[of.0 as usize] else {
         return Some(within(ANY)).filter(|found| found.all);
@@ -65,6 +66,20 @@ impl Inverse<'_, '_> {
             Quantity::Dims if shape == self.of => value,
             Quantity::Dims => self.inference.get(shape, self.component).map(i128::from),
         })
+    }
+
+    /// Whether some value of the unknown in a range may give a value; yes where that cannot be told.
+    fn may_give(&self, expr: &Expr, unknown: Interval, value: u64) -> bool {
+        let of = |quantity, shape| match quantity {
+            Quantity::Rank => Interval::point(self.inference.space.rank(shape) as i128),
+            Quantity::Dims if shape == self.of => unknown,
+            Quantity::Dims => match self.inference.get(shape, self.component) {
+                Some(extent) => Interval::point(extent.into()),
+                None => ANY,
+            },
+        };
+        let given = expr.range(&of);
+        given.is_none_or(|range| (range.least..=range.greatest).contains(&value.into()))
     }
 
     /// How often the unknown occurs.
