@@ -117,7 +117,7 @@ fn sums_of_nothing_are_zero_beside_infinities() {
 
 /// Infinity, or what is none, in place of a number with a point.
 fn infinite(x: Scalar, seed: u64) -> Scalar {
-    let value = if seed % 2 == 0 { f64::INFINITY } else { f64::NAN };
+    let value = if seed.is_multiple_of(2) { f64::INFINITY } else { f64::NAN };
     match x {
         Scalar::F32(_) => Scalar::F32(value as f32),
         Scalar::F64(_) => Scalar::F64(value),

@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn steps_of_many_are_divided() {
-        let cases: [(&[&[usize]], usize, &[&[usize]]); 4] = [
+        type Steps = &'static [&'static [usize]];
+        let cases: [(Steps, usize, Steps); 4] = [
             (&[&[0, 1]], 2, &[&[0, 1]]),
             (&[&[0, 1, 2]], 3, &[&[0, 1], &[0, 1]]),
             (&[&[1, 2, 4], &[0, 1, 2]], 5, &[&[1, 2], &[2, 3], &[0, 1], &[0, 1]]),
