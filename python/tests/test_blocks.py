@@ -286,7 +286,7 @@ def test_zarr_arrays(tmp_path):
         assert repr(opened) == "BigTensor([50, 70], [16, 32], f64)"
         assert np.array_equal(opened.collect(), a)
     square = ijk.contract(opened, opened, 0, 0)
-    square.write(tmp_path / "c.zarr", memory_limit=20_000, workers=2)
+    square.write(tmp_path / "c.zarr", memory_limit=30_000, workers=2)
     assert np.allclose(BigTensor.open(tmp_path / "c.zarr").collect(), a.T @ a)
     with pytest.raises(ijk.StoreError):
         BigTensor.open(tmp_path / "none.zarr")

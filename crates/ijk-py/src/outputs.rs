@@ -170,7 +170,7 @@ fn check(out: &Bound<'_, PyAny>, name: &str) -> PyResult<Footprint> {
     }
     let py = out.py();
     let (shape, strides) = (PyTuple::new(py, shape)?, PyTuple::new(py, strides)?);
-    Err(PyValueError::new_err(format!(
+    Err(crate::error::Error::new_err(format!(
         "elements of {name} share memory (shape {shape}, strides {strides}), so that results would overwrite \
          each other: give an array of its own memory, such as numpy.empty({shape})"
     )))

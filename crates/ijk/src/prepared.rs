@@ -45,12 +45,14 @@ impl Prepared {
         outputs: Option<Vec<Vec<isize>>>,
     ) -> Result<Self, Error> {
         let mut layout = Layout::contiguous(program, instance);
-        layout.memory_limit = memory_limit;
         layout.inputs = inputs.iter().map(|i| i.strides().to_vec()).collect();
         if let Some(outputs) = outputs {
             layout.outputs = outputs;
         }
-        Self::planned(ijk_plan::plan(program, instance, &layout)?, engine, memory_limit)
+        naming_the_least(memory_limit, |memory_limit| {
+            let layout = Layout { memory_limit, ..layout.clone() };
+            Self::planned(ijk_plan::plan(program, instance, &layout)?, engine, memory_limit)
+        })
     }
 
     /// Compiles a plan, unless it needs more than a limit together with what kernels take.
@@ -99,6 +101,34 @@ impl Prepared {
     pub(crate) fn is_fallible(&self) -> bool {
         self.fallible
     }
+}
+
+/// Plans that are made to find a limit that suffices.
+const ATTEMPTS: usize = 8;
+
+/// What an attempt within a memory limit gives. Where it is refused, the error names a limit with which it
+/// is not: plans do not know what kernels take, and may be others with more memory.
+pub(crate) fn naming_the_least<T>(
+    limit: Option<u64>,
+    attempt: impl Fn(Option<u64>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let refused = |result| match result {
+        Err(Error::Plan(PlanError::MemoryLimit { needed, results, temporaries, .. })) => {
+            Err((needed, results, temporaries))
+        }
+        result => Ok(result),
+    };
+    let (mut least, limit) = match (refused(attempt(limit)), limit) {
+        (Err(least), Some(limit)) => (least, limit),
+        (Err(_), None) => unreachable!("without a limit nothing is beyond it"),
+        (Ok(result), _) => return result,
+    };
+    for _ in 0..ATTEMPTS {
+        let Err(more) = refused(attempt(Some(least.0))) else { break };
+        least = more;
+    }
+    let (needed, results, temporaries) = least;
+    Err(PlanError::MemoryLimit { needed, results, temporaries, limit }.into())
 }
 
 /// The strides of places for results.

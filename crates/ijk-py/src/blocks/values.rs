@@ -191,9 +191,13 @@ fn value(any: &Bound<'_, PyAny>, of: &ElementType, at: &[usize]) -> PyResult<Val
     };
     match of {
         ElementType::Number(_) if is_list(any) => Err(refused(": it is a list".into())),
-        ElementType::Number(dtype) => scalar(any, *dtype)
-            .map(Value::Number)
-            .map_err(|error| refused(format!(": {}", error.value(any.py())))),
+        ElementType::Number(dtype) => scalar(any, *dtype).map(Value::Number).map_err(|error| {
+            match error.is_instance_of::<PyValueError>(any.py()) {
+                // Of the type, but beyond it.
+                true => error,
+                false => refused(format!(": {}", error.value(any.py()))),
+            }
+        }),
         ElementType::Array(_) if !is_list(any) => Err(refused(": it is no list".into())),
         ElementType::Array(items) => {
             let item = |(n, item): (usize, PyResult<Bound<'_, PyAny>>)| {

@@ -3,7 +3,7 @@
 use super::Einsum;
 use super::slices::{Sliced, with};
 use crate::cache;
-use crate::prepared::{Prepared, check_output};
+use crate::prepared::{Prepared, check_output, naming_the_least};
 use crate::{Engine, Error, TensorView, TensorViewMut};
 use ijk_cpu::RunError;
 use ijk_ir::einsum::Product;
@@ -135,13 +135,15 @@ fn whole(
         check_output(position, output, dtype, &shape)?;
     }
     let outputs = outputs.map(crate::prepared::strides);
-    let layout = Layout::new(
-        inputs.iter().map(|input| input.strides().to_vec()).collect(),
-        outputs.clone().unwrap_or_else(|| vec![c_strides(&shape)]),
-        limit,
-    );
-    if let Some(plan) = plan_product(product, dtype, &order.path.0, &layout)? {
-        return Prepared::planned(plan, engine.cpu(), limit);
+    let strides = || -> Vec<Vec<isize>> { inputs.iter().map(|i| i.strides().to_vec()).collect() };
+    let results = || outputs.clone().unwrap_or_else(|| vec![c_strides(&shape)]);
+    let direct = naming_the_least(limit, |limit| {
+        let layout = Layout::new(strides(), results(), limit);
+        let plan = plan_product(product, dtype, &order.path.0, &layout)?;
+        plan.map(|plan| Prepared::planned(plan, engine.cpu(), limit)).transpose()
+    })?;
+    if let Some(prepared) = direct {
+        return Ok(prepared);
     }
     let (program, instance) = product.lower(dtype, &order.path.0);
     Prepared::of(&program, &instance, engine.cpu(), limit, inputs, outputs)
