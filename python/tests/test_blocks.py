@@ -131,7 +131,8 @@ def test_literals_have_one_type():
     assert "element [1], 2.5, is no i64" in refused([1, 2.5], [2], [None], "i64")
     assert "element [0], [1], is no f64: it is a list" in refused([[1]], [1], [None], "f64")
     assert "element [1], 2, is no array(i64): it is no list" in refused([[1], 2], [2], [None], "array(i64)")
-    assert "element [0], 4294967296, is no i32" in refused([2**32], [1], [None], "i32")
+    with pytest.raises(ValueError, match=r"element \[0\]: 4294967296 is beyond the numbers of i32"):
+        BigTensor.lit([2**32], [1], [None], "i32")
     assert "element [0]" in refused(["a"], [1], [None])
     assert "no element tells the type" in refused([], [0], [None])
     endless = []

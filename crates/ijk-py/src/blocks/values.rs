@@ -193,8 +193,12 @@ fn value(any: &Bound<'_, PyAny>, of: &ElementType, at: &[usize]) -> PyResult<Val
         ElementType::Number(_) if is_list(any) => Err(refused(": it is a list".into())),
         ElementType::Number(dtype) => scalar(any, *dtype).map(Value::Number).map_err(|error| {
             match error.is_instance_of::<PyValueError>(any.py()) {
-                // Of the type, but beyond it.
-                true => error,
+                // It is a number, but none that the type has.
+                true => PyValueError::new_err(format!(
+                    "element {}: {}",
+                    place(at),
+                    error.value(any.py())
+                )),
                 false => refused(format!(": {}", error.value(any.py()))),
             }
         }),
