@@ -7,7 +7,7 @@ use crate::{BigTensor, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What stores keep of an array beside its elements.
+/// Metadata that a store keeps of an array: names of axes and attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Annotations {
     /// For each axis its name, if it has one; nothing at all where no axis has.
@@ -42,7 +42,7 @@ impl BigTensor {
     }
 }
 
-/// What is known of a term.
+/// Annotations of a term: names of its axes, and attributes.
 #[derive(Clone, Default)]
 struct Known {
     axes: Vec<Name>,

@@ -15,7 +15,7 @@ pub(super) struct OfLists {
 }
 
 impl OfLists {
-    /// What pairs give.
+    /// The element type that the map gives for a pair.
     fn pairs(&self) -> ElementType {
         // Types were checked when the term was built.
         self.formula.result_of(&self.from).unwrap_or_else(|_| self.from[0].clone())
@@ -25,7 +25,7 @@ impl OfLists {
         self.formula.evaluate_lists(&[l, r], &self.from)
     }
 
-    /// What becomes of the values of a fibre, after what came before.
+    /// Folds the values of a fibre into the accumulator.
     fn folded(
         &self,
         before: Option<Value>,

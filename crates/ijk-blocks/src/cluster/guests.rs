@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// So many callers may be greeting at once; the oldest makes room for the next.
 pub(super) const MOST: usize = 64;
 
-/// What can be shut while somebody waits on it.
+/// Connections whose handshake is in progress. Shutting one down ends the thread that reads it.
 #[derive(Debug, Default)]
 pub(super) struct Greetings(Mutex<Open>);
 

@@ -1,4 +1,4 @@
-//! What happens on a new connection before anything on it is believed.
+//! Handshake: both sides prove the secret before any message is trusted.
 //!
 //! Each side sends a random challenge and proves, by a keyed hash of both challenges, that it knows the secret; who
 //! called proves first, so that a stranger who calls gets no proof to try secrets on. Only then do both say who they
@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 /// How a connection begins.
 const MAGIC: &[u8; 8] = b"ijk-meet";
 
-/// What stands in the place of a proof for who gave a wrong one.
+/// Sent in place of a proof to a caller whose own proof is wrong.
 const REFUSED: [u8; 32] = [0; 32];
 
-/// Greetings that are longer are none.
+/// Most bytes of a greeting; longer ones are refused.
 const LONGEST: usize = 1 << 16;
 
-/// Who opened the connection: their proofs differ, so that none can be sent back.
+/// The side of a connection. Proofs of the two differ, so that none can be reflected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Caller,
