@@ -5,7 +5,7 @@ use super::part::Part;
 use crate::formula::{Among, Within};
 use crate::plan::Expr;
 use ijk_tensor::TensorView;
-use ijk_types::{C64, C128, DType};
+use ijk_types::{C64, C128, DType, Element};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -63,78 +63,105 @@ impl Facts {
 
 fn look(part: &Part) -> Among {
     let Some(view) = part.numbers() else { return Among::Any };
-    let mut seen = Seen::default();
-    match view.dtype() {
-        DType::F32 => rows(&view, &mut |row: &[f32]| seen.add(row, |x| [f64::from(x)])),
-        DType::F64 => rows(&view, &mut |row: &[f64]| seen.add(row, |x| [x])),
-        DType::C64 => rows(&view, &mut |row: &[C64]| {
-            seen.add(row, |z| [f64::from(z.re), f64::from(z.im)]);
-        }),
-        DType::C128 => rows(&view, &mut |row: &[C128]| seen.add(row, |z| [z.re, z.im])),
+    let within = match view.dtype() {
+        DType::F32 => within(&view, |x: f32| [x]),
+        DType::F64 => within(&view, |x: f64| [x]),
+        DType::C64 => within(&view, |z: C64| [z.re, z.im]),
+        DType::C128 => within(&view, |z: C128| [z.re, z.im]),
         _ => return Among::Any,
+    };
+    within.map_or_else(|| Among::unknown(view.dtype()), Among::Within)
+}
+
+/// What elements, each of which is `N` floats, are among; `None` if all are NaN, or there is none.
+fn within<T: Element, F: Float, const N: usize>(
+    view: &TensorView,
+    floats: impl Fn(T) -> [F; N],
+) -> Option<Within> {
+    let mut extremes = Extremes::default();
+    rows(view, &mut |row| extremes.add(row, &floats));
+    let mut within = extremes.within()?;
+    // Comparisons do not tell the zeros apart, but they are seldom the extremes.
+    let mut has = |zero: f64| {
+        let is = |x: F| x.into().to_bits() == zero.to_bits();
+        let mut found = false;
+        rows(view, &mut |row| found |= row.iter().any(|&x| floats(x).into_iter().any(is)));
+        found
+    };
+    if within.least == 0.0 {
+        within.least = if has(-0.0) { -0.0 } else { 0.0 };
     }
-    seen.among(view.dtype())
+    if within.greatest == 0.0 {
+        within.greatest = if has(0.0) { 0.0 } else { -0.0 };
+    }
+    Some(within)
 }
 
 /// Visits elements that lie side by side.
-fn rows<T: ijk_types::Element>(view: &TensorView, visit: &mut impl FnMut(&[T])) {
+fn rows<T: Element>(view: &TensorView, visit: &mut impl FnMut(&[T])) {
     match view.as_slice::<T>() {
         Some(row) => visit(row),
         None => (0..view.shape()[0]).for_each(|n| rows(&view.at(0, n), visit)),
     }
 }
 
-/// So many elements side by side are one vector, or some.
+trait Float: Copy + PartialOrd + Into<f64> {
+    const INFINITY: Self;
+    const NEG_INFINITY: Self;
+}
+
+impl Float for f32 {
+    const INFINITY: Self = Self::INFINITY;
+    const NEG_INFINITY: Self = Self::NEG_INFINITY;
+}
+
+impl Float for f64 {
+    const INFINITY: Self = Self::INFINITY;
+    const NEG_INFINITY: Self = Self::NEG_INFINITY;
+}
+
+/// So many elements are compared side by side, which is one vector, or some.
 const LANES: usize = 16;
 
-/// What is seen of floats.
-struct Seen {
-    least: [f64; LANES],
-    greatest: [f64; LANES],
-    nan: bool,
-    /// Whether there are zeros without a sign, and with one.
-    zeros: [bool; 2],
+/// The extremes in each lane, and the last NaN there, or infinity.
+struct Extremes<F> {
+    least: [F; LANES],
+    greatest: [F; LANES],
+    nan: [F; LANES],
 }
 
-impl Default for Seen {
+impl<F: Float> Default for Extremes<F> {
     fn default() -> Self {
-        let (least, greatest) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
-        Self { least, greatest, nan: false, zeros: [false; 2] }
+        let (least, greatest) = ([F::INFINITY; LANES], [F::NEG_INFINITY; LANES]);
+        Self { least, greatest, nan: least }
     }
 }
 
-impl Seen {
-    /// Adds a row, each element of which is so many floats.
-    fn add<T: Copy, const N: usize>(&mut self, row: &[T], floats: impl Fn(T) -> [f64; N]) {
-        for chunk in row.chunks(LANES) {
-            let [mut nan, mut plain, mut signed] = [false; 3];
-            for (lane, &element) in chunk.iter().enumerate() {
-                for x in floats(element) {
-                    let (least, greatest) = (&mut self.least[lane], &mut self.greatest[lane]);
-                    *least = if x < *least { x } else { *least };
-                    *greatest = if x > *greatest { x } else { *greatest };
-                    nan |= x.is_nan();
-                    plain |= x.to_bits() == 0;
-                    signed |= x.to_bits() == 1 << 63;
-                }
+impl<F: Float> Extremes<F> {
+    fn add<T: Copy, const N: usize>(&mut self, row: &[T], floats: impl Fn(T) -> [F; N]) {
+        let (vectors, rest) = row.as_chunks::<LANES>();
+        vectors.iter().for_each(|vector| self.add_lanes(vector, &floats));
+        self.add_lanes(rest, floats);
+    }
+
+    #[inline(always)]
+    fn add_lanes<T: Copy, const N: usize>(&mut self, row: &[T], floats: impl Fn(T) -> [F; N]) {
+        for (lane, &element) in row.iter().enumerate() {
+            for x in floats(element) {
+                let (least, greatest) = (self.least[lane], self.greatest[lane]);
+                self.least[lane] = if x < least { x } else { least };
+                self.greatest[lane] = if x > greatest { x } else { greatest };
+                self.nan[lane] = if x <= F::INFINITY { self.nan[lane] } else { x };
             }
-            self.nan |= nan;
-            self.zeros[0] |= plain;
-            self.zeros[1] |= signed;
         }
     }
 
-    fn among(&self, dtype: DType) -> Among {
-        let least = self.least.iter().copied().fold(f64::INFINITY, f64::min);
-        let greatest = self.greatest.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if least > greatest {
-            // All are NaN, or there is none.
-            return Among::unknown(dtype);
-        }
-        let [plain, signed] = self.zeros;
-        let least = if least == 0.0 { if signed { -0.0 } else { 0.0 } } else { least };
-        let greatest = if greatest == 0.0 { if plain { 0.0 } else { -0.0 } } else { greatest };
-        Among::Within(Within { least, greatest, nan: self.nan })
+    /// Bounds in which zeros have no sign; `None` if all elements are NaN.
+    fn within(&self) -> Option<Within> {
+        let least = self.least.iter().fold(f64::INFINITY, |m, &x| m.min(x.into()));
+        let greatest = self.greatest.iter().fold(f64::NEG_INFINITY, |m, &x| m.max(x.into()));
+        let nan = self.nan.iter().any(|&x| x.into().is_nan());
+        (least <= greatest).then_some(Within { least, greatest, nan })
     }
 }
 
