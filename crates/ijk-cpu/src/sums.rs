@@ -6,9 +6,9 @@
 
 use crate::check::CheckedNest;
 use crate::lines::{AHEAD, LINE, prefetch, prefetch_far};
-use crate::nest::leveled;
 use crate::origin::Origin;
 use crate::simd::Level;
+use crate::simd::leveled;
 use crate::threads::Workers;
 use ijk_plan::plan::{Nest, Node, NodeId, Start};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};

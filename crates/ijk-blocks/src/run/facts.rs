@@ -82,7 +82,7 @@ fn within<T: Element, F: Float, const N: usize>(
     rows(view, &mut |row| extremes.add(row, &floats));
     let mut within = extremes.within()?;
     // Comparisons do not tell the zeros apart, but they are seldom the extremes.
-    let mut has = |zero: f64| {
+    let has = |zero: f64| {
         let is = |x: F| x.into().to_bits() == zero.to_bits();
         let mut found = false;
         rows(view, &mut |row| found |= row.iter().any(|&x| floats(x).into_iter().any(is)));

@@ -5,10 +5,10 @@ use super::block::{Block, Plain};
 use super::block::{Lines4, Lines8, Registers4, Registers8};
 #[cfg(target_arch = "x86_64")]
 use crate::lines::LINE;
-use crate::nest::leveled;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Kind;
 use crate::simd::Level;
+use crate::simd::leveled;
 use ijk_types::DType;
 
 /// Copies `extents` = rows, columns; strides are in bytes.

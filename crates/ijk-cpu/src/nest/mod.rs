@@ -22,8 +22,8 @@ mod run;
 mod sorted;
 
 pub(crate) use kernel::{
-    BLOCK, FoldKernels, IntoPlane, Kernel, ScanKernels, ScanRows, fault, fold, into_plane, leveled,
-    moves, scan,
+    BLOCK, FoldKernels, IntoPlane, Kernel, ScanKernels, ScanRows, fault, fold, into_plane, moves,
+    scan,
 };
 pub(crate) use launch::Launch;
 pub(crate) use order::{Order, order};

@@ -10,12 +10,14 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod choice;
+mod leveled;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
 mod vector;
 
 pub use choice::{LEVEL_VARIABLE, LevelError};
+pub(crate) use leveled::leveled;
 pub(crate) use portable::Portable;
 pub(crate) use vector::{Bits, Float, Number, Vector};
 

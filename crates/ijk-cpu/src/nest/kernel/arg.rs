@@ -1,7 +1,7 @@
 //! Positions of greatest and least values.
 
-use super::leveled;
 use crate::simd::Level;
+use crate::simd::leveled;
 use ijk_types::{DType, Ordered, Reducer};
 
 /// Joins rows of values into the best so far and their positions.

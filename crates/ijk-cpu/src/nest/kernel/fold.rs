@@ -3,9 +3,10 @@
 //! The order is fixed by extents alone. Rows are folded in [`LANES`]-byte strips of lanes, lane `l`
 //! taking elements `l`, `l + L`, `l + 2L`, …; the lanes are then joined by halving.
 
+use super::for_monoid;
 use super::op::Op2;
-use super::{for_monoid, leveled};
 use crate::simd::Level;
+use crate::simd::leveled;
 use ijk_types::{DType, Monoid};
 
 /// Folds rows of values into accumulators.

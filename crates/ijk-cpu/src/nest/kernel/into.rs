@@ -1,8 +1,9 @@
 //! Planes combined into planes of any steps.
 
+use super::for_monoid;
 use super::op::Op2;
-use super::{for_monoid, leveled};
 use crate::simd::Level;
+use crate::simd::leveled;
 use ijk_types::{DType, Monoid};
 
 /// `out[i, j] = out[i, j] op values[i, j]` for rows `i` and columns `j` in turn; steps along both are

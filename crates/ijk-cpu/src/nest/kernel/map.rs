@@ -1,8 +1,8 @@
 //! Elementwise kernels.
 
-use super::leveled;
 use super::op::{Op1, Op2};
 use crate::simd::Level;
+use crate::simd::leveled;
 
 /// An elementwise kernel: `dst[i] = f(a[i], b[i], c[i])` for `i < n`; gives the faults it met.
 ///

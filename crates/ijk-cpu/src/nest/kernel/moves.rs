@@ -1,7 +1,8 @@
 //! Kernels that move elements of a size without looking at them, and make indices.
 
-use super::{fault, leveled, map::Kernel};
+use super::{fault, map::Kernel};
 use crate::simd::Level;
+use crate::simd::leveled;
 use std::hint::select_unpredictable;
 
 /// Elements move as these: of the same size, and no stricter alignment than any element's.

@@ -1,7 +1,8 @@
 //! Uniform random numbers: the loops of [`ijk_types::random`].
 
-use super::{fault, leveled, map::Kernel};
+use super::{fault, map::Kernel};
 use crate::simd::Level;
+use crate::simd::leveled;
 use ijk_types::{DType, ScalarError, random};
 
 /// Numbers of a type that are drawn.

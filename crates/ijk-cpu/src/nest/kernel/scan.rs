@@ -4,9 +4,10 @@
 //! its own start; what came before the block is combined last. In a block of a row, groups of lanes
 //! are scanned by doubling. So no sum is of more than `BLOCK + n / BLOCK` values one after another.
 
+use super::for_monoid;
 use super::op::Op2;
-use super::{for_monoid, leveled};
 use crate::simd::Level;
+use crate::simd::leveled;
 use ijk_types::{DType, Monoid};
 
 /// Values that are scanned from a start of their own.
