@@ -92,11 +92,10 @@ def recorded(path):
     for journal in Path(path, ".ijk").glob("done-*.log"):
         for line in journal.read_bytes().split(b"\n"):
             try:
-                block = json.loads(line.split(b"\t")[0]).get("chunk")
-            except ValueError:
-                continue
-            if block:
-                lines[line] = f"c/{block['block'] // columns}/{block['block'] % columns}"
+                block = json.loads(line.split(b"\t")[0])["chunk"]["block"]
+            except (ValueError, KeyError, TypeError):
+                continue  # damaged, or of blocks without a chunk
+            lines[line] = f"c/{block // columns}/{block % columns}"
     return lines
 
 
