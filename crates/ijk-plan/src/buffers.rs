@@ -163,7 +163,6 @@ fn heirs(graph: &Graph, last_reads: &[Vec<ArrayId>], sweeps: &[Range<usize>]) ->
         let free = |array: ArrayId| last_reads.contains(&array) && !kept(array) && near(array);
         let source = match stmt.init {
             Init::From(source) => Some(source).filter(|&array| accumulates(stmt, array)),
-            _ if kept(stmt.out) => None,
             _ => last_reads.iter().copied().find(|&array| replaces(graph, stmt, array)),
         };
         if let Some(source) = source.filter(|&array| free(array)) {

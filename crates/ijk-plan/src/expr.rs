@@ -41,6 +41,16 @@ impl Builder {
         positions.last().copied()
     }
 
+    /// Adds an expression as it is.
+    pub(crate) fn push_all(&mut self, value: &Expr) -> u32 {
+        let mut positions: Vec<u32> = Vec::with_capacity(value.nodes.len());
+        for node in &value.nodes {
+            let at = self.push(node.map_children(|c| positions[c as usize]));
+            positions.push(at);
+        }
+        positions.last().copied().unwrap_or(0)
+    }
+
     /// The expression whose value is the node `root`.
     pub(crate) fn finish(self, root: u32) -> Expr {
         extract(&self.nodes, root)

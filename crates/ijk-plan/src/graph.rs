@@ -20,6 +20,8 @@ pub(crate) struct Graph {
     pub fallible: Vec<ArrayId>,
     /// Producers before consumers; each array that is no input has one.
     pub statements: Vec<Stmt>,
+    /// Whether values are computed as they are written, factors in their places.
+    pub strict: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -76,7 +78,11 @@ pub(crate) enum Node {
 }
 
 impl Graph {
-    pub(crate) fn new(program: &Program, instance: &Instance) -> Result<Self, PlanError> {
+    pub(crate) fn new(
+        program: &Program,
+        instance: &Instance,
+        strict: bool,
+    ) -> Result<Self, PlanError> {
         let arrays = instance
             .dtypes
             .iter()
@@ -89,6 +95,7 @@ impl Graph {
             outputs: program.outputs.clone(),
             fallible: Vec::new(),
             statements: Vec::with_capacity(program.statements.len()),
+            strict,
         };
         let variables = type_variables(program, instance);
         for (statement, extents) in program.statements.iter().zip(&instance.extents) {

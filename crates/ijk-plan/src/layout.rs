@@ -3,7 +3,7 @@
 use crate::PlanError;
 use ijk_ir::core::{Instance, Program};
 
-/// How inputs and outputs lie in memory, and how much of it a plan may use.
+/// How inputs and outputs lie in memory, how much of it a plan may use, and whether it may reorder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     /// For each input, its strides in elements.
@@ -15,6 +15,9 @@ pub struct Layout {
     /// Bytes that stay near: steps sweep together over arrays that are larger; where it is 0, all
     /// that can, for the smallest temporaries.
     pub near: u64,
+    /// Whether values are computed as they are written. Factors of what is reduced are else taken
+    /// in any order, and those that do not depend on a reduced index once for each result.
+    pub strict: bool,
 }
 
 /// What stays in the second cache of any machine the engine is made for.
@@ -27,7 +30,7 @@ impl Layout {
         outputs: Vec<Vec<isize>>,
         memory_limit: Option<u64>,
     ) -> Self {
-        Self { inputs, outputs, memory_limit, near: NEAR }
+        Self { inputs, outputs, memory_limit, near: NEAR, strict: false }
     }
 
     /// Inputs and outputs in C order, no limit.

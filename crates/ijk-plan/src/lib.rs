@@ -11,7 +11,8 @@
 //! 4. *prefixes* turns reductions over all points up to one into scans;
 //! 5. *scatters* reduces before it scatters;
 //! 6. *pieces* cuts domains where points are skipped, so that most need no test;
-//! 7. *products* become contractions of two accesses, in a good order;
+//! 7. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
+//!    becomes contractions of two accesses, in a good order;
 //! 8. *arg* stores positions of extremes that do not cover their output apart;
 //! 9. *rows* copies operands of contractions whose rows lie apart;
 //! 10. *emit* gives arrays their memory and statements their kernels.
@@ -69,7 +70,8 @@ pub const SMALL_DOMAIN: u64 = 256;
 /// fit the program.
 pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<Plan, PlanError> {
     layout.check(program, instance)?;
-    let graph = passed(program, instance, |_| true)?;
+    let strict = layout.strict;
+    let graph = passed(Graph::new(program, instance, strict)?, |_| true);
     let fits = |plan: &Plan| check_memory(&graph, plan.temporary_bytes(), layout);
     if let Some(copied) = rows::copied(&graph, layout) {
         verify(&copied, "rows");
@@ -88,28 +90,31 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
     if fits(&smaller).is_ok() {
         return Ok(smaller);
     }
-    // Slower still: what is scattered is never stored.
-    let smallest = emit::plan(&passed(program, instance, |pass| pass != SCATTERS)?, &blocks)?;
+    // Slower still: what is scattered, and factors of what is reduced, are never stored.
+    let mut smallest = smaller;
+    for left_out in [&[SCATTERS][..], &[SCATTERS, PRODUCTS]] {
+        let graph = Graph::new(program, instance, strict)?;
+        smallest = emit::plan(&passed(graph, |pass| !left_out.contains(&pass)), &blocks)?;
+        if fits(&smallest).is_ok() {
+            break;
+        }
+    }
     fits(&smallest).map(|()| smallest)
 }
 
-/// The graph of a program after all passes that are wanted.
-fn passed(
-    program: &Program,
-    instance: &Instance,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<Graph, PlanError> {
-    let mut graph = Graph::new(program, instance)?;
+/// The graph after all passes that are wanted.
+fn passed(mut graph: Graph, wanted: impl Fn(&str) -> bool) -> Graph {
     for (name, pass) in PASSES.into_iter().filter(|(name, _)| wanted(name)) {
         pass(&mut graph);
         verify(&graph, name);
     }
-    Ok(graph)
+    graph
 }
 
 type Pass = fn(&mut Graph);
 
 const SCATTERS: &str = "scatters";
+const PRODUCTS: &str = "products";
 
 const PASSES: [(&str, Pass); 10] = [
     ("bounds", bounds::bound),
@@ -119,7 +124,7 @@ const PASSES: [(&str, Pass); 10] = [
     ("prefixes", prefix::scan_prefixes),
     (SCATTERS, scatter::reduce_first),
     ("pieces", pieces::cut),
-    ("products", product::order_products),
+    (PRODUCTS, product::order_products),
     ("arg", arg::cover_arg),
     ("factors", factors::apply_to_fewer),
 ];

@@ -346,8 +346,11 @@ impl Group {
             outputs: outputs.iter().map(strides).collect(),
             memory_limit: None,
             near: u64::MAX,
+            strict: graph.strict,
         };
-        let graph = Graph { arrays: cut, inputs, outputs, fallible: Vec::new(), statements };
+        let strict = graph.strict;
+        let graph =
+            Graph { arrays: cut, inputs, outputs, fallible: Vec::new(), statements, strict };
         Ok((emit::plan(&graph, &layout)?, from, to))
     }
 }

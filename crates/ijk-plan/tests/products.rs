@@ -29,6 +29,14 @@ fn square(dtype: DType, n: u64, count: usize) -> Vec<(DType, Vec<u64>)> {
     vec![(dtype, vec![n, n]); count]
 }
 
+fn strict(source: &str, arguments: &[(DType, Vec<u64>)]) -> Plan {
+    let program = ijk_ir::compile_source(source).program.unwrap();
+    let arguments: Vec<(DType, &[u64])> = arguments.iter().map(|(t, s)| (*t, &s[..])).collect();
+    let instance = ijk_ir::instantiate(&program, &arguments).unwrap();
+    let layout = Layout { strict: true, ..Layout::contiguous(&program, &instance) };
+    plan(&program, &instance, &layout).unwrap()
+}
+
 fn checked(source: &str, arguments: &[(DType, Vec<u64>)]) -> Plan {
     let arguments: Vec<(DType, &[u64])> = arguments.iter().map(|(t, s)| (*t, &s[..])).collect();
     checked_source(source, &arguments)
@@ -43,9 +51,46 @@ fn a_chain_is_a_row_of_contractions() {
 }
 
 #[test]
-fn infinities_are_kept_where_little_is_won() {
-    // Summed early, ∞ and 0 may meet where they did not.
-    let plan = checked(&chain(3), &square(F64, 8, 3));
+fn strict_plans_multiply_before_they_sum() {
+    let source = chain(3);
+    let plan = strict(&source, &square(F64, 8, 3));
+    assert_eq!(kernels(&plan), ["map", "contract"], "{plan}");
+    let plan = checked(&source, &square(F64, 8, 3));
+    assert_eq!(kernels(&plan), ["contract"; 2], "{plan}");
+    let plan = strict("+(ik*kj)~ij . ij/2~ij", &square(F64, 20, 2));
+    assert_eq!(kernels(&plan), ["contract", "map"], "{plan}");
+    let plan = strict("ik*kj~ijk . ijk/2~ijk . +ijk~ij", &square(F64, 20, 2));
+    assert_eq!(kernels(&plan), ["reduce"], "{plan}");
+}
+
+/// A matrix product in which factors stand in every place.
+#[test]
+fn factors_of_the_result_come_behind() {
+    let shapes: [(DType, &[u64]); 4] =
+        [(F64, &[20, 30]), (F64, &[30, 40]), (F64, &[20]), (F64, &[40])];
+    for (source, matrices) in [
+        ("ik*kj~ijk . ijk/3~ijk . +ijk~ij", 2),
+        ("ik*kj~ijk . 2*ijk~ijk . +ijk~ij", 2),
+        ("2*ik~ik . ik*kj~ijk . 0-ijk~ijk . +ijk~ij", 2),
+        ("ik*kj~ijk . -ijk~ijk . ijk*-3~ijk . +ijk~ij", 2),
+        ("ik*kj~ijk . ijk*i~ijk . ijk*j~ijk . +ijk~ij", 4),
+        ("ik*kj~ijk . ijk*i~ijk . ijk*j~ijk . -ijk~ijk . +ijk~ij", 4),
+    ] {
+        let plan = checked_source(source, &shapes[..matrices]);
+        assert_eq!(kernels(&plan), ["contract", "map"], "{source}\n{plan}");
+        // In place.
+        assert_eq!(plan.arena, 0, "{source}\n{plan}");
+    }
+    let plan = checked_source("ik+kj~ijk . ijk-i~ijk . 3+ijk~ijk . >ijk~ij", &shapes[..3]);
+    assert_eq!(kernels(&plan), ["contract-semiring", "map"], "{plan}");
+    let plan = checked_source("ij/7~ij . +ij~i", &shapes[..1]);
+    assert_eq!(kernels(&plan), ["reduce", "map"], "{plan}");
+}
+
+#[test]
+fn factors_of_one_side_are_computed_once_for_each_of_its_elements() {
+    let shapes: [(DType, &[u64]); 3] = [(F64, &[20, 30]), (F64, &[30, 40]), (F64, &[30])];
+    let plan = checked_source("ik*kj~ijk . ijk*k~ijk . +ijk~ij", &shapes);
     assert_eq!(kernels(&plan), ["map", "contract"], "{plan}");
 }
 

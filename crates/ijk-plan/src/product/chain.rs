@@ -3,11 +3,11 @@
 //! `ab*bc~abc . abc*cd~abcd . +abcd~ad` multiplies everything before it sums anything. Written as
 //! one product, its factors can be multiplied in any order.
 
-use super::{NEST_COST, Product, distributes};
+use super::NEST_COST;
+use super::terms::{Algebra, Terms};
 use crate::graph::{Graph, Node, Stmt};
 use crate::simplify::{digits_of, inline};
 use ijk_ir::core::ArrayId;
-use ijk_types::BinaryOp;
 
 /// What a pass knows of the statements it goes through.
 pub(super) struct Chains {
@@ -26,15 +26,12 @@ impl Chains {
         &self,
         graph: &Graph,
         stmt: &Stmt,
-        product: &Product,
+        algebra: &Algebra,
     ) -> Option<(Stmt, u64)> {
-        if !distributes(product.monoid, product.op, product.dtype) {
-            return None;
-        }
         let (mut wide, mut cost) = (None, 0u64);
         loop {
             let stmt = wide.as_ref().unwrap_or(stmt);
-            let Some(found) = self.find(graph, stmt, product) else { break };
+            let Some(found) = self.find(graph, stmt, algebra) else { break };
             let digits = digits_of(graph, found)?;
             let next = inline(stmt, |a, _| (a == found.out).then(|| (found, digits.clone())))?;
             cost = cost.saturating_add(found.points().saturating_mul(NEST_COST));
@@ -43,29 +40,15 @@ impl Chains {
         wide.map(|wide| (wide, cost))
     }
 
-    /// A product that a product reads, and nothing else does.
-    fn find<'a>(&self, graph: &'a Graph, stmt: &Stmt, product: &Product) -> Option<&'a Stmt> {
-        let nodes = &stmt.value.nodes;
-        // Only what is multiplied, not what is inside a function of it.
-        let mut factor = vec![false; nodes.len()];
-        *factor.last_mut()? = true;
-        for at in (0..nodes.len()).rev() {
-            match &nodes[at] {
-                _ if !factor[at] => {}
-                Node::Binary(op, x, y) if *op == product.op => {
-                    (factor[*x as usize], factor[*y as usize]) = (true, true);
-                }
-                Node::Access(array, _) => {
-                    let found = self.definition(graph, *array);
-                    let found = found.filter(|found| is_product(graph, found, product.op));
-                    if let Some(found) = found.filter(|_| self.uses[array.0 as usize] == 1) {
-                        return Some(found);
-                    }
-                }
-                _ => {}
-            }
-        }
-        None
+    /// A product that a product reads, and nothing else does: not inside a function of it.
+    fn find<'a>(&self, graph: &'a Graph, stmt: &Stmt, algebra: &Algebra) -> Option<&'a Stmt> {
+        let terms = Terms::of(&stmt.value, algebra);
+        terms.all.iter().find_map(|term| {
+            let Node::Access(array, _) = &stmt.value.nodes[term.root as usize] else { return None };
+            let alone = *self.uses.get(array.0 as usize)? == 1;
+            let found = self.definition(graph, *array).filter(|_| alone)?;
+            is_product(graph, found, algebra).then_some(found)
+        })
     }
 
     fn definition<'a>(&self, graph: &'a Graph, array: ArrayId) -> Option<&'a Stmt> {
@@ -75,9 +58,9 @@ impl Chains {
 }
 
 /// Whether a statement stores a product, all of whose elements are computed.
-fn is_product(graph: &Graph, stmt: &Stmt, op: BinaryOp) -> bool {
+fn is_product(graph: &Graph, stmt: &Stmt, algebra: &Algebra) -> bool {
     let Some(Node::Binary(root, ..)) = stmt.value.nodes.last() else { return false };
-    *root == op
+    (*root == algebra.op || Some(*root) == algebra.inverse())
         && stmt.guards.is_empty()
         && stmt.scan.is_none()
         && !graph.can_fail(stmt)

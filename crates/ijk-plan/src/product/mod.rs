@@ -5,28 +5,31 @@
 //! of fewer axes than the domain, are evaluated before. Where none of it pays the statement stays
 //! one loop nest.
 
+mod behind;
 mod chain;
 mod moves;
+mod terms;
 
 use crate::SMALL_DOMAIN;
 use crate::axes::{Axes, restrict, union};
+use crate::bounds::Guard;
+use crate::coverage;
 use crate::expr::{Builder, extract};
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::index;
 use crate::plan::Contraction;
 use crate::simplify::drop_dead;
+use behind::{Behind, FEWER, axes_of};
 use chain::Chains;
-use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init, Span};
+use ijk_ir::core::{AxisId, IndexExpr, Init, Span};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 use moves::{Left, Move};
+use terms::{Algebra, Terms};
 
 pub(crate) use moves::worth_contracting;
 
 /// What a point of a loop nest costs, relative to one of a contraction.
 const NEST_COST: u64 = 4;
-/// How much cheaper summing early must be where it is not exact: with infinities among the factors
-/// it gives other results, so it has to be worth it.
-const INEXACT_GAIN: u64 = 8;
 
 /// Runs the pass.
 pub(crate) fn order_products(graph: &mut Graph) {
@@ -34,16 +37,21 @@ pub(crate) fn order_products(graph: &mut Graph) {
     let mut statements = Vec::with_capacity(graph.statements.len());
     for at in 0..graph.statements.len() {
         let stmt = graph.statements[at].clone();
-        match Product::new(graph, &stmt) {
-            Some(product) => {
-                let (product, moves, stmt) = product.best(graph, &chains, stmt);
-                product.lower(&moves, graph, stmt, &mut statements);
-            }
-            None => statements.push(stmt),
-        }
+        lower(graph, &chains, stmt, &mut statements);
     }
     graph.statements = statements;
     drop_dead(graph);
+}
+
+/// Adds a statement, or those that it is made into.
+fn lower(graph: &mut Graph, chains: &Chains, stmt: Stmt, out: &mut Vec<Stmt>) {
+    match Product::new(graph, &stmt) {
+        Some(product) => {
+            let (product, plan, stmt) = product.best(graph, chains, stmt);
+            product.lower(&plan, graph, chains, stmt, out);
+        }
+        None => out.push(stmt),
+    }
 }
 
 /// One operand of a product.
@@ -51,6 +59,8 @@ pub(crate) fn order_products(graph: &mut Graph) {
 struct Factor {
     axes: Axes,
     value: Expr,
+    /// Points where one of these fails are skipped.
+    guards: Vec<Guard>,
 }
 
 /// A statement that reduces a product.
@@ -58,108 +68,291 @@ struct Product {
     op: BinaryOp,
     monoid: Monoid,
     dtype: DType,
+    /// The algebra in which factors may be reordered, if they may.
+    algebra: Option<Algebra>,
     factors: Vec<Factor>,
+    behind: Behind,
+    /// Axes of the output that factors have; all, where nothing is left to be done behind.
     kept: Axes,
+    /// Axes of the output.
+    all_kept: Axes,
     extents: Vec<u64>,
     names: Vec<String>,
     span: Span,
 }
 
+/// How a product is computed, and what that costs.
+struct Plan {
+    moves: Vec<Move>,
+    /// Whether what is left for behind the reduction happens there.
+    split: bool,
+    cost: u64,
+}
+
 impl Product {
     fn new(graph: &Graph, stmt: &Stmt) -> Option<Self> {
         let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return None };
-        let &Node::Binary(op, x, y) = stmt.value.nodes.last()? else { return None };
         let dtype = graph.array(stmt.out).dtype;
-        let types = graph.node_types(&stmt.value);
-        if stmt.points() <= SMALL_DOMAIN
-            || types[x as usize] != dtype
-            || !Contraction::supports(dtype, (op, None), monoid)
-            || graph.can_fail(stmt)
-            || !stmt.guards.is_empty()
-            || stmt.scan.is_some()
-        {
+        if stmt.points() <= SMALL_DOMAIN || graph.can_fail(stmt) || stmt.scan.is_some() {
             return None;
         }
-        let mut roots = vec![x, y];
-        if distributes(monoid, op, dtype) {
-            flatten(&stmt.value, op, &mut roots);
+        let types = graph.node_types(&stmt.value);
+        if !graph.strict
+            && let Some(product) = Self::of_terms(stmt, monoid, dtype, &types)
+        {
+            return Some(product);
         }
-        let factors = roots.iter().map(|&root| Factor::new(&stmt.value, root)).collect();
+        let &Node::Binary(op, x, y) = stmt.value.nodes.last()? else { return None };
+        if types[x as usize] != dtype || !stmt.guards.is_empty() {
+            return None;
+        }
+        let factors = [x, y].map(|root| Factor::of(extract(&stmt.value.nodes, root)));
+        let product = Self::with(stmt, (op, monoid, dtype), factors.into());
+        product.is_supported().then_some(product)
+    }
+
+    fn with(
+        stmt: &Stmt,
+        (op, monoid, dtype): (BinaryOp, Monoid, DType),
+        factors: Vec<Factor>,
+    ) -> Self {
         let kept = stmt.kept_axes().into_iter().enumerate().filter(|(_, kept)| *kept);
-        let kept = kept.map(|(axis, _)| axis as u32).collect();
-        Some(Self {
+        let kept: Axes = kept.map(|(axis, _)| axis as u32).collect();
+        Self {
             op,
             monoid,
             dtype,
+            algebra: None,
             factors,
+            behind: Behind::default(),
+            all_kept: kept.clone(),
             kept,
             extents: stmt.extents(),
             names: stmt.axes.iter().map(|a| a.name.clone()).collect(),
             span: stmt.span,
-        })
+        }
     }
 
-    /// The moves that are best, of the statement or of one in which the products that it reads are
-    /// multiplied out.
-    fn best(self, graph: &Graph, chains: &Chains, stmt: Stmt) -> (Self, Vec<Move>, Stmt) {
-        let direct = self.direct();
-        let (moves, cost) = self.moves(direct).unwrap_or((Vec::new(), direct));
-        if let Some((wide, others)) = chains.multiplied_out(graph, &stmt, &self)
-            && let Some(product) = Self::new(graph, &wide)
-            && let Some((moves, _)) = product.moves(cost.saturating_add(others))
-        {
-            return (product, moves, wide);
+    fn is_supported(&self) -> bool {
+        Contraction::supports(self.dtype, (self.op, None), self.monoid)
+    }
+
+    /// A product whose factors may be taken in any order: one for each set of axes, and what does
+    /// not depend on a reduced axis behind them. Nothing where the statement is no such product,
+    /// or has one factor, which is all.
+    fn of_terms(stmt: &Stmt, monoid: Monoid, dtype: DType, types: &[DType]) -> Option<Self> {
+        let algebra = Algebra::of(monoid, dtype, &stmt.value)?;
+        let terms = Terms::of(&stmt.value, &algebra);
+        if terms.all.iter().any(|term| types[term.root as usize] != dtype) {
+            return None;
         }
-        (self, moves, stmt)
+        let mut product = Self::with(stmt, (algebra.op, monoid, dtype), Vec::new());
+        product.algebra = Some(algebra);
+        product.behind.negative = terms.negative;
+        product.group(&stmt.value, &terms, &algebra);
+        let alone = product.factors.len() == 1 && product.behind.is_empty();
+        if product.factors.is_empty() || alone || !product.is_supported() {
+            return None;
+        }
+        product.divide_guards(stmt)?;
+        if product.is_bare() {
+            return Some(product);
+        }
+        let joined = product.joined();
+        let all_held = (0..product.extents.len() as u32)
+            .all(|axis| joined.contains(&axis) || product.all_kept.contains(&axis));
+        let determined = coverage::determined(&stmt.out_index, &product.extents);
+        let apart = product.all_kept.iter().all(|&axis| determined[axis as usize]);
+        product.kept.retain(|axis| joined.contains(axis));
+        (all_held && apart).then_some(product)
+    }
+
+    /// Sorts terms by axes.
+    fn group(&mut self, value: &Expr, terms: &Terms, algebra: &Algebra) {
+        let mut groups: Vec<(Axes, Vec<Expr>, Vec<Expr>)> = Vec::new();
+        for term in &terms.all {
+            let expr = extract(&value.nodes, term.root);
+            let axes = axes_in(&expr);
+            if axes.iter().all(|axis| self.all_kept.contains(axis)) {
+                let side =
+                    if term.inverse { &mut self.behind.divisors } else { &mut self.behind.factors };
+                side.push(expr);
+                continue;
+            }
+            let at = groups.iter().position(|(other, ..)| *other == axes).unwrap_or_else(|| {
+                groups.push((axes, Vec::new(), Vec::new()));
+                groups.len() - 1
+            });
+            let side = if term.inverse { &mut groups[at].2 } else { &mut groups[at].1 };
+            side.push(expr);
+        }
+        let factor = |(axes, factors, divisors): &(Axes, Vec<Expr>, Vec<Expr>)| Factor {
+            axes: axes.clone(),
+            value: quotient(algebra, factors, divisors),
+            guards: Vec::new(),
+        };
+        self.factors = groups.iter().map(factor).collect();
+    }
+
+    /// Gives each factor the guards of its axes; those of the output's axes tell which elements have
+    /// no points. Nothing, where one of them is neither.
+    fn divide_guards(&mut self, stmt: &Stmt) -> Option<()> {
+        for guard in &stmt.guards {
+            let axes = axes_of(guard);
+            let mut placed = false;
+            for factor in &mut self.factors {
+                if axes.iter().all(|axis| factor.axes.contains(axis)) {
+                    factor.guards.push(guard.clone());
+                    placed = true;
+                }
+            }
+            if axes.iter().all(|axis| self.all_kept.contains(axis)) {
+                self.behind.guards.push(guard.clone());
+                placed = true;
+            }
+            placed.then_some(())?;
+        }
+        Some(())
+    }
+
+    /// Whether the reduction of the factors is all.
+    fn is_bare(&self) -> bool {
+        self.behind.is_empty() && self.factors.iter().all(|factor| factor.guards.is_empty())
+    }
+
+    /// The axes of all factors.
+    fn joined(&self) -> Axes {
+        self.factors.iter().fold(Axes::new(), |axes, factor| union(&axes, &factor.axes))
+    }
+
+    fn points(&self, axes: &[u32]) -> u64 {
+        axes.iter().fold(1, |n, &axis| n.saturating_mul(self.extents[axis as usize]))
+    }
+
+    /// The best way to compute the statement, or one in which the products that it reads are
+    /// multiplied out.
+    fn best(self, graph: &Graph, chains: &Chains, stmt: Stmt) -> (Self, Plan, Stmt) {
+        let plan = self.plan();
+        if let Some(algebra) = &self.algebra
+            && let Some((wide, others)) = chains.multiplied_out(graph, &stmt, algebra)
+            && let Some(product) = Self::new(graph, &wide)
+        {
+            let wide_plan = product.plan();
+            if wide_plan.cost < plan.cost.saturating_add(others) {
+                return (product, wide_plan, wide);
+            }
+        }
+        (self, plan, stmt)
+    }
+
+    /// The order in which factors are joined down to two, if that is worth it.
+    fn plan(&self) -> Plan {
+        let all: Vec<u32> = (0..self.extents.len() as u32).collect();
+        let points = self.points(&all);
+        let nest = Plan { moves: Vec::new(), split: false, cost: points.saturating_mul(NEST_COST) };
+        let left = self.left(&self.factors);
+        let (moves, core) = match self.factors.len() {
+            1 => (Vec::new(), self.points(&self.factors[0].axes).saturating_mul(NEST_COST)),
+            _ => self.ordered(left),
+        };
+        if self.is_bare() {
+            return if core < nest.cost { Plan { moves, split: false, cost: core } } else { nest };
+        }
+        let elements = self.points(&self.all_kept).saturating_add(self.occupied_points());
+        let cost = core.saturating_add(elements.saturating_mul(NEST_COST));
+        let fewer = elements.saturating_mul(FEWER) <= points && core <= nest.cost;
+        if fewer || cost < nest.cost { Plan { moves, split: true, cost } } else { nest }
+    }
+
+    /// The cheapest order of two factors or more, and its cost.
+    fn ordered(&self, left: Left<'_>) -> (Vec<Move>, u64) {
+        let sets = left.sets.clone();
+        let direct = match self.factors.len() {
+            2 => self.cost(left, &[]),
+            _ => self.points(&self.joined()).saturating_mul(NEST_COST),
+        };
+        if self.algebra.is_none()
+            || self.extents.len() > union(&self.joined(), &self.all_kept).len()
+        {
+            return (Vec::new(), direct);
+        }
+        let left = || Left::new(&self.extents, sets.clone(), &self.kept);
+        let moves = moves::moves(&left(), &self.kept);
+        let cost = self.cost(left(), &moves);
+        if cost < direct { (moves, cost) } else { (Vec::new(), direct) }
+    }
+
+    /// What steps cost, with the contraction that remains, and what is evaluated before it.
+    fn cost(&self, left: Left<'_>, moves: &[Move]) -> u64 {
+        let [p, q] = &self.factors[..] else { return moves::total(left, moves) };
+        if !moves.is_empty() || !left.is_contraction(0, 1) {
+            return moves::total(left, moves);
+        }
+        if !self.may_be_stored(p, q) {
+            return self.points(&union(&p.axes, &q.axes)).saturating_mul(NEST_COST);
+        }
+        let before = [p, q].into_iter().filter(|f| !f.is_plain());
+        let before = before.fold(0u64, |n, f| n.saturating_add(self.points(&f.axes)));
+        moves::total(left, moves).saturating_add(before.saturating_mul(NEST_COST))
     }
 
     /// Adds what computes the statement.
-    fn lower(&self, moves: &[Move], graph: &mut Graph, stmt: Stmt, out: &mut Vec<Stmt>) {
+    fn lower(
+        &self,
+        plan: &Plan,
+        graph: &mut Graph,
+        chains: &Chains,
+        stmt: Stmt,
+        out: &mut Vec<Stmt>,
+    ) {
+        let Some(algebra) = self.algebra.filter(|_| plan.split) else {
+            let bare = self.is_bare();
+            return if bare { self.reduce(plan, graph, stmt, out) } else { out.push(stmt) };
+        };
+        let index = index::of_axes(self.kept.iter().map(|&axis| axis as usize));
+        let shape = self.kept.iter().map(|&axis| self.extents[axis as usize]).collect();
+        let array = graph.new_array(self.dtype, shape);
+        let core = Stmt {
+            out: array,
+            out_index: index.clone(),
+            init: Init::Identity(self.monoid),
+            value: self.product_of(&self.factors),
+            guards: guards_of(&self.factors),
+            ..stmt.clone()
+        };
+        let joined = self.joined();
+        let own = |axis: usize| joined.binary_search(&(axis as u32)).is_ok();
+        match self.factors.len() {
+            // Its one factor may be a pair of another algebra.
+            1 if core.guards.is_empty() => lower(graph, chains, restrict(core, own), out),
+            1 => out.push(restrict(core, own)),
+            _ => self.reduce(plan, graph, core, out),
+        }
+        self.put_behind(&algebra, Node::Access(array, index), graph, &stmt, out);
+    }
+
+    /// Adds what computes the reduction of the factors.
+    fn reduce(&self, plan: &Plan, graph: &mut Graph, stmt: Stmt, out: &mut Vec<Stmt>) {
         let mut factors = self.factors.clone();
         let mut left = self.left(&factors);
-        for &step in moves {
+        for &step in &plan.moves {
             self.apply(step, &left, &mut factors, graph, out);
             left.apply(step);
         }
         let stored = self.materialise(&mut factors, &left, [0, 1], graph, out);
-        if !stored && moves.is_empty() {
+        if !stored && plan.moves.is_empty() && !plan.split {
             out.push(stmt);
             return;
         }
-        let stmt = Stmt { value: self.product_of(&factors), ..stmt };
+        let stmt = Stmt { value: self.product_of(&factors), guards: guards_of(&factors), ..stmt };
         let used = left.sets.iter().fold(self.kept.clone(), |axes, set| union(&axes, set));
         let used = |axis: usize| used.binary_search(&(axis as u32)).is_ok();
-        out.push(if moves.is_empty() { stmt } else { restrict(stmt, used) });
+        out.push(if plan.moves.is_empty() && !plan.split { stmt } else { restrict(stmt, used) });
     }
 
     fn left(&self, factors: &[Factor]) -> Left<'_> {
         let sets = factors.iter().map(|f| f.axes.clone()).collect();
         Left::new(&self.extents, sets, &self.kept)
-    }
-
-    /// What it costs as it is.
-    fn direct(&self) -> u64 {
-        match self.factors.len() {
-            2 => moves::total(self.left(&self.factors), &[]).0,
-            _ => self.extents.iter().fold(NEST_COST, |n, &extent| n.saturating_mul(extent)),
-        }
-    }
-
-    /// The order in which factors are joined down to two and what that costs, if it beats another
-    /// way that costs so much.
-    fn moves(&self, other: u64) -> Option<(Vec<Move>, u64)> {
-        let left = self.left(&self.factors);
-        let [joined, _] = left.product(&Vec::from_iter(0..self.factors.len()));
-        if !distributes(self.monoid, self.op, self.dtype)
-            || self.extents.len() > union(&joined, &self.kept).len()
-        {
-            return None;
-        }
-        let moves = moves::moves(&left, &self.kept);
-        let (cost, early) = moves::total(left, &moves);
-        let exact = self.dtype.is_integer() || self.dtype == DType::Bool || !early;
-        let gain = if exact { 1 } else { INEXACT_GAIN };
-        (!moves.is_empty() && cost.saturating_mul(gain) < other).then_some((moves, cost))
     }
 
     /// Adds what does a step, and puts its result among the factors.
@@ -171,16 +364,18 @@ impl Product {
         graph: &mut Graph,
         out: &mut Vec<Stmt>,
     ) {
-        let (at, value, [axes, rest]) = match step {
-            Move::Reduce(at) => (at, factors[at].value.clone(), left.product(&[at])),
+        let (at, factor, [axes, rest]) = match step {
+            Move::Reduce(at) => (at, factors[at].clone(), left.product(&[at])),
             Move::Join(p, q) => {
                 let mut pair = [factors[p].clone(), factors.remove(q)];
                 self.materialise(&mut pair, left, [p, q], graph, out);
-                (p, self.product_of(&pair), left.product(&[p, q]))
+                let [axes, rest] = left.product(&[p, q]);
+                let (value, guards) = (self.product_of(&pair), guards_of(&pair));
+                (p, Factor { axes: axes.clone(), value, guards }, [axes, rest])
             }
         };
         let reduce = (axes != rest).then_some(self.monoid);
-        factors[at] = self.store(value, &axes, &rest, reduce, graph, out);
+        factors[at] = self.store(factor, &rest, reduce, graph, out);
     }
 
     /// Evaluates two factors that are more than an access before, where their product is a
@@ -194,121 +389,111 @@ impl Product {
         out: &mut Vec<Stmt>,
     ) -> bool {
         let [p, q] = factors else { return false };
-        let points = left.points(&union(&p.axes, &q.axes));
-        let pays =
-            |f: &Factor| f.is_plain() || left.points(&f.axes).saturating_mul(NEST_COST) <= points;
-        let wanted = points > SMALL_DOMAIN
-            && left.is_contraction(places[0], places[1])
+        let wanted = left.is_contraction(places[0], places[1])
             && !(p.is_plain() && q.is_plain())
-            && pays(p)
-            && pays(q);
+            && self.may_be_stored(p, q);
         for factor in factors.iter_mut().filter(|f| wanted && !f.is_plain()) {
-            let Factor { axes, value } = factor.clone();
-            *factor = self.store(value, &axes, &axes, None, graph, out);
+            let axes = factor.axes.clone();
+            *factor = self.store(factor.clone(), &axes, None, graph, out);
         }
         wanted
     }
 
-    /// Adds a statement that stores `value`, reduced to the axes `kept`; gives the access to it.
+    /// Whether storing the values of two factors takes little beside their product.
+    fn may_be_stored(&self, p: &Factor, q: &Factor) -> bool {
+        let points = self.points(&union(&p.axes, &q.axes));
+        let few = |f: &Factor| self.points(&f.axes).saturating_mul(NEST_COST) <= points;
+        points > SMALL_DOMAIN && [p, q].into_iter().all(|f| f.is_plain() || few(f))
+    }
+
+    /// Adds a statement that stores a factor, reduced to the axes `kept`; gives the access to it.
+    /// Where points are skipped it holds what makes any product neutral.
     fn store(
         &self,
-        value: Expr,
-        axes: &[u32],
+        Factor { axes, value, guards }: Factor,
         kept: &[u32],
         reduce: Option<Monoid>,
         graph: &mut Graph,
         out: &mut Vec<Stmt>,
     ) -> Factor {
-        let index = || kept.iter().map(|&a| IndexExpr::axis(AxisId(a))).collect::<Vec<_>>();
+        let index = index::of_axes(kept.iter().map(|&axis| axis as usize));
         let shape = kept.iter().map(|&a| self.extents[a as usize]).collect();
         let array = graph.new_array(self.dtype, shape);
-        let stmt = self.statement(array, index(), value, reduce);
-        out.push(restrict(stmt, |axis| axes.binary_search(&(axis as u32)).is_ok()));
-        Factor { axes: kept.to_vec(), value: Expr { nodes: vec![Node::Access(array, index())] } }
-    }
-
-    fn statement(
-        &self,
-        out: ArrayId,
-        out_index: Vec<IndexExpr>,
-        value: Expr,
-        reduce: Option<Monoid>,
-    ) -> Stmt {
-        let axes = self.names.iter().zip(&self.extents);
-        Stmt {
-            out,
-            axes: axes
-                .map(|(name, &extent)| crate::graph::Axis { name: name.clone(), extent })
-                .collect(),
-            out_index,
+        let reduce = reduce.or((!guards.is_empty()).then_some(self.monoid));
+        let names = self.names.iter().zip(&self.extents);
+        let stmt = Stmt {
+            out: array,
+            axes: names.map(|(name, &extent)| Axis { name: name.clone(), extent }).collect(),
+            out_index: index.clone(),
             init: reduce.map_or(Init::Zero, Init::Identity),
             reduce: reduce.map(Reducer::Monoid),
             value,
-            guards: Vec::new(),
+            guards,
             scan: None,
             span: self.span,
-        }
+        };
+        out.push(restrict(stmt, |axis| axes.binary_search(&(axis as u32)).is_ok()));
+        Factor::of(Expr { nodes: vec![Node::Access(array, index)] })
     }
 
     /// The product of factors, from left to right.
     fn product_of(&self, factors: &[Factor]) -> Expr {
-        let mut builder = Builder::default();
-        let mut root = None;
-        for factor in factors {
-            let leaf = |b: &mut Builder, leaf: &Node| Some(b.push(leaf.clone()));
-            let right = builder.push_expr(&factor.value, leaf);
-            root = match (root, right) {
-                (Some(left), Some(right)) => Some(builder.push(Node::Binary(self.op, left, right))),
-                (left, right) => left.or(right),
-            };
-        }
-        builder.finish(root.unwrap_or(0))
+        product(self.op, factors.iter().map(|factor| &factor.value))
     }
 }
 
-impl Factor {
-    fn new(value: &Expr, root: u32) -> Self {
-        let value = extract(&value.nodes, root);
-        let mut axes = Axes::new();
-        for node in &value.nodes {
-            let mut mark = |axis: AxisId| axes.push(axis.0);
-            node.indices().iter().for_each(|e| index::for_each_axis(e, &mut mark));
+/// Expressions combined by an operator, from left to right.
+fn product<'e>(op: BinaryOp, exprs: impl Iterator<Item = &'e Expr>) -> Expr {
+    let mut builder = Builder::default();
+    let mut root = None;
+    for expr in exprs {
+        let right = builder.push_all(expr);
+        root = Some(root.map_or(right, |left| builder.push(Node::Binary(op, left, right))));
+    }
+    builder.finish(root.unwrap_or(0))
+}
+
+/// Factors multiplied, and divided by others, from left to right.
+fn quotient(algebra: &Algebra, factors: &[Expr], divisors: &[Expr]) -> Expr {
+    let one = Expr { nodes: vec![Node::Const(algebra.one())] };
+    let factors = if factors.is_empty() { std::slice::from_ref(&one) } else { factors };
+    let dividend = product(algebra.op, factors.iter());
+    let inverse = algebra.inverse().unwrap_or(algebra.op);
+    product(inverse, std::iter::once(&dividend).chain(divisors))
+}
+
+/// The guards of all factors.
+fn guards_of(factors: &[Factor]) -> Vec<Guard> {
+    let mut all: Vec<Guard> = Vec::new();
+    for guard in factors.iter().flat_map(|factor| &factor.guards) {
+        if !all.contains(guard) {
+            all.push(guard.clone());
         }
-        Self { axes: union(&axes, &[]), value }
+    }
+    // Elements that an index reads are guarded before it.
+    all.sort_by_key(|(e, _)| index::reads(e));
+    all
+}
+
+/// The axes that an expression depends on.
+fn axes_in(value: &Expr) -> Axes {
+    let mut axes = Axes::new();
+    for node in &value.nodes {
+        let mut mark = |axis: AxisId| axes.push(axis.0);
+        node.indices().iter().for_each(|e| index::for_each_axis(e, &mut mark));
+    }
+    union(&axes, &[])
+}
+
+impl Factor {
+    fn of(value: Expr) -> Self {
+        Self { axes: axes_in(&value), value, guards: Vec::new() }
     }
 
     /// Whether it is an element at an affine position.
     fn is_plain(&self) -> bool {
-        matches!(&self.value.nodes[..],
-            [Node::Access(_, index)] if index.iter().all(IndexExpr::is_affine))
-    }
-}
-
-/// Whether `op` is associative and distributes over the monoid, up to rounding.
-fn distributes(monoid: Monoid, op: BinaryOp, dtype: DType) -> bool {
-    match (monoid, op) {
-        (Monoid::Add, BinaryOp::Mul)
-        | (Monoid::Max, BinaryOp::Min)
-        | (Monoid::Min, BinaryOp::Max)
-        | (Monoid::Or, BinaryOp::And)
-        | (Monoid::And, BinaryOp::Or) => true,
-        (Monoid::Max | Monoid::Min, BinaryOp::Add) => dtype.is_float(),
-        _ => false,
-    }
-}
-
-/// Replaces roots that are themselves products by their operands.
-///
-/// Factors that are used again and again are written out only so often that it takes no longer than
-/// a value without such.
-fn flatten(value: &Expr, op: BinaryOp, roots: &mut Vec<u32>) {
-    let mut at = 0;
-    while at < roots.len() && roots.len() <= value.nodes.len() {
-        match value.nodes[roots[at] as usize] {
-            Node::Binary(inner, x, y) if inner == op => {
-                roots.splice(at..=at, [x, y]);
-            }
-            _ => at += 1,
-        }
+        let affine = |index: &[IndexExpr]| index.iter().all(IndexExpr::is_affine);
+        self.guards.is_empty()
+            && matches!(&self.value.nodes[..], [Node::Access(_, index)] if affine(index))
     }
 }

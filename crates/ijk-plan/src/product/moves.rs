@@ -119,22 +119,15 @@ pub(super) fn moves(left: &Left, kept: &[u32]) -> Vec<Move> {
     moves
 }
 
-/// What steps cost, with the product of two factors that remains; and whether any of them but the
-/// last sums over an axis.
-pub(super) fn total(mut left: Left, moves: &[Move]) -> (u64, bool) {
-    let (mut cost, mut early) = (0u64, false);
+/// What steps cost, with the product of two factors that remains.
+pub(super) fn total(mut left: Left, moves: &[Move]) -> u64 {
+    let mut cost = 0u64;
     for &step in moves {
-        let of_step = match step {
-            Move::Reduce(at) => vec![at],
-            Move::Join(p, q) => vec![p, q],
-        };
-        let [all, rest] = left.product(&of_step);
         cost = cost.saturating_add(left.cost(step));
-        early |= all != rest;
         left.apply(step);
     }
     let last = if left.sets.len() == 2 { left.cost(Move::Join(0, 1)) } else { 0 };
-    (cost.saturating_add(last), early)
+    cost.saturating_add(last)
 }
 
 /// Whether a contraction of these extents is faster than a loop nest; picked by measurement.

@@ -1,0 +1,169 @@
+//! Factors that a reduction does not concern, applied to what it gives.
+
+use super::Product;
+use super::terms::Algebra;
+use crate::axes::{Axes, restrict, union};
+use crate::bounds::Guard;
+use crate::expr::Builder;
+use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::index;
+use ijk_ir::core::{ArrayId, Init};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
+
+/// So many points must be reduced to one for its factors to be worth a step of their own.
+pub(super) const FEWER: u64 = 8;
+
+/// What happens to the elements of a reduction.
+#[derive(Clone, Default)]
+pub(super) struct Behind {
+    /// Expressions that multiply, by axes of the output.
+    pub(super) factors: Vec<Expr>,
+    /// Expressions that divide.
+    pub(super) divisors: Vec<Expr>,
+    pub(super) negative: bool,
+    /// Elements where one of these fails have no points.
+    pub(super) guards: Vec<Guard>,
+}
+
+impl Behind {
+    pub(super) fn is_empty(&self) -> bool {
+        self.factors.is_empty()
+            && self.divisors.is_empty()
+            && !self.negative
+            && self.guards.is_empty()
+    }
+
+    /// Whether 0 stays 0, of the same sign, and nothing becomes NaN.
+    fn keeps_zero(&self) -> bool {
+        let mut all = self.factors.iter().chain(&self.divisors);
+        !self.negative && all.all(|factor| is_positive(factor))
+    }
+
+    /// The value made of a reduction's.
+    fn value(&self, algebra: &Algebra, reduced: Node, occupied: Option<Node>) -> Expr {
+        let mut builder = Builder::default();
+        let mut root = builder.push(reduced);
+        for (op, exprs) in [(Some(algebra.op), &self.factors), (algebra.inverse(), &self.divisors)]
+        {
+            let (constants, others): (Vec<_>, Vec<_>) =
+                exprs.iter().partition(|expr| matches!(expr.nodes[..], [Node::Const(_)]));
+            let mut constant = None;
+            for expr in constants {
+                let next = builder.push_all(expr);
+                constant = Some(
+                    constant.map_or(next, |c| builder.push(Node::Binary(algebra.op, c, next))),
+                );
+            }
+            let others: Vec<u32> = others.into_iter().map(|e| builder.push_all(e)).collect();
+            for factor in constant.into_iter().chain(others) {
+                root = builder.push(Node::Binary(op.unwrap_or(algebra.op), root, factor));
+            }
+        }
+        // What starts from 0 is never -0.
+        if algebra.op == BinaryOp::Mul && !self.keeps_zero() && algebra.dtype != DType::Bool {
+            let zero = builder.push(Node::Const(scalar::identity(Monoid::Add, algebra.dtype)));
+            let op = if self.negative { BinaryOp::Sub } else { BinaryOp::Add };
+            root = builder.push(Node::Binary(op, zero, root));
+        }
+        if let Some(occupied) = occupied {
+            let identity = scalar::identity(algebra.monoid, algebra.dtype);
+            let [condition, none] = [occupied, Node::Const(identity)].map(|n| builder.push(n));
+            root = builder.push(Node::Select(condition, root, none));
+        }
+        builder.finish(root)
+    }
+}
+
+fn is_positive(factor: &Expr) -> bool {
+    match factor.nodes[..] {
+        [Node::Const(Scalar::F32(x))] => x > 0.0 && x.is_finite(),
+        [Node::Const(Scalar::F64(x))] => x > 0.0 && x.is_finite(),
+        [Node::Const(Scalar::I32(_) | Scalar::I64(_) | Scalar::Bool(_))] => true,
+        _ => false,
+    }
+}
+
+impl Product {
+    /// Adds the statement that makes the output of a statement of what is reduced.
+    pub(super) fn put_behind(
+        &self,
+        algebra: &Algebra,
+        reduced: Node,
+        graph: &mut Graph,
+        stmt: &Stmt,
+        out: &mut Vec<Stmt>,
+    ) {
+        let occupied = self.occupied(graph, stmt, out);
+        let fresh = stmt.init == Init::Identity(algebra.monoid) && self.behind.guards.is_empty();
+        let value = self.behind.value(algebra, reduced, occupied);
+        let behind = Stmt {
+            reduce: stmt.reduce.filter(|_| !fresh),
+            value,
+            guards: self.behind.guards.clone(),
+            ..stmt.clone()
+        };
+        out.push(restrict(behind, |axis| self.all_kept.contains(&(axis as u32))));
+    }
+
+    /// Guards of factors that say more than which elements have no points.
+    fn reduced_guards(&self) -> Vec<&Guard> {
+        let mut all: Vec<&Guard> = Vec::new();
+        for guard in self.factors.iter().flat_map(|factor| &factor.guards) {
+            let reduces = axes_of(guard).iter().any(|axis| !self.all_kept.contains(axis));
+            if reduces && !all.contains(&guard) {
+                all.push(guard);
+            }
+        }
+        all
+    }
+
+    /// Axes of which it depends how many points an element has.
+    fn occupied_axes(&self) -> Axes {
+        let guards = self.reduced_guards();
+        guards.into_iter().fold(Axes::new(), |axes, guard| union(&axes, &axes_of(guard)))
+    }
+
+    /// How many points are looked at to find elements that have none.
+    pub(super) fn occupied_points(&self) -> u64 {
+        match self.occupied_axes() {
+            axes if axes.is_empty() || self.keeps_identity() => 0,
+            axes => self.points(&axes),
+        }
+    }
+
+    /// Whether an element without points comes out as that by itself: nothing multiplies the
+    /// identity that a guarded factor gives there but what keeps it.
+    fn keeps_identity(&self) -> bool {
+        self.factors.len() == 1 && self.behind.keeps_zero() && self.behind.guards.is_empty()
+    }
+
+    /// Adds the statement that tells which elements have points, if not all do; gives the access.
+    fn occupied(&self, graph: &mut Graph, stmt: &Stmt, out: &mut Vec<Stmt>) -> Option<Node> {
+        if self.occupied_points() == 0 {
+            return None;
+        }
+        let axes = self.occupied_axes();
+        let kept: Axes = axes.iter().copied().filter(|axis| self.all_kept.contains(axis)).collect();
+        let index = index::of_axes(kept.iter().map(|&axis| axis as usize));
+        let shape = kept.iter().map(|&axis| self.extents[axis as usize]).collect();
+        let array: ArrayId = graph.new_array(DType::Bool, shape);
+        let any = Stmt {
+            out: array,
+            out_index: index.clone(),
+            init: Init::Identity(Monoid::Or),
+            reduce: Some(Reducer::Monoid(Monoid::Or)),
+            value: Expr { nodes: vec![Node::Const(Scalar::Bool(true))] },
+            guards: self.reduced_guards().into_iter().cloned().collect(),
+            ..stmt.clone()
+        };
+        out.push(restrict(any, |axis| axes.contains(&(axis as u32))));
+        Some(Node::Access(array, index))
+    }
+}
+
+/// The axes that a guard depends on.
+pub(super) fn axes_of((e, _): &Guard) -> Axes {
+    let mut axes = Axes::new();
+    index::for_each_axis(e, &mut |axis| axes.push(axis.0));
+    union(&axes, &[])
+}

@@ -1,0 +1,137 @@
+//! A reduced value taken apart into the terms of a product.
+
+use crate::graph::{Expr, Node};
+use ijk_types::{BinaryOp, DType, Monoid, Scalar, UnaryOp, scalar};
+
+/// More terms than this are not told apart: those of a value that is used again and again could
+/// be any number.
+const MOST_TERMS: usize = 64;
+
+/// The operations of which a reduced value is made, where one distributes over the other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Algebra {
+    /// Multiplies.
+    pub op: BinaryOp,
+    /// Adds.
+    pub monoid: Monoid,
+    pub dtype: DType,
+}
+
+impl Algebra {
+    /// The algebra of a value that a monoid reduces.
+    pub(super) fn of(monoid: Monoid, dtype: DType, value: &Expr) -> Option<Self> {
+        use BinaryOp::{Add, And, Max, Min, Mul, Or, Sub};
+        let root = match value.nodes.last()? {
+            Node::Binary(op, ..) => Some(*op),
+            _ => None,
+        };
+        let op = match (monoid, root) {
+            (Monoid::Add, _) => Mul,
+            (Monoid::Max | Monoid::Min, Some(Add | Sub)) if dtype.is_float() => Add,
+            (Monoid::Max, Some(Min)) => Min,
+            (Monoid::Min, Some(Max)) => Max,
+            (Monoid::Or, Some(And)) => And,
+            (Monoid::And, Some(Or)) => Or,
+            _ => return None,
+        };
+        Some(Self { op, monoid, dtype })
+    }
+
+    /// What undoes a multiplication, up to rounding.
+    pub(super) fn inverse(&self) -> Option<BinaryOp> {
+        let inexact = self.dtype.is_float() || self.dtype.is_complex();
+        match self.op {
+            BinaryOp::Mul if inexact => Some(BinaryOp::Div),
+            BinaryOp::Add => Some(BinaryOp::Sub),
+            _ => None,
+        }
+    }
+
+    /// What multiplies without effect, where there is an inverse.
+    pub(super) fn one(&self) -> Scalar {
+        let monoid = if self.op == BinaryOp::Add { Monoid::Add } else { Monoid::Mul };
+        scalar::identity(monoid, self.dtype)
+    }
+
+    /// Whether values have a sign that a sum may be given instead.
+    fn has_sign(&self) -> bool {
+        self.op == BinaryOp::Mul
+    }
+}
+
+/// A node of a value that multiplies, or divides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Term {
+    pub root: u32,
+    pub inverse: bool,
+}
+
+/// What a value is the product of, from left to right.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Terms {
+    pub all: Vec<Term>,
+    /// Whether the product is to be negated.
+    pub negative: bool,
+}
+
+impl Terms {
+    pub(super) fn of(value: &Expr, algebra: &Algebra) -> Self {
+        let root = value.nodes.len() as u32 - 1;
+        let mut terms = Self::default();
+        let mut open = vec![Term { root, inverse: false }];
+        while let Some(term) = open.pop() {
+            if open.len() + terms.all.len() >= MOST_TERMS
+                || !terms.take_apart(value, algebra, term, &mut open)
+            {
+                terms.all.push(term);
+            }
+        }
+        terms
+    }
+
+    /// Replaces a term by those that it is made of, if it is a product itself.
+    fn take_apart(
+        &mut self,
+        value: &Expr,
+        algebra: &Algebra,
+        Term { root, inverse }: Term,
+        open: &mut Vec<Term>,
+    ) -> bool {
+        let mut then = |root: u32, inverse: bool| open.push(Term { root, inverse });
+        match value.nodes[root as usize] {
+            Node::Binary(op, x, y) if op == algebra.op => {
+                then(y, inverse);
+                then(x, inverse);
+            }
+            Node::Binary(op, x, y) if Some(op) == algebra.inverse() => {
+                then(y, !inverse);
+                then(x, inverse);
+            }
+            Node::Unary(UnaryOp::Recip, x) if algebra.inverse() == Some(BinaryOp::Div) => {
+                then(x, !inverse);
+            }
+            Node::Unary(UnaryOp::Neg, x) if algebra.has_sign() => {
+                self.negative = !self.negative;
+                then(x, inverse);
+            }
+            Node::Binary(BinaryOp::Sub, zero, x)
+                if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
+            {
+                self.negative = !self.negative;
+                then(x, inverse);
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+fn is_zero(node: &Node) -> bool {
+    match node {
+        Node::Const(Scalar::I32(x)) => *x == 0,
+        Node::Const(Scalar::I64(x)) => *x == 0,
+        Node::Const(Scalar::F32(x)) => *x == 0.0,
+        Node::Const(Scalar::F64(x)) => *x == 0.0,
+        _ => false,
+    }
+}
