@@ -231,6 +231,10 @@ pub struct How {
     /// Most memory that results and temporaries may take, such as 512MiB or 2GB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
+    /// Compute values as they are written: multiply and divide before reducing, at every point. Factors of what is
+    /// reduced are else taken in any order, which only NaN, infinities and what over- or underflows can tell
+    #[arg(long)]
+    pub strict: bool,
     /// Convert every argument to this element type
     #[arg(long, value_name = "TYPE", value_parser = dtype)]
     pub dtype: Option<DType>,
@@ -354,6 +358,9 @@ pub struct Explain {
     /// may take on each
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
+    /// Plan to compute values as they are written
+    #[arg(long)]
+    pub strict: bool,
     /// On machines, on paper
     #[command(flatten)]
     pub paper: Paper,

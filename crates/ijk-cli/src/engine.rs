@@ -4,12 +4,16 @@ use crate::failure::Failure;
 use ijk::Engine;
 
 /// An engine of so many threads, or as many as the machine offers, whose results and temporaries take
-/// so many bytes at most, if there is a limit.
+/// so many bytes at most, if there is a limit; it computes values as they are written, if it is strict.
 ///
 /// # Errors
 /// If the environment asks for SIMD instructions that the machine has not.
-pub fn engine(threads: Option<usize>, memory: Option<u64>) -> Result<Engine, Failure> {
-    let builder = Engine::builder().threads(threads.unwrap_or(0));
+pub fn engine(
+    threads: Option<usize>,
+    memory: Option<u64>,
+    strict: bool,
+) -> Result<Engine, Failure> {
+    let builder = Engine::builder().threads(threads.unwrap_or(0)).strict(strict);
     let builder = match memory {
         Some(bytes) => builder.memory_limit(bytes),
         None => builder,

@@ -8,12 +8,16 @@ use pyo3::sync::PyOnceLock;
 
 /// Threads, memory that they reuse, and a limit to it.
 ///
-/// Engine(threads=0, memory_limit=None)
+/// Engine(threads=0, memory_limit=None, strict=False)
 ///
 /// threads: how many work at a time; 0 means as many as the machine has. Results do not depend on it.
 /// memory_limit: most bytes that results and temporaries of one call may take, panels of kernels among them but
 /// for 256 KiB for each thread; what would need more is computed in smaller parts, by fewer threads, or raises
 /// MemoryLimitError, which says how much would do, before anything is allocated.
+///
+/// strict: whether values are computed as they are written: multiplied and divided before they are reduced, at
+/// every point. Factors of what is reduced are else taken in any order, and those that do not depend on a reduced
+/// index applied behind, which only NaN, infinities and what over- or underflows can tell.
 ///
 /// A child that was forked, whatever threads of its parent were doing, uses engines as the parent does, with
 /// threads of its own.
@@ -30,14 +34,18 @@ pub struct Engine {
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (threads = None, memory_limit = None), text_signature = "(threads=0, memory_limit=None)")]
+    #[pyo3(
+        signature = (threads = None, memory_limit = None, strict = false),
+        text_signature = "(threads=0, memory_limit=None, strict=False)"
+    )]
     fn new(
         threads: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<&Bound<'_, PyAny>>,
+        strict: bool,
     ) -> PyResult<Self> {
         let threads = threads.map(|any| numbers::whole(any, "threads")).transpose()?;
         let limit = memory_limit.map(|any| numbers::whole(any, "memory_limit")).transpose()?;
-        let builder = ijk::Engine::builder().threads(threads.unwrap_or(0));
+        let builder = ijk::Engine::builder().threads(threads.unwrap_or(0)).strict(strict);
         let mut builder = builder.interrupt(interrupted).detach(detached);
         if let Some(bytes) = limit {
             builder = builder.memory_limit(bytes);
@@ -57,6 +65,12 @@ impl Engine {
         self.inner.memory_limit()
     }
 
+    /// Whether values are computed as they are written.
+    #[getter]
+    fn strict(&self) -> bool {
+        self.inner.is_strict()
+    }
+
     /// The instructions that are used: "avx512", say.
     #[getter]
     fn simd(&self) -> &'static str {
@@ -70,7 +84,8 @@ impl Engine {
 
     fn __repr__(&self) -> String {
         let limit = self.memory_limit().map_or("None".into(), |bytes| bytes.to_string());
-        format!("Engine(threads={}, memory_limit={limit})", self.threads())
+        let strict = if self.strict() { ", strict=True" } else { "" };
+        format!("Engine(threads={}, memory_limit={limit}{strict})", self.threads())
     }
 }
 
@@ -97,7 +112,8 @@ where
     match given {
         Some(engine) => Ok(&engine.get().inner),
         None => {
-            let default = DEFAULT.get_or_try_init(py, || Py::new(py, Engine::new(None, None)?))?;
+            let default =
+                DEFAULT.get_or_try_init(py, || Py::new(py, Engine::new(None, None, false)?))?;
             Ok(&default.get().inner)
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::cache::{Key, PlanCache};
 use crate::component::Component;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, Rules};
 use crate::probe::{Cache, Probe};
 use crate::{Arguments, Einsum, Error, Views};
 use ijk_cpu::{Fault, Level, PlanError, Results, RunError};
@@ -49,7 +49,7 @@ type Detach = fn(&mut (dyn FnMut() + Send));
 #[derive(Debug)]
 pub struct Engine {
     cpu: ijk_cpu::Engine,
-    memory_limit: Option<u64>,
+    rules: Rules,
     detach: Option<Detach>,
     /// What plans depend on besides the program and its arguments, as one number.
     context: u64,
@@ -61,7 +61,7 @@ pub struct Engine {
 #[derive(Clone, Debug, Default)]
 pub struct EngineBuilder {
     cpu: ijk_cpu::EngineBuilder,
-    memory_limit: Option<u64>,
+    rules: Rules,
     probe: Option<Probe>,
     detach: Option<Detach>,
 }
@@ -85,7 +85,32 @@ impl EngineBuilder {
     /// thread, which the caches of its core hold; where there is no room for what all threads take, fewer work.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
-        self.memory_limit = Some(bytes);
+        self.rules.memory_limit = Some(bytes);
+        self
+    }
+
+    /// Whether values are computed as they are written.
+    ///
+    /// An engine that is not strict, as is the default, takes floating-point factors of what is reduced in any order:
+    /// those that do not depend on a reduced index multiply or divide the result, several matrices are multiplied
+    /// pair by pair. Where inputs are finite, divisors are not zero and nothing over- or underflows, results are within the
+    /// same error bounds; elsewhere NaN and infinities may differ. A strict engine multiplies and divides before it
+    /// reduces, at every point, which may take many times as long. Einsums without a path of their own are one
+    /// product of all operands then.
+    ///
+    /// ```
+    /// use ijk::{Engine, ndarray::Array1};
+    /// // Σ x/n: each term would be finite, their sum is not.
+    /// let mean = ijk::i("i/400~i . +i~.")?;
+    /// let x = Array1::from_elem(400, 1e308);
+    /// let strict = Engine::builder().strict(true).build();
+    /// assert!((strict.apply(&mean, (&x,))?[0].get(&[]).as_f64() / 1e308 - 1.0).abs() < 1e-12);
+    /// assert_eq!(Engine::builder().build().apply(&mean, (&x,))?[0].get(&[]), ijk::Scalar::F64(f64::INFINITY));
+    /// # Ok::<(), ijk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.rules.strict = strict;
         self
     }
 
@@ -168,18 +193,19 @@ impl EngineBuilder {
         let level = self.cpu.chosen_level().ok();
         let known = || level.and_then(|level| Cache::of_user().load_for(level));
         let probe = self.probe.or_else(known);
-        let cpu = self.cpu.memory_limit(self.memory_limit);
+        let cpu = self.cpu.memory_limit(self.rules.memory_limit);
         let cpu = match probe {
             Some(probe) => cpu.probe(probe).build(),
             None => cpu.build(),
         };
         let levels = Level::available();
         let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
-        let limit = self.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
-        let context = limit.wrapping_mul(64).wrapping_add(level as u64);
+        let limit = self.rules.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
+        let kind = level as u64 | u64::from(self.rules.strict) << 5;
+        let context = limit.wrapping_mul(64).wrapping_add(kind);
         let einsums = ForkMutex::new(|| LruCache::new(EINSUMS));
-        let (memory_limit, detach) = (self.memory_limit, self.detach);
-        Engine { cpu, memory_limit, detach, context, einsums }
+        let (rules, detach) = (self.rules, self.detach);
+        Engine { cpu, rules, detach, context, einsums }
     }
 
     /// The engine, if the machine has the SIMD instructions that the environment asks for.
@@ -246,7 +272,7 @@ impl Engine {
     /// Bytes of temporaries of a plan with this engine's threads.
     pub(crate) fn temporary_bytes(&self, plan: &Plan) -> u64 {
         let (least, all) = (plan.temporary_bytes(), plan.temporary_bytes_of(self.threads() as u64));
-        let Some(limit) = self.memory_limit else { return all };
+        let Some(limit) = self.rules.memory_limit else { return all };
         all.min(limit.saturating_sub(plan.result_bytes())).max(least)
     }
 
@@ -286,7 +312,12 @@ impl Engine {
 
     /// Most bytes that results and temporaries of one application may take.
     pub fn memory_limit(&self) -> Option<u64> {
-        self.memory_limit
+        self.rules.memory_limit
+    }
+
+    /// Whether values are computed as they are written: see [`EngineBuilder::strict`].
+    pub fn is_strict(&self) -> bool {
+        self.rules.strict
     }
 
     /// Applies a component to arguments, as [`Component::apply`] does.
@@ -341,9 +372,9 @@ impl Engine {
             let prepared = match plans.get(&key) {
                 Some(prepared) => prepared,
                 None => {
-                    let (cpu, limit) = (&self.cpu, self.memory_limit);
+                    let (cpu, rules) = (&self.cpu, self.rules);
                     let made = self.at_length(planning(program.statements.len()), || {
-                        Prepared::of(program, instance, cpu, limit, inputs, None)
+                        Prepared::of(program, instance, cpu, rules, inputs, None)
                     });
                     let prepared = Arc::new(made?);
                     plans.insert(key, Arc::clone(&prepared));
@@ -430,8 +461,8 @@ impl Engine {
         if let Some(prepared) = component.plans().get(&key) {
             return Ok(prepared);
         }
-        let (program, limit) = (component.program(), self.memory_limit);
-        let plan = || Prepared::new(program, &self.cpu, limit, inputs, outputs);
+        let (program, rules) = (component.program(), self.rules);
+        let plan = || Prepared::new(program, &self.cpu, rules, inputs, outputs);
         let prepared = Arc::new(self.at_length(planning(program.statements.len()), plan)?);
         component.plans().insert(key, Arc::clone(&prepared));
         Ok(prepared)

@@ -63,6 +63,7 @@ impl Engine {
     ) -> Result<Explanation, Error> {
         let mut layout = Layout::contiguous(program, instance);
         layout.memory_limit = self.memory_limit();
+        layout.strict = self.is_strict();
         let plan = ijk_plan::plan(program, instance, &layout)?;
         let (threads, temporaries) = (self.threads(), self.temporary_bytes(&plan));
         let (program, instance) = (program.clone(), instance.clone());

@@ -8,6 +8,15 @@ use ijk_plan::{Layout, PlanError};
 use ijk_tensor::{TensorView, TensorViewMut};
 use ijk_types::DType;
 
+/// What a plan keeps to besides the program and its arguments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rules {
+    /// Most bytes of results and temporaries.
+    pub(crate) memory_limit: Option<u64>,
+    /// Whether values are computed as they are written.
+    pub(crate) strict: bool,
+}
+
 /// A plan, and what the engine made of it.
 #[derive(Debug)]
 pub(crate) struct Prepared {
@@ -22,7 +31,7 @@ impl Prepared {
     pub(crate) fn new(
         program: &Program,
         engine: &ijk_cpu::Engine,
-        memory_limit: Option<u64>,
+        rules: Rules,
         inputs: &[TensorView<'_>],
         outputs: Option<&[TensorViewMut<'_>]>,
     ) -> Result<Self, Error> {
@@ -32,7 +41,7 @@ impl Prepared {
             check_outputs(program, &instance, outputs)?;
         }
         let outputs = outputs.map(strides);
-        Self::of(program, &instance, engine, memory_limit, inputs, outputs)
+        Self::of(program, &instance, engine, rules, inputs, outputs)
     }
 
     /// Plans and compiles an instance of a program; results in C order unless their strides are given.
@@ -40,7 +49,7 @@ impl Prepared {
         program: &Program,
         instance: &Instance,
         engine: &ijk_cpu::Engine,
-        memory_limit: Option<u64>,
+        rules: Rules,
         inputs: &[TensorView<'_>],
         outputs: Option<Vec<Vec<isize>>>,
     ) -> Result<Self, Error> {
@@ -49,7 +58,8 @@ impl Prepared {
         if let Some(outputs) = outputs {
             layout.outputs = outputs;
         }
-        naming_the_least(memory_limit, |memory_limit| {
+        layout.strict = rules.strict;
+        naming_the_least(rules.memory_limit, |memory_limit| {
             let layout = Layout { memory_limit, ..layout.clone() };
             Self::planned(ijk_plan::plan(program, instance, &layout)?, engine, memory_limit)
         })

@@ -49,6 +49,7 @@ pub(crate) type Input<'a> = (TensorView<'a>, Vec<Affine>);
 /// What an engine has compiled, by what it was compiled for.
 pub(crate) struct Kernels {
     engine: Arc<Engine>,
+    strict: bool,
     compiled: Mutex<HashMap<Key, Arc<Ready>>>,
     /// The formula of a copy.
     same: Box<Formula>,
@@ -77,9 +78,9 @@ struct Ready {
 }
 
 impl Kernels {
-    pub(crate) fn new(engine: Arc<Engine>) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>, strict: bool) -> Self {
         let same = Box::new(Formula::variable(0));
-        Self { engine, compiled: Mutex::default(), same, stop: None }
+        Self { engine, strict, compiled: Mutex::default(), same, stop: None }
     }
 
     /// The same, until a flag is set.
@@ -160,6 +161,7 @@ impl Kernels {
         for (strides, (view, _)) in layout.inputs.iter_mut().zip(inputs) {
             *strides = view.strides().to_vec();
         }
+        layout.strict = self.strict;
         let plan = ijk_plan::plan(&program, &instance, &layout)?;
         let compiled = |compiled: Result<Compiled, _>| compiled.map_err(RunError::from);
         if let Some(plan) = Some(&plan).filter(|_| continues).and_then(in_place) {
@@ -331,7 +333,7 @@ mod tests {
 
     /// A product of matrices, twice, and whether the second was folded in place into the first.
     fn twice(op: BinaryOp, monoid: Monoid, n: usize) -> Result<(Tensor, bool), Error> {
-        let kernels = Kernels::new(Arc::new(Engine::builder().threads(1).build()));
+        let kernels = Kernels::new(Arc::new(Engine::builder().threads(1).build()), false);
         let pair = Formula::binary(op, Formula::variable(0), Formula::variable(1));
         let reducer = Some(Reducer::Monoid(monoid));
         let work = Work {

@@ -61,6 +61,7 @@ pub struct Executor {
     /// Bytes that are held besides.
     beside: u64,
     finite: bool,
+    strict: bool,
     scratch: Option<Arc<dyn Scratch>>,
     cluster: Option<Arc<Cluster>>,
     progress: Arc<Progress>,
@@ -87,7 +88,7 @@ impl Executor {
         let single = Arc::new(Engine::builder().threads(1).level(engine.level()).build());
         let workers = engine.threads();
         let (memory, scratch, cluster, progress) = (None, None, None, Arc::default());
-        let (limit, beside, finite, stop) = (COLLECTED, 0, false, None);
+        let (limit, beside, finite, strict, stop) = (COLLECTED, 0, false, false, None);
         Self {
             engine,
             single,
@@ -96,6 +97,7 @@ impl Executor {
             memory,
             beside,
             finite,
+            strict,
             scratch,
             cluster,
             progress,
@@ -204,6 +206,20 @@ impl Executor {
     pub fn assume_finite(mut self, finite: bool) -> Self {
         self.finite = finite;
         self
+    }
+
+    /// Whether values are computed as they are written: factors of what is reduced in their places, not in any
+    /// order or behind the reduction. It may take many times as long.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Whether values are computed as they are written.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict
     }
 
     /// Whether elements are assumed to be finite.
@@ -334,7 +350,7 @@ impl Executor {
     /// What computes with all threads, and with one.
     fn kernels(&self) -> [Arc<Kernels>; 2] {
         let kernels = |engine: &Arc<Engine>| {
-            Arc::new(Kernels::new(Arc::clone(engine)).until(self.stop.clone()))
+            Arc::new(Kernels::new(Arc::clone(engine), self.strict).until(self.stop.clone()))
         };
         [&self.engine, &self.single].map(kernels)
     }
@@ -354,8 +370,9 @@ impl Executor {
         let (workers, memory, progress) = (self.workers, self.memory, &self.progress);
         let (kernels, simd) = (self.kernels(), self.simd());
         let room = self.room(cluster.processes());
-        let finite = self.finite;
-        let given = Given { cluster, plan, kernels, workers, memory, room, finite, simd, progress };
+        let (finite, strict) = (self.finite, self.strict);
+        let given =
+            Given { cluster, plan, kernels, workers, memory, room, finite, strict, simd, progress };
         processes::run(&given, goal)
     }
 

@@ -76,7 +76,7 @@ fn apply(
         };
         return blocks::run(&blocks::numbered(inputs), results, outputs, how);
     }
-    let engine = engine(how.threads, how.memory)?;
+    let engine = engine(how.threads, how.memory, how.strict)?;
     let arguments =
         inputs.iter().map(|place| load(place, how.dtype)).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();

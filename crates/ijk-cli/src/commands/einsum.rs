@@ -32,7 +32,7 @@ pub fn einsum(args: &Einsum) -> Result<(), Failure> {
         };
         return blocks::run(&blocks::numbered(&inputs), result, &outputs, &args.how);
     }
-    let engine = engine(args.how.threads, args.how.memory)?;
+    let engine = engine(args.how.threads, args.how.memory, args.how.strict)?;
     let load = |place| load(place, args.how.dtype);
     let arguments = inputs.iter().map(load).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();

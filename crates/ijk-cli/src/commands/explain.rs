@@ -27,7 +27,7 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
     }
     let application = Application::new(&args.applied)?;
     let arguments = application.borrowed();
-    let engine = engine(args.threads, args.memory)?;
+    let engine = engine(args.threads, args.memory, args.strict)?;
     let explanation = engine.explain(&application.component, &arguments);
     let explanation = explanation.map_err(|error| application.failure(error))?;
     tell(args, application.component.signature().to_string(), &explanation)
@@ -58,7 +58,7 @@ fn explain_tuples(args: &Explain) -> Result<(), Failure> {
     let program = source.compile_et()?;
     let arrays = tuples::arrays(&program, &args.given, None)?;
     let bindings = tuples::outlined(&program, &args.applied, &args.given, &arrays)?;
-    let engine = engine(args.threads, args.memory)?;
+    let engine = engine(args.threads, args.memory, args.strict)?;
     let explained = program.explain(&engine, &bindings).map_err(|error| source.failure(error))?;
     let signature = program.signature().to_string().replace('\n', "; ");
     explained.iter().try_for_each(|explanation| tell(args, signature.clone(), explanation))

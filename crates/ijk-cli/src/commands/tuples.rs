@@ -30,7 +30,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     if blocks::are_asked_for(&of, &outputs, &args.how)? {
         return run_in_blocks((&source, &program), &inputs, &outputs, args);
     }
-    let engine = engine(args.how.threads, args.how.memory)?;
+    let engine = engine(args.how.threads, args.how.memory, args.how.strict)?;
     let arrays = arrays(&program, &args.given, args.how.dtype)?;
     let bindings = bindings(&args.given, &arrays)?;
     let bindings = match memory::available() {

@@ -23,7 +23,7 @@ pub fn verify(args: &Verify) -> Result<(), Failure> {
     let source = Source::file(&args.file)?;
     let program = source.compile_et()?;
     draws_its_arrays(&source, &program)?;
-    let engine = engine(args.threads, None)?;
+    let engine = engine(args.threads, None, false)?;
     let verifier = Verifier::new(&program, engine, &python(args)?);
     let mut verifier = verifier.map_err(|error| refused(&source, &program, error))?;
     if let Some(bytes) = memory::available() {

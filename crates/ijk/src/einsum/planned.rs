@@ -3,11 +3,11 @@
 use super::Einsum;
 use super::slices::{Sliced, with};
 use crate::cache;
-use crate::prepared::{Prepared, check_output, naming_the_least};
+use crate::prepared::{Prepared, Rules, check_output, naming_the_least};
 use crate::{Engine, Error, TensorView, TensorViewMut};
 use ijk_cpu::RunError;
 use ijk_ir::einsum::Product;
-use ijk_plan::order::{self, Network, Options, Order, OrderError};
+use ijk_plan::order::{self, Network, Options, Order, OrderError, Path};
 use ijk_plan::{Layout, PlanError, c_strides, plan_product};
 use ijk_types::DType;
 
@@ -110,6 +110,11 @@ pub(super) fn order(
             let cost = order::cost(&network, path, &[])?;
             Ok(Order { path: path.clone(), sliced: Vec::new(), cost })
         }
+        None if engine.is_strict() => {
+            let path = Path(vec![(0..product.operands.len()).collect()]);
+            let cost = order::cost(&network, &path, &[])?;
+            Ok(Order { path, sliced: Vec::new(), cost })
+        }
         None => {
             let most_elements = most_elements.or(inner.options.most_elements);
             let options = Options { most_elements, ..inner.options.clone() };
@@ -137,8 +142,9 @@ fn whole(
     let outputs = outputs.map(crate::prepared::strides);
     let strides = || -> Vec<Vec<isize>> { inputs.iter().map(|i| i.strides().to_vec()).collect() };
     let results = || outputs.clone().unwrap_or_else(|| vec![c_strides(&shape)]);
+    let strict = engine.is_strict();
     let direct = naming_the_least(limit, |limit| {
-        let layout = Layout::new(strides(), results(), limit);
+        let layout = Layout { strict, ..Layout::new(strides(), results(), limit) };
         let plan = plan_product(product, dtype, &order.path.0, &layout)?;
         plan.map(|plan| Prepared::planned(plan, engine.cpu(), limit)).transpose()
     })?;
@@ -146,5 +152,6 @@ fn whole(
         return Ok(prepared);
     }
     let (program, instance) = product.lower(dtype, &order.path.0);
-    Prepared::of(&program, &instance, engine.cpu(), limit, inputs, outputs)
+    let rules = Rules { memory_limit: limit, strict };
+    Prepared::of(&program, &instance, engine.cpu(), rules, inputs, outputs)
 }

@@ -4,7 +4,7 @@
 //! slices are added up, a slice.
 
 use crate::cache::Planned as _;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, Rules};
 use crate::{Engine, Error, Tensor, TensorView, TensorViewMut, Views};
 use ijk_cpu::RunError;
 use ijk_ir::einsum::Product;
@@ -85,8 +85,9 @@ impl Sliced {
         // A slice's plan counts its result: that is a part of the whole, or memory of its own.
         let beside = given.saturating_add(if added { whole } else { whole.saturating_sub(own) });
         let places = (!added).then(|| vec![without(&ijk_tensor::c_strides(&shape), &result)]);
-        let spare = Some(limit.saturating_sub(beside));
-        let slice = Prepared::of(&program, &instance, engine.cpu(), spare, &views, places);
+        let memory_limit = Some(limit.saturating_sub(beside));
+        let rules = Rules { memory_limit, strict: engine.is_strict() };
+        let slice = Prepared::of(&program, &instance, engine.cpu(), rules, &views, places);
         let slice = slice.map_err(|error| with(error, beside, limit))?.beside(beside);
         let extents = sliced.iter().map(|&i| product.extents[i as usize] as usize).collect();
         let added = added.then_some(part);

@@ -49,6 +49,7 @@ pub(super) struct Given<'a> {
     pub(super) room: Room<'a>,
     /// Whether nothing is infinite or NaN that is not known to be.
     pub(super) finite: bool,
+    pub(super) strict: bool,
     /// The level of instructions.
     pub(super) simd: &'static str,
     pub(super) progress: &'a Arc<Progress>,
@@ -82,8 +83,10 @@ pub(super) fn run(given: &Given, goal: Goal) -> Result<usize, Error> {
 impl Given<'_> {
     fn terms(&self) -> Result<Terms, Error> {
         let (workers, memory, simd) = (self.workers, self.memory, self.simd);
-        let assumed = if self.finite { "\nassumed to be finite" } else { "" };
-        Ok(Terms { workers, memory, simd, plan: self.plan.identity()? + assumed })
+        let finite = if self.finite { "\nassumed to be finite" } else { "" };
+        let strict = if self.strict { "\ncomputed as it is written" } else { "" };
+        let assumed = format!("{finite}{strict}");
+        Ok(Terms { workers, memory, simd, plan: self.plan.identity()? + &assumed })
     }
 
     /// Who computes what, stage by stage.

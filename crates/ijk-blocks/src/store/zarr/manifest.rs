@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 
 /// Raised by whatever changes the bits of a result: the order of summation, a function's approximation.
-const ORDER: u32 = 3;
+const ORDER: u32 = 4;
 
 /// The file beside the chunks.
 pub(super) const FILE: &str = ".ijk/manifest.json";
@@ -24,6 +24,9 @@ pub(super) struct Manifest {
     /// Whether elements were assumed to be finite, so that missing blocks annihilate them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     finite: bool,
+    /// Whether values were computed as they are written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
     /// The term, for people.
     program: String,
     /// A digest of the block plan: the same for all spellings of one program.
@@ -59,15 +62,14 @@ impl Manifest {
             digest.add(format!("{stage:?}").as_bytes());
         }
         let (simd, program, plan) = (simd.into(), tensor.to_string(), digest.finish());
-        let (order, finite, command, complete) = (ORDER, false, None, false);
-        Ok(Self { order, simd, finite, program, plan, inputs, command, complete })
+        let (order, finite, strict, command, complete) = (ORDER, false, false, None, false);
+        Ok(Self { order, simd, finite, strict, program, plan, inputs, command, complete })
     }
 
-    /// The same, where elements are assumed to be finite, or not.
+    /// The same, where elements are assumed to be finite, or values are computed as they are written.
     #[must_use]
-    pub(super) fn assuming(mut self, finite: bool) -> Self {
-        self.finite = finite;
-        self
+    pub(super) fn assuming(self, finite: bool, strict: bool) -> Self {
+        Self { finite, strict, ..self }
     }
 
     /// The manifest in an array's directory, if there is one.
@@ -130,6 +132,13 @@ impl Manifest {
             let [now, then] = [self, there].map(|of| if of.finite { "are" } else { "are not" });
             return Some(format!(
                 "its elements {then} assumed to be finite there, and {now} here: NaN and infinities that meet missing blocks would differ"
+            ));
+        }
+        if self.strict != there.strict {
+            let [now, then] = [self, there].map(|of| if of.strict { "was" } else { "was not" });
+            return Some(format!(
+                "it {then} computed strictly as it is written, and this {}: sums would differ in their last bits",
+                now.replace("was", "is")
             ));
         }
         let version = || {

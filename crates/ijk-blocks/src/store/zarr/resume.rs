@@ -101,7 +101,7 @@ impl ZarrStore {
             return Err(of_store(&files, Problem::IsInput));
         }
         let manifest = Manifest::new(tensor, executor.simd())?;
-        let mut manifest = manifest.assuming(executor.is_finite());
+        let mut manifest = manifest.assuming(executor.is_finite(), executor.is_strict());
         manifest.command = options.finished_by();
         let options = options.annotated(tensor, path.as_ref());
         Self::continued(files.clone(), tensor.ty(), manifest, (executor, &options))

@@ -77,8 +77,8 @@ pub fn bench(args: &Bench) -> Result<(), Failure> {
 /// One for each number of threads; with all there are, if none is given.
 fn engines(threads: &[usize], memory: Option<u64>) -> Result<Vec<Engine>, Failure> {
     match threads {
-        [] => Ok(vec![engine(None, memory)?]),
-        _ => threads.iter().map(|&threads| engine(Some(threads), memory)).collect(),
+        [] => Ok(vec![engine(None, memory, false)?]),
+        _ => threads.iter().map(|&threads| engine(Some(threads), memory, false)).collect(),
     }
 }
 

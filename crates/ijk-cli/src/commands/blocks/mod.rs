@@ -122,7 +122,7 @@ fn executor(how: &How) -> Result<Executor, Failure> {
     });
     let threads = how.threads.or(shared).unwrap_or(0);
     let executor = Executor::with_threads(threads).map_err(of_blocks)?;
-    let executor = executor.assume_finite(how.zarr.assume_finite);
+    let executor = executor.assume_finite(how.zarr.assume_finite).strict(how.strict);
     let executor = match how.memory {
         Some(bytes) => executor.memory_limit(bytes),
         None => executor,
