@@ -22,6 +22,8 @@ pub struct Contender<'a> {
     /// Contenders of one group must agree bit for bit: they lay their results out alike, and run
     /// the same instructions.
     pub group: u64,
+    /// Whether it computes values as they are written.
+    pub strict: bool,
     /// The engine.
     pub run: Box<Engine<'a>>,
 }
@@ -33,7 +35,13 @@ impl<'a> Contender<'a> {
         group: u64,
         run: impl FnMut(&Lowered, &[Input]) -> Result<Vec<Value>, String> + 'a,
     ) -> Self {
-        Self { who, group, run: Box::new(run) }
+        Self { who, group, strict: false, run: Box::new(run) }
+    }
+
+    /// The same, which computes values as they are written.
+    #[must_use]
+    pub fn strict(self) -> Self {
+        Self { strict: true, ..self }
     }
 }
 
@@ -221,9 +229,13 @@ fn agree_on_values(
     same_results("the interpreter", truth, &literal, Precision::Bits)?;
     let small = truth.most_points <= SMALL_DOMAIN;
     let mut firsts: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
-    for Contender { who, group, run } in engines {
+    for Contender { who, group, strict, run } in engines {
         let found = run(lowered, &case.inputs).map_err(|found| failure(who, found))?;
-        let precision = if small { Precision::Bits } else { Precision::Bounds };
+        let precision = match (small, strict) {
+            (true, _) => Precision::Bits,
+            (_, true) => Precision::AsWritten,
+            _ => Precision::Bounds,
+        };
         same_results(who, truth, &found, precision)?;
         match firsts.get(group) {
             Some(first) => same_as_first(who, first, &found)?,
@@ -239,6 +251,8 @@ enum Precision {
     /// The value in the promised order, bit for bit.
     Bits,
     /// Within the stated error bounds.
+    AsWritten,
+    /// The same, factors of what is reduced in any order.
     Bounds,
 }
 
@@ -261,12 +275,13 @@ fn same_results(
         }
         let right = |at: usize| match precision {
             Precision::Bits => crate::same_bits(truth.cells[at].value, found.data[at]),
+            Precision::AsWritten => truth.cells[at].admits_as_written(found.data[at]),
             Precision::Bounds => truth.cells[at].admits(found.data[at]),
         };
         if let Some(at) = (0..found.data.len()).find(|&at| !right(at)) {
             let expected = match precision {
                 Precision::Bits => format!("{:?}", truth.cells[at].value),
-                Precision::Bounds => format!("{:?}", truth.cells[at]),
+                Precision::AsWritten | Precision::Bounds => format!("{:?}", truth.cells[at]),
             };
             let found = format!("{:?}", found.data[at]);
             return Err(Disagreement::Element { who, result, at, found, expected });

@@ -9,11 +9,16 @@ use ijk_plan::{Layout, plan};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The literal interpreter of plans in which some bytes stay near.
-fn interpret(near: u64, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value>, String> {
+fn interpret(
+    (near, strict): (u64, bool),
+    lowered: &Lowered,
+    inputs: &[Input],
+) -> Result<Vec<Value>, String> {
     let Lowered { program, instance, .. } = lowered;
     let strides = inputs.iter().map(|input| input.layout.lay_out(&input.value).strides);
     let inputs_lie = strides.collect();
-    let layout = Layout { inputs: inputs_lie, near, ..Layout::contiguous(program, instance) };
+    let layout =
+        Layout { inputs: inputs_lie, near, strict, ..Layout::contiguous(program, instance) };
     let plan = plan(program, instance, &layout).map_err(|error| error.to_string())?;
     let data: Vec<_> = inputs.iter().map(|input| input.value.data.clone()).collect();
     // The interpreter panics where a scalar operation has no value.
@@ -45,9 +50,10 @@ fn plans_keep_the_meaning() {
             continue;
         }
         let mut contenders = [
-            Contender::new("the plan", 0, |l, i| interpret(1 << 30, l, i)),
+            Contender::new("the plan", 0, |l, i| interpret((1 << 30, false), l, i)),
+            Contender::new("the strict plan", 1, |l, i| interpret((1 << 30, true), l, i)).strict(),
             Contender::new("the plan in sweeps", 0, |l, i| {
-                interpret(NEAR[seed as usize % 3], l, i)
+                interpret((NEAR[seed as usize % 3], false), l, i)
             }),
         ];
         if let Err(disagreement) = compare(&case, &mut contenders) {

@@ -100,7 +100,7 @@ fn complex(to: DType, x: Cell) -> Cell {
         Scalar::C128(z) => z,
         real => C128::new(real.as_f64(), 0.0),
     };
-    Cell { value, wide: Scalar::C128(wide), error: x.error }
+    Cell { order: x.order, ..Cell::new(value, Scalar::C128(wide), x.error) }
 }
 
 /// The number of `RANDOM`s in a value.

@@ -114,6 +114,53 @@ const IDIOMS: &[Idiom] = &[
         arguments: &["a b", "b c", "a c"],
         types: INTEGER,
     },
+    Idiom {
+        source: "ik*kj~ijk . ijk/3~ijk . +ijk~ij",
+        arguments: &["i k", "k j"],
+        types: COMPLEX_TOO,
+    },
+    Idiom {
+        source: "ik*kj~ijk . 2*ijk~ijk . -ijk~ijk . +ijk~ij",
+        arguments: &["i k", "k j"],
+        types: NUMBER,
+    },
+    Idiom {
+        source: "ik*kj~ijk . ijk*i~ijk . ijk/j~ijk . +ijk~ij",
+        arguments: &["i k", "k j", "i", "j"],
+        types: COMPLEX_TOO,
+    },
+    Idiom {
+        source: "ik/k~ik . ik*kj~ijk . 0-ijk~ijk . +ijk~ij",
+        arguments: &["i k", "k", "k j"],
+        types: REAL,
+    },
+    Idiom {
+        source: "ab*bc~abc . abc*ca~abc . +abc~.",
+        arguments: &["a b", "b c", "c a"],
+        types: NUMBER,
+    },
+    Idiom {
+        source: "te*teh~teh . teh*eho~teho . +teho~to",
+        arguments: &["t e", "t e h", "e h o"],
+        types: COMPLEX_TOO,
+    },
+    Idiom {
+        source: "ik+kj~ijk . ijk-i~ijk . 3+ijk~ijk . >ijk~ij",
+        arguments: &["i k", "k j", "i"],
+        types: REAL,
+    },
+    Idiom { source: "ij/j~ij . +ij~j", arguments: &["i j", "j"], types: COMPLEX_TOO },
+    Idiom { source: "ij*3~ij . +ij~i", arguments: &["i j"], types: NUMBER },
+    Idiom {
+        source: "ij-i~ij . ij*ij~ij . ij/7~ij . +ij~i",
+        arguments: &["i j", "i", "i j"],
+        types: REAL,
+    },
+    Idiom {
+        source: "^ij~ij . (I & +ij~i) . ij/i~ij . +(ij*jk)~ik",
+        arguments: &["i j", "j k"],
+        types: REAL,
+    },
     Idiom { source: "+(i*i)~.", arguments: &["i", "i"], types: ANY },
     Idiom { source: "+i~.", arguments: &["i"], types: ANY },
     Idiom { source: "+ij~i", arguments: &["i j"], types: ANY },

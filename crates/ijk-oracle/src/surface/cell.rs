@@ -17,16 +17,116 @@ pub struct Cell {
     /// How far from `wide` (each part of a complex number) an evaluation may be that keeps the
     /// stated error bounds: 0 where it must be exactly that, infinite where anything may be.
     pub error: f64,
+    /// What taking factors in another order may do to it.
+    pub(crate) order: Order,
+}
+
+/// What taking factors of what is reduced in another order may do to an element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Order {
+    /// It is a product of which a factor is not finite, or very large or small, or a divisor 0: reduced, it may
+    /// come to another NaN or infinity.
+    product: bool,
+    /// The same of a sum that a maximum or minimum reduces.
+    sum: bool,
+    /// It has come to anything.
+    anything: bool,
+}
+
+impl Order {
+    fn of(operands: &[Cell]) -> Self {
+        operands.iter().fold(Self::default(), |all, cell| Self {
+            product: all.product || cell.order.product,
+            sum: all.sum || cell.order.sum,
+            anything: all.anything || cell.order.anything,
+        })
+    }
+
+    /// After a function that takes no part in products or sums.
+    fn closed(self) -> Self {
+        Self { anything: self.anything, ..Self::default() }
+    }
+
+    fn after_unary(self, op: UnaryOp, x: Cell) -> Self {
+        match op {
+            UnaryOp::Neg => self,
+            UnaryOp::Recip => {
+                Self { product: self.product || is_extreme(x) || is_zero(x), ..self.closed() }
+            }
+            _ => self.closed(),
+        }
+    }
+
+    fn after_binary(self, op: BinaryOp, x: Cell, y: Cell) -> Self {
+        let extreme = is_extreme(x) || is_extreme(y);
+        match op {
+            BinaryOp::Mul => Self { product: self.product || extreme, ..self.closed() },
+            BinaryOp::Div => {
+                Self { product: self.product || extreme || is_zero(y), ..self.closed() }
+            }
+            // What is subtracted from 0 is negated.
+            BinaryOp::Add | BinaryOp::Sub => Self {
+                product: self.product && is_zero(x),
+                sum: self.sum || extreme,
+                anything: self.anything,
+            },
+            _ => self.closed(),
+        }
+    }
+
+    /// Of what a monoid makes of elements.
+    pub(crate) fn reduced(monoid: Monoid, cells: &[Cell]) -> Self {
+        let all = Self::of(cells);
+        let reordered = match monoid {
+            Monoid::Add => all.product,
+            Monoid::Max | Monoid::Min => all.sum,
+            _ => false,
+        };
+        Self { anything: all.anything || reordered, ..Self::default() }
+    }
+}
+
+/// Whether a number among factors may make one of their products over- or underflow.
+fn is_extreme(x: Cell) -> bool {
+    let most = match x.value.dtype().real() {
+        DType::F32 => 2f64.powi(40),
+        DType::F64 => 2f64.powi(300),
+        _ => return false,
+    };
+    let moderate = |x: f64| x == 0.0 || (most.recip()..=most).contains(&x.abs());
+    match x.wide {
+        Scalar::F64(x) => !moderate(x),
+        Scalar::C128(z) => !(moderate(z.re) && moderate(z.im)),
+        _ => false,
+    }
+}
+
+fn is_zero(x: Cell) -> bool {
+    match x.wide {
+        Scalar::F64(value) => value.abs() <= x.error,
+        Scalar::C128(z) => z.norm() <= x.error,
+        _ => false,
+    }
 }
 
 impl Cell {
     /// An element that comes out exactly.
     pub fn exact(value: Scalar) -> Self {
-        Self { value, wide: widen(value), error: 0.0 }
+        Self::new(value, widen(value), 0.0)
+    }
+
+    pub(crate) fn new(value: Scalar, wide: Scalar, error: f64) -> Self {
+        Self { value, wide, error, order: Order::default() }
+    }
+
+    /// Whether a result lies within the bound, where factors of what is reduced may be taken in any order.
+    pub fn admits(&self, result: Scalar) -> bool {
+        self.order.anything && result.dtype() == self.value.dtype()
+            || self.admits_as_written(result)
     }
 
     /// Whether a result lies within the bound.
-    pub fn admits(&self, result: Scalar) -> bool {
+    pub fn admits_as_written(&self, result: Scalar) -> bool {
         if self.error == f64::INFINITY {
             return result.dtype() == self.value.dtype();
         }
@@ -48,11 +148,11 @@ impl Cell {
     }
 
     fn of_real(value: Scalar, real: Real) -> Self {
-        Self { value, wide: Scalar::F64(real.value), error: real.error }
+        Self::new(value, Scalar::F64(real.value), real.error)
     }
 
     fn of_complex(value: Scalar, complex: Complex) -> Self {
-        Self { value, wide: Scalar::C128(complex.value), error: complex.error }
+        Self::new(value, Scalar::C128(complex.value), complex.error)
     }
 }
 
@@ -90,17 +190,25 @@ pub(crate) fn apply(
     operands: &[Cell],
     point: impl Fn(char) -> i64,
 ) -> Result<Cell, EvalError> {
-    match map {
-        Map::Copy => Ok(operands[0]),
-        Map::Index(letter) => Ok(Cell::exact(Scalar::I64(point(letter)))),
-        Map::Unary(op) => unary(op, operands[0]),
+    let cell = match map {
+        Map::Copy => operands[0],
+        Map::Index(letter) => Cell::exact(Scalar::I64(point(letter))),
+        Map::Unary(op) => unary(op, operands[0])?,
         Map::FromIdentity(monoid) => {
             let identity = scalar::identity(monoid, operands[0].value.dtype());
-            binary(monoid.op(), Cell::exact(identity), operands[0])
+            binary(monoid.op(), Cell::exact(identity), operands[0])?
         }
-        Map::Binary(op) => binary(op, operands[0], operands[1]),
-        Map::Where => Ok(choose(operands[0], operands[1], operands[2])),
-    }
+        Map::Binary(op) => binary(op, operands[0], operands[1])?,
+        Map::Where => choose(operands[0], operands[1], operands[2]),
+    };
+    let order = Order::of(operands);
+    let order = match map {
+        Map::Copy | Map::FromIdentity(_) => order,
+        Map::Unary(op) => order.after_unary(op, operands[0]),
+        Map::Binary(op) => order.after_binary(op, operands[0], operands[1]),
+        Map::Index(_) | Map::Where => order.closed(),
+    };
+    Ok(Cell { order, ..cell })
 }
 
 /// The element type a map gives.
@@ -134,8 +242,8 @@ fn unary(op: UnaryOp, x: Cell) -> Result<Cell, EvalError> {
             _ => unreachable!("an element with a precision is real or complex"),
         },
         // As for two operands.
-        (_, None) if x.error > 0.0 => Cell { value, wide: value, error: x.error },
-        (_, None) => Cell { value, wide: scalar::unary(op, x.wide)?, error: x.error },
+        (_, None) if x.error > 0.0 => Cell::new(value, value, x.error),
+        (_, None) => Cell::new(value, scalar::unary(op, x.wide)?, x.error),
     })
 }
 
@@ -149,7 +257,7 @@ fn unary_of_complex(op: UnaryOp, value: Scalar, z: Complex, p: &Precision) -> Ce
 
 fn cast(to: DType, value: Scalar, x: Cell) -> Cell {
     if x.error == f64::INFINITY {
-        return Cell { value, wide: zero(wide_type(to)), error: f64::INFINITY };
+        return Cell::new(value, zero(wide_type(to)), f64::INFINITY);
     }
     match (x.real(), precision(to)) {
         (Some(real), Some(p)) if x.error > 0.0 => {
@@ -171,7 +279,7 @@ fn cast_inexact(to: DType, value: Scalar, real: Real) -> Cell {
     let ends = [at(real.value - real.error), at(real.value), at(real.value + real.error)];
     let straddles = real.value.abs() <= real.error && to == DType::Bool;
     let settled = ends.iter().all(|&end| same_bits(end, ends[1])) && !straddles;
-    Cell { value, wide: ends[1], error: if settled { 0.0 } else { f64::INFINITY } }
+    Cell::new(value, ends[1], if settled { 0.0 } else { f64::INFINITY })
 }
 
 fn binary(op: BinaryOp, x: Cell, y: Cell) -> Result<Cell, EvalError> {
@@ -187,7 +295,7 @@ fn binary(op: BinaryOp, x: Cell, y: Cell) -> Result<Cell, EvalError> {
             let error = x.error.max(y.error);
             // An undetermined integer may stand in for a divisor that was fine.
             let wide = scalar::binary(op, x.wide, y.wide);
-            Cell { value, wide: if error > 0.0 { value } else { wide? }, error }
+            Cell::new(value, if error > 0.0 { value } else { wide? }, error)
         }
     })
 }
@@ -199,7 +307,7 @@ fn compare(op: BinaryOp, value: Scalar, x: Cell, y: Cell) -> Cell {
         _ => x.error.max(y.error) == 0.0,
     };
     let wide = scalar::binary(op, x.wide, y.wide).unwrap_or(value);
-    Cell { value, wide, error: if settled { 0.0 } else { f64::INFINITY } }
+    Cell::new(value, wide, if settled { 0.0 } else { f64::INFINITY })
 }
 
 fn choose(condition: Cell, yes: Cell, no: Cell) -> Cell {
@@ -207,7 +315,7 @@ fn choose(condition: Cell, yes: Cell, no: Cell) -> Cell {
     let (value, chosen) = (take(condition.value).value, take(condition.wide));
     let settled = condition.error == 0.0
         || yes.error == 0.0 && no.error == 0.0 && same_bits(yes.wide, no.wide);
-    Cell { value, wide: chosen.wide, error: if settled { chosen.error } else { f64::INFINITY } }
+    Cell::new(value, chosen.wide, if settled { chosen.error } else { f64::INFINITY })
 }
 
 /// The identity of a monoid as a cell.
@@ -222,7 +330,7 @@ mod tests {
     #[test]
     fn undetermined_integers_divide_as_their_values_do() {
         // A position among numbers that may be anything.
-        let x = Cell { value: Scalar::I64(7), wide: Scalar::I64(0), error: f64::INFINITY };
+        let x = Cell::new(Scalar::I64(7), Scalar::I64(0), f64::INFINITY);
         let one = Cell::exact(Scalar::I64(1));
         for cell in [unary(UnaryOp::Recip, x), binary(BinaryOp::Div, one, x)] {
             let cell = cell.unwrap();

@@ -4,7 +4,7 @@
 //! terms no order is worse than one after another: `n·eps·Σ|x|`, which is also the bound of sums
 //! whose terms are scattered over the output (`+i~[i%3]`) and added as they come.
 
-use super::cell::{self, Cell};
+use super::cell::{self, Cell, Order};
 use super::complex::{self, Complex};
 use super::real::{self, Precision, Real, precision};
 use crate::EvalError;
@@ -28,12 +28,13 @@ pub(crate) fn reduce(
     for cell in cells {
         value = scalar::binary(monoid.op(), value, cell.value)?;
     }
-    match (precision(dtype), monoid) {
-        (Some(p), Monoid::Add) => Ok(sum(value, cells, &p, scattered)),
-        (Some(p), Monoid::Mul) => Ok(product(value, cells, &p)),
-        (Some(p), _) => Ok(extreme(monoid, value, start, cells, &p)),
-        (None, _) => whole(monoid, value, start, cells),
-    }
+    let cell = match (precision(dtype), monoid) {
+        (Some(p), Monoid::Add) => sum(value, cells, &p, scattered),
+        (Some(p), Monoid::Mul) => product(value, cells, &p),
+        (Some(p), _) => extreme(monoid, value, start, cells, &p),
+        (None, _) => whole(monoid, value, start, cells)?,
+    };
+    Ok(Cell { order: Order::reduced(monoid, cells), ..cell })
 }
 
 /// Integers and bools: exact in any order.
@@ -43,7 +44,7 @@ fn whole(monoid: Monoid, value: Scalar, start: Cell, cells: &[Cell]) -> Result<C
         wide = scalar::binary(monoid.op(), wide, cell.wide)?;
     }
     let error = cells.iter().map(|c| c.error).fold(0.0, f64::max);
-    Ok(Cell { value, wide, error })
+    Ok(Cell::new(value, wide, error))
 }
 
 fn extreme(monoid: Monoid, value: Scalar, start: Cell, cells: &[Cell], p: &Precision) -> Cell {
@@ -53,7 +54,7 @@ fn extreme(monoid: Monoid, value: Scalar, start: Cell, cells: &[Cell], p: &Preci
     };
     let most =
         cells.iter().fold(real(&start), |most, c| real::binary(monoid.op(), most, real(c), p));
-    Cell { value, wide: Scalar::F64(most.value), error: most.error }
+    Cell::new(value, Scalar::F64(most.value), most.error)
 }
 
 fn parts(x: Scalar) -> [f64; 2] {
@@ -67,7 +68,7 @@ fn parts(x: Scalar) -> [f64; 2] {
 fn rebuild(value: Scalar, [re, im]: [f64; 2], error: f64) -> Cell {
     let real = matches!(value, Scalar::F32(_) | Scalar::F64(_));
     let wide = if real { Scalar::F64(re) } else { Scalar::C128(C128::new(re, im)) };
-    Cell { value, wide, error }
+    Cell::new(value, wide, error)
 }
 
 fn anything(value: Scalar) -> Cell {
@@ -228,7 +229,8 @@ pub(crate) fn arg(greatest: bool, cells: &[Cell]) -> Cell {
         true => 0.0,
         false => f64::INFINITY,
     };
-    Cell { value, wide: Scalar::I64(best as i64), error }
+    let order = Order::reduced(Monoid::Or, cells);
+    Cell { order, ..Cell::new(value, Scalar::I64(best as i64), error) }
 }
 
 fn settled(best: &Cell, rival: &Cell) -> bool {

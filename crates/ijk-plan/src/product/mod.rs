@@ -14,7 +14,7 @@ use crate::SMALL_DOMAIN;
 use crate::axes::{Axes, restrict, union};
 use crate::bounds::Guard;
 use crate::coverage;
-use crate::expr::{Builder, extract};
+use crate::expr::{Builder, extract, same_bits};
 use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::index;
 use crate::plan::Contraction;
@@ -172,6 +172,9 @@ impl Product {
         let mut groups: Vec<(Axes, Vec<Expr>, Vec<Expr>)> = Vec::new();
         for term in &terms.all {
             let expr = extract(&value.nodes, term.root);
+            if matches!(expr.nodes[..], [Node::Const(x)] if same_bits(x, algebra.one())) {
+                continue;
+            }
             let axes = axes_in(&expr);
             if axes.iter().all(|axis| self.all_kept.contains(axis)) {
                 let side =
