@@ -13,9 +13,10 @@
 //! 6. *pieces* cuts domains where points are skipped, so that most need no test;
 //! 7. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
 //!    becomes contractions of two accesses, in a good order;
-//! 8. *arg* stores positions of extremes that do not cover their output apart;
-//! 9. *rows* copies operands of contractions whose rows lie apart;
-//! 10. *emit* gives arrays their memory and statements their kernels.
+//! 8. *hoist* evaluates functions of few axes before;
+//! 9. *arg* stores positions of extremes that do not cover their output apart;
+//! 10. *rows* copies operands of contractions whose rows lie apart;
+//! 11. *emit* gives arrays their memory and statements their kernels.
 
 mod arg;
 mod axes;
@@ -31,6 +32,7 @@ mod expr;
 mod factors;
 mod fuse;
 mod graph;
+mod hoist;
 mod index;
 mod layout;
 mod memory;
@@ -92,7 +94,7 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
     }
     // Slower still: what is scattered, and factors of what is reduced, are never stored.
     let mut smallest = smaller;
-    for left_out in [&[SCATTERS][..], &[SCATTERS, PRODUCTS]] {
+    for left_out in [&[SCATTERS][..], &[SCATTERS, PRODUCTS, HOIST]] {
         let graph = Graph::new(program, instance, strict)?;
         smallest = emit::plan(&passed(graph, |pass| !left_out.contains(&pass)), &blocks)?;
         if fits(&smallest).is_ok() {
@@ -115,8 +117,9 @@ type Pass = fn(&mut Graph);
 
 const SCATTERS: &str = "scatters";
 const PRODUCTS: &str = "products";
+const HOIST: &str = "hoist";
 
-const PASSES: [(&str, Pass); 10] = [
+const PASSES: [(&str, Pass); 11] = [
     ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
@@ -125,6 +128,7 @@ const PASSES: [(&str, Pass); 10] = [
     (SCATTERS, scatter::reduce_first),
     ("pieces", pieces::cut),
     (PRODUCTS, product::order_products),
+    (HOIST, hoist::evaluate_before),
     ("arg", arg::cover_arg),
     ("factors", factors::apply_to_fewer),
 ];

@@ -2,10 +2,11 @@
 
 mod support;
 
+use ijk_ir::core::{ScalarId, ScalarNode};
 use ijk_plan::plan::{Plan, Role, Start, Step};
 use ijk_plan::{Kernel, Layout, PlanError, plan};
 use ijk_types::{BinaryOp::*, DType, Monoid, Reducer, UnaryOp};
-use support::Builder;
+use support::{Builder, binary};
 
 fn kernels(plan: &Plan) -> Vec<Kernel> {
     plan.steps.iter().map(Step::kernel).collect()
@@ -473,4 +474,21 @@ fn the_sums_of_square_rows_and_columns_are_told_apart() {
     let across = "(I & >ij~i) . ij-i~ij . ^ij~ij . (I & +ij~i) . ij/j~ij . +(ij*je)~ie";
     let points = around_contractions(DType::F64, across, &[&[30, 30], &[30, 3]]);
     assert_eq!(points.last(), Some(&90));
+}
+
+#[test]
+fn functions_of_few_axes_are_evaluated_before() {
+    let letters = [('b', 40), ('k', 30), ('t', 50)];
+    let mut p = Builder::new(DType::F64, &letters);
+    let (x, k, t) = (p.input("bt"), p.input("k"), p.input("t"));
+    let build = |n: &mut Vec<ScalarNode>| {
+        n.push(binary(Mul, 1, 2));
+        n.push(ScalarNode::Unary(UnaryOp::Cos, ScalarId(3)));
+        n.push(binary(Mul, 0, 4));
+    };
+    let out = p.statement(&[(x, "bt"), (k, "k"), (t, "t")], build, "bkt", None);
+    p.output(out);
+    let plan = p.checked();
+    assert_eq!(kernels(&plan), [Kernel::Map; 2], "{plan}");
+    assert_eq!(plan.steps[0].cost(&plan.buffers).written, 30 * 50 * 8, "{plan}");
 }

@@ -22,7 +22,7 @@ pub struct Cell {
 }
 
 /// What taking factors of what is reduced in another order may do to an element.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Order {
     /// It is a product of which a factor is not finite, or very large or small, or a divisor 0: reduced, it may
     /// come to another NaN or infinity.
@@ -31,6 +31,10 @@ pub(crate) struct Order {
     sum: bool,
     /// It has come to anything.
     anything: bool,
+    /// How many multiplications and divisions it is made of.
+    factors: u32,
+    /// How many additions and subtractions, and the sizes of all terms together.
+    terms: (u32, f64),
 }
 
 impl Order {
@@ -39,6 +43,8 @@ impl Order {
             product: all.product || cell.order.product,
             sum: all.sum || cell.order.sum,
             anything: all.anything || cell.order.anything,
+            factors: all.factors + cell.order.factors,
+            terms: (all.terms.0 + cell.order.terms.0, all.terms.1 + cell.terms()),
         })
     }
 
@@ -49,9 +55,10 @@ impl Order {
 
     fn after_unary(self, op: UnaryOp, x: Cell) -> Self {
         match op {
-            UnaryOp::Neg => self,
+            UnaryOp::Neg | UnaryOp::Conj => self,
             UnaryOp::Recip => {
-                Self { product: self.product || is_extreme(x) || is_zero(x), ..self.closed() }
+                let product = self.product || is_extreme(x) || is_zero(x);
+                Self { product, factors: self.factors + 1, ..self.closed() }
             }
             _ => self.closed(),
         }
@@ -60,18 +67,44 @@ impl Order {
     fn after_binary(self, op: BinaryOp, x: Cell, y: Cell) -> Self {
         let extreme = is_extreme(x) || is_extreme(y);
         match op {
-            BinaryOp::Mul => Self { product: self.product || extreme, ..self.closed() },
-            BinaryOp::Div => {
-                Self { product: self.product || extreme || is_zero(y), ..self.closed() }
-            }
+            BinaryOp::Mul => Self {
+                product: self.product || extreme,
+                factors: self.factors + 1,
+                ..self.closed()
+            },
+            BinaryOp::Div => Self {
+                product: self.product || extreme || is_zero(y),
+                factors: self.factors + 1,
+                ..self.closed()
+            },
             // What is subtracted from 0 is negated.
             BinaryOp::Add | BinaryOp::Sub => Self {
                 product: self.product && is_zero(x),
                 sum: self.sum || extreme,
                 anything: self.anything,
+                factors: if is_zero(x) { self.factors } else { 0 },
+                terms: (self.terms.0 + 1, self.terms.1),
             },
             _ => self.closed(),
         }
+    }
+
+    /// The elements that a monoid reduces, with the roundings that they may have in another order.
+    pub(crate) fn widened(monoid: Monoid, cells: &[Cell], p: &Precision) -> Vec<Cell> {
+        let slack = |cell: &Cell| match (monoid, cell.order) {
+            (Monoid::Add, Order { factors, .. }) if factors > 1 => {
+                f64::from(factors) * p.unit * size(cell.wide)
+            }
+            (Monoid::Max | Monoid::Min, Order { terms: (count, sizes), .. }) if count > 1 => {
+                f64::from(count) * p.unit * sizes
+            }
+            _ => 0.0,
+        };
+        let widened = |cell: &Cell| match slack(cell) {
+            slack if slack.is_finite() => Cell { error: cell.error + slack, ..*cell },
+            _ => *cell,
+        };
+        cells.iter().map(widened).collect()
     }
 
     /// Of what a monoid makes of elements.
@@ -101,6 +134,15 @@ fn is_extreme(x: Cell) -> bool {
     }
 }
 
+/// How large a number is.
+fn size(x: Scalar) -> f64 {
+    match x {
+        Scalar::F64(x) => x.abs(),
+        Scalar::C128(z) => z.norm(),
+        _ => 0.0,
+    }
+}
+
 fn is_zero(x: Cell) -> bool {
     match x.wide {
         Scalar::F64(value) => value.abs() <= x.error,
@@ -113,6 +155,11 @@ impl Cell {
     /// An element that comes out exactly.
     pub fn exact(value: Scalar) -> Self {
         Self::new(value, widen(value), 0.0)
+    }
+
+    /// The sizes of the terms that it is the sum of.
+    fn terms(&self) -> f64 {
+        if self.order.terms.0 > 0 { self.order.terms.1 } else { size(self.wide) }
     }
 
     pub(crate) fn new(value: Scalar, wide: Scalar, error: f64) -> Self {

@@ -28,6 +28,8 @@ pub(crate) fn reduce(
     for cell in cells {
         value = scalar::binary(monoid.op(), value, cell.value)?;
     }
+    let widened = precision(dtype).map(|p| Order::widened(monoid, cells, &p));
+    let cells = widened.as_deref().unwrap_or(cells);
     let cell = match (precision(dtype), monoid) {
         (Some(p), Monoid::Add) => sum(value, cells, &p, scattered),
         (Some(p), Monoid::Mul) => product(value, cells, &p),
