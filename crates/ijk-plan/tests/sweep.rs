@@ -154,7 +154,7 @@ fn contractions_that_take_longer_than_memory_do_not_sweep() {
 
 #[test]
 fn sweeps_keep_to_memory_limits() {
-    let source = "+(ij*jk)~ik . (I & >ik~i) . ik-i~ik";
+    let source = "+(ij*jk)~ik . (I & >ik~i) . ik-i~ki";
     let arguments: [(DType, &[u64]); 2] = [(DType::F32, &[200, 2000]), (DType::F32, &[2000, 20])];
     let program = ijk_ir::compile_source(source).program.expect("a program");
     let instance = ijk_ir::instantiate(&program, &arguments).expect("it fits");
