@@ -144,7 +144,9 @@ impl<'a> Body<'a> {
         last_use[value as usize] = end;
         match sink {
             Sink::Scatter { offsets, .. } => last_use[*offsets as usize] = end,
-            Sink::Rows(rows) => rows.slots().for_each(|slot| last_use[slot as usize] = end),
+            Sink::Rows(rows) | Sink::Reduce(ReduceSpec { rows: Some(rows), .. }) => {
+                rows.slots().for_each(|slot| last_use[slot as usize] = end)
+            }
             _ => {}
         }
         self.allot(&last_use);
@@ -536,7 +538,7 @@ impl Instruction {
 }
 
 /// The operands of a node.
-fn operands(node: &Node) -> impl Iterator<Item = NodeId> {
+pub(super) fn operands(node: &Node) -> impl Iterator<Item = NodeId> {
     let ids = match *node {
         Node::Load(_) | Node::Const(_) | Node::Index { .. } => [None; 3],
         Node::Gather { offset: a, .. } | Node::Unary(_, a) => [Some(a), None, None],
@@ -558,14 +560,14 @@ const LONG_ROW: usize = 64;
 /// Nanoseconds for a point of arrays that are near, roughly: what decides whether threads are worth
 /// waking.
 const STORE: f64 = 0.06;
-const LOAD: f64 = 0.05;
+pub(super) const LOAD: f64 = 0.05;
 const PACK: f64 = 0.4;
-const CHEAP: f64 = 0.02;
+pub(super) const CHEAP: f64 = 0.02;
 const GATHER: f64 = 1.0;
 const DEAR: f64 = 0.2;
 const DEAREST: f64 = 2.0;
 
-fn unary_cost(op: UnaryOp) -> f64 {
+pub(super) fn unary_cost(op: UnaryOp) -> f64 {
     use UnaryOp::*;
     match op {
         Neg | Abs | Sign | Floor | Ceil | Round | Not | Conj | Re | Im | Cast(_) => CHEAP,
@@ -573,6 +575,6 @@ fn unary_cost(op: UnaryOp) -> f64 {
     }
 }
 
-fn binary_cost(op: BinaryOp, t: DType) -> f64 {
+pub(super) fn binary_cost(op: BinaryOp, t: DType) -> f64 {
     if kernel::takes_splat(op, t) { CHEAP } else { DEAREST }
 }

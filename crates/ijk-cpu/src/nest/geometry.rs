@@ -88,6 +88,21 @@ impl Geometry {
         Self { loops, kept, reduced, inner, along }
     }
 
+    /// For rows of outer axes that combine to one each: a tile has rows of all reduced axes, if they are so few,
+    /// for up to so many outputs, in the order of the axes.
+    pub fn of_rows(axes: Vec<Axis>, rows: usize, outputs: usize) -> Self {
+        let axes = merge(axes);
+        let (reduced, kept): (Vec<_>, Vec<_>) =
+            (0..axes.len()).partition(|&axis| axes[axis].reduced);
+        let mut loops: Vec<Loop> = axes.into_iter().map(|axis| Loop { axis, tile: 1 }).collect();
+        let (left, mut inner) = fill(&mut loops, &reduced, rows);
+        if inner.len() == reduced.len() {
+            let kept = fill(&mut loops, &kept, left.min(outputs)).1;
+            inner.splice(0..0, kept);
+        }
+        Self { loops, kept, reduced, inner, along: false }
+    }
+
     /// One tile of all points, in which every output takes its values in the order of the domain: the
     /// reduced axes are outside of the others.
     pub fn columns(axes: Vec<Axis>) -> Self {
@@ -146,6 +161,22 @@ fn ordered_tiles(axes: &[Axis], wishes: Wishes) -> Vec<(usize, usize)> {
     }
     tiles.reverse();
     tiles
+}
+
+/// Gives the innermost of some loops as many points in a tile as there is room for: gives the room that is left,
+/// and which have some.
+fn fill(loops: &mut [Loop], which: &[usize], mut room: usize) -> (usize, Vec<usize>) {
+    let mut inner = Vec::new();
+    for &a in which.iter().rev() {
+        let each = &mut loops[a];
+        each.tile = each.axis.extent.min(room).max(1);
+        room /= each.tile;
+        inner.insert(0, a);
+        if each.tile < each.axis.extent || room < 2 {
+            break;
+        }
+    }
+    (room, inner)
 }
 
 /// Sides of a tile whose rows are not contiguous where its columns are: a run of four lines on

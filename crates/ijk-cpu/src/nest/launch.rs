@@ -6,7 +6,7 @@
 use super::TileNest;
 use super::program::{ReduceSpec, Sink};
 use super::run::Worker;
-use super::sorted::Regions;
+use super::sorted;
 use crate::copy::fence;
 use crate::error::RunError;
 use crate::scratch::{Need, ScratchPool};
@@ -29,7 +29,7 @@ impl TileNest {
             }
             Sink::Rows(rows) if self.parallel == 0 => {
                 let points = self.geometry.loops.iter().map(|each| each.axis.extent).product();
-                Regions::of(rows, points).map_or(0, |regions| regions.bytes(points))
+                if rows.accumulates() { sorted::bytes(rows, points) } else { 0 }
             }
             _ => 0,
         };
@@ -77,9 +77,9 @@ impl Launch<'_> {
                 Sink::Reduce(spec) if spec.chunks > 1 => self.run_chunks(spec),
                 // One thread is as fast in the order of the rows.
                 Sink::Rows(rows) if self.nest.parallel == 0 && self.is_large() => {
-                    match Regions::of(rows, self.points()) {
-                        Some(regions) => self.run_sorted(rows, &regions),
-                        None => self.run_rows(rows.reach()),
+                    match rows.accumulates() {
+                        true => self.run_listed(rows),
+                        false => self.run_rows(rows.reach()),
                     }
                 }
                 _ => self.run_blocks(),
@@ -88,7 +88,7 @@ impl Launch<'_> {
     }
 
     /// Points of the whole nest.
-    fn points(&self) -> usize {
+    pub(super) fn points(&self) -> usize {
         self.nest.geometry.loops.iter().map(|each| each.axis.extent).product()
     }
 
@@ -156,14 +156,11 @@ impl Launch<'_> {
         let blocks: usize = self.nest.blocks.iter().product();
         let parts = self.workers.threads();
         let faults = AtomicU32::new(0);
-        let length = i128::from(reach.end) - i128::from(reach.start);
-        let cut =
-            |part: usize| (i128::from(reach.start) + length * part as i128 / parts as i128) as i64;
         self.each(parts, |part| {
             // SAFETY: the caller's promises; parts are apart.
             unsafe {
                 self.work(&faults, |worker| {
-                    worker.own = cut(part)..cut(part + 1);
+                    worker.own = part_of(&reach, part, parts);
                     worker.run(0..blocks);
                 });
             }
@@ -211,8 +208,16 @@ impl Launch<'_> {
     }
 }
 
+/// One of so many parts of a range.
+pub(super) fn part_of(range: &Range<i64>, part: usize, parts: usize) -> Range<i64> {
+    let length = i128::from(range.end) - i128::from(range.start);
+    let cut =
+        |part: usize| (i128::from(range.start) + length * part as i128 / parts as i128) as i64;
+    cut(part)..cut(part + 1)
+}
+
 /// A worker had no scratch memory.
-const OUT_OF_MEMORY: u32 = 1 << 31;
+pub(super) const OUT_OF_MEMORY: u32 = 1 << 31;
 
 /// The results of chunks, side by side.
 #[derive(Clone, Copy)]

@@ -93,22 +93,41 @@ impl Lowering<'_> {
         })
     }
 
-    /// The program of a nest that moves rows.
+    /// The program of a nest that goes row by row.
     fn rows(&self, pattern: &RowPattern) -> Result<TileNest, Fault> {
-        let geometry = Geometry::new(self.axes(true, &pattern.run), self.wishes(true));
+        let length = pattern.length(self);
+        let row = Some((length, pattern.along));
+        let size = self.nest.store.dtype.size();
+        let axes = self.axes(!pattern.reduces, &pattern.run);
+        let geometry = match pattern.reduces {
+            true => Geometry::of_rows(axes, TILE, pattern.outputs(length, size)),
+            false => Geometry::new(axes, self.wishes(true)),
+        };
         let blocks: Vec<usize> =
             geometry.loops.iter().map(|l| l.axis.extent.div_ceil(l.tile)).collect();
         let out = place(self, &geometry, self.nest.store.base, |axis| axis.store);
         let mut body = Body::new(self, &geometry);
-        let spec = pattern.spec(self, &mut body)?;
-        let (value, length) = (spec.to, spec.length);
-        let sink = Sink::Rows(Box::new(spec));
-        let finished = body.finish(value, &sink)?;
+        let (spec, element) = pattern.spec(self, &mut body)?;
+        let (value, registers) = (spec.to, spec.program.bytes());
+        let sink = match self.nest.reduce.filter(|_| pattern.reduces) {
+            None => Sink::Rows(Box::new(spec)),
+            Some(reducer) => {
+                let reduce = self.reduce(reducer, &geometry, &out, &blocks, row)?;
+                Sink::Reduce(ReduceSpec { rows: Some(Box::new(spec)), ..reduce })
+            }
+        };
+        let mut finished = body.finish(value, &sink)?;
+        let mut sink = with_accumulators(sink, 0, &mut finished.scratch);
+        if let Sink::Rows(rows) | Sink::Reduce(ReduceSpec { rows: Some(rows), .. }) = &mut sink {
+            rows.registers = finished.scratch;
+            finished.scratch += registers;
+        }
         let separable = |a: &&usize| geometry.loops[**a].axis.separable;
         let parallel = geometry.kept.iter().take_while(separable).count();
         let rows: usize = geometry.loops.iter().map(|l| l.axis.extent).product();
+        let row_cost = ROW + length as f64 * (MOVE + element);
         Ok(TileNest {
-            cost: (finished.nanoseconds + ROW + length as f64 * MOVE) * rows as f64,
+            cost: (finished.nanoseconds + row_cost) * rows as f64,
             parallel,
             loads: finished.loads,
             constants: finished.constants,
@@ -116,7 +135,7 @@ impl Lowering<'_> {
             instructions: finished.instructions,
             slots: finished.slots,
             scratch: finished.scratch,
-            size: self.nest.store.dtype.size(),
+            size,
             geometry,
             blocks,
             value,
@@ -219,7 +238,7 @@ impl Lowering<'_> {
             let fold = fold(monoid, t, self.level).ok_or(Fault::Types)?;
             return Ok((value, Sink::Combine { copier, fold, size: t.size(), register: 0 }));
         }
-        Ok((value, Sink::Reduce(self.reduce(reducer, geometry, out, blocks)?)))
+        Ok((value, Sink::Reduce(self.reduce(reducer, geometry, out, blocks, None)?)))
     }
 
     /// How whole tiles leave past the caches, where that pays: to a large result, in long runs.
@@ -289,23 +308,26 @@ impl Lowering<'_> {
         }
     }
 
-    /// How tiles are reduced.
+    /// How tiles are reduced, of points or of rows of some length, the elements of which combine or not.
     fn reduce(
         &self,
         reducer: Reducer,
         geometry: &Geometry,
         out: &Place,
         blocks: &[usize],
+        row: Option<(usize, bool)>,
     ) -> Result<ReduceSpec, Fault> {
         let t = self.value_type();
         let (kernels, start, rounds) = self.reduce_kernels(reducer, t)?;
-        let outputs = tile_points(geometry, false);
-        let (chunk, chunks) = chunks(geometry, blocks);
+        let (length, folded) = row.unwrap_or((1, false));
+        let width = if folded { 1 } else { length };
+        let outputs = tile_points(geometry, false) * width;
+        let (chunk, chunks) = chunks(geometry, blocks, length);
         let rows = if geometry.along { 1 } else { tile_points(geometry, true) };
         let columns = order(self.nest, self.checked) == Order::Columns;
         let capacity = match rounds && !columns {
             false => usize::MAX,
-            true if geometry.along => ROW_RUN,
+            true if geometry.along || folded => ROW_RUN,
             true => RUN,
         };
         let positions = if reducer_is_position(reducer) { size_of::<i64>() } else { 0 };
@@ -317,6 +339,8 @@ impl Lowering<'_> {
             },
             Start::Covered => None,
         };
+        let steps = geometry.inner.iter().filter(|a| kept(a)).map(|&a| out.strides[a]);
+        let steps = steps.chain(row.is_some_and(|(_, along)| !along).then_some(t.size() as isize));
         Ok(ReduceSpec {
             reducer: kernels,
             start,
@@ -333,7 +357,8 @@ impl Lowering<'_> {
             copier: Copier::new(self.nest.store.dtype, self.level),
             existing,
             size: t.size(),
-            out: geometry.inner.iter().filter(|a| kept(a)).map(|&a| out.strides[a]).collect(),
+            out: steps.collect(),
+            rows: None,
         })
     }
 
@@ -409,10 +434,10 @@ fn tile_points(geometry: &Geometry, reduced: bool) -> usize {
 
 /// How many blocks of the reduced loops make a chunk, and how many chunks there are: more than one
 /// only where there is much to reduce to few outputs.
-fn chunks(geometry: &Geometry, blocks: &[usize]) -> (usize, usize) {
+fn chunks(geometry: &Geometry, blocks: &[usize], length: usize) -> (usize, usize) {
     let kept: usize = geometry.kept.iter().map(|&a| blocks[a]).product();
     let reduced: usize = geometry.reduced.iter().map(|&a| blocks[a]).product();
-    let tile: usize = geometry.loops.iter().map(|l| l.tile).product();
+    let tile = geometry.loops.iter().map(|l| l.tile).product::<usize>() * length;
     let points = tile.saturating_mul(kept).saturating_mul(reduced);
     if kept >= MANY_BLOCKS || points < 2 * CHUNK {
         return (reduced, 1);

@@ -2,7 +2,7 @@
 
 use super::geometry::Geometry;
 use super::kernel::{ArgKernels, FoldKernels, Kernel, MoveKernels};
-use super::rows::RowSpec;
+use super::rows::{RowBases, RowSpec};
 use crate::check::Footprint;
 use crate::copy::Copier;
 
@@ -71,6 +71,13 @@ impl TileNest {
         self.ahead.is_some()
     }
 
+    /// What offsets of rows count from.
+    pub(super) fn row_bases(&self, rows: &RowSpec, bases: &[*mut u8]) -> RowBases {
+        let base = |(buffer, offset): (usize, isize)| bases[buffer].wrapping_offset(offset);
+        let sources = rows.sources.iter().map(|source| base(source.array).cast_const());
+        RowBases { sources: sources.collect(), out: base((self.out.buffer, self.out.offset)) }
+    }
+
     /// How rows that are reduced lie in memory, where a tile is one of them as it lies there.
     pub(super) fn rows_in_place(&self, spec: &ReduceSpec) -> Option<RowsInPlace<'_>> {
         let ([load], Some(&along)) = (&self.loads[..], self.geometry.reduced.last()) else {
@@ -82,6 +89,7 @@ impl TileNest {
             && matches!(load.mode, LoadMode::Direct)
             && self.geometry.reduced.iter().all(one);
         let ReduceKernels::Fold(fold) = spec.reducer else { return None };
+        let plain = plain && spec.rows.is_none();
         let step = load.place.strides[along];
         plain.then_some(RowsInPlace { place: &load.place, along, step, fold })
     }
@@ -265,7 +273,7 @@ pub(super) enum Sink {
         fold: Option<FoldKernels>,
         moves: MoveKernels,
     },
-    /// Each point moves a row.
+    /// Each point has a row, which is stored or combined.
     Rows(Box<RowSpec>),
     /// It is reduced.
     Reduce(ReduceSpec),
@@ -312,8 +320,10 @@ pub(super) struct ReduceSpec {
     pub(super) existing: Option<FoldKernels>,
     /// Bytes of a value.
     pub(super) size: usize,
-    /// For each kept axis of a tile, bytes of a step in the output.
+    /// For each kept axis of a tile, bytes of a step in the output; and along a row, if there are rows.
     pub(super) out: Vec<isize>,
+    /// What is reduced are rows, each of a point.
+    pub(super) rows: Option<Box<RowSpec>>,
 }
 
 /// The slot of the output.

@@ -128,6 +128,17 @@ impl<'a> Accumulators<'a> {
         }
     }
 
+    /// Has something take so many values of each output into the first level, which has [room](Self::room) for
+    /// them.
+    ///
+    /// # Safety
+    /// `take` combines so many values with each of the accumulators it is given.
+    pub unsafe fn take_by(&mut self, values: usize, take: impl FnOnce(*mut u8)) {
+        take(self.base);
+        // SAFETY: that of `new`.
+        unsafe { self.took(values) };
+    }
+
     /// Notes that the first level has taken so many values, and carries it if it is full.
     ///
     /// # Safety

@@ -3,8 +3,7 @@
 use super::kernel::{Kernel, fault};
 use super::program::*;
 use super::reduce::Accumulators;
-use super::rows::RowSpec;
-use super::sorted::List;
+use super::rows::{Batch, List, RowBases, RowSpec};
 use crate::copy::{Side, dense_strides};
 use crate::lines::prefetch_all_far;
 use crate::threads::Workers;
@@ -124,7 +123,7 @@ impl<'a> Worker<'a> {
     #[inline]
     fn ends(&mut self) -> bool {
         let each = match &self.nest.sink {
-            Sink::Rows(rows) => rows.length,
+            Sink::Rows(rows) | Sink::Reduce(ReduceSpec { rows: Some(rows), .. }) => rows.length,
             _ => 1,
         };
         self.pace.ends_after(self.points.saturating_mul(self.nest.instructions.len() + each))
@@ -242,40 +241,44 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Moves the rows of the present tile.
+    /// The rows of the present tile, and what they are offsets in, if all offsets are in bounds; else that is a
+    /// fault. Affine offsets were checked with the nest.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); the tile's instructions have run.
+    unsafe fn batch(&mut self, rows: &RowSpec) -> Option<(Batch, RowBases)> {
+        let slot = |slot: Slot| self.slots[slot as usize].cast_const();
+        let check = |range: &Option<OffsetCheck>, offsets: Slot| {
+            let offsets = slot(offsets).cast::<i64>();
+            // SAFETY: offsets are computed, one for each point.
+            range.as_ref().map_or(0, |r| unsafe { check_offsets(r, self.points, offsets) })
+        };
+        let read = rows.sources.iter().map(|source| check(&source.readable, source.from));
+        let faults = read.fold(check(&rows.writable, rows.to), |all, fault| all | fault);
+        let columns = rows.slots().skip(usize::from(rows.mask.is_some())).map(slot).collect();
+        let mask = rows.mask.map(|mask| slot(mask).cast());
+        self.faults |= faults;
+        let batch = Batch { count: self.points, mask, columns };
+        (self.faults & fault::OFFSET == 0).then(|| (batch, self.nest.row_bases(rows, self.bases)))
+    }
+
+    /// Stores or combines the rows of the present tile, or lists them.
     ///
     /// # Safety
     /// That of [`run`](Self::run); the tile's instructions have run.
     unsafe fn move_rows(&mut self, rows: &RowSpec) {
-        let offsets = |slot: Slot| self.slots[slot as usize].cast_const().cast::<i64>();
-        let (from, to) = (offsets(rows.from), offsets(rows.to));
-        let mask = rows.mask.map(|slot| self.slots[slot as usize].cast_const().cast::<bool>());
-        let at = |(buffer, offset): (usize, isize)| self.bases[buffer].wrapping_offset(offset);
-        let source = at(rows.source).cast_const();
-        let out = at((self.nest.out.buffer, self.nest.out.offset));
-        // SAFETY: offsets are computed, one for each point. Rows move only if all offsets are in
-        // bounds; affine ones were checked with the nest. Rows of different workers are apart.
+        // SAFETY: the caller's promises. Rows of different workers are apart.
         unsafe {
-            let check = |range: &Option<OffsetCheck>, offsets| {
-                range.as_ref().map_or(0, |range| check_offsets(range, self.points, offsets))
-            };
-            self.faults |= check(&rows.readable, from) | check(&rows.writable, to);
-            if self.faults & fault::OFFSET != 0 {
-                return;
+            let Some((batch, bases)) = self.batch(rows) else { return };
+            if let Some(list) = &mut self.list {
+                return list.add(&batch);
             }
-            match &mut self.list {
-                Some(list) => list.add(self.points, mask, from, to),
-                None => {
-                    let each = rows.at_a_time();
-                    for first in (0..self.points).step_by(each) {
-                        let count = each.min(self.points - first);
-                        let mask = mask.map(|mask| mask.add(first));
-                        let (from, to) = (from.add(first), to.add(first));
-                        rows.run(count, mask, from, to, source, out, &self.own);
-                        if count < self.points && self.pace.ends_after(count * rows.length) {
-                            return;
-                        }
-                    }
+            let (each, registers) = (rows.at_a_time(), self.scratch.wrapping_add(rows.registers));
+            for first in (0..batch.count).step_by(each) {
+                let count = each.min(batch.count - first);
+                rows.run(&batch.part(rows, first, count), &bases, &self.own, registers);
+                if count < batch.count && self.pace.ends_after(count * rows.length) {
+                    return;
                 }
             }
         }
@@ -511,7 +514,7 @@ impl<'a> Worker<'a> {
         self.seek(loops, range.start);
         self.measure();
         let base = self.accumulators(spec);
-        let outputs = self.outputs();
+        let outputs = self.outputs(spec);
         // SAFETY: the accumulators are in this worker's scratch memory.
         let mut sums = unsafe { Accumulators::new(spec, outputs, base) };
         if let Some(rows) = self.nest.rows_in_place(spec) {
@@ -535,7 +538,7 @@ impl<'a> Worker<'a> {
         range: Range<usize>,
         sums: &mut Accumulators<'_>,
     ) {
-        let (loops, outputs) = (&self.nest.geometry.reduced, self.outputs());
+        let (loops, outputs) = (&self.nest.geometry.reduced, self.outputs(spec));
         for position in range {
             self.measure();
             let rows = self.points / outputs.max(1);
@@ -543,6 +546,14 @@ impl<'a> Worker<'a> {
             // for each output, in the order that the geometry says.
             unsafe {
                 self.compute();
+                if let Some(rows) = &spec.rows {
+                    self.sum_rows(rows, sums);
+                    if self.faults & fault::OFFSET != 0 || self.ends() {
+                        break;
+                    }
+                    self.advance(loops);
+                    continue;
+                }
                 let value = self.slots[self.nest.value as usize];
                 sums.take(rows, value, self.nest.geometry.along, self.position(spec, position));
             }
@@ -550,6 +561,37 @@ impl<'a> Worker<'a> {
                 break;
             }
             self.advance(loops);
+        }
+    }
+
+    /// Combines the rows of the present tile, those of each output in turn.
+    ///
+    /// # Safety
+    /// That of [`reduce_range`](Self::reduce_range); the tile's instructions have run.
+    unsafe fn sum_rows(&mut self, rows: &RowSpec, sums: &mut Accumulators<'_>) {
+        let outputs: usize = self.kept_extents().iter().product();
+        let each = self.points / outputs.max(1);
+        let registers = self.scratch.wrapping_add(rows.registers);
+        // SAFETY: the caller's promises; accumulators have a row for each output.
+        unsafe {
+            let Some((batch, bases)) = self.batch(rows) else { return };
+            if rows.along && each == 1 {
+                sums.take_by(1, |acc| rows.sum_each(&batch, &bases, acc, registers));
+                return;
+            }
+            let step = if rows.along { rows.size } else { rows.length * rows.size };
+            let mut first = 0;
+            while first < each {
+                let count = sums.room().min(each - first);
+                sums.take_by(count, |acc| {
+                    for output in 0..outputs {
+                        let part = batch.part(rows, output * each + first, count);
+                        let sum = acc.wrapping_add(output * step);
+                        rows.sum(&part, &bases, sum, registers);
+                    }
+                });
+                first += count;
+            }
         }
     }
 
@@ -588,8 +630,15 @@ impl<'a> Worker<'a> {
     }
 
     /// Outputs of the present tile.
-    fn outputs(&self) -> usize {
-        self.kept_extents().iter().product()
+    fn outputs(&self, spec: &ReduceSpec) -> usize {
+        self.output_extents(spec).iter().product()
+    }
+
+    /// Their extents: those of the kept axes, and of a row, if there are rows.
+    fn output_extents(&self, spec: &ReduceSpec) -> Axes<usize> {
+        let rows = spec.rows.as_ref().filter(|rows| !rows.along);
+        let length = rows.map(|rows| rows.length);
+        self.kept_extents().into_iter().chain(length).collect()
     }
 
     /// The extents of the present tile's kept axes.
@@ -607,7 +656,7 @@ impl<'a> Worker<'a> {
         if self.faults & fault::OFFSET != 0 {
             return;
         }
-        let extents = self.kept_extents();
+        let extents = self.output_extents(spec);
         let out = self.address(&self.nest.out);
         // SAFETY: the block's elements of the output are this worker's; `result` holds their
         // values, and the last accumulator is free.

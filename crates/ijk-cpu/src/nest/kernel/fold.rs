@@ -294,11 +294,20 @@ unsafe fn combine_at<O: Op2<Out = <O as Op2>::In>>(
     offsets: *const i64,
     values: *const u8,
 ) {
-    for i in 0..n {
-        // SAFETY: `i < n`, and the offset is an element's.
+    let mut i = 0;
+    while i < n {
+        // SAFETY: `i < n`, here and below, and the offset is an element's.
         unsafe {
-            let at = out.cast::<O::In>().wrapping_offset(offsets.add(i).read() as isize);
-            at.write(O::apply(at.read(), values.cast::<O::In>().add(i).read()));
+            let offset = offsets.add(i).read();
+            let at = out.cast::<O::In>().wrapping_offset(offset as isize);
+            let mut sum = O::apply(at.read(), values.cast::<O::In>().add(i).read());
+            i += 1;
+            // What falls on one element is taken in a register: memory would be read after it is written.
+            while i < n && offsets.add(i).read() == offset {
+                sum = O::apply(sum, values.cast::<O::In>().add(i).read());
+                i += 1;
+            }
+            at.write(sum);
         }
     }
 }

@@ -10,6 +10,7 @@ mod map;
 mod moves;
 mod op;
 mod random;
+mod rows;
 mod scan;
 mod table;
 
@@ -19,6 +20,7 @@ pub(crate) use into::{IntoPlane, into_plane};
 pub(crate) use map::Kernel;
 pub(crate) use moves::{MoveKernels, in_range, iota, moves};
 pub(crate) use random::draws;
+pub(crate) use rows::{FoldRowsAt, fold_rows_at, fold_scaled_rows};
 pub(crate) use scan::{BLOCK, ScanKernels, ScanRows, scan};
 pub(crate) use table::{binary, joined, takes_splat, unary};
 

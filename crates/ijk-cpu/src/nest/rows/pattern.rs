@@ -1,0 +1,268 @@
+//! Finds nests that go row by row: which axes are a row's, and what becomes of its value.
+
+use super::super::lower::Lowering;
+use super::super::order::{Order, order};
+use super::SHORT;
+use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
+
+/// Arrays of which a value reads rows, at most.
+const MOST_SOURCES: usize = 12;
+
+/// A mask, what a value is where it does not hold, and where it does.
+type Masked = (Option<NodeId>, Option<Scalar>, NodeId);
+
+/// Elements of a row that combine to one number, at most: pieces of it are taken one after another.
+const LONG_SUM: usize = 1 << 13;
+
+/// What a nest does with rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) struct RowPattern {
+    /// Rows where it does not hold are filled, or left alone if nothing fills.
+    pub mask: Option<NodeId>,
+    /// The node that is a row's value.
+    pub value: NodeId,
+    /// What rows hold before something is combined with them, and where the mask does not hold.
+    pub fill: Option<Scalar>,
+    /// How a row combines with what is there; `None` stores.
+    pub combine: Option<Monoid>,
+    /// Whether rows combine with each other.
+    pub reduces: bool,
+    /// Whether the elements of a row combine, too: then an output has one number, and not a row.
+    pub along: bool,
+    /// The axes of a row, innermost last.
+    pub run: Vec<usize>,
+    /// For each node, whether it has a value for each element of a row, rather than one for all.
+    pub by_element: Vec<bool>,
+}
+
+impl RowPattern {
+    /// The pattern of a nest, if it is one of rows.
+    pub fn of(lowering: &Lowering<'_>) -> Option<Self> {
+        let nest = lowering.nest;
+        if lowering.checked.in_place {
+            return None;
+        }
+        let last = NodeId(nest.body.len() as u32 - 1);
+        if let Node::Select(mask, value, other) = *node(nest, last)
+            && let Some(masked) = constant(nest, other)
+            && let Some(found) = Self::masked(lowering, (Some(mask), Some(masked), value))
+        {
+            return Some(found);
+        }
+        Self::masked(lowering, (None, None, last))
+    }
+
+    /// The pattern of a value that counts where a mask holds, and is a constant elsewhere.
+    fn masked(lowering: &Lowering<'_>, (mask, masked, value): Masked) -> Option<Self> {
+        let found = match lowering.nest.reduce {
+            None => stored(lowering.nest, (mask, masked, value)),
+            Some(Reducer::Monoid(monoid)) if masked.is_none_or(|m| is_neutral(monoid, m)) => {
+                combined(lowering, monoid, (mask, value))
+            }
+            Some(_) => None,
+        };
+        found?.with_run(lowering)
+    }
+
+    /// The same with the axes of a row, if there are any worth it: those of the output, or else reduced ones.
+    fn with_run(self, lowering: &Lowering<'_>) -> Option<Self> {
+        let nest = lowering.nest;
+        let needed = needed(nest, [Some(self.value), self.mask, nest.store.offset]);
+        let of = |along| {
+            let run = Run::of(lowering, &needed, along)?;
+            let length: usize = run.axes.iter().map(|&a| lowering.checked.extents[a]).product();
+            let lengths = SHORT..if along { LONG_SUM } else { usize::MAX };
+            let fits = lengths.contains(&length) && self.fits(&run, nest, &needed);
+            fits.then_some((run, along))
+        };
+        let (run, along) = of(false).or_else(|| self.reduces.then(|| of(true)).flatten())?;
+        Some(Self { run: run.axes, by_element: run.by_element, along, ..self })
+    }
+
+    /// Whether what is one for a row does not depend on its axes, and something is worth it.
+    fn fits(&self, run: &Run, nest: &Nest, needed: &[bool]) -> bool {
+        let alone = |id: Option<NodeId>| id.is_none_or(|id| !run.by_element[id.0 as usize]);
+        let needs = |(n, node): (usize, &Node)| needed[n] && matches!(node, Node::Gather { .. });
+        let gathers = nest.body.iter().enumerate().any(needs);
+        alone(self.mask)
+            && alone(nest.store.offset)
+            && run.by_element[self.value.0 as usize]
+            && run.sources(nest, needed) <= MOST_SOURCES
+            && (gathers || nest.store.offset.is_some())
+    }
+}
+
+fn node(nest: &Nest, id: NodeId) -> &Node {
+    &nest.body[id.0 as usize]
+}
+
+fn constant(nest: &Nest, id: NodeId) -> Option<Scalar> {
+    match node(nest, id) {
+        Node::Const(value) => Some(*value),
+        _ => None,
+    }
+}
+
+/// A pattern whose axes are still to be found.
+fn pattern(mask: Option<NodeId>, value: NodeId) -> RowPattern {
+    let (run, by_element) = (Vec::new(), Vec::new());
+    let (fill, combine, reduces, along) = (None, None, false, false);
+    RowPattern { mask, value, fill, combine, reduces, along, run, by_element }
+}
+
+/// Rows that are stored; those that merely start from an identity combine with it as they move.
+fn stored(nest: &Nest, (mask, masked, value): Masked) -> Option<RowPattern> {
+    let plain = RowPattern { fill: masked, ..pattern(mask, value) };
+    let Node::Binary(op, start, x) = *node(nest, value) else { return Some(plain) };
+    let (Some(monoid), Some(start)) = (Monoid::from_op(op), constant(nest, start)) else {
+        return Some(plain);
+    };
+    let identity = start.same_bits(scalar::identity(monoid, start.dtype()));
+    let moves = matches!(node(nest, x), Node::Gather { .. } | Node::Load(_));
+    if !identity || !moves || masked.is_some_and(|m| !m.same_bits(start)) {
+        return Some(plain);
+    }
+    Some(RowPattern { fill: Some(start), combine: Some(monoid), value: x, ..plain })
+}
+
+/// Rows that combine: with what is at computed places, or those of outer axes with each other.
+fn combined(
+    lowering: &Lowering<'_>,
+    monoid: Monoid,
+    (mask, value): (Option<NodeId>, NodeId),
+) -> Option<RowPattern> {
+    let Lowering { nest, checked, .. } = lowering;
+    let found = RowPattern { combine: Some(monoid), ..pattern(mask, value) };
+    if nest.store.offset.is_some() {
+        return (nest.start == Start::Existing).then_some(found);
+    }
+    let several = |a: &usize| checked.extents[*a] > 1 && !nest.axes[*a].reduced;
+    let apart = (0..nest.axes.len()).filter(several).all(|a| checked.separable.contains(&a));
+    let free = order(nest, checked) == Order::Free;
+    (apart && free).then_some(RowPattern { reduces: true, ..found })
+}
+
+/// Whether combining with this value changes nothing.
+fn is_neutral(monoid: Monoid, value: Scalar) -> bool {
+    let identity = scalar::identity(monoid, value.dtype());
+    let equal = scalar::binary(BinaryOp::Eq, identity, value) == Ok(Scalar::Bool(true));
+    match monoid {
+        // Only -0.0 keeps -0.0.
+        Monoid::Add if value.dtype().is_float() || value.dtype().is_complex() => {
+            equal && !value.same_bits(identity)
+        }
+        Monoid::Mul => equal && !value.dtype().is_complex(),
+        _ => equal,
+    }
+}
+
+/// The nodes that some nodes are made of, these included.
+fn needed(nest: &Nest, roots: [Option<NodeId>; 3]) -> Vec<bool> {
+    let mut needed = vec![false; nest.body.len()];
+    roots.into_iter().flatten().for_each(|root| needed[root.0 as usize] = true);
+    for n in (0..needed.len()).rev().filter(|&n| nest.body.len() > n) {
+        if needed[n] {
+            super::super::body::operands(&nest.body[n]).for_each(|o| needed[o.0 as usize] = true);
+        }
+    }
+    needed
+}
+
+/// Axes along which everything that depends on them is read and written contiguously.
+struct Run {
+    axes: Vec<usize>,
+    by_element: Vec<bool>,
+}
+
+impl Run {
+    /// The longest run of a nest, of which some nodes are needed: of axes of the output, or of reduced ones.
+    fn of(lowering: &Lowering<'_>, needed: &[bool], along: bool) -> Option<Self> {
+        let Lowering { nest, checked, .. } = lowering;
+        let (mut axes, mut moving) = (Vec::new(), vec![false; nest.body.len()]);
+        let mut step = 1isize;
+        loop {
+            let first = axes.is_empty();
+            let fits = |a: &usize| {
+                let stored = along || nest.store.strides[*a] == step;
+                let wanted = checked.extents[*a] > 1 && nest.axes[*a].reduced == along && stored;
+                wanted
+                    && (0..nest.body.len()).filter(|&n| needed[n]).all(|n| {
+                        let (node, moves) = (&nest.body[n], moving[n]);
+                        let own = leaf_step(nest, node, *a);
+                        own == if moves { step } else { 0 } || (first && own == 1 && is_leaf(node))
+                    })
+            };
+            let Some(axis) = (0..checked.extents.len()).find(fits) else { break };
+            if first {
+                for (n, moves) in moving.iter_mut().enumerate() {
+                    *moves = is_leaf(&nest.body[n]) && leaf_step(nest, &nest.body[n], axis) == 1;
+                }
+            }
+            step *= checked.extents[axis] as isize;
+            axes.insert(0, axis);
+        }
+        let run = Self { axes, by_element: Vec::new() };
+        if run.axes.is_empty() { None } else { run.told(lowering, needed, &moving) }
+    }
+
+    /// The same with which nodes have a value for each element, if all of these can be computed so.
+    fn told(mut self, lowering: &Lowering<'_>, needed: &[bool], moving: &[bool]) -> Option<Self> {
+        let Lowering { nest, checked, .. } = lowering;
+        for (n, node) in nest.body.iter().enumerate() {
+            let operand = super::super::body::operands(node).any(|o| self.by_element[o.0 as usize]);
+            let here = moving[n] || operand;
+            self.by_element.push(here);
+            let allowed = match *node {
+                Node::Gather { base, .. } => !operand && is_dense(lowering, base),
+                Node::Load(_) | Node::Const(_) | Node::Select(..) => true,
+                Node::Unary(op, x) => never_fails(op, checked.types[x.0 as usize]),
+                Node::Binary(op, x, _) => is_total(op, checked.types[x.0 as usize]),
+                Node::Index { .. } | Node::Random { .. } => false,
+            };
+            if needed[n] && here && !allowed {
+                return None;
+            }
+        }
+        let computed = nest.store.offset.is_some();
+        (!computed || is_dense(lowering, nest.store.base)).then_some(self)
+    }
+
+    /// How many nodes read rows.
+    fn sources(&self, nest: &Nest, needed: &[bool]) -> usize {
+        let reads = |&n: &usize| needed[n] && self.by_element[n] && is_leaf(&nest.body[n]);
+        (0..nest.body.len()).filter(reads).count()
+    }
+}
+
+/// Whether a node reads an array.
+fn is_leaf(node: &Node) -> bool {
+    matches!(node, Node::Load(_) | Node::Gather { .. })
+}
+
+/// How far a node moves along an axis by itself.
+fn leaf_step(nest: &Nest, node: &Node, axis: usize) -> isize {
+    match node {
+        Node::Load(n) => nest.loads[*n as usize].strides[axis],
+        Node::Gather { strides, .. } => strides[axis],
+        Node::Index { coefficients, .. } => coefficients[axis] as isize,
+        _ => 0,
+    }
+}
+
+/// Whether an array has no gaps: then all between two of its elements are.
+fn is_dense(lowering: &Lowering<'_>, base: Base) -> bool {
+    let footprint = lowering.layouts[base.buffer.0 as usize].footprint.as_ref();
+    footprint.is_some_and(|f| f.dense().is_some())
+}
+
+/// Whether a function of one operand has a value for each: rows that do not count are not computed.
+fn never_fails(op: UnaryOp, t: DType) -> bool {
+    !(op == UnaryOp::Recip && t.is_integer())
+}
+
+/// The same of two operands.
+fn is_total(op: BinaryOp, t: DType) -> bool {
+    !(t.is_integer()
+        && matches!(op, BinaryOp::Div | BinaryOp::Mod | BinaryOp::Pow | BinaryOp::FloorDiv))
+}

@@ -1,0 +1,440 @@
+//! Runs rows: stores them, or combines them with what is there.
+
+use super::program::Piece;
+use super::{AHEAD, LINES, ManyRows, RowSpec};
+use crate::lines::{LINE, prefetch_all};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Rows one after another: what there is of each, by columns.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Batch {
+    pub count: usize,
+    /// Which of them count.
+    pub mask: Option<*const bool>,
+    /// Where they go, where each source is read, and their numbers.
+    pub columns: SmallVec<[*const u8; 8]>,
+}
+
+/// The origins of what rows are offsets in.
+#[derive(Clone, Debug)]
+pub(in super::super) struct RowBases {
+    pub sources: SmallVec<[*const u8; 4]>,
+    pub out: *mut u8,
+}
+
+// SAFETY: only pointers; whoever follows them answers for that.
+unsafe impl Sync for RowBases {}
+
+impl Batch {
+    /// So many rows of it from one on.
+    pub fn part(&self, rows: &RowSpec, first: usize, count: usize) -> Self {
+        let columns = self.columns.iter().zip(rows.columns());
+        Self {
+            count,
+            mask: self.mask.map(|mask| mask.wrapping_add(first)),
+            columns: columns.map(|(column, size)| column.wrapping_add(first * size)).collect(),
+        }
+    }
+
+    /// The offset of a row in a column.
+    ///
+    /// # Safety
+    /// The column has offsets, one of the row.
+    #[inline(always)]
+    pub unsafe fn offset(&self, column: usize, row: usize) -> i64 {
+        // SAFETY: the caller's promise.
+        unsafe { self.columns[column].cast::<i64>().add(row).read() }
+    }
+
+    /// Whether a row counts.
+    ///
+    /// # Safety
+    /// There is such a row.
+    #[inline(always)]
+    unsafe fn counts(&self, row: usize) -> bool {
+        // SAFETY: the caller's promise.
+        self.mask.is_none_or(|mask| unsafe { mask.add(row).read() })
+    }
+
+    /// How many rows from one on count, and `goes_on` says belong to it.
+    ///
+    /// # Safety
+    /// The row is one of the batch.
+    #[inline(always)]
+    unsafe fn together(&self, row: usize, goes_on: impl Fn(usize) -> bool) -> usize {
+        let mut end = row;
+        // SAFETY: rows of the batch.
+        while end < self.count && unsafe { self.counts(end) } && goes_on(end) {
+            end += 1;
+        }
+        end - row
+    }
+}
+
+/// The part of a row that somebody owns.
+struct Own {
+    /// Its first element, counted from the row's.
+    skipped: usize,
+    length: usize,
+    /// Its place.
+    out: *mut u8,
+}
+
+impl RowSpec {
+    /// Stores the rows of a batch in turn, or combines them with what is there; of each what falls on the
+    /// elements `own`.
+    ///
+    /// # Safety
+    /// The batch has its rows in all columns; offsets were checked: rows of [`length`](Self::length) elements
+    /// from there on are elements of the sources and the output, the latter, as far as `own`, nobody else's;
+    /// `registers` has the program's bytes, nobody else's.
+    pub unsafe fn run(
+        &self,
+        batch: &Batch,
+        bases: &RowBases,
+        own: &Range<i64>,
+        registers: *mut u8,
+    ) {
+        // SAFETY: the caller's promises.
+        unsafe {
+            match &self.many {
+                Some(many) => self.run_many(many, batch, bases, own),
+                None => self.run_each(batch, bases, own, registers),
+            }
+        }
+    }
+
+    /// Some rows at a time.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run).
+    unsafe fn run_each(
+        &self,
+        batch: &Batch,
+        bases: &RowBases,
+        own: &Range<i64>,
+        registers: *mut u8,
+    ) {
+        let most = self.program.rows(self.length);
+        let (mut row, mut asked) = (0, 0);
+        while row < batch.count {
+            // SAFETY: rows of the batch, and the caller's promises.
+            unsafe {
+                let rows = self.whole(batch, row, own, most);
+                while asked < row + rows.max(1) {
+                    self.fetch(batch, asked, bases, Some(own));
+                    asked += 1;
+                }
+                match self.own(batch.offset(0, row), bases, own) {
+                    Some(own) if rows > 1 => {
+                        let (first, count) = (0, self.length);
+                        let piece = Piece { batch, bases, registers, row, rows, first, count };
+                        self.take(&piece, own.out);
+                    }
+                    Some(own) if batch.counts(row) => {
+                        let take =
+                            |piece: &Piece<'_>, at| self.take(piece, own.out.wrapping_add(at));
+                        self.pieces((batch, row), bases, &own, registers, take);
+                    }
+                    Some(own) => self.fill(own.length, own.out),
+                    None => {}
+                }
+                row += rows.max(1);
+            }
+        }
+    }
+
+    /// How many rows from one on, up to so many, count, are all one's own, and are stored one after another.
+    ///
+    /// # Safety
+    /// The row is one of the batch.
+    #[inline(always)]
+    unsafe fn whole(&self, batch: &Batch, row: usize, own: &Range<i64>, most: usize) -> usize {
+        if most < 2 {
+            return 1;
+        }
+        // SAFETY: rows of the batch.
+        unsafe {
+            let start = batch.offset(0, row);
+            batch.together(row, |next| {
+                let (to, step) = (batch.offset(0, next), (next - row) * self.length);
+                let follows = self.fold.is_some() || to == start.wrapping_add(step as i64);
+                let inside = to >= own.start && to.saturating_add(self.length as i64) <= own.end;
+                next - row < most && follows && inside
+            })
+        }
+    }
+
+    /// Calls `take` with pieces of what there is of a row, and bytes from there to each.
+    ///
+    /// # Safety
+    /// The row is one of the batch.
+    #[inline(always)]
+    unsafe fn pieces(
+        &self,
+        (batch, row): (&Batch, usize),
+        bases: &RowBases,
+        own: &Own,
+        registers: *mut u8,
+        take: impl Fn(&Piece<'_>, usize),
+    ) {
+        let most = self.program.piece();
+        for start in (0..own.length).step_by(most) {
+            let (first, count) = (own.skipped + start, most.min(own.length - start));
+            let piece = Piece { batch, bases, registers, row, rows: 1, first, count };
+            take(&piece, start * self.size);
+        }
+    }
+
+    /// Stores a piece, or combines it with what is there.
+    ///
+    /// # Safety
+    /// That of [`Piece::compute`]; `out` is the place of the first row, and the others follow or, where they combine,
+    /// are at their places; these are nobody else's.
+    #[inline(always)]
+    unsafe fn take(&self, piece: &Piece<'_>, out: *mut u8) {
+        let direct = self.fold.is_none() && self.stream.is_none();
+        let dst = if direct { out } else { self.program.spare(piece.registers) };
+        let all = piece.rows * piece.count;
+        // SAFETY: the caller's promises; a register is as long as a piece.
+        unsafe {
+            let value = piece.compute(self, dst);
+            match (&self.fold, self.fresh, &self.fill) {
+                (_, Some(fresh), Some((fill, _))) => {
+                    fresh(piece.count, out, fill.as_ptr().cast(), value, value);
+                }
+                (Some(fold), ..) => {
+                    let start = piece.batch.offset(0, piece.row);
+                    for row in 0..piece.rows {
+                        let step = piece.batch.offset(0, piece.row + row).wrapping_sub(start);
+                        let to =
+                            out.wrapping_offset((step as isize).wrapping_mul(self.size as isize));
+                        (fold.down)(1, piece.count, to, value.add(row * piece.count * self.size));
+                    }
+                }
+                _ if value != out.cast_const() => self.copy_row(all, value, out),
+                _ => {}
+            }
+        }
+    }
+
+    /// Combines runs of rows that go to one place with what is there, each in turn.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run).
+    unsafe fn run_many(&self, many: &ManyRows, batch: &Batch, bases: &RowBases, own: &Range<i64>) {
+        let mut row = 0;
+        while row < batch.count {
+            // SAFETY: rows of the batch, and the caller's promises.
+            unsafe {
+                let to = batch.offset(0, row);
+                let count = batch.together(row, |next| batch.offset(0, next) == to);
+                if row + AHEAD < batch.count {
+                    self.fetch_row((batch.offset(0, row + AHEAD), self.size), bases.out);
+                }
+                if let Some(own) = self.own(to, bases, own).filter(|_| count > 0) {
+                    self.many(many, (batch, row..row + count), bases, own);
+                }
+                row += count.max(1);
+            }
+        }
+    }
+
+    /// Combines rows in turn into one.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run), for these rows, all of which count; `own` is nobody else's.
+    #[inline(always)]
+    unsafe fn many(
+        &self,
+        many: &ManyRows,
+        (batch, rows): (&Batch, Range<usize>),
+        bases: &RowBases,
+        own: Own,
+    ) {
+        let base = bases.sources[0].wrapping_add(own.skipped * self.sources[0].size);
+        let offsets = batch.columns[1].cast::<i64>().wrapping_add(rows.start);
+        let scales = many.scale.map_or(std::ptr::null(), |n| {
+            let column = batch.columns[1 + self.sources.len() + n];
+            column.wrapping_add(rows.start * self.scalars[n].size)
+        });
+        let later = batch.count - rows.end;
+        // SAFETY: the caller's promises.
+        unsafe { (many.kernel)([rows.len(), later], own.length, own.out, base, offsets, scales) }
+    }
+
+    /// Combines the rows of a batch that count into one row in turn, or into one number.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run), but for the output: `sum` has it, nobody else's.
+    pub unsafe fn sum(&self, batch: &Batch, bases: &RowBases, sum: *mut u8, registers: *mut u8) {
+        let most = if self.many.is_some() { batch.count } else { self.program.rows(self.length) };
+        let whole = || Own { skipped: 0, length: self.length, out: sum };
+        let (mut row, mut asked) = (0, 0);
+        while row < batch.count {
+            // SAFETY: rows of the batch, and the caller's promises.
+            unsafe {
+                let rows = batch.together(row, |next| next - row < most);
+                match &self.many {
+                    Some(many) if rows > 0 => {
+                        self.many(many, (batch, row..row + rows), bases, whole());
+                    }
+                    None if rows > 0 => {
+                        while asked < row + rows {
+                            self.fetch(batch, asked, bases, None);
+                            asked += 1;
+                        }
+                        self.add((batch, row..row + rows), bases, whole(), registers);
+                    }
+                    _ => {}
+                }
+                row += rows.max(1);
+            }
+        }
+    }
+
+    /// Combines some rows, no more than registers hold, or one, into one.
+    ///
+    /// # Safety
+    /// That of [`sum`](Self::sum), for these rows, all of which count.
+    unsafe fn add(
+        &self,
+        (batch, rows): (&Batch, Range<usize>),
+        bases: &RowBases,
+        own: Own,
+        registers: *mut u8,
+    ) {
+        let Some(fold) = &self.fold else { return };
+        let spare = self.program.spare(registers);
+        // SAFETY: the caller's promises.
+        let add = |piece: &Piece<'_>, at: usize| unsafe {
+            let (value, sum) = (piece.compute(self, spare), own.out.wrapping_add(at));
+            match self.along {
+                false => (fold.down)(piece.rows, piece.count, sum, value),
+                true => {
+                    for row in 0..piece.rows {
+                        let row = value.add(row * piece.count * self.size);
+                        (fold.along)(1, piece.count, own.out, row);
+                    }
+                }
+            }
+        };
+        if rows.len() > 1 {
+            let (row, rows, first, count) = (rows.start, rows.len(), 0, self.length);
+            return add(&Piece { batch, bases, registers, row, rows, first, count }, 0);
+        }
+        // SAFETY: as above.
+        unsafe { self.pieces((batch, rows.start), bases, &own, registers, add) };
+    }
+
+    /// Combines the elements of each row of a batch that counts into one number of its own.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run), but for the output: `sums` has these numbers, nobody else's.
+    pub unsafe fn sum_each(
+        &self,
+        batch: &Batch,
+        bases: &RowBases,
+        sums: *mut u8,
+        registers: *mut u8,
+    ) {
+        let Some(fold) = &self.fold else { return };
+        let most = self.program.rows(self.length);
+        let (mut row, mut asked) = (0, 0);
+        while row < batch.count {
+            // SAFETY: rows of the batch, and the caller's promises.
+            unsafe {
+                let rows = batch.together(row, |next| next - row < most);
+                while asked < row + rows {
+                    self.fetch(batch, asked, bases, None);
+                    asked += 1;
+                }
+                let sum = sums.wrapping_add(row * self.size);
+                if rows > 1 {
+                    let (first, count) = (0, self.length);
+                    let piece = Piece { batch, bases, registers, row, rows, first, count };
+                    let value = piece.compute(self, self.program.spare(registers));
+                    (fold.along)(rows, count, sum, value);
+                } else if rows == 1 {
+                    let own = Own { skipped: 0, length: self.length, out: sum };
+                    self.add((batch, row..row + 1), bases, own, registers);
+                }
+                row += rows.max(1);
+            }
+        }
+    }
+
+    /// What of a row that goes to some place somebody owns, if anything.
+    #[inline(always)]
+    fn own(&self, to: i64, bases: &RowBases, own: &Range<i64>) -> Option<Own> {
+        let first = to.max(own.start);
+        let length = (to.saturating_add(self.length as i64)).min(own.end).saturating_sub(first);
+        if length <= 0 {
+            return None;
+        }
+        let out = bases.out.wrapping_offset((first as isize).wrapping_mul(self.size as isize));
+        Some(Own { skipped: (first - to) as usize, length: length as usize, out })
+    }
+
+    /// Fills what there is of a row that does not count, if something fills.
+    ///
+    /// # Safety
+    /// `out` has so many elements, nobody else's.
+    unsafe fn fill(&self, length: usize, out: *mut u8) {
+        if let Some((value, splat)) = &self.fill {
+            let value = value.as_ptr().cast();
+            // SAFETY: the caller's promise.
+            unsafe { splat(length, out, value, value, value) };
+        }
+    }
+
+    /// Copies a row.
+    ///
+    /// # Safety
+    /// Both sides have `length` elements, and none in common.
+    unsafe fn copy_row(&self, length: usize, from: *const u8, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &self.stream {
+                Some(copier) => copier.row(length, to, from),
+                None => std::ptr::copy_nonoverlapping(from, to, length * self.size),
+            }
+        }
+    }
+
+    /// Asks for what a row some way ahead reads, and for where it combines with what is there; not for what is
+    /// somebody else's.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run).
+    #[inline(always)]
+    unsafe fn fetch(&self, batch: &Batch, row: usize, bases: &RowBases, own: Option<&Range<i64>>) {
+        let row = row + AHEAD;
+        if row >= batch.count {
+            return;
+        }
+        // SAFETY: a row of the batch.
+        unsafe {
+            if let Some(own) = own {
+                let to = batch.offset(0, row);
+                if to >= own.end || to.saturating_add(self.length as i64) <= own.start {
+                    return;
+                }
+                if self.fold.is_some() && self.fresh.is_none() {
+                    self.fetch_row((to, self.size), bases.out);
+                }
+            }
+            for (n, source) in self.sources.iter().enumerate() {
+                self.fetch_row((batch.offset(1 + n, row), source.size), bases.sources[n]);
+            }
+        }
+    }
+
+    /// Asks for a row of elements of some size.
+    #[inline(always)]
+    fn fetch_row(&self, (offset, size): (i64, usize), base: *const u8) {
+        let row = base.wrapping_offset((offset as isize).wrapping_mul(size as isize));
+        prefetch_all(row, (self.length * size).min(LINES * LINE));
+    }
+}

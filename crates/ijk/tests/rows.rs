@@ -1,0 +1,289 @@
+//! Rows that are read and written at computed places, with arithmetic: what the rules say, whatever the number of
+//! threads.
+
+use ijk::et::{Bindings, Program};
+use ijk::{DType, Engine, Error, Level, Tensor};
+use ijk_oracle::Value;
+use ijk_oracle::et::harness::{Arrays, EtAgreement, EtContender, compare, solve};
+use ijk_oracle::et::random::EtCase;
+use ijk_oracle::random::{Input, Layout, Placed, Rng, View};
+use ijk_types::{C64, C128, Scalar};
+
+/// What is done with rows of numbers: maps, sums of rows, of elements, and what combines at computed places.
+const NUMBERS: &[&str] = &[
+    "y[z,d] = x[c[z],d]",
+    "y[z,d] = x[c[z],d] * v[z]",
+    "y[z,d] = 2 * x[c[z],d]",
+    "y[z,d] = -x[c[z],d] + x[e[z],d] * b[d]",
+    "y[z,d] = ABS(x[c[z] - 1,d] - x[c[z] + 1,d])",
+    "y[z,d] = WHERE(EQ(v[z], w[z]), x[c[z],d], x[e[z],d] * v[z])",
+    "y[z,d] = WHERE(EQ(x[c[z],d], x[e[z],d]), b[d], v[z])",
+    "y[z,d] = x[c[z],d] * z + x[e[z],d] * 3",
+    "y[d] = x[c[z],d]",
+    "y[d] = x[c[z],d] * v[z]",
+    "y[d] = (x[c[z],d] + b[d]) * x[e[z],d]",
+    "y[g,d] = x[f[g,l],d]",
+    "y[g,d] = x[f[g,l],d] * h[g,l]",
+    "y[g,d] += x[f[g,l],d] * x[f[g,l] + 1,d]",
+    "y[z] = x[c[z],d] * x[e[z],d]",
+    "y[z] = x[c[z],d]",
+    "y[g] = x[f[g,l],d] * b[d]",
+    "y[g,o] = x[f[g,l],d] * m[d,o]",
+    "y[c[z],d] += x[e[z],d]",
+    "y[c[z],d] += x[e[z],d] * v[z]",
+    "y[c[z],d] += v[z] * p[z,d] + b[d]",
+    "y[c[z],d] += 2 * p[z,d]",
+    "y[c[z],d] *= p[z,d] * v[z]",
+    "y[c[z]] += v[z] * w[z]",
+    "y[c[z],e[z],d] += p[z,d]",
+    "y[z,d] = x[c[z],d]\nx2[c[z],d] = y[z,d]\nq[z,d] = x2[e[z],d] + 1\n\ny, x2, q",
+];
+
+/// What takes an order.
+const ORDERED: &[&str] = &[
+    "y[z,d] = MAX(x[c[z],d], 0)",
+    "y[z,d] = MIN(x[c[z],d], x[e[z],d] * v[z])",
+    "y[d] =max x[c[z],d] * v[z]",
+    "y[g,d] =min x[f[g,l],d]",
+    "y[z] =max x[c[z],d] + b[d]",
+    "y[c[z],d] max= p[z,d]",
+    "y[c[z],d] min= p[z,d] * v[z]",
+    "y[c[z]] max= v[z] - w[z]",
+];
+
+/// What has no value for whole numbers everywhere, or rounds.
+const REAL: &[&str] = &[
+    "y[z,d] = EXP(x[c[z],d]) / v[z]",
+    "y[z,d] = TANH(x[c[z],d] + b[d])",
+    "y[g,d] = EXP(x[f[g,l],d] - h[g,l])",
+    "y[z] = POW(x[c[z],d], b[d])",
+    "y[c[z],d] += SIGMOID(p[z,d])",
+];
+
+const LOGIC: &[&str] =
+    &["y[z,d] = EQ(x[c[z],d], v[z])", "y[c[z],d] or= p[z,d]", "y[g,d] =and x[f[g,l],d]"];
+
+/// Extents of a case.
+#[derive(Clone, Copy)]
+struct Sizes {
+    /// Rows of the table, rows that are read, elements of each.
+    table: usize,
+    points: usize,
+    row: usize,
+}
+
+/// How indices are drawn.
+#[derive(Clone, Copy)]
+enum Indices {
+    /// Some out of bounds.
+    Wild,
+    Inside,
+    Sorted,
+    /// All the same.
+    One,
+}
+
+fn scalar(t: DType, rng: &mut Rng) -> Scalar {
+    let x = rng.below(9) as i32 - 4;
+    let (x, half) = (f64::from(x), f64::from(x) / 2.0);
+    match t {
+        DType::Bool => Scalar::Bool(x > 0.0),
+        DType::I32 => Scalar::I32(x as i32),
+        DType::I64 => Scalar::I64(x as i64),
+        DType::F32 => Scalar::F32(half as f32),
+        DType::F64 => Scalar::F64(half),
+        DType::C64 => Scalar::C64(C64::new(half as f32, 1.0)),
+        DType::C128 => Scalar::C128(C128::new(half, -1.0)),
+    }
+}
+
+fn input(dtype: DType, shape: &[usize], data: Vec<Scalar>) -> Input {
+    let value = Value { dtype, shape: shape.to_vec(), data };
+    Input { value, layout: Layout::contiguous(shape.len()) }
+}
+
+fn indices(t: DType, shape: &[usize], table: usize, how: Indices, rng: &mut Rng) -> Input {
+    let mut drawn: Vec<i64> = (0..shape.iter().product())
+        .map(|_| match how {
+            Indices::Wild => rng.below(table + 4) as i64 - 2,
+            Indices::Inside | Indices::Sorted => rng.below(table) as i64,
+            Indices::One => table as i64 / 2,
+        })
+        .collect();
+    if let Indices::Sorted = how {
+        drawn.sort_unstable();
+    }
+    let of = |n: i64| if t == DType::I32 { Scalar::I32(n as i32) } else { Scalar::I64(n) };
+    input(t, shape, drawn.into_iter().map(of).collect())
+}
+
+/// A case of a program: arrays that it names, with elements and indices of some types.
+fn case(source: &str, t: DType, index: DType, how: Indices, sizes: Sizes, rng: &mut Rng) -> EtCase {
+    let Sizes { table, points, row } = sizes;
+    let (groups, long) = (points.div_ceil(5), 5);
+    let numbers: [(&str, &[usize]); 7] = [
+        ("x", &[table, row]),
+        ("v", &[points]),
+        ("w", &[points]),
+        ("b", &[row]),
+        ("h", &[groups, long]),
+        ("p", &[points, row]),
+        ("m", &[row, 9]),
+    ];
+    let places: [(&str, &[usize]); 3] =
+        [("c", &[points]), ("e", &[points]), ("f", &[groups, long])];
+    let names = |name: &str| {
+        let words = source.split(|c: char| !c.is_ascii_alphanumeric());
+        words.into_iter().any(|word| word == name)
+    };
+    let mut bound = std::collections::BTreeMap::new();
+    for (name, shape) in numbers.into_iter().filter(|(name, _)| names(name)) {
+        let data = (0..shape.iter().product()).map(|_| scalar(t, rng)).collect();
+        bound.insert(name.to_owned(), input(t, shape, data));
+    }
+    for (name, shape) in places.into_iter().filter(|(name, _)| names(name)) {
+        bound.insert(name.to_owned(), indices(index, shape, table, how, rng));
+    }
+    let (dims, ranks) = Default::default();
+    EtCase { source: source.to_owned(), bound, dims, ranks, seed: 0 }
+}
+
+fn run(engine: &Engine, case: &EtCase) -> Result<Arrays, String> {
+    let error = |error: Error| error.to_string();
+    let program = Program::parse(&case.source).map_err(error)?;
+    let placed: Vec<(&String, Placed)> =
+        case.bound.iter().map(|(name, input)| (name, Placed::input(input))).collect();
+    let views: Vec<(&String, View)> =
+        placed.iter().map(|(name, placed)| (*name, placed.view())).collect();
+    let mut bindings = Bindings::new();
+    for (name, view) in &views {
+        bindings = bindings.bind(name.as_str(), view.tensor());
+    }
+    let outputs = program.run_on(engine, &bindings).map_err(error)?;
+    Ok(outputs.iter().map(|(name, tensor)| (name.to_owned(), value(tensor))).collect())
+}
+
+fn value(tensor: &Tensor) -> Value {
+    let data = tensor.view().iter_scalars().collect();
+    Value { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), data }
+}
+
+fn engines() -> Vec<(u64, Engine)> {
+    let of = |(n, level)| {
+        [1, 2, 7].map(|threads| (n, Engine::builder().level(level).threads(threads).build()))
+    };
+    (0..).zip(Level::available()).flat_map(of).collect()
+}
+
+fn check(engines: &[(u64, Engine)], case: &EtCase) {
+    let mut contenders: Vec<EtContender<'_>> = Vec::new();
+    for (group, engine) in engines {
+        contenders.push(EtContender::new("an engine", *group, |case| run(engine, case)));
+    }
+    let mut solve = |case: &EtCase, checked: &ijk_ir::et::Checked| solve(case, checked, 1 << 40);
+    match compare(case, &mut solve, &mut contenders) {
+        Ok(EtAgreement::Value(..) | EtAgreement::NoValue(..)) => {}
+        Ok(other) => panic!("{}\n{other:?}", case.source),
+        Err(disagreement) => {
+            let signature = |(name, input): (&String, &Input)| {
+                format!("{name}: {:?} {:?}", input.value.dtype, input.value.shape)
+            };
+            let bound: Vec<String> = case.bound.iter().map(signature).collect();
+            panic!("{disagreement}\n{}\n{}", case.source, bound.join("\n"))
+        }
+    }
+}
+
+/// Programs that elements of a type have.
+fn programs(t: DType) -> Vec<&'static str> {
+    let (ordered, real) = (!t.is_complex(), t.is_float());
+    match t {
+        DType::Bool => LOGIC.to_vec(),
+        _ => {
+            let of =
+                |wanted: bool, some: &'static [&'static str]| some.iter().filter(move |_| wanted);
+            of(true, NUMBERS).chain(of(ordered, ORDERED)).chain(of(real, REAL)).copied().collect()
+        }
+    }
+}
+
+const TYPES: [DType; 7] =
+    [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool, DType::C64, DType::C128];
+
+#[test]
+fn all_programs_and_types() {
+    let (engines, mut rng) = (engines(), Rng::new(1));
+    let shapes = [(11, 45, 8), (40, 100, 37), (3, 6, 130), (1, 25, 16), (9, 50, 7)];
+    for (n, t) in TYPES.into_iter().enumerate() {
+        for (k, program) in programs(t).into_iter().enumerate() {
+            let (table, points, row) = shapes[(n + k) % shapes.len()];
+            let index = if (n + k) % 2 == 0 { DType::I64 } else { DType::I32 };
+            let how = [Indices::Wild, Indices::Sorted, Indices::Inside][(n * 5 + k) % 3];
+            let sizes = Sizes { table, points, row };
+            check(&engines, &case(program, t, index, how, sizes, &mut rng));
+        }
+    }
+}
+
+#[test]
+fn no_points_no_rows_and_one_place() {
+    let (engines, mut rng) = (engines(), Rng::new(2));
+    for program in programs(DType::F32) {
+        for (table, points, row) in [(5, 0, 12), (0, 20, 12), (5, 20, 0), (7, 90, 33)] {
+            let how = if table == 7 { Indices::One } else { Indices::Wild };
+            let sizes = Sizes { table, points, row };
+            check(&engines, &case(program, DType::F32, DType::I64, how, sizes, &mut rng));
+        }
+    }
+}
+
+#[test]
+fn enough_for_several_threads() {
+    let (engines, mut rng) = (engines(), Rng::new(3));
+    let programs = [
+        "y[z,d] = x[c[z],d] * v[z]",
+        "y[g,d] = x[f[g,l],d] * h[g,l]",
+        "y[d] = x[c[z],d] * x[e[z],d]",
+        "y[z] = x[c[z],d] * x[e[z],d]",
+        "y[c[z],d] += x[e[z],d] * v[z]",
+        "y[c[z],d] max= p[z,d]",
+        "y[c[z],d] += p[z,d] * p[z,d]",
+    ];
+    for (n, program) in programs.into_iter().enumerate() {
+        for how in [Indices::Wild, Indices::Sorted, Indices::One] {
+            let sizes = Sizes { table: 900 + n, points: 6000, row: 20 };
+            check(&engines, &case(program, DType::F32, DType::I64, how, sizes, &mut rng));
+        }
+    }
+}
+
+/// So much that rows are sorted by the regions they fall on.
+#[test]
+fn regions() {
+    let (engines, mut rng) = (engines(), Rng::new(4));
+    let sizes = Sizes { table: 4300, points: 7000, row: 64 };
+    for program in ["y[c[z],d] += x[e[z],d] * v[z]", "y[c[z],d] += x[e[z],d] * x[c[z],d]"] {
+        check(&engines, &case(program, DType::F64, DType::I32, Indices::Wild, sizes, &mut rng));
+    }
+}
+
+/// Rows longer than what is computed at a time, and elements of arrays that lie otherwise.
+#[test]
+fn long_rows_and_other_layouts() {
+    let (engines, mut rng) = (engines(), Rng::new(5));
+    for (n, program) in programs(DType::F64).into_iter().enumerate() {
+        let sizes = Sizes { table: 4, points: 10, row: 1500 };
+        check(&engines, &case(program, DType::F64, DType::I64, Indices::Wild, sizes, &mut rng));
+        let sizes = Sizes { table: 12, points: 45, row: 24 };
+        let mut other = case(program, DType::F64, DType::I64, Indices::Inside, sizes, &mut rng);
+        for (k, input) in other.bound.values_mut().enumerate() {
+            let rank = input.value.shape.len();
+            match (n + k) % 3 {
+                0 => input.layout.order.reverse(),
+                1 => input.layout.steps[rank - 1] = -1,
+                _ => input.layout.steps[0] = 2,
+            }
+        }
+        check(&engines, &other);
+    }
+}
