@@ -1,6 +1,8 @@
 //! A plan made ready to run: checked against its buffers, each step a program.
 
-use crate::check::{CheckedNest, Layout, check_contraction, check_nest, check_scan, layouts};
+use crate::check::{
+    CheckedNest, Layout, check_contraction, check_nest, check_scan, layouts, written_by_parts,
+};
 use crate::contract::Prepared;
 use crate::error::{Fault, PlanError};
 use crate::nest::{self, Order, TileNest, order};
@@ -198,8 +200,8 @@ fn compile_with(
         initialised: buffers.iter().map(|b| holds_values(&b.place)).collect(),
         live: BTreeMap::new(),
     };
-    for (step, each) in plan.steps.iter().enumerate() {
-        compiler.step(each).map_err(|fault| PlanError::Step { step, fault })?;
+    for step in 0..plan.steps.len() {
+        compiler.step(&plan.steps[step..]).map_err(|fault| PlanError::Step { step, fault })?;
     }
     let last = plan.steps.len();
     compiler.initialise_results().map_err(|fault| PlanError::Step { step: last, fault })?;
@@ -263,11 +265,13 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn step(&mut self, step: &Step) -> Result<(), Fault> {
+    /// Compiles the first of some steps.
+    fn step(&mut self, steps: &[Step]) -> Result<(), Fault> {
+        let Some(step) = steps.first() else { return Ok(()) };
         match step {
             Step::Fill(buffer, value) => self.fill(*buffer, *value),
-            Step::Nest(nest) => self.nest(nest),
-            Step::Contract(contraction) => self.contract(contraction),
+            Step::Nest(nest) => self.nest(nest, steps),
+            Step::Contract(contraction) => self.contract(contraction, steps),
             Step::Scan(scan) => self.scan(scan),
             Step::Sweep(sweep) => self.sweep(sweep),
         }
@@ -298,7 +302,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn nest(&mut self, nest: &Nest) -> Result<(), Fault> {
+    fn nest(&mut self, nest: &Nest, steps: &[Step]) -> Result<(), Fault> {
         let checked = check_nest(nest, self.buffers)?;
         let out = nest.store.base.buffer;
         for load in &nest.loads {
@@ -314,6 +318,9 @@ impl Compiler<'_> {
             && let Some(pair) = PairProgram::new(nest, &checked, level)
             && WindowProgram::new(nest, &checked, level).is_none()
         {
+            if !checked.covers {
+                self.ready_for_part(out, steps)?;
+            }
             self.pair(pair, out);
             return Ok(());
         }
@@ -322,7 +329,7 @@ impl Compiler<'_> {
             Some(identity) if order(nest, &checked) == Order::Points => self.fill(out, identity)?,
             _ if checked.covers => {}
             _ if checked.in_place => self.require(out)?,
-            _ => self.ready(out)?,
+            _ => self.ready_for_part(out, steps)?,
         }
         let empty = |reduced: bool| {
             nest.axes.iter().any(|axis| axis.reduced == reduced && axis.extent == 0)
@@ -341,16 +348,18 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn contract(&mut self, task: &Contraction) -> Result<(), Fault> {
+    fn contract(&mut self, task: &Contraction, steps: &[Step]) -> Result<(), Fault> {
         let covers = check_contraction(task, self.buffers)?;
         self.ready(task.a.buffer)?;
         self.ready(task.b.buffer)?;
-        if !covers || task.accumulate {
+        if task.accumulate {
             self.ready(task.c.buffer)?;
+        } else if !covers {
+            self.ready_for_part(task.c.buffer, steps)?;
         }
         let empty = task.axes.iter().any(|axis| axis.extent == 0);
         if empty || !Contraction::supports(task.dtype, (task.map, task.then), task.reduce) {
-            return self.nest(&contraction_nest(task));
+            return self.nest(&contraction_nest(task), steps);
         }
         let level = self.target.level;
         let prepared = Prepared::new(task, level, self.target.costs).ok_or(Fault::Types)?;
@@ -419,6 +428,16 @@ impl Compiler<'_> {
         }
         let zero = ijk_types::scalar::identity(Monoid::Add, layout.dtype);
         self.fill(buffer, zero)
+    }
+
+    /// The same before the first of some steps, which writes a part of the buffer: nothing needs to be
+    /// there where these write the rest, too, before it is read.
+    fn ready_for_part(&mut self, buffer: BufferId, steps: &[Step]) -> Result<(), Fault> {
+        let n = buffer.0 as usize;
+        if !self.initialised[n] && written_by_parts(steps, n, self.buffers) {
+            self.initialised[n] = true;
+        }
+        self.ready(buffer)
     }
 
     /// Refuses to fill a buffer that holds what the step is about to read.

@@ -240,6 +240,15 @@ fn plain_store(graph: &Graph, stmt: Stmt, no_negative_zero: &[bool]) -> Stmt {
     if !own_start || !one_each(&stmt) {
         return stmt;
     }
+    store_one(graph, stmt, monoid, no_negative_zero)
+}
+
+/// A statement that combines one value with each identity that it reaches, as one that stores.
+pub(crate) fn stored(graph: &Graph, stmt: Stmt, monoid: Monoid) -> Stmt {
+    store_one(graph, stmt, monoid, &vec![false; graph.arrays.len()])
+}
+
+fn store_one(graph: &Graph, stmt: Stmt, monoid: Monoid, no_negative_zero: &[bool]) -> Stmt {
     let dtype = graph.array(stmt.out).dtype;
     let mut value = stmt.value.clone();
     if !is_neutral(monoid, dtype, &value, no_negative_zero) {

@@ -35,7 +35,7 @@ pub(crate) fn contraction(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Opti
         })
         .collect();
     let dtype = graph.array(stmt.out).dtype;
-    let accumulate = stmt.init != Init::Identity(reduce);
+    let accumulate = stmt.init != Init::Identity(reduce) && !graph.partial.contains(&stmt.out);
     let (a, b, c, span) = (a_base, b_base, c_base, stmt.span);
     let whole = Contraction { dtype, map, then, reduce, a, b, c, accumulate, axes, span };
     is_worth(&whole).then_some(whole)

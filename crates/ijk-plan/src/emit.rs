@@ -72,7 +72,8 @@ fn emit_statement(
         steps.push(Step::Fill(buffers.of(stmt.out), *value));
         return Ok(());
     }
-    if !covered {
+    let partial = graph.partial.contains(&stmt.out);
+    if !covered && !(partial && !matches!(stmt.init, Init::From(_))) {
         steps.extend(initialise(graph, buffers, stmt));
     }
     if let Some(scan) = scan(graph, buffers, stmt) {
@@ -81,7 +82,7 @@ fn emit_statement(
     }
     let step = match contraction::contraction(graph, buffers, stmt) {
         Some(contraction) => Step::Contract(contraction),
-        None => Step::Nest(nest(graph, buffers, stmt, covered)),
+        None => Step::Nest(nest(graph, buffers, stmt, covered || partial)),
     };
     steps.push(step);
     Ok(())
@@ -179,7 +180,7 @@ fn nest(graph: &Graph, buffers: &Buffers, stmt: &Stmt, covered: bool) -> Nest {
         store: Store { base, dtype, strides, offset },
         reduce,
         start: if covered { Start::Covered } else { Start::Existing },
-        sequential: stmt.points() <= SMALL_DOMAIN,
+        sequential: stmt.points() <= SMALL_DOMAIN && !graph.partial.contains(&stmt.out),
         span: stmt.span,
     }
 }

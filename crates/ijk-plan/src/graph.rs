@@ -9,6 +9,7 @@ use ijk_ir::core::{
     self, Access, ArrayId, AxisId, IndexExpr, Init, Instance, Program, ScalarNode, Span,
 };
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp, scalar};
+use std::collections::BTreeSet;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Graph {
@@ -18,6 +19,9 @@ pub(crate) struct Graph {
     /// Arrays that no output needs, but whose elements may fail to have a value: a program fails
     /// where any part of it does.
     pub fallible: Vec<ArrayId>,
+    /// Arrays whose statement defines a part of the elements, and others of a chain the rest: what it
+    /// reaches holds nothing before, and nobody reads what no statement has reached.
+    pub partial: BTreeSet<ArrayId>,
     /// Producers before consumers; each array that is no input has one.
     pub statements: Vec<Stmt>,
     /// Whether values are computed as they are written, factors in their places.
@@ -94,6 +98,7 @@ impl Graph {
             inputs: program.inputs.clone(),
             outputs: program.outputs.clone(),
             fallible: Vec::new(),
+            partial: BTreeSet::new(),
             statements: Vec::with_capacity(program.statements.len()),
             strict,
         };

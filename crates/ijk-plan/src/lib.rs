@@ -8,15 +8,16 @@
 //! 1. *simplify* folds constants and views, and drops what nobody needs;
 //! 2. *fuse* evaluates elementwise producers where they are used;
 //! 3. *split* turns divisions and remainders of indices into axes of their own;
-//! 4. *prefixes* turns reductions over all points up to one into scans;
-//! 5. *scatters* reduces before it scatters;
-//! 6. *pieces* cuts domains where points are skipped, so that most need no test;
-//! 7. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
+//! 4. *quotients* cuts domains where divisions and remainders that are left change their quotient;
+//! 5. *prefixes* turns reductions over all points up to one into scans;
+//! 6. *scatters* reduces before it scatters;
+//! 7. *pieces* cuts domains where points are skipped, so that most need no test;
+//! 8. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
 //!    becomes contractions of two accesses, in a good order;
-//! 8. *hoist* evaluates functions of few axes before;
-//! 9. *arg* stores positions of extremes that do not cover their output apart;
-//! 10. *rows* copies operands of contractions whose rows lie apart;
-//! 11. *emit* gives arrays their memory and statements their kernels.
+//! 9. *hoist* evaluates functions of few axes before;
+//! 10. *arg* stores positions of extremes that do not cover their output apart;
+//! 11. *rows* copies operands of contractions whose rows lie apart;
+//! 12. *emit* gives arrays their memory and statements their kernels.
 
 mod arg;
 mod axes;
@@ -43,6 +44,7 @@ mod pieces;
 pub mod plan;
 mod prefix;
 mod product;
+mod quotients;
 mod rows;
 mod scatter;
 mod simplify;
@@ -92,9 +94,9 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
     if fits(&smaller).is_ok() {
         return Ok(smaller);
     }
-    // Slower still: what is scattered, and factors of what is reduced, are never stored.
+    // Slower still: what is scattered, and factors of what is reduced, are never stored, and no border copied.
     let mut smallest = smaller;
-    for left_out in [&[SCATTERS][..], &[SCATTERS, PRODUCTS, HOIST]] {
+    for left_out in [&[SCATTERS, QUOTIENTS][..], &[SCATTERS, QUOTIENTS, PRODUCTS, HOIST]] {
         let graph = Graph::new(program, instance, strict)?;
         smallest = emit::plan(&passed(graph, |pass| !left_out.contains(&pass)), &blocks)?;
         if fits(&smallest).is_ok() {
@@ -118,12 +120,14 @@ type Pass = fn(&mut Graph);
 const SCATTERS: &str = "scatters";
 const PRODUCTS: &str = "products";
 const HOIST: &str = "hoist";
+const QUOTIENTS: &str = "quotients";
 
-const PASSES: [(&str, Pass); 11] = [
+const PASSES: [(&str, Pass); 12] = [
     ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
     ("split", split::split_axes),
+    (QUOTIENTS, quotients::cut),
     ("prefixes", prefix::scan_prefixes),
     (SCATTERS, scatter::reduce_first),
     ("pieces", pieces::cut),

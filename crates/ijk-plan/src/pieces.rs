@@ -1,4 +1,4 @@
-//! Pass 6: domains where points are skipped, cut into boxes.
+//! Pass 8: domains where points are skipped, cut into boxes.
 //!
 //! Where an index of several axes leaves its bounds (`[p + f - 1]`), it does so near the ends of
 //! an axis only. The domain is cut there: what is inside needs no guard, and a value of the axis
@@ -86,7 +86,7 @@ fn all_pieces(stmt: &Stmt, budget: usize, ranges: fn(Cuts) -> Vec<Range>) -> Opt
 }
 
 /// The statement with an axis cut to a range of its values.
-fn slice(stmt: &Stmt, axis: usize, range: (i128, i128)) -> Option<Stmt> {
+pub(crate) fn slice(stmt: &Stmt, axis: usize, range: (i128, i128)) -> Option<Stmt> {
     let mut bounds: Vec<(i128, i128)> =
         stmt.axes.iter().map(|axis| (0, i128::from(axis.extent) - 1)).collect();
     if bounds[axis] == range {

@@ -91,7 +91,7 @@ fn arg_axis(stmt: &Stmt) -> Option<usize> {
 }
 
 /// The statement with `axis` replaced by two, the inner one of `inner` values.
-fn split_axis(stmt: &Stmt, axis: usize, inner: u64) -> Option<Stmt> {
+pub(crate) fn split_axis(stmt: &Stmt, axis: usize, inner: u64) -> Option<Stmt> {
     let mut axes = stmt.axes.clone();
     let name = axes[axis].name.clone();
     axes[axis] = Axis { name: format!("{name}₁"), extent: axes[axis].extent / inner };

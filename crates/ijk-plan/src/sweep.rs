@@ -107,6 +107,7 @@ fn suits_all(graph: &Graph, stmt: &Stmt) -> bool {
     !reads
         && stmt.guards.is_empty()
         && !matches!(stmt.init, Init::From(_))
+        && !graph.partial.contains(&stmt.out)
         && !graph.array(stmt.out).shape.contains(&0)
         && !graph.can_fail(stmt)
 }
@@ -348,9 +349,9 @@ impl Group {
             near: u64::MAX,
             strict: graph.strict,
         };
-        let strict = graph.strict;
-        let graph =
-            Graph { arrays: cut, inputs, outputs, fallible: Vec::new(), statements, strict };
+        let (fallible, partial, strict) = (Vec::new(), BTreeSet::new(), graph.strict);
+        let arrays = cut;
+        let graph = Graph { arrays, inputs, outputs, fallible, partial, statements, strict };
         Ok((emit::plan(&graph, &layout)?, from, to))
     }
 }

@@ -7,6 +7,7 @@ mod contraction;
 mod footprint;
 mod layout;
 mod nest;
+mod parts;
 mod scan;
 mod sweep;
 
@@ -14,5 +15,6 @@ pub(crate) use contraction::check_contraction;
 pub(crate) use footprint::{Affine, Footprint, separable};
 pub(crate) use layout::{Layout, layouts};
 pub(crate) use nest::{CheckedNest, check_nest};
+pub(crate) use parts::written_by_parts;
 pub(crate) use scan::check_scan;
 pub(crate) use sweep::check_sweep;
