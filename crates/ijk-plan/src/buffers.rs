@@ -165,11 +165,20 @@ fn heirs(graph: &Graph, last_reads: &[Vec<ArrayId>], sweeps: &[Range<usize>]) ->
             Init::From(source) => Some(source).filter(|&array| accumulates(stmt, array)),
             _ => last_reads.iter().copied().find(|&array| replaces(graph, stmt, array)),
         };
+        let source = source.filter(|&array| !kept(stmt.out) || is_behind(graph, stmt, array));
         if let Some(source) = source.filter(|&array| free(array)) {
             heirs[source.0 as usize] = heirs[stmt.out.0 as usize];
         }
     }
     heirs
+}
+
+/// Whether a statement does what is left to do behind a reduction to what that gives. Other results are not computed
+/// in place: they would go through a register on their way, which costs more than the traffic it saves.
+fn is_behind(graph: &Graph, stmt: &Stmt, source: ArrayId) -> bool {
+    let of_source = graph.statements.iter().find(|other| other.out == source);
+    let from_here = stmt.init == Init::From(source);
+    from_here || of_source.is_some_and(|other| other.reduce.is_some() && other.span == stmt.span)
 }
 
 /// Whether a statement reads the array that it starts from nowhere else.
