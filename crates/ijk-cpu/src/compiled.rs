@@ -9,7 +9,7 @@ use crate::nest::{self, Order, TileNest, order};
 use crate::pair::PairProgram;
 use crate::permute::PermuteProgram;
 use crate::probe::Costs;
-use crate::scan::ScanProgram;
+use crate::scan::{RelativeProgram, ScanProgram};
 use crate::scatter::ScatterProgram;
 use crate::scratch::Need;
 use crate::simd::Level;
@@ -65,6 +65,8 @@ pub(crate) enum Program {
     Contract(Box<Prepared>),
     /// A scan.
     Scan(Box<ScanProgram>),
+    /// A scan that is relative to levels.
+    Relative(Box<RelativeProgram>),
     /// A nest that sums products of many short axes.
     Pair(Box<PairProgram>),
     /// A nest that copies with axes in another order.
@@ -86,6 +88,7 @@ impl Program {
             Self::Nest(nest) => nest.cost(),
             Self::Contract(prepared) => prepared.cost(),
             Self::Scan(scan) => scan.cost(),
+            Self::Relative(scan) => scan.cost(),
             Self::Pair(pair) => pair.cost(),
             Self::Permute(permute) => permute.cost(),
             Self::Sums(sums) => sums.cost(),
@@ -104,9 +107,11 @@ impl Program {
             Self::Contract(prepared) => prepared.need(),
             Self::Scan(scan) => scan.need(),
             Self::Pair(pair) => pair.need(),
-            Self::Permute(_) | Self::Sums(_) | Self::Window(_) | Self::Scatter(_) => {
-                Need::default()
-            }
+            Self::Relative(_)
+            | Self::Permute(_)
+            | Self::Sums(_)
+            | Self::Window(_)
+            | Self::Scatter(_) => Need::default(),
             Self::Sweep(sweep) => sweep.need(),
         }
     }
@@ -246,7 +251,10 @@ fn read(plan: &Plan) -> HashSet<usize> {
                     note(task.c.buffer);
                 }
             }
-            Step::Scan(scan) => note(scan.from.buffer),
+            Step::Scan(scan) => {
+                note(scan.from.buffer);
+                scan.levels.iter().for_each(|levels| note(levels.base.buffer));
+            }
             Step::Sweep(sweep) => sweep.inputs.iter().for_each(|window| note(window.buffer)),
         }
     }
@@ -384,12 +392,20 @@ impl Compiler<'_> {
     fn scan(&mut self, scan: &Scan) -> Result<(), Fault> {
         let covers = check_scan(scan, self.buffers)?;
         self.ready(scan.from.buffer)?;
+        if let Some(levels) = &scan.levels {
+            self.ready(levels.base.buffer)?;
+        }
         if !covers {
             self.ready(scan.to.buffer)?;
         }
         if scan.along.extent > 0 && scan.rows.iter().all(|axis| axis.extent > 0) {
-            let program = ScanProgram::new(scan, self.target.level)?;
-            self.steps.push(Program::Scan(Box::new(program)));
+            let level = self.target.level;
+            self.steps.push(match &scan.levels {
+                Some(levels) => {
+                    Program::Relative(Box::new(RelativeProgram::new(scan, levels, level)?))
+                }
+                None => Program::Scan(Box::new(ScanProgram::new(scan, level)?)),
+            });
         }
         self.wrote(scan.to.buffer);
         Ok(())

@@ -471,6 +471,11 @@ impl Run<'_> {
                     unsafe { scan.run(bases, workers, scratch) }?;
                     0
                 }
+                Program::Relative(scan) => {
+                    // SAFETY: as above; accesses and the output's distinctness were checked.
+                    unsafe { scan.run(bases, workers) };
+                    0
+                }
                 Program::Pair(pair) => {
                     // SAFETY: as for a nest.
                     unsafe { pair.run(bases, workers, scratch) }?;

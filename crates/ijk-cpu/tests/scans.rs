@@ -73,6 +73,7 @@ fn plan((rows, along): (&[Axis], Axis), t: DType, reduce: Monoid) -> Plan {
         reduce,
         from: Base { buffer: BufferId(0), offset: from.0 },
         to: Base { buffer: BufferId(1), offset: to.0 },
+        levels: None,
         along: axis(&along),
         rows: rows.iter().map(axis).collect(),
         span: Default::default(),

@@ -249,9 +249,11 @@ impl Scan {
             axes().filter(counts).fold(1, |n: u64, a| n.saturating_mul(a.extent as u64))
         };
         let size = self.dtype.size() as u64;
+        // A sum that is relative to levels takes an exponential and a product more.
+        let (each, arrays) = if self.levels.is_some() { (3, 2) } else { (1, 1) };
         Cost {
-            operations: points(|_| true),
-            read: points(|a| a.from != 0).saturating_mul(size),
+            operations: points(|_| true).saturating_mul(each),
+            read: points(|a| a.from != 0).saturating_mul(size * arrays),
             written: points(|_| true).saturating_mul(size),
         }
     }

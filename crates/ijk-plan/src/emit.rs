@@ -9,7 +9,7 @@ use crate::graph::{Graph, Node as Value, Stmt};
 use crate::layout::Layout;
 use crate::nest::Emitter;
 use crate::plan::{
-    Base, BufferId, Load, Nest, NestAxis, Node, Plan, Scan, ScanAxis, Start, Step, Store,
+    Base, BufferId, Levels, Load, Nest, NestAxis, Node, Plan, Scan, ScanAxis, Start, Step, Store,
 };
 use crate::{PlanError, SMALL_DOMAIN, sweep};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init, Span};
@@ -93,7 +93,13 @@ fn scan(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Scan> {
     let (Some(along), Some(Reducer::Monoid(reduce))) = (stmt.scan, stmt.reduce) else {
         return None;
     };
-    let Some(Value::Access(array, index)) = stmt.as_leaf() else { return None };
+    let (level, array, index) = match &stmt.value.nodes[..] {
+        [Value::Access(array, index)] => (None, array, index),
+        [Value::Access(level, at), Value::Access(array, index)] => {
+            (Some((level, at)), array, index)
+        }
+        _ => return None,
+    };
     let place = |array: ArrayId, index: &[IndexExpr]| {
         let buffer = buffers.of(array);
         let strides = &buffers.all[buffer.0 as usize].strides;
@@ -109,9 +115,13 @@ fn scan(graph: &Graph, buffers: &Buffers, stmt: &Stmt) -> Option<Scan> {
         to: to_steps[a],
     };
     let along = along.0 as usize;
-    let rows = (0..stmt.axes.len()).filter(|&a| a != along).map(axis).collect();
-    let dtype = graph.array(stmt.out).dtype;
-    Some(Scan { dtype, reduce, from, to, along: axis(along), rows, span: stmt.span })
+    let others = || (0..stmt.axes.len()).filter(|&a| a != along);
+    let levels = level.map(|(array, index)| {
+        let (base, steps) = place(*array, index);
+        Levels { base, along: steps[along], rows: others().map(|a| steps[a]).collect() }
+    });
+    let (rows, dtype) = (others().map(axis).collect(), graph.array(stmt.out).dtype);
+    Some(Scan { dtype, reduce, from, to, levels, along: axis(along), rows, span: stmt.span })
 }
 
 /// What gives elements that no point reaches their value; nothing where they are in place.

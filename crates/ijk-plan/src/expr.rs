@@ -120,6 +120,12 @@ pub(crate) fn extract(nodes: &[Node], root: u32) -> Expr {
     Expr { nodes: kept }
 }
 
+/// Whether two expressions always have the same value, bit for bit: they are spelled alike.
+pub(crate) fn same_expr(left: &Expr, right: &Expr) -> bool {
+    let pairs = left.nodes.iter().zip(&right.nodes);
+    left.nodes.len() == right.nodes.len() && { pairs }.all(|(a, b)| same(a, b))
+}
+
 /// Whether two nodes always have the same value, bit for bit.
 fn same(left: &Node, right: &Node) -> bool {
     match (left, right) {

@@ -47,7 +47,8 @@ pub(crate) struct Stmt {
     /// reads are guarded before it.
     pub guards: Vec<Guard>,
     /// The axis along which each element takes all values up to its own: the statement is a scan. It
-    /// has no other two points with one element, and the value is an access.
+    /// has no other two points with one element, and the value is an access; a node before it is the
+    /// access to the [levels](crate::plan::Levels).
     pub scan: Option<AxisId>,
     pub span: Span,
 }

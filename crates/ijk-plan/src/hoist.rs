@@ -1,4 +1,4 @@
-//! Pass 8: functions of fewer axes than a statement has, evaluated before it.
+//! Pass 10: functions of fewer axes than a statement has, evaluated before it.
 //!
 //! `x[b,t]*COS(k*t)` has a cosine for each k and t, and needs it for each b. Functions that take long are stored
 //! for the axes that they depend on, and read like any array.

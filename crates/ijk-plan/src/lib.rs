@@ -9,15 +9,16 @@
 //! 2. *fuse* evaluates elementwise producers where they are used;
 //! 3. *split* turns divisions and remainders of indices into axes of their own;
 //! 4. *quotients* cuts domains where divisions and remainders that are left change their quotient;
-//! 5. *prefixes* turns reductions over all points up to one into scans;
-//! 6. *scatters* reduces before it scatters;
-//! 7. *pieces* cuts domains where points are skipped, so that most need no test;
-//! 8. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
+//! 5. *prefix factors* takes factors of the position out of reductions over all points up to one;
+//! 6. *prefixes* turns such reductions into scans;
+//! 7. *scatters* reduces before it scatters;
+//! 8. *pieces* cuts domains where points are skipped, so that most need no test;
+//! 9. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
 //!    becomes contractions of two accesses, in a good order;
-//! 9. *hoist* evaluates functions of few axes before;
-//! 10. *arg* stores positions of extremes that do not cover their output apart;
-//! 11. *rows* copies operands of contractions whose rows lie apart;
-//! 12. *emit* gives arrays their memory and statements their kernels.
+//! 10. *hoist* evaluates functions of few axes before;
+//! 11. *arg* stores positions of extremes that do not cover their output apart;
+//! 12. *rows* copies operands of contractions whose rows lie apart;
+//! 13. *emit* gives arrays their memory and statements their kernels.
 
 mod arg;
 mod axes;
@@ -122,12 +123,13 @@ const PRODUCTS: &str = "products";
 const HOIST: &str = "hoist";
 const QUOTIENTS: &str = "quotients";
 
-const PASSES: [(&str, Pass); 12] = [
+const PASSES: [(&str, Pass); 13] = [
     ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
     ("split", split::split_axes),
     (QUOTIENTS, quotients::cut),
+    ("prefix factors", prefix::take_out),
     ("prefixes", prefix::scan_prefixes),
     (SCATTERS, scatter::reduce_first),
     ("pieces", pieces::cut),

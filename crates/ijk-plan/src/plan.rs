@@ -209,12 +209,27 @@ pub struct Scan {
     pub from: Base,
     /// What is written.
     pub to: Base,
+    /// What values are relative to, of sums of floating-point numbers.
+    pub levels: Option<Levels>,
     /// The axis along which it goes.
     pub along: ScanAxis,
     /// The others, each combination of which is one row.
     pub rows: Vec<ScanAxis>,
     /// The expression it computes.
     pub span: Span,
+}
+
+/// The scale of each value of a scan: `to[n] = Σ from[k] · exp(level[k] - level[n])` over `k <= n`. Levels
+/// never fall along a row, so that no exponential is more than 1; where a level is so much higher
+/// than the one before that the exponential is 0, nothing is left of what came before, NaN included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Levels {
+    /// The first level.
+    pub base: Base,
+    /// Step along the scan's axis; may be 0.
+    pub along: isize,
+    /// Step along each of its rows.
+    pub rows: Vec<isize>,
 }
 
 /// An axis of a scan.

@@ -2,9 +2,10 @@
 
 mod support;
 
+use ijk_ir::core::{ScalarId, ScalarNode};
 use ijk_plan::Kernel;
 use ijk_plan::plan::{Plan, Step};
-use ijk_types::{BinaryOp::*, DType, Monoid};
+use ijk_types::{BinaryOp::*, DType, Monoid, Reducer, UnaryOp};
 use support::Builder;
 
 fn kernels(plan: &Plan) -> Vec<Kernel> {
@@ -69,14 +70,50 @@ fn what_is_scanned_is_evaluated_once() {
 
 #[test]
 fn windows_and_other_sums_are_no_scans() {
-    // Fewer distances than positions; a weight of the distance; one of the position.
+    // Fewer distances than positions; a weight of the distance.
     let mut p = Builder::new(DType::F64, &[('p', 40), ('k', 9), ('l', 40)]);
     let (x, w) = (p.input("p"), p.input("l"));
     let window = p.reduce(Monoid::Add, (x, "[p+-1*k]"), "p");
     let far = p.fused(Monoid::Add, Mul, (x, "[p+-1*l]"), (w, "l"), "p");
-    let near = p.fused(Monoid::Add, Mul, (x, "[p+-1*l]"), (w, "p"), "p");
-    [window, far, near].into_iter().for_each(|sums| p.output(sums));
+    [window, far].into_iter().for_each(|sums| p.output(sums));
     assert!(!kernels(&p.checked()).contains(&Kernel::Scan));
+}
+
+#[test]
+fn weights_of_the_position_stand_behind_the_scan() {
+    let mut p = Builder::new(DType::F64, &[('r', 4), ('p', 40), ('l', 40)]);
+    let (x, w) = (p.input("rp"), p.input("p"));
+    let sums = p.fused(Monoid::Add, Mul, (x, "r[p+-1*l]"), (w, "p"), "rp");
+    let least = p.fused(Monoid::Min, Sub, (x, "r[p+-1*l]"), (w, "p"), "rp");
+    [sums, least].into_iter().for_each(|array| p.output(array));
+    assert_eq!(kernels(&p.checked()), [Kernel::Scan, Kernel::Map, Kernel::Scan, Kernel::Map]);
+    // Not so for what wraps, or may be lost.
+    let mut p = Builder::new(DType::I64, &[('p', 40), ('l', 40)]);
+    let (x, w) = (p.input("p"), p.input("p"));
+    let least = p.fused(Monoid::Min, Add, (x, "[p+-1*l]"), (w, "p"), "p");
+    p.output(least);
+    assert!(!kernels(&p.checked()).contains(&Kernel::Scan));
+}
+
+#[test]
+fn exponentials_are_scanned_relative_to_levels() {
+    let program = |own: bool| {
+        let mut p = Builder::new(DType::F64, &[('r', 4), ('p', 40), ('l', 40)]);
+        let (x, m) = (p.input("rp"), p.input("rp"));
+        let most = p.reduce(Monoid::Max, (x, "r[p+-1*l]"), "rp");
+        let level = if own { most } else { m };
+        let exponential = |nodes: &mut Vec<_>| {
+            nodes.push(support::binary(Sub, 0, 1));
+            nodes.push(ScalarNode::Unary(UnaryOp::Exp, ScalarId(2)));
+        };
+        let reduce = Some(Reducer::Monoid(Monoid::Add));
+        let sum = p.statement(&[(x, "r[p+-1*l]"), (level, "rp")], exponential, "rp", reduce);
+        [most, sum].into_iter().for_each(|array| p.output(array));
+        p.checked()
+    };
+    use Kernel::{Map, Scan};
+    assert_eq!(kernels(&program(true)), [Scan, Map, Scan], "{}", program(true));
+    assert_eq!(kernels(&program(false)), [Scan, Scan, Map, Scan, Map], "{}", program(false));
 }
 
 #[test]

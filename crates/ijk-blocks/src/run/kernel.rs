@@ -310,7 +310,10 @@ fn reads(step: &Step, buffer: BufferId) -> bool {
     match step {
         Step::Fill(..) => false,
         Step::Contract(task) => task.a.buffer == buffer || task.b.buffer == buffer,
-        Step::Scan(scan) => scan.from.buffer == buffer,
+        Step::Scan(scan) => {
+            let levels = scan.levels.as_ref().map(|levels| levels.base.buffer);
+            scan.from.buffer == buffer || levels == Some(buffer)
+        }
         Step::Nest(nest) => {
             let gathers = |node: &PlanNode| matches!(node, PlanNode::Gather { base, .. } if base.buffer == buffer);
             nest.loads.iter().any(|load| load.base.buffer == buffer)

@@ -79,7 +79,11 @@ fn touches(step: &Step, out: &Layout, layouts: &[Layout]) -> bool {
     match step {
         Step::Fill(buffer, _) => shares(buffer.0),
         Step::Contract(task) => [task.a, task.b, task.c].iter().any(|base| shares(base.buffer.0)),
-        Step::Scan(scan) => shares(scan.from.buffer.0) || shares(scan.to.buffer.0),
+        Step::Scan(scan) => {
+            let levels = scan.levels.as_ref().map(|levels| levels.base);
+            let all = [Some(scan.from), Some(scan.to), levels];
+            all.into_iter().flatten().any(|base| shares(base.buffer.0))
+        }
         Step::Nest(nest) => {
             let gathers = nest.body.iter().any(|node| match node {
                 Node::Gather { base, .. } => shares(base.buffer.0),

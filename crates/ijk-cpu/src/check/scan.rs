@@ -4,6 +4,7 @@ use super::layout::layout_of;
 use super::{Affine, Layout, separable};
 use crate::error::Fault;
 use ijk_plan::plan::{Base, Place, Scan, ScanAxis};
+use ijk_types::Monoid;
 
 /// Checks a scan against the buffers of its plan: accesses stay inside, distinct points have
 /// distinct outputs, and the output is not what is read. Gives whether every element of the output's
@@ -28,6 +29,18 @@ pub(crate) fn check_scan(scan: &Scan, layouts: &[Layout]) -> Result<bool, Fault>
     }
     if !scan.reduce.op().accepts().contains(scan.dtype) {
         return Err(Fault::Types);
+    }
+    if let Some(levels) = &scan.levels {
+        if levels.rows.len() != scan.rows.len() {
+            return Err(Fault::Rank);
+        }
+        if !scan.dtype.is_float() || scan.reduce != Monoid::Add {
+            return Err(Fault::Types);
+        }
+        let steps: Vec<isize> = levels.rows.iter().chain([&levels.along]).copied().collect();
+        if inside(levels.base, &steps)?.overlaps(out) {
+            return Err(Fault::Overlap);
+        }
     }
     let distinct = separable(&extents, &to).len() == extents.iter().filter(|&&n| n > 1).count();
     if !distinct || source.overlaps(out) {

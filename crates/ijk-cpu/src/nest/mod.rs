@@ -22,8 +22,8 @@ mod run;
 mod sorted;
 
 pub(crate) use kernel::{
-    BLOCK, FoldKernels, IntoPlane, Kernel, ScanKernels, ScanRows, fault, fold, into_plane, moves,
-    scan,
+    BLOCK, FoldKernels, IntoPlane, Kernel, RelativeScan, ScanKernels, ScanRows, fault, fold,
+    into_plane, moves, relative, scan,
 };
 pub(crate) use launch::Launch;
 pub(crate) use order::{Order, order};

@@ -5,8 +5,11 @@
 //! and long they are cut into chunks: the chunks' values are combined first, then what comes before
 //! each, and last they are scanned. All cuts follow from extents and strides alone.
 
+mod relative;
 mod run;
 mod strand;
+
+pub(crate) use relative::RelativeProgram;
 
 use crate::copy::Copier;
 use crate::error::Fault;

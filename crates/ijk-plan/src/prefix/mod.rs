@@ -1,9 +1,15 @@
-//! Pass 4: reductions over all points up to one, made into scans.
+//! Pass 6: reductions over all points up to one, made into scans.
 //!
 //! `out[p] = Σₖ in[p - k]`, where points out of bounds are skipped, is over all q = p - k up to p.
 //! With q in the place of k nothing but a guard, `q <= p`, has both: what is combined is then
 //! evaluated once for each q, and the statement is a scan of that. So for several such pairs of
 //! axes, one after another, and for all from a point on, which is the same seen from the end.
+
+mod factors;
+mod level;
+mod operands;
+
+pub(crate) use factors::take_out;
 
 use crate::axes::restrict;
 use crate::bounds::{Guard, narrow, replace_axis, within};
@@ -44,26 +50,32 @@ struct Prefix {
 
 impl Prefix {
     fn find(stmt: &Stmt) -> Option<Self> {
-        let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return None };
+        Self::all(stmt).into_iter().find(|prefix| {
+            let mut indices = prefix.stmt.value.nodes.iter().flat_map(|node| node.indices());
+            indices.all(|e| !mentions(e, prefix.p))
+        })
+    }
+
+    /// The statement as one over prefixes but for its value, in all ways there are.
+    fn all(stmt: &Stmt) -> Vec<Self> {
+        let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return Vec::new() };
         if stmt.points() <= SMALL_DOMAIN || stmt.axes.len() > u64::BITS as usize {
-            return None;
+            return Vec::new();
         }
         let kept = stmt.kept_axes();
-        stmt.guards.iter().find_map(|guard| {
-            let (p, k) = pair(guard, &kept)?;
+        let ways = stmt.guards.iter().flat_map(|guard| {
+            let Some((p, k)) = pair(guard, &kept) else { return [None, None] };
             let replaced = || narrow(replace_axis(stmt, k, &guard.0, guard.1)?);
-            Self::of(stmt.clone(), monoid, p, k).or_else(|| Self::of(replaced()?, monoid, p, k))
-        })
+            let as_it_is = Self::of(stmt.clone(), monoid, p, k);
+            [as_it_is, replaced().and_then(|stmt| Self::of(stmt, monoid, p, k))]
+        });
+        ways.flatten().collect()
     }
 
     /// The statement as one over prefixes, where the axes `p` and `q` meet in one guard only.
     fn of(mut stmt: Stmt, monoid: Monoid, p: usize, q: usize) -> Option<Self> {
         let mut own = (0..stmt.guards.len()).filter(|&g| mentions(&stmt.guards[g].0, p));
         let (Some(at), None) = (own.next(), own.next()) else { return None };
-        let mut indices = stmt.value.nodes.iter().flat_map(|node| node.indices());
-        if indices.any(|e| mentions(e, p)) {
-            return None;
-        }
         let mut side = Side::of(&stmt.guards.remove(at), &stmt.extents(), p, q)?;
         if side.q > 0 {
             (stmt, side) = (mirrored(&stmt, q)?, side.mirrored_q(stmt.axes[q].extent));
@@ -183,16 +195,16 @@ impl Prefix {
 
     /// The output's index, by `q` instead of `p`.
     fn moved_index(&self) -> Vec<IndexExpr> {
-        let moved = |e: &IndexExpr| {
-            let mut e = e.clone();
-            for (_, atom) in &mut e.terms {
-                if *atom == Atom::Axis(AxisId(self.p as u32)) {
-                    *atom = Atom::Axis(AxisId(self.q as u32));
-                }
-            }
-            e
-        };
-        self.stmt.out_index.iter().map(moved).collect()
+        self.moved(&self.stmt.out_index)
+    }
+
+    /// An index with `q` in the place of `p`; it names no `q` before.
+    fn moved(&self, index: &[IndexExpr]) -> Vec<IndexExpr> {
+        let map =
+            index::of_axes((0..self.stmt.axes.len()).map(|a| if a == self.p { self.q } else { a }));
+        let extents = self.stmt.extents();
+        let moved = |e: &IndexExpr| index::substitute(e, &map, &extents);
+        index.iter().map(|e| moved(e).unwrap_or_else(|| e.clone())).collect()
     }
 
     /// Axes of the output; with `q` instead of `p`, if it is moved.

@@ -547,11 +547,40 @@ fn run_scan(memory: &mut Memory<'_>, scan: &plan::Scan) {
     let extents: Vec<u64> = scan.rows.iter().map(|a| a.extent as u64).collect();
     let strides = |f: fn(&plan::ScanAxis) -> isize| scan.rows.iter().map(f).collect::<Vec<_>>();
     let (from, to) = (strides(|a| a.from), strides(|a| a.to));
+    if let Some(levels) = &scan.levels {
+        return run_relative(memory, scan, levels);
+    }
     for_points(&extents, |row| {
         let mut sum = scalar::identity(scan.reduce, scan.dtype);
         for n in 0..scan.along.extent as isize {
             let at = scan.from.offset + dot(row, &from) + n * scan.along.from;
             sum = scalar::binary(scan.reduce.op(), sum, memory.read(scan.from.buffer, at)).unwrap();
+            let at = scan.to.offset + dot(row, &to) + n * scan.along.to;
+            memory.write(scan.to.buffer, at, sum);
+        }
+    });
+}
+
+/// The sums of all up to each value, as they are defined.
+fn run_relative(memory: &mut Memory<'_>, scan: &plan::Scan, levels: &plan::Levels) {
+    let extents: Vec<u64> = scan.rows.iter().map(|a| a.extent as u64).collect();
+    let strides = |f: fn(&plan::ScanAxis) -> isize| scan.rows.iter().map(f).collect::<Vec<_>>();
+    let (from, to) = (strides(|a| a.from), strides(|a| a.to));
+    let binary = |op, x, y| scalar::binary(op, x, y).unwrap();
+    for_points(&extents, |row| {
+        let level = |memory: &Memory<'_>, n: isize| {
+            let at = levels.base.offset + dot(row, &levels.rows) + n * levels.along;
+            memory.read(levels.base.buffer, at)
+        };
+        for n in 0..scan.along.extent as isize {
+            let mut sum = scalar::identity(Monoid::Add, scan.dtype);
+            for k in 0..=n {
+                let at = scan.from.offset + dot(row, &from) + k * scan.along.from;
+                let rise = binary(BinaryOp::Sub, level(memory, k), level(memory, n));
+                let left = scalar::unary(UnaryOp::Exp, rise).unwrap();
+                let value = binary(BinaryOp::Mul, memory.read(scan.from.buffer, at), left);
+                sum = binary(BinaryOp::Add, sum, value);
+            }
             let at = scan.to.offset + dot(row, &to) + n * scan.along.to;
             memory.write(scan.to.buffer, at, sum);
         }

@@ -4,12 +4,14 @@
 //! features. Which one runs is chosen when a nest is compiled, never inside a loop.
 
 mod arg;
+mod extreme;
 mod fold;
 mod into;
 mod map;
 mod moves;
 mod op;
 mod random;
+mod relative;
 mod rows;
 mod scan;
 mod table;
@@ -20,6 +22,7 @@ pub(crate) use into::{IntoPlane, into_plane};
 pub(crate) use map::Kernel;
 pub(crate) use moves::{MoveKernels, in_range, iota, moves};
 pub(crate) use random::draws;
+pub(crate) use relative::{RelativeScan, relative};
 pub(crate) use rows::{FoldRowsAt, fold_rows_at, fold_scaled_rows};
 pub(crate) use scan::{BLOCK, ScanKernels, ScanRows, scan};
 pub(crate) use table::{binary, joined, takes_splat, unary};

@@ -4,8 +4,8 @@
 //! its own start; what came before the block is combined last. In a block of a row, groups of lanes
 //! are scanned by doubling. So no sum is of more than `BLOCK + n / BLOCK` values one after another.
 
-use super::for_monoid;
-use super::op::Op2;
+use super::op::{self, Op2};
+use super::{extreme, for_monoid};
 use crate::simd::Level;
 use crate::simd::leveled;
 use ijk_types::{DType, Monoid};
@@ -197,7 +197,26 @@ fn kernels<O: Op2<Out = <O as Op2>::In>>(level: Level) -> ScanKernels {
     }
 }
 
+/// The same of an operator whose order does not show.
+fn extremes<O: Op2<Out = <O as Op2>::In>>(level: Level) -> ScanKernels {
+    ScanKernels {
+        up: extreme::rows_at::<O, false>(level),
+        down: extreme::rows_at::<O, true>(level),
+        across: across_at::<O>(level),
+    }
+}
+
 /// The kernels of a monoid on a type; `None` if the type does not have it.
 pub(crate) fn scan(monoid: Monoid, t: DType, level: Level) -> Option<ScanKernels> {
-    for_monoid!(monoid, t, O => kernels::<O>(level))
+    match (monoid, t) {
+        (Monoid::Max, DType::I32) => Some(extremes::<op::Max<i32>>(level)),
+        (Monoid::Max, DType::I64) => Some(extremes::<op::Max<i64>>(level)),
+        (Monoid::Max, DType::F32) => Some(extremes::<op::Max<f32>>(level)),
+        (Monoid::Max, DType::F64) => Some(extremes::<op::Max<f64>>(level)),
+        (Monoid::Min, DType::I32) => Some(extremes::<op::Min<i32>>(level)),
+        (Monoid::Min, DType::I64) => Some(extremes::<op::Min<i64>>(level)),
+        (Monoid::Min, DType::F32) => Some(extremes::<op::Min<f32>>(level)),
+        (Monoid::Min, DType::F64) => Some(extremes::<op::Min<f64>>(level)),
+        _ => for_monoid!(monoid, t, O => kernels::<O>(level)),
+    }
 }

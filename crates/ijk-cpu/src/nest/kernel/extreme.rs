@@ -1,0 +1,104 @@
+//! Scans whose order does not show: greatest and least values.
+//!
+//! A block is scanned by windows that double: each value is combined with the one before it, then with
+//! what is two before, four, eight, which are loops over all of the block. Then each has those of its
+//! last [`LANES`], and one loop over groups of so many combines windows that meet end to end.
+
+use super::op::Op2;
+use super::scan::BLOCK;
+use crate::simd::{Level, leveled};
+
+/// Values of a window, in the end.
+const LANES: usize = 16;
+
+/// As the [rows](super::scan::ScanRows) of other monoids.
+///
+/// # Safety
+/// That of [`ScanRows`](super::scan::ScanRows).
+#[inline(always)]
+unsafe fn rows<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
+    [rows, n]: [usize; 2],
+    sum: *mut u8,
+    from: *const u8,
+    to: *mut u8,
+    steps: [isize; 2],
+) {
+    let sum = sum.cast::<O::In>();
+    // SAFETY: the caller's promise.
+    unsafe {
+        let before = sum.read();
+        let mut windows = [[before; BLOCK]; 2];
+        for row in 0..rows as isize {
+            let (from, to) = (from.offset(row * steps[0]), to.offset(row * steps[1]));
+            let (from, to) = (from.cast::<O::In>(), to.cast::<O::In>());
+            let (mut all, mut at) = (before, 0);
+            while at < n {
+                let length = BLOCK.min(n - at);
+                let place = if DOWN { -(at as isize) } else { at as isize };
+                let ends = (from.offset(place), to.offset(place));
+                all = block::<O, DOWN>(length, all, ends, &mut windows);
+                at += length;
+            }
+            sum.write(all);
+        }
+    }
+}
+
+/// Scans a block after `all`; gives that with the block.
+///
+/// # Safety
+/// There are `n` elements, from 1 to [`BLOCK`], at either place, in the direction that `DOWN` says.
+#[inline(always)]
+unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
+    n: usize,
+    all: O::In,
+    (from, to): (*const O::In, *mut O::In),
+    [x, y]: &mut [[O::In; BLOCK]; 2],
+) -> O::In {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match DOWN {
+            false => std::ptr::copy_nonoverlapping(from, x.as_mut_ptr(), n),
+            true => (0..n).for_each(|i| x[i] = from.sub(i).read()),
+        }
+    }
+    doubled::<O>(1, &x[..n], &mut y[..n]);
+    doubled::<O>(2, &y[..n], &mut x[..n]);
+    doubled::<O>(4, &x[..n], &mut y[..n]);
+    doubled::<O>(8, &y[..n], &mut x[..n]);
+    let mut last = [all; LANES];
+    for (group, out) in x[..n].chunks(LANES).zip(y[..n].chunks_mut(LANES)) {
+        match group.first_chunk::<LANES>() {
+            Some(group) => {
+                (0..LANES).for_each(|lane| last[lane] = O::apply(last[lane], group[lane]));
+                out.copy_from_slice(&last);
+            }
+            None => {
+                let lanes = group.iter().zip(out).zip(last);
+                lanes.for_each(|((x, out), last)| *out = O::apply(last, *x));
+            }
+        }
+    }
+    // SAFETY: the caller's promise; nothing of `from` is read any more.
+    unsafe {
+        match DOWN {
+            false => std::ptr::copy_nonoverlapping(y.as_ptr(), to, n),
+            true => (0..n).for_each(|i| to.sub(i).write(y[i])),
+        }
+    }
+    y[n - 1]
+}
+
+/// Combines each value with that so many before it.
+#[inline(always)]
+fn doubled<O: Op2<Out = <O as Op2>::In>>(distance: usize, from: &[O::In], to: &mut [O::In]) {
+    let first = distance.min(from.len());
+    to[..first].copy_from_slice(&from[..first]);
+    let pairs = from.iter().zip(&from[first..]);
+    to[first..].iter_mut().zip(pairs).for_each(|(to, (before, x))| *to = O::apply(*before, *x));
+}
+
+leveled!(
+    /// The kernel of an operator for a direction.
+    rows_at, rows, [O: Op2<Out = <O as Op2>::In>, const DOWN: bool], [O, DOWN],
+    (extents: [usize; 2], sum: *mut u8, from: *const u8, to: *mut u8, steps: [isize; 2]) -> ());

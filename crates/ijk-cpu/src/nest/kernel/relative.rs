@@ -1,0 +1,168 @@
+//! Sums by a scan, kept relative to levels: what came before shrinks as the level rises.
+//!
+//! A step is a pair, of what is left of the sum before and what is added; pairs combine as functions
+//! do, in an order that is fixed by lengths alone: in blocks of [`BLOCK`] values by windows that
+//! double, as in [`super::extreme`], then groups one after another, and blocks one after another.
+
+use super::scan::BLOCK;
+use crate::simd::{Level, leveled};
+use ijk_types::{DType, Monoid, Real};
+
+/// Scans `n` values of one row, relative to as many levels: `places` are the first value, the first
+/// level and the first result, `steps` the bytes from each to the next.
+///
+/// # Safety
+/// All are elements, those of the result nobody else's; the processor has the SIMD level the kernel
+/// was chosen for.
+pub(crate) type RelativeScan =
+    unsafe fn(n: usize, from: *const u8, level: *const u8, to: *mut u8, steps: [isize; 3]);
+
+/// Values of a window, in the end.
+const LANES: usize = 16;
+
+/// # Safety
+/// That of [`RelativeScan`].
+#[inline(always)]
+unsafe fn row<T: Real>(
+    n: usize,
+    from: *const u8,
+    level: *const u8,
+    to: *mut u8,
+    steps: [isize; 3],
+) {
+    let (zero, one) = (T::identity(Monoid::Add), T::identity(Monoid::Mul));
+    let nothing = Steps { left: [one; BLOCK], added: [zero; BLOCK] };
+    let (mut own, mut spare) = (nothing, nothing);
+    let (mut sum, mut at) = (zero, 0);
+    while at < n {
+        let length = BLOCK.min(n - at);
+        let start = |step: isize| at as isize * step;
+        // SAFETY: the block's values are among the `n`, and so is the one before it.
+        unsafe {
+            let (from, level) = (from.offset(start(steps[0])), level.offset(start(steps[1])));
+            let before = if at == 0 { level } else { level.offset(-steps[1]) };
+            own.read(length, from, [before, level], [steps[0], steps[1]]);
+            own.combine(length, &mut spare);
+            sum = own.finish(length, sum, to.offset(start(steps[2])), steps[2]);
+        }
+        at += length;
+    }
+}
+
+/// The steps of a block.
+#[derive(Clone, Copy)]
+struct Steps<T> {
+    /// How much is left of what came before,
+    left: [T; BLOCK],
+    /// and what is added.
+    added: [T; BLOCK],
+}
+
+impl<T: Real> Steps<T> {
+    /// Takes the values of a block, their levels, and the level before those.
+    ///
+    /// # Safety
+    /// There are `n` of each, from 1 to [`BLOCK`].
+    #[inline(always)]
+    unsafe fn read(
+        &mut self,
+        n: usize,
+        from: *const u8,
+        [before, level]: [*const u8; 2],
+        [step, level_step]: [isize; 2],
+    ) {
+        let Self { left, added } = self;
+        let unit = size_of::<T>() as isize;
+        // SAFETY: the caller's promise.
+        unsafe {
+            if step == unit && level_step == unit {
+                std::ptr::copy_nonoverlapping(from.cast(), added.as_mut_ptr(), n);
+                let level = level.cast::<T>();
+                left[0] = before.cast::<T>().read().sub(level.read());
+                (1..n).for_each(|i| left[i] = level.add(i - 1).read().sub(level.add(i).read()));
+            } else {
+                let mut before = before.cast::<T>().read();
+                for i in 0..n {
+                    added[i] = from.offset(i as isize * step).cast::<T>().read();
+                    let own = level.offset(i as isize * level_step).cast::<T>().read();
+                    left[i] = before.sub(own);
+                    before = own;
+                }
+            }
+        }
+        left[..n].iter_mut().for_each(|x| *x = x.exp());
+    }
+
+    /// Makes of each step that of the block up to it.
+    #[inline(always)]
+    fn combine(&mut self, n: usize, spare: &mut Self) {
+        spare.doubled_from(1, n, self);
+        self.doubled_from(2, n, spare);
+        spare.doubled_from(4, n, self);
+        self.doubled_from(8, n, spare);
+        let mut last = ([T::identity(Monoid::Mul); LANES], [T::identity(Monoid::Add); LANES]);
+        let groups = self.left[..n].chunks_mut(LANES).zip(self.added[..n].chunks_mut(LANES));
+        for (left, added) in groups {
+            for lane in 0..left.len().min(LANES) {
+                let before = (last.0[lane], last.1[lane]);
+                (last.0[lane], last.1[lane]) = after(before, (left[lane], added[lane]));
+            }
+            left.copy_from_slice(&last.0[..left.len()]);
+            added.copy_from_slice(&last.1[..added.len()]);
+        }
+    }
+
+    /// The steps of another block, each with that so many before it.
+    #[inline(always)]
+    fn doubled_from(&mut self, distance: usize, n: usize, from: &Self) {
+        let first = distance.min(n);
+        self.left[..first].copy_from_slice(&from.left[..first]);
+        self.added[..first].copy_from_slice(&from.added[..first]);
+        for i in first..n {
+            let before = (from.left[i - first], from.added[i - first]);
+            (self.left[i], self.added[i]) = after(before, (from.left[i], from.added[i]));
+        }
+    }
+
+    /// Writes the sums of a block after `sum`, and gives the last.
+    ///
+    /// # Safety
+    /// `to` has `n` elements, `n` being from 1 to [`BLOCK`].
+    #[inline(always)]
+    unsafe fn finish(&mut self, n: usize, sum: T, to: *mut u8, step: isize) -> T {
+        for i in 0..n {
+            self.added[i] = after((self.left[i], sum), (self.left[i], self.added[i])).1;
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            if step == size_of::<T>() as isize {
+                std::ptr::copy_nonoverlapping(self.added.as_ptr(), to.cast(), n);
+            } else {
+                let place = |i: usize| to.offset(i as isize * step).cast::<T>();
+                (0..n).for_each(|i| place(i).write(self.added[i]));
+            }
+        }
+        self.added[n - 1]
+    }
+}
+
+/// Two steps as one: nothing is left of the first where the second leaves nothing.
+#[inline(always)]
+fn after<T: Real>((left, added): (T, T), (own, more): (T, T)) -> (T, T) {
+    let zero = T::identity(Monoid::Add);
+    let nothing = own == zero;
+    let (kept, sum) = (own.mul(left), more.add(own.mul(added)));
+    (if nothing { zero } else { kept }, if nothing { more } else { sum })
+}
+
+leveled!(row_at, row, [T: Real], [T],
+    (n: usize, from: *const u8, level: *const u8, to: *mut u8, steps: [isize; 3]) -> ());
+
+/// The kernel for a type; `None` if the type is not real.
+pub(crate) fn relative(t: DType, level: Level) -> Option<RelativeScan> {
+    match t {
+        DType::F32 => Some(row_at::<f32>(level)),
+        DType::F64 => Some(row_at::<f64>(level)),
+        _ => None,
+    }
+}

@@ -1,0 +1,94 @@
+//! Sums that are relative to levels, row by row.
+
+use crate::error::Fault;
+use crate::nest::{RelativeScan, relative};
+use crate::origin::Origin;
+use crate::simd::Level;
+use crate::threads::Workers;
+use ijk_plan::plan::{Levels, Scan};
+use smallvec::SmallVec;
+
+/// A scan relative to levels, made ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct RelativeProgram {
+    /// The first value, level and result.
+    origins: [Origin; 3],
+    /// Bytes from each to the next of a row.
+    steps: [isize; 3],
+    /// Values of a row.
+    length: usize,
+    /// Extents of the axes that rows are counted along, outermost first, with the bytes of their
+    /// steps.
+    rows: SmallVec<[(usize, [isize; 3]); 4]>,
+    kernel: RelativeScan,
+}
+
+/// Nanoseconds for a value, roughly.
+const VALUE: f64 = 1.5;
+
+/// What a task follows to rows of its own.
+struct Bases([*mut u8; 3]);
+
+// SAFETY: the pointers are followed for rows only, each of which one task has.
+unsafe impl Sync for Bases {}
+
+impl Bases {
+    fn all(&self) -> [*mut u8; 3] {
+        self.0
+    }
+}
+
+impl RelativeProgram {
+    /// A scan that was checked, with points.
+    pub fn new(task: &Scan, levels: &Levels, level: Level) -> Result<Self, Fault> {
+        let size = task.dtype.size();
+        let bytes = |steps: [isize; 3]| steps.map(|n| n.wrapping_mul(size as isize));
+        let rows = task.rows.iter().zip(&levels.rows).filter(|(axis, _)| axis.extent > 1);
+        Ok(Self {
+            origins: [task.from, levels.base, task.to].map(|base| Origin::new(base, size)),
+            steps: bytes([task.along.from, levels.along, task.along.to]),
+            length: task.along.extent,
+            rows: rows.map(|(a, &level)| (a.extent, bytes([a.from, level, a.to]))).collect(),
+            kernel: relative(task.dtype, level).ok_or(Fault::Types)?,
+        })
+    }
+
+    /// Estimated work, in nanoseconds on one thread.
+    pub fn cost(&self) -> f64 {
+        self.count() as f64 * self.length as f64 * VALUE
+    }
+
+    /// Rows.
+    fn count(&self) -> usize {
+        self.rows.iter().map(|row| row.0).product()
+    }
+
+    /// Runs the scan.
+    ///
+    /// # Safety
+    /// `bases` are the buffers that the scan was checked against: what it reads is initialised, and
+    /// nobody else accesses the output.
+    pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
+        let first = Bases(self.origins.map(|origin| origin.of(bases)));
+        workers.parallel_ranges(self.count(), self.cost(), |range| {
+            for row in range.take_while(|_| !workers.have_ended()) {
+                let [from, level, to] = self.place(row, first.all());
+                // SAFETY: the caller's promises; each row goes to one task, and has other elements
+                // of the output.
+                unsafe { (self.kernel)(self.length, from, level, to, self.steps) };
+            }
+        });
+    }
+
+    /// The first value, level and result of a row.
+    fn place(&self, mut row: usize, mut at: [*mut u8; 3]) -> [*mut u8; 3] {
+        for (extent, steps) in self.rows.iter().rev() {
+            let n = (row % extent) as isize;
+            row /= extent;
+            for (at, step) in at.iter_mut().zip(steps) {
+                *at = at.wrapping_offset(n * step);
+            }
+        }
+        at
+    }
+}
