@@ -322,7 +322,8 @@ impl Compiler<'_> {
             }
         }
         let level = self.target.level;
-        if is_brief(nest, &checked)
+        let streams = self.buffers[out.0 as usize].streams;
+        if (is_brief(nest, &checked) || (!streams && is_outer_product(nest, &checked)))
             && let Some(pair) = PairProgram::new(nest, &checked, level)
             && WindowProgram::new(nest, &checked, level).is_none()
         {
@@ -526,6 +527,26 @@ fn is_brief(nest: &Nest, checked: &CheckedNest) -> bool {
     let points = checked.extents.iter().product::<usize>();
     let most = if nest.reduce.is_some() && nest.loads.len() > 1 { 1 << 20 } else { 1 << 16 };
     (1..=most).contains(&points)
+}
+
+/// Whether a nest joins all elements of two arrays, each much smaller than the result, along runs that
+/// are too short for tiles (a Kronecker product of matrices).
+fn is_outer_product(nest: &Nest, checked: &CheckedNest) -> bool {
+    const RUN: usize = 128;
+    const MOST: usize = 1 << 22;
+    let points = checked.extents.iter().product::<usize>();
+    let elements = |load: &Load| {
+        let own = checked.extents.iter().zip(&load.strides).filter(|(_, step)| **step != 0);
+        own.map(|(&extent, _)| extent).product::<usize>()
+    };
+    let steps = checked.extents.iter().zip(&nest.store.strides);
+    let run = steps.filter(|(extent, step)| **extent > 1 && **step == 1).map(|(&n, _)| n).min();
+    let small = |load: &Load| elements(load) <= points / 16;
+    nest.reduce.is_none()
+        && (1..=MOST).contains(&points)
+        && nest.loads.len() == 2
+        && nest.loads.iter().all(small)
+        && run.is_some_and(|run| run < RUN)
 }
 
 /// Whether a contraction has so little to do with each element that it packs in vain: few rows or

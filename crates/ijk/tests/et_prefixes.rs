@@ -131,6 +131,22 @@ fn sums_from_the_end_have_levels_too() {
 }
 
 #[test]
+fn levels_of_columns_may_lie_apart() {
+    let n = LENGTH;
+    let source = format!(
+        "m[t,b] max= x[t-k,b]\ny[t,b] = EXP(x[t-k,b]-m[t,b])\n\ny\n\nDIMS(t)={n}\nDIMS(k)={n}"
+    );
+    let x = numbers(9, ROWS * LENGTH);
+    let found = elements(&run(&source, &[("x", &tensor(&x, &[LENGTH, ROWS], false))]));
+    for (at, found) in found.iter().enumerate() {
+        let before: Vec<f64> = (at % ROWS..=at).step_by(ROWS).map(|at| x[at]).collect();
+        let most = greatest(&before);
+        let want: f64 = before.iter().map(|x| (x - most).exp()).sum();
+        assert!((found - want).abs() <= 1e-9 * want, "{found} for {want} at {at}");
+    }
+}
+
+#[test]
 fn extremes_are_exact() {
     let mut x = numbers(5, ROWS * LENGTH);
     check("y[b,t] max= x[b,t-k]", &x, 0.0, greatest);

@@ -97,6 +97,13 @@ const AIMS: &[Aim] = &[
     aim("[i{301}%4][j{9}/2]~ij", &["i j"], NUMBER, "i4-4 j5-5", Small),
     aim("[(i{301}+2)%4]*[(3*i+1)%7]~i", &["i", "j"], NUMBER, "i4-4 j7-7", Small),
     aim("[i{43}/6][j{19}/5]*[i%6][j%5]~ij", &["i j", "k l"], NUMBER, "i8-8 j4-4 k6-6 l5-5", Small),
+    aim(
+        "[i{300}/6][j{280}/5]*[i%6][j%5]~ij",
+        &["i j", "k l"],
+        REAL,
+        "i50-50 j56-56 k6-6 l5-5",
+        Small,
+    ),
     aim("+([(i{61}+k+60)%61]*k)~i", &["i", "k"], NUMBER, "i61-61 k2-9", Small),
     aim(
         "+([(i{21}+k+20)%21][(j{17}+l-1+17)%17]*kl)~ij",
