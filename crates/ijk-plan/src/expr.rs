@@ -1,7 +1,7 @@
-//! Building scalar expressions: equal nodes are shared, constants folded.
+//! Building scalar expressions: equal nodes are shared, constants folded, small powers written as products.
 
 use crate::graph::{Expr, Node};
-use ijk_types::{BinaryOp, DType, Scalar, scalar};
+use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
 
 /// Collects nodes; finish with [`Builder::finish`].
 #[derive(Default)]
@@ -15,7 +15,7 @@ impl Builder {
         let node = match self.fold(&node) {
             Some(Folded::Value(value)) => Node::Const(value),
             Some(Folded::Operand(at)) => return at,
-            None => node,
+            None => self.power(&node).unwrap_or(node),
         };
         if let Some(at) = self.nodes.iter().position(|other| same(other, &node)) {
             return at as u32;
@@ -56,6 +56,27 @@ impl Builder {
         extract(&self.nodes, root)
     }
 
+    /// A small power as a product or reciprocal, which it is bit for bit, by definition on floats.
+    fn power(&mut self, node: &Node) -> Option<Node> {
+        let Node::Binary(BinaryOp::Pow, x, y) = *node else { return None };
+        let exponent = whole(self.constant(y)?)?;
+        let product = |x, y| Node::Binary(BinaryOp::Mul, x, y);
+        match exponent {
+            2 => Some(product(x, x)),
+            3 => Some(product(self.push(product(x, x)), x)),
+            4 => {
+                let square = self.push(product(x, x));
+                Some(product(square, square))
+            }
+            -1 if self.is_float(y) => Some(Node::Unary(UnaryOp::Recip, x)),
+            _ => None,
+        }
+    }
+
+    fn is_float(&self, constant: u32) -> bool {
+        matches!(self.constant(constant), Some(Scalar::F32(_) | Scalar::F64(_)))
+    }
+
     fn constant(&self, at: u32) -> Option<Scalar> {
         match self.nodes[at as usize] {
             Node::Const(value) => Some(value),
@@ -75,7 +96,7 @@ impl Builder {
         match (self.constant(x), self.constant(y)) {
             (Some(a), Some(b)) => scalar::binary(op, a, b).ok().map(Folded::Value),
             (Some(a), None) if is_neutral(op, a) => Some(Folded::Operand(y)),
-            (None, Some(b)) if is_neutral(op, b) => Some(Folded::Operand(x)),
+            (None, Some(b)) if is_neutral(op, b) || leaves(op, b) => Some(Folded::Operand(x)),
             _ => None,
         }
     }
@@ -99,6 +120,23 @@ fn is_neutral(op: BinaryOp, value: Scalar) -> bool {
             _ => false,
         },
         _ => false,
+    }
+}
+
+/// Whether a quotient or power with this right operand gives the left one.
+fn leaves(op: BinaryOp, right: Scalar) -> bool {
+    matches!(op, BinaryOp::Div | BinaryOp::Pow) && whole(right) == Some(1)
+}
+
+/// The value of a real constant that is a small whole number.
+fn whole(value: Scalar) -> Option<i64> {
+    let small = |x: f64| (x.trunc() == x && x.abs() <= 64.0).then_some(x as i64);
+    match value {
+        Scalar::I32(n) => Some(n.into()),
+        Scalar::I64(n) => Some(n),
+        Scalar::F32(x) => small(x.into()),
+        Scalar::F64(x) => small(x),
+        _ => None,
     }
 }
 

@@ -134,6 +134,17 @@ fn mild(n: usize) -> impl Iterator<Item = (f32, f32)> {
     })
 }
 
+/// Exponents whose powers are products, quotients and roots.
+#[test]
+fn brief_powers() {
+    for y in [3.0, 4.0, -1.0, -2.0, 0.5, -0.5, 1.5] {
+        let error = |x: f32| ulps(single::pow(x, y), libm::pow(x.into(), y.into()));
+        let worst = arguments().map(error).fold(0.0, f64::max);
+        println!("f32 pow {y}: {worst:.3} ulp");
+        assert!(worst <= 2.0, "{y}: {worst} ulp");
+    }
+}
+
 #[test]
 fn functions_of_two_operands() {
     type Case = (&'static str, fn(f32, f32) -> f32, fn(f64, f64) -> f64);

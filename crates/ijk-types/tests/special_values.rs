@@ -127,6 +127,9 @@ fn powers_at_special_points() {
         -3.0,
         0.5,
         -0.5,
+        1.5,
+        -1.5,
+        4.0,
         1e9 + 1.0,
         INF,
         -INF,
@@ -162,12 +165,16 @@ fn whole_powers_of_two_and_ten_are_exact() {
 }
 
 #[test]
-fn second_powers_are_products() {
+fn small_powers_are_products_quotients_and_roots() {
     for n in 1..1000 {
         let x = n as f64 * -0.7310585786300049;
         assert!(same(double::pow(x, 2.0), x * x) && same(double::pow(x, 1.0), x));
+        assert!(same(double::pow(x, 3.0), x * x * x) && same(double::pow(x, -1.0), 1.0 / x));
+        assert!(same(double::pow(-x, 0.5), (-x).sqrt()));
         let x = x as f32;
         assert_eq!(single::pow(x, 2.0).to_bits(), (x * x).to_bits());
+        assert_eq!(single::pow(x, 4.0).to_bits(), (x * x * (x * x)).to_bits());
+        assert_eq!(single::pow(-x, 1.5).to_bits(), (-x * (-x).sqrt()).to_bits());
     }
 }
 

@@ -61,6 +61,7 @@ pub trait Float:
 
     fn mul_add(self, factor: Self, term: Self) -> Self;
     fn abs(self) -> Self;
+    fn sqrt(self) -> Self;
     fn trunc(self) -> Self;
     fn floor(self) -> Self;
     fn copysign(self, sign: Self) -> Self;
@@ -125,6 +126,10 @@ macro_rules! float {
             #[inline(always)]
             fn abs(self) -> Self {
                 $t::abs(self)
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                $t::sqrt(self)
             }
             #[inline(always)]
             fn trunc(self) -> Self {

@@ -21,8 +21,8 @@
 //! }
 //! ```
 //!
-//! `sin`, `cos`, `tan` and `modulo` branch for rare arguments, so a kernel asks first, which is a
-//! vectorised loop of its own, and takes the `_near` functions where there is none. The bits are the
+//! `sin`, `cos`, `tan`, `pow`, `modulo` and `floor_div` branch for rare arguments, so a kernel asks first, which
+//! is a vectorised loop of its own, and takes the `_near` functions where there is none. The bits are the
 //! same:
 //!
 //! ```

@@ -21,6 +21,31 @@ fn with_sign<F: Float>(x: F, y: F, magnitude: F) -> F {
     if endless || x == F::ONE || y == F::ZERO { F::ONE } else { value }
 }
 
+/// Whether a power is [a few products, quotients and roots](brief) within 2 ulp, and so is defined by them.
+#[inline(always)]
+pub fn is_brief<F: Float>(y: F) -> bool {
+    let (three, four) = (F::TWO + F::ONE, F::TWO + F::TWO);
+    let whole = y == three || y == four || y == -F::ONE || y == -F::TWO;
+    whole || y == F::HALF || y == -F::HALF || y == F::ONE + F::HALF
+}
+
+/// `x` to the power of such a `y`; anything for others.
+///
+/// The second power of the reciprocal, since a reciprocal of the second power would be of one that
+/// overflows. Roots are of `x + 0`, which is 0 for -0, and of -inf they are those of its magnitude.
+#[inline(always)]
+pub fn brief<F: Float>(x: F, y: F) -> F {
+    let square = x * x;
+    let root = (x + F::ZERO).sqrt();
+    let root = if x == -F::INFINITY { F::INFINITY } else { root };
+    let inverse = F::ONE / if y == -F::HALF { root } else { x };
+    let value = if y == -F::TWO { inverse * inverse } else { inverse };
+    let value = if y == F::TWO + F::ONE { square * x } else { value };
+    let value = if y == F::TWO + F::TWO { square * square } else { value };
+    let value = if y == F::HALF { root } else { value };
+    if y == F::ONE + F::HALF { x.abs() * root } else { value }
+}
+
 /// The coefficients for `f32` in binary64.
 const fn widen<const N: usize>(narrow: [f32; N]) -> [f64; N] {
     let mut wide = [0.0; N];

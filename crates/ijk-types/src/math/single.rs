@@ -123,11 +123,30 @@ pub fn hypot(x: f32, y: f32) -> f32 {
     power::hypot_single(x, y)
 }
 
-/// `x` to the power of `y`, with the special cases of IEEE 754's `pow`; `pow(x, 2.0)` is
-/// `x * x` and `pow(x, 1.0)` is `x`, bit for bit. Greatest error seen: 0.57 ulp.
+/// Whether [`pow_near`] has no value for this exponent.
+#[inline(always)]
+pub fn pow_is_far(y: f32) -> bool {
+    power::is_brief(y)
+}
+
+/// [`pow`] of an exponent that [is not far](pow_is_far); anything for others.
+#[inline(always)]
+pub fn pow_near(x: f32, y: f32) -> f32 {
+    power::pow_single(x, y)
+}
+
+/// [`pow`] of an exponent that [is far](pow_is_far); anything for others.
+#[inline(always)]
+pub fn pow_far(x: f32, y: f32) -> f32 {
+    power::brief(x, y)
+}
+
+/// `x` to the power of `y`, with the special cases of IEEE 754's `pow`. Bit for bit, 1, 2, 3 and 4 give `x`,
+/// `x * x`, `x * x * x` and `(x * x) * (x * x)`; -1 and -2 the reciprocal and its square; 0.5, -0.5 and 1.5 the root,
+/// its reciprocal, and its product with `x`. Greatest error seen: 1.89 ulp of these, 0.57 of others.
 #[inline(always)]
 pub fn pow(x: f32, y: f32) -> f32 {
-    power::pow_single(x, y)
+    if pow_is_far(y) { pow_far(x, y) } else { pow_near(x, y) }
 }
 
 /// Whether [`modulo_near`] and [`floor_div_near`] have no value for these operands.
