@@ -576,5 +576,5 @@ pub(super) fn unary_cost(op: UnaryOp) -> f64 {
 }
 
 pub(super) fn binary_cost(op: BinaryOp, t: DType) -> f64 {
-    if kernel::takes_splat(op, t) { CHEAP } else { DEAREST }
+    if kernel::is_dear(op, t) { DEAREST } else { CHEAP }
 }

@@ -4,16 +4,19 @@
 //! features. Which one runs is chosen when a nest is compiled, never inside a loop.
 
 mod arg;
+mod divide;
 mod extreme;
 mod fold;
 mod into;
 mod map;
 mod moves;
 mod op;
+mod power;
 mod random;
 mod relative;
 mod rows;
 mod scan;
+mod strips;
 mod table;
 
 pub(crate) use arg::{ArgKernels, arg};
@@ -25,7 +28,7 @@ pub(crate) use random::draws;
 pub(crate) use relative::{RelativeScan, relative};
 pub(crate) use rows::{FoldRowsAt, fold_rows_at, fold_scaled_rows};
 pub(crate) use scan::{BLOCK, ScanKernels, ScanRows, scan};
-pub(crate) use table::{binary, joined, takes_splat, unary};
+pub(crate) use table::{binary, is_dear, joined, takes_splat, unary};
 
 /// What went wrong in a kernel, as bits.
 pub(crate) mod fault {

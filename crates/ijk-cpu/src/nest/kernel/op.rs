@@ -102,10 +102,8 @@ ops2! {
     Ne: Element, bool, a b => a != b;
     Lt: Ordered, bool, a b => a.lt(b);
     Le: Ordered, bool, a b => a.le(b);
-    Mod: Real, T, a b => total(a.modulo(b));
     Atan2: Real, T, a b => a.atan2(b);
     Hypot: Real, T, a b => a.hypot(b);
-    FloorDiv: Real, T, a b => a.floor_div(b);
 }
 
 /// A function of the value of another.
@@ -138,31 +136,6 @@ impl<T: OrderedNumber> Op1 for IntRecip<T> {
     fn fault(a: T) -> u32 {
         T::identity(ijk_types::Monoid::Mul).div(a).map_or_else(fault_of, |_| 0)
     }
-}
-
-/// Operators of integers that have no value for some operands.
-macro_rules! partial_ops2 {
-    ($($name:ident: $method:ident;)*) => {$(
-        pub(super) struct $name<T>(PhantomData<T>);
-        impl<T: OrderedNumber> Op2 for $name<T> {
-            type In = T;
-            type Out = T;
-            #[inline(always)]
-            fn apply(a: T, b: T) -> T {
-                total(a.$method(b))
-            }
-            #[inline(always)]
-            fn fault(a: T, b: T) -> u32 {
-                a.$method(b).map_or_else(fault_of, |_| 0)
-            }
-        }
-    )*};
-}
-
-partial_ops2! {
-    IntDiv: div;
-    IntPow: pow;
-    IntMod: modulo;
 }
 
 /// The value of an operator that may have none; then the default, and a fault is reported.
@@ -230,6 +203,30 @@ impl Op1 for Convert<C128, C64> {
         C64::new(a.re as f32, a.im as f32)
     }
 }
+
+/// A cast of a floating-point number to an integer: Rust's, written so that loops of it are vectorised.
+pub(super) struct Truncate<T, U>(PhantomData<(T, U)>);
+
+macro_rules! truncate {
+    ($($t:ident: $($u:ident)*),*) => {$($(
+        impl Op1 for Truncate<$t, $u> {
+            type In = $t;
+            type Out = $u;
+            #[inline(always)]
+            fn apply(a: $t) -> $u {
+                // Exact: powers of two.
+                const LEAST: $t = $u::MIN as $t;
+                let inside = a >= LEAST && a < -LEAST;
+                // SAFETY: the integer part of a number from the least integer to below the negative of it is one.
+                let whole = unsafe { (if inside { a } else { 0.0 }).to_int_unchecked::<$u>() };
+                let beyond = if a < LEAST { $u::MIN } else { whole };
+                if a >= -LEAST { $u::MAX } else { beyond }
+            }
+        }
+    )*)*};
+}
+
+truncate!(f32: i32 i64, f64: i32 i64);
 
 /// A cast.
 pub(super) struct Cast<T, U>(PhantomData<(T, U)>);

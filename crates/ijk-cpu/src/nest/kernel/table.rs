@@ -1,7 +1,13 @@
 //! Which kernel computes which operator on which element type.
 
+use super::divide::{Quotient, Remainder, divided};
 use super::map::{Kernel, heavy, light, one};
 use super::op::*;
+use super::power::{IntPow, powers, whole_powers};
+use super::strips::{
+    Cos as CosStrip, FloorDiv, Mod, Pow as RealPow, Sin as SinStrip, Tan as TanStrip, stripped,
+    stripped2,
+};
 use crate::simd::Level;
 use ijk_types::{BinaryOp, C64, C128, DType, UnaryOp};
 
@@ -47,8 +53,11 @@ pub(crate) fn unary(op: UnaryOp, t: DType, level: Level) -> Option<Kernel> {
         UnaryOp::Floor => of!(t, REAL, one::<Floor>(level)),
         UnaryOp::Ceil => of!(t, REAL, one::<Ceil>(level)),
         UnaryOp::Round => of!(t, REAL, one::<Round>(level)),
+        UnaryOp::Sin if real(t) => of!(t, REAL, stripped::<SinStrip>(level)),
         UnaryOp::Sin => of!(t, INEXACT, one::<Sin>(level)),
+        UnaryOp::Cos if real(t) => of!(t, REAL, stripped::<CosStrip>(level)),
         UnaryOp::Cos => of!(t, INEXACT, one::<Cos>(level)),
+        UnaryOp::Tan if real(t) => of!(t, REAL, stripped::<TanStrip>(level)),
         UnaryOp::Tan => of!(t, INEXACT, one::<Tan>(level)),
         UnaryOp::Tanh => of!(t, INEXACT, one::<Tanh>(level)),
         UnaryOp::Sinh => of!(t, INEXACT, one::<Sinh>(level)),
@@ -71,6 +80,9 @@ fn cast(from: DType, to: DType, level: Level) -> Option<Kernel> {
     if to.is_complex() {
         return to_complex(from, to, level);
     }
+    if real(from) && to.is_integer() {
+        return truncate(from, to, level);
+    }
     macro_rules! from {
         ($($variant:ident: $T:ty),*) => {
             match from {
@@ -83,6 +95,16 @@ fn cast(from: DType, to: DType, level: Level) -> Option<Kernel> {
         };
     }
     from!(Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64)
+}
+
+/// The kernel of a cast of a floating-point type to one of integers.
+fn truncate(from: DType, to: DType, level: Level) -> Option<Kernel> {
+    type FromF32<U> = Truncate<f32, U>;
+    type FromF64<U> = Truncate<f64, U>;
+    match from {
+        DType::F32 => of!(to, INTEGER, one::<FromF32>(level)),
+        _ => of!(to, INTEGER, one::<FromF64>(level)),
+    }
 }
 
 /// The kernel of a cast to a complex type.
@@ -99,17 +121,19 @@ fn to_complex(from: DType, to: DType, level: Level) -> Option<Kernel> {
 
 /// Whether the kernels of an operator on type `t` take a splat as one operand.
 pub(crate) fn takes_splat(op: BinaryOp, t: DType) -> bool {
-    let float_division = op == BinaryOp::Div && !t.is_integer();
-    let dear = matches!(
-        op,
-        BinaryOp::Pow
-            | BinaryOp::Log
-            | BinaryOp::Mod
-            | BinaryOp::Atan2
-            | BinaryOp::Hypot
-            | BinaryOp::FloorDiv
-    );
-    float_division || (op != BinaryOp::Div && !dear)
+    let functions = matches!(op, BinaryOp::Log | BinaryOp::Atan2 | BinaryOp::Hypot);
+    !functions && !(op == BinaryOp::Pow && t.is_complex())
+}
+
+/// Whether an operator on type `t` takes far longer than a load.
+pub(crate) fn is_dear(op: BinaryOp, t: DType) -> bool {
+    use BinaryOp::{Atan2, Div, FloorDiv, Hypot, Log, Mod, Pow};
+    matches!(op, Pow | Log | Mod | Atan2 | Hypot | FloorDiv) || (op == Div && t.is_integer())
+}
+
+/// Whether a type is that of real floating-point numbers.
+fn real(t: DType) -> bool {
+    matches!(t, DType::F32 | DType::F64)
 }
 
 /// The kernel of a function of two operands of type `t`, one of which may be a splat where
@@ -120,11 +144,12 @@ pub(crate) fn binary(op: BinaryOp, t: DType, level: Level, a: bool, b: bool) -> 
         BinaryOp::Add => of!(t, ALL, light::<Add>(level, a, b)),
         BinaryOp::Mul => of!(t, ALL, light::<Mul>(level, a, b)),
         BinaryOp::Sub => of!(t, NUMBER, light::<Sub>(level, a, b)),
-        BinaryOp::Div if t.is_integer() => of!(t, INTEGER, heavy::<IntDiv>(level, a, b)),
+        BinaryOp::Div if t.is_integer() => of!(t, INTEGER, divided::<Quotient>(level, a, b)),
         BinaryOp::Div => of!(t, INEXACT, light::<Div>(level, a, b)),
         BinaryOp::Max => of!(t, ORDERED, light::<Max>(level, a, b)),
         BinaryOp::Min => of!(t, ORDERED, light::<Min>(level, a, b)),
-        BinaryOp::Pow if t.is_integer() => of!(t, INTEGER, heavy::<IntPow>(level, a, b)),
+        BinaryOp::Pow if t.is_integer() => of!(t, INTEGER, whole_powers::<IntPow>(level, a, b)),
+        BinaryOp::Pow if real(t) => of!(t, REAL, powers::<RealPow>(level, a, b)),
         BinaryOp::Pow => of!(t, INEXACT, heavy::<Pow>(level, a, b)),
         BinaryOp::Log => of!(t, INEXACT, heavy::<Log>(level, a, b)),
         BinaryOp::Eq => of!(t, ALL, light::<Eq>(level, a, b)),
@@ -134,11 +159,11 @@ pub(crate) fn binary(op: BinaryOp, t: DType, level: Level, a: bool, b: bool) -> 
         BinaryOp::Gt | BinaryOp::Ge => None,
         BinaryOp::And => (t == DType::Bool).then(|| light::<Mul<bool>>(level, a, b)).flatten(),
         BinaryOp::Or => (t == DType::Bool).then(|| light::<Add<bool>>(level, a, b)).flatten(),
-        BinaryOp::Mod if t.is_integer() => of!(t, INTEGER, heavy::<IntMod>(level, a, b)),
-        BinaryOp::Mod => of!(t, REAL, heavy::<Mod>(level, a, b)),
+        BinaryOp::Mod if t.is_integer() => of!(t, INTEGER, divided::<Remainder>(level, a, b)),
+        BinaryOp::Mod => of!(t, REAL, stripped2::<Mod>(level, a, b)),
         BinaryOp::Atan2 => of!(t, REAL, heavy::<Atan2>(level, a, b)),
         BinaryOp::Hypot => of!(t, REAL, heavy::<Hypot>(level, a, b)),
-        BinaryOp::FloorDiv => of!(t, REAL, heavy::<FloorDiv>(level, a, b)),
+        BinaryOp::FloorDiv => of!(t, REAL, stripped2::<FloorDiv>(level, a, b)),
     }
 }
 
@@ -164,5 +189,137 @@ pub(crate) fn joined(
         (UnaryOp::Sigmoid, BinaryOp::Add) => of!(t, REAL, light::<SigmoidAdd>(level, a, b)),
         (UnaryOp::Gelu, BinaryOp::Add) => of!(t, REAL, light::<GeluAdd>(level, a, b)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ijk_types::{Element, Scalar, scalar};
+
+    /// What a kernel of one operand gives.
+    fn apply<T: Element, U: Element>(op: UnaryOp, level: Level, x: &[T]) -> Vec<U> {
+        let mut out = vec![U::default(); x.len()];
+        let kernel = unary(op, T::DTYPE, level).unwrap();
+        let a = x.as_ptr().cast();
+        // SAFETY: both have as many elements, of the kernel's types.
+        unsafe { kernel(x.len(), out.as_mut_ptr().cast(), a, a, a) };
+        out
+    }
+
+    /// Numbers of all exponents, the ends of ranges of integers among them.
+    fn floats() -> Vec<f64> {
+        let ends = [0.0, -0.0, 0.5, -0.5, 1e300, f64::INFINITY, f64::NAN, i32::MAX as f64];
+        let powers = [31, 32, 63, 64].map(|n| 2f64.powi(n));
+        let around =
+            powers.into_iter().flat_map(|x| [x, x * (1.0 + 1e-7), x * (1.0 - 1e-7), x - 0.5]);
+        let spread = (0..2000).map(|n| (n as f64 * 0.731).exp2() * 1e-3);
+        ends.into_iter().chain(around).chain(spread).flat_map(|x| [x, -x]).collect()
+    }
+
+    fn check<T: Element, U: Element>(x: &[T]) {
+        for level in Level::available() {
+            let got: Vec<U> = apply(UnaryOp::Cast(U::DTYPE), level, x);
+            for (&x, got) in x.iter().zip(got) {
+                let exact = scalar::unary(UnaryOp::Cast(U::DTYPE), x.into_scalar()).unwrap();
+                assert!(got.same_bits(U::from_scalar(exact).unwrap()), "{x:?} as {:?}", U::DTYPE);
+            }
+        }
+    }
+
+    #[test]
+    fn casts_of_floats_saturate() {
+        let wide = floats();
+        let narrow: Vec<f32> = wide.iter().map(|&x| x as f32).collect();
+        check::<f64, i32>(&wide);
+        check::<f64, i64>(&wide);
+        check::<f32, i32>(&narrow);
+        check::<f32, i64>(&narrow);
+    }
+
+    /// The same bits wherever an element stands, for functions that have a second loop for rare operands.
+    #[test]
+    fn functions_with_rare_operands_are_the_scalar_ones() {
+        let mut x: Vec<f64> = (0..3000).map(|n| (f64::from(n) - 1500.0) * 0.37).collect();
+        for (n, far) in floats().into_iter().enumerate().filter(|(n, _)| n % 3 == 0) {
+            x[n % 3000] = far;
+        }
+        let narrow: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+        for level in Level::available() {
+            for op in [UnaryOp::Sin, UnaryOp::Cos, UnaryOp::Tan] {
+                let (wide, got): (Vec<f64>, Vec<f32>) =
+                    (apply(op, level, &x), apply(op, level, &narrow));
+                let exact = |x: Scalar| scalar::unary(op, x).unwrap();
+                let same = |got: Scalar, x: Scalar| got.same_bits(exact(x));
+                assert!(wide.iter().zip(&x).all(|(&y, &x)| same(y.into_scalar(), x.into_scalar())));
+                assert!(
+                    got.iter().zip(&narrow).all(|(&y, &x)| same(y.into_scalar(), x.into_scalar()))
+                );
+            }
+        }
+    }
+
+    /// Powers, remainders and quotients with splats and without, against the scalar functions.
+    fn check_pairs<T: Element>(ops: &[BinaryOp], x: &[T], y: &[T]) {
+        // `None` where it has no value.
+        let scalar = |op, x: T, y: T| {
+            let value = scalar::binary(op, x.into_scalar(), y.into_scalar()).ok()?;
+            T::from_scalar(value)
+        };
+        #[allow(clippy::eq_op, reason = "NaN is what differs from itself")]
+        let is = |got: T, exact: Option<T>| exact.is_none_or(|e| got.same_bits(e) || e != e);
+        let run = |kernel: Kernel, a: &[T], b: &[T]| {
+            let mut out = vec![T::default(); a.len().max(b.len())];
+            let (n, dst) = (out.len(), out.as_mut_ptr().cast());
+            let (a, b) = (a.as_ptr().cast(), b.as_ptr().cast());
+            // SAFETY: each has `n` elements, but for a splat.
+            unsafe { kernel(n, dst, a, b, b) };
+            out
+        };
+        for (level, &op) in
+            Level::available().into_iter().flat_map(|l| ops.iter().map(move |op| (l, op)))
+        {
+            for (n, &b) in y.iter().enumerate() {
+                let by_one = run(binary(op, T::DTYPE, level, false, true).unwrap(), x, &[b]);
+                let turned: Vec<T> = (0..x.len()).map(|i| y[(i + n) % y.len()]).collect();
+                let by_each = run(binary(op, T::DTYPE, level, false, false).unwrap(), x, &turned);
+                for (i, &a) in x.iter().enumerate() {
+                    let (one, each) = (scalar(op, a, b), scalar(op, a, turned[i]));
+                    assert!(is(by_one[i], one), "{a:?} {op:?} {b:?}: {:?}", by_one[i]);
+                    assert!(is(by_each[i], each), "{a:?} {op:?} {:?}", turned[i]);
+                }
+                let of_one = run(binary(op, T::DTYPE, level, true, false).unwrap(), &[b], x);
+                assert!(of_one.iter().zip(x).all(|(&got, &a)| is(got, scalar(op, b, a))));
+            }
+        }
+    }
+
+    #[test]
+    fn powers_and_remainders_are_the_scalar_ones() {
+        let ops = [BinaryOp::Pow, BinaryOp::Mod, BinaryOp::FloorDiv];
+        let x: Vec<f64> = floats().into_iter().step_by(7).chain([-2.5, -3.0, 0.1]).collect();
+        let y = [
+            3.0,
+            4.0,
+            -1.0,
+            -2.0,
+            0.5,
+            -0.5,
+            1.5,
+            2.5,
+            0.0,
+            1.0,
+            2.0,
+            -7.0,
+            f64::NAN,
+            f64::INFINITY,
+        ];
+        check_pairs(&ops, &x, &y);
+        let narrow = |x: &[f64]| x.iter().map(|&x| x as f32).collect::<Vec<_>>();
+        check_pairs(&ops, &narrow(&x), &narrow(&y));
+        let whole = [0, 1, -1, 2, -2, 3, 7, -10, i32::MAX, i32::MIN, 46341, 65536];
+        let exponents = [0, 1, 2, 3, 5, 31, 64, 1000, i32::MAX];
+        check_pairs(&[BinaryOp::Pow], &whole.map(i64::from), &exponents.map(i64::from));
+        check_pairs(&[BinaryOp::Pow], &whole, &exponents);
     }
 }

@@ -1,0 +1,174 @@
+//! Kernels of powers: of integers by squaring whole strips, of real numbers by one exponent.
+
+use super::fault;
+use super::map::Kernel;
+use super::strips::{Split2, stripped2};
+use crate::simd::Level;
+use crate::simd::leveled;
+use ijk_types::{Ordered, OrderedNumber, Real};
+use std::marker::PhantomData;
+
+/// Elements that are squared together.
+const STRIP: usize = 64;
+
+/// Powers of integers.
+pub(super) struct IntPow<T>(PhantomData<T>);
+
+/// An operator on integers.
+pub(crate) trait Integers {
+    /// Its operands and result.
+    type T: Whole;
+}
+
+/// What squaring needs of an integer.
+pub(crate) trait Whole: OrderedNumber {
+    /// Whether the least bit is set.
+    fn is_odd(self) -> bool;
+    /// Half of it, rounded down.
+    fn half(self) -> Self;
+}
+
+macro_rules! integers {
+    ($($t:ident),*) => {$(
+        impl Integers for IntPow<$t> {
+            type T = $t;
+        }
+        impl Whole for $t {
+            #[inline(always)]
+            fn is_odd(self) -> bool {
+                self & 1 == 1
+            }
+            #[inline(always)]
+            fn half(self) -> Self {
+                self >> 1
+            }
+        }
+    )*};
+}
+
+integers!(i32, i64);
+
+/// The powers of a strip, each by its exponent, with as many squarings as the greatest needs; gives whether an
+/// exponent was negative.
+#[inline(always)]
+fn raise<T: Whole>(bases: &mut [T; STRIP], exponents: &mut [T; STRIP]) -> bool {
+    let (zero, one) = (T::default(), T::identity(ijk_types::Monoid::Mul));
+    let mut negative = false;
+    let mut greatest = zero;
+    for e in exponents.iter_mut() {
+        negative |= e.lt(zero);
+        *e = e.max(zero);
+        greatest = greatest.max(*e);
+    }
+    let mut powers = [one; STRIP];
+    while zero.lt(greatest) {
+        for ((power, base), e) in powers.iter_mut().zip(bases.iter_mut()).zip(exponents.iter_mut())
+        {
+            *power = power.mul(if e.is_odd() { *base } else { one });
+            *base = base.mul(*base);
+            *e = e.half();
+        }
+        greatest = greatest.half();
+    }
+    *bases = powers;
+    negative
+}
+
+/// # Safety
+/// That of [`Kernel`]; `A` and `B` say which operands are splats.
+#[inline(always)]
+unsafe fn whole<O: Integers, const A: bool, const B: bool>(
+    n: usize,
+    dst: *mut u8,
+    a: *const u8,
+    b: *const u8,
+    _c: *const u8,
+) -> u32 {
+    let (dst, a, b) = (dst.cast::<O::T>(), a.cast::<O::T>(), b.cast::<O::T>());
+    let mut negative = false;
+    for start in (0..n).step_by(STRIP) {
+        let length = STRIP.min(n - start);
+        let mut bases = [O::T::default(); STRIP];
+        let mut exponents = [O::T::default(); STRIP];
+        // SAFETY: from `start` on, `length` elements are among the `n` that the caller promises of what is no splat.
+        unsafe {
+            match A {
+                true => bases = [a.read(); STRIP],
+                false => a.add(start).copy_to_nonoverlapping(bases.as_mut_ptr(), length),
+            }
+            match B {
+                true => exponents = [b.read(); STRIP],
+                false => b.add(start).copy_to_nonoverlapping(exponents.as_mut_ptr(), length),
+            }
+        }
+        negative |= raise(&mut bases, &mut exponents);
+        // SAFETY: as above.
+        unsafe { dst.add(start).copy_from_nonoverlapping(bases.as_ptr(), length) };
+    }
+    if negative { fault::POWER } else { 0 }
+}
+
+leveled!(
+    /// The loop of powers of integers; `A` and `B` say which operands are splats.
+    kernel, whole, [O: Integers, const A: bool, const B: bool], [O, A, B],
+    (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32
+);
+
+/// The kernel of powers of integers, of which one may be a splat.
+pub(super) fn whole_powers<O: Integers>(level: Level, a: bool, b: bool) -> Option<Kernel> {
+    match (a, b) {
+        (false, false) => Some(kernel::<O, false, false>(level)),
+        (true, false) => Some(kernel::<O, true, false>(level)),
+        (false, true) => Some(kernel::<O, false, true>(level)),
+        (true, true) => None,
+    }
+}
+
+/// # Safety
+/// That of [`Kernel`]; the second operand is a splat.
+#[inline(always)]
+unsafe fn by_one<O: Split2<T: Real>>(
+    n: usize,
+    dst: *mut u8,
+    a: *const u8,
+    b: *const u8,
+    _c: *const u8,
+) -> u32 {
+    let (dst, a) = (dst.cast::<O::T>(), a.cast::<O::T>());
+    if n == 0 {
+        return 0;
+    }
+    // SAFETY: there is one.
+    let exponent = unsafe { b.cast::<O::T>().read() };
+    // One loop for each exponent whose powers are brief, compiled for it.
+    macro_rules! loops {
+        ($($value:literal),*) => {
+            $(if exponent == O::T::cast_from::<f64>($value) {
+                for i in 0..n {
+                    // SAFETY: `i < n`; the caller promises `n` elements.
+                    unsafe {
+                        dst.add(i).write(O::far(a.add(i).read(), O::T::cast_from::<f64>($value)));
+                    }
+                }
+                return 0;
+            })*
+        };
+    }
+    loops!(3.0, 4.0, -1.0, -2.0, 0.5, -0.5, 1.5);
+    for i in 0..n {
+        // SAFETY: as above.
+        unsafe { dst.add(i).write(O::near(a.add(i).read(), exponent)) };
+    }
+    0
+}
+
+leveled!(
+    /// The loops of powers of real numbers by one exponent.
+    kernel_by_one, by_one, [O: Split2<T: Real>], [O],
+    (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32
+);
+
+/// The kernel of powers of real numbers, of which one may be a splat.
+pub(super) fn powers<O: Split2<T: Real>>(level: Level, a: bool, b: bool) -> Option<Kernel> {
+    if b { (!a).then(|| kernel_by_one::<O>(level)) } else { stripped2::<O>(level, a, b) }
+}
