@@ -69,9 +69,11 @@ fn worth_dots(whole: &Contraction, m: u64, n: u64, k: u64) -> bool {
     } else {
         left && right
     };
-    let rows = m.max(n);
+    let batch = whole.extent(Role::Batch);
+    // Products of one row by one column are computed side by side, as rows of one product are.
+    let rows = if m.max(n) == 1 { batch } else { m.max(n) };
     let long = k >= 256 || (k >= 8 && rows >= 8 && rows.saturating_mul(k) >= 256);
-    let batched = whole.extent(Role::Batch) > 0 && m.min(n) == 1;
+    let batched = batch > 0 && m.min(n) == 1;
     inexact && sums && batched && contiguous && long
 }
 

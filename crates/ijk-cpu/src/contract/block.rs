@@ -7,7 +7,7 @@ use super::problem::Problem;
 use super::shape::Shape;
 use super::stage::Stage;
 use super::steps::{Round, one_round};
-use super::{dot, scaled};
+use super::{dot, scaled, thin};
 use crate::Level;
 
 /// Most elements of an operand, or of the output, in bytes.
@@ -32,7 +32,8 @@ impl Block {
             a.len().saturating_mul(b.len()).saturating_mul(algebra.size) <= MOST_BYTES
         });
         let empty = [m, n, k].iter().any(|bundle| bundle.len() == 0);
-        if empty || !near || tile.is_some() || dot::suits(problem) || scaled::suits(problem) {
+        let otherwise = dot::suits(problem) || scaled::suits(problem) || thin::suits(problem);
+        if empty || !near || tile.is_some() || otherwise {
             return None;
         }
         let shape = Shape::of(problem, 1);

@@ -4,7 +4,7 @@ use super::bundle::{Bundle, Operand};
 use super::pack::Word;
 use super::panel::{self, Prepare};
 use super::problem::{Problem, Tensors};
-use super::rows::{Rows, RowsFn};
+use super::rows::{MOST_LANES, Pairs, Rows, RowsFn};
 use super::{Context, KC};
 use crate::scratch::Scratch;
 use std::mem::MaybeUninit;
@@ -79,6 +79,40 @@ impl Dots {
                 sums: tensors.out,
                 identity: identity.cast(),
             });
+        }
+    }
+}
+
+/// Dot products of pairs of rows: batches of one product, some at a time.
+///
+/// # Safety
+/// As for [`super::gemm::gemm`], of all these batches of a problem that has [`Dots`] of one output; the tensors are
+/// those of the first of all.
+pub(crate) unsafe fn batches<W: Word>(problem: &Problem, tensors: Tensors, range: Range<usize>) {
+    let Some(kernels) = &problem.algebra.rows.kernels else { return };
+    let mut out = [const { MaybeUninit::<W>::uninit() }; MOST_LANES];
+    for start in range.clone().step_by(MOST_LANES) {
+        let count = (range.end - start).min(MOST_LANES);
+        let offsets = [Operand::Left, Operand::Right, Operand::Out].map(|operand| {
+            let mut offsets = [0; MOST_LANES];
+            problem.batch.offsets(operand, start, &mut offsets[..count]);
+            offsets
+        });
+        let rows = |base: *const u8, offsets: [isize; MOST_LANES]| {
+            offsets.map(|offset| base.cast::<W>().wrapping_offset(offset).cast::<u8>())
+        };
+        // SAFETY: the caller's promise: rows are contiguous, and the output has these elements.
+        unsafe {
+            (kernels.pairs)(&Pairs {
+                k: problem.k.len(),
+                rows: [rows(tensors.left, offsets[0]), rows(tensors.right, offsets[1])],
+                count,
+                out: out.as_mut_ptr().cast(),
+                identity: problem.algebra.identity.0.as_ptr(),
+            });
+            for (value, offset) in out[..count].iter().zip(offsets[2]) {
+                tensors.out.cast::<W>().offset(offset).write(value.assume_init());
+            }
         }
     }
 }

@@ -12,6 +12,7 @@
 //!   operand is packed for many blocks at a time ([`steps::Tile`]), so that both are read by lines.
 //! * [`dot`]: few columns and contiguous k, with k in the lanes.
 //! * [`scaled`]: few columns and contiguous rows that come from memory.
+//! * [`thin`]: few rows and few columns of long k, where they lie.
 //! * [`small`]: matrices so small that packing would take longer, and few rows by columns whose steps are
 //!   neighbours, which are read once.
 //! * Few outputs and long k: k is cut into fixed parts whose results combine as a tree.
@@ -46,6 +47,7 @@ mod small;
 mod stage;
 mod steps;
 mod tasks;
+mod thin;
 mod tile;
 mod units;
 
@@ -254,7 +256,11 @@ impl Prepared {
     pub(crate) fn new(task: &Contraction, level: Level, costs: &Costs) -> Option<Self> {
         let algebra = Algebra::find(level, task)?;
         let problem = Problem::new(task, algebra, Tensors::nowhere());
-        let (problem, way) = if let Some(small) = Small::of(&problem, level) {
+        // A row by a column fills lanes with steps; small matrices would fill one with the row.
+        let one = if problem.outputs() == 1 { Dots::of(&problem) } else { None };
+        let (problem, way) = if let Some(dots) = one {
+            (problem, Way::Dots(dots))
+        } else if let Some(small) = Small::of(&problem, level) {
             (problem, Way::Small(small))
         } else if let Some(dots) = Dots::of(&problem) {
             (problem, Way::Dots(dots))
@@ -342,6 +348,10 @@ impl Prepared {
             let brief = start..start.saturating_add(brief).min(range.end);
             // SAFETY: the caller's promise.
             unsafe {
+                if matches!(self.way, Way::Dots(_)) && self.problem.outputs() == 1 {
+                    dot::batches::<W>(&self.problem, tensors, brief);
+                    continue;
+                }
                 if let Way::Small(small) = &self.way
                     && small.run_batches::<W>(&self.problem, tensors, brief.clone())
                 {
@@ -421,6 +431,8 @@ unsafe fn steps<W: Word>(problem: &Problem, tensors: Tensors, ks: Range<usize>, 
     unsafe {
         if dot::suits(problem) {
             dot::dot::<W>(problem, tensors, ks, context);
+        } else if thin::suits(problem) {
+            thin::thin::<W>(problem, tensors, ks);
         } else if scaled::suits(problem) {
             scaled::scaled::<W>(problem, tensors, ks, context);
         } else {

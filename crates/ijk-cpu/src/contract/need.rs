@@ -5,7 +5,7 @@ use super::gemm::Room;
 use super::problem::{Problem, RESIDENT_BYTES};
 use super::shape::{LONGEST, Shape};
 use super::stage::{LONG_RUN, PART_BYTES};
-use super::{FEW_OUTPUTS, PART, PARTS, dot, scaled};
+use super::{FEW_OUTPUTS, PART, PARTS, dot, scaled, thin};
 use crate::scratch::Need;
 
 /// An upper bound for a problem that is computed part by part.
@@ -14,6 +14,10 @@ pub(super) fn need(problem: &Problem) -> Need {
         return Need::default();
     }
     let (size, k) = (problem.algebra.size, problem.k.len());
+    if thin::suits(problem) {
+        let parts = if k >= 2 * PART { PARTS } else { 0 };
+        return Need { shared: parts.saturating_mul(problem.outputs() * size) as u64, each: 0 };
+    }
     let shape = Shape::of(problem, 1);
     let (shared, width) = match shape.resident {
         true => (problem.m.len(), shape.rows),

@@ -8,7 +8,7 @@ use super::shape::{self, Shape};
 use super::shared::Panels;
 use super::side::Side;
 use super::steps::{Round, one_round};
-use super::{Context, dot, for_word, gemm};
+use super::{Context, dot, for_word, gemm, thin};
 use crate::Level;
 use crate::scratch::{Scratch, ScratchPool};
 use ijk_plan::plan::Contraction;
@@ -48,7 +48,7 @@ impl Fixed {
             false => Operand::Right,
         };
         let width = shape::width(&problem, operand);
-        let suits = !dot::suits(&problem);
+        let suits = !dot::suits(&problem) && !thin::suits(&problem);
         let fixed = Self { problem, operand, width };
         let padded = fixed.panels() * width > MOST_PADDING * fixed.rows().len();
         (suits && !padded).then_some(fixed)

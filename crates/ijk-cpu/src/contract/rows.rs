@@ -3,6 +3,7 @@
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
 use super::lane::{Class, Lane, Op, Pair};
+use super::thin::{self, ThinFn};
 use crate::lines::{AHEAD, prefetch};
 use crate::simd::{Kernel, Simd};
 
@@ -29,6 +30,26 @@ pub(crate) struct Rows {
 /// # Safety
 /// The machine has its level; rows and column hold `k` elements; `sums` holds `count`.
 pub(crate) type RowsFn = unsafe fn(&Rows);
+
+/// Dot products of rows, each by one of its own, all contiguous.
+pub(crate) struct Pairs {
+    /// Number of elements in each row.
+    pub(crate) k: usize,
+    /// Where rows of the left operand and of the right one start.
+    pub(crate) rows: [[*const u8; MOST_LANES]; 2],
+    /// How many there are.
+    pub(crate) count: usize,
+    /// Becomes an element for each.
+    pub(crate) out: *mut u8,
+    /// What sums start from.
+    pub(crate) identity: *const u8,
+}
+
+/// A compiled microkernel of dot products of pairs.
+///
+/// # Safety
+/// The machine has its level; there are `count` rows of `k` elements of each operand; `out` holds `count`.
+pub(crate) type PairsFn = unsafe fn(&Pairs);
 
 /// Rows of the left operand, each times a factor, added to sums.
 pub(crate) struct Scaled {
@@ -58,6 +79,8 @@ pub(crate) const SCALED: usize = 8;
 pub(crate) struct RowSet {
     /// Dot products and scaled rows; `None` where the pair has neither.
     pub(crate) kernels: Option<RowKernels>,
+    /// Few rows by few columns; `None` likewise.
+    pub(crate) thin: Option<ThinFn>,
     /// `x[n] = combine(x[n], y[n])` for `n` in `0..count`.
     pub(crate) combine: unsafe fn(*mut u8, *const u8, usize),
 }
@@ -69,6 +92,8 @@ pub(crate) struct RowKernels {
     pub(crate) near: RowsFn,
     /// Dot products, row after row: memory is read in one stream, and asked for ahead of it.
     pub(crate) far: RowsFn,
+    /// Dot products of pairs, with the bits that `far` gives of one row.
+    pub(crate) pairs: PairsFn,
     /// Scaled rows.
     pub(crate) scaled: ScaledFn,
 }
@@ -77,7 +102,7 @@ impl RowSet {
     /// The set for one kind of group and one pair.
     pub(crate) const fn of<L: Lane, P: Pair<L>>() -> Self {
         let kernels = Kernels::<L, P>::ALL;
-        Self { kernels, combine: combine_all::<L, P::Combine> }
+        Self { kernels, thin: thin::kernel::<L, P>(), combine: combine_all::<L, P::Combine> }
     }
 }
 
@@ -87,7 +112,8 @@ impl<L: Lane, P: Pair<L>> Kernels<L, P> {
     const ALL: Option<RowKernels> = match P::CLASS {
         Class::Rich => Some(RowKernels {
             near: if L::LANES < 4 { run::<L, P, 2, 2> } else { run::<L, P, 4, 2> },
-            far: run::<L, P, 1, 8>,
+            far: run::<L, P, 1, FAR_GROUPS>,
+            pairs: pairs::<L, P>,
             scaled: scaled::<L, P>,
         }),
         _ => None,
@@ -105,7 +131,48 @@ unsafe fn run<L: Lane, P: Pair<L>, const R: usize, const U: usize>(rows: &Rows) 
 struct Dot<'a, L, P, const R: usize, const U: usize>(&'a Rows, std::marker::PhantomData<(L, P)>);
 
 /// Lanes of the widest group that has dot products.
-const MOST_LANES: usize = 16;
+pub(crate) const MOST_LANES: usize = 16;
+
+/// Groups of sums of a row that is read in one stream.
+const FAR_GROUPS: usize = 8;
+
+/// # Safety
+/// As for [`PairsFn`].
+unsafe fn pairs<L: Lane, P: Pair<L>>(pairs: &Pairs) {
+    // SAFETY: the caller says that the machine has the level.
+    let simd = unsafe { L::Simd::assume() };
+    simd.vectorize(AllPairs::<L, P>(pairs, std::marker::PhantomData));
+}
+
+struct AllPairs<'a, L, P>(&'a Pairs, std::marker::PhantomData<(L, P)>);
+
+impl<L: Lane, P: Pair<L>> Kernel for AllPairs<'_, L, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let pairs = self.0;
+        for first in (0..pairs.count).step_by(L::LANES) {
+            let n = (pairs.count - first).min(L::LANES);
+            // SAFETY: `pairs` above is the one place that makes these, and its caller promised what they ask; `n`
+            // rows remain.
+            unsafe {
+                let simd = L::Simd::assume();
+                let start = pairs.identity.cast::<L::Element>().read_unaligned();
+                let identity = L::splat(simd, start);
+                let mut sums = [identity; MOST_LANES];
+                for (r, sum) in sums.iter_mut().enumerate().take(n) {
+                    let [left, right] = pairs.rows.map(|rows| rows[first + r].cast());
+                    let ends = (pairs.k, right, true);
+                    let mut groups = accumulate::<L, P, 1, FAR_GROUPS>(ends, [left], identity);
+                    *sum = fold_groups::<L, P, FAR_GROUPS>(&mut groups[0]);
+                }
+                let total = P::Combine::apply(identity, fold_lanes::<L, P>(sums, n));
+                total.write_partial(pairs.out.cast::<L::Element>().add(first), n);
+            }
+        }
+    }
+}
 
 impl<L: Lane, P: Pair<L>, const R: usize, const U: usize> Kernel for Dot<'_, L, P, R, U> {
     type Output = ();
@@ -150,7 +217,8 @@ unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
         };
         for at in (0..n).step_by(R) {
             let left = std::array::from_fn(|r| row(at + r));
-            let mut groups = accumulate::<L, P, R, U>(rows, left, identity);
+            let column = (rows.k, rows.right.cast(), rows.count == 1);
+            let mut groups = accumulate::<L, P, R, U>(column, left, identity);
             for r in 0..R {
                 sums[at + r] = fold_groups::<L, P, U>(&mut groups[r]);
             }
@@ -159,24 +227,22 @@ unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
     }
 }
 
-/// `U` groups of sums for each row; step k falls to group `k / LANES % U`, lane `k % LANES`.
+/// `U` groups of sums for each row; step k falls to group `k / LANES % U`, lane `k % LANES`. The column has its
+/// length, where it starts, and whether it is read once.
 ///
 /// # Safety
 /// As for [`RowsFn`], for rows that start at `left`.
 #[inline(always)]
 unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
-    rows: &Rows,
+    (k, right, once): (usize, *const L::Element, bool),
     left: [*const L::Element; R],
     identity: L,
 ) -> [[L; U]; R] {
-    let right = rows.right.cast::<L::Element>();
     // SAFETY: every position read is below `k`.
     unsafe {
         let mut sums = [[identity; U]; R];
         let mut at = 0;
-        // The column is not read again for another row.
-        let once = rows.count == 1;
-        while at + U * L::LANES <= rows.k {
+        while at + U * L::LANES <= k {
             for u in 0..U {
                 let column = right.add(at + u * L::LANES);
                 if R == 1 && once {
@@ -195,7 +261,7 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
             at += U * L::LANES;
         }
         for u in 0..U {
-            let count = (rows.k - at).min(L::LANES);
+            let count = (k - at).min(L::LANES);
             if count > 0 {
                 let column = L::read_partial(right.add(at), count);
                 for r in 0..R {

@@ -752,3 +752,21 @@ fn sums_keep_their_error_bound() {
         }
     }
 }
+
+/// Few rows and columns of long k: groups of lanes that are full or not, steps that lie apart.
+#[test]
+fn thin_matrices() {
+    let (mut dice, workers) = (Dice(11), all_workers());
+    for k in [64, 333, 2 * super::PART + 77] {
+        for (m, n, gap) in [(1, 5, 0), (3, 2, 0), (5, 7, 2), (8, 8, 0), (8, 1, 3), (7, 9, 0)] {
+            let [a, b] = [m + gap, n].map(|x| x as isize);
+            let axes = vec![
+                axis(Role::M, m, [1, 0, 1]),
+                axis(Role::N, n, [0, 1, m as isize]),
+                axis(Role::K, k, [a, b, 0]),
+            ];
+            check(&task(SUM[0], axes.clone()), &mut dice, &workers);
+            check(&task(SUM[2], axes), &mut dice, &workers);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Few rows and few columns of long k, rows contiguous: each step multiplies its rows, in lanes, by its columns, one
+//! by one, where they lie; all sums stay in registers.
+
+use super::KC;
+use super::bundle::Operand;
+use super::lane::{Class, Lane, Op, Pair};
+use super::pack::Word;
+use super::panel::Prepare;
+use super::problem::{Problem, Tensors};
+use crate::simd::{Kernel, Simd};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// Most rows, and most columns.
+const MOST: usize = 8;
+
+/// Steps from which on this is worth it.
+const LONG: usize = 64;
+
+/// Steps of two matrices, of which all sums fit registers.
+pub(crate) struct Thin {
+    /// Number of steps.
+    steps: usize,
+    /// The rows of the first step: contiguous.
+    left: *const u8,
+    /// Elements from step to step.
+    left_step: isize,
+    /// How many elements may be read from `left` on.
+    readable: usize,
+    /// What offsets of columns count from, at the first step.
+    right: *const u8,
+    right_step: isize,
+    /// Where each column is.
+    columns: [isize; MOST],
+    /// Number of rows: at most the lanes of a group.
+    m: usize,
+    /// Number of columns.
+    n: usize,
+    /// An element for each row of each column, with which its sum combines.
+    sums: *mut u8,
+    /// Elements from one column of sums to the next.
+    height: usize,
+    /// What sums start from.
+    identity: *const u8,
+}
+
+/// A compiled microkernel.
+///
+/// # Safety
+/// The machine has its level; rows, columns and sums are there.
+pub(crate) type ThinFn = unsafe fn(&Thin);
+
+/// The microkernel of a pair.
+pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<ThinFn> {
+    match P::CLASS {
+        Class::Rich => Some(run::<L, P>),
+        _ => None,
+    }
+}
+
+/// Whether a problem is of this kind.
+pub(crate) fn suits(problem: &Problem) -> bool {
+    let Problem { algebra, m, n, k, .. } = problem;
+    let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
+    let few = m.len() <= MOST && n.len() <= MOST && m.run(Operand::Left) == m.len();
+    let even = k.step(Operand::Left).is_some() && k.step(Operand::Right).is_some();
+    keeps && few && even && k.len() >= LONG && algebra.rows.thin.is_some()
+}
+
+/// Computes one batch for the steps `ks` of k.
+///
+/// # Safety
+/// As for [`super::gemm::gemm`], of a problem that this suits.
+pub(crate) unsafe fn thin<W: Word>(problem: &Problem, tensors: Tensors, ks: Range<usize>) {
+    let Problem { algebra, m, n, k, .. } = problem;
+    let steps = [Operand::Left, Operand::Right].map(|operand| k.step(operand));
+    let (Some(kernel), [Some(left_step), Some(right_step)]) = (algebra.rows.thin, steps) else {
+        return;
+    };
+    let mut columns = [0; MOST];
+    n.offsets(Operand::Right, 0, &mut columns[..n.len()]);
+    let (height, end) = (m.len(), k.len());
+    let dense = usize::try_from(left_step) == Ok(height);
+    let mut sums = [const { MaybeUninit::<W>::uninit() }; MOST * MOST];
+    // SAFETY: an identity is an element.
+    let identity = unsafe { algebra.identity.0.as_ptr().cast::<W>().read_unaligned() };
+    sums.fill(MaybeUninit::new(identity));
+    let (left, right) = (tensors.left.cast::<W>(), tensors.right.cast::<W>());
+    for start in ks.clone().step_by(KC) {
+        let count = (ks.end - start).min(KC);
+        for first in (0..height).step_by(algebra.lanes) {
+            let at = start as isize * left_step + first as isize;
+            let rows = (height - first).min(algebra.lanes);
+            let all = if dense { (end - start) * height - first } else { 0 };
+            // SAFETY: these steps, rows and columns are the problem's; there are sums for them.
+            unsafe {
+                kernel(&Thin {
+                    steps: count,
+                    left: left.wrapping_offset(at).cast(),
+                    left_step,
+                    readable: all,
+                    right: right.wrapping_offset(start as isize * right_step).cast(),
+                    right_step,
+                    columns,
+                    m: rows,
+                    n: n.len(),
+                    sums: sums.as_mut_ptr().add(first).cast(),
+                    height,
+                    identity: algebra.identity.0.as_ptr(),
+                });
+            }
+        }
+    }
+    // SAFETY: all sums are written; the output has these elements.
+    unsafe { write::<W>(problem, tensors, sums.as_ptr().cast()) };
+}
+
+/// Writes the sums to the output.
+///
+/// # Safety
+/// As for [`thin`]; there is a sum for each row of each column.
+unsafe fn write<W: Word>(problem: &Problem, tensors: Tensors, sums: *const W) {
+    let Problem { m, n, .. } = problem;
+    for (column, row) in (0..n.len()).flat_map(|c| (0..m.len()).map(move |r| (c, r))) {
+        let offset = n.offset(Operand::Out, column) + m.offset(Operand::Out, row);
+        // SAFETY: the output has this element.
+        unsafe {
+            let (out, sum) =
+                (tensors.out.cast::<W>().offset(offset), sums.add(column * m.len() + row));
+            match problem.accumulate {
+                true => (problem.algebra.rows.combine)(out.cast(), sum.cast(), 1),
+                false => out.write(sum.read()),
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`ThinFn`].
+unsafe fn run<L: Lane, P: Pair<L>>(thin: &Thin) {
+    // SAFETY: the caller says that the machine has the level.
+    let simd = unsafe { L::Simd::assume() };
+    simd.vectorize(Steps::<L, P>(thin, PhantomData));
+}
+
+struct Steps<'a, L, P>(&'a Thin, PhantomData<(L, P)>);
+
+impl<L: Lane, P: Pair<L>> Kernel for Steps<'_, L, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let thin = self.0;
+        // SAFETY: `run` above is the one place that makes these, and its caller promised what they ask.
+        unsafe {
+            match thin.n {
+                1 => columns::<L, P, 1, 8>(thin),
+                2 => columns::<L, P, 2, 4>(thin),
+                3 => columns::<L, P, 3, 2>(thin),
+                4 => columns::<L, P, 4, 2>(thin),
+                5 => columns::<L, P, 5, 1>(thin),
+                6 => columns::<L, P, 6, 1>(thin),
+                7 => columns::<L, P, 7, 1>(thin),
+                _ => columns::<L, P, 8, 1>(thin),
+            }
+        }
+    }
+}
+
+/// Adds the products of `N` columns: step k falls to group `k % U` of sums, which combine as a tree.
+///
+/// # Safety
+/// As for [`ThinFn`], of so many columns.
+#[inline(always)]
+unsafe fn columns<L: Lane, P: Pair<L>, const N: usize, const U: usize>(thin: &Thin) {
+    let left = thin.left.cast::<L::Element>();
+    let right = thin.right.cast::<L::Element>();
+    let columns: [isize; N] = std::array::from_fn(|c| thin.columns[c]);
+    // SAFETY: the caller's promise; a step is read beyond its rows only where there are elements.
+    unsafe {
+        let simd = L::Simd::assume();
+        let identity = L::splat(simd, thin.identity.cast::<L::Element>().read_unaligned());
+        let mut sums = [[identity; N]; U];
+        let step = |sums: &mut [L; N], k: usize, rows: L| {
+            let right = right.wrapping_offset(k as isize * thin.right_step);
+            for c in 0..N {
+                let column = L::splat(simd, right.wrapping_offset(columns[c]).read());
+                sums[c] = P::step(sums[c], rows, column);
+            }
+        };
+        let at = |k: usize| left.wrapping_offset(k as isize * thin.left_step);
+        let whole = whole_steps::<L>(thin) / U * U;
+        for first in (0..whole).step_by(U) {
+            for (u, sums) in sums.iter_mut().enumerate() {
+                step(sums, first + u, L::read(at(first + u)));
+            }
+        }
+        for k in whole..thin.steps {
+            step(&mut sums[k % U], k, L::read_partial(at(k), thin.m));
+        }
+        let mut half = U / 2;
+        while half > 0 {
+            for u in 0..half {
+                sums[u] = std::array::from_fn(|c| P::Combine::apply(sums[u][c], sums[u + half][c]));
+            }
+            half /= 2;
+        }
+        for (c, sum) in sums[0].into_iter().enumerate() {
+            let out = thin.sums.cast::<L::Element>().add(c * thin.height);
+            P::Combine::apply(L::read_partial(out, thin.m), sum).write_partial(out, thin.m);
+        }
+    }
+}
+
+/// Steps of which a whole group of lanes may be read.
+#[inline(always)]
+fn whole_steps<L: Lane>(thin: &Thin) -> usize {
+    if thin.m == L::LANES {
+        return thin.steps;
+    }
+    let step = usize::try_from(thin.left_step).unwrap_or(0);
+    match (thin.readable.checked_sub(L::LANES), step) {
+        (Some(rest), 1..) => (rest / step + 1).min(thin.steps),
+        _ => 0,
+    }
+}
