@@ -1,0 +1,31 @@
+"""The programs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ..program import Program
+from . import attention, calls, elements, experts, graphs, images, linear, losses, norms, scans
+
+GROUPS = {
+    "attention": attention,
+    "losses": losses,
+    "normalisation": norms,
+    "experts": experts,
+    "graphs and sparse products": graphs,
+    "images": images,
+    "linear algebra": linear,
+    "elements": elements,
+    "scans and signals": scans,
+    "small calls": calls,
+}
+
+
+def all_programs() -> list[Program]:
+    """Every program, with its group."""
+    found = []
+    for group, module in GROUPS.items():
+        found += [dataclasses.replace(program, group=group) for program in module.PROGRAMS]
+    names = [program.name for program in found]
+    assert len(set(names)) == len(names), sorted(n for n in names if names.count(n) > 1)
+    return found
