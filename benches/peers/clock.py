@@ -31,8 +31,18 @@ def repeat(run: Callable[[], object], count: int) -> float:
 
 def during(run: Callable[[], object], count: int, seconds: float) -> float:
     """Median of the times of runs that go on for so many seconds."""
+    return statistics.median(times(run, count, seconds))
+
+
+def least(run: Callable[[], object], count: int, seconds: float) -> float:
+    """Least of the times of runs that go on for so many seconds: what others do on the machine only adds to it."""
+    return min(times(run, count, seconds))
+
+
+def times(run: Callable[[], object], count: int, seconds: float) -> list[float]:
+    """Times of runs that go on for so many seconds."""
     begin = time.perf_counter()
-    times = [repeat(run, count)]
-    while time.perf_counter() - begin < seconds and len(times) < MOST:
-        times.append(repeat(run, count))
-    return statistics.median(times)
+    found = [repeat(run, count)]
+    while time.perf_counter() - begin < seconds and len(found) < MOST:
+        found.append(repeat(run, count))
+    return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from .case import SMALL
 from .cases import all_cases
-from .clock import batch, during
+from .clock import batch, during, least
 from .race import Outcome, difference
 from .report import digits, duration, mean
 
@@ -80,6 +80,7 @@ class Clock(unittest.TestCase):
         count = batch(lambda: None)
         self.assertGreater(count, 1)
         self.assertGreater(during(lambda: None, count, 0.001), 0)
+        self.assertGreater(least(lambda: None, count, 0.001), 0)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from peers.clock import batch, during
+from peers.clock import batch, least
 from peers.race import PAUSE, difference
 
 from .contestants import Absent, Numpy
@@ -16,14 +16,14 @@ from .program import PEERS, Program
 
 @dataclass
 class Outcome:
-    """What became of a program: the medians of the rounds by contestant, and what went wrong with whom."""
+    """What became of a program: the least times of the rounds by contestant, and what went wrong with whom."""
 
     program: Program
     rounds: dict[str, list[float]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 
     def time(self, who: str) -> float | None:
-        """The least of the medians: what others do on the machine only adds to them."""
+        """The least: what others do on the machine only adds to it."""
         return min(self.rounds.get(who, ()), default=None)
 
     def best_peer(self) -> tuple[str, float] | None:
@@ -91,7 +91,7 @@ def take_turns(runs: dict, rules: Rules, outcome: Outcome) -> None:
         shift = number % max(1, len(turns))
         for who in turns[shift:] + turns[:shift]:
             time.sleep(PAUSE)
-            seconds = during(runs[who], batches[who], rules.seconds)
+            seconds = least(runs[who], batches[who], rules.seconds)
             outcome.rounds.setdefault(who, []).append(seconds)
 
 

@@ -1,0 +1,148 @@
+"""All variants of a class in turn."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from peers.clock import least, repeat
+from peers.race import difference
+
+from .classes import Class
+from .reference import evaluate
+from .run import Arrays, as_base, ready
+from .tree import Program
+
+TOLERANCE = 1e-4
+# Up to this a variant may take so many times as long as the fastest, for calls count there.
+SHORT, SHORT_LIMIT, LIMIT = 20e-6, 2.0, 1.5
+# What takes longer is a cliff beyond doubt: it runs once.
+LONG = 0.2
+# So many times as many rounds are for a second look.
+AGAIN = 3
+
+
+@dataclass
+class Variant:
+    """A program and what became of it."""
+
+    program: Program
+    source: str = ""
+    run: object = None
+    problem: str | None = None
+    seconds: float = math.inf
+    ratio: float = math.nan
+
+    def limit(self, fastest: float) -> float:
+        """What ratio is allowed."""
+        return SHORT_LIMIT if fastest < SHORT else LIMIT
+
+
+@dataclass
+class Result:
+    """What became of a class."""
+
+    of: Class
+    variants: list[Variant] = field(default_factory=list)
+    # Bytes of arguments and result of the base program.
+    bytes: int = 0
+
+    def fastest(self) -> Variant | None:
+        """The one that the others are compared with."""
+        timed = [v for v in self.variants if v.seconds < math.inf]
+        return min(timed, key=lambda v: v.seconds, default=None)
+
+    def over(self) -> list[Variant]:
+        """Those beyond their limit, the slowest first."""
+        fastest = self.fastest()
+        if fastest is None:
+            return []
+        slow = [v for v in self.variants if v.ratio > v.limit(fastest.seconds)]
+        return sorted(slow, key=lambda v: -v.ratio)
+
+
+@dataclass
+class Rules:
+    """How long a race is."""
+
+    rounds: int = 5
+    seconds: float = 0.002
+    engine: object = None
+
+
+def race(of: Class, programs: list[Program], rules: Rules, timed: bool = True, small: bool = False) -> Result:
+    """Compares the results of all, and times those that are right."""
+    result, arrays = Result(of, [Variant(p) for p in programs]), Arrays()
+    base = of.program(small)
+    given = arrays.of(base)
+    expected = evaluate(base, given)
+    result.bytes = 4 * expected.size + sum(array.nbytes for array in given.values())
+    for v in result.variants:
+        try:
+            v.run, v.source = ready(v.program, arrays.of(v.program), rules.engine)
+            v.problem = wrong(expected, as_base(v.program, np.asarray(v.run())))
+        except Exception as error:
+            v.problem = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+    if timed:
+        take_turns([v for v in result.variants if not v.problem], rules)
+        compare(result)
+        # What others did on the machine is told from what is slow by a second look.
+        again = [v for v in result.over() if v.seconds < LONG]
+        if again:
+            more = dataclasses.replace(rules, rounds=AGAIN * rules.rounds)
+            take_turns([result.fastest(), *again], more)
+            compare(result)
+    for v in result.variants:
+        v.run = None
+    return result
+
+
+def wrong(expected: np.ndarray, found: np.ndarray) -> str | None:
+    """What is wrong with a result, if anything."""
+    if found.dtype != np.float32:
+        return f"differs: its elements are {found.dtype}"
+    problem = difference(expected, found.astype(np.float64), TOLERANCE)
+    return problem.replace("NumPy", "the reference") if problem else None
+
+
+def compare(result: Result) -> None:
+    """Ratios to the fastest."""
+    fastest = result.fastest()
+    for v in result.variants:
+        if v.seconds < math.inf:
+            v.ratio = v.seconds / fastest.seconds
+
+
+def take_turns(variants: list[Variant], rules: Rules) -> None:
+    """Rounds of a little while each; the least of all times counts."""
+    counts = {}
+    for v in variants:
+        first = repeat(v.run, 1)
+        v.seconds = min(v.seconds, first)
+        counts[id(v)] = max(1, min(1000, math.ceil(50e-6 / max(first, 1e-9))))
+    for number in range(rules.rounds):
+        shift = number * 7 % max(1, len(variants))
+        for v in variants[shift:] + variants[:shift]:
+            if v.seconds < LONG or number == 0:
+                v.seconds = min(v.seconds, least(v.run, counts[id(v)], rules.seconds))
+
+
+def bandwidth() -> float:
+    """Bytes in a second, of what fits no cache nearby: the best of a few copies."""
+    array = np.ones(1 << 22, np.float32)
+    out = np.empty_like(array)
+    return 2 * array.nbytes / min(repeat(lambda: np.copyto(out, array), 3) for _ in range(5))
+
+
+def peak(engine) -> float:
+    """Operations in a second: the best of a few products of matrices."""
+    import ijk
+
+    a = np.ones((512, 512), np.float32)
+    run = lambda: ijk.einsum("ik,kj->ij", a, a, engine=engine)
+    time.sleep(0.01)
+    return 2 * 512**3 / min(repeat(run, 3) for _ in range(8))

@@ -1,0 +1,102 @@
+"""Tables."""
+
+from __future__ import annotations
+
+import collections
+
+from peers.report import duration
+
+from .draw import text
+from .race import Result, Variant
+
+
+class Report:
+    """Prints what is found class by class, and what follows from all."""
+
+    def __init__(self, bytes_per_second: float, operations_per_second: float):
+        self.rates = (bytes_per_second, operations_per_second)
+        self.results: list[Result] = []
+
+    def line(self, result: Result) -> str:
+        """What became of a class."""
+        self.results.append(result)
+        fastest = result.fastest()
+        right = [v for v in result.variants if not v.problem]
+        worst = max((v.ratio for v in right), default=0)
+        said = f"{result.of.name:<28} {len(result.variants):>4} variants, "
+        said += f"fastest {duration(fastest.seconds if fastest else None)}, "
+        said += f"worst {worst:.2f} times, {len(result.over())} over"
+        wrong = len(result.variants) - len(right)
+        return said + (f", {wrong} WRONG" if wrong else "")
+
+    def bound(self, result: Result) -> float:
+        """Seconds that bytes or operations take at least."""
+        return max(result.bytes / self.rates[0], result.of.count() / self.rates[1])
+
+    def within(self, result: Result, v: Variant) -> bool:
+        """Whether a slow one is at its own bound nevertheless."""
+        return v.seconds <= 1.5 * self.bound(result)
+
+    def conclusion(self, most: int) -> str:
+        """Wrong results, shares, and the worst of all with their texts."""
+        every = [(r, v) for r in self.results for v in r.variants]
+        wrong = [(r, v) for r, v in every if v.problem]
+        timed = [(r, v) for r, v in every if not v.problem]
+        over = sorted(((r, v) for r in self.results for v in r.over()), key=lambda p: -p[1].ratio)
+        excused = sum(self.within(r, v) for r, v in over)
+        lines = [f"wrong results and errors: {len(wrong)} of {len(every)}"]
+        lines += [f"    {r.of.name}: {v.problem}\n        {told(v)}" for r, v in wrong[:most]]
+        share = 1 - len(over) / max(1, len(timed))
+        lines.append(
+            f"within 1.5 times the fastest of their class (2 below 20 µs): {share:.2%} of {len(timed)};"
+            f" of the {len(over)} others, {excused} are within 1.5 times their bound"
+        )
+        lines += self.rules_of(over)
+        for r, v in over[:most]:
+            lines.append(
+                f"{v.ratio:7.2f}  {r.of.name}: {duration(v.seconds)}, fastest {duration(r.fastest().seconds)},"
+                f" bound {duration(self.bound(r))}\n        {told(v)}\n        by {', '.join(v.program.rules) or 'nothing'}"
+                f"\n        fastest: {told(r.fastest())}"
+            )
+        return "\n".join(lines)
+
+    def rules_of(self, over: list) -> list[str]:
+        """How often each rule is among those of slow variants, and how often it was used."""
+        used = collections.Counter(x for r in self.results for v in r.variants for x in set(v.program.rules))
+        slow = collections.Counter(x for _, v in over for x in set(v.program.rules))
+        parts = sorted(slow, key=lambda name: -slow[name] / used[name])
+        return ["rules of slow variants: " + ", ".join(f"{x} {slow[x]} of {used[x]}" for x in parts)]
+
+    def as_json(self) -> list[dict]:
+        """Everything that was found."""
+        return [
+            {
+                "class": r.of.name,
+                "bound_seconds": self.bound(r),
+                "variants": [
+                    {
+                        "program": v.source or text(v.program),
+                        "front": v.program.front,
+                        "views": views(v),
+                        "rules": v.program.rules,
+                        "seconds": None if v.problem else v.seconds,
+                        "ratio": None if v.problem else v.ratio,
+                        "problem": v.problem,
+                    }
+                    for v in r.variants
+                ],
+            }
+            for r in self.results
+        ]
+
+
+def views(v: Variant) -> str:
+    """How arguments lie in memory, where it is not as usual."""
+    said = [f"{x.name} {' '.join(str(part) for part in view)}" for x in v.program.inputs for view in x.views]
+    return ", ".join(said)
+
+
+def told(v: Variant) -> str:
+    """The program in a line."""
+    source = (v.source or text(v.program)).strip().replace("\n\n", " ;; ").replace("\n", " ; ")
+    return f"[{v.program.front}] {source}" + (f"   ({views(v)})" if views(v) else "")
