@@ -6,5 +6,6 @@ meaning; all results of a class are compared, all its variants are timed in turn
 * `tree.py`: programs as trees; `parse.py`: from text; `spell.py`, `spell_i.py`: to text in each language.
 * `classes.py`: the base programs; `rules/`: the rules; `draw.py`: variants from a seed.
 * `data.py`: arrays, and how they lie in memory; `reference.py`: what a program means, in double precision.
-* `run.py`: variants as functions; `race.py`: rounds; `report.py`: tables; `command.py`: the command line.
+* `run.py`: variants as functions; `race.py`: rounds; `guard.py`: a process for each class; `report.py`: tables;
+  `command.py`: the command line.
 """

@@ -11,7 +11,7 @@ from pathlib import Path
 from peers.command import machine, pin
 
 from .classes import CLASSES
-from .draw import variants
+from .draw import singles, variants
 from .rules import RULES
 
 ABOUT = """Finds spellings of programs that are slower than others of the same meaning.
@@ -32,18 +32,19 @@ def main() -> None:
     threads = pin(args.threads)
     import ijk
 
-    from .race import Rules, bandwidth, peak, race
+    from .guard import guarded
+    from .race import Rules, bandwidth, peak
     from .report import Report
 
-    engine = ijk.Engine(threads=threads)
-    report = Report(bandwidth(), peak(engine))
+    rules = Rules(args.rounds, args.seconds, threads)
+    report = Report(bandwidth(), peak(rules.engine()))
     rates = f"{report.rates[0] / 1e9:.0f} GB/s, {report.rates[1] / 1e9:.0f} GFLOP/s"
     print(f"{machine()}, threads: {threads}, {rates}, ijk {ijk.__version__}, seed {args.seed}", flush=True)
     start, each = time.time(), max(1, -(-args.count // max(1, len(chosen))))
     try:
         for one in chosen:
-            programs = variants(one, each, args.seed)
-            result = race(one, programs, Rules(args.rounds, args.seconds, engine), not args.untimed)
+            programs = singles(one, args.seed) if args.singly else variants(one, each, args.seed)
+            result = guarded(one, programs, rules, not args.untimed)
             print(report.line(result), flush=True)
     except KeyboardInterrupt:
         print("interrupted")
@@ -69,6 +70,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="variants", description=ABOUT, formatter_class=form)
     add = parser.add_argument
     add("--count", type=int, default=2000, metavar="N", help="of variants in all (default: 2000)")
+    add("--singly", action="store_true", help="instead of drawing, one variant by each rule: shows which are to blame")
     add("--seed", type=int, default=1, help="default: 1")
     add("--only", default="", metavar="REGEX", help="classes whose name has a match")
     add("--threads", type=int, default=0, metavar="N", help="default: all")

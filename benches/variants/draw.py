@@ -31,6 +31,19 @@ def variants(one: Class, count: int, seed: int, small: bool = False) -> list[Pro
     return list(found.values())
 
 
+def singles(one: Class, seed: int, small: bool = False) -> list[Program]:
+    """The base program, and one by each rule that matches."""
+    draw = random.Random(f"{seed} {one.name}")
+    base = one.program(small)
+    found = {text(base): base}
+    for name, rule in RULES.items():
+        changed = list(rule(base))
+        if changed:
+            program = dataclasses.replace(draw.choice(changed), rules=(name,))
+            found.setdefault(text(program), program)
+    return list(found.values())
+
+
 def variant(program: Program, draw: random.Random) -> Program:
     """One, by some rules and perhaps in another language."""
     for _ in range(draw.randint(1, MOST)):

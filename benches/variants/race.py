@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
+import ijk
 from peers.clock import least, repeat
 from peers.race import difference
 
@@ -24,6 +26,12 @@ SHORT, SHORT_LIMIT, LIMIT = 20e-6, 2.0, 1.5
 LONG = 0.2
 # So many times as many rounds are for a second look.
 AGAIN = 3
+
+
+@functools.cache
+def engine(threads: int):
+    """An engine with so many threads."""
+    return ijk.Engine(threads=threads)
 
 
 @dataclass
@@ -71,19 +79,27 @@ class Rules:
 
     rounds: int = 5
     seconds: float = 0.002
-    engine: object = None
+    threads: int = 0
+
+    def engine(self):
+        """The engine of this process."""
+        return engine(self.threads)
 
 
-def race(of: Class, programs: list[Program], rules: Rules, timed: bool = True, small: bool = False) -> Result:
-    """Compares the results of all, and times those that are right."""
+def race(
+    of: Class, programs: list[Program], rules: Rules, timed: bool = True, small: bool = False, notice=None
+) -> Result:
+    """Compares the results of all, and times those that are right. `notice` hears which is about to run first."""
     result, arrays = Result(of, [Variant(p) for p in programs]), Arrays()
     base = of.program(small)
     given = arrays.of(base)
     expected = evaluate(base, given)
     result.bytes = 4 * expected.size + sum(array.nbytes for array in given.values())
-    for v in result.variants:
+    for number, v in enumerate(result.variants):
+        if notice:
+            notice(number)
         try:
-            v.run, v.source = ready(v.program, arrays.of(v.program), rules.engine)
+            v.run, v.source = ready(v.program, arrays.of(v.program), rules.engine())
             v.problem = wrong(expected, as_base(v.program, np.asarray(v.run())))
         except Exception as error:
             v.problem = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
@@ -138,10 +154,8 @@ def bandwidth() -> float:
     return 2 * array.nbytes / min(repeat(lambda: np.copyto(out, array), 3) for _ in range(5))
 
 
-def peak(engine) -> float:
+def peak(engine: object) -> float:
     """Operations in a second: the best of a few products of matrices."""
-    import ijk
-
     a = np.ones((512, 512), np.float32)
     run = lambda: ijk.einsum("ik,kj->ij", a, a, engine=engine)
     time.sleep(0.01)
