@@ -6,6 +6,7 @@ import functools
 import importlib
 import os
 import types
+from importlib import metadata
 
 import numpy as np
 
@@ -118,8 +119,9 @@ class Tblis(Numpy):
 
     def __init__(self, threads: int):
         module = importlib.import_module("pytblis")
+        module.set_num_threads(threads)
         self.names = {"np": np, "einsum": module.einsum}
-        self.version = getattr(module, "__version__", "?")
+        self.version = metadata.version("pytblis")
 
     def spelling(self, program: Program):
         if program.tblis or not program.einsum or program.call:
@@ -135,7 +137,7 @@ class Sesum(Tblis):
     def __init__(self, threads: int):
         module = importlib.import_module("sesum")
         self.names = {"np": np, "einsum": module.sesum}
-        self.version = getattr(module, "__version__", "?")
+        self.version = metadata.version("sesum")
 
     def spelling(self, program: Program):
         if program.sesum or not program.einsum or program.call:

@@ -117,6 +117,7 @@ REDUCTIONS = [
     Class("least of columns", source="y[d] =min x[b,d] + 1", **ROWS | SIGNED),
     Class("variance", source="m[b] = x[b,d] / DIMS(d)\ny[b] = POW(x[b,d] - m[b], 2) / DIMS(d)", **ROWS),
     Class("mean square", "b=1024 d=512", "x=bd z=bd", "y[] = POW(x[b,d] - z[b,d], 2) / (DIMS(b) * DIMS(d))"),
+    Class("sum of large ones", source="y[b] = WHERE(GE(x[b,d], 1), x[b,d], 0)", **ROWS),
     Class("weighted mean", "b=1024 d=512", "x=bd w=d", "y[b] = x[b,d] * w[d] / DIMS(d)"),
     Class("mean of the middle", "b=32 s=128 d=128", "x=bsd", "y[b,d] = x[b,s,d] / DIMS(s)"),
     Class("mean of images", "n=32 c=32 h=16 w=16", "x=nchw", "y[n,c] = x[n,c,h,w] / (DIMS(h) * DIMS(w))"),
@@ -174,6 +175,9 @@ ELEMENTS = [
     Class("exponential", source="y[a] = EXP(-x[a] / 2)", **FLAT),
     Class("polynomial", source="y[a] = 1 + x[a] * (2 + 3 * x[a])", **FLAT),
     Class("a x plus y", "a=524288", "x=a z=a", "y[a] = 2.5 * x[a] + z[a]"),
+    Class("half a difference", "a=524288", "x=a z=a", "y[a] = (x[a] - z[a]) / 2"),
+    Class("three terms", "a=524288", "x=a z=a w=a", "y[a] = x[a] + z[a] + 2 * w[a]"),
+    Class("leaky rectifier", source="y[a] = WHERE(GT(x[a], 0), x[a], x[a] / 10)", **FLAT | SIGNED),
     Class("add a row, scale a column", "i=512 j=1024", "x=ij b=j s=i", "y[i,j] = (x[i,j] - b[j]) / s[i]"),
     Class("transpose", "i=512 j=512", "x=ij", "y[j,i] = x[i,j] * 2"),
 ]

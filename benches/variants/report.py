@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import math
 
 from peers.report import duration
 
@@ -23,9 +24,9 @@ class Report:
         fastest = result.fastest()
         right = [v for v in result.variants if not v.problem]
         worst = max((v.ratio for v in right), default=0)
-        said = f"{result.of.name:<28} {len(result.variants):>4} variants, "
-        said += f"fastest {duration(fastest.seconds if fastest else None)}, "
-        said += f"worst {worst:.2f} times, {len(result.over())} over"
+        said = f"{result.of.name:<28} {len(result.variants):>4} variants"
+        if fastest:
+            said += f", fastest {duration(fastest.seconds)}, worst {worst:.2f} times, {len(result.over())} over"
         wrong = len(result.variants) - len(right)
         return said + (f", {wrong} WRONG" if wrong else "")
 
@@ -41,11 +42,13 @@ class Report:
         """Wrong results, shares, and the worst of all with their texts."""
         every = [(r, v) for r in self.results for v in r.variants]
         wrong = [(r, v) for r, v in every if v.problem]
-        timed = [(r, v) for r, v in every if not v.problem]
+        timed = [(r, v) for r, v in every if v.seconds < math.inf]
         over = sorted(((r, v) for r in self.results for v in r.over()), key=lambda p: -p[1].ratio)
         excused = sum(self.within(r, v) for r, v in over)
         lines = [f"wrong results and errors: {len(wrong)} of {len(every)}"]
         lines += [f"    {r.of.name}: {v.problem}\n        {told(v)}" for r, v in wrong[:most]]
+        if not timed:
+            return "\n".join(lines)
         share = 1 - len(over) / max(1, len(timed))
         lines.append(
             f"within 1.5 times the fastest of their class (2 below 20 µs): {share:.2%} of {len(timed)};"

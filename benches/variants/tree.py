@@ -233,6 +233,11 @@ def is_call(expr: Expr, *names: str) -> bool:
     return isinstance(expr, Call) and expr.name in names
 
 
+def is_condition(expr: Expr) -> bool:
+    """Whether it is true or false."""
+    return is_call(expr, "GT", "LT", "GE", "LE")
+
+
 def is_constant(expr: Expr) -> bool:
     """Whether it reads nothing and has no letters."""
     return not any(isinstance(node, (Read, Index)) for node in nodes(expr))

@@ -157,8 +157,8 @@ y[b,i,g] = q[b,i,f] * s[b,f,g] / (DIMS(i) * DIMS(f))""",
     ),
     Program(
         "scores with relative positions",
-        "b=8 i=512 j=512 f=64 m=1024",
-        dict(q="signed(b, i, f)", k="signed(b, j, f)", e="signed(m, f)"),
+        "b=8 i=512 j=512 f=64",
+        dict(q="signed(b, i, f)", k="signed(b, j, f)", e="signed(i + j, f)"),
         et="""y[b,i,j] = q[b,i,f] * k[b,j,f]
 y[b,i,j] += q[b,i,f] * e[i-j+DIMS(j),f]""",
         numpy="np_relative(q, k, e)",

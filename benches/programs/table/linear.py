@@ -43,7 +43,6 @@ PROGRAMS = [
         numpy="np_tropical(a, b)",
         torch="torch_tropical(a, b)",
         jax="jnp.min(a[:, :, None] + b, 1) + 1",
-        keops="(Lazy(a[:, None]) + Lazy(b.T.copy()[None])).min(2)",
     ),
     Program(
         "variance of rows",

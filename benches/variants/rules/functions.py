@@ -97,8 +97,7 @@ def square_of_difference(e: Expr, _: Context) -> Iterator[Expr]:
 
 def cast_to_the_same(e: Expr, c: Context) -> Iterator[Expr]:
     """`a` is `F32(a)`."""
-    conditions = ("GT", "LT", "GE", "LE")
-    if not is_call(e, *conditions) and not is_constant(e) and is_float(e, c):
+    if is_float(e, c):
         yield Call("F32", (e,))
 
 
@@ -121,10 +120,9 @@ RULES = {
         maximum_swapped,
         maximum_as_minimum,
         maximum_as_choice,
-        comparison_turned,
         magnitude_as_maximum,
         sigmoid_in_full,
         square_of_difference,
         cast_to_the_same,
     )
-} | {change.__name__: everywhere(change) for change in (root_as_power, divisor_as_power)}
+} | {change.__name__: everywhere(change) for change in (root_as_power, divisor_as_power, comparison_turned)}

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..tree import Expr, Program, Statement, is_constant, rewrites
+from ..tree import Expr, Program, Statement, is_condition, is_constant, rewrites
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ def everywhere(change: Change) -> Callable[[Program], Iterator[Program]]:
 
 
 def of_arrays(change: Change) -> Change:
-    """Leaves constants alone."""
+    """Leaves constants and conditions alone."""
 
     def rule(node: Expr, context: Context) -> Iterator[Expr]:
-        if not is_constant(node):
+        if not is_constant(node) and not is_condition(node):
             yield from change(node, context)
 
     return rule

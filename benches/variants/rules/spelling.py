@@ -35,7 +35,6 @@ def spelled(front: str):
 
 
 RULES = {
-    "in_einsum_tuple": spelled("et"),
     "in_i": spelled("i"),
     "in_i_reduced_apart": spelled("i, reduced apart"),
     "in_einsum": spelled("einsum"),

@@ -15,6 +15,7 @@ from ..tree import (
     Statement,
     has_plain_target,
     is_call,
+    is_condition,
     is_constant,
     letters,
     negated,
@@ -41,11 +42,6 @@ def name_a_part(program: Program) -> Iterator[Program]:
                 yield program.with_statement(
                     number, Statement(read, "=", part), dataclasses.replace(s, value=value)
                 )
-
-
-def is_condition(expr: Expr) -> bool:
-    """Whether it is true or false: an array of such would be summed as *or*."""
-    return is_call(expr, "GT", "LT", "GE", "LE")
 
 
 def put_a_part_in_place(program: Program) -> Iterator[Program]:
