@@ -35,7 +35,7 @@ class Numpy:
         return getattr(program, self.name)
 
     def ready(self, program: Program, data: dict):
-        """What runs it."""
+        """A function that runs it."""
         expression = self.spelling(program)
         if expression is None:
             raise Absent("no spelling")

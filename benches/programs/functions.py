@@ -1,4 +1,4 @@
-"""What takes more than an expression: the usual way in each library.
+"""Functions for what takes more than an expression: the usual way in each library.
 
 Every function but those of NumPy imports its library itself, since not all are there. Constants are Python's, so
 that they adapt to double precision, in which the reference is computed.

@@ -1,4 +1,4 @@
-"""What a program is."""
+"""Programs, and the data that they get."""
 
 from __future__ import annotations
 

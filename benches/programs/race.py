@@ -16,7 +16,7 @@ from .program import PEERS, Program
 
 @dataclass
 class Outcome:
-    """What became of a program: the least times of the rounds by contestant, and what went wrong with whom."""
+    """Outcome of a program: the least times of the rounds by contestant, and what went wrong with whom."""
 
     program: Program
     rounds: dict[str, list[float]] = field(default_factory=dict)

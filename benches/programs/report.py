@@ -23,7 +23,7 @@ class Report:
         return f"{'':<40}{''.join(f'{who:>10}' for who in self.contestants)}   times the best peer"
 
     def line(self, outcome: Outcome) -> str:
-        """What became of a program."""
+        """A line for a program."""
         self.outcomes.append(outcome)
         cells = [f"{self.cell(outcome, who):>10}" for who in self.contestants]
         best = outcome.best_peer()

@@ -66,6 +66,6 @@ def step(program: Program, draw: random.Random) -> Program:
 
 
 def text(program: Program) -> str:
-    """What tells it from others."""
+    """Language, statements and storage: what tells it from others."""
     views = [f"{one.name}: {one.views}" for one in program.inputs if one.views]
     return " ; ".join([program.front, *lines(program), *views])

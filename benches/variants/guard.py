@@ -13,7 +13,7 @@ PATIENCE = 120
 
 
 def guarded(of: Class, programs: list[Program], rules: Rules, timed: bool = True) -> Result:
-    """What `race` gives; variants that end it are left out of the next try, and told as wrong."""
+    """The result of `race`; variants that end it are left out of the next try, and told as wrong."""
     lost = []
     while True:
         result, last = attempt(of, programs, rules, timed)

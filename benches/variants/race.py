@@ -46,13 +46,13 @@ class Variant:
     ratio: float = math.nan
 
     def limit(self, fastest: float) -> float:
-        """What ratio is allowed."""
+        """The ratio that is allowed."""
         return SHORT_LIMIT if fastest < SHORT else LIMIT
 
 
 @dataclass
 class Result:
-    """What became of a class."""
+    """Outcome of a class."""
 
     of: Class
     variants: list[Variant] = field(default_factory=list)
@@ -118,7 +118,7 @@ def race(
 
 
 def wrong(expected: np.ndarray, found: np.ndarray) -> str | None:
-    """What is wrong with a result, if anything."""
+    """The fault of a result, if it has one."""
     if found.dtype != np.float32:
         return f"differs: its elements are {found.dtype}"
     problem = difference(expected, found.astype(np.float64), TOLERANCE)

@@ -1,4 +1,4 @@
-"""What a program means, in double precision: point by point, as Einsum Tuple says it, with NumPy."""
+"""The meaning of a program in double precision: point by point, as Einsum Tuple says it, with NumPy."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Report:
         self.results: list[Result] = []
 
     def line(self, result: Result) -> str:
-        """What became of a class."""
+        """A line for a class."""
         self.results.append(result)
         fastest = result.fastest()
         right = [v for v in result.variants if not v.problem]
@@ -35,7 +35,7 @@ class Report:
         return max(result.bytes / self.rates[0], result.of.count() / self.rates[1])
 
     def within(self, result: Result, v: Variant) -> bool:
-        """Whether a slow one is at its own bound nevertheless."""
+        """True where a slow one is at its own bound nevertheless."""
         return v.seconds <= 1.5 * self.bound(result)
 
     def conclusion(self, most: int) -> str:

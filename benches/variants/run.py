@@ -32,7 +32,7 @@ class Arrays:
 
 
 def ready(program: Program, arrays: dict[str, np.ndarray], engine=None):
-    """What runs a variant, and its program as text."""
+    """A function that runs a variant, and its program as text."""
     if program.front == "et":
         source, name = tuples(program), program.result()
         f = ijk.et(source)

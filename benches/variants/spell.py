@@ -86,7 +86,7 @@ def occurrences(program: Program, array: str) -> list[Read]:
 
 
 def occurs(program: Program, letter: str) -> bool:
-    """Whether a letter stands in the program as an index or a value."""
+    """True where a letter stands in the program as an index or a value."""
     from .tree import letters
 
     return any(letter in letters(s.value) + letters(s.target) for s in program.statements)

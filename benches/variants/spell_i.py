@@ -70,7 +70,7 @@ class Speaker:
         return self.call(s.value, out, reduce)
 
     def is_binary(self, expr: Expr) -> bool:
-        """Whether an operator may stand around it."""
+        """True where an operator may stand around it."""
         return isinstance(expr, Call) and expr.name in INFIX
 
     def call(self, expr: Expr, out: str, reduce: str) -> str:

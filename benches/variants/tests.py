@@ -83,7 +83,7 @@ class Data(unittest.TestCase):
 
 
 class Rules(unittest.TestCase):
-    """What they make."""
+    """The programs that they make."""
 
     def test_numbers(self):
         self.assertGreaterEqual(len(RULES), 30)

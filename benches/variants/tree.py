@@ -23,7 +23,7 @@ class Place:
     zero: bool = False
 
     def is_plain(self) -> bool:
-        """Whether it is just a letter."""
+        """True for just a letter."""
         return len(self.letters) == 1 and not self.through and not self.zero
 
 
@@ -198,7 +198,7 @@ def plain(array: str, letters: str) -> Read:
 
 
 def has_plain_target(statement: Statement) -> bool:
-    """Whether the target is at letters, each once."""
+    """True where the target is at letters, each once."""
     places = statement.target.places
     return all(p.is_plain() for p in places) and len(letters(statement.target)) == len(places)
 
@@ -229,15 +229,15 @@ def negated(expr: Expr) -> Call:
 
 
 def is_call(expr: Expr, *names: str) -> bool:
-    """Whether it is a call of one of these."""
+    """True for a call of one of these."""
     return isinstance(expr, Call) and expr.name in names
 
 
 def is_condition(expr: Expr) -> bool:
-    """Whether it is true or false."""
+    """True for a comparison."""
     return is_call(expr, "GT", "LT", "GE", "LE")
 
 
 def is_constant(expr: Expr) -> bool:
-    """Whether it reads nothing and has no letters."""
+    """True for a value that reads nothing and has no letters."""
     return not any(isinstance(node, (Read, Index)) for node in nodes(expr))

@@ -137,7 +137,6 @@ y[b,f] = w[b,j] / t[b] * v[b,j,f]""",
         "b=8 i=2048 f=64 g=64",
         dict(q="positive(b, i, f)", k="positive(b, i, f)", v="signed(b, i, g)"),
         et="""s[b,f,g] = k[b,i,f] * v[b,i,g]
-z[b,f] = k[b,i,f]
 y[b,i,g] = q[b,i,f] * s[b,f,g] / (DIMS(i) * DIMS(f))""",
         numpy="q @ (k.swapaxes(1, 2) @ v) / (n.i * n.f)",
         torch="q @ (k.swapaxes(1, 2) @ v) / (n.i * n.f)",
@@ -167,4 +166,3 @@ y[b,i,j] += q[b,i,f] * e[i-j+DIMS(j),f]""",
         fixed=frozenset("bf"),
     ),
 ]
-# `z` of linear attention is a statement that nobody reads: a program that was not tidied up.

@@ -19,7 +19,7 @@ y[t,o] = r[t,h] * u[c[t],h,o]""",
         "top-1 experts, a mask",
         "t=2048 e=8 d=128 h=256",
         dict(x="signed(t, d)", w="signed(e, d, h)", u="signed(e, h, d)", c="below(e, t)"),
-        et="""k[t,e] = F32(EQ(c[t], e)) * 1
+        et="""k[t,e] = F32(EQ(c[t], e))
 a[t,e,h] = x[t,d] * w[e,d,h]
 y[t,o] = k[t,e] * MAX(a[t,e,h], 0) * u[e,h,o]""",
         numpy="np_experts(x, w, u, c)",

@@ -2,6 +2,8 @@
 
 from ..program import Program
 
+# How many rows there are, where no array tells.
+ROWS = "\n\ny\n\nDIMS(n) = {n}"
 EDGES = dict(r="below(n, z)", c="below(n, z)")
 
 
@@ -20,7 +22,7 @@ PROGRAMS = [
         "sparse by dense",
         "n=20000 z=400000 d=64",
         dict(v="signed(z)", x="signed(n, d)") | EDGES,
-        et="y[n,d] = 0 * x[n,d]\ny[r[z],d] += v[z] * x[c[z],d]",
+        et="y[n,d] = 0\ny[r[z],d] += v[z] * x[c[z],d]" + ROWS,
         numpy="A @ x",
         torch="A @ x",
         scipy="A @ x",
@@ -31,7 +33,7 @@ PROGRAMS = [
         "sparse by dense, sorted",
         "n=20000 z=400000 d=64",
         dict(v="signed(z)", x="signed(n, d)", r="sorted_below(n, z)", c="below(n, z)"),
-        et="y[n,d] = 0 * x[n,d]\ny[r[z],d] += v[z] * x[c[z],d]",
+        et="y[n,d] = 0\ny[r[z],d] += v[z] * x[c[z],d]" + ROWS,
         numpy="A @ x",
         torch="A @ x",
         scipy="A @ x",
@@ -43,7 +45,7 @@ PROGRAMS = [
         "sparse by vector",
         "n=100000 z=2000000",
         dict(v="signed(z)", x="signed(n)", r="sorted_below(n, z)", c="below(n, z)"),
-        et="y[n] = 0 * x[n]\ny[r[z]] += v[z] * x[c[z]]",
+        et="y[n] = 0\ny[r[z]] += v[z] * x[c[z]]" + ROWS,
         numpy="A @ x",
         torch="A @ x",
         scipy="A @ x",
@@ -75,13 +77,14 @@ PROGRAMS = [
         "attention over edges",
         "n=10000 z=100000 d=64",
         dict(s="signed(z)", x="signed(n, d)", r="sorted_below(n, z)", c="below(n, z)"),
-        et="""m[n] = -1000 + 0 * x[n,0]
+        et="""m[n] = -1000
 m[r[z]] max= s[z]
 w[z] = EXP(s[z] - m[r[z]])
-t[n] = 0 * x[n,0]
+t[n] = 0
 t[r[z]] += w[z]
-y[n,d] = 0 * x[n,d]
-y[r[z],d] += w[z] / t[r[z]] * x[c[z],d]""",
+y[n,d] = 0
+y[r[z],d] += w[z] / t[r[z]] * x[c[z],d]"""
+        + ROWS,
         numpy="np_edges(s, x, r, c)",
         torch="torch_edges(s, x, r, c)",
         jax="jnp_edges(s, x, r, c)",
@@ -92,7 +95,7 @@ y[r[z],d] += w[z] / t[r[z]] * x[c[z],d]""",
         "n=10000 z=100000 d=64 o=64",
         dict(v="signed(z)", x="signed(n, d)", w="signed(d, o)") | EDGES,
         et="""h[n,o] = x[n,d] * w[d,o]
-a[n,o] = 0 * h[n,o]
+a[n,o] = 0
 a[r[z],o] += v[z] * h[c[z],o]
 y[n,o] = MAX(a[n,o], 0)""",
         numpy="np.maximum(A @ (x @ w), 0)",
@@ -105,7 +108,7 @@ y[n,o] = MAX(a[n,o], 0)""",
         "mean of neighbours",
         "n=10000 z=100000 d=64",
         dict(x="signed(n, d)", g="positive(n)") | EDGES,
-        et="a[n,d] = 0 * x[n,d]\na[r[z],d] += x[c[z],d]\ny[n,d] = a[n,d] / g[n]",
+        et="a[n,d] = 0\na[r[z],d] += x[c[z],d]\ny[n,d] = a[n,d] / g[n]",
         numpy="(A @ x) / g[:, None]",
         torch="(A @ x) / g[:, None]",
         scipy="(A @ x) / g[:, None]",
@@ -117,7 +120,7 @@ y[n,o] = MAX(a[n,o], 0)""",
         "greatest of neighbours",
         "n=10000 z=100000 d=64",
         dict(x="positive(n, d)") | EDGES,
-        et="y[n,d] = 0 * x[n,d]\ny[r[z],d] max= x[c[z],d]",
+        et="y[n,d] = 0\ny[r[z],d] max= x[c[z],d]" + ROWS,
         numpy="np_scatter_max(x[c], r, n.n)",
         torch="torch.zeros(n.n, n.d).index_reduce_(0, r, x[c], 'amax')",
         jax="jnp.zeros((n.n, n.d), 'f').at[r].max(x[c])",
@@ -214,9 +217,9 @@ y[n,o] = MAX(a[n,o], 0)""",
     Program(
         "histogram",
         "z=2000000 n=256",
-        dict(c="below(n, z)", s="positive(n)"),
-        et="y[n] = 0 * s[n]\ny[c[z]] += 1",
-        numpy="np.bincount(c, minlength=n.n).astype(s.dtype)",
+        dict(c="below(n, z)"),
+        et="y[n] = 0\ny[c[z]] += 1" + ROWS,
+        numpy="np.bincount(c, minlength=n.n).astype(float)",
         torch="torch.bincount(c, minlength=n.n).float()",
         jax="jnp.zeros(n.n, 'f').at[c].add(1)",
         fixed=frozenset("n"),

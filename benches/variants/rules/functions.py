@@ -102,7 +102,7 @@ def cast_to_the_same(e: Expr, c: Context) -> Iterator[Expr]:
 
 
 def is_float(e: Expr, c: Context) -> bool:
-    """Whether a value is not one of an array of positions."""
+    """True for a value that is not of an array of positions."""
     inputs = c.program.inputs_by_name()
     whole = ("below", "sorted", "numbers")
     return isinstance(e, Call) or (

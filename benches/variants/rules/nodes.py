@@ -17,7 +17,7 @@ class Context:
     statement: Statement
 
     def is_sum(self) -> bool:
-        """Whether the statement reduces."""
+        """True where the statement reduces."""
         return bool(self.statement.reduced())
 
 

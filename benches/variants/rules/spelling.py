@@ -13,7 +13,7 @@ FRONTS = ("et", "i", "i, reduced apart", "einsum")
 
 
 def is_speakable(program: Program, front: str) -> bool:
-    """Whether a language has words for a program."""
+    """True where a language has words for a program."""
     try:
         if front == "einsum":
             subscripts(program)

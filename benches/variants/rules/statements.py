@@ -207,7 +207,7 @@ def orders(places: tuple[Place, ...]) -> list[tuple[int, ...]]:
 
 
 def turn_a_part(program: Program) -> Iterator[Program]:
-    """What is computed between has its axes in another order."""
+    """An array between has its axes in another order."""
     for name in {s.target.array for s in program.statements} - {program.result()}:
         sample = next(s.target for s in program.statements if s.target.array == name)
         if not is_read_as_written(program, name):
@@ -217,7 +217,7 @@ def turn_a_part(program: Program) -> Iterator[Program]:
 
 
 def is_read_as_written(program: Program, name: str) -> bool:
-    """Whether no element of an array is a position."""
+    """True where no element of an array is a position."""
     return uses(program, name) == len(reads(program, name))
 
 

@@ -29,7 +29,7 @@ def rank(one: Input) -> int:
 
 
 def is_positions(one: Input) -> bool:
-    """Whether it holds positions."""
+    """True where it holds positions."""
     return one.holds.split()[0] in ("below", "sorted", "numbers")
 
 
@@ -103,7 +103,7 @@ def axis_of_one(program: Program) -> Iterator[Program]:
 
 
 def is_read(e: Expr, name: str) -> bool:
-    """Whether it reads an array."""
+    """True for a read of this array."""
     return isinstance(e, Read) and e.array == name
 
 
