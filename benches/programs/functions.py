@@ -471,23 +471,6 @@ def np_adam(np, x, m, v, g):
     return x - 0.001 * p / (np.sqrt(q) + 1e-8)
 
 
-def np_decay(x, factor: float):
-    out = x.copy()
-    for t in range(1, x.shape[1]):
-        out[:, t] += factor * out[:, t - 1]
-    return out
-
-
-def jnp_decay(x, factor: float):
-    import jax
-
-    def step(state, column):
-        state = factor * state + column
-        return state, state
-
-    return jax.lax.scan(step, jax.numpy.zeros_like(x[:, 0]), x.T)[1].T
-
-
 def windows_of(x, width: int):
     """A view of the windows of signals."""
     return np.lib.stride_tricks.sliding_window_view(x, width, -1)
