@@ -47,15 +47,20 @@ def main() -> None:
         for program in programs:
             outcome = race(program, who, Rules(args.rounds, args.seconds, args.budget))
             print(report.line(outcome), flush=True)
+            # After each, since a fault in a library ends the process.
+            write(args.json, report, {"threads": threads, "versions": versions, "rounds": args.rounds})
     except KeyboardInterrupt:
         print("interrupted")
     print(f"{len(report.outcomes)} programs in {time.time() - start:.0f} s\n{report.conclusion()}")
     if args.markdown:
         print(report.markdown())
-    if args.json:
-        found = {"machine": machine(), "threads": threads, "versions": versions}
-        found |= {"rounds": args.rounds, "programs": report.as_json()}
-        args.json.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def write(file: Path | None, report: Report, how: dict) -> None:
+    """Everything that was found so far."""
+    if file:
+        found = {"machine": machine()} | how | {"programs": report.as_json()}
+        file.write_text(json.dumps(found, indent=1) + "\n")
 
 
 def arguments() -> argparse.Namespace:
