@@ -6,7 +6,7 @@
 
 use super::op::Op2;
 use super::scan::BLOCK;
-use crate::simd::{Level, leveled};
+use crate::simd::leveled;
 
 /// Values of a window, in the end.
 const LANES: usize = 16;
