@@ -344,7 +344,13 @@ impl Product {
         }
         let stored = self.materialise(&mut factors, &left, [0, 1], graph, out);
         if !stored && plan.moves.is_empty() && !plan.split {
-            out.push(stmt);
+            // Signs that cancel, and what is added without effect, are gone from the factors.
+            let contracts = factors.len() == 2 && left.is_contraction(0, 1);
+            let value = match contracts && self.algebra.is_some() {
+                true => self.product_of(&factors),
+                false => stmt.value,
+            };
+            out.push(Stmt { value, ..stmt });
             return;
         }
         let stmt = Stmt { value: self.product_of(&factors), guards: guards_of(&factors), ..stmt };

@@ -120,6 +120,17 @@ impl Terms {
                 self.negative = !self.negative;
                 then(x, inverse);
             }
+            // Only the sign of a zero tells the difference, and a sum starts from 0.
+            Node::Binary(BinaryOp::Add, zero, x)
+                if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
+            {
+                then(x, inverse);
+            }
+            Node::Binary(BinaryOp::Add | BinaryOp::Sub, x, zero)
+                if algebra.has_sign() && is_zero(&value.nodes[zero as usize]) =>
+            {
+                then(x, inverse);
+            }
             _ => return false,
         }
         true
