@@ -186,8 +186,13 @@ impl Run {
             let fits = |a: &usize| {
                 let stored = along || nest.store.strides[*a] == step;
                 let wanted = checked.extents[*a] > 1 && nest.axes[*a].reduced == along && stored;
+                let read = || (0..nest.body.len()).filter(|&n| needed[n]);
+                let moves =
+                    |n: usize| is_leaf(&nest.body[n]) && leaf_step(nest, &nest.body[n], *a) == 1;
                 wanted
-                    && (0..nest.body.len()).filter(|&n| needed[n]).all(|n| {
+                    && !axes.contains(a)
+                    && (!first || read().any(moves))
+                    && read().all(|n| {
                         let (node, moves) = (&nest.body[n], moving[n]);
                         let own = leaf_step(nest, node, *a);
                         own == if moves { step } else { 0 } || (first && own == 1 && is_leaf(node))
