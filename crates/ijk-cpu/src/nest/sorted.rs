@@ -4,10 +4,10 @@
 //! thread moves those of its part. Otherwise, taken in their order, rows fall anywhere, and of a large array each
 //! brings its place from memory and sends it back; two threads are no faster than one then. So they are first sorted
 //! by the region they fall on, so that a region is in a core's cache while all of its rows come (200,000 rows of 256
-//! bytes into 100,000: 0.8 of the time). Rows that fall together keep their order, so sums are the same.
+//! bytes into 100,000: 0.8 of the time); of a smaller array, by the thread whose part they fall on. Rows that fall
+//! together keep their order, so sums are the same.
 
-use super::launch::Launch;
-use super::launch::{OUT_OF_MEMORY, part_of};
+use super::launch::{Launch, OUT_OF_MEMORY, part_of};
 use super::rows::{List, RowSpec, Table};
 use super::run::Worker;
 use crate::error::RunError;
@@ -22,8 +22,13 @@ const REGION: usize = 256 << 10;
 /// Regions at most; larger arrays have larger ones.
 const REGIONS: usize = 4096;
 
-/// An array of fewer bytes stays in caches anyway.
+/// An array of fewer bytes stays in caches anyway, that of one core or those of all; where many threads work,
+/// and each would look at all rows, only the former counts.
 const LARGE: usize = 2 << 20;
+const LARGE_FOR_FEW: usize = 8 << 20;
+
+/// Threads from which on these are many.
+const MANY: usize = 5;
 
 /// Points that are sorted at a time, which bounds the memory it takes.
 const ROUND: usize = 1 << 18;
@@ -37,44 +42,61 @@ fn meet_often(moved: usize, bytes: usize) -> bool {
 /// Bytes of what is listed at a time, at most: rows, which may then be sorted, and of which each may fall on two
 /// regions.
 pub(super) fn bytes(rows: &RowSpec, points: usize) -> usize {
-    let lists = if Regions::of(rows, points).is_some() { 3 } else { 1 };
-    lists * Table::bytes(rows, points.min(2 * ROUND))
+    3 * Table::bytes(rows, points.min(2 * ROUND))
 }
 
-/// Into which regions an array is cut, in elements.
+/// Into which regions an array is cut, in elements: as many as are wished, of about the same length.
 #[derive(Clone, Debug)]
 pub(super) struct Regions {
     reach: Range<i64>,
-    /// Elements of a region, at least those of a row: a power of two, by its exponent.
-    bits: u32,
     count: usize,
+    /// Regions in an element, as a fraction of 2⁶⁴: a product tells the region of an element.
+    scale: u64,
 }
 
 impl Regions {
-    /// Those of the array that a nest of so many rows adds to, if it is better to go by them.
-    pub(super) fn of(rows: &RowSpec, points: usize) -> Option<Self> {
+    /// Those of the array that a nest of so many rows adds to: ones that stay in the second cache, where that is
+    /// worth it, or else one for each thread. None where the array is too short for that.
+    pub(super) fn of(rows: &RowSpec, points: usize, threads: usize) -> Option<Self> {
         let reach = rows.reach();
         let elements = usize::try_from(reach.end.checked_sub(reach.start)?).ok()?;
         let bytes = elements.checked_mul(rows.size)?;
         let moved = points.saturating_mul(rows.length * rows.size);
-        if bytes < LARGE || !meet_often(moved, bytes) {
+        let large = if threads < MANY { LARGE_FOR_FEW } else { LARGE };
+        let count = match bytes >= large && meet_often(moved, bytes) {
+            true => (bytes / REGION).clamp(threads, REGIONS.max(threads)),
+            false => threads,
+        };
+        Self::cut(reach, count, rows.length)
+    }
+
+    /// So many regions, if each is longer than a row: so a row falls on two at most.
+    fn cut(reach: Range<i64>, count: usize, length: usize) -> Option<Self> {
+        let elements = usize::try_from(reach.end.checked_sub(reach.start)?).ok()?;
+        if count < 2 || elements / count <= length {
             return None;
         }
-        let each = (REGION / rows.size).max(elements.div_ceil(REGIONS)).max(rows.length);
-        let bits = each.checked_next_power_of_two()?.ilog2();
-        Some(Self { reach, bits, count: ((elements - 1) >> bits) + 1 })
+        let scale = u64::try_from(((count as u128) << 64) / elements as u128).ok()?;
+        Some(Self { reach, count, scale })
     }
 
     /// The elements of a region.
     fn elements(&self, region: usize) -> Range<i64> {
-        let start = self.reach.start + ((region as i64) << self.bits);
-        start..start.saturating_add(1 << self.bits).min(self.reach.end)
+        let scale = u128::from(self.scale);
+        let bound = |region: usize| match region {
+            _ if region >= self.count => self.reach.end,
+            _ => self.reach.start + ((region as u128) << 64).div_ceil(scale) as i64,
+        };
+        bound(region)..bound(region + 1)
     }
 
     /// The one or two regions that a row of so many elements falls on, the second perhaps the first again.
     #[inline(always)]
     fn around(&self, to: i64, length: usize) -> [usize; 2] {
-        let region = |at: i64| ((at - self.reach.start) >> self.bits) as usize;
+        let region = |at: i64| {
+            let at = u128::from((at - self.reach.start) as u64);
+            ((at * u128::from(self.scale)) >> 64) as usize
+        };
         [region(to), region(to + length as i64 - 1)]
     }
 }
@@ -180,7 +202,7 @@ impl Launch<'_> {
         }
         // SAFETY: all offsets were checked when they were listed, and the caller's promise.
         unsafe {
-            match Regions::of(rows, self.points()) {
+            match Regions::of(rows, self.points(), self.workers.threads()) {
                 _ if ascend(&lists) => self.move_ascending(rows, &lists, faults),
                 Some(regions) => self.move_regions(rows, &regions, &lists, faults)?,
                 None => self.move_parts(rows, &lists, faults),
@@ -354,4 +376,25 @@ fn bounds(regions: &Regions, parts: &[Part]) -> Vec<usize> {
     }
     bounds.push(at as usize);
     bounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_have_all_elements_and_rows_fall_on_neighbours() {
+        for (reach, count, length) in [(-7..1000, 3, 5), (0..64, 7, 8), (5..100_003, 4096, 20)] {
+            let regions = Regions::cut(reach.clone(), count, length).unwrap();
+            let bounds: Vec<_> = (0..count).map(|n| regions.elements(n)).collect();
+            assert_eq!((bounds[0].start, bounds[count - 1].end), (reach.start, reach.end));
+            assert!(bounds.windows(2).all(|pair| pair[0].end == pair[1].start));
+            for to in reach.start..=reach.end - length as i64 {
+                let [first, last] = regions.around(to, length);
+                assert!(bounds[first].contains(&to) && last - first < 2);
+                assert!(bounds[last].contains(&(to + length as i64 - 1)));
+            }
+        }
+        assert!(Regions::cut(0..64, 8, 8).is_none() && Regions::cut(0..64, 1, 8).is_none());
+    }
 }
