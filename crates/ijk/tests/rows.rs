@@ -27,6 +27,7 @@ const NUMBERS: &[&str] = &[
     "y[g,d] += x[f[g,l],d] * x[f[g,l] + 1,d]",
     "y[z] = x[c[z],d] * x[e[z],d]",
     "y[z] = x[c[z],d]",
+    "y[] = v[c[z]] * h[g,l]",
     "y[g] = x[f[g,l],d] * b[d]",
     "y[g,o] = x[f[g,l],d] * m[d,o]",
     "y[c[z],d] += x[e[z],d]",
@@ -34,6 +35,7 @@ const NUMBERS: &[&str] = &[
     "y[c[z],d] += v[z] * p[z,d] + b[d]",
     "y[c[z],d] += 2 * p[z,d]",
     "y[c[z],d] *= p[z,d] * v[z]",
+    "y[d,z] = t[d,c[z],e[z]] * v[z] + t[d,c[z] + 1,e[z]]",
     "y[c[z]] += v[z] * w[z]",
     "y[c[z],e[z],d] += p[z,d]",
     "y[z,d] = x[c[z],d]\nx2[c[z],d] = y[z,d]\nq[z,d] = x2[e[z],d] + 1\n\ny, x2, q",
@@ -121,7 +123,8 @@ fn indices(t: DType, shape: &[usize], table: usize, how: Indices, rng: &mut Rng)
 fn case(source: &str, t: DType, index: DType, how: Indices, sizes: Sizes, rng: &mut Rng) -> EtCase {
     let Sizes { table, points, row } = sizes;
     let (groups, long) = (points.div_ceil(5), 5);
-    let numbers: [(&str, &[usize]); 7] = [
+    let numbers: [(&str, &[usize]); 8] = [
+        ("t", &[row, table, table]),
         ("x", &[table, row]),
         ("v", &[points]),
         ("w", &[points]),
@@ -278,12 +281,30 @@ fn long_rows_and_other_layouts() {
         let mut other = case(program, DType::F64, DType::I64, Indices::Inside, sizes, &mut rng);
         for (k, input) in other.bound.values_mut().enumerate() {
             let rank = input.value.shape.len();
-            match (n + k) % 3 {
+            match (n + k) % 4 {
+                3 => {}
                 0 => input.layout.order.reverse(),
                 1 => input.layout.steps[rank - 1] = -1,
                 _ => input.layout.steps[0] = 2,
             }
         }
         check(&engines, &other);
+    }
+}
+
+/// Rows of places that are computed once for many rows of values.
+#[test]
+fn places_that_stand() {
+    let (engines, mut rng) = (engines(), Rng::new(6));
+    let programs = [
+        "y[d,z] = t[d,c[z],e[z]] * v[z] + t[d,c[z] + 1,e[z]]",
+        "y[d,z] = t[d,c[z],e[z]]",
+        "y[z,d] = t[d,c[z],e[z]] - t[d,e[z],c[z]]",
+    ];
+    for program in programs {
+        for how in [Indices::Wild, Indices::Inside] {
+            let sizes = Sizes { table: 20, points: 2500, row: 7 };
+            check(&engines, &case(program, DType::F32, DType::I64, how, sizes, &mut rng));
+        }
     }
 }

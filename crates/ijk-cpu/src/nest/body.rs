@@ -1,5 +1,7 @@
 //! From the nodes of a body to instructions over slots.
 
+mod standing;
+
 use super::geometry::{Axis, Geometry};
 use super::kernel::{self, Kernel, moves};
 use super::lower::{Lowering, aligned, is_dense, place};
@@ -60,6 +62,8 @@ pub(super) struct Finished {
     pub constants: Vec<(Slot, [u64; 2])>,
     pub registers: Vec<(Slot, usize)>,
     pub instructions: Vec<Instruction>,
+    /// How many of them, from the first, do not depend on the innermost loop over blocks.
+    pub standing: usize,
     pub slots: usize,
     pub scratch: usize,
     /// Estimated time of a point.
@@ -132,8 +136,17 @@ impl<'a> Body<'a> {
         OUT
     }
 
-    /// Allots registers.
-    pub fn finish(mut self, value: Slot, sink: &Sink) -> Result<Finished, Fault> {
+    /// Allots registers; the innermost loop over blocks is `along`, if what does not depend on that is to be computed
+    /// once.
+    pub fn finish(
+        mut self,
+        value: Slot,
+        sink: &Sink,
+        along: Option<usize>,
+    ) -> Result<Finished, Fault> {
+        if let Some(along) = along {
+            self.stand(along);
+        }
         let end = self.finished.instructions.len() + 1;
         let mut last_use = vec![0; self.slots.len()];
         for (n, instruction) in self.finished.instructions.iter().enumerate() {
@@ -148,6 +161,9 @@ impl<'a> Body<'a> {
                 rows.slots().for_each(|slot| last_use[slot as usize] = end)
             }
             _ => {}
+        }
+        for instruction in &self.finished.instructions[..self.finished.standing] {
+            last_use[instruction.dst() as usize] = usize::MAX;
         }
         self.allot(&last_use);
         self.finished.slots = self.slots.len();
@@ -455,8 +471,14 @@ impl<'a> Body<'a> {
         offset: NodeId,
     ) -> Result<Operand, Fault> {
         let computed = self.known(offset)?;
-        let Operand { slot: offsets, over, .. } = self.offsets(self.steps_of(n), computed)?;
-        let array = place(self.lowering, self.geometry, base, |_| 0);
+        let mut array = place(self.lowering, self.geometry, base, |_| 0);
+        // Where a tile begins does not change what is computed.
+        let mut steps = self.steps_of(n);
+        for a in (0..steps.len()).filter(|a| !self.geometry.inner.contains(a)) {
+            let step = std::mem::take(&mut steps[a]) as isize;
+            array.strides[a] = step.wrapping_mul(dtype.size() as isize);
+        }
+        let Operand { slot: offsets, over, .. } = self.offsets(steps, computed)?;
         let range = self.lowering.offset_check(base);
         let moves = moves(dtype, self.lowering.level);
         let dst = self.register(dtype, over)?;

@@ -60,7 +60,7 @@ impl Lowering<'_> {
         let order = order(self.nest, self.checked);
         let ordered = order == Order::Points;
         let axes = self.axes(ordered, &[]);
-        let geometry = match order {
+        let mut geometry = match order {
             Order::Columns => Geometry::columns(axes),
             _ => Geometry::new(axes, self.wishes(ordered)),
         };
@@ -69,7 +69,13 @@ impl Lowering<'_> {
         let out = place(self, &geometry, self.nest.store.base, |axis| axis.store);
         let mut body = Body::new(self, &geometry);
         let (value, sink) = self.sink(&mut body, &geometry, &out, &blocks, ordered)?;
-        let mut finished = body.finish(value, &sink)?;
+        let plain = order == Order::Free && self.nest.reduce.is_none();
+        let along = body.gathers_along().filter(|_| plain);
+        let mut finished = body.finish(value, &sink, along)?;
+        if let Some(along) = along {
+            geometry.kept.retain(|&a| a != along);
+            geometry.kept.push(along);
+        }
         let points = geometry.loops.iter().map(|l| l.tile).product();
         let sink = with_accumulators(sink, points, &mut finished.scratch);
         let separable = |a: &&usize| geometry.loops[**a].axis.separable;
@@ -81,6 +87,7 @@ impl Lowering<'_> {
             constants: finished.constants,
             registers: finished.registers,
             instructions: finished.instructions,
+            standing: finished.standing,
             slots: finished.slots,
             scratch: finished.scratch,
             size: self.nest.store.dtype.size(),
@@ -116,7 +123,7 @@ impl Lowering<'_> {
                 Sink::Reduce(ReduceSpec { rows: Some(Box::new(spec)), ..reduce })
             }
         };
-        let mut finished = body.finish(value, &sink)?;
+        let mut finished = body.finish(value, &sink, None)?;
         let mut sink = with_accumulators(sink, 0, &mut finished.scratch);
         if let Sink::Rows(rows) | Sink::Reduce(ReduceSpec { rows: Some(rows), .. }) = &mut sink {
             rows.registers = finished.scratch;
@@ -133,6 +140,7 @@ impl Lowering<'_> {
             constants: finished.constants,
             registers: finished.registers,
             instructions: finished.instructions,
+            standing: finished.standing,
             slots: finished.slots,
             scratch: finished.scratch,
             size,

@@ -24,6 +24,8 @@ pub(crate) struct TileNest {
     pub(super) registers: Vec<(Slot, usize)>,
     /// The program of one tile.
     pub(super) instructions: Vec<Instruction>,
+    /// How many of them, from the first, do not depend on the innermost loop over blocks.
+    pub(super) standing: usize,
     /// Number of slots.
     pub(super) slots: usize,
     /// Scratch bytes of a worker.
@@ -152,7 +154,7 @@ pub(super) enum Instruction {
     Map(Map),
     /// The values of an affine index.
     Index { dst: Slot, constant: i64, steps: Vec<i64>, inner: Vec<i64>, iota: Iota, over: Over },
-    /// Elements at computed offsets.
+    /// Elements at computed offsets from the origin of a tile in an array.
     Gather {
         dst: Slot,
         offsets: Slot,

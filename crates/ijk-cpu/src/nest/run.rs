@@ -1,9 +1,11 @@
 //! Runs a tile program: loops over blocks, and for each tile its loads, instructions and sink.
 
+mod rows;
+
 use super::kernel::{Kernel, fault};
 use super::program::*;
 use super::reduce::Accumulators;
-use super::rows::{Batch, List, RowBases, RowSpec};
+use super::rows::List;
 use crate::copy::{Side, dense_strides};
 use crate::lines::prefetch_all_far;
 use crate::threads::Workers;
@@ -29,6 +31,8 @@ pub(super) struct Worker<'a> {
     extents: Axes<usize>,
     /// Points of the present tile.
     points: usize,
+    /// Whether what does not depend on the innermost loop has been computed.
+    stands: bool,
     /// Offsets of the output's elements that rows are moved to.
     pub own: Range<i64>,
     /// Where rows are listed instead of being moved.
@@ -66,6 +70,7 @@ impl<'a> Worker<'a> {
             block: smallvec![0; loops],
             extents: smallvec![0; nest.geometry.inner.len()],
             points: 1,
+            stands: false,
             own: i64::MIN..i64::MAX,
             list: None,
             pace: Pace::new(workers),
@@ -75,6 +80,7 @@ impl<'a> Worker<'a> {
 
     /// Goes to a block of the given loops, counted in the order of their nesting.
     fn seek(&mut self, loops: &[usize], mut position: usize) {
+        self.stands = false;
         for &a in loops.iter().rev() {
             let blocks = self.nest.blocks[a];
             self.block[a] = position % blocks;
@@ -90,6 +96,7 @@ impl<'a> Worker<'a> {
                 return;
             }
             self.block[a] = 0;
+            self.stands = false;
         }
     }
 
@@ -182,6 +189,15 @@ impl<'a> Worker<'a> {
         self.bases[place.buffer].wrapping_offset(offset)
     }
 
+    /// How many elements of a size the origin of the present tile is from that of an access.
+    fn shift(&self, place: &Place, size: usize) -> i64 {
+        let of = |(a, &stride): (usize, &isize)| {
+            let origin = self.block[a] * self.nest.geometry.loops[a].tile;
+            (origin as i64).wrapping_mul(stride as i64 / size.max(1) as i64)
+        };
+        place.strides.iter().enumerate().map(of).fold(0, i64::wrapping_add)
+    }
+
     /// Computes the present tile's value and does with it what the sink says.
     ///
     /// # Safety
@@ -224,7 +240,8 @@ impl<'a> Worker<'a> {
                     let value = self.slots[self.nest.value as usize].cast_const();
                     let base =
                         self.bases[self.nest.out.buffer].wrapping_offset(self.nest.out.offset);
-                    let bad = range.as_ref().map_or(0, |r| check_offsets(r, self.points, offsets));
+                    let bad =
+                        range.as_ref().map_or(0, |r| check_offsets(r, self.points, offsets, 0));
                     self.faults |= bad;
                     match fold {
                         _ if self.faults & fault::OFFSET != 0 => {}
@@ -237,49 +254,6 @@ impl<'a> Worker<'a> {
                     self.move_rows(rows);
                 }
                 Sink::Reduce(_) => {}
-            }
-        }
-    }
-
-    /// The rows of the present tile, and what they are offsets in, if all offsets are in bounds; else that is a
-    /// fault. Affine offsets were checked with the nest.
-    ///
-    /// # Safety
-    /// That of [`run`](Self::run); the tile's instructions have run.
-    unsafe fn batch(&mut self, rows: &RowSpec) -> Option<(Batch, RowBases)> {
-        let slot = |slot: Slot| self.slots[slot as usize].cast_const();
-        let check = |range: &Option<OffsetCheck>, offsets: Slot| {
-            let offsets = slot(offsets).cast::<i64>();
-            // SAFETY: offsets are computed, one for each point.
-            range.as_ref().map_or(0, |r| unsafe { check_offsets(r, self.points, offsets) })
-        };
-        let read = rows.sources.iter().map(|source| check(&source.readable, source.from));
-        let faults = read.fold(check(&rows.writable, rows.to), |all, fault| all | fault);
-        let columns = rows.slots().skip(usize::from(rows.mask.is_some())).map(slot).collect();
-        let mask = rows.mask.map(|mask| slot(mask).cast());
-        self.faults |= faults;
-        let batch = Batch { count: self.points, mask, columns };
-        (self.faults & fault::OFFSET == 0).then(|| (batch, self.nest.row_bases(rows, self.bases)))
-    }
-
-    /// Stores or combines the rows of the present tile, or lists them.
-    ///
-    /// # Safety
-    /// That of [`run`](Self::run); the tile's instructions have run.
-    unsafe fn move_rows(&mut self, rows: &RowSpec) {
-        // SAFETY: the caller's promises. Rows of different workers are apart.
-        unsafe {
-            let Some((batch, bases)) = self.batch(rows) else { return };
-            if let Some(list) = &mut self.list {
-                return list.add(&batch);
-            }
-            let (each, registers) = (rows.at_a_time(), self.scratch.wrapping_add(rows.registers));
-            for first in (0..batch.count).step_by(each) {
-                let count = each.min(batch.count - first);
-                rows.run(&batch.part(rows, first, count), &bases, &self.own, registers);
-                if count < batch.count && self.pace.ends_after(count * rows.length) {
-                    return;
-                }
             }
         }
     }
@@ -299,7 +273,7 @@ impl<'a> Worker<'a> {
         // SAFETY: the caller's promise.
         unsafe {
             self.load();
-            match (self.nest.ahead, &self.nest.instructions[..]) {
+            match (self.nest.ahead, self.due()) {
                 (Some(ahead), [first @ .., last]) => {
                     self.steps(first);
                     self.step_ahead(last, ahead);
@@ -307,6 +281,14 @@ impl<'a> Worker<'a> {
                 (_, all) => self.steps(all),
             }
         }
+    }
+
+    /// The instructions that the present tile needs: those that do not depend on the innermost loop only once
+    /// for all of its tiles.
+    fn due(&mut self) -> &'a [Instruction] {
+        let first = if self.stands { self.nest.standing } else { 0 };
+        self.stands = true;
+        &self.nest.instructions[first..]
     }
 
     /// Computes the value strip by strip, and asks for a strip of what will be read before each: all
@@ -421,7 +403,7 @@ impl<'a> Worker<'a> {
     /// # Safety
     /// That of [`run`](Self::run); the present tile is measured, `out` is its place.
     unsafe fn stream(&mut self, stream: &StreamSpec, out: *mut u8) {
-        let (instructions, size) = (&self.nest.instructions[..], self.nest.size);
+        let (instructions, size) = (self.due(), self.nest.size);
         let value = self.nest.value as usize;
         // SAFETY: the caller's promises, handed on; strips are parts of the tile.
         unsafe {
@@ -487,13 +469,14 @@ impl<'a> Worker<'a> {
             }
             Instruction::Gather { dst, offsets, array, moves, range, over } => {
                 let n = self.count(*over);
-                let array = self.bases[array.buffer].wrapping_offset(array.offset);
+                let shift = self.shift(array, moves.size);
+                let array = self.address(array);
                 let offsets = self.slots[*offsets as usize].cast_const();
                 let dst = self.slots[*dst as usize];
                 // SAFETY: the offsets are computed, and used only if each is an element's. The
                 // register is filled in any case, since later instructions read it.
                 unsafe {
-                    let bad = check_offsets(range, n, offsets.cast());
+                    let bad = check_offsets(range, n, offsets.cast(), shift);
                     self.faults |= bad;
                     match bad {
                         0 => drop((moves.gather)(n, dst, offsets, array, array)),
@@ -561,37 +544,6 @@ impl<'a> Worker<'a> {
                 break;
             }
             self.advance(loops);
-        }
-    }
-
-    /// Combines the rows of the present tile, those of each output in turn.
-    ///
-    /// # Safety
-    /// That of [`reduce_range`](Self::reduce_range); the tile's instructions have run.
-    unsafe fn sum_rows(&mut self, rows: &RowSpec, sums: &mut Accumulators<'_>) {
-        let outputs: usize = self.kept_extents().iter().product();
-        let each = self.points / outputs.max(1);
-        let registers = self.scratch.wrapping_add(rows.registers);
-        // SAFETY: the caller's promises; accumulators have a row for each output.
-        unsafe {
-            let Some((batch, bases)) = self.batch(rows) else { return };
-            if rows.along && each == 1 {
-                sums.take_by(1, |acc| rows.sum_each(&batch, &bases, acc, registers));
-                return;
-            }
-            let step = if rows.along { rows.size } else { rows.length * rows.size };
-            let mut first = 0;
-            while first < each {
-                let count = sums.room().min(each - first);
-                sums.take_by(count, |acc| {
-                    for output in 0..outputs {
-                        let part = batch.part(rows, output * each + first, count);
-                        let sum = acc.wrapping_add(output * step);
-                        rows.sum(&part, &bases, sum, registers);
-                    }
-                });
-                first += count;
-            }
         }
     }
 
@@ -758,20 +710,22 @@ unsafe fn indices(iota: Iota, extents: &[usize], steps: &[i64], dst: *mut i64, s
     }
 }
 
-/// Whether all offsets are elements, as a fault.
+/// Whether all offsets are elements, so many elements further on, as a fault.
 ///
 /// # Safety
 /// `offsets` has `n` elements.
-unsafe fn check_offsets(range: &OffsetCheck, n: usize, offsets: *const i64) -> u32 {
+unsafe fn check_offsets(range: &OffsetCheck, n: usize, offsets: *const i64, shift: i64) -> u32 {
     match range {
-        // SAFETY: the caller's promise.
-        OffsetCheck::Range { least, greatest, check } => unsafe {
-            check(n, offsets, *least, *greatest)
-        },
+        OffsetCheck::Range { least, greatest, check } => {
+            let (least, greatest) = (least.saturating_sub(shift), greatest.saturating_sub(shift));
+            // SAFETY: the caller's promise.
+            unsafe { check(n, offsets, least, greatest) }
+        }
         OffsetCheck::Sparse(footprint, origin) => {
             // SAFETY: the caller's promise.
             let offsets = unsafe { std::slice::from_raw_parts(offsets, n) };
-            let inside = |&o: &i64| origin.checked_add(o).is_some_and(|o| footprint.contains(o));
+            let place = |o: i64| origin.checked_add(o)?.checked_add(shift);
+            let inside = |&o: &i64| place(o).is_some_and(|o| footprint.contains(o));
             if offsets.iter().all(inside) { 0 } else { fault::OFFSET }
         }
     }

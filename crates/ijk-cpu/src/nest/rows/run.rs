@@ -264,18 +264,24 @@ impl RowSpec {
         unsafe { (many.kernel)([rows.len(), later], own.length, own.out, base, offsets, scales) }
     }
 
-    /// Combines the rows of a batch that count into one row in turn, or into one number.
+    /// Combines those of some rows of a batch that count into one row in turn, or into one number.
     ///
     /// # Safety
     /// That of [`run`](Self::run), but for the output: `sum` has it, nobody else's.
-    pub unsafe fn sum(&self, batch: &Batch, bases: &RowBases, sum: *mut u8, registers: *mut u8) {
+    pub unsafe fn sum(
+        &self,
+        (batch, range): (&Batch, Range<usize>),
+        bases: &RowBases,
+        sum: *mut u8,
+        registers: *mut u8,
+    ) {
         let most = if self.many.is_some() { batch.count } else { self.program.rows(self.length) };
         let whole = || Own { skipped: 0, length: self.length, out: sum };
-        let (mut row, mut asked) = (0, 0);
-        while row < batch.count {
+        let (mut row, mut asked) = (range.start, range.start);
+        while row < range.end {
             // SAFETY: rows of the batch, and the caller's promises.
             unsafe {
-                let rows = batch.together(row, |next| next - row < most);
+                let rows = batch.together(row, |next| next - row < most && next < range.end);
                 match &self.many {
                     Some(many) if rows > 0 => {
                         self.many(many, (batch, row..row + rows), bases, whole());

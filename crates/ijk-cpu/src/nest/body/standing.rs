@@ -1,0 +1,55 @@
+//! What stands while a loop goes on: instructions that do not depend on it.
+
+use super::super::program::Instruction;
+use super::Body;
+
+impl Body<'_> {
+    /// A loop over blocks of outputs on which gathers depend, but not where they read within their arrays: going
+    /// along it first, that is computed once.
+    pub fn gathers_along(&self) -> Option<usize> {
+        let geometry = self.geometry;
+        let several = |&&a: &&usize| {
+            !geometry.inner.contains(&a) && geometry.loops[a].axis.extent > geometry.loops[a].tile
+        };
+        geometry.kept.iter().filter(several).copied().find(|&a| {
+            let varies = self.varies(a);
+            let moves = |instruction: &Instruction| match instruction {
+                Instruction::Gather { offsets, array, .. } => {
+                    array.strides[a] != 0 && !varies[*offsets as usize]
+                }
+                _ => false,
+            };
+            let last = self.finished.instructions.last().map(Instruction::dst);
+            self.finished.instructions.iter().any(moves) && last.is_some_and(|s| varies[s as usize])
+        })
+    }
+
+    /// For each slot, whether what is there depends on a loop.
+    fn varies(&self, a: usize) -> Vec<bool> {
+        let mut varies = vec![false; self.slots.len()];
+        for load in &self.finished.loads {
+            varies[load.slot as usize] = load.place.strides[a] != 0;
+        }
+        for instruction in &self.finished.instructions {
+            let read = instruction.sources().iter().any(|&slot| varies[slot as usize]);
+            let own = match instruction {
+                Instruction::Map(_) => false,
+                Instruction::Index { steps, .. } => steps[a] != 0,
+                Instruction::Gather { array, .. } => array.strides[a] != 0,
+            };
+            varies[instruction.dst() as usize] = read || own;
+        }
+        varies
+    }
+
+    /// Has what does not depend on a loop come first.
+    pub(super) fn stand(&mut self, a: usize) {
+        let varies = self.varies(a);
+        let all = std::mem::take(&mut self.finished.instructions);
+        let (later, first): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|instruction| varies[instruction.dst() as usize]);
+        self.finished.standing = first.len();
+        self.finished.instructions = first;
+        self.finished.instructions.extend(later);
+    }
+}
