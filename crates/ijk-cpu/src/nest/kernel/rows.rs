@@ -38,7 +38,7 @@ struct Rows<T> {
 }
 
 impl<T: Copy> Rows<T> {
-    /// The same elements on, without rows to ask for.
+    /// The same rows from an element of each on.
     #[inline(always)]
     fn from(self, first: usize) -> Self {
         Self { base: self.base.wrapping_add(first), ..self }
