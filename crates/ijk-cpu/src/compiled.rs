@@ -6,7 +6,7 @@ use crate::check::{
 use crate::contract::Prepared;
 use crate::error::{Fault, PlanError};
 use crate::nest::{self, Order, TileNest, order};
-use crate::pair::PairProgram;
+use crate::pair::{PairProgram, is_brief, is_outer_product, is_thin};
 use crate::permute::PermuteProgram;
 use crate::probe::Costs;
 use crate::scan::{RelativeProgram, ScanProgram};
@@ -519,42 +519,6 @@ fn constant_nest(buffer: BufferId, layout: &Layout, value: Scalar) -> Nest {
         sequential: false,
         span: Default::default(),
     }
-}
-
-/// Whether a nest is not empty, and too short for tiles to be worth their preparation: others have ways to
-/// go through memory.
-fn is_brief(nest: &Nest, checked: &CheckedNest) -> bool {
-    let points = checked.extents.iter().product::<usize>();
-    let most = if nest.reduce.is_some() && nest.loads.len() > 1 { 1 << 20 } else { 1 << 16 };
-    (1..=most).contains(&points)
-}
-
-/// Whether a nest joins all elements of two arrays, each much smaller than the result, along runs that
-/// are too short for tiles (a Kronecker product of matrices).
-fn is_outer_product(nest: &Nest, checked: &CheckedNest) -> bool {
-    const RUN: usize = 128;
-    const MOST: usize = 1 << 22;
-    let points = checked.extents.iter().product::<usize>();
-    let elements = |load: &Load| {
-        let own = checked.extents.iter().zip(&load.strides).filter(|(_, step)| **step != 0);
-        own.map(|(&extent, _)| extent).product::<usize>()
-    };
-    let steps = checked.extents.iter().zip(&nest.store.strides);
-    let run = steps.filter(|(extent, step)| **extent > 1 && **step == 1).map(|(&n, _)| n).min();
-    let small = |load: &Load| elements(load) <= points / 16;
-    nest.reduce.is_none()
-        && (1..=MOST).contains(&points)
-        && nest.loads.len() == 2
-        && nest.loads.iter().all(small)
-        && run.is_some_and(|run| run < RUN)
-}
-
-/// Whether a contraction has so little to do with each element that it packs in vain: few rows or
-/// columns and short sums, or small batches.
-fn is_thin(task: &Contraction) -> bool {
-    let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| task.extent(role));
-    let few = m.min(n) <= 16 && k <= 64;
-    task.is_product_sum() && (few || (batch > 1 && m.max(n).max(k) <= 16))
 }
 
 /// The nest that stores a value wherever another one does.

@@ -73,7 +73,7 @@ fn emit_statement(
         return Ok(());
     }
     let partial = graph.partial.contains(&stmt.out);
-    if !covered && !(partial && !matches!(stmt.init, Init::From(_))) {
+    if !covered && (!partial || matches!(stmt.init, Init::From(_))) {
         steps.extend(initialise(graph, buffers, stmt));
     }
     if let Some(scan) = scan(graph, buffers, stmt) {

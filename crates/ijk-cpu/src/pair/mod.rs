@@ -17,6 +17,9 @@ mod kernel;
 mod run;
 mod shape;
 mod tables;
+mod worth;
+
+pub(crate) use worth::{is_brief, is_outer_product, is_thin};
 
 use crate::check::CheckedNest;
 use crate::copy::Copier;

@@ -1,0 +1,40 @@
+//! What is worth the kernels of pairs.
+
+use crate::check::CheckedNest;
+use ijk_plan::plan::{Contraction, Load, Nest, Role};
+
+/// Whether a nest is not empty, and too short for tiles to be worth their preparation: others have ways to
+/// go through memory.
+pub(crate) fn is_brief(nest: &Nest, checked: &CheckedNest) -> bool {
+    let points = checked.extents.iter().product::<usize>();
+    let most = if nest.reduce.is_some() && nest.loads.len() > 1 { 1 << 20 } else { 1 << 16 };
+    (1..=most).contains(&points)
+}
+
+/// Whether a nest joins all elements of two arrays, each much smaller than the result, along runs that
+/// are too short for tiles (a Kronecker product of matrices).
+pub(crate) fn is_outer_product(nest: &Nest, checked: &CheckedNest) -> bool {
+    const RUN: usize = 128;
+    const MOST: usize = 1 << 22;
+    let points = checked.extents.iter().product::<usize>();
+    let elements = |load: &Load| {
+        let own = checked.extents.iter().zip(&load.strides).filter(|(_, step)| **step != 0);
+        own.map(|(&extent, _)| extent).product::<usize>()
+    };
+    let steps = checked.extents.iter().zip(&nest.store.strides);
+    let run = steps.filter(|(extent, step)| **extent > 1 && **step == 1).map(|(&n, _)| n).min();
+    let small = |load: &Load| elements(load) <= points / 16;
+    nest.reduce.is_none()
+        && (1..=MOST).contains(&points)
+        && nest.loads.len() == 2
+        && nest.loads.iter().all(small)
+        && run.is_some_and(|run| run < RUN)
+}
+
+/// Whether a contraction has so little to do with each element that it packs in vain: few rows or
+/// columns and short sums, or small batches.
+pub(crate) fn is_thin(task: &Contraction) -> bool {
+    let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| task.extent(role));
+    let few = m.min(n) <= 16 && k <= 64;
+    task.is_product_sum() && (few || (batch > 1 && m.max(n).max(k) <= 16))
+}
