@@ -216,7 +216,7 @@ macro_rules! truncate {
             fn apply(a: $t) -> $u {
                 // Exact: powers of two.
                 const LEAST: $t = $u::MIN as $t;
-                let inside = a >= LEAST && a < -LEAST;
+                let inside = (LEAST..-LEAST).contains(&a);
                 // SAFETY: the integer part of a number from the least integer to below the negative of it is one.
                 let whole = unsafe { (if inside { a } else { 0.0 }).to_int_unchecked::<$u>() };
                 let beyond = if a < LEAST { $u::MIN } else { whole };

@@ -122,7 +122,7 @@ fn to_complex(from: DType, to: DType, level: Level) -> Option<Kernel> {
 /// Whether the kernels of an operator on type `t` take a splat as one operand.
 pub(crate) fn takes_splat(op: BinaryOp, t: DType) -> bool {
     let functions = matches!(op, BinaryOp::Log | BinaryOp::Atan2 | BinaryOp::Hypot);
-    !functions && !(op == BinaryOp::Pow && t.is_complex())
+    !(functions || op == BinaryOp::Pow && t.is_complex())
 }
 
 /// Whether an operator on type `t` takes far longer than a load.
