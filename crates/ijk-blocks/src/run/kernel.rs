@@ -11,7 +11,7 @@ use ijk_ir::core::{
 use ijk_plan::Layout;
 use ijk_plan::plan::{BufferId, Node as PlanNode, Place, Plan, Start, Step};
 use ijk_tensor::{Tensor, TensorView};
-use ijk_types::{DType, Reducer};
+use ijk_types::{DType, Monoid, Reducer};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -187,7 +187,11 @@ fn lower(work: Work, inputs: &[Input], continues: bool) -> (Program, Instance) {
     }
     let (before, out) = (ArrayId(inputs.len() as u32), ArrayId(arrays.len() as u32));
     arrays.push((work.of, out_shape));
-    let init = match work.reducer {
+    // Points that a guard skips would be stored somewhere: what is stored once is added to nothing instead.
+    let guarded = work.target.is_some_and(|to| !to.guards.is_empty());
+    let monoid = if work.of == DType::Bool { Monoid::Or } else { Monoid::Add };
+    let reducer = work.reducer.or(guarded.then_some(Reducer::Monoid(monoid)));
+    let init = match reducer {
         _ if continues => Init::From(before),
         Some(Reducer::Monoid(monoid)) => Init::Identity(monoid),
         _ => Init::Zero,
@@ -201,7 +205,7 @@ fn lower(work: Work, inputs: &[Input], continues: bool) -> (Program, Instance) {
             None => (0..work.kept as u32).map(|n| IndexExpr::axis(AxisId(n))).collect(),
         },
         init,
-        reduce: work.reducer,
+        reduce: reducer,
         value: value(work.formula, inputs),
         guards: work.target.map_or(Vec::new(), |to| {
             let guard = |(at, extent): &(Affine, usize)| (index_expr(at, inputs), *extent as u64);

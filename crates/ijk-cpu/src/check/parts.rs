@@ -124,17 +124,17 @@ fn region(out: &Layout, offset: isize, axes: &[Axis]) -> Option<Region> {
     axes.sort_by_key(|axis| axis.1.unsigned_abs());
     for (extent, step) in axes {
         let along = strides.iter().position(|s| s.unsigned_abs() <= step.unsigned_abs())?;
-        let unit = strides[along];
+        let unit = strides[along].unsigned_abs();
         // Each axis continues where those with shorter steps end.
         let length = region[along].len();
-        if extent == 0 || step.unsigned_abs() != unit.unsigned_abs().checked_mul(length)? {
+        if extent == 0 || step.unsigned_abs() != unit.checked_mul(length)? {
             return None;
         }
         let more = length.checked_mul(extent - 1)?;
         let range = &mut region[along];
-        match (step < 0) == (unit < 0) {
-            true => range.end = range.end.checked_add(more).filter(|&n| n <= shape[along])?,
-            false => range.start = range.start.checked_sub(more)?,
+        match step < 0 {
+            true => range.start = range.start.checked_sub(more)?,
+            false => range.end = range.end.checked_add(more).filter(|&n| n <= shape[along])?,
         }
     }
     Some(region)
