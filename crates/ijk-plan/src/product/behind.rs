@@ -36,7 +36,7 @@ impl Behind {
     /// Whether 0 stays 0, of the same sign, and nothing becomes NaN.
     fn keeps_zero(&self) -> bool {
         let mut all = self.factors.iter().chain(&self.divisors);
-        !self.negative && all.all(|factor| is_positive(factor))
+        !self.negative && all.all(is_positive)
     }
 
     /// The value made of a reduction's.
