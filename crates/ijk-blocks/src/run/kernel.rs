@@ -187,10 +187,11 @@ fn lower(work: Work, inputs: &[Input], continues: bool) -> (Program, Instance) {
     }
     let (before, out) = (ArrayId(inputs.len() as u32), ArrayId(arrays.len() as u32));
     arrays.push((work.of, out_shape));
-    // Points that a guard skips would be stored somewhere: what is stored once is added to nothing instead.
-    let guarded = work.target.is_some_and(|to| !to.guards.is_empty());
+    // Points that fall beyond the block are skipped, but would be stored somewhere: what is stored once is
+    // added to nothing instead.
     let monoid = if work.of == DType::Bool { Monoid::Or } else { Monoid::Add };
-    let reducer = work.reducer.or(guarded.then_some(Reducer::Monoid(monoid)));
+    let skips = work.target.is_some();
+    let reducer = work.reducer.or(skips.then_some(Reducer::Monoid(monoid)));
     let init = match reducer {
         _ if continues => Init::From(before),
         Some(Reducer::Monoid(monoid)) => Init::Identity(monoid),
