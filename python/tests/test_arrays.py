@@ -374,7 +374,7 @@ def turns_during(call):
 
 
 def test_other_threads_go_on_whatever_the_size_of_the_arguments():
-    v = np.ones(300)
+    v = np.ones(500)
     small = np.ones(60)
     chain = ijk.i("i+j~ij . ij+k~ijk . @sin ijk~ijk . +ijk~.")
     tuples = ijk.et("y[] = SIN(v[i] + w[j] + x[k])")
