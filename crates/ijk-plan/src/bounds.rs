@@ -1,4 +1,4 @@
-//! Pass 0: which points of a domain count.
+//! Which points of a domain count.
 //!
 //! A point counts if every index is in bounds and every guard holds. Indices that cannot leave
 //! their bounds, by interval arithmetic, ask for nothing; others narrow the axes they are affine
@@ -18,7 +18,7 @@ pub(crate) type Guard = (IndexExpr, u64);
 pub(crate) fn bound(graph: &mut Graph) {
     let mut no_negative_zero = vec![false; graph.arrays.len()];
     for at in 0..graph.statements.len() {
-        let stmt = bounded(graph, graph.statements[at].clone());
+        let stmt = skipping(graph, bounded(graph, graph.statements[at].clone()));
         let stmt = plain_store(graph, normal_start(graph, stmt), &no_negative_zero);
         no_negative_zero[stmt.out.0 as usize] = never_negative_zero(&stmt, &no_negative_zero);
         graph.statements[at] = stmt;
@@ -42,6 +42,17 @@ fn bounded(graph: &Graph, mut stmt: Stmt) -> Stmt {
         narrowed = next;
     }
     narrowed
+}
+
+/// A map that skips points as a statement that combines: each value with nothing. One that stores
+/// would have to store something for every point.
+fn skipping(graph: &Graph, stmt: Stmt) -> Stmt {
+    if stmt.reduce.is_some() || stmt.guards.is_empty() {
+        return stmt;
+    }
+    let boolean = graph.array(stmt.out).dtype == DType::Bool;
+    let monoid = if boolean { Monoid::Or } else { Monoid::Add };
+    Stmt { reduce: Some(Reducer::Monoid(monoid)), ..stmt }
 }
 
 /// How many times fewer points make up for an output whose elements no longer are a box.

@@ -11,7 +11,7 @@ use ijk_ir::core::{
 use ijk_plan::Layout;
 use ijk_plan::plan::{BufferId, Node as PlanNode, Place, Plan, Start, Step};
 use ijk_tensor::{Tensor, TensorView};
-use ijk_types::{DType, Monoid, Reducer};
+use ijk_types::{DType, Reducer};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -187,12 +187,7 @@ fn lower(work: Work, inputs: &[Input], continues: bool) -> (Program, Instance) {
     }
     let (before, out) = (ArrayId(inputs.len() as u32), ArrayId(arrays.len() as u32));
     arrays.push((work.of, out_shape));
-    // Points that fall beyond the block are skipped, but would be stored somewhere: what is stored once is
-    // added to nothing instead.
-    let monoid = if work.of == DType::Bool { Monoid::Or } else { Monoid::Add };
-    let skips = work.target.is_some();
-    let reducer = work.reducer.or(skips.then_some(Reducer::Monoid(monoid)));
-    let init = match reducer {
+    let init = match work.reducer {
         _ if continues => Init::From(before),
         Some(Reducer::Monoid(monoid)) => Init::Identity(monoid),
         _ => Init::Zero,
@@ -206,7 +201,7 @@ fn lower(work: Work, inputs: &[Input], continues: bool) -> (Program, Instance) {
             None => (0..work.kept as u32).map(|n| IndexExpr::axis(AxisId(n))).collect(),
         },
         init,
-        reduce: reducer,
+        reduce: work.reducer,
         value: value(work.formula, inputs),
         guards: work.target.map_or(Vec::new(), |to| {
             let guard = |(at, extent): &(Affine, usize)| (index_expr(at, inputs), *extent as u64);
