@@ -1,4 +1,4 @@
-//! Pass 10: positions of extremes that do not cover their output computed apart, then copied there.
+//! Positions of extremes that do not cover their output computed apart, then copied there.
 
 use crate::graph::{Expr, Graph, Node, Stmt};
 use crate::{coverage, index};

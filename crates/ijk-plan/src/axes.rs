@@ -1,6 +1,7 @@
 //! Sets of axes: ascending lists of any length.
 
 use crate::graph::Stmt;
+use crate::index;
 use ijk_ir::core::{AxisId, IndexExpr};
 
 /// A set of axes, ascending.
@@ -12,6 +13,13 @@ pub(crate) fn union(p: &[u32], q: &[u32]) -> Axes {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// The axes that occur in indices.
+pub(crate) fn of_indices<'e>(indices: impl IntoIterator<Item = &'e IndexExpr>) -> Axes {
+    let mut all = Axes::new();
+    indices.into_iter().for_each(|e| index::for_each_axis(e, &mut |axis| all.push(axis.0)));
+    union(&all, &[])
 }
 
 /// The statement over the axes that are kept alone; no index names the others.

@@ -1,4 +1,4 @@
-//! Pass 9: factors of contractions, applied where they meet fewer elements.
+//! Factors of contractions, applied where they meet fewer elements.
 //!
 //! A contraction that is multiplied by a power of two (the `0.125` of attention) multiplies the smaller operand
 //! instead, which gives the same bits; another constant would round what may be exact without it. What is

@@ -1,4 +1,4 @@
-//! Pass 2: elementwise producers fused into their consumers where each element is evaluated once.
+//! Elementwise producers fused into their consumers where each element is evaluated once.
 
 use crate::coverage;
 use crate::graph::{Graph, Node, Stmt};

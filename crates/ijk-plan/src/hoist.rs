@@ -1,15 +1,15 @@
-//! Pass 10: functions of fewer axes than a statement has, evaluated before it.
+//! Functions of fewer axes than a statement has, evaluated before it.
 //!
 //! `x[b,t]*COS(k*t)` has a cosine for each k and t, and needs it for each b. Functions that take long are stored
 //! for the axes that they depend on, and read like any array.
 
 use crate::SMALL_DOMAIN;
-use crate::axes::{Axes, restrict, union};
+use crate::axes::{Axes, of_indices, restrict, union};
 use crate::bounds;
 use crate::expr::{Builder, can_fail, extract};
 use crate::graph::{Expr, Graph, Node, Stmt};
 use crate::index;
-use ijk_ir::core::{AxisId, IndexExpr, Init};
+use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::{BinaryOp, UnaryOp};
 
 /// So many points must need each value.
@@ -99,10 +99,7 @@ fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, Axes)> {
 fn axes_of(nodes: &[Node]) -> Vec<Axes> {
     let mut all: Vec<Axes> = Vec::with_capacity(nodes.len());
     for node in nodes {
-        let mut own = Axes::new();
-        let mut mark = |axis: AxisId| own.push(axis.0);
-        node.indices().iter().for_each(|e| index::for_each_axis(e, &mut mark));
-        let own = union(&own, &[]);
+        let own = of_indices(node.indices());
         all.push(node.children().fold(own, |axes, child| union(&axes, &all[child as usize])));
     }
     all

@@ -2,7 +2,7 @@
 //!
 //! A plan is plain printable data. It knows no threads and no SIMD.
 //!
-//! [`plan()`] runs these passes, each in its own file, the result of each verified in debug builds:
+//! [`plan()`] runs these passes in this order, each in its own file, the result of each verified in debug builds:
 //!
 //! 0. *bounds* narrows domains to points whose indices are in bounds;
 //! 1. *simplify* folds constants and views, and drops what nobody needs;

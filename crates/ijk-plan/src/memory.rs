@@ -1,4 +1,4 @@
-//! Pass 5: where temporaries lie in the arena they share.
+//! Where temporaries lie in the arena they share.
 
 use std::collections::{BTreeMap, BTreeSet};
 

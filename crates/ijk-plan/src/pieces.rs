@@ -1,4 +1,4 @@
-//! Pass 8: domains where points are skipped, cut into boxes.
+//! Domains where points are skipped, cut into boxes.
 //!
 //! Where an index of several axes leaves its bounds (`[p + f - 1]`), it does so near the ends of
 //! an axis only. The domain is cut there: what is inside needs no guard, and a value of the axis

@@ -1,4 +1,4 @@
-//! Pass 11: operands of contractions whose rows lie apart, copied so that they are neighbours.
+//! Operands of contractions whose rows lie apart, copied so that they are neighbours.
 //!
 //! A contraction's kernel reads as many rows of one operand at a time as a vector has lanes: those that are
 //! neighbours in the output. Where that operand has other axes between them, it collects single elements from lines

@@ -1,4 +1,4 @@
-//! Pass 7: what is reduced before it is scattered.
+//! What is reduced before it is scattered.
 //!
 //! Where several points of the output's own axes fall on one element (`~nf[2*h+r]`), a statement
 //! that also drops axes would combine each of its points into memory. It is made into two: what is

@@ -1,4 +1,4 @@
-//! Pass 1: constants folded, views folded into the accesses of their consumers, dead statements
+//! Constants folded, views folded into the accesses of their consumers, dead statements
 //! dropped.
 
 use crate::coverage::{self, Digit};
@@ -106,7 +106,7 @@ fn push_producer(
     };
     let map: Vec<IndexExpr> = digits.iter().map(axis).collect::<Option<_>>()?;
     let value = producer.value.map_indices(|e| index::substitute(e, &map, extents))?;
-    builder.push_expr(&value, |builder, leaf| Some(builder.push(leaf.clone())))
+    Some(builder.push_all(&value))
 }
 
 /// For each array, whether an output or a statement that may fail needs it.

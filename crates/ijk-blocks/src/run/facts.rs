@@ -73,7 +73,7 @@ fn look(part: &Part) -> Among {
     within.map_or_else(|| Among::unknown(view.dtype()), Among::Within)
 }
 
-/// What elements, each of which is `N` floats, are among; `None` if all are NaN, or there is none.
+/// Bounds of elements of `N` floats each; `None` if all are NaN, or there is none.
 fn within<T: Element, F: Float, const N: usize>(
     view: &TensorView,
     floats: impl Fn(T) -> [F; N],

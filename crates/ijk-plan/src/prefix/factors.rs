@@ -1,4 +1,4 @@
-//! Pass 5: factors of the position, taken out of reductions over all points up to one.
+//! Factors of the position, taken out of reductions over all points up to one.
 //!
 //! `out[p] = Σ f[p]·g[q]` over `q <= p` is `f[p]` times a sum that is a scan, and terms of a
 //! greatest or least value are taken out as factors of a sum are. `exp(a[q] - m[p])` is a product of

@@ -1,4 +1,4 @@
-//! Pass 6: reductions over all points up to one, made into scans.
+//! Reductions over all points up to one, made into scans.
 //!
 //! `out[p] = Σₖ in[p - k]`, where points out of bounds are skipped, is over all q = p - k up to p.
 //! With q in the place of k nothing but a guard, `q <= p`, has both: what is combined is then

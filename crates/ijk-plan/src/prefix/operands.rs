@@ -70,12 +70,7 @@ pub(super) fn join(
 
 /// Adds a node of a value with all that it needs.
 pub(super) fn import(builder: &mut Builder, value: &Expr, node: u32) -> u32 {
-    let own = extract(&value.nodes, node);
-    let mut positions: Vec<u32> = Vec::with_capacity(own.nodes.len());
-    for node in &own.nodes {
-        positions.push(builder.push(node.map_children(|child| positions[child as usize])));
-    }
-    positions.last().copied().unwrap_or(0)
+    builder.push_all(&extract(&value.nodes, node))
 }
 
 /// For each node of a value, whether it depends on the position, and on what is reduced.

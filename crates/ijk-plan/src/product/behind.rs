@@ -2,7 +2,7 @@
 
 use super::Product;
 use super::terms::Algebra;
-use crate::axes::{Axes, restrict, union};
+use crate::axes::{Axes, of_indices, restrict, union};
 use crate::bounds::Guard;
 use crate::expr::Builder;
 use crate::graph::{Expr, Graph, Node, Stmt};
@@ -109,7 +109,7 @@ impl Product {
     fn reduced_guards(&self) -> Vec<&Guard> {
         let mut all: Vec<&Guard> = Vec::new();
         for guard in self.factors.iter().flat_map(|factor| &factor.guards) {
-            let reduces = axes_of(guard).iter().any(|axis| !self.all_kept.contains(axis));
+            let reduces = of_indices([&guard.0]).iter().any(|axis| !self.all_kept.contains(axis));
             if reduces && !all.contains(&guard) {
                 all.push(guard);
             }
@@ -120,7 +120,7 @@ impl Product {
     /// Axes of which it depends how many points an element has.
     fn occupied_axes(&self) -> Axes {
         let guards = self.reduced_guards();
-        guards.into_iter().fold(Axes::new(), |axes, guard| union(&axes, &axes_of(guard)))
+        guards.into_iter().fold(Axes::new(), |axes, guard| union(&axes, &of_indices([&guard.0])))
     }
 
     /// How many points are looked at to find elements that have none.
@@ -159,11 +159,4 @@ impl Product {
         out.push(restrict(any, |axis| axes.contains(&(axis as u32))));
         Some(Node::Access(array, index))
     }
-}
-
-/// The axes that a guard depends on.
-pub(super) fn axes_of((e, _): &Guard) -> Axes {
-    let mut axes = Axes::new();
-    index::for_each_axis(e, &mut |axis| axes.push(axis.0));
-    union(&axes, &[])
 }

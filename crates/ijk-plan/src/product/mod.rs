@@ -1,4 +1,4 @@
-//! Pass 7: reductions of products made into contractions of two accesses.
+//! Reductions of products made into contractions of two accesses.
 //!
 //! A product of several factors is multiplied pairwise, in the order that [`crate::order`] finds,
 //! each reduced axis summed as soon as no other factor has it; factors that are more than an access,
@@ -11,7 +11,7 @@ mod moves;
 mod terms;
 
 use crate::SMALL_DOMAIN;
-use crate::axes::{Axes, restrict, union};
+use crate::axes::{Axes, of_indices, restrict, union};
 use crate::bounds::Guard;
 use crate::coverage;
 use crate::expr::{Builder, extract, same_bits};
@@ -19,9 +19,9 @@ use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::index;
 use crate::plan::Contraction;
 use crate::simplify::drop_dead;
-use behind::{Behind, FEWER, axes_of};
+use behind::{Behind, FEWER};
 use chain::Chains;
-use ijk_ir::core::{AxisId, IndexExpr, Init, Span};
+use ijk_ir::core::{IndexExpr, Init, Span};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 use moves::{Left, Move};
 use terms::{Algebra, Terms};
@@ -201,7 +201,7 @@ impl Product {
     /// no points. Nothing, where one of them is neither.
     fn divide_guards(&mut self, stmt: &Stmt) -> Option<()> {
         for guard in &stmt.guards {
-            let axes = axes_of(guard);
+            let axes = of_indices([&guard.0]);
             let mut placed = false;
             for factor in &mut self.factors {
                 if axes.iter().all(|axis| factor.axes.contains(axis)) {
@@ -486,12 +486,7 @@ fn guards_of(factors: &[Factor]) -> Vec<Guard> {
 
 /// The axes that an expression depends on.
 fn axes_in(value: &Expr) -> Axes {
-    let mut axes = Axes::new();
-    for node in &value.nodes {
-        let mut mark = |axis: AxisId| axes.push(axis.0);
-        node.indices().iter().for_each(|e| index::for_each_axis(e, &mut mark));
-    }
-    union(&axes, &[])
+    of_indices(value.nodes.iter().flat_map(Node::indices))
 }
 
 impl Factor {

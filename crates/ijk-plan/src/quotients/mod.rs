@@ -1,4 +1,4 @@
-//! Pass 4: indices with quotients and remainders, affine in each of a few boxes.
+//! Indices with quotients and remainders, affine in each of a few boxes.
 //!
 //! `x[(i + 3) % n]` is affine but where the quotient of `i + 3` by `n` changes. The domain is cut
 //! there ([`cuts`]), and an axis along which that happens often is split into two, so that what is
