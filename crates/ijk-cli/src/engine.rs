@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use ijk::Engine;
 
 /// An engine of so many threads, or as many as the machine offers, whose results and temporaries take
-/// so many bytes at most, if there is a limit; it computes values as they are written, if it is strict.
+/// so many bytes at most, if there is a limit. A strict engine does not reassociate factors.
 ///
 /// # Errors
 /// If the environment asks for SIMD instructions that the machine has not.

@@ -24,7 +24,7 @@ pub(crate) struct Graph {
     pub partial: BTreeSet<ArrayId>,
     /// Producers before consumers; each array that is no input has one.
     pub statements: Vec<Stmt>,
-    /// Whether values are computed as they are written, factors in their places.
+    /// Disables reassociation: see [`Layout`](crate::Layout).
     pub strict: bool,
 }
 

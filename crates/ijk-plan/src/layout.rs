@@ -15,8 +15,8 @@ pub struct Layout {
     /// Bytes that stay near: steps sweep together over arrays that are larger; where it is 0, all
     /// that can, for the smallest temporaries.
     pub near: u64,
-    /// Whether values are computed as they are written. Factors of what is reduced are else taken
-    /// in any order, and those that do not depend on a reduced index once for each result.
+    /// Disables reassociation: values are computed as they are written. Factors of what is reduced are
+    /// else taken in any order, and those that do not depend on a reduced index once for each result.
     pub strict: bool,
 }
 

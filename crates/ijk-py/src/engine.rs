@@ -65,7 +65,7 @@ impl Engine {
         self.inner.memory_limit()
     }
 
-    /// Whether values are computed as they are written.
+    /// True if factors of reduced values are not reassociated.
     #[getter]
     fn strict(&self) -> bool {
         self.inner.is_strict()

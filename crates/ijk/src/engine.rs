@@ -89,7 +89,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Whether values are computed as they are written.
+    /// Disables reassociation: values are computed as they are written.
     ///
     /// An engine that is not strict, as is the default, takes floating-point factors of what is reduced in any order:
     /// those that do not depend on a reduced index multiply or divide the result, several matrices are multiplied
@@ -315,7 +315,7 @@ impl Engine {
         self.rules.memory_limit
     }
 
-    /// Whether values are computed as they are written: see [`EngineBuilder::strict`].
+    /// True if factors of reduced values are not reassociated: see [`EngineBuilder::strict`].
     pub fn is_strict(&self) -> bool {
         self.rules.strict
     }

@@ -13,7 +13,7 @@ use ijk_types::DType;
 pub(crate) struct Rules {
     /// Most bytes of results and temporaries.
     pub(crate) memory_limit: Option<u64>,
-    /// Whether values are computed as they are written.
+    /// True if factors of reduced values are not reassociated.
     pub(crate) strict: bool,
 }
 

@@ -208,7 +208,7 @@ impl Executor {
         self
     }
 
-    /// Whether values are computed as they are written: factors of what is reduced in their places, not in any
+    /// Disables reassociation: factors of a reduced value are multiplied as they are written, and not in any
     /// order or behind the reduction. It may take many times as long.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
@@ -216,7 +216,7 @@ impl Executor {
         self
     }
 
-    /// Whether values are computed as they are written.
+    /// True if factors of reduced values are not reassociated.
     #[cfg(feature = "zarr")]
     pub(crate) fn is_strict(&self) -> bool {
         self.strict

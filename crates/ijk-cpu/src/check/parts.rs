@@ -7,8 +7,8 @@ use std::ops::Range;
 /// Positions along each axis of a buffer.
 type Region = Vec<Range<usize>>;
 
-/// Whether steps, from the first on, write every element of a buffer once, before any of them has to
-/// do with it otherwise: then nothing needs to be there first.
+/// True if the steps write every element of a buffer exactly once before any of them accesses it
+/// otherwise, so that it needs no initial values.
 pub(crate) fn written_by_parts(steps: &[Step], buffer: usize, layouts: &[Layout]) -> bool {
     let out = &layouts[buffer];
     let mut regions: Vec<Region> = Vec::new();
@@ -73,7 +73,7 @@ fn part(step: &Step, buffer: usize, layouts: &[Layout]) -> Option<(isize, Vec<Ax
     }
 }
 
-/// Whether a step may read or write what shares bytes with a buffer.
+/// True if a step may read or write memory that overlaps a buffer.
 fn touches(step: &Step, out: &Layout, layouts: &[Layout]) -> bool {
     let shares = |buffer: u32| layouts.get(buffer as usize).is_none_or(|it| it.overlaps(out));
     match step {

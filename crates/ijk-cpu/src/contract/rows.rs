@@ -21,7 +21,7 @@ pub(crate) struct Rows {
     pub(crate) right: *const u8,
     /// An element for each row, with which its product combines.
     pub(crate) sums: *mut u8,
-    /// What sums start from.
+    /// Initial value of each sum.
     pub(crate) identity: *const u8,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Pairs {
     pub(crate) count: usize,
     /// Becomes an element for each.
     pub(crate) out: *mut u8,
-    /// What sums start from.
+    /// Initial value of each sum.
     pub(crate) identity: *const u8,
 }
 

@@ -28,10 +28,10 @@ pub(crate) struct Thin {
     left_step: isize,
     /// How many elements may be read from `left` on.
     readable: usize,
-    /// What offsets of columns count from, at the first step.
+    /// Right operand at the first step.
     right: *const u8,
     right_step: isize,
-    /// Where each column is.
+    /// Offset of each column from `right`.
     columns: [isize; MOST],
     /// Number of rows: at most the lanes of a group.
     m: usize,
@@ -41,7 +41,7 @@ pub(crate) struct Thin {
     sums: *mut u8,
     /// Elements from one column of sums to the next.
     height: usize,
-    /// What sums start from.
+    /// Initial value of each sum.
     identity: *const u8,
 }
 
@@ -59,7 +59,7 @@ pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<ThinFn> {
     }
 }
 
-/// Whether a problem is of this kind.
+/// True if the microkernel applies: few rows and columns, and a long k.
 pub(crate) fn suits(problem: &Problem) -> bool {
     let Problem { algebra, m, n, k, .. } = problem;
     let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
@@ -171,7 +171,7 @@ impl<L: Lane, P: Pair<L>> Kernel for Steps<'_, L, P> {
 /// Adds the products of `N` columns: step k falls to group `k % U` of sums, which combine as a tree.
 ///
 /// # Safety
-/// As for [`ThinFn`], of so many columns.
+/// As for [`ThinFn`]; `thin` has `N` columns.
 #[inline(always)]
 unsafe fn columns<L: Lane, P: Pair<L>, const N: usize, const U: usize>(thin: &Thin) {
     let left = thin.left.cast::<L::Element>();

@@ -24,7 +24,7 @@ pub(super) struct Manifest {
     /// Whether elements were assumed to be finite, so that missing blocks annihilate them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     finite: bool,
-    /// Whether values were computed as they are written.
+    /// True if factors of reduced values were not reassociated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     strict: bool,
     /// The term, for people.
