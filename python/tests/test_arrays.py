@@ -374,8 +374,8 @@ def turns_during(call):
 
 
 def test_other_threads_go_on_whatever_the_size_of_the_arguments():
-    v = np.ones(500)
-    small = np.ones(60)
+    v = np.ones(300)
+    small = np.ones(80)
     chain = ijk.i("i+j~ij . ij+k~ijk . @sin ijk~ijk . +ijk~.")
     tuples = ijk.et("y[] = SIN(v[i] + w[j] + x[k])")
     ranks = {"i": 1, "j": 1, "k": 1}
@@ -384,7 +384,7 @@ def test_other_threads_go_on_whatever_the_size_of_the_arguments():
         lambda: chain(v, v, v, out=np.zeros(())),
         lambda: tuples(v=v, w=v, x=v, ranks=ranks),
         lambda: ijk.einsum("a,b,c,d->abcd", *[small] * 4),
-        lambda: ijk.einsum("a,b,c,d->abcd", *[small] * 4, out=np.zeros((60,) * 4)),
+        lambda: ijk.einsum("a,b,c,d->abcd", *[small] * 4, out=np.zeros((80,) * 4)),
     ):
         call()
         # On a busy machine a thread may wait for its turn.
