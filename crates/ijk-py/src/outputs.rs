@@ -8,8 +8,10 @@ use ijk::__private::{Footprint, Overlap};
 use ijk::{Engine, Tensor, TensorViewMut};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::fmt;
 
 /// An array for a result.
 enum Output<'py> {
@@ -17,6 +19,23 @@ enum Output<'py> {
     Direct(Foreign<Numpy<'py>>),
     /// NumPy copies to it: elements are unaligned, of another byte order, or interleaved.
     Copied(Bound<'py, PyUntypedArray>),
+}
+
+/// What messages call an array for a result.
+#[derive(Clone, Copy)]
+enum Name {
+    Only,
+    /// Of a tuple.
+    Nth(usize),
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Only => f.write_str("out"),
+            Self::Nth(n) => write!(f, "out[{n}]"),
+        }
+    }
 }
 
 /// What a caller gives as `out`: one array, or a tuple of them.
@@ -28,25 +47,26 @@ pub struct Outputs<'py> {
 impl<'py> Outputs<'py> {
     /// Arrays that can be written, each element of which is its own.
     pub fn of(out: &Bound<'py, PyAny>) -> PyResult<Self> {
-        let arrays = match out.cast::<PyTuple>() {
-            Ok(tuple) => {
-                tuple.iter().enumerate().map(|(n, any)| (format!("out[{n}]"), any)).collect()
-            }
-            Err(_) => vec![("out".to_owned(), out.clone())],
+        let Ok(tuple) = out.cast::<PyTuple>() else {
+            let (output, _) = Output::of(out, Name::Only)?;
+            return Ok(Self { given: out.clone(), outputs: vec![output] });
         };
-        let check = |(name, any): &(String, Bound<'py, PyAny>)| check(any, name);
-        let bytes = arrays.iter().map(check).collect::<PyResult<Vec<_>>>()?;
-        for (n, (name, _)) in arrays.iter().enumerate() {
-            if let Some(m) = (0..n).find(|&m| bytes[m].overlap(&bytes[n]) != Overlap::Disjoint) {
-                let other = &arrays[m].0;
+        let mut outputs = Vec::with_capacity(tuple.len());
+        let mut footprints: Vec<Footprint> = Vec::with_capacity(tuple.len());
+        for (n, any) in tuple.iter().enumerate() {
+            let (output, bytes) = Output::of(&any, Name::Nth(n))?;
+            let shared = footprints.iter().position(|m| m.overlap(&bytes) != Overlap::Disjoint);
+            if let Some(m) = shared {
+                let (other, name) = (Name::Nth(m), Name::Nth(n));
                 return Err(PyValueError::new_err(format!(
                     "{other} and {name} share memory, so that one result would overwrite the other: \
                      give each an array of its own"
                 )));
             }
+            outputs.push(output);
+            footprints.push(bytes);
         }
-        let outputs = arrays.iter().map(|(name, any)| Output::of(any, name));
-        Ok(Self { given: out.clone(), outputs: outputs.collect::<PyResult<_>>()? })
+        Ok(Self { given: out.clone(), outputs })
     }
 
     /// Has results written: to these arrays directly, or, where one of them shares memory with an argument,
@@ -106,22 +126,24 @@ impl<'py> Outputs<'py> {
 }
 
 impl<'py> Output<'py> {
-    /// An array that was checked.
-    fn of(any: &Bound<'py, PyAny>, name: &str) -> PyResult<Self> {
-        if let Some(Ok(array)) = Numpy::of(any).map(Foreign::new)
-            && array.footprint().is_nested()
+    /// An array that can be written, each element of which is its own, and its bytes.
+    fn of(any: &Bound<'py, PyAny>, name: Name) -> PyResult<(Self, Footprint)> {
+        let array = writable(any, name)?;
+        let numpy = Numpy::of(any);
+        let bytes = distinct(array, numpy.as_ref(), name)?;
+        if let Some(Ok(direct)) = numpy.map(Foreign::new)
+            && bytes.is_nested()
         {
-            return Ok(Self::Direct(array));
+            return Ok((Self::Direct(direct), bytes));
         }
-        let array = any.cast::<PyUntypedArray>()?.clone();
-        if Numpy::dtype_of(&array).is_none() {
+        if Numpy::dtype_of(array).is_none() {
             return Err(DTypeError::new_err(format!(
                 "{name} is of {}, but results are bool, int32, int64, float32, float64, complex64 or \
                  complex128",
                 array.dtype()
             )));
         }
-        Ok(Self::Copied(array))
+        Ok((Self::Copied(array.clone()), bytes))
     }
 
     /// The array has the type and shape of a result, of that number from 1.
@@ -146,29 +168,43 @@ impl<'py> Output<'py> {
 #[pyfunction]
 #[pyo3(signature = (out, /))]
 pub fn check_out(out: &Bound<'_, PyAny>) -> PyResult<()> {
-    check(out, "out").map(drop)
+    let array = writable(out, Name::Only)?;
+    distinct(array, Numpy::of(out).as_ref(), Name::Only).map(drop)
 }
 
-/// The bytes of such an array.
-fn check(out: &Bound<'_, PyAny>, name: &str) -> PyResult<Footprint> {
+/// The array, if it can be written.
+fn writable<'a, 'py>(
+    out: &'a Bound<'py, PyAny>,
+    name: Name,
+) -> PyResult<&'a Bound<'py, PyUntypedArray>> {
     let array = out.cast::<PyUntypedArray>().map_err(|_| {
         let kind = out.get_type();
         PyTypeError::new_err(format!("{name} must be a NumPy array, not {kind}"))
     })?;
-    if !out.getattr("flags")?.getattr("writeable")?.is_truthy()? {
-        let message = format!("{name} is read-only: give an array that can be written");
-        return Err(PyValueError::new_err(message));
+    let py = out.py();
+    if out.getattr(intern!(py, "flags"))?.getattr(intern!(py, "writeable"))?.is_truthy()? {
+        return Ok(array);
     }
+    let message = format!("{name} is read-only: give an array that can be written");
+    Err(PyValueError::new_err(message))
+}
+
+/// The bytes of an array, if each of its elements is its own; `numpy` is the array, if ijk computes with its type.
+fn distinct(
+    array: &Bound<'_, PyUntypedArray>,
+    numpy: Option<&Numpy<'_>>,
+    name: Name,
+) -> PyResult<Footprint> {
     let (shape, strides) = (array.shape(), array.strides());
-    let address = match Numpy::of(out) {
-        Some(array) => array.address(),
-        None => out.getattr("ctypes")?.getattr("data")?.extract()?,
+    let address = match numpy {
+        Some(numpy) => numpy.address(),
+        None => array.getattr("ctypes")?.getattr("data")?.extract()?,
     };
     let bytes = Footprint::new(address, array.dtype().itemsize(), shape, strides);
     if bytes.overlap_of_elements() == Overlap::Disjoint {
         return Ok(bytes);
     }
-    let py = out.py();
+    let py = array.py();
     let (shape, strides) = (PyTuple::new(py, shape)?, PyTuple::new(py, strides)?);
     Err(crate::error::Error::new_err(format!(
         "elements of {name} share memory (shape {shape}, strides {strides}), so that results would overwrite \
