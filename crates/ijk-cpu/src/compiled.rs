@@ -5,15 +5,15 @@ use crate::check::{
 };
 use crate::contract::Prepared;
 use crate::error::{Fault, PlanError};
+use crate::folds::FoldsProgram;
 use crate::nest::{self, Order, TileNest, order};
-use crate::pair::{PairProgram, is_brief, is_outer_product, is_thin};
+use crate::pair::{PairProgram, is_brief, is_crossed_dot, is_outer_product, is_thin};
 use crate::permute::PermuteProgram;
 use crate::probe::Costs;
 use crate::scan::{RelativeProgram, ScanProgram};
 use crate::scatter::ScatterProgram;
 use crate::scratch::Need;
 use crate::simd::Level;
-use crate::sums::SumsProgram;
 use crate::sweep::SweepProgram;
 use crate::window::WindowProgram;
 use ijk_plan::plan::{
@@ -71,8 +71,8 @@ pub(crate) enum Program {
     Pair(Box<PairProgram>),
     /// A nest that copies with axes in another order.
     Permute(Box<PermuteProgram>),
-    /// A nest that adds along rows.
-    Sums(Box<SumsProgram>),
+    /// A nest that folds along rows.
+    Folds(Box<FoldsProgram>),
     /// A nest over windows.
     Window(Box<WindowProgram>),
     /// A nest that combines elements into others.
@@ -91,7 +91,7 @@ impl Program {
             Self::Relative(scan) => scan.cost(),
             Self::Pair(pair) => pair.cost(),
             Self::Permute(permute) => permute.cost(),
-            Self::Sums(sums) => sums.cost(),
+            Self::Folds(folds) => folds.cost(),
             Self::Window(window) => window.cost(),
             Self::Scatter(scatter) => scatter.cost(),
             Self::Sweep(sweep) => sweep.cost(),
@@ -109,7 +109,7 @@ impl Program {
             Self::Pair(pair) => pair.need(),
             Self::Relative(_)
             | Self::Permute(_)
-            | Self::Sums(_)
+            | Self::Folds(_)
             | Self::Window(_)
             | Self::Scatter(_) => Need::default(),
             Self::Sweep(sweep) => sweep.need(),
@@ -367,7 +367,8 @@ impl Compiler<'_> {
             self.ready_for_part(task.c.buffer, steps)?;
         }
         let empty = task.axes.iter().any(|axis| axis.extent == 0);
-        if empty || !Contraction::supports(task.dtype, (task.map, task.then), task.reduce) {
+        let supported = Contraction::supports(task.dtype, (task.map, task.then), task.reduce);
+        if empty || !supported || is_crossed_dot(task) {
             return self.nest(&contraction_nest(task), steps);
         }
         let level = self.target.level;
@@ -426,8 +427,8 @@ impl Compiler<'_> {
             self.steps.push(Program::Permute(Box::new(program)));
             return Ok(());
         }
-        if let Some(program) = SumsProgram::new(nest, checked, level) {
-            self.steps.push(Program::Sums(Box::new(program)));
+        if let Some(program) = FoldsProgram::new(nest, checked, level) {
+            self.steps.push(Program::Folds(Box::new(program)));
             return Ok(());
         }
         let program = nest::compile(nest, checked, self.buffers, level)?;

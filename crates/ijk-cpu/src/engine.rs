@@ -486,9 +486,9 @@ impl Run<'_> {
                     unsafe { permute.run(bases, workers) };
                     0
                 }
-                Program::Sums(sums) => {
+                Program::Folds(folds) => {
                     // SAFETY: as for a nest.
-                    unsafe { sums.run(bases, workers) };
+                    unsafe { folds.run(bases, workers) };
                     0
                 }
                 Program::Window(window) => {

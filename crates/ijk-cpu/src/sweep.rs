@@ -147,7 +147,7 @@ fn fetch_ahead(sweep: &Sweep, body: &mut Compiled, buffers: &[Layout]) {
         for at in (0..body.buffers.len()).filter(|&at| body.buffers[at].place == Place::Input(n)) {
             let asks = |program: &mut Program| match program {
                 Program::Nest(nest) => nest.fetch_ahead(at, step),
-                Program::Sums(sums) => sums.fetch_ahead(at, step),
+                Program::Folds(folds) => folds.fetch_ahead(at, step),
                 _ => false,
             };
             body.steps.iter_mut().rev().any(asks);

@@ -3,6 +3,7 @@
 use super::block::{Block, Plain};
 #[cfg(target_arch = "x86_64")]
 use super::block::{Lines4, Lines8, Registers4, Registers8};
+use super::thin;
 #[cfg(target_arch = "x86_64")]
 use crate::lines::LINE;
 #[cfg(target_arch = "x86_64")]
@@ -120,6 +121,18 @@ unsafe fn splat<W: Copy>(
     if columns == 0 {
         return;
     }
+    let size = size_of::<W>() as isize;
+    if src_strides[0] == size && dst_strides[0] == size * columns as isize {
+        // SAFETY: the caller's promise; the plane is dense on both sides.
+        unsafe {
+            match columns {
+                2 => return thin::repeat::<W, 2>(rows, dst, src),
+                3 => return thin::repeat::<W, 3>(rows, dst, src),
+                4 => return thin::repeat::<W, 4>(rows, dst, src),
+                _ => {}
+            }
+        }
+    }
     for r in 0..rows {
         // SAFETY: row `r`; its columns are contiguous in `dst`, and the same element in `src`.
         unsafe {
@@ -164,8 +177,25 @@ unsafe fn transpose<B: Block>(
 ) {
     // SAFETY: the caller's promise, also for the strips, which are parts of the plane.
     unsafe {
-        if B::SIDE == 1 || rows.min(columns) < THIN {
-            return strided::<B::Word>([rows, columns], dst, dst_strides, src, src_strides);
+        let size = size_of::<B::Word>() as isize;
+        let side_by_side = |stride: isize, count: usize| stride == size * count as isize;
+        match [rows, columns] {
+            [2, _] if side_by_side(src_strides[1], 2) => {
+                return thin::split::<B::Word, 2>(columns, dst, dst_strides[0], src);
+            }
+            [3, _] if side_by_side(src_strides[1], 3) => {
+                return thin::split::<B::Word, 3>(columns, dst, dst_strides[0], src);
+            }
+            [_, 2] if side_by_side(dst_strides[0], 2) => {
+                return thin::join::<B::Word, 2>(rows, dst, src, src_strides[1]);
+            }
+            [_, 3] if side_by_side(dst_strides[0], 3) => {
+                return thin::join::<B::Word, 3>(rows, dst, src, src_strides[1]);
+            }
+            _ if B::SIDE == 1 || rows.min(columns) < THIN => {
+                return strided::<B::Word>([rows, columns], dst, dst_strides, src, src_strides);
+            }
+            _ => {}
         }
         blocks::<B>([rows, columns], dst, dst_strides, src, src_strides, |extents, to, from| {
             transpose::<B::Smaller>(extents, to, dst_strides, from, src_strides);

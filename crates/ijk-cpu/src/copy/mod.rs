@@ -4,6 +4,7 @@ mod block;
 mod kernel;
 mod places;
 mod shuffle;
+mod thin;
 
 use crate::simd::Level;
 use ijk_types::DType;
@@ -166,12 +167,44 @@ mod tests {
         }
     }
 
+    const SHAPES: [[usize; 3]; 8] = [
+        [3, 37, 50],
+        [1, 64, 33],
+        [2, 1, 5],
+        [5, 16, 16],
+        [2, 35, 512],
+        [1, 67, 3],
+        [2, 2, 70],
+        [3, 3, 41],
+    ];
+
+    #[test]
+    fn elements_are_repeated() {
+        let copier = Copier::new(DType::F32, Level::best());
+        let src: Vec<f32> = (0..70).map(|n| n as f32).collect();
+        for (rows, columns) in (0..70).flat_map(|rows| (1..7).map(move |columns| (rows, columns))) {
+            let mut out = vec![-1f32; rows * columns + 1];
+            let dst = Side { ptr: out.as_mut_ptr().cast(), strides: &[4 * columns as isize, 4] };
+            // SAFETY: the arrays have so many elements.
+            unsafe {
+                copier.copy(
+                    &[rows, columns],
+                    dst,
+                    Side { ptr: src.as_ptr().cast(), strides: &[4, 0] },
+                );
+            }
+            assert_eq!(out.pop(), Some(-1.0));
+            let expected = src.iter().take(rows).flat_map(|&x| std::iter::repeat_n(x, columns));
+            assert!(out.into_iter().eq(expected), "{rows} by {columns}");
+        }
+    }
+
     #[test]
     fn all_orders_sizes_and_levels() {
         let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
         for level in Level::available() {
             for order in orders {
-                for extents in [[3, 37, 50], [1, 64, 33], [2, 1, 5], [5, 16, 16], [2, 35, 512]] {
+                for extents in SHAPES {
                     check(DType::Bool, level, extents, order, |n| n as u8);
                     check(DType::F32, level, extents, order, |n| n as f32);
                     check(DType::F64, level, extents, order, |n| n as f64);

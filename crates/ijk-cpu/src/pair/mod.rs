@@ -19,7 +19,7 @@ mod shape;
 mod tables;
 mod worth;
 
-pub(crate) use worth::{is_brief, is_outer_product, is_thin};
+pub(crate) use worth::{is_brief, is_crossed_dot, is_outer_product, is_thin};
 
 use crate::check::CheckedNest;
 use crate::copy::Copier;

@@ -1,7 +1,7 @@
 //! What is worth the kernels of pairs.
 
 use crate::check::CheckedNest;
-use ijk_plan::plan::{Contraction, Load, Nest, Role};
+use ijk_plan::plan::{Contraction, ContractionAxis, Load, Nest, Role};
 
 /// Whether a nest is not empty, and too short for tiles to be worth their preparation: others have ways to
 /// go through memory.
@@ -37,4 +37,16 @@ pub(crate) fn is_thin(task: &Contraction) -> bool {
     let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| task.extent(role));
     let few = m.min(n) <= 16 && k <= 64;
     task.is_product_sum() && (few || (batch > 1 && m.max(n).max(k) <= 16))
+}
+
+/// Whether a contraction sums products of two arrays along an axis that is the innermost of one of them alone, and
+/// that neither has an axis of its own to pack them for (the trace of a product): tiles transpose one of them.
+pub(crate) fn is_crossed_dot(task: &Contraction) -> bool {
+    let [m, n] = [Role::M, Role::N].map(|role| task.extent(role));
+    let along = |step: fn(&ContractionAxis) -> isize| {
+        let mut long = task.axes.iter().filter(|axis| axis.extent > 1 && axis.role == Role::K);
+        long.position(|axis| step(axis) == 1)
+    };
+    let [a, b] = [along(|axis| axis.a), along(|axis| axis.b)];
+    m == 1 && n == 1 && a.is_some() && b.is_some() && a != b
 }

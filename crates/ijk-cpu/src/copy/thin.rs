@@ -1,0 +1,65 @@
+//! Copies of planes of very few rows or columns, such as pixels of two or three channels, that lie one after
+//! another: loops of a known length, which the compiler makes shuffles of.
+
+/// Copies a plane whose rows lie side by side in `src`, `N` elements for each column, and apart in `dst`.
+///
+/// # Safety
+/// `src` has `columns` times `N` elements, and each of `N` lines from `dst` on, `stride` bytes apart, has room for
+/// `columns`; nobody else accesses these, and no element is on both sides.
+#[inline(always)]
+pub(super) unsafe fn split<W: Copy, const N: usize>(
+    columns: usize,
+    dst: *mut u8,
+    stride: isize,
+    src: *const u8,
+) {
+    let src = src.cast::<[W; N]>();
+    let lines: [*mut W; N] = std::array::from_fn(|n| line(dst, stride, n).cast());
+    for column in 0..columns {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let all = src.add(column).read();
+            (0..N).for_each(|n| lines[n].add(column).write(all[n]));
+        }
+    }
+}
+
+/// Copies a plane whose `N` columns lie apart in `src`, and side by side in `dst`.
+///
+/// # Safety
+/// That of [`split`], with both sides exchanged.
+#[inline(always)]
+pub(super) unsafe fn join<W: Copy, const N: usize>(
+    rows: usize,
+    dst: *mut u8,
+    src: *const u8,
+    stride: isize,
+) {
+    let dst = dst.cast::<[W; N]>();
+    let lines: [*const W; N] =
+        std::array::from_fn(|n| line(src.cast_mut(), stride, n).cast_const().cast());
+    for row in 0..rows {
+        // SAFETY: the caller's promise.
+        unsafe { dst.add(row).write(std::array::from_fn(|n| lines[n].add(row).read())) };
+    }
+}
+
+/// Copies each of some neighbouring elements to `N` neighbours.
+///
+/// # Safety
+/// `src` has `rows` elements, and `dst` room for `N` times as many; nobody else accesses these, and no element is on
+/// both sides.
+#[inline(always)]
+pub(super) unsafe fn repeat<W: Copy, const N: usize>(rows: usize, dst: *mut u8, src: *const u8) {
+    let (dst, src) = (dst.cast::<[W; N]>(), src.cast::<W>());
+    for row in 0..rows {
+        // SAFETY: the caller's promise.
+        unsafe { dst.add(row).write([src.add(row).read(); N]) };
+    }
+}
+
+/// The first element of a line: may be past the last one, if nobody follows it.
+#[inline(always)]
+fn line(first: *mut u8, stride: isize, n: usize) -> *mut u8 {
+    first.wrapping_offset(stride.wrapping_mul(n as isize))
+}

@@ -1,0 +1,399 @@
+//! Rows that are folded in registers.
+
+use super::{Of, PIECE, Term};
+use crate::lines::{AHEAD, LINE, prefetch, prefetch_far};
+use crate::simd::{Float, Kernel, Level, Number, Simd};
+use ijk_types::{DType, Monoid};
+use std::marker::PhantomData;
+
+/// Folds the terms of some rows, one row after another, and writes what they give.
+///
+/// # Safety
+/// The machine has the level that the kernel was chosen for. For each row `x` has [`Rows::length`] elements, one
+/// after another, at least [`LEAST`]; `other` has as many, or one, as the kernel was chosen for; `out` has room for
+/// one that nobody else uses. Steps lead from those of a row to those of the next.
+pub(super) type FoldFn = unsafe fn(rows: &Rows, count: usize, at: Tensors);
+
+/// The least length of a row: no vector is longer.
+pub(super) const LEAST: usize = 16;
+
+/// What rows have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    /// Elements of a row.
+    pub length: usize,
+    /// How many bytes further on to ask for elements while it computes; 0 is what is read next.
+    pub ahead: isize,
+    /// Bytes from a row of each tensor to the next.
+    pub steps: [isize; 3],
+    /// The identity of the monoid, as bits of the element type.
+    pub identity: u64,
+}
+
+/// The first element of a row in each tensor.
+#[derive(Clone, Copy)]
+pub(super) struct Tensors {
+    pub x: *const u8,
+    pub other: *const u8,
+    pub out: *mut u8,
+}
+
+// SAFETY: only pointers; whoever follows them answers for that.
+unsafe impl Sync for Tensors {}
+
+impl Tensors {
+    /// So many bytes further on in each.
+    #[inline(always)]
+    pub fn further(self, [x, other, out]: [isize; 3]) -> Self {
+        Self {
+            x: self.x.wrapping_offset(x),
+            other: self.other.wrapping_offset(other),
+            out: self.out.wrapping_offset(out),
+        }
+    }
+}
+
+/// What numbers of a kind have beside arithmetic.
+trait Kind<V: Number> {
+    fn magnitude(x: V) -> V;
+    fn most(x: V, y: V) -> V;
+    fn least(x: V, y: V) -> V;
+    /// The fold of all lanes.
+    fn across(x: V, join: impl Fn(V, V) -> V) -> V::Element;
+}
+
+/// Floats keep NaN.
+struct Floats;
+/// Integers wrap.
+struct Integers;
+
+impl<V: Float> Kind<V> for Floats {
+    #[inline(always)]
+    fn magnitude(x: V) -> V {
+        x.abs()
+    }
+    #[inline(always)]
+    fn most(x: V, y: V) -> V {
+        x.max_nan(y)
+    }
+    #[inline(always)]
+    fn least(x: V, y: V) -> V {
+        x.min_nan(y)
+    }
+    #[inline(always)]
+    fn across(mut x: V, join: impl Fn(V, V) -> V) -> V::Element {
+        // In registers: by way of memory each row would wait for its stores.
+        for _ in 0..V::LANES.trailing_zeros() {
+            let (even, odd) = x.deinterleave(x);
+            x = join(even, odd);
+        }
+        first(x)
+    }
+}
+
+impl<V: Number> Kind<V> for Integers {
+    #[inline(always)]
+    fn magnitude(x: V) -> V {
+        x
+    }
+    #[inline(always)]
+    fn most(x: V, y: V) -> V {
+        x.max(y)
+    }
+    #[inline(always)]
+    fn least(x: V, y: V) -> V {
+        x.min(y)
+    }
+    #[inline(always)]
+    fn across(x: V, join: impl Fn(V, V) -> V) -> V::Element {
+        let mut lanes = [first(x); 2 * LEAST];
+        // SAFETY: there is room for two vectors.
+        unsafe {
+            for half in (0..V::LANES.trailing_zeros()).rev().map(|n| 1 << n) {
+                let whole = if half == V::LANES / 2 { x } else { V::load(lanes.as_ptr()) };
+                whole.store(lanes.as_mut_ptr());
+                let upper = V::load(lanes.as_ptr().add(half));
+                join(whole, upper).store(lanes.as_mut_ptr());
+            }
+        }
+        lanes[0]
+    }
+}
+
+/// The first lane.
+#[inline(always)]
+fn first<V: Number>(x: V) -> V::Element {
+    let mut lane = std::mem::MaybeUninit::<V::Element>::uninit();
+    // SAFETY: one element is written, and then read.
+    unsafe {
+        x.store_partial(lane.as_mut_ptr(), 1);
+        lane.assume_init()
+    }
+}
+
+/// How terms join.
+trait Join<V> {
+    /// Whether to take a term twice changes nothing.
+    const IDEMPOTENT: bool;
+    fn join(x: V, y: V) -> V;
+}
+
+struct Add;
+struct Max<K>(PhantomData<K>);
+struct Min<K>(PhantomData<K>);
+
+impl<V: Number> Join<V> for Add {
+    const IDEMPOTENT: bool = false;
+    #[inline(always)]
+    fn join(x: V, y: V) -> V {
+        x.add(y)
+    }
+}
+
+impl<V: Number, K: Kind<V>> Join<V> for Max<K> {
+    const IDEMPOTENT: bool = true;
+    #[inline(always)]
+    fn join(x: V, y: V) -> V {
+        K::most(x, y)
+    }
+}
+
+impl<V: Number, K: Kind<V>> Join<V> for Min<K> {
+    const IDEMPOTENT: bool = true;
+    #[inline(always)]
+    fn join(x: V, y: V) -> V {
+        K::least(x, y)
+    }
+}
+
+/// # Safety
+/// That of [`FoldFn`].
+unsafe fn folds<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8>(
+    rows: &Rows,
+    count: usize,
+    at: Tensors,
+) {
+    // SAFETY: the caller says that the machine has the level.
+    let simd = unsafe { V::Simd::assume() };
+    simd.vectorize(Folds::<V, K, J, TERM, OF> { rows, count, at, kind: PhantomData });
+}
+
+struct Folds<'a, V, K, J, const TERM: u8, const OF: u8> {
+    rows: &'a Rows,
+    count: usize,
+    at: Tensors,
+    kind: PhantomData<(V, K, J)>,
+}
+
+/// A row, and the other elements for it.
+#[derive(Clone, Copy)]
+struct Row<V: Number> {
+    x: *const V::Element,
+    other: *const V::Element,
+    /// The other element in each lane, if there is one for all the row.
+    centre: V,
+}
+
+/// Accumulators of a row: as many as additions are under way at a time.
+const CHAINS: usize = 4;
+
+impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Kernel
+    for Folds<'_, V, K, J, TERM, OF>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Simd>(self, _: L) {
+        const { assert!(V::LANES <= LEAST && V::LANES.is_power_of_two()) };
+        let mut at = self.at;
+        // SAFETY: `folds` is the one place that makes these, and its caller promised what they ask.
+        unsafe {
+            let simd = V::Simd::assume();
+            let identity = (&raw const self.rows.identity).cast::<V::Element>().read();
+            let identity = V::splat(simd, identity);
+            for _ in 0..self.count {
+                let other = at.other.cast::<V::Element>();
+                let centre =
+                    if OF == Of::Centre as u8 { V::splat(simd, other.read()) } else { identity };
+                let row = Row { x: at.x.cast(), other, centre };
+                let fold = self.row(row, identity);
+                at.out.cast::<V::Element>().write(K::across(fold, J::join));
+                at = at.further(self.rows.steps);
+            }
+        }
+    }
+}
+
+impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, V, K, J, TERM, OF> {
+    /// The fold of a row, not yet across lanes: of pieces, pairwise.
+    ///
+    /// # Safety
+    /// That of [`FoldFn`], for that row.
+    #[inline(always)]
+    unsafe fn row(&self, row: Row<V>, identity: V) -> V {
+        let length = self.rows.length;
+        if length <= PIECE {
+            // SAFETY: the caller's promise.
+            return unsafe { self.piece(row, 0..length, identity) };
+        }
+        // How many pieces each level holds is a bit; folds of as many pieces are joined first.
+        let mut levels = [identity; usize::BITS as usize];
+        let mut taken = 0usize;
+        for start in (0..length).step_by(PIECE) {
+            // SAFETY: the caller's promise.
+            let mut fold = unsafe { self.piece(row, start..length.min(start + PIECE), identity) };
+            for level in levels.iter().take(taken.trailing_ones() as usize) {
+                fold = J::join(*level, fold);
+            }
+            levels[taken.trailing_ones() as usize] = fold;
+            taken += 1;
+        }
+        let held = (0..usize::BITS as usize).filter(|level| taken >> level & 1 == 1);
+        let held = held.map(|level| levels[level]);
+        held.reduce(|newer, older| J::join(older, newer)).unwrap_or(identity)
+    }
+
+    /// The fold of a part of a row, not yet across lanes.
+    ///
+    /// # Safety
+    /// That of [`FoldFn`], for that row.
+    #[inline(always)]
+    unsafe fn piece(&self, row: Row<V>, part: std::ops::Range<usize>, identity: V) -> V {
+        let mut sums = [identity; CHAINS];
+        let (mut at, end) = (part.start, part.end);
+        // SAFETY: the caller's promise; elements are before the end.
+        unsafe {
+            while at + CHAINS * V::LANES <= end {
+                self.ask(row.x.wrapping_add(at));
+                for (n, sum) in sums.iter_mut().enumerate() {
+                    *sum = J::join(*sum, self.term(row, at + n * V::LANES));
+                }
+                at += CHAINS * V::LANES;
+            }
+            for sum in &mut sums[..CHAINS - 1] {
+                if at + V::LANES <= end {
+                    *sum = J::join(*sum, self.term(row, at));
+                    at += V::LANES;
+                }
+            }
+            if at < end {
+                let rest = match J::IDEMPOTENT {
+                    // A row has a whole vector, and elements before the part are of the row, too.
+                    true => self.term(row, end - V::LANES),
+                    false => self.rest(row, at, end - at),
+                };
+                sums[CHAINS - 1] = J::join(sums[CHAINS - 1], rest);
+            }
+        }
+        J::join(J::join(sums[0], sums[2]), J::join(sums[1], sums[3]))
+    }
+
+    /// Asks for the elements that are read after a strip, or in place of it some way further on.
+    #[inline(always)]
+    fn ask(&self, strip: *const V::Element) {
+        let strip = strip.cast::<u8>();
+        for at in (0..CHAINS * V::LANES * size_of::<V::Element>()).step_by(LINE) {
+            match self.rows.ahead {
+                0 => prefetch(strip.wrapping_add(AHEAD + at)),
+                ahead => prefetch_far(strip.wrapping_offset(ahead).wrapping_add(at)),
+            }
+        }
+    }
+
+    /// The terms of a vector of elements.
+    ///
+    /// # Safety
+    /// The row has them.
+    #[inline(always)]
+    unsafe fn term(&self, row: Row<V>, at: usize) -> V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let other = if OF == Of::Pair as u8 { V::load(row.other.add(at)) } else { row.centre };
+            term::<V, K, TERM, OF>(V::load(row.x.add(at)), other)
+        }
+    }
+
+    /// The terms of `count` elements; the other lanes hold 0, as all that they come from does.
+    ///
+    /// # Safety
+    /// The row has them.
+    #[inline(always)]
+    unsafe fn rest(&self, row: Row<V>, at: usize, count: usize) -> V {
+        // SAFETY: the caller's promise; there is room for a vector.
+        unsafe {
+            let other = match OF {
+                _ if OF == Of::Pair as u8 => V::load_partial(row.other.add(at), count),
+                _ if OF == Of::Centre as u8 => {
+                    V::load_partial([row.other.read(); LEAST].as_ptr(), count)
+                }
+                _ => row.centre,
+            };
+            term::<V, K, TERM, OF>(V::load_partial(row.x.add(at), count), other)
+        }
+    }
+}
+
+/// The term of each lane.
+#[inline(always)]
+fn term<V: Number, K: Kind<V>, const TERM: u8, const OF: u8>(x: V, other: V) -> V {
+    let x = if OF == Of::One as u8 { x } else { x.sub(other) };
+    match TERM {
+        _ if TERM == Term::Square as u8 => x.mul(x),
+        _ if TERM == Term::Magnitude as u8 => K::magnitude(x),
+        _ => x,
+    }
+}
+
+/// The kernel that folds so, if there is one.
+pub(super) fn find(t: DType, how: (Monoid, Term, Of), level: Level) -> Option<FoldFn> {
+    level.run(Find { t, how })
+}
+
+struct Find {
+    t: DType,
+    how: (Monoid, Term, Of),
+}
+
+impl Kernel for Find {
+    type Output = Option<FoldFn>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> Option<FoldFn> {
+        match self.t {
+            DType::F32 => self.joined::<S::F32, Floats>(),
+            DType::F64 => self.joined::<S::F64, Floats>(),
+            // The magnitude of the least integer is another question.
+            _ if self.how.1 == Term::Magnitude => None,
+            DType::I32 => self.joined::<S::I32, Integers>(),
+            DType::I64 => self.joined::<S::I64, Integers>(),
+            _ => None,
+        }
+    }
+}
+
+impl Find {
+    fn joined<V: Number, K: Kind<V>>(&self) -> Option<FoldFn> {
+        match self.how.0 {
+            Monoid::Add => Some(self.termed::<V, K, Add>()),
+            Monoid::Max => Some(self.termed::<V, K, Max<K>>()),
+            Monoid::Min => Some(self.termed::<V, K, Min<K>>()),
+            _ => None,
+        }
+    }
+
+    fn termed<V: Number, K: Kind<V>, J: Join<V>>(&self) -> FoldFn {
+        match self.how.1 {
+            Term::Element => self.of::<V, K, J, { Term::Element as u8 }>(),
+            Term::Magnitude => self.of::<V, K, J, { Term::Magnitude as u8 }>(),
+            Term::Square => self.of::<V, K, J, { Term::Square as u8 }>(),
+        }
+    }
+
+    fn of<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8>(&self) -> FoldFn {
+        match self.how.2 {
+            Of::One => folds::<V, K, J, TERM, { Of::One as u8 }>,
+            Of::Centre => folds::<V, K, J, TERM, { Of::Centre as u8 }>,
+            Of::Pair => folds::<V, K, J, TERM, { Of::Pair as u8 }>,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Folds along rows: sums, greatest and least of elements, of their magnitudes or squares, or of those of how far
+//! they are from another array or from what a row has in common (variances, norms, distances).
+//!
+//! A tile program writes each difference, then each square, before they are folded, and takes up each row
+//! anew, which takes longer than to read them. Here they stay in registers.
+
+mod kernel;
+
+use crate::check::CheckedNest;
+use crate::nest::scalar_bits;
+use crate::origin::Origin;
+use crate::simd::Level;
+use crate::threads::Workers;
+use ijk_plan::plan::{Nest, Node, NodeId, Start};
+use ijk_types::{BinaryOp, Reducer, UnaryOp};
+use kernel::{FoldFn, LEAST, Rows, Tensors};
+
+/// Elements that are folded lane by lane; folds of so many are joined pairwise.
+const PIECE: usize = 4096;
+
+/// Longer rows are divided among threads.
+const MOST: usize = 1 << 17;
+
+/// Nanoseconds of a row, and of one of its elements.
+const ROW: f64 = 6.0;
+const ELEMENT: f64 = 0.03;
+
+/// What is folded, of each value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Term {
+    /// The value.
+    Element,
+    /// Its magnitude.
+    Magnitude,
+    /// Its square.
+    Square,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// An element.
+    One,
+    /// How far it is from one element for each row.
+    Centre,
+    /// How far it is from the element of another array at its place.
+    Pair,
+}
+
+/// Folds made ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct FoldsProgram {
+    /// Elements, and what is subtracted from them.
+    x: Origin,
+    other: Option<Origin>,
+    out: Origin,
+    /// Axes of rows, innermost last: extents, and bytes of a step in each of the three.
+    rows: Vec<(usize, [isize; 3])>,
+    /// Elements of a row.
+    length: usize,
+    kernel: FoldFn,
+    /// What folds start from, as bits.
+    identity: u64,
+    /// The buffer of the elements, and how many bytes further on to ask for them.
+    buffer: usize,
+    ahead: isize,
+    cost: f64,
+}
+
+impl FoldsProgram {
+    /// The program of a nest that was checked, if it is one of these.
+    pub(crate) fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
+        let Some(Reducer::Monoid(monoid)) = nest.reduce else { return None };
+        let t = nest.store.dtype;
+        let several: Vec<usize> =
+            (0..nest.axes.len()).filter(|&a| checked.extents[a] != 1).collect();
+        let (folded, kept): (Vec<usize>, Vec<usize>) =
+            several.into_iter().partition(|&a| nest.axes[a].reduced);
+        let inner = |&axis: &usize| Some((axis, operands(nest, axis)?));
+        let (inner, (term, of, x, other)) = folded.iter().find_map(inner)?;
+        let length = run(nest, checked, &folded, inner)?;
+        let plain = nest.start == Start::Covered
+            && nest.store.offset.is_none()
+            && !nest.sequential
+            && !checked.in_place
+            && nest.loads.iter().all(|load| load.dtype == t)
+            && !nest.axes.iter().any(|axis| axis.collides)
+            && kept.iter().all(|a| checked.separable.contains(a));
+        if !plain || !(LEAST..=MOST).contains(&length) {
+            return None;
+        }
+        let size = t.size();
+        let bytes = |stride: isize| stride.checked_mul(size as isize);
+        let axis = |&a: &usize| {
+            let of = |load: usize| bytes(nest.loads[load].strides[a]);
+            let steps = [of(x)?, other.map_or(Some(0), of)?, bytes(nest.store.strides[a])?];
+            Some((checked.extents[a], steps))
+        };
+        let rows = kept.iter().map(axis).collect::<Option<Vec<_>>>()?;
+        let count = rows.iter().map(|&(extent, _)| extent).product::<usize>();
+        let origin = |load: usize| Origin::new(nest.loads[load].base, size);
+        Some(Self {
+            x: origin(x),
+            other: other.map(origin),
+            out: Origin::new(nest.store.base, size),
+            rows,
+            length,
+            kernel: kernel::find(t, (monoid, term, of), level)?,
+            identity: scalar_bits(ijk_types::scalar::identity(monoid, t))[0],
+            buffer: nest.loads[x].base.buffer.0 as usize,
+            ahead: 0,
+            cost: count as f64 * (ROW + length as f64 * ELEMENT),
+        })
+    }
+
+    /// Estimated work, in nanoseconds on one thread.
+    pub(crate) fn cost(&self) -> f64 {
+        self.cost
+    }
+
+    /// Asks for elements of a buffer so many bytes further on while it computes; gives whether it does so.
+    pub(crate) fn fetch_ahead(&mut self, buffer: usize, bytes: isize) -> bool {
+        if self.buffer == buffer {
+            self.ahead = bytes;
+        }
+        self.buffer == buffer
+    }
+
+    /// Computes all of it.
+    ///
+    /// # Safety
+    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and
+    /// nobody else accesses the output.
+    pub(crate) unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
+        let tensors = &Tensors {
+            x: self.x.of(bases),
+            // It is not read where nothing is subtracted.
+            other: self.other.map_or(self.x.of(bases), |other| other.of(bases)),
+            out: self.out.of(bases),
+        };
+        let count = self.rows.iter().map(|&(extent, _)| extent).product();
+        let (each, steps) = self.rows.last().copied().unwrap_or((1, [0; 3]));
+        let Self { length, ahead, identity, .. } = *self;
+        let rows = Rows { length, ahead, steps, identity };
+        workers.parallel_ranges(count, self.cost, |mut range| {
+            while !range.is_empty() {
+                let count = range.len().min(each - range.start % each);
+                let first = tensors.further(self.offsets(range.start));
+                // SAFETY: the check of the nest covered all its points, and told that rows differ in elements
+                // of the output.
+                unsafe { (self.kernel)(&rows, count, first) };
+                range.start += count;
+            }
+        });
+    }
+
+    /// Where a row is.
+    fn offsets(&self, mut row: usize) -> [isize; 3] {
+        let mut sums = [0; 3];
+        for &(extent, steps) in self.rows.iter().rev() {
+            let at = (row % extent) as isize;
+            row /= extent;
+            sums.iter_mut().zip(steps).for_each(|(sum, step)| *sum += at * step);
+        }
+        sums
+    }
+}
+
+/// Elements of a row, if all loads go through all of the folded axes as through one, of which `inner` is innermost.
+fn run(nest: &Nest, checked: &CheckedNest, folded: &[usize], inner: usize) -> Option<usize> {
+    let mut outer: Vec<usize> = folded.iter().copied().filter(|&a| a != inner).collect();
+    let widest = |axis: usize| nest.loads.iter().map(|load| load.strides[axis].abs()).max();
+    outer.sort_by_key(|&axis| widest(axis));
+    outer.into_iter().try_fold(checked.extents[inner], |length, axis| {
+        let goes_on = |strides: &[isize]| {
+            isize::try_from(length).ok()?.checked_mul(strides[inner]).map(|s| s == strides[axis])
+        };
+        let joins = nest.loads.iter().all(|load| goes_on(&load.strides) == Some(true));
+        if joins { length.checked_mul(checked.extents[axis]) } else { None }
+    })
+}
+
+/// What is folded along an axis: terms of what, of which load, and which one is subtracted.
+fn operands(nest: &Nest, folded: usize) -> Option<(Term, Of, usize, Option<usize>)> {
+    let node = |id: NodeId| nest.body[id.0 as usize].clone();
+    let (term, value) = match nest.body.last()? {
+        Node::Binary(BinaryOp::Mul, a, b) if a == b => (Term::Square, node(*a)),
+        Node::Unary(UnaryOp::Abs, a) => (Term::Magnitude, node(*a)),
+        last => (Term::Element, last.clone()),
+    };
+    let stride = |load: u32| nest.loads[load as usize].strides[folded];
+    let (of, x, other) = match value {
+        Node::Load(x) => (Of::One, x, None),
+        Node::Binary(BinaryOp::Sub, a, b) => {
+            let (Node::Load(a), Node::Load(b)) = (node(a), node(b)) else { return None };
+            match (stride(a), stride(b)) {
+                (1, 0) => (Of::Centre, a, Some(b)),
+                (1, 1) => (Of::Pair, a, Some(b)),
+                // Neither a magnitude nor a square tells which is subtracted.
+                (0, 1) if term != Term::Element => (Of::Centre, b, Some(a)),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    (stride(x) == 1).then_some((term, of, x as usize, other.map(|load| load as usize)))
+}
+
+#[cfg(test)]
+mod tests;
