@@ -50,14 +50,14 @@ fn fuse_one(graph: &Graph, definitions: &[Option<u32>], uses: &[u32], at: usize)
 }
 
 /// Whether the joint expression stays small.
-fn fits(stmt: &Stmt, producer: &Stmt) -> bool {
+pub(crate) fn fits(stmt: &Stmt, producer: &Stmt) -> bool {
     let loads = |s: &Stmt| s.value.nodes.iter().filter(|n| matches!(n, Node::Access(..))).count();
     stmt.value.nodes.len() + producer.value.nodes.len() <= MOST_NODES
         && loads(stmt) + loads(producer) <= MOST_LOADS
 }
 
 /// Whether no two points of the domain read the same element.
-fn evaluated_once(stmt: &Stmt, index: &[IndexExpr]) -> bool {
+pub(crate) fn evaluated_once(stmt: &Stmt, index: &[IndexExpr]) -> bool {
     coverage::determined(index, &stmt.extents()).into_iter().all(|d| d)
 }
 

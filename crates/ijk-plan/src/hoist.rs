@@ -1,16 +1,17 @@
-//! Functions of fewer axes than a statement has, evaluated before it.
+//! Functions of fewer axes than a statement has, or of elements that it reads many times, evaluated before it.
 //!
-//! `x[b,t]*COS(k*t)` has a cosine for each k and t, and needs it for each b. Functions that take long are stored
-//! for the axes that they depend on, and read like any array.
+//! `x[b,t]*COS(k*t)` has a cosine for each k and t, and needs it for each b; `MOD(x[h+r,w+s], 2)` is a function of an
+//! element, and windows have each of them many times. Functions that take long are stored for the axes that they
+//! depend on, or for the elements, and read like any array.
 
 use crate::SMALL_DOMAIN;
 use crate::axes::{Axes, of_indices, restrict, union};
 use crate::bounds;
 use crate::expr::{Builder, can_fail, extract};
-use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::index;
-use ijk_ir::core::{IndexExpr, Init};
-use ijk_types::{BinaryOp, UnaryOp};
+use ijk_ir::core::{ArrayId, IndexExpr, Init};
+use ijk_types::{BinaryOp, DType, UnaryOp};
 
 /// So many points must need each value.
 const FEWER: u64 = 8;
@@ -44,10 +45,34 @@ fn hoisted(graph: &mut Graph, stmt: Stmt) -> Stmt {
     for (at, node) in stmt.value.nodes.iter().enumerate() {
         let node = match found.iter().find(|(root, _)| *root == at) {
             None => node.map_children(|child| places[child as usize]),
-            Some((root, axes)) => {
+            Some((root, once)) => {
                 let value = extract(&stmt.value.nodes, *root as u32);
+                let (before, node) = once.stored(graph, &stmt, types[*root], value);
+                graph.statements.push(before);
+                node
+            }
+        };
+        places.push(builder.push(node));
+    }
+    let value = builder.finish(places.last().copied().unwrap_or(0));
+    Stmt { value, ..stmt }
+}
+
+/// For what a function is evaluated before a statement.
+enum Once {
+    /// For each combination of values of some axes.
+    Axes(Axes),
+    /// For each element of an array, which the statement reads at these places.
+    Elements(ArrayId, Vec<IndexExpr>),
+}
+
+impl Once {
+    /// The statement that stores the value, and what reads it in place of the function.
+    fn stored(&self, graph: &mut Graph, stmt: &Stmt, dtype: DType, value: Expr) -> (Stmt, Node) {
+        match self {
+            Self::Axes(axes) => {
                 let shape = axes.iter().map(|&axis| stmt.axes[axis as usize].extent).collect();
-                let array = graph.new_array(types[*root], shape);
+                let array = graph.new_array(dtype, shape);
                 let index = index::of_axes(axes.iter().map(|&axis| axis as usize));
                 let before = Stmt {
                     out: array,
@@ -58,18 +83,29 @@ fn hoisted(graph: &mut Graph, stmt: Stmt) -> Stmt {
                     guards: Vec::new(),
                     ..stmt.clone()
                 };
-                graph.statements.push(restrict(before, |axis| axes.contains(&(axis as u32))));
-                Node::Access(array, index)
+                let before = restrict(before, |axis| axes.contains(&(axis as u32)));
+                (before, Node::Access(array, index))
             }
-        };
-        places.push(builder.push(node));
+            Self::Elements(of, places) => {
+                let shape = graph.array(*of).shape.clone();
+                let axis = |(n, &extent)| Axis { name: format!("_{n}"), extent };
+                let axes: Vec<Axis> = shape.iter().enumerate().map(axis).collect();
+                let own = index::of_axes(0..axes.len());
+                let element = |node: &Node| match node {
+                    Node::Access(array, _) => Node::Access(*array, own.clone()),
+                    other => other.clone(),
+                };
+                let nodes = value.nodes.iter().map(element).collect();
+                let array = graph.new_array(dtype, shape);
+                let before = Stmt::map(array, axes, nodes, stmt.span);
+                (before, Node::Access(array, places.clone()))
+            }
+        }
     }
-    let value = builder.finish(places.last().copied().unwrap_or(0));
-    Stmt { value, ..stmt }
 }
 
-/// The nodes to evaluate before, each with its axes: none inside another.
-fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, Axes)> {
+/// The nodes to evaluate before, each with what for: none inside another.
+fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, Once)> {
     let nodes = &stmt.value.nodes;
     let axes = axes_of(nodes);
     let weights = weights(nodes);
@@ -80,19 +116,39 @@ fn functions(graph: &Graph, stmt: &Stmt) -> Vec<(usize, Axes)> {
     let mut covered = vec![false; nodes.len()];
     let mut found = Vec::new();
     for at in (0..nodes.len()).rev() {
-        let wanted = !covered[at]
-            && weights[at] > 0
-            && of(&axes[at]).saturating_mul(FEWER) <= points
-            && points.saturating_mul(weights[at]) >= LEAST
-            && may_move(graph, stmt, at);
-        if wanted {
-            found.push((at, axes[at].clone()));
-        }
-        if wanted || covered[at] {
+        let dear = !covered[at] && weights[at] > 0 && points.saturating_mul(weights[at]) >= LEAST;
+        let once = match dear {
+            true if of(&axes[at]).saturating_mul(FEWER) <= points && may_move(graph, stmt, at) => {
+                Some(Once::Axes(axes[at].clone()))
+            }
+            true => of_elements(graph, stmt, at, points),
+            false => None,
+        };
+        if once.is_some() || covered[at] {
             nodes[at].children().for_each(|child| covered[child as usize] = true);
         }
+        found.extend(once.map(|once| (at, once)));
     }
     found
+}
+
+/// The elements that a node is a function of, if it is one of elements of one array, each of which is read many times.
+fn of_elements(graph: &Graph, stmt: &Stmt, root: usize, points: u64) -> Option<Once> {
+    let value = extract(&stmt.value.nodes, root as u32);
+    let mut read = None;
+    for node in &value.nodes {
+        match node {
+            Node::Access(array, places) if read.is_none() => read = Some((*array, places)),
+            Node::Access(..) | Node::Index(_) | Node::Random { .. } => return None,
+            _ => {}
+        }
+    }
+    let (array, places) = read?;
+    let elements = graph.array(array).shape.iter().fold(1, |n: u64, &x| n.saturating_mul(x));
+    let whole = elements > 0 && !graph.partial.contains(&array);
+    let fewer = whole && elements.saturating_mul(FEWER) <= points;
+    let places = places.clone();
+    (fewer && !fails(graph, &value)).then_some(Once::Elements(array, places))
 }
 
 /// For each node, the axes that it depends on.
@@ -156,13 +212,25 @@ fn may_move(graph: &Graph, stmt: &Stmt, root: usize) -> bool {
         let mut places = places.iter().zip(&graph.array(array).shape);
         places.all(|(e, &extent)| !index::reads(e) && bounds::holds(e, extent, &extents))
     };
-    let types = graph.node_types(&Expr { nodes: nodes.clone() });
-    nodes.iter().all(|node| match node {
+    let moves = |node: &Node| match node {
         Node::Access(array, places) => inside(*array, places),
         Node::Index(e) => !index::reads(e),
         Node::Random { .. } => false,
-        Node::Unary(op, x) => *op != UnaryOp::Recip || !types[*x as usize].is_integer(),
-        Node::Binary(op, x, _) => !can_fail(*op, types[*x as usize], None),
         _ => true,
+    };
+    nodes.iter().all(moves) && !fails(graph, &Expr { nodes })
+}
+
+/// Whether an operation may have no result.
+fn fails(graph: &Graph, value: &Expr) -> bool {
+    let types = graph.node_types(value);
+    let constant = |at: u32| match value.nodes[at as usize] {
+        Node::Const(value) => Some(value),
+        _ => None,
+    };
+    value.nodes.iter().any(|node| match node {
+        Node::Unary(op, x) => *op == UnaryOp::Recip && types[*x as usize].is_integer(),
+        Node::Binary(op, x, y) => can_fail(*op, types[*x as usize], constant(*y)),
+        _ => false,
     })
 }

@@ -7,18 +7,20 @@
 //! 0. *bounds* narrows domains to points whose indices are in bounds;
 //! 1. *simplify* folds constants and views, and drops what nobody needs;
 //! 2. *fuse* evaluates elementwise producers where they are used;
-//! 3. *split* turns divisions and remainders of indices into axes of their own;
-//! 4. *quotients* cuts domains where divisions and remainders that are left change their quotient;
-//! 5. *prefix factors* takes factors of the position out of reductions over all points up to one;
-//! 6. *prefixes* turns such reductions into scans;
-//! 7. *scatters* reduces before it scatters;
-//! 8. *pieces* cuts domains where points are skipped, so that most need no test;
-//! 9. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
-//!    becomes contractions of two accesses, in a good order;
-//! 10. *hoist* evaluates functions of few axes before;
-//! 11. *arg* stores positions of extremes that do not cover their output apart;
-//! 12. *rows* copies operands of contractions whose rows lie apart;
-//! 13. *emit* gives arrays their memory and statements their kernels.
+//! 3. *regions* does so with maps that define a part of an array, in the box of it that a consumer reads,
+//!    and *lines* gives temporaries of short rows another order of axes;
+//! 4. *split* turns divisions and remainders of indices into axes of their own;
+//! 5. *quotients* cuts domains where divisions and remainders that are left change their quotient;
+//! 6. *prefix factors* takes factors of the position out of reductions over all points up to one;
+//! 7. *prefixes* turns such reductions into scans;
+//! 8. *scatters* reduces before it scatters;
+//! 9. *pieces* cuts domains where points are skipped, so that most need no test;
+//! 10. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
+//!     becomes contractions of two accesses, in a good order;
+//! 11. *hoist* evaluates functions of few axes before;
+//! 12. *arg* stores positions of extremes that do not cover their output apart;
+//! 13. *rows* copies operands of contractions whose rows lie apart;
+//! 14. *emit* gives arrays their memory and statements their kernels.
 
 mod arg;
 mod axes;
@@ -37,6 +39,7 @@ mod graph;
 mod hoist;
 mod index;
 mod layout;
+mod lines;
 mod memory;
 mod nest;
 mod network;
@@ -46,6 +49,7 @@ pub mod plan;
 mod prefix;
 mod product;
 mod quotients;
+mod regions;
 mod rows;
 mod scatter;
 mod simplify;
@@ -123,10 +127,12 @@ const PRODUCTS: &str = "products";
 const HOIST: &str = "hoist";
 const QUOTIENTS: &str = "quotients";
 
-const PASSES: [(&str, Pass); 13] = [
+const PASSES: [(&str, Pass); 15] = [
     ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
+    ("regions", regions::fuse),
+    ("lines", lines::lengthen),
     ("split", split::split_axes),
     (QUOTIENTS, quotients::cut),
     ("prefix factors", prefix::take_out),

@@ -11,7 +11,7 @@ use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::index;
 use crate::layout::Layout;
 use crate::plan::{Plan, Step, Sweep, SweepAxis, Window};
-use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
+use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -74,7 +74,12 @@ type Suits = fn(&Graph, &Stmt) -> bool;
 /// The longest group of statements that suit, from one on.
 fn grow(graph: &Graph, first: usize, suits: Suits) -> Option<Group> {
     let stmt = &graph.statements[first];
-    let mut rows = if suits(graph, stmt) { rows_of(stmt) } else { Vec::new() };
+    let mut rows: Vec<Row> = Vec::new();
+    for row in if suits(graph, stmt) { rows_of(stmt) } else { Vec::new() } {
+        if rows.iter().all(|other| other.is_apart(&row)) {
+            rows.push(row);
+        }
+    }
     let mut end = first + 1;
     for next in graph.statements[end..].iter().take(MOST_STATEMENTS - 1) {
         let defined: BTreeSet<ArrayId> =
@@ -82,7 +87,8 @@ fn grow(graph: &Graph, first: usize, suits: Suits) -> Option<Group> {
         let mut common: Vec<Row> = Vec::new();
         for row in rows.iter().filter_map(|row| row.with(next, &defined)) {
             // An array that is only read may be indexed by one axis where two rows stand.
-            if common.iter().all(|other| other.axes.last() != row.axes.last()) {
+            let apart = |other: &Row| other.axes.last() != row.axes.last() && other.is_apart(&row);
+            if common.iter().all(apart) {
                 common.push(row);
             }
         }
@@ -124,6 +130,11 @@ fn rows_of(stmt: &Stmt) -> Vec<Row> {
 }
 
 impl Row {
+    /// Whether no window goes along both axes at one place, as that of `x[i + j]` does.
+    fn is_apart(&self, other: &Self) -> bool {
+        self.places.iter().all(|(array, place)| other.places.get(array) != Some(place))
+    }
+
     /// The row axis with a further statement, if that has it.
     fn with(&self, stmt: &Stmt, defined: &BTreeSet<ArrayId>) -> Option<Self> {
         let axis = self.axis_in(stmt, defined)?;
@@ -172,8 +183,8 @@ impl Row {
 }
 
 /// Where each array of a statement, its own first of all, is indexed by an axis; `None` if the axis
-/// stands anywhere else than alone at one place of an index, or not in the output's, or if rows
-/// depend on those before.
+/// stands anywhere else than alone at one place of an index, or beside others where windows are read,
+/// or not in the output's, or if rows depend on those before.
 fn places(stmt: &Stmt, axis: usize) -> Option<Places> {
     if stmt.scan == Some(AxisId(axis as u32)) {
         return None;
@@ -183,7 +194,7 @@ fn places(stmt: &Stmt, axis: usize) -> Option<Places> {
     for node in &stmt.value.nodes {
         match node {
             Node::Access(array, index) => {
-                if let Some(place) = place(index, axis).ok()? {
+                if let Some(place) = place_read(index, axis).ok()? {
                     places.entry(*array).or_insert(place);
                 }
             }
@@ -202,6 +213,23 @@ fn place(index: &[IndexExpr], axis: usize) -> Result<Option<usize>, Elsewhere> {
         (Some(at), None) if plain_axis(&index[at]) == Some(axis) => Ok(Some(at)),
         _ => Err(Elsewhere),
     }
+}
+
+/// The same where a window may be read: the axis stands there alone, or is added to what other axes give. Blocks of
+/// rows then see some rows of an array that others see, too.
+fn place_read(index: &[IndexExpr], axis: usize) -> Result<Option<usize>, Elsewhere> {
+    let mut occurs = (0..index.len()).filter(|&at| mentions(&index[at], axis));
+    match (occurs.next(), occurs.next()) {
+        (None, _) => Ok(None),
+        (Some(at), None) if steps_by_one(&index[at], axis) => Ok(Some(at)),
+        _ => Err(Elsewhere),
+    }
+}
+
+/// Whether an expression is an axis and what does not depend on it.
+fn steps_by_one(e: &IndexExpr, axis: usize) -> bool {
+    let own = |atom: &Atom| matches!(atom, Atom::Axis(a) if a.0 as usize == axis);
+    e.is_affine() && e.terms.iter().filter(|(_, atom)| own(atom)).all(|(step, _)| *step == 1)
 }
 
 /// An axis occurs in arithmetic, or more than once.
@@ -404,9 +432,8 @@ impl Cutter<'_> {
 
     /// Where an index of a statement has the rows.
     fn places(&self, member: usize, index: &[IndexExpr]) -> Vec<Option<usize>> {
-        let axis = |row: &Row| IndexExpr::axis(AxisId(row.axes[member] as u32));
-        let rows = self.group.rows.iter();
-        rows.map(|row| index.iter().position(|e| *e == axis(row))).collect()
+        let place = |row: &Row| place_read(index, row.axes[member]).ok().flatten();
+        self.group.rows.iter().map(place).collect()
     }
 
     /// The array as the block sees it.
@@ -416,9 +443,12 @@ impl Cutter<'_> {
             return ArrayId(at as u32);
         }
         let mut info = self.graph.array(array).clone();
-        for (place, &block) in seen.1.iter().zip(self.blocks) {
+        let is_own = self.group.members(self.graph).iter().any(|stmt| stmt.out == array);
+        for ((place, &block), row) in seen.1.iter().zip(self.blocks).zip(&self.group.rows) {
             if let Some(place) = place {
-                info.shape[*place] = block;
+                // Of what is only read a window may reach beyond the rows of the block.
+                let beyond = if is_own { 0 } else { info.shape[*place].saturating_sub(row.extent) };
+                info.shape[*place] = block + beyond;
             }
         }
         self.cut.push(info);

@@ -1,8 +1,8 @@
 //! Checks of one sweep.
 //!
 //! A window is a box of rows of a buffer: along each axis of the sweep one axis of the window has
-//! the same step and as many elements as a block has rows. All windows together are then a larger
-//! box with the same strides, and they are apart if its elements are.
+//! the same step and as many elements as a block has rows, or more where it is only read. All windows together are
+//! then a larger box with the same strides, and they are apart if its elements are.
 
 use super::{Affine, Layout, separable};
 use crate::error::Fault;
@@ -22,7 +22,7 @@ pub(crate) fn check_sweep(
     for own in body {
         let Some((window, output)) = window_of(sweep, own)? else { continue };
         let layout = layouts.get(window.buffer.0 as usize).ok_or(Fault::Reference)?;
-        let along = rows(sweep, window, own)?;
+        let along = rows(sweep, window, own, output)?;
         let all = Whole::of(sweep, own, &along);
         if layout.dtype != own.dtype {
             return Err(Fault::Types);
@@ -84,13 +84,19 @@ fn window_of<'a>(sweep: &'a Sweep, own: &Layout) -> Result<Option<(&'a Window, b
 
 /// For each axis of the sweep, the axis of a window that goes along the same rows; none where every
 /// block sees the same.
-fn rows(sweep: &Sweep, window: &Window, own: &Layout) -> Result<Vec<Option<usize>>, Fault> {
+fn rows(
+    sweep: &Sweep,
+    window: &Window,
+    own: &Layout,
+    output: bool,
+) -> Result<Vec<Option<usize>>, Fault> {
     let mut along: Vec<Option<usize>> = Vec::new();
     for (axis, &stride) in sweep.axes.iter().zip(&window.strides) {
-        let fits = |&p: &usize| {
-            own.strides[p] == stride && own.shape[p] == axis.block && !along.contains(&Some(p))
-        };
-        let found = (0..own.shape.len()).find(fits);
+        let steps = |p: usize| own.strides[p] == stride && !along.contains(&Some(p));
+        let all = 0..own.shape.len();
+        let exact = all.clone().find(|&p| steps(p) && own.shape[p] == axis.block);
+        let wider = |p: &usize| !output && steps(*p) && own.shape[*p] >= axis.block;
+        let found = exact.or_else(|| all.clone().find(wider));
         if stride != 0 && found.is_none() {
             return Err(Fault::Bounds);
         }
@@ -106,7 +112,7 @@ impl Whole {
     fn of(sweep: &Sweep, own: &Layout, along: &[Option<usize>]) -> Self {
         let mut shape = own.shape.clone();
         for (axis, p) in sweep.axes.iter().zip(along) {
-            p.iter().for_each(|&p| shape[p] = axis.extent);
+            p.iter().for_each(|&p| shape[p] = shape[p].saturating_add(axis.extent - axis.block));
         }
         Self(shape)
     }
@@ -123,7 +129,7 @@ fn check_rest(
 ) -> Result<(), Fault> {
     let mut shape = own.shape.clone();
     for (axis, p) in sweep.axes.iter().zip(along) {
-        p.iter().for_each(|&p| shape[p] = remainder(axis));
+        p.iter().for_each(|&p| shape[p] -= axis.block - remainder(axis));
     }
     let inside = |short: &Layout| match output {
         true => short.shape == shape,

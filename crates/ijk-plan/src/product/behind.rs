@@ -11,7 +11,7 @@ use ijk_ir::core::{ArrayId, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 
 /// So many points must be reduced to one for its factors to be worth a step of their own.
-pub(super) const FEWER: u64 = 8;
+pub(super) const FEWER: u64 = 3;
 
 /// What happens to the elements of a reduction.
 #[derive(Clone, Default)]

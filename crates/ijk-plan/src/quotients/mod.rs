@@ -37,14 +37,19 @@ fn lower(graph: &mut Graph, stmt: Stmt) {
     let boxes = if is_cut(&stmt) { Boxes::of(graph, &stmt) } else { None };
     let Some(Boxes { copies, done, .. }) = boxes else { return graph.statements.push(stmt) };
     copies.into_iter().for_each(|copy| lower(graph, copy));
-    match apart::as_definitions(graph, &stmt, &done) {
+    add_boxes(graph, stmt, done);
+}
+
+/// Adds the boxes of a statement: each defines what it reaches where they are apart, else they accumulate.
+pub(crate) fn add_boxes(graph: &mut Graph, stmt: Stmt, boxes: Vec<Stmt>) {
+    match apart::as_definitions(graph, &stmt, &boxes) {
         Some(definitions) => {
             let from = graph.statements.len();
             chain(graph, stmt, definitions);
             let defined: Vec<_> = graph.statements[from..].iter().map(|stmt| stmt.out).collect();
             graph.partial.extend(defined);
         }
-        None => chain(graph, stmt, done),
+        None => chain(graph, stmt, boxes),
     }
 }
 

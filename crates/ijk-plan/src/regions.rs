@@ -1,0 +1,181 @@
+//! Maps that define a part of an array, evaluated where that is read.
+//!
+//! `a[h,w] = x[h-1,w] + x[h+1,w]` gives values inside, and leaves zeros along two borders. A statement that reads each
+//! element of it once is cut there: its inner box evaluates the map in place, and boxes around that read
+//! the number that the array starts from.
+
+use crate::expr::Builder;
+use crate::fuse::{evaluated_once, fits};
+use crate::graph::{Axis, Expr, Graph, Node, Stmt};
+use crate::pieces::slice;
+use crate::quotients::add_boxes;
+use crate::simplify::{digits_of, drop_dead, inline};
+use crate::{SMALL_DOMAIN, index};
+use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
+use ijk_types::Scalar;
+
+/// Most boxes of a statement.
+const MOST_BOXES: usize = 32;
+
+/// Fewest points of a statement, by those of small ones: each box is a step of its own.
+const LEAST: u64 = 64 * SMALL_DOMAIN;
+
+/// First and last position.
+type Range = (i128, i128);
+
+/// A map over a box of its output.
+struct Region {
+    array: ArrayId,
+    /// The box.
+    ranges: Vec<Range>,
+    /// The map as one over all of the output, which is to be evaluated in the box alone.
+    map: Stmt,
+    /// The elements outside.
+    outside: Scalar,
+}
+
+/// Runs the pass.
+pub(crate) fn fuse(graph: &mut Graph) {
+    let regions: Vec<Region> =
+        graph.statements.iter().filter_map(|stmt| Region::of(graph, stmt)).collect();
+    if regions.is_empty() {
+        return;
+    }
+    let uses = graph.uses();
+    let regions: Vec<Region> =
+        regions.into_iter().filter(|region| uses[region.array.0 as usize] == 1).collect();
+    for stmt in std::mem::take(&mut graph.statements) {
+        match boxes(graph, &stmt, &regions) {
+            Some(boxes) => add_boxes(graph, stmt, boxes),
+            None => graph.statements.push(stmt),
+        }
+    }
+    drop_dead(graph);
+}
+
+impl Region {
+    /// The region that a statement is, if it is one.
+    fn of(graph: &Graph, stmt: &Stmt) -> Option<Self> {
+        let shape = &graph.array(stmt.out).shape;
+        let elements = shape.iter().fold(1, |n: u64, &extent| n.saturating_mul(extent));
+        let plain = stmt.reduce.is_none() && stmt.scan.is_none() && stmt.guards.is_empty();
+        let starts = !matches!(stmt.init, Init::From(_));
+        if !plain || !starts || stmt.points() < LEAST || stmt.points() >= elements {
+            return None;
+        }
+        if graph.can_fail(stmt) || graph.partial.contains(&stmt.out) {
+            return None;
+        }
+        let extents = stmt.extents();
+        let mut origin: Vec<Option<IndexExpr>> =
+            extents.iter().map(|&n| (n == 1).then(|| IndexExpr::constant(0))).collect();
+        for (dim, e) in stmt.out_index.iter().enumerate() {
+            let Some((axis, constant)) = shifted(e)? else { continue };
+            let own = IndexExpr { constant: -constant, ..index::of_axes([dim]).pop()? };
+            if origin[axis].replace(own).is_some() && extents[axis] > 1 {
+                return None;
+            }
+        }
+        let axis = |(dim, &extent)| Axis { name: format!("_{dim}"), extent };
+        let axes = shape.iter().enumerate().map(axis).collect();
+        let map = stmt.substitute(&origin.into_iter().collect::<Option<Vec<_>>>()?, axes)?;
+        let out_index = index::of_axes(0..shape.len());
+        Some(Self {
+            array: stmt.out,
+            ranges: stmt.out_index.iter().map(|e| index::range(e, &extents)).collect(),
+            map: Stmt { out_index, ..map },
+            outside: graph.initial_value(stmt.out, stmt.init, stmt.reduce),
+        })
+    }
+}
+
+/// The axis of an index and what is added to it; no axis where it is a number. None for any other index.
+fn shifted(e: &IndexExpr) -> Option<Option<(usize, i64)>> {
+    match e.terms[..] {
+        [] => Some(None),
+        [(1, Atom::Axis(axis))] => Some(Some((axis.0 as usize, e.constant))),
+        _ => None,
+    }
+}
+
+/// The boxes of a statement, if it reads regions.
+fn boxes(graph: &Graph, stmt: &Stmt, regions: &[Region]) -> Option<Vec<Stmt>> {
+    if stmt.points() < LEAST || stmt.scan.is_some() {
+        return None;
+    }
+    let mut boxes = vec![stmt.clone()];
+    let mut fused = false;
+    // From the last on: what a region reads is read by the statement then.
+    for region in regions.iter().rev() {
+        let mut next = Vec::new();
+        for piece in &boxes {
+            match parts(graph, piece, region) {
+                Some(parts) => next.extend(parts),
+                None => next.push(piece.clone()),
+            }
+        }
+        fused |=
+            next.len() != boxes.len() || !reads(&next, region.array) && reads(&boxes, region.array);
+        boxes = next;
+        if boxes.len() > MOST_BOXES {
+            return None;
+        }
+    }
+    fused.then_some(boxes)
+}
+
+fn reads(boxes: &[Stmt], array: ArrayId) -> bool {
+    let mut found = false;
+    boxes.iter().for_each(|stmt| stmt.for_each_read(|read| found |= read == array));
+    found
+}
+
+/// The parts of a box: around a region that it reads, and inside of it.
+fn parts(graph: &Graph, piece: &Stmt, region: &Region) -> Option<Vec<Stmt>> {
+    let places = piece.value.nodes.iter().find_map(|node| match node {
+        Node::Access(array, places) if *array == region.array => Some(places.clone()),
+        _ => None,
+    })?;
+    if !fits(piece, &region.map) || !evaluated_once(piece, &places) {
+        return None;
+    }
+    let (mut inner, mut all) = (piece.clone(), Vec::new());
+    for (place, &(first, last)) in places.iter().zip(&region.ranges) {
+        let Some((axis, constant)) = shifted(place)? else {
+            let at = i128::from(place.constant);
+            if at < first || at > last {
+                return Some(vec![outside(piece, region)]);
+            }
+            continue;
+        };
+        let extent = i128::from(inner.axes[axis].extent);
+        let (first, last) = (first - i128::from(constant), last - i128::from(constant));
+        let around = [(0, first.min(extent) - 1), ((last + 1).max(0), extent - 1)];
+        for range in around.into_iter().filter(|(from, to)| from <= to) {
+            all.push(outside(&slice(&inner, axis, range)?, region));
+        }
+        let range = (first.max(0), last.min(extent - 1));
+        if range.0 > range.1 {
+            return Some(all);
+        }
+        inner = slice(&inner, axis, range)?;
+    }
+    let digits = digits_of(graph, &region.map)?;
+    let inside =
+        inline(&inner, |array, _| (array == region.array).then(|| (&region.map, digits.clone())))?;
+    all.push(inside);
+    Some(all)
+}
+
+/// The box, which reads the number outside of a region.
+fn outside(piece: &Stmt, region: &Region) -> Stmt {
+    let mut builder = Builder::default();
+    let root = builder.push_expr(&piece.value, |builder, leaf| {
+        Some(builder.push(match leaf {
+            Node::Access(array, _) if *array == region.array => Node::Const(region.outside),
+            other => other.clone(),
+        }))
+    });
+    let value = root.map_or_else(Expr::default, |root| builder.finish(root));
+    Stmt { value, ..piece.clone() }
+}
