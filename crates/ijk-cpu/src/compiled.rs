@@ -163,7 +163,16 @@ impl Compiled {
 
 /// Checks and compiles a plan.
 pub(crate) fn compile(plan: &Plan, target: Target) -> Result<Compiled, PlanError> {
-    compile_part(plan, target, |layout| layout.len * layout.dtype.size() >= target.streams)
+    let bytes = |layout: &Layout| layout.len.saturating_mul(layout.dtype.size());
+    let inputs = plan.buffers.iter().filter(|buffer| matches!(buffer.place, Place::Input(_)));
+    let inputs = inputs.fold(0usize, |sum, buffer| {
+        let elements = buffer.shape.iter().fold(buffer.dtype.size(), |n, &x| n.saturating_mul(x));
+        sum.saturating_add(elements)
+    });
+    compile_part(plan, target, |layout| {
+        let all = inputs.saturating_add(bytes(layout));
+        bytes(layout) >= target.streams && all >= target.streams.saturating_mul(2)
+    })
 }
 
 /// Checks and compiles a plan whose results hold values before it runs.
