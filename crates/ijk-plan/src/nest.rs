@@ -240,13 +240,16 @@ impl<'a> Emitter<'a> {
                 coefficients[axis.0 as usize] = *coefficient;
             }
         }
-        let mut sum = self.share(Node::Index { constant: e.constant, coefficients });
+        let constant = e.constant;
+        let starts = constant != 0 || coefficients.iter().any(|&c| c != 0) || e.terms.is_empty();
+        let affine = Node::Index { constant, coefficients };
+        let mut sum = starts.then(|| self.share(affine.clone()));
         for (coefficient, atom) in &e.terms {
             if let Some(term) = self.term(*coefficient, atom) {
-                sum = self.add(Some(sum), term);
+                sum = Some(self.add(sum, term));
             }
         }
-        sum
+        sum.unwrap_or_else(|| self.share(affine))
     }
 
     /// `coefficient · atom`, where the atom is no axis.

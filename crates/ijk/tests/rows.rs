@@ -30,6 +30,12 @@ const NUMBERS: &[&str] = &[
     "y[] = v[c[z]] * h[g,l]",
     "y[g] = x[f[g,l],d] * b[d]",
     "y[g,o] = x[f[g,l],d] * m[d,o]",
+    "y[z,o] = x[c[z],d] * m[d,o]",
+    "y[z,o] = 2 * x[c[z],d] * m[d,o] / 4 * v[z]",
+    "y[o,z] = v[z] - x[c[z],d] * m[d,o] * v[c[z]]",
+    "y[z,g] = x[c[z],d] * x[c[z] + 1,d] * h[g,l]",
+    "y[z] += x[c[z],d] * x[e[z],d]",
+    "y[c[z],o] += x[e[z],d] * m[d,o] * v[z]",
     "y[c[z],d] += x[e[z],d]",
     "y[c[z],d] += x[e[z],d] * v[z]",
     "y[c[z],d] += v[z] * p[z,d] + b[d]",
@@ -37,6 +43,8 @@ const NUMBERS: &[&str] = &[
     "y[c[z],d] *= p[z,d] * v[z]",
     "y[d,z] = t[d,c[z],e[z]] * v[z] + t[d,c[z] + 1,e[z]]",
     "y[c[z]] += v[z] * w[z]",
+    "y[c[z]] += 1",
+    "y[c[z] + d] += p[z,d]",
     "y[c[z],e[z],d] += p[z,d]",
     "y[z,d] = x[c[z],d]\nx2[c[z],d] = y[z,d]\nq[z,d] = x2[e[z],d] + 1\n\ny, x2, q",
 ];
@@ -51,6 +59,8 @@ const ORDERED: &[&str] = &[
     "y[c[z],d] max= p[z,d]",
     "y[c[z],d] min= p[z,d] * v[z]",
     "y[c[z]] max= v[z] - w[z]",
+    "y[z,o] =max x[c[z],d] + m[d,o] - v[z]",
+    "y[z] =min ABS(x[c[z],d]) * b[d]",
 ];
 
 /// What has no value for whole numbers everywhere, or rounds.
@@ -135,10 +145,7 @@ fn case(source: &str, t: DType, index: DType, how: Indices, sizes: Sizes, rng: &
     ];
     let places: [(&str, &[usize]); 3] =
         [("c", &[points]), ("e", &[points]), ("f", &[groups, long])];
-    let names = |name: &str| {
-        let words = source.split(|c: char| !c.is_ascii_alphanumeric());
-        words.into_iter().any(|word| word == name)
-    };
+    let names = |name: &str| source_names(source, name);
     let mut bound = std::collections::BTreeMap::new();
     for (name, shape) in numbers.into_iter().filter(|(name, _)| names(name)) {
         let data = (0..shape.iter().product()).map(|_| scalar(t, rng)).collect();
@@ -260,6 +267,31 @@ fn enough_for_several_threads() {
     }
 }
 
+/// Values and rows that threads list, pick, or combine in copies.
+#[test]
+fn what_threads_divide() {
+    let (engines, mut rng) = (engines(), Rng::new(7));
+    let programs = [
+        ("y[c[z]] += v[z] * w[z]", 1),
+        ("y[c[z]] += v[e[z]]", 1),
+        ("y[c[z]] max= v[z]", 1),
+        ("y[c[z]] += 1", 1),
+        ("y[c[z] + d] += p[z,d]", 16),
+        ("y[c[z],d] += x[e[z],d] * v[z]", 16),
+        ("y[c[z],d] += x[e[z],d]", 33),
+        ("y[c[z],d] max= p[z,d]", 32),
+    ];
+    for (n, (program, row)) in programs.into_iter().enumerate() {
+        for (table, how) in
+            [(3000, Indices::Wild), (700, Indices::Sorted), (40, Indices::Wild), (7, Indices::One)]
+        {
+            let t = if n % 3 == 2 { DType::F64 } else { DType::F32 };
+            let sizes = Sizes { table, points: if row == 1 { 50_000 } else { 8000 }, row };
+            check(&engines, &case(program, t, DType::I64, how, sizes, &mut rng));
+        }
+    }
+}
+
 /// So much that rows are sorted by the regions they fall on.
 #[test]
 fn regions() {
@@ -307,4 +339,43 @@ fn places_that_stand() {
             check(&engines, &case(program, DType::F32, DType::I64, how, sizes, &mut rng));
         }
     }
+}
+
+/// The kernels of a program whose arrays have these types and shapes.
+fn kernels(source: &str, arrays: &[(&str, DType, &[usize])], strict: bool) -> Vec<&'static str> {
+    let mut bindings = Bindings::new();
+    for (name, t, shape) in arrays {
+        bindings = bindings.outline(*name, *t, shape);
+    }
+    let engine = Engine::builder().strict(strict).build();
+    let explained = ijk::et(source).unwrap().explain(&engine, &bindings).unwrap();
+    explained[0].plan().steps.iter().map(|step| step.kernel().name()).collect()
+}
+
+#[test]
+fn few_rows_are_multiplied_before_they_are_gathered() {
+    let (few, many): (&[usize], &[usize]) = (&[100, 64], &[5000, 64]);
+    let (points, matrix): (&[usize], &[usize]) = (&[3000], &[64, 32]);
+    let of = |source, table, strict| {
+        let arrays = [
+            ("x", DType::F32, table),
+            ("c", DType::I64, points),
+            ("v", DType::F32, points),
+            ("m", DType::F32, matrix),
+        ];
+        let names = |(name, ..): &&(&str, DType, &[usize])| source_names(source, name);
+        kernels(source, &arrays.iter().filter(names).copied().collect::<Vec<_>>(), strict)
+    };
+    let plain = "y[z,o] = x[c[z],d] * m[d,o]";
+    assert_eq!(of(plain, few, false), ["contract", "map"]);
+    assert_eq!(of("y[z,o] = 3 * x[c[z],d] * v[z] / m[d,o]", few, false)[1..], ["contract", "map"]);
+    assert_eq!(of("y[z] = x[c[z],d]", few, false), ["reduce", "map"]);
+    assert_ne!(of(plain, many, false), ["contract", "map"]);
+    assert_ne!(of(plain, few, true), ["contract", "map"]);
+    // What is reduced depends on the row, and on where it goes.
+    assert_ne!(of("y[z,o] = EXP(x[c[z],d] - v[z]) * m[d,o]", few, false), ["contract", "map"]);
+}
+
+fn source_names(source: &str, name: &str) -> bool {
+    source.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == name)
 }

@@ -34,13 +34,13 @@ impl Behind {
     }
 
     /// Whether 0 stays 0, of the same sign, and nothing becomes NaN.
-    fn keeps_zero(&self) -> bool {
+    pub(super) fn keeps_zero(&self) -> bool {
         let mut all = self.factors.iter().chain(&self.divisors);
         !self.negative && all.all(is_positive)
     }
 
     /// The value made of a reduction's.
-    fn value(&self, algebra: &Algebra, reduced: Node, occupied: Option<Node>) -> Expr {
+    pub(super) fn value(&self, algebra: &Algebra, reduced: Node, occupied: Option<Node>) -> Expr {
         let mut builder = Builder::default();
         let mut root = builder.push(reduced);
         for (op, exprs) in [(Some(algebra.op), &self.factors), (algebra.inverse(), &self.divisors)]
@@ -84,16 +84,17 @@ fn is_positive(factor: &Expr) -> bool {
 }
 
 impl Product {
-    /// Adds the statement that makes the output of a statement of what is reduced.
+    /// Adds the statement that makes the output of a statement of what is reduced; elements without points are
+    /// looked for unless that `skips` them.
     pub(super) fn put_behind(
         &self,
-        algebra: &Algebra,
+        (algebra, skips): (&Algebra, bool),
         reduced: Node,
         graph: &mut Graph,
         stmt: &Stmt,
         out: &mut Vec<Stmt>,
     ) {
-        let occupied = self.occupied(graph, stmt, out);
+        let occupied = if skips { None } else { self.occupied(graph, stmt, out) };
         let fresh = stmt.init == Init::Identity(algebra.monoid) && self.behind.guards.is_empty();
         let value = self.behind.value(algebra, reduced, occupied);
         let behind = Stmt {

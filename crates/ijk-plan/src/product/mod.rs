@@ -7,6 +7,7 @@
 
 mod behind;
 mod chain;
+mod gathers;
 mod moves;
 mod terms;
 
@@ -45,12 +46,18 @@ pub(crate) fn order_products(graph: &mut Graph) {
 
 /// Adds a statement, or those that it is made into.
 fn lower(graph: &mut Graph, chains: &Chains, stmt: Stmt, out: &mut Vec<Stmt>) {
-    match Product::new(graph, &stmt) {
-        Some(product) => {
-            let (product, plan, stmt) = product.best(graph, chains, stmt);
-            product.lower(&plan, graph, chains, stmt, out);
-        }
-        None => out.push(stmt),
+    let best = Product::new(graph, &stmt).map(|product| product.best(graph, chains, stmt.clone()));
+    let (cost, stmt) = match &best {
+        Some((_, plan, stmt)) => (plan.cost, stmt),
+        None => (stmt.points().saturating_mul(NEST_COST), &stmt),
+    };
+    if let Some([core, later]) = gathers::behind(graph, stmt, cost) {
+        lower(graph, chains, core, out);
+        return out.push(later);
+    }
+    match best {
+        Some((product, plan, stmt)) => product.lower(&plan, graph, chains, stmt, out),
+        None => out.push(stmt.clone()),
     }
 }
 
@@ -258,13 +265,34 @@ impl Product {
             1 => (Vec::new(), self.points(&self.factors[0].axes).saturating_mul(NEST_COST)),
             _ => self.ordered(left),
         };
+        if self.behind.is_empty() && !self.is_bare() && self.skips(&moves) {
+            return nest;
+        }
         if self.is_bare() {
             return if core < nest.cost { Plan { moves, split: false, cost: core } } else { nest };
         }
-        let elements = self.points(&self.all_kept).saturating_add(self.occupied_points());
+        let occupied = if self.skips(&moves) { 0 } else { self.occupied_points() };
+        let elements = self.points(&self.all_kept).saturating_add(occupied);
         let cost = core.saturating_add(elements.saturating_mul(NEST_COST));
         let fewer = elements.saturating_mul(FEWER) <= points && core <= nest.cost;
         if fewer || cost < nest.cost { Plan { moves, split: true, cost } } else { nest }
+    }
+
+    /// Whether the reduction is a loop nest that leaves out what guards skip, and stores no factor before: then
+    /// elements without points keep the identity, if what comes behind does so.
+    fn skips(&self, moves: &[Move]) -> bool {
+        let stored = match &self.factors[..] {
+            [p, q] => self.stores(&self.left(&self.factors), [0, 1], [p, q]),
+            _ => false,
+        };
+        moves.is_empty() && !stored && self.behind.keeps_zero()
+    }
+
+    /// Whether two factors, `places` of what is left, are evaluated before their product.
+    fn stores(&self, left: &Left<'_>, places: [usize; 2], [p, q]: [&Factor; 2]) -> bool {
+        left.is_contraction(places[0], places[1])
+            && !(p.is_plain() && q.is_plain())
+            && self.may_be_stored(p, q)
     }
 
     /// The cheapest order of two factors or more, and its cost.
@@ -331,7 +359,8 @@ impl Product {
             1 => out.push(restrict(core, own)),
             _ => self.reduce(plan, graph, core, out),
         }
-        self.put_behind(&algebra, Node::Access(array, index), graph, &stmt, out);
+        let skips = self.skips(&plan.moves);
+        self.put_behind((&algebra, skips), Node::Access(array, index), graph, &stmt, out);
     }
 
     /// Adds what computes the reduction of the factors.
@@ -398,9 +427,7 @@ impl Product {
         out: &mut Vec<Stmt>,
     ) -> bool {
         let [p, q] = factors else { return false };
-        let wanted = left.is_contraction(places[0], places[1])
-            && !(p.is_plain() && q.is_plain())
-            && self.may_be_stored(p, q);
+        let wanted = self.stores(left, places, [p, q]);
         for factor in factors.iter_mut().filter(|f| wanted && !f.is_plain()) {
             let axes = factor.axes.clone();
             *factor = self.store(factor.clone(), &axes, None, graph, out);
