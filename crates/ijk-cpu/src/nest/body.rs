@@ -1,16 +1,19 @@
 //! From the nodes of a body to instructions over slots.
 
+mod loads;
+mod selects;
 mod standing;
+mod window;
 
-use super::geometry::{Axis, Geometry};
+use super::geometry::Geometry;
 use super::kernel::{self, Kernel, moves};
-use super::lower::{Lowering, aligned, is_dense, place};
+use super::lower::{Lowering, aligned, place};
 use super::program::*;
-use crate::copy::Copier;
 use crate::error::Fault;
 use ijk_plan::plan::{Base, Node, NodeId};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, random};
 use std::collections::HashMap;
+use window::Window;
 
 /// A body on its way to instructions.
 pub(super) struct Body<'a> {
@@ -64,6 +67,8 @@ pub(super) struct Finished {
     pub instructions: Vec<Instruction>,
     /// How many of them, from the first, do not depend on the innermost loop over blocks.
     pub standing: usize,
+    /// How many of those do not depend on any loop, nor on what is read.
+    pub fixed: usize,
     pub slots: usize,
     pub scratch: usize,
     /// Estimated time of a point.
@@ -116,7 +121,8 @@ impl<'a> Body<'a> {
     /// Whether the last instruction computes a value, one element for each point.
     pub fn computes_last(&self, value: Slot) -> bool {
         let last = self.finished.instructions.last();
-        matches!(last, Some(Instruction::Map(map)) if map.dst == value && map.over == Over::Points)
+        matches!(last, Some(Instruction::Map(map) | Instruction::Select { map, .. })
+            if map.dst == value && map.over == Over::Points)
     }
 
     /// Makes the last instruction write into the output.
@@ -144,6 +150,7 @@ impl<'a> Body<'a> {
         sink: &Sink,
         along: Option<usize>,
     ) -> Result<Finished, Fault> {
+        self.fix(value);
         if let Some(along) = along {
             self.stand(along);
         }
@@ -162,10 +169,14 @@ impl<'a> Body<'a> {
             }
             _ => {}
         }
-        for instruction in &self.finished.instructions[..self.finished.standing] {
+        let standing = self.finished.standing.max(self.finished.fixed);
+        for instruction in &self.finished.instructions[..standing] {
             last_use[instruction.dst() as usize] = usize::MAX;
         }
+        let rows = matches!(sink, Sink::Rows(_) | Sink::Reduce(ReduceSpec { rows: Some(_), .. }));
+        self.keep_selected(if rows { OUT } else { value }, &mut last_use);
         self.allot(&last_use);
+        self.place_selects();
         self.finished.slots = self.slots.len();
         Ok(self.finished)
     }
@@ -231,7 +242,11 @@ impl<'a> Body<'a> {
         needed[id.0 as usize] = true;
         for n in (0..needed.len()).rev() {
             if needed[n] && self.nodes[n].is_none() {
-                operands(&self.lowering.nest.body[n]).for_each(|o| needed[o.0 as usize] = true);
+                let mut need = |o: NodeId| needed[o.0 as usize] = true;
+                match Window::of(&self.lowering.nest.body, n) {
+                    Some(window) => window.operands().for_each(&mut need),
+                    None => operands(&self.lowering.nest.body[n]).for_each(&mut need),
+                }
             }
         }
         for (n, needed) in needed.into_iter().enumerate() {
@@ -249,6 +264,9 @@ impl<'a> Body<'a> {
 
     fn compute(&mut self, n: usize) -> Result<Operand, Fault> {
         let lowering = self.lowering;
+        if let Some(window) = Window::of(&lowering.nest.body, n) {
+            return self.window(window);
+        }
         match lowering.nest.body[n] {
             Node::Load(load) => self.load(load as usize),
             Node::Const(scalar) => {
@@ -411,13 +429,6 @@ impl<'a> Body<'a> {
         Ok(value)
     }
 
-    fn select(&mut self, c: Operand, a: Operand, b: Operand) -> Result<Operand, Fault> {
-        let over = c.over.join(a.over).join(b.over);
-        let sources = [self.spread(c, over)?, self.spread(a, over)?, self.spread(b, over)?];
-        self.finished.nanoseconds += CHEAP;
-        self.map(moves(a.dtype, self.lowering.level).select, a.dtype, sources)
-    }
-
     fn index(&mut self, constant: i64, steps: Vec<i64>) -> Result<Operand, Fault> {
         let inner: Vec<i64> = self.geometry.inner.iter().map(|&a| steps[a]).collect();
         let over = if inner.iter().all(|&s| s == 0) { Over::One } else { Over::Points };
@@ -486,73 +497,32 @@ impl<'a> Body<'a> {
         self.finished.nanoseconds += GATHER;
         Ok(Operand { slot: dst, dtype, over })
     }
-
-    fn load(&mut self, n: usize) -> Result<Operand, Fault> {
-        let dtype = self.lowering.nest.loads[n].dtype;
-        let probe = self.load_spec(n, OUT, LoadMode::Direct);
-        let over = self.spread_of(&probe.place, dtype.size());
-        if let Some(slot) = self.load_slots[n] {
-            return Ok(Operand { slot, dtype, over });
-        }
-        let inner = &probe.place.inner[..];
-        let direct = match over {
-            Over::One => true,
-            Over::Rows => is_dense(self.geometry, &inner[..inner.len() - 1], dtype.size()),
-            Over::Columns => true,
-            _ => is_dense(self.geometry, inner, dtype.size()),
-        };
-        let slot = if direct { self.slot(0)? } else { self.register(dtype, over)? };
-        let copier = || Copier::new(dtype, self.lowering.level);
-        let (mode, nanoseconds) = match (direct, over) {
-            (true, _) => (LoadMode::Direct, LOAD * dtype.size() as f64 / 4.0),
-            (_, Over::Rows) => (LoadMode::PackRows(copier()), 0.0),
-            _ => (LoadMode::Pack(copier()), PACK),
-        };
-        self.finished.nanoseconds += nanoseconds;
-        self.finished.loads.push(LoadSpec { slot, mode, ..probe });
-        self.load_slots[n] = Some(slot);
-        Ok(Operand { slot, dtype, over })
-    }
-
-    /// How many elements a load has in a tile: fewer than points only where rows are long enough for a
-    /// kernel to be called for each.
-    fn spread_of(&self, place: &Place, size: usize) -> Over {
-        let row = self.geometry.inner.last().map_or(1, |&a| self.geometry.loops[a].tile);
-        let still = |strides: &[isize]| strides.iter().all(|&s| s == 0);
-        match place.inner.split_last() {
-            _ if still(&place.inner) => Over::One,
-            _ if row < LONG_ROW => Over::Points,
-            Some((0, _)) => Over::Rows,
-            Some((&step, outer)) if !outer.is_empty() && still(outer) && step == size as isize => {
-                Over::Columns
-            }
-            _ => Over::Points,
-        }
-    }
-
-    fn load_spec(&self, n: usize, slot: Slot, mode: LoadMode) -> LoadSpec {
-        let base = self.lowering.nest.loads[n].base;
-        let place = place(self.lowering, self.geometry, base, |axis: &Axis| axis.loads[n]);
-        LoadSpec { place, slot, mode, size: self.lowering.nest.loads[n].dtype.size() }
-    }
 }
 
 impl Instruction {
     fn dst(&self) -> Slot {
         match *self {
-            Self::Map(Map { dst, .. }) | Self::Index { dst, .. } | Self::Gather { dst, .. } => dst,
+            Self::Map(Map { dst, .. })
+            | Self::Select { map: Map { dst, .. }, .. }
+            | Self::Index { dst, .. }
+            | Self::Gather { dst, .. } => dst,
         }
     }
 
     fn dst_mut(&mut self) -> &mut Slot {
         match self {
-            Self::Map(Map { dst, .. }) | Self::Index { dst, .. } | Self::Gather { dst, .. } => dst,
+            Self::Map(Map { dst, .. })
+            | Self::Select { map: Map { dst, .. }, .. }
+            | Self::Index { dst, .. }
+            | Self::Gather { dst, .. } => dst,
         }
     }
 
     fn sources(&self) -> Vec<Slot> {
         match *self {
-            Self::Map(Map { sources, .. }) => sources.map(|source| source.slot).into(),
+            Self::Map(Map { sources, .. }) | Self::Select { map: Map { sources, .. }, .. } => {
+                sources.map(|source| source.slot).into()
+            }
             Self::Index { .. } => Vec::new(),
             Self::Gather { offsets, .. } => vec![offsets],
         }

@@ -77,9 +77,10 @@ impl Launch<'_> {
                 Sink::Reduce(spec) if spec.chunks > 1 => self.run_chunks(spec),
                 // One thread is as fast in the order of the rows.
                 Sink::Rows(rows) if self.nest.parallel == 0 && self.is_large() => {
-                    match rows.accumulates() {
-                        true => self.run_listed(rows),
-                        false => self.run_rows(rows.reach()),
+                    match (rows.accumulates(), self.copies(rows)) {
+                        (true, Some(copies)) => self.run_copies(&copies),
+                        (true, None) => self.run_listed(rows),
+                        (false, _) => self.run_rows(rows.reach()),
                     }
                 }
                 _ => self.run_blocks(),

@@ -7,9 +7,11 @@
 //! * [`order`] tells in which order values must combine,
 //! * [`body`] makes instructions of the nodes, [`lower`] chooses what becomes of the value,
 //! * [`rows`] finds nests that move whole rows, which take a way of their own,
-//! * [`run`] runs tiles, [`reduce`] joins partial results, [`launch`] divides blocks among threads.
+//! * [`run`] runs tiles, [`reduce`] joins partial results, [`launch`] divides blocks among threads, [`sorted`] and
+//!   [`copies`] what combines at computed places.
 
 mod body;
+mod copies;
 mod geometry;
 mod kernel;
 mod launch;

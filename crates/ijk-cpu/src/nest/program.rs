@@ -26,6 +26,8 @@ pub(crate) struct TileNest {
     pub(super) instructions: Vec<Instruction>,
     /// How many of them, from the first, do not depend on the innermost loop over blocks.
     pub(super) standing: usize,
+    /// How many of those do not depend on any loop, nor on what is read.
+    pub(super) fixed: usize,
     /// Number of slots.
     pub(super) slots: usize,
     /// Scratch bytes of a worker.
@@ -152,6 +154,9 @@ pub(super) enum LoadMode {
 pub(super) enum Instruction {
     /// A kernel.
     Map(Map),
+    /// The kernel that chooses between values of a tile. Where all are of the first kind, the slot points to them and
+    /// not to its register, which begins at so many bytes of scratch memory.
+    Select { map: Map, register: usize },
     /// The values of an affine index.
     Index { dst: Slot, constant: i64, steps: Vec<i64>, inner: Vec<i64>, iota: Iota, over: Over },
     /// Elements at computed offsets from the origin of a tile in an array.

@@ -2,7 +2,7 @@
 
 mod rows;
 
-use super::kernel::{Kernel, fault};
+use super::kernel::{Kernel, all_hold, fault};
 use super::program::*;
 use super::reduce::Accumulators;
 use super::rows::List;
@@ -37,6 +37,8 @@ pub(super) struct Worker<'a> {
     pub own: Range<i64>,
     /// Where rows are listed instead of being moved.
     pub list: Option<List>,
+    /// What places of rows are offsets in, where not in the output.
+    pub out: Option<*mut u8>,
     /// Tells when nobody needs the rest any more.
     pace: Pace<'a>,
     /// What went wrong so far.
@@ -62,7 +64,7 @@ impl<'a> Worker<'a> {
             slots[slot as usize] = scratch.wrapping_add(at);
         }
         let loops = nest.blocks.len();
-        Self {
+        let mut worker = Self {
             nest,
             bases,
             scratch,
@@ -73,9 +75,17 @@ impl<'a> Worker<'a> {
             stands: false,
             own: i64::MIN..i64::MAX,
             list: None,
+            out: None,
             pace: Pace::new(workers),
             faults: 0,
+        };
+        if nest.fixed > 0 {
+            // No tile is larger than the first one.
+            worker.measure();
+            // SAFETY: the caller's promise; these instructions read constants alone.
+            unsafe { worker.steps(&nest.instructions[..nest.fixed]) };
         }
+        worker
     }
 
     /// Goes to a block of the given loops, counted in the order of their nesting.
@@ -286,7 +296,8 @@ impl<'a> Worker<'a> {
     /// The instructions that the present tile needs: those that do not depend on the innermost loop only once
     /// for all of its tiles.
     fn due(&mut self) -> &'a [Instruction] {
-        let first = if self.stands { self.nest.standing } else { 0 };
+        let first =
+            if self.stands { self.nest.standing.max(self.nest.fixed) } else { self.nest.fixed };
         self.stands = true;
         &self.nest.instructions[first..]
     }
@@ -455,6 +466,23 @@ impl<'a> Worker<'a> {
                 unsafe {
                     let place = |first| dst.add(first * map.size);
                     self.strips(map, usize::MAX, |first, strip| strip.compute(place(first)));
+                }
+            }
+            Instruction::Select { map, register } => {
+                let [condition, chosen, _] =
+                    map.sources.map(|source| self.slots[source.slot as usize]);
+                // SAFETY: the condition is computed, one bool for each point.
+                if unsafe { all_hold(condition.cast_const().cast(), self.points) } {
+                    self.slots[map.dst as usize] = chosen;
+                    return;
+                }
+                let dst = self.scratch.wrapping_add(*register);
+                self.slots[map.dst as usize] = dst;
+                // SAFETY: operands are computed, one element for each point; the register has room.
+                unsafe {
+                    self.strips(map, usize::MAX, |first, strip| {
+                        strip.compute(dst.add(first * map.size))
+                    });
                 }
             }
             Instruction::Index { dst, constant, steps, inner, iota, over } => {

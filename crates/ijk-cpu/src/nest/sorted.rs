@@ -30,6 +30,9 @@ const LARGE_FOR_FEW: usize = 8 << 20;
 /// Threads from which on these are many.
 const MANY: usize = 5;
 
+/// Rows that are brought to their places at a time.
+const SORTED: usize = 512;
+
 /// Points that are sorted at a time, which bounds the memory it takes.
 const ROUND: usize = 1 << 18;
 
@@ -187,11 +190,10 @@ impl Launch<'_> {
             // SAFETY: the caller's promise; each part has its own room, and nothing is moved.
             unsafe {
                 self.work(faults, |worker: &mut Worker<'_>| {
-                    worker.list = Some(List { table: lists[n].table.clone(), len: 0 });
+                    worker.list = Some(List::new(lists[n].table.clone()));
                     worker.run(own);
-                    let len = worker.list.take().map_or(0, |list| list.len);
+                    let (len, ascends) = worker.list.take().map_or((0, true), List::finish);
                     lists[n].len.store(len, Ordering::Relaxed);
-                    let ascends = lists[n].places().is_sorted();
                     lists[n].ascends.store(ascends, Ordering::Relaxed);
                 });
             }
@@ -204,8 +206,15 @@ impl Launch<'_> {
         unsafe {
             match Regions::of(rows, self.points(), self.workers.threads()) {
                 _ if ascend(&lists) => self.move_ascending(rows, &lists, faults),
-                Some(regions) => self.move_regions(rows, &regions, &lists, faults)?,
-                None => self.move_parts(rows, &lists, faults),
+                Some(regions) if regions.count > self.workers.threads().min(MANY) => {
+                    self.move_regions(rows, &regions, &lists, faults)?;
+                }
+                // Few threads pick what is theirs faster than it is sorted.
+                _ if self.workers.threads() < MANY => match self.columns(rows) {
+                    Some(columns) => self.move_columns(rows, &lists, columns),
+                    None => self.move_parts(rows, &lists, faults),
+                },
+                _ => self.move_parts(rows, &lists, faults),
             }
         }
         Ok(())
@@ -239,6 +248,35 @@ impl Launch<'_> {
                     let first = list.places().partition_point(|&to| to <= before);
                     let table = list.table.from(first);
                     self.move_rows(rows, (&table, list.len() - first), &own, faults);
+                }
+            }
+        });
+    }
+
+    /// How many elements of each row are a thread's, where rows can be cut.
+    fn columns(&self, rows: &RowSpec) -> Option<usize> {
+        let out = self.nest.row_bases(rows, self.bases).out;
+        let bytes = (rows.reach().start as isize).wrapping_mul(rows.size as isize);
+        rows.columns_of(out.wrapping_offset(bytes), self.workers.threads())
+    }
+
+    /// Moves all rows on each thread, so many elements of each.
+    ///
+    /// # Safety
+    /// As for [`move_rows`](Self::move_rows); all rows can be cut so.
+    unsafe fn move_columns(&self, rows: &RowSpec, lists: &[Listed], columns: usize) {
+        let bases = self.nest.row_bases(rows, self.bases);
+        self.each(rows.length / columns, |part| {
+            let own = part * columns..(part + 1) * columns;
+            for list in lists {
+                let each = rows.at_a_time();
+                for first in (0..list.len()).step_by(each) {
+                    let batch = list.table.from(first).batch(each.min(list.len() - first));
+                    // SAFETY: the caller's promise; offsets were checked when rows were listed, and parts are apart.
+                    unsafe { rows.run_columns(&batch, &bases, own.clone()) };
+                    if self.workers.have_ended() {
+                        return;
+                    }
                 }
             }
         });
@@ -346,20 +384,27 @@ impl Part {
     /// # Safety
     /// The list is complete; `sorted` has room for all rows of all parts, and nobody else writes this part's.
     unsafe fn sort(&self, regions: &Regions, length: usize, listed: &Listed, sorted: &Table) {
-        let next = |place: &AtomicU32| place.load(Ordering::Relaxed) as usize;
-        let mut places: Vec<usize> = self.0.iter().map(next).collect();
+        let next = |place: &AtomicU32| place.load(Ordering::Relaxed);
+        let mut next: Vec<u32> = self.0.iter().map(next).collect();
+        let (mut places, mut rows) = ([0; 2 * SORTED], [0; 2 * SORTED]);
         // SAFETY: the caller's promise.
-        for (row, &to) in unsafe { listed.places() }.iter().enumerate() {
-            let mut put = |region: usize| {
-                // SAFETY: as above.
-                unsafe { sorted.copy(places[region], &listed.table, row) };
-                places[region] += 1;
+        let to = unsafe { listed.places() };
+        for (chunk, to) in to.chunks(SORTED).enumerate() {
+            let mut count = 0;
+            let mut put = |row: usize, region: usize| {
+                (places[count], rows[count]) = (next[region], (chunk * SORTED + row) as u32);
+                next[region] += 1;
+                count += 1;
             };
-            let [first, last] = regions.around(to, length);
-            put(first);
-            if last != first {
-                put(last);
+            for (row, &to) in to.iter().enumerate() {
+                let [first, last] = regions.around(to, length);
+                put(row, first);
+                if last != first {
+                    put(row, last);
+                }
             }
+            // SAFETY: as above.
+            unsafe { sorted.bring(&places[..count], &listed.table, &rows[..count]) };
         }
     }
 }

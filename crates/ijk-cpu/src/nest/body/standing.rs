@@ -1,6 +1,6 @@
-//! What stands while a loop goes on: instructions that do not depend on it.
+//! What stands while a loop goes on: instructions that do not depend on it, or on any.
 
-use super::super::program::Instruction;
+use super::super::program::{Instruction, OUT, Slot};
 use super::Body;
 
 impl Body<'_> {
@@ -33,13 +33,33 @@ impl Body<'_> {
         for instruction in &self.finished.instructions {
             let read = instruction.sources().iter().any(|&slot| varies[slot as usize]);
             let own = match instruction {
-                Instruction::Map(_) => false,
+                Instruction::Map(_) | Instruction::Select { .. } => false,
                 Instruction::Index { steps, .. } => steps[a] != 0,
                 Instruction::Gather { array, .. } => array.strides[a] != 0,
             };
             varies[instruction.dst() as usize] = read || own;
         }
         varies
+    }
+
+    /// Has what is made of constants alone come first, but for the value.
+    pub(super) fn fix(&mut self, value: Slot) {
+        let mut varies = vec![false; self.slots.len()];
+        for load in &self.finished.loads {
+            varies[load.slot as usize] = true;
+        }
+        for instruction in &self.finished.instructions {
+            let read = instruction.sources().iter().any(|&slot| varies[slot as usize]);
+            let constant = matches!(instruction, Instruction::Map(_)) && !read;
+            let dst = instruction.dst();
+            varies[dst as usize] = !constant || dst == value || dst == OUT;
+        }
+        let all = std::mem::take(&mut self.finished.instructions);
+        let (later, first): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|instruction| varies[instruction.dst() as usize]);
+        self.finished.fixed = first.len();
+        self.finished.instructions = first;
+        self.finished.instructions.extend(later);
     }
 
     /// Has what does not depend on a loop come first.

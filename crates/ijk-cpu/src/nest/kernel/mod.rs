@@ -20,13 +20,13 @@ mod strips;
 mod table;
 
 pub(crate) use arg::{ArgKernels, arg};
-pub(crate) use fold::{FoldKernels, fold};
+pub(crate) use fold::{CombineAt, FoldKernels, fold};
 pub(crate) use into::{IntoPlane, into_plane};
 pub(crate) use map::Kernel;
-pub(crate) use moves::{MoveKernels, in_range, iota, moves};
+pub(crate) use moves::{Ascends, MoveKernels, all_hold, ascends, in_range, iota, moves, within};
 pub(crate) use random::draws;
 pub(crate) use relative::{RelativeScan, relative};
-pub(crate) use rows::{FoldRowsAt, fold_rows_at, fold_scaled_rows};
+pub(crate) use rows::{FoldRowsTo, RowsTo, fold_rows_to, fold_scaled_rows};
 pub(crate) use scan::{BLOCK, ScanKernels, ScanRows, scan};
 pub(crate) use table::{binary, is_dear, joined, takes_splat, unary};
 

@@ -1,6 +1,7 @@
 //! Kernels that move elements of a size without looking at them, and make indices.
 
 use super::{fault, map::Kernel};
+use crate::lines::{AHEAD, prefetch_all};
 use crate::simd::Level;
 use crate::simd::leveled;
 use std::hint::select_unpredictable;
@@ -155,6 +156,95 @@ unsafe fn range_check(n: usize, offsets: *const i64, least: i64, greatest: i64) 
     if outside { fault::OFFSET } else { 0 }
 }
 
+/// `dst[i] = 0 <= a[i] < b[0]` of i64, and `c[i]` where there is another condition.
+///
+/// # Safety
+/// That of [`Kernel`], with `b` a splat that is not negative, and `c` of bools if `AND`.
+#[inline(always)]
+unsafe fn window<const AND: bool>(
+    n: usize,
+    dst: *mut u8,
+    a: *const u8,
+    b: *const u8,
+    c: *const u8,
+) -> u32 {
+    // SAFETY: a splat has one element, all others have `n`; parts of these.
+    unsafe {
+        // What is negative is greater than all that is not.
+        let end = b.cast::<u64>().read();
+        let whole = n / WINDOWS;
+        for part in 0..whole {
+            let at = part * WINDOWS;
+            // Indices are mostly read here for the first time.
+            prefetch_all(a.wrapping_add(at * 8 + AHEAD), WINDOWS * 8);
+            windows::<AND>(WINDOWS, dst.add(at), a.add(at * 8), end, c.wrapping_add(at));
+        }
+        let at = whole * WINDOWS;
+        windows::<AND>(n - at, dst.add(at), a.add(at * 8), end, c.wrapping_add(at));
+    }
+    0
+}
+
+/// Numbers that are compared between two times that later ones are asked for.
+const WINDOWS: usize = 32;
+
+/// `dst[i] = a[i] < end`, and `c[i]` where there is another condition.
+///
+/// # Safety
+/// That of [`window`].
+#[inline(always)]
+unsafe fn windows<const AND: bool>(n: usize, dst: *mut u8, a: *const u8, end: u64, c: *const u8) {
+    for i in 0..n {
+        // SAFETY: `i < n`.
+        unsafe {
+            let inside = a.cast::<u64>().add(i).read() < end;
+            let other = !AND || c.cast::<bool>().add(i).read();
+            dst.cast::<bool>().add(i).write(inside & other);
+        }
+    }
+}
+
+leveled!(window_at, window, [const AND: bool], [AND],
+    (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32);
+
+/// The kernel that tells which numbers lie in a window, and meet another condition if there is one.
+pub(crate) fn within(level: Level, and: bool) -> Kernel {
+    if and { window_at::<true>(level) } else { window_at::<false>(level) }
+}
+
+/// Whether so many bools are all true.
+///
+/// # Safety
+/// There are so many.
+#[inline(always)]
+pub(crate) unsafe fn all_hold(bools: *const bool, count: usize) -> bool {
+    // SAFETY: the caller's promise; a bool is a byte.
+    let bools = unsafe { std::slice::from_raw_parts(bools.cast::<u8>(), count) };
+    bools.iter().fold(1, |all, holds| all & holds) == 1
+}
+
+/// Whether each of some offsets is at least as great as the one before it.
+///
+/// # Safety
+/// There are `n`.
+pub(crate) type Ascends = unsafe fn(n: usize, offsets: *const i64) -> bool;
+
+/// # Safety
+/// That of [`Ascends`].
+#[inline(always)]
+unsafe fn each_ascends(n: usize, offsets: *const i64) -> bool {
+    let mut descends = false;
+    for i in 1..n {
+        // SAFETY: `i < n`.
+        descends |= unsafe { offsets.add(i).read() < offsets.add(i - 1).read() };
+    }
+    !descends
+}
+
+leveled!(
+    /// Whether offsets ascend.
+    ascends, each_ascends, [], [], (n: usize, offsets: *const i64) -> bool
+);
 leveled!(
     /// Writes `start + step · i`, wrapping.
     iota, iota_row, [], [], (n: usize, dst: *mut i64, start: i64, step: i64) -> ()

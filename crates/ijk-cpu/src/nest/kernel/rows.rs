@@ -1,47 +1,71 @@
-//! Rows at offsets, combined into one that stays in registers meanwhile.
+//! Rows at offsets, combined where they go: those that go to one place stay in registers meanwhile.
 
 use super::for_monoid;
 use super::op::{Mul, Op2};
-use crate::lines::{LINE, prefetch_all};
+use crate::lines::{LINE, prefetch, prefetch_all};
 use crate::simd::Level;
 use crate::simd::leveled;
 use ijk_types::{DType, Monoid};
 
-/// `acc[k] = acc[k] op base[offsets[r] + k]` for `r < rows` in turn and `k < n`; where rows are scaled,
-/// `op base[offsets[r] + k] * scales[r]`. Behind the offsets there are `later` further ones, of rows that are asked
-/// for ahead of time.
+/// Rows, and where they go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowsTo {
+    /// How many, and how many further ones the lists have: rows that are asked for ahead of time.
+    pub counts: [usize; 2],
+    /// Elements of a row.
+    pub length: usize,
+    /// What places are offsets in.
+    pub out: *mut u8,
+    /// For each row the offset of its place, or one for all of them.
+    pub to: *const i64,
+    pub one_place: bool,
+    /// What rows are offsets in.
+    pub base: *const u8,
+    pub from: *const i64,
+    /// A factor for each row, where rows are scaled.
+    pub scales: *const u8,
+}
+
+/// `out[to[r] + k] = out[to[r] + k] op base[from[r] + k]` for each row `r` in turn and `k < length`; where rows are
+/// scaled, `op base[from[r] + k] * scales[r]`.
 ///
 /// # Safety
-/// These are elements of the kernel's type, and those of `acc` nobody else's; there are offsets and scales of
-/// all rows; the processor has the SIMD level the kernel was chosen for.
-pub(crate) type FoldRowsAt = unsafe fn(
-    counts: [usize; 2],
-    n: usize,
-    acc: *mut u8,
-    base: *const u8,
-    offsets: *const i64,
-    scales: *const u8,
-);
+/// These are elements of the kernel's type, those of `out` nobody else's and none of `base`; there are offsets and
+/// scales of all rows, and offsets of the further ones; the processor has the SIMD level the kernel was chosen for.
+pub(crate) type FoldRowsTo = unsafe fn(rows: &RowsTo);
 
 /// Rows ahead of the present one that are asked for, and lines of each.
-const AHEAD: usize = 24;
+const AHEAD: usize = 16;
 const LINES: usize = 8;
 
-/// Rows at offsets.
+/// The same with elements of a type.
 #[derive(Clone, Copy)]
 struct Rows<T> {
-    /// How many, and how many offsets follow.
     counts: [usize; 2],
+    out: *mut T,
+    to: *const i64,
+    /// From the place of a row to that of the next one.
+    step: usize,
     base: *const T,
-    offsets: *const i64,
+    from: *const i64,
     scales: *const T,
 }
 
 impl<T: Copy> Rows<T> {
-    /// The same rows from an element of each on.
+    fn new(rows: &RowsTo) -> Self {
+        let RowsTo { counts, to, from, .. } = *rows;
+        let (out, base, scales) = (rows.out.cast(), rows.base.cast(), rows.scales.cast());
+        Self { counts, out, to, step: usize::from(!rows.one_place), base, from, scales }
+    }
+
+    /// The offset of the place of a row.
+    ///
+    /// # Safety
+    /// There is one.
     #[inline(always)]
-    fn from(self, first: usize) -> Self {
-        Self { base: self.base.wrapping_add(first), ..self }
+    unsafe fn place(&self, r: usize) -> i64 {
+        // SAFETY: the caller's promise.
+        unsafe { self.to.add(r * self.step).read() }
     }
 
     /// A row.
@@ -49,35 +73,102 @@ impl<T: Copy> Rows<T> {
     /// # Safety
     /// There is an offset of it.
     #[inline(always)]
-    unsafe fn row(self, r: usize) -> *const T {
+    unsafe fn row(&self, r: usize) -> *const T {
         // SAFETY: the caller's promise.
-        self.base.wrapping_offset(unsafe { self.offsets.add(r).read() } as isize)
+        self.base.wrapping_offset(unsafe { self.from.add(r).read() } as isize)
+    }
+
+    /// Asks for a row some way ahead of one.
+    ///
+    /// # Safety
+    /// There is an offset of the latter.
+    #[inline(always)]
+    unsafe fn fetch(&self, r: usize, bytes: usize) {
+        if r + AHEAD < self.counts[0] + self.counts[1] {
+            // SAFETY: there is an offset.
+            fetch_row(unsafe { self.row(r + AHEAD) }.cast(), bytes);
+        }
+    }
+
+    /// Asks for where a row some way ahead of one goes.
+    ///
+    /// # Safety
+    /// As for [`fetch`](Self::fetch).
+    #[inline(always)]
+    unsafe fn fetch_place(&self, r: usize, bytes: usize) {
+        if self.step > 0 && r + AHEAD < self.counts[0] + self.counts[1] {
+            // SAFETY: there is an offset.
+            let place = unsafe { self.place(r + AHEAD) };
+            fetch_row(self.out.wrapping_offset(place as isize).cast_const().cast(), bytes);
+        }
     }
 }
 
+/// Asks for a row, which may begin within a line.
+#[inline(always)]
+fn fetch_row(first: *const u8, bytes: usize) {
+    prefetch_all(first, bytes);
+    prefetch(first.wrapping_add(bytes - 1));
+}
+
 /// # Safety
-/// That of [`FoldRowsAt`].
+/// That of [`FoldRowsTo`].
 #[inline(always)]
 unsafe fn fold_rows<
     O: Op2<Out = <O as Op2>::In>,
     M: Op2<In = O::In, Out = O::In>,
     const SCALED: bool,
 >(
-    counts: [usize; 2],
-    n: usize,
-    acc: *mut u8,
-    base: *const u8,
-    offsets: *const i64,
-    scales: *const u8,
+    rows: &RowsTo,
 ) {
-    let rows = Rows { counts, base: base.cast(), offsets, scales: scales.cast() };
-    let acc = acc.cast::<O::In>();
+    let (own, length) = (Rows::<O::In>::new(rows), rows.length);
     // SAFETY: the caller's promise.
     unsafe {
-        match size_of::<O::In>() {
-            1 | 4 => strips::<O, M, SCALED, 64>(n, acc, rows),
-            8 => strips::<O, M, SCALED, 32>(n, acc, rows),
-            _ => strips::<O, M, SCALED, 16>(n, acc, rows),
+        match (size_of::<O::In>(), length) {
+            (4, 16) => fixed::<O, M, SCALED, 16>(&own),
+            (4, 32) => fixed::<O, M, SCALED, 32>(&own),
+            (4, 64) => fixed::<O, M, SCALED, 64>(&own),
+            (8, 8) => fixed::<O, M, SCALED, 8>(&own),
+            (8, 16) => fixed::<O, M, SCALED, 16>(&own),
+            (8, 32) => fixed::<O, M, SCALED, 32>(&own),
+            (1 | 4, _) => strips::<O, M, SCALED, 64>(length, &own),
+            (8, _) => strips::<O, M, SCALED, 32>(length, &own),
+            _ => strips::<O, M, SCALED, 16>(length, &own),
+        }
+    }
+}
+
+/// Rows of `S` elements, which registers hold.
+///
+/// # Safety
+/// That of [`FoldRowsTo`].
+#[inline(always)]
+unsafe fn fixed<
+    O: Op2<Out = <O as Op2>::In>,
+    M: Op2<In = O::In, Out = O::In>,
+    const SCALED: bool,
+    const S: usize,
+>(
+    rows: &Rows<O::In>,
+) {
+    let (count, bytes) = (rows.counts[0], S * size_of::<O::In>());
+    let mut r = 0;
+    while r < count {
+        // SAFETY: the caller's promise: `S` elements of each row and of its place.
+        unsafe {
+            let place = rows.place(r);
+            rows.fetch_place(r, bytes);
+            let acc = rows.out.wrapping_offset(place as isize).cast::<[O::In; S]>();
+            let mut sums = acc.read();
+            loop {
+                rows.fetch(r, bytes);
+                add::<O, M, SCALED, S>(&mut sums, rows, r, 0);
+                r += 1;
+                if r == count || rows.place(r) != place {
+                    break;
+                }
+            }
+            acc.write(sums);
         }
     }
 }
@@ -85,7 +176,7 @@ unsafe fn fold_rows<
 /// Strip by strip, the first of which asks for whole rows.
 ///
 /// # Safety
-/// That of [`FoldRowsAt`].
+/// That of [`FoldRowsTo`], for rows of `n` elements.
 #[inline(always)]
 unsafe fn strips<
     O: Op2<Out = <O as Op2>::In>,
@@ -94,39 +185,46 @@ unsafe fn strips<
     const WIDE: usize,
 >(
     n: usize,
-    acc: *mut O::In,
-    rows: Rows<O::In>,
+    rows: &Rows<O::In>,
 ) {
-    let bytes = (n * size_of::<O::In>()).min(LINES * LINE);
-    let mut k = 0;
-    // SAFETY: strips within the rows.
-    unsafe {
-        while k + WIDE <= n {
-            let ahead = if k == 0 { bytes } else { 0 };
-            strip::<O, M, SCALED, WIDE>(acc.add(k), rows.from(k), ahead);
-            k += WIDE;
-        }
-        while k + 16 <= n {
-            let ahead = if k == 0 { bytes } else { 0 };
-            strip::<O, M, SCALED, 16>(acc.add(k), rows.from(k), ahead);
-            k += 16;
-        }
-        while k + 4 <= n {
-            let ahead = if k == 0 { bytes } else { 0 };
-            strip::<O, M, SCALED, 4>(acc.add(k), rows.from(k), ahead);
-            k += 4;
-        }
-        while k < n {
-            strip::<O, M, SCALED, 1>(acc.add(k), rows.from(k), 0);
-            k += 1;
+    let (count, bytes) = (rows.counts[0], (n * size_of::<O::In>()).min(LINES * LINE));
+    let mut r = 0;
+    while r < count {
+        // SAFETY: the caller's promise; strips within the rows.
+        unsafe {
+            let place = rows.place(r);
+            rows.fetch_place(r, bytes);
+            let mut end = r + 1;
+            while end < count && rows.place(end) == place {
+                end += 1;
+            }
+            let acc = rows.out.wrapping_offset(place as isize);
+            let mut k = 0;
+            while k + WIDE <= n {
+                strip::<O, M, SCALED, WIDE>(acc, rows, (r, end), k, bytes);
+                k += WIDE;
+            }
+            while k + 16 <= n {
+                strip::<O, M, SCALED, 16>(acc, rows, (r, end), k, bytes);
+                k += 16;
+            }
+            while k + 4 <= n {
+                strip::<O, M, SCALED, 4>(acc, rows, (r, end), k, bytes);
+                k += 4;
+            }
+            while k < n {
+                strip::<O, M, SCALED, 1>(acc, rows, (r, end), k, bytes);
+                k += 1;
+            }
+            r = end;
         }
     }
 }
 
-/// `S` neighbours of each row; so many bytes of later rows are asked for.
+/// `S` neighbours of each of the rows that go to one place, from element `k` on.
 ///
 /// # Safety
-/// That of [`FoldRowsAt`], for so many elements.
+/// That of [`FoldRowsTo`], for these elements.
 #[inline(always)]
 unsafe fn strip<
     O: Op2<Out = <O as Op2>::In>,
@@ -135,45 +233,68 @@ unsafe fn strip<
     const S: usize,
 >(
     acc: *mut O::In,
-    rows: Rows<O::In>,
-    ahead: usize,
+    rows: &Rows<O::In>,
+    (first, end): (usize, usize),
+    k: usize,
+    bytes: usize,
 ) {
-    let [count, later] = rows.counts;
-    // SAFETY: the caller's promise: `S` elements of the accumulator and of each row, and offsets of later ones.
+    let acc = acc.wrapping_add(k).cast::<[O::In; S]>();
+    // SAFETY: the caller's promise: `S` elements of the accumulator and of each row.
     unsafe {
-        let mut sums = acc.cast::<[O::In; S]>().read();
-        for r in 0..count {
-            if ahead > 0 && r + AHEAD < count + later {
-                prefetch_all(rows.row(r + AHEAD).cast(), ahead);
+        let mut sums = acc.read();
+        for r in first..end {
+            if k == 0 {
+                rows.fetch(r, bytes);
             }
-            let row = rows.row(r).cast::<[O::In; S]>().read();
-            if SCALED {
-                let scale = rows.scales.add(r).read();
-                for s in 0..S {
-                    sums[s] = O::apply(sums[s], M::apply(row[s], scale));
-                }
-            } else {
-                for s in 0..S {
-                    sums[s] = O::apply(sums[s], row[s]);
-                }
-            }
+            add::<O, M, SCALED, S>(&mut sums, rows, r, k);
         }
-        acc.cast::<[O::In; S]>().write(sums);
+        acc.write(sums);
     }
 }
 
-leveled!(rows_at, fold_rows,
+/// Combines `S` neighbours of a row, from element `k` on.
+///
+/// # Safety
+/// There are such elements, and a scale of the row if rows are scaled.
+#[inline(always)]
+unsafe fn add<
+    O: Op2<Out = <O as Op2>::In>,
+    M: Op2<In = O::In, Out = O::In>,
+    const SCALED: bool,
+    const S: usize,
+>(
+    sums: &mut [O::In; S],
+    rows: &Rows<O::In>,
+    r: usize,
+    k: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let row = rows.row(r).wrapping_add(k).cast::<[O::In; S]>().read();
+        if SCALED {
+            let scale = rows.scales.add(r).read();
+            for s in 0..S {
+                sums[s] = O::apply(sums[s], M::apply(row[s], scale));
+            }
+        } else {
+            for s in 0..S {
+                sums[s] = O::apply(sums[s], row[s]);
+            }
+        }
+    }
+}
+
+leveled!(rows_to, fold_rows,
     [O: Op2<Out = <O as Op2>::In>, M: Op2<In = O::In, Out = O::In>, const SCALED: bool], [O, M, SCALED],
-    (counts: [usize; 2], n: usize, acc: *mut u8, base: *const u8, offsets: *const i64,
-        scales: *const u8) -> ());
+    (rows: &RowsTo) -> ());
 
 /// The kernel of a monoid on a type; `None` if the type does not have it.
-pub(crate) fn fold_rows_at(monoid: Monoid, t: DType, level: Level) -> Option<FoldRowsAt> {
-    for_monoid!(monoid, t, O => rows_at::<O, O, false>(level))
+pub(crate) fn fold_rows_to(monoid: Monoid, t: DType, level: Level) -> Option<FoldRowsTo> {
+    for_monoid!(monoid, t, O => rows_to::<O, O, false>(level))
 }
 
 /// The same of rows that are scaled, where they are added.
-pub(crate) fn fold_scaled_rows(monoid: Monoid, t: DType, level: Level) -> Option<FoldRowsAt> {
+pub(crate) fn fold_scaled_rows(monoid: Monoid, t: DType, level: Level) -> Option<FoldRowsTo> {
     match (monoid, t) {
         (_, DType::Bool) => None,
         (Monoid::Add, _) => scaled(t, level),
@@ -182,12 +303,12 @@ pub(crate) fn fold_scaled_rows(monoid: Monoid, t: DType, level: Level) -> Option
 }
 
 /// The kernel that adds scaled rows.
-fn scaled(t: DType, level: Level) -> Option<FoldRowsAt> {
+fn scaled(t: DType, level: Level) -> Option<FoldRowsTo> {
     macro_rules! of {
         ($($variant:ident: $T:ty),*) => {
             match t {
                 $(DType::$variant => {
-                    Some(rows_at::<super::op::Add<$T>, Mul<$T>, true>(level))
+                    Some(rows_to::<super::op::Add<$T>, Mul<$T>, true>(level))
                 })*
                 _ => None,
             }

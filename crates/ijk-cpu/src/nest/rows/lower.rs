@@ -5,11 +5,11 @@ use super::super::kernel::{self, Kernel};
 use super::super::lower::Lowering;
 use super::super::scalar_bits;
 use super::program::{Choice, RowOperand, RowProgram, RowStep};
-use super::{LONG_ROW, ManyRows, RowPattern, RowScalar, RowSource, RowSpec};
+use super::{LONG_ROW, ManyKernel, ManyRows, RowPattern, RowScalar, RowSource, RowSpec};
 use crate::copy::Copier;
 use crate::error::Fault;
 use ijk_plan::plan::{Base, Node, NodeId};
-use ijk_types::{BinaryOp, DType, UnaryOp};
+use ijk_types::{BinaryOp, DType, UnaryOp, scalar};
 use smallvec::SmallVec;
 
 impl RowPattern {
@@ -36,13 +36,19 @@ impl RowPattern {
         let length = self.length(lowering);
         let mask = self.mask.map(|mask| body.whole_node(mask)).transpose()?;
         let mut maker = Maker::new(self, lowering, body);
-        let (program, nanoseconds) = maker.program()?;
+        let (program, nanoseconds) = match self.run[..] {
+            [] => maker.single()?,
+            _ => maker.program()?,
+        };
         let (sources, scalars) = (maker.sources, maker.scalars);
         let to = if self.reduces { sources[0].from } else { body.store_offsets()? };
         let out = &lowering.layouts[nest.store.base.buffer.0 as usize];
         let affine = nest.store.offset.is_none() && length * dtype.size() >= LONG_ROW;
         let streams = out.streams && affine && self.combine.is_none();
         let fold = |m| kernel::fold(m, dtype, *level).ok_or(Fault::Types);
+        let fold = self.combine.map(fold).transpose()?;
+        let splat = kernel::moves(dtype, *level).splat;
+        let exact = self.combine.filter(|_| fold.is_some_and(|fold| !fold.rounds));
         let fresh = self.combine.filter(|_| self.fill.is_some());
         let single = self.fill.is_some() || self.along;
         let many = if single { None } else { self.many(&program, dtype, lowering) };
@@ -52,14 +58,16 @@ impl RowPattern {
             sources,
             scalars,
             program,
+            ascends: kernel::ascends(*level),
             writable: nest.store.offset.map(|_| check(lowering, nest.store.base, length)),
             length,
             size: dtype.size(),
-            fill: self.fill.map(|v| (scalar_bits(v), kernel::moves(dtype, *level).splat)),
-            fold: self.combine.map(fold).transpose()?,
+            fill: self.fill.map(|v| (scalar_bits(v), splat)),
+            fold,
             many,
             along: self.along,
             fresh: fresh.and_then(|m| kernel::binary(m.op(), dtype, *level, true, false)),
+            apart: exact.map(|m| (scalar_bits(scalar::identity(m, dtype)), splat)),
             stream: streams.then(|| Copier::streaming(dtype, *level)),
             registers: 0,
         };
@@ -74,10 +82,14 @@ impl RowPattern {
         lowering: &Lowering<'_>,
     ) -> Option<ManyRows> {
         let (monoid, level) = (self.combine?, lowering.level);
+        if self.run.is_empty() {
+            let kernel = ManyKernel::Values(kernel::fold(monoid, dtype, level)?.at);
+            return Some(ManyRows { kernel, number: Some(0) });
+        }
         let Node::Binary(BinaryOp::Mul, ..) = lowering.nest.body[self.value.0 as usize] else {
             let plain = program.value == RowOperand::Source(0);
-            let kernel = kernel::fold_rows_at(monoid, dtype, level)?;
-            return plain.then_some(ManyRows { kernel, scale: None });
+            let kernel = ManyKernel::Rows(kernel::fold_rows_to(monoid, dtype, level)?);
+            return plain.then_some(ManyRows { kernel, number: None });
         };
         let [RowStep::Map { sources: [a, b, _], .. }] = program.steps[..] else { return None };
         let scale = match (a, b) {
@@ -85,8 +97,8 @@ impl RowPattern {
             | (RowOperand::Scalar(n), RowOperand::Source(0)) => n,
             _ => return None,
         };
-        let kernel = kernel::fold_scaled_rows(monoid, dtype, level)?;
-        Some(ManyRows { kernel, scale: Some(scale) })
+        let kernel = ManyKernel::Rows(kernel::fold_scaled_rows(monoid, dtype, level)?);
+        Some(ManyRows { kernel, number: Some(scale) })
     }
 }
 
@@ -161,6 +173,16 @@ impl<'a, 'b> Maker<'a, 'b> {
             self.program.value = RowOperand::Value;
         }
         Ok((std::mem::take(&mut self.program), self.nanoseconds))
+    }
+
+    /// The program of rows of one element: the value is a number that instructions compute.
+    fn single(&mut self) -> Result<(RowProgram, f64), Fault> {
+        let slot = self.body.whole_node(self.pattern.value)?;
+        let size = self.type_of(self.pattern.value.0 as usize).size();
+        self.scalars.push(RowScalar { slot, size });
+        let program =
+            RowProgram { value: RowOperand::Scalar(0), largest: size, ..RowProgram::default() };
+        Ok((program, 0.0))
     }
 
     fn type_of(&self, n: usize) -> DType {

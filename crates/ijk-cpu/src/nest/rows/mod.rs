@@ -7,10 +7,11 @@
 //!
 //! * [`pattern`] finds such nests,
 //! * [`lower`] makes instructions of what is one for a row, and a [`RowProgram`] of the rest,
-//! * [`run`] stores rows, or combines them with what is there,
+//! * [`run`] stores rows, or combines them with what is there, [`many`] the plain ones,
 //! * [`table`] writes them down, where others than who finds them are to move them.
 
 mod lower;
+mod many;
 mod pattern;
 mod program;
 mod run;
@@ -21,7 +22,7 @@ pub(super) use program::RowProgram;
 pub(super) use run::{Batch, RowBases};
 pub(super) use table::{List, Table};
 
-use super::kernel::{FoldKernels, FoldRowsAt, Kernel};
+use super::kernel::{Ascends, CombineAt, FoldKernels, FoldRowsTo, Kernel};
 use super::program::{OffsetCheck, Slot};
 use crate::copy::Copier;
 use smallvec::SmallVec;
@@ -31,7 +32,7 @@ use std::ops::Range;
 const SHORT: usize = 8;
 
 /// Rows ahead of the present one that are asked for: what the hardware cannot foresee.
-const AHEAD: usize = 24;
+const AHEAD: usize = 16;
 
 /// Lines of a row that are asked for: the hardware goes on.
 const LINES: usize = 8;
@@ -57,6 +58,8 @@ pub(super) struct RowSpec {
     pub program: RowProgram,
     /// Which may be written.
     pub writable: Option<OffsetCheck>,
+    /// What tells whether places ascend.
+    pub ascends: Ascends,
     /// Elements of a row.
     pub length: usize,
     /// Bytes of an element of the output.
@@ -71,6 +74,8 @@ pub(super) struct RowSpec {
     pub along: bool,
     /// What combines the fill with a row, in one go.
     pub fresh: Option<Kernel>,
+    /// The identity, where it does not show in which order values combine, and what fills memory with it.
+    pub apart: Option<([u64; 2], Kernel)>,
     /// What copies rows past the caches, where that pays.
     pub stream: Option<Copier>,
     /// Where registers begin in a worker's scratch memory.
@@ -99,13 +104,21 @@ pub(super) struct RowScalar {
     pub size: usize,
 }
 
-/// Combines rows of one array, times one number each or as they are, in one go.
+/// Combines rows of one array, times one number each or as they are, in one go; or rows of a single element, which
+/// is a number each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ManyRows {
     /// The loop.
-    pub kernel: FoldRowsAt,
-    /// Which of the scalars scales rows.
-    pub scale: Option<usize>,
+    pub kernel: ManyKernel,
+    /// Which of the scalars it takes.
+    pub number: Option<usize>,
+}
+
+/// What combines rows or values.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ManyKernel {
+    Rows(FoldRowsTo),
+    Values(CombineAt),
 }
 
 impl RowSpec {

@@ -44,25 +44,35 @@ impl RowPattern {
             return None;
         }
         let last = NodeId(nest.body.len() as u32 - 1);
-        if let Node::Select(mask, value, other) = *node(nest, last)
-            && let Some(masked) = constant(nest, other)
-            && let Some(found) = Self::masked(lowering, (Some(mask), Some(masked), value))
-        {
-            return Some(found);
-        }
-        Self::masked(lowering, (None, None, last))
+        let whole = (None, None, last);
+        let masked = match *node(nest, last) {
+            Node::Select(mask, value, other) => {
+                constant(nest, other).map(|masked| (Some(mask), Some(masked), value))
+            }
+            _ => None,
+        };
+        let all = || masked.into_iter().chain([whole]);
+        let rows = all().find_map(|masked| Self::masked(lowering, masked)?.with_run(lowering));
+        rows.or_else(|| all().find_map(|masked| Self::masked(lowering, masked)?.single(lowering)))
     }
 
     /// The pattern of a value that counts where a mask holds, and is a constant elsewhere.
     fn masked(lowering: &Lowering<'_>, (mask, masked, value): Masked) -> Option<Self> {
-        let found = match lowering.nest.reduce {
+        match lowering.nest.reduce {
             None => stored(lowering.nest, (mask, masked, value)),
             Some(Reducer::Monoid(monoid)) if masked.is_none_or(|m| is_neutral(monoid, m)) => {
                 combined(lowering, monoid, (mask, value))
             }
             Some(_) => None,
-        };
-        found?.with_run(lowering)
+        }
+    }
+
+    /// The same with rows of a single element, where these combine at computed places.
+    fn single(self, lowering: &Lowering<'_>) -> Option<Self> {
+        let nest = lowering.nest;
+        let places = self.combine.is_some() && nest.store.offset.is_some();
+        let by_element = vec![false; nest.body.len()];
+        (places && is_dense(lowering, nest.store.base)).then_some(Self { by_element, ..self })
     }
 
     /// The same with the axes of a row, if there are any worth it: those of the output, or else reduced ones.
@@ -70,11 +80,14 @@ impl RowPattern {
         let nest = lowering.nest;
         let needed = needed(nest, [Some(self.value), self.mask, nest.store.offset]);
         let of = |along| {
-            let run = Run::of(lowering, &needed, along)?;
-            let length: usize = run.axes.iter().map(|&a| lowering.checked.extents[a]).product();
             let lengths = SHORT..if along { LONG_SUM } else { usize::MAX };
-            let fits = lengths.contains(&length) && self.fits(&run, nest, &needed);
-            fits.then_some((run, along))
+            let fits = |run: &Run| {
+                let length: usize = run.axes.iter().map(|&a| lowering.checked.extents[a]).product();
+                lengths.contains(&length) && self.fits(run, nest, &needed)
+            };
+            let starts = 0..lowering.checked.extents.len();
+            let mut runs = starts.filter_map(|axis| Run::of(lowering, &needed, along, axis));
+            runs.find(fits).map(|run| (run, along))
         };
         let (run, along) = of(false).or_else(|| self.reduces.then(|| of(true)).flatten())?;
         Some(Self { run: run.axes, by_element: run.by_element, along, ..self })
@@ -176,39 +189,33 @@ struct Run {
 }
 
 impl Run {
-    /// The longest run of a nest, of which some nodes are needed: of axes of the output, or of reduced ones.
-    fn of(lowering: &Lowering<'_>, needed: &[bool], along: bool) -> Option<Self> {
+    /// The longest run of a nest, of which some nodes are needed, that begins with an axis: of axes of the output, or
+    /// of reduced ones.
+    fn of(lowering: &Lowering<'_>, needed: &[bool], along: bool, innermost: usize) -> Option<Self> {
         let Lowering { nest, checked, .. } = lowering;
-        let (mut axes, mut moving) = (Vec::new(), vec![false; nest.body.len()]);
-        let mut step = 1isize;
-        loop {
-            let first = axes.is_empty();
-            let fits = |a: &usize| {
-                let stored = along || nest.store.strides[*a] == step;
-                let wanted = checked.extents[*a] > 1 && nest.axes[*a].reduced == along && stored;
-                let read = || (0..nest.body.len()).filter(|&n| needed[n]);
-                let moves =
-                    |n: usize| is_leaf(&nest.body[n]) && leaf_step(nest, &nest.body[n], *a) == 1;
-                wanted
-                    && !axes.contains(a)
-                    && (!first || read().any(moves))
-                    && read().all(|n| {
-                        let (node, moves) = (&nest.body[n], moving[n]);
-                        let own = leaf_step(nest, node, *a);
-                        own == if moves { step } else { 0 } || (first && own == 1 && is_leaf(node))
-                    })
-            };
-            let Some(axis) = (0..checked.extents.len()).find(fits) else { break };
-            if first {
-                for (n, moves) in moving.iter_mut().enumerate() {
-                    *moves = is_leaf(&nest.body[n]) && leaf_step(nest, &nest.body[n], axis) == 1;
-                }
-            }
+        let steps = |n: usize, axis: usize| leaf_step(nest, &nest.body[n], axis);
+        let moving: Vec<bool> = (0..nest.body.len())
+            .map(|n| is_leaf(&nest.body[n]) && steps(n, innermost) == 1)
+            .collect();
+        let read = || (0..nest.body.len()).filter(|&n| needed[n]);
+        let continues = |axis: usize, step: isize| {
+            let stored = along || nest.store.strides[axis] == step;
+            let wanted = checked.extents[axis] > 1 && nest.axes[axis].reduced == along && stored;
+            wanted && read().all(|n| steps(n, axis) == if moving[n] { step } else { 0 })
+        };
+        if !continues(innermost, 1) || !read().any(|n| moving[n]) {
+            return None;
+        }
+        let mut axes = vec![innermost];
+        let mut step = checked.extents[innermost] as isize;
+        let next = |axes: &[usize], step| {
+            (0..checked.extents.len()).find(|a| !axes.contains(a) && continues(*a, step))
+        };
+        while let Some(axis) = next(&axes, step) {
             step *= checked.extents[axis] as isize;
             axes.insert(0, axis);
         }
-        let run = Self { axes, by_element: Vec::new() };
-        if run.axes.is_empty() { None } else { run.told(lowering, needed, &moving) }
+        Self { axes, by_element: Vec::new() }.told(lowering, needed, &moving)
     }
 
     /// The same with which nodes have a value for each element, if all of these can be computed so.

@@ -1,8 +1,8 @@
 //! Runs rows: stores them, or combines them with what is there.
 
 use super::program::Piece;
-use super::{AHEAD, LINES, ManyRows, RowSpec};
-use crate::lines::{LINE, prefetch_all};
+use super::{AHEAD, LINES, RowSpec};
+use crate::lines::{LINE, prefetch, prefetch_all};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ impl Batch {
     /// # Safety
     /// There is such a row.
     #[inline(always)]
-    unsafe fn counts(&self, row: usize) -> bool {
+    pub(super) unsafe fn counts(&self, row: usize) -> bool {
         // SAFETY: the caller's promise.
         self.mask.is_none_or(|mask| unsafe { mask.add(row).read() })
     }
@@ -73,12 +73,12 @@ impl Batch {
 }
 
 /// The part of a row that somebody owns.
-struct Own {
+pub(super) struct Own {
     /// Its first element, counted from the row's.
-    skipped: usize,
-    length: usize,
+    pub skipped: usize,
+    pub length: usize,
     /// Its place.
-    out: *mut u8,
+    pub out: *mut u8,
 }
 
 impl RowSpec {
@@ -219,51 +219,6 @@ impl RowSpec {
         }
     }
 
-    /// Combines runs of rows that go to one place with what is there, each in turn.
-    ///
-    /// # Safety
-    /// That of [`run`](Self::run).
-    unsafe fn run_many(&self, many: &ManyRows, batch: &Batch, bases: &RowBases, own: &Range<i64>) {
-        let mut row = 0;
-        while row < batch.count {
-            // SAFETY: rows of the batch, and the caller's promises.
-            unsafe {
-                let to = batch.offset(0, row);
-                let count = batch.together(row, |next| batch.offset(0, next) == to);
-                if row + AHEAD < batch.count {
-                    self.fetch_row((batch.offset(0, row + AHEAD), self.size), bases.out);
-                }
-                if let Some(own) = self.own(to, bases, own).filter(|_| count > 0) {
-                    self.many(many, (batch, row..row + count), bases, own);
-                }
-                row += count.max(1);
-            }
-        }
-    }
-
-    /// Combines rows in turn into one.
-    ///
-    /// # Safety
-    /// That of [`run`](Self::run), for these rows, all of which count; `own` is nobody else's.
-    #[inline(always)]
-    unsafe fn many(
-        &self,
-        many: &ManyRows,
-        (batch, rows): (&Batch, Range<usize>),
-        bases: &RowBases,
-        own: Own,
-    ) {
-        let base = bases.sources[0].wrapping_add(own.skipped * self.sources[0].size);
-        let offsets = batch.columns[1].cast::<i64>().wrapping_add(rows.start);
-        let scales = many.scale.map_or(std::ptr::null(), |n| {
-            let column = batch.columns[1 + self.sources.len() + n];
-            column.wrapping_add(rows.start * self.scalars[n].size)
-        });
-        let later = batch.count - rows.end;
-        // SAFETY: the caller's promises.
-        unsafe { (many.kernel)([rows.len(), later], own.length, own.out, base, offsets, scales) }
-    }
-
     /// Combines those of some rows of a batch that count into one row in turn, or into one number.
     ///
     /// # Safety
@@ -275,6 +230,10 @@ impl RowSpec {
         sum: *mut u8,
         registers: *mut u8,
     ) {
+        if let (Some(many), None) = (&self.many, batch.mask) {
+            // SAFETY: the caller's promises.
+            return unsafe { self.many(many, (batch, range), bases, sum) };
+        }
         let most = if self.many.is_some() { batch.count } else { self.program.rows(self.length) };
         let whole = || Own { skipped: 0, length: self.length, out: sum };
         let (mut row, mut asked) = (range.start, range.start);
@@ -284,7 +243,7 @@ impl RowSpec {
                 let rows = batch.together(row, |next| next - row < most && next < range.end);
                 match &self.many {
                     Some(many) if rows > 0 => {
-                        self.many(many, (batch, row..row + rows), bases, whole());
+                        self.many(many, (batch, row..row + rows), bases, sum);
                     }
                     None if rows > 0 => {
                         while asked < row + rows {
@@ -373,7 +332,7 @@ impl RowSpec {
 
     /// What of a row that goes to some place somebody owns, if anything.
     #[inline(always)]
-    fn own(&self, to: i64, bases: &RowBases, own: &Range<i64>) -> Option<Own> {
+    pub(super) fn own(&self, to: i64, bases: &RowBases, own: &Range<i64>) -> Option<Own> {
         let first = to.max(own.start);
         let length = (to.saturating_add(self.length as i64)).min(own.end).saturating_sub(first);
         if length <= 0 {
@@ -441,6 +400,9 @@ impl RowSpec {
     #[inline(always)]
     fn fetch_row(&self, (offset, size): (i64, usize), base: *const u8) {
         let row = base.wrapping_offset((offset as isize).wrapping_mul(size as isize));
-        prefetch_all(row, (self.length * size).min(LINES * LINE));
+        let bytes = (self.length * size).min(LINES * LINE);
+        prefetch_all(row, bytes);
+        // It may begin within a line.
+        prefetch(row.wrapping_add(bytes - 1));
     }
 }

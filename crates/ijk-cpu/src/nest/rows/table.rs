@@ -1,6 +1,7 @@
 //! Rows written down, to be moved later and in another order.
 
 use super::{Batch, RowSpec};
+use crate::nest::kernel::Ascends;
 use smallvec::SmallVec;
 
 /// Room for rows in memory: what there is of each, by columns as in a [`Batch`].
@@ -53,18 +54,36 @@ impl Table {
         unsafe { std::slice::from_raw_parts(self.columns[0].0.cast(), count) }
     }
 
-    /// Copies a row of another table.
+    /// Copies rows of another table, each to a place of its own.
     ///
     /// # Safety
     /// There are such rows, this table's nobody else's.
-    #[inline(always)]
-    pub unsafe fn copy(&self, to: usize, from: &Self, row: usize) {
-        for (&(to_start, size), &(from_start, _)) in self.columns.iter().zip(&from.columns) {
-            let (dst, src) =
-                (to_start.wrapping_add(to * size), from_start.wrapping_add(row * size));
+    pub unsafe fn bring(&self, places: &[u32], from: &Self, rows: &[u32]) {
+        for (&(to, size), &(from, _)) in self.columns.iter().zip(&from.columns) {
             // SAFETY: the caller's promise.
-            unsafe { copy_one(size, src, dst) };
+            unsafe {
+                match size {
+                    1 => bring::<u8>(places, to, from, rows),
+                    4 => bring::<u32>(places, to, from, rows),
+                    8 => bring::<u64>(places, to, from, rows),
+                    _ => bring::<[u64; 2]>(places, to, from, rows),
+                }
+            }
         }
+    }
+}
+
+/// Copies the elements of a column that rows are the positions of, each to a place.
+///
+/// # Safety
+/// There are such elements on both sides.
+#[inline(always)]
+unsafe fn bring<W: Copy>(places: &[u32], to: *mut u8, from: *const u8, rows: &[u32]) {
+    for (&place, &row) in places.iter().zip(rows) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            to.cast::<W>().add(place as usize).write(from.cast::<W>().add(row as usize).read())
+        };
     }
 }
 
@@ -88,19 +107,32 @@ unsafe fn copy_one(size: usize, from: *const u8, to: *mut u8) {
 /// Rows as a tile program lists them, instead of moving them.
 #[derive(Debug)]
 pub(in super::super) struct List {
-    pub table: Table,
-    pub len: usize,
+    table: Table,
+    len: usize,
+    /// Where the last row goes, and whether all go to places in ascending order.
+    last: i64,
+    ascends: bool,
 }
 
 impl List {
+    /// An empty list, in a table.
+    pub fn new(table: Table) -> Self {
+        Self { table, len: 0, last: i64::MIN, ascends: true }
+    }
+
+    /// How many rows there are, and whether they go to places in ascending order.
+    pub fn finish(self) -> (usize, bool) {
+        (self.len, self.ascends)
+    }
+
     /// Adds those rows of a batch that count.
     ///
     /// # Safety
     /// There is room for them; the batch has its rows in all columns.
-    pub unsafe fn add(&mut self, batch: &Batch) {
+    pub unsafe fn add(&mut self, batch: &Batch, ascends: Ascends) {
         // SAFETY: the caller's promise, here and below.
         let mask = batch.mask.map(|mask| unsafe { std::slice::from_raw_parts(mask, batch.count) });
-        let mask = mask.filter(|mask| mask.contains(&false));
+        let first = self.len;
         for (&(start, size), &from) in self.table.columns.iter().zip(&batch.columns) {
             let mut to = start.wrapping_add(self.len * size);
             match mask {
@@ -117,5 +149,22 @@ impl List {
         }
         let counts = |mask: &[bool]| mask.iter().filter(|counts| **counts).count();
         self.len += mask.map_or(batch.count, counts);
+        // SAFETY: the rows that were added.
+        unsafe { self.look(first, ascends) };
+    }
+
+    /// Sees whether rows from one on go to places that ascend.
+    ///
+    /// # Safety
+    /// There are so many.
+    unsafe fn look(&mut self, first: usize, ascends: Ascends) {
+        // SAFETY: the caller's promise.
+        let places = unsafe { &self.table.places(self.len)[first..] };
+        if let (true, [next, .., last] | [next @ last]) = (self.ascends, places) {
+            // SAFETY: these are as many offsets as there are.
+            let alone = unsafe { ascends(places.len(), places.as_ptr()) };
+            self.ascends = *next >= self.last && alone;
+            self.last = *last;
+        }
     }
 }

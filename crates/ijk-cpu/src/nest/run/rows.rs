@@ -1,6 +1,6 @@
 //! The rows of a tile.
 
-use super::super::kernel::fault;
+use super::super::kernel::{all_hold, fault};
 use super::super::program::{OffsetCheck, Slot};
 use super::super::reduce::Accumulators;
 use super::super::rows::{Batch, RowBases, RowSpec};
@@ -23,9 +23,13 @@ impl Worker<'_> {
         let faults = read.fold(check(&rows.writable, rows.to), |all, fault| all | fault);
         let columns = rows.slots().skip(usize::from(rows.mask.is_some())).map(slot).collect();
         let mask = rows.mask.map(|mask| slot(mask).cast());
+        // SAFETY: the mask is computed, a bool for each point.
+        let mask = mask.filter(|&mask| !unsafe { all_hold(mask, self.points) });
         self.faults |= faults;
         let batch = Batch { count: self.points, mask, columns };
-        (self.faults & fault::OFFSET == 0).then(|| (batch, self.nest.row_bases(rows, self.bases)))
+        let mut bases = self.nest.row_bases(rows, self.bases);
+        bases.out = self.out.unwrap_or(bases.out);
+        (self.faults & fault::OFFSET == 0).then_some((batch, bases))
     }
 
     /// Stores or combines the rows of the present tile, or lists them.
@@ -37,7 +41,7 @@ impl Worker<'_> {
         unsafe {
             let Some((batch, bases)) = self.batch(rows) else { return };
             if let Some(list) = &mut self.list {
-                return list.add(&batch);
+                return list.add(&batch, rows.ascends);
             }
             let (each, registers) = (rows.at_a_time(), self.scratch.wrapping_add(rows.registers));
             for first in (0..batch.count).step_by(each) {

@@ -1,0 +1,59 @@
+//! Arrays that a body reads: where their elements are for a tile, and how many it has of them.
+
+use super::{Body, LOAD, LONG_ROW, Operand, PACK};
+use crate::copy::Copier;
+use crate::error::Fault;
+use crate::nest::geometry::Axis;
+use crate::nest::lower::{is_dense, place};
+use crate::nest::program::{LoadMode, LoadSpec, OUT, Over, Place, Slot};
+
+impl Body<'_> {
+    pub(super) fn load(&mut self, n: usize) -> Result<Operand, Fault> {
+        let dtype = self.lowering.nest.loads[n].dtype;
+        let probe = self.load_spec(n, OUT, LoadMode::Direct);
+        let over = self.spread_of(&probe.place, dtype.size());
+        if let Some(slot) = self.load_slots[n] {
+            return Ok(Operand { slot, dtype, over });
+        }
+        let inner = &probe.place.inner[..];
+        let direct = match over {
+            Over::One => true,
+            Over::Rows => is_dense(self.geometry, &inner[..inner.len() - 1], dtype.size()),
+            Over::Columns => true,
+            _ => is_dense(self.geometry, inner, dtype.size()),
+        };
+        let slot = if direct { self.slot(0)? } else { self.register(dtype, over)? };
+        let copier = || Copier::new(dtype, self.lowering.level);
+        let (mode, nanoseconds) = match (direct, over) {
+            (true, _) => (LoadMode::Direct, LOAD * dtype.size() as f64 / 4.0),
+            (_, Over::Rows) => (LoadMode::PackRows(copier()), 0.0),
+            _ => (LoadMode::Pack(copier()), PACK),
+        };
+        self.finished.nanoseconds += nanoseconds;
+        self.finished.loads.push(LoadSpec { slot, mode, ..probe });
+        self.load_slots[n] = Some(slot);
+        Ok(Operand { slot, dtype, over })
+    }
+
+    /// How many elements a load has in a tile: fewer than points only where rows are long enough for a
+    /// kernel to be called for each.
+    fn spread_of(&self, place: &Place, size: usize) -> Over {
+        let row = self.geometry.inner.last().map_or(1, |&a| self.geometry.loops[a].tile);
+        let still = |strides: &[isize]| strides.iter().all(|&s| s == 0);
+        match place.inner.split_last() {
+            _ if still(&place.inner) => Over::One,
+            _ if row < LONG_ROW => Over::Points,
+            Some((0, _)) => Over::Rows,
+            Some((&step, outer)) if !outer.is_empty() && still(outer) && step == size as isize => {
+                Over::Columns
+            }
+            _ => Over::Points,
+        }
+    }
+
+    pub(super) fn load_spec(&self, n: usize, slot: Slot, mode: LoadMode) -> LoadSpec {
+        let base = self.lowering.nest.loads[n].base;
+        let place = place(self.lowering, self.geometry, base, |axis: &Axis| axis.loads[n]);
+        LoadSpec { place, slot, mode, size: self.lowering.nest.loads[n].dtype.size() }
+    }
+}

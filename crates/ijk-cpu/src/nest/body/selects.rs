@@ -1,0 +1,47 @@
+//! Choices that need not be made where a condition holds for a whole tile: what is chosen is where it is.
+
+use super::{Body, CHEAP, Operand};
+use crate::error::Fault;
+use crate::nest::kernel::moves;
+use crate::nest::program::{Instruction, OUT, Over, Slot};
+
+impl Body<'_> {
+    pub(super) fn select(&mut self, c: Operand, a: Operand, b: Operand) -> Result<Operand, Fault> {
+        let over = c.over.join(a.over).join(b.over);
+        let sources = [self.spread(c, over)?, self.spread(a, over)?, self.spread(b, over)?];
+        self.finished.nanoseconds += CHEAP;
+        let value = self.map(moves(a.dtype, self.lowering.level).select, a.dtype, sources)?;
+        if let Some(Instruction::Map(map)) = self.finished.instructions.last().cloned()
+            && over == Over::Points
+        {
+            self.finished.instructions.pop();
+            self.push(Instruction::Select { map, register: 0 });
+        }
+        Ok(value)
+    }
+
+    /// Has what a choice may stand for stay for as long as the choice does. The value of a tile has its own place.
+    pub(super) fn keep_selected(&mut self, value: Slot, last_use: &mut [usize]) {
+        for instruction in self.finished.instructions.iter_mut().rev() {
+            let Instruction::Select { map, .. } = *instruction else { continue };
+            if map.dst == value || map.dst == OUT {
+                *instruction = Instruction::Map(map);
+                continue;
+            }
+            let (dst, chosen) = (map.dst as usize, map.sources[1].slot as usize);
+            last_use[chosen] = last_use[chosen].max(last_use[dst]);
+        }
+    }
+
+    /// Tells choices where their registers are.
+    pub(super) fn place_selects(&mut self) {
+        let registers = &self.finished.registers;
+        for instruction in &mut self.finished.instructions {
+            if let Instruction::Select { map, register } = instruction
+                && let Some(&(_, at)) = registers.iter().find(|(slot, _)| *slot == map.dst)
+            {
+                *register = at;
+            }
+        }
+    }
+}

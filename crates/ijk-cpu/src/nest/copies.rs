@@ -1,0 +1,100 @@
+//! Values that combine at computed places of a small array, in copies of it.
+//!
+//! Where it does not show in which order values combine, as of integers or of maxima, each thread combines its part of
+//! them in an array of its own, and these are combined in the end. Neither lists nor sorting are needed then.
+
+use super::kernel::Kernel;
+use super::launch::Launch;
+use super::rows::RowSpec;
+use super::sorted;
+use crate::error::RunError;
+use crate::threads::cut;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Bytes of a copy at most: it stays near whoever combines in it.
+const LARGEST: usize = 128 << 10;
+
+/// So many values must come to each element of all copies.
+const FEWEST: usize = 4;
+
+/// An array that is copied for each thread but one.
+pub(super) struct Copies<'a> {
+    rows: &'a RowSpec,
+    /// Its first element, as an offset, and how many elements there are.
+    first: i64,
+    elements: usize,
+    /// The identity, and what fills memory with it.
+    empty: ([u64; 2], Kernel),
+}
+
+/// Memory of which each task has a part.
+#[derive(Clone, Copy)]
+struct Memory(*mut u8);
+
+// SAFETY: each task follows the pointer to its own part only.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// So many bytes on.
+    fn at(self, bytes: usize) -> *mut u8 {
+        self.0.wrapping_add(bytes)
+    }
+}
+
+impl Launch<'_> {
+    /// The copies in which rows may combine, if that is worth it.
+    pub(super) fn copies<'r>(&self, rows: &'r RowSpec) -> Option<Copies<'r>> {
+        let reach = rows.reach();
+        let elements = usize::try_from(reach.end.checked_sub(reach.start)?).ok()?;
+        let bytes = elements.checked_mul(rows.size)?;
+        let others = self.workers.threads() - 1;
+        let all = elements.saturating_mul(others + 1).saturating_mul(FEWEST);
+        let few = bytes <= LARGEST && all <= self.points().saturating_mul(rows.length);
+        // What lists would take was counted.
+        let room = bytes.saturating_mul(others) <= sorted::bytes(rows, self.points());
+        let copies = |empty| Copies { rows, first: reach.start, elements, empty };
+        (few && room).then_some(()).and(rows.apart).map(copies)
+    }
+
+    /// All rows of a nest that combine with what is there, each thread's in a copy of its own.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); the nest moves rows as the copies say.
+    pub(super) unsafe fn run_copies(&self, copies: &Copies<'_>) -> Result<u32, RunError> {
+        let Copies { rows, first, elements, empty: (identity, splat) } = *copies;
+        let blocks: usize = self.nest.blocks.iter().product();
+        let parts = self.workers.threads().min(blocks);
+        let bytes = (elements * rows.size).next_multiple_of(64);
+        let room = bytes * (parts - 1);
+        let taken = self.scratch.try_take(room).ok_or(RunError::OutOfMemory(room))?;
+        let memory = Memory(taken.as_ptr());
+        let faults = AtomicU32::new(0);
+        let before = (first as isize).wrapping_mul(rows.size as isize);
+        self.each(parts, |part| {
+            let own = cut(blocks, part, parts)..cut(blocks, part + 1, parts);
+            // SAFETY: the caller's promises; the first part has the output to itself, and each other one its copy.
+            unsafe {
+                self.work(&faults, |worker| {
+                    if part > 0 {
+                        let copy = memory.at((part - 1) * bytes);
+                        let value = identity.as_ptr().cast();
+                        splat(elements, copy, value, value, value);
+                        worker.out = Some(copy.wrapping_offset(before.wrapping_neg()));
+                    }
+                    worker.run(own);
+                });
+            }
+        });
+        if faults.load(Ordering::Relaxed) != 0 || self.workers.have_ended() {
+            return self.settle(faults);
+        }
+        let out = self.nest.row_bases(rows, self.bases).out.wrapping_offset(before);
+        for part in 1..parts {
+            if let Some(fold) = &rows.fold {
+                // SAFETY: all parts are done; the elements that rows may reach, and as many of each copy.
+                unsafe { (fold.down)(1, elements, out, memory.at((part - 1) * bytes)) };
+            }
+        }
+        self.settle(faults)
+    }
+}

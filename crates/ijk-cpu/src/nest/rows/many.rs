@@ -1,0 +1,289 @@
+//! Rows of one array, or single values, combined where they go, many at a time.
+
+use super::run::{Batch, RowBases};
+use super::{ManyKernel, ManyRows, RowSpec};
+use crate::lines::LINE;
+use crate::nest::kernel::RowsTo;
+use crate::nest::program::OffsetCheck;
+use std::ops::Range;
+
+/// Rows of which those are picked that somebody owns, at a time.
+const CHUNK: usize = 512;
+
+/// What there is of rows one after another.
+#[derive(Clone, Copy, Debug)]
+struct Lists {
+    to: *const i64,
+    from: *const i64,
+    /// Factors, or values.
+    numbers: *const u8,
+}
+
+impl Lists {
+    /// Those of a batch, from a row on.
+    fn of(rows: &RowSpec, many: &ManyRows, batch: &Batch, first: usize) -> Self {
+        let offsets = |column: usize| batch.columns[column].cast::<i64>().wrapping_add(first);
+        let number = |n: usize| {
+            let column = batch.columns[1 + rows.sources.len() + n];
+            column.wrapping_add(first * rows.scalars[n].size)
+        };
+        let from = if rows.sources.is_empty() { std::ptr::null() } else { offsets(1) };
+        Self { to: offsets(0), from, numbers: many.number.map_or(std::ptr::null(), number) }
+    }
+
+    /// The same from a later row on, where a number has so many bytes.
+    fn from(self, first: usize, size: usize) -> Self {
+        Self {
+            to: self.to.wrapping_add(first),
+            from: self.from.wrapping_add(first),
+            numbers: self.numbers.wrapping_add(first * size),
+        }
+    }
+}
+
+/// Rows that were picked from others, with what there is of them.
+struct Picked {
+    rows: [u32; CHUNK],
+    to: [i64; CHUNK],
+    from: [i64; CHUNK],
+    numbers: [u128; CHUNK],
+    count: usize,
+}
+
+impl Picked {
+    fn new() -> Self {
+        let (rows, to, from) = ([0; CHUNK], [0; CHUNK], [0; CHUNK]);
+        Self { rows, to, from, numbers: [0; CHUNK], count: 0 }
+    }
+
+    /// Picks those rows of so many, at most a chunk, of which `counts` tells, with numbers of so many bytes.
+    ///
+    /// # Safety
+    /// The lists have so many.
+    #[inline(always)]
+    unsafe fn pick(
+        &mut self,
+        count: usize,
+        lists: Lists,
+        size: usize,
+        counts: impl Fn(usize) -> bool,
+    ) {
+        let mut picked = 0;
+        // Who owns a row cannot be foreseen: so nothing branches on it.
+        for row in 0..count.min(CHUNK) {
+            self.rows[picked] = row as u32;
+            picked += usize::from(counts(row));
+        }
+        self.count = picked;
+        let rows = &self.rows[..self.count];
+        // SAFETY: the caller's promise, here and below.
+        unsafe {
+            pick(rows, lists.to, self.to.as_mut_ptr());
+            if !lists.from.is_null() {
+                pick(rows, lists.from, self.from.as_mut_ptr());
+            }
+            let numbers = self.numbers.as_mut_ptr();
+            match size {
+                _ if lists.numbers.is_null() => {}
+                1 => pick::<u8>(rows, lists.numbers, numbers.cast()),
+                4 => pick::<u32>(rows, lists.numbers.cast(), numbers.cast()),
+                8 => pick::<u64>(rows, lists.numbers.cast(), numbers.cast()),
+                _ => pick::<[u64; 2]>(rows, lists.numbers.cast(), numbers.cast()),
+            }
+        }
+    }
+
+    fn lists(&self, lists: Lists) -> Lists {
+        let from = if lists.from.is_null() { lists.from } else { self.from.as_ptr() };
+        let none = lists.numbers.is_null();
+        let numbers = if none { lists.numbers } else { self.numbers.as_ptr().cast() };
+        Lists { to: self.to.as_ptr(), from, numbers }
+    }
+}
+
+/// Copies the elements of a list that rows are the positions of.
+///
+/// # Safety
+/// The list has them; there is room for as many as there are rows.
+#[inline(always)]
+unsafe fn pick<W: Copy>(rows: &[u32], list: *const W, to: *mut W) {
+    for (n, &row) in rows.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { to.add(n).write(list.add(row as usize).read()) };
+    }
+}
+
+impl RowSpec {
+    /// Combines rows with what is at their places, each in turn.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run).
+    pub(super) unsafe fn run_many(
+        &self,
+        many: &ManyRows,
+        batch: &Batch,
+        bases: &RowBases,
+        own: &Range<i64>,
+    ) {
+        let mut picked = None;
+        for first in (0..batch.count).step_by(CHUNK) {
+            let count = CHUNK.min(batch.count - first);
+            let lists = Lists::of(self, many, batch, first);
+            // SAFETY: rows of the batch, and the caller's promises.
+            unsafe {
+                let to = std::slice::from_raw_parts(lists.to, count);
+                if batch.mask.is_none() && self.are_whole(to, own) {
+                    let later = batch.count - first - count;
+                    self.combine(many, [count, later], lists, bases);
+                    continue;
+                }
+                let picked = picked.get_or_insert_with(Picked::new);
+                let before = own.start.saturating_sub(self.length as i64);
+                picked.pick(count, lists, self.number_size(many), |row| {
+                    batch.counts(first + row) & (to[row] > before) & (to[row] < own.end)
+                });
+                let (count, lists) = (picked.count, picked.lists(lists));
+                self.run_own(many, count, lists, bases, own);
+            }
+        }
+    }
+
+    /// Combines those elements of all rows that are at some positions in them.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run), for these elements; there is something that combines many rows.
+    pub unsafe fn run_columns(&self, batch: &Batch, bases: &RowBases, columns: Range<usize>) {
+        if let Some(many) = &self.many {
+            let (lists, at) = (Lists::of(self, many, batch, 0), columns.start * self.size);
+            let place = (columns.len(), bases.out.wrapping_add(at));
+            let base = self.base(bases).wrapping_add(at);
+            // SAFETY: the caller's promise.
+            unsafe { self.call(many, place, base, [batch.count, 0], (lists, &[])) }
+        }
+    }
+
+    /// Into so many parts of whole lines rows may be cut that are at `first` and so on: none is another's then.
+    pub fn columns_of(&self, first: *const u8, parts: usize) -> Option<usize> {
+        let rows = matches!(self.many, Some(ManyRows { kernel: ManyKernel::Rows(_), .. }));
+        let lines = self.length * self.size;
+        let whole = lines.is_multiple_of(parts * LINE) && (first as usize).is_multiple_of(LINE);
+        (rows && whole).then_some(self.length / parts)
+    }
+
+    /// Combines rows all of which fall on the elements `own`, some perhaps in part.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run), for these rows.
+    unsafe fn run_own(
+        &self,
+        many: &ManyRows,
+        count: usize,
+        lists: Lists,
+        bases: &RowBases,
+        own: &Range<i64>,
+    ) {
+        let size = self.number_size(many);
+        // SAFETY: the caller's promises.
+        unsafe {
+            let to = std::slice::from_raw_parts(lists.to, count);
+            if self.are_whole(to, own) {
+                return self.combine(many, [count, 0], lists, bases);
+            }
+            let mut start = 0;
+            for row in 0..=count {
+                if row < count && self.are_whole(&to[row..=row], own) {
+                    continue;
+                }
+                self.combine(many, [row - start, 0], lists.from(start, size), bases);
+                if row < count
+                    && let Some(part) = self.own(to[row], bases, own)
+                {
+                    let base = self.base(bases).wrapping_add(part.skipped * self.size);
+                    let lists = lists.from(row, size);
+                    self.call(many, (part.length, part.out), base, [1, 0], (lists, &[0]));
+                }
+                start = row + 1;
+            }
+        }
+    }
+
+    /// Combines so many whole rows; the lists have further ones behind them.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run), for these rows, all of which count and are one's own.
+    unsafe fn combine(&self, many: &ManyRows, counts: [usize; 2], lists: Lists, bases: &RowBases) {
+        if counts[0] > 0 {
+            let place = (self.length, bases.out);
+            // SAFETY: the caller's promise.
+            unsafe { self.call(many, place, self.base(bases), counts, (lists, &[])) }
+        }
+    }
+
+    /// Combines rows of a batch, all of which count, into one that is elsewhere.
+    ///
+    /// # Safety
+    /// That of [`sum`](Self::sum).
+    pub(super) unsafe fn many(
+        &self,
+        many: &ManyRows,
+        (batch, rows): (&Batch, Range<usize>),
+        bases: &RowBases,
+        sum: *mut u8,
+    ) {
+        let lists = Lists::of(self, many, batch, rows.start);
+        let counts = [rows.len(), batch.count - rows.end];
+        // SAFETY: the caller's promises.
+        unsafe { self.call(many, (self.length, sum), self.base(bases), counts, (lists, &[0])) }
+    }
+
+    /// Calls the kernel for rows that go to their places, or to the only one there is.
+    ///
+    /// # Safety
+    /// That of the kernels.
+    #[inline(always)]
+    unsafe fn call(
+        &self,
+        many: &ManyRows,
+        (length, out): (usize, *mut u8),
+        base: *const u8,
+        counts: [usize; 2],
+        (lists, only): (Lists, &[i64]),
+    ) {
+        let one_place = !only.is_empty();
+        let to = if one_place { only.as_ptr() } else { lists.to };
+        let (from, scales) = (lists.from, lists.numbers);
+        // SAFETY: the caller's promise; a single value has a single place.
+        unsafe {
+            match many.kernel {
+                ManyKernel::Rows(kernel) => {
+                    kernel(&RowsTo { counts, length, out, to, one_place, base, from, scales });
+                }
+                ManyKernel::Values(kernel) => kernel(counts[0], out, to, scales),
+            }
+        }
+    }
+
+    /// Whether rows that go to these places fall on the elements `own` alone.
+    #[inline(always)]
+    fn are_whole(&self, to: &[i64], own: &Range<i64>) -> bool {
+        let (least, greatest) = (own.start, own.end.saturating_sub(self.length as i64));
+        match &self.writable {
+            _ if *own == (i64::MIN..i64::MAX) => true,
+            // SAFETY: these are as many offsets as there are.
+            Some(OffsetCheck::Range { check, .. }) => unsafe {
+                check(to.len(), to.as_ptr(), least, greatest) == 0
+            },
+            _ => to.iter().all(|to| (least..=greatest).contains(to)),
+        }
+    }
+
+    /// What rows are offsets in; nothing for values.
+    fn base(&self, bases: &RowBases) -> *const u8 {
+        bases.sources.first().copied().unwrap_or(std::ptr::null())
+    }
+
+    /// Bytes of a factor or value.
+    fn number_size(&self, many: &ManyRows) -> usize {
+        many.number.map_or(0, |n| self.scalars[n].size)
+    }
+}
