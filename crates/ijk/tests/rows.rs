@@ -35,6 +35,9 @@ const NUMBERS: &[&str] = &[
     "y[o,z] = v[z] - x[c[z],d] * m[d,o] * v[c[z]]",
     "y[z,g] = x[c[z],d] * x[c[z] + 1,d] * h[g,l]",
     "y[z] += x[c[z],d] * x[e[z],d]",
+    "r[z,d] = x[c[z],d]\ny[z,o] = r[z,d] * m[d,o] * v[z]",
+    "r[d,z] = x[c[z],d]\ny[z,o] = m[d,o] / 2 * r[d,z]\n\nr, y",
+    "r[z,d] += x[c[z] + 1,d]\ny[e[z],o] += r[z,d] * m[d,o]",
     "y[c[z],o] += x[e[z],d] * m[d,o] * v[z]",
     "y[c[z],d] += x[e[z],d]",
     "y[c[z],d] += x[e[z],d] * v[z]",
@@ -370,6 +373,9 @@ fn few_rows_are_multiplied_before_they_are_gathered() {
     assert_eq!(of(plain, few, false), ["contract", "map"]);
     assert_eq!(of("y[z,o] = 3 * x[c[z],d] * v[z] / m[d,o]", few, false)[1..], ["contract", "map"]);
     assert_eq!(of("y[z] = x[c[z],d]", few, false), ["reduce", "map"]);
+    let apart = "r[z,d] = x[c[z],d]\ny[z,o] = r[z,d] * m[d,o]\n\ny";
+    assert_eq!(of(apart, few, false), ["contract", "map"]);
+    assert_eq!(of(apart, few, true), ["map", "contract"]);
     assert_ne!(of(plain, many, false), ["contract", "map"]);
     assert_ne!(of(plain, few, true), ["contract", "map"]);
     // What is reduced depends on the row, and on where it goes.

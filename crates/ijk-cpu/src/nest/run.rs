@@ -37,7 +37,7 @@ pub(super) struct Worker<'a> {
     pub own: Range<i64>,
     /// Where rows are listed instead of being moved.
     pub list: Option<List>,
-    /// What places of rows are offsets in, where not in the output.
+    /// The origin of the places of rows, where it is not the output's.
     pub out: Option<*mut u8>,
     /// Tells when nobody needs the rest any more.
     pace: Pace<'a>,

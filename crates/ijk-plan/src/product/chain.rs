@@ -45,10 +45,14 @@ impl Chains {
         let terms = Terms::of(&stmt.value, algebra);
         terms.all.iter().find_map(|term| {
             let Node::Access(array, _) = &stmt.value.nodes[term.root as usize] else { return None };
-            let alone = *self.uses.get(array.0 as usize)? == 1;
-            let found = self.definition(graph, *array).filter(|_| alone)?;
-            is_product(graph, found, algebra).then_some(found)
+            self.alone(graph, *array).filter(|found| is_product(graph, found, algebra))
         })
+    }
+
+    /// The statement that defines an array which is read once.
+    pub(super) fn alone<'a>(&self, graph: &'a Graph, array: ArrayId) -> Option<&'a Stmt> {
+        let alone = *self.uses.get(array.0 as usize)? == 1;
+        self.definition(graph, array).filter(|_| alone)
     }
 
     fn definition<'a>(&self, graph: &'a Graph, array: ArrayId) -> Option<&'a Stmt> {

@@ -8,6 +8,7 @@
 mod behind;
 mod chain;
 mod gathers;
+mod inlined;
 mod moves;
 mod terms;
 
@@ -51,7 +52,11 @@ fn lower(graph: &mut Graph, chains: &Chains, stmt: Stmt, out: &mut Vec<Stmt>) {
         Some((_, plan, stmt)) => (plan.cost, stmt),
         None => (stmt.points().saturating_mul(NEST_COST), &stmt),
     };
-    if let Some([core, later]) = gathers::behind(graph, stmt, cost) {
+    let parts = match inlined::gathering(graph, chains, stmt) {
+        Some((wide, other)) => gathers::behind(graph, &wide, cost.saturating_add(other)),
+        None => gathers::behind(graph, stmt, cost),
+    };
+    if let Some([core, later]) = parts {
         lower(graph, chains, core, out);
         return out.push(later);
     }
@@ -278,7 +283,7 @@ impl Product {
         if fewer || cost < nest.cost { Plan { moves, split: true, cost } } else { nest }
     }
 
-    /// Whether the reduction is a loop nest that leaves out what guards skip, and stores no factor before: then
+    /// Tells whether the reduction is a loop nest that leaves out what guards skip, and stores no factor before: then
     /// elements without points keep the identity, if what comes behind does so.
     fn skips(&self, moves: &[Move]) -> bool {
         let stored = match &self.factors[..] {
@@ -288,7 +293,7 @@ impl Product {
         moves.is_empty() && !stored && self.behind.keeps_zero()
     }
 
-    /// Whether two factors, `places` of what is left, are evaluated before their product.
+    /// Tells whether two factors, `places` of what is left, are evaluated before their product.
     fn stores(&self, left: &Left<'_>, places: [usize; 2], [p, q]: [&Factor; 2]) -> bool {
         left.is_contraction(places[0], places[1])
             && !(p.is_plain() && q.is_plain())

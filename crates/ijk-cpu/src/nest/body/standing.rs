@@ -1,4 +1,4 @@
-//! What stands while a loop goes on: instructions that do not depend on it, or on any.
+//! Instructions that stand while a loop goes on: those that do not depend on it, or on any.
 
 use super::super::program::{Instruction, OUT, Slot};
 use super::Body;

@@ -212,7 +212,7 @@ pub(crate) fn within(level: Level, and: bool) -> Kernel {
     if and { window_at::<true>(level) } else { window_at::<false>(level) }
 }
 
-/// Whether so many bools are all true.
+/// Tells whether so many bools are all true.
 ///
 /// # Safety
 /// There are so many.
@@ -223,7 +223,7 @@ pub(crate) unsafe fn all_hold(bools: *const bool, count: usize) -> bool {
     bools.iter().fold(1, |all, holds| all & holds) == 1
 }
 
-/// Whether each of some offsets is at least as great as the one before it.
+/// Tells whether each of some offsets is at least as great as the one before it.
 ///
 /// # Safety
 /// There are `n`.
@@ -242,7 +242,7 @@ unsafe fn each_ascends(n: usize, offsets: *const i64) -> bool {
 }
 
 leveled!(
-    /// Whether offsets ascend.
+    /// Tells whether offsets ascend.
     ascends, each_ascends, [], [], (n: usize, offsets: *const i64) -> bool
 );
 leveled!(

@@ -14,12 +14,12 @@ pub(crate) struct RowsTo {
     pub counts: [usize; 2],
     /// Elements of a row.
     pub length: usize,
-    /// What places are offsets in.
+    /// The origin of places.
     pub out: *mut u8,
     /// For each row the offset of its place, or one for all of them.
     pub to: *const i64,
     pub one_place: bool,
-    /// What rows are offsets in.
+    /// The origin of rows.
     pub base: *const u8,
     pub from: *const i64,
     /// A factor for each row, where rows are scaled.

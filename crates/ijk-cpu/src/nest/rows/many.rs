@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Rows of which those are picked that somebody owns, at a time.
 const CHUNK: usize = 512;
 
-/// What there is of rows one after another.
+/// The offsets and numbers of rows one after another.
 #[derive(Clone, Copy, Debug)]
 struct Lists {
     to: *const i64,
@@ -263,7 +263,7 @@ impl RowSpec {
         }
     }
 
-    /// Whether rows that go to these places fall on the elements `own` alone.
+    /// Tells whether rows that go to these places fall on the elements `own` alone.
     #[inline(always)]
     fn are_whole(&self, to: &[i64], own: &Range<i64>) -> bool {
         let (least, greatest) = (own.start, own.end.saturating_sub(self.length as i64));
@@ -277,7 +277,7 @@ impl RowSpec {
         }
     }
 
-    /// What rows are offsets in; nothing for values.
+    /// The origin of rows; null for values.
     fn base(&self, bases: &RowBases) -> *const u8 {
         bases.sources.first().copied().unwrap_or(std::ptr::null())
     }

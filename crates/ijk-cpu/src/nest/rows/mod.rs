@@ -58,7 +58,7 @@ pub(super) struct RowSpec {
     pub program: RowProgram,
     /// Which may be written.
     pub writable: Option<OffsetCheck>,
-    /// What tells whether places ascend.
+    /// The kernel that tells whether places ascend.
     pub ascends: Ascends,
     /// Elements of a row.
     pub length: usize,
@@ -114,7 +114,7 @@ pub(super) struct ManyRows {
     pub number: Option<usize>,
 }
 
-/// What combines rows or values.
+/// A loop that combines rows or values.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ManyKernel {
     Rows(FoldRowsTo),
