@@ -84,15 +84,19 @@ pub(crate) fn is_one(graph: &Graph, stmt: &Stmt) -> bool {
 
 /// The same of one that forms panels' products: those of pairs of vectors in a batch are a sum over rows like others.
 pub(crate) fn multiplies(graph: &Graph, stmt: &Stmt) -> bool {
-    pattern(graph, stmt).is_some_and(|Pattern { a, b, .. }| {
-        let (kept, in_a, in_b) = (stmt.kept_axes(), occurring(stmt, a.1), occurring(stmt, b.1));
-        let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|wanted| {
-            let axes = stmt.extents().into_iter().enumerate();
-            let own = axes.filter(|&(x, _)| role(kept[x], in_a[x], in_b[x]) == wanted);
-            own.fold(1, |count: u64, (_, extent)| count.saturating_mul(extent))
-        });
-        worth_contracting(batch, m, n, k)
-    })
+    sides(graph, stmt, &stmt.extents())
+        .is_some_and(|[batch, m, n, k]| worth_contracting(batch, m, n, k))
+}
+
+/// How many batches, rows, columns and steps a contraction would have, were its axes so long.
+pub(crate) fn sides(graph: &Graph, stmt: &Stmt, extents: &[u64]) -> Option<[u64; 4]> {
+    let Pattern { a, b, .. } = pattern(graph, stmt)?;
+    let (kept, in_a, in_b) = (stmt.kept_axes(), occurring(stmt, a.1), occurring(stmt, b.1));
+    Some([Role::Batch, Role::M, Role::N, Role::K].map(|wanted| {
+        let axes = extents.iter().enumerate();
+        let own = axes.filter(|&(x, _)| role(kept[x], in_a[x], in_b[x]) == wanted);
+        own.fold(1, |count: u64, (_, extent)| count.saturating_mul(*extent))
+    }))
 }
 
 struct Pattern<'a> {

@@ -34,6 +34,11 @@ const MANY_BLOCKS: u64 = 128;
 /// and what that must save at least.
 pub(crate) const FASTER: u64 = 100;
 
+/// Kernels of contractions compute so many rows and columns at least; and so many products take as long as a
+/// byte that goes to memory and back, if they are of matrices that are cut no further.
+const LANES: u64 = 16;
+const PADDED: u64 = 16;
+
 /// Neighbouring statements that have rows in common.
 pub(crate) struct Group {
     /// Which statements.
@@ -276,7 +281,25 @@ impl Group {
             *block = row.extent.div_ceil(row.extent.div_ceil(left));
             left = if *block == row.extent { (left / row.extent).max(1) } else { 1 };
         }
-        Some(self)
+        let pads = near > 0 && self.padding(graph) / PADDED > self.reused(graph);
+        (!pads).then_some(self)
+    }
+
+    /// Products that contractions form in vain in blocks of few rows, and not in one go.
+    fn padding(&self, graph: &Graph) -> u64 {
+        let padded = |[_, m, n, _]: [u64; 4]| LANES.div_ceil(m.min(n).max(1));
+        let of_one = |(member, stmt): (usize, &Stmt)| {
+            let mut extents = stmt.extents();
+            let whole = padded(contraction::sides(graph, stmt, &extents)?);
+            for (row, &block) in self.rows.iter().zip(&self.blocks) {
+                extents[row.axes[member]] = block;
+            }
+            let block = padded(contraction::sides(graph, stmt, &extents)?);
+            Some(stmt.points().saturating_mul(block.saturating_sub(whole)))
+        };
+        let all = self.members(graph).iter().enumerate();
+        let all = all.filter(|(_, stmt)| contraction::multiplies(graph, stmt));
+        all.filter_map(of_one).fold(0, u64::saturating_add)
     }
 
     fn members<'g>(&self, graph: &'g Graph) -> &'g [Stmt] {

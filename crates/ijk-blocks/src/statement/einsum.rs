@@ -6,7 +6,7 @@ use crate::plan::{Affine, Points, StageAxis};
 use crate::term::Kind;
 use crate::{BigTensor, Error, Formula, Problem, TextError, Type, TypeError};
 use ijk_ir::einsum::{Product, operators};
-use ijk_plan::order::{self, Network, Options};
+use ijk_plan::order::{self, Measure, Network, Options};
 use ijk_syntax::einsum::Subscripts;
 use ijk_types::{DType, Reducer};
 use std::sync::Arc;
@@ -136,7 +136,8 @@ impl<'a> Steps<'a> {
             0..=2 => Vec::new(),
             _ if self.product.is_empty() => Vec::new(),
             _ => {
-                order::order(&network, &Options::default()).map_or(Vec::new(), |found| found.path.0)
+                let options = Options { measure: Measure::Time, ..Options::default() };
+                order::order(&network, &options).map_or(Vec::new(), |found| found.path.0)
             }
         };
         for step in path {

@@ -1,6 +1,7 @@
 //! A tree with what each of its products has and costs.
 
 use super::problem::Problem;
+use super::time::Step;
 use super::tree::Tree;
 
 /// A tree, and the indices, elements and cost of each node.
@@ -28,6 +29,10 @@ pub(super) struct Weights {
     output: Vec<u64>,
     /// The elements that a product may have.
     pub(super) limit: f64,
+    /// By leaf: its innermost index, if that is known.
+    pub(super) inner: Vec<Option<usize>>,
+    /// Whether products are measured by time.
+    pub(super) timed: bool,
 }
 
 /// Larger numbers are not told apart: some may be added, and stay finite.
@@ -46,7 +51,14 @@ impl Weights {
         let mut powers: Vec<_> = problem.extents.chunks(64).map(powers).collect();
         powers.resize(words, None);
         let limit = limit.map_or(f64::INFINITY, |most| most as f64);
-        Self { words, extents: problem.extents.clone(), powers, leaves, output, limit }
+        let extents = problem.extents.clone();
+        let inner = problem.inner.clone();
+        Self { words, extents, powers, leaves, output, limit, inner, timed: false }
+    }
+
+    /// The same, for trees that are measured by time.
+    pub(super) fn timed(self, timed: bool) -> Self {
+        Self { timed, ..self }
     }
 
     /// The elements of a set of indices, given by its words.
@@ -163,6 +175,11 @@ impl<'a> Measured<'a> {
         if node == self.tree.root || self.weights.limit == f64::INFINITY {
             return 0.0;
         }
+        self.size(node)
+    }
+
+    /// The elements of a node.
+    fn size(&self, node: u32) -> f64 {
         self.weights.elements(self.bits(node).iter().copied())
     }
 
@@ -171,10 +188,33 @@ impl<'a> Measured<'a> {
         self.weights.elements(self.bits(p).iter().zip(self.bits(q)).map(|(x, y)| x | y))
     }
 
+    /// A product of two nodes, with the innermost index of each.
+    fn step(&self, node: u32, factors: [u32; 2], inner: [Option<usize>; 2]) -> Step {
+        let ends = |index: usize| self.bits(node)[index / 64] >> (index % 64) & 1 == 0;
+        Step {
+            points: self.points(factors),
+            factors: factors.map(|factor| self.size(factor)),
+            product: self.size(node),
+            along: inner.map(|index| index.is_some_and(ends)),
+        }
+    }
+
+    /// The innermost index of a node, if that is known.
+    fn inner(&self, node: u32) -> Option<usize> {
+        let Some(factors) = self.tree.factors(node) else {
+            return self.weights.inner[node as usize];
+        };
+        let inner = factors.map(|factor| self.inner(factor));
+        inner[self.step(node, factors, inner).lies_as()?]
+    }
+
     /// Computes the cost of a product from the indices of its factors.
     fn remeasure(&mut self, node: u32) {
         let Some(factors) = self.tree.factors(node) else { return };
-        let points = self.points(factors);
+        let points = match self.weights.timed {
+            true => self.step(node, factors, factors.map(|factor| self.inner(factor))).time(),
+            false => self.points(factors),
+        };
         let elements = self.elements(node);
         *self.cost_of(node) = self.weights.cost(points, elements);
     }

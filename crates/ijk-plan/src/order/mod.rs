@@ -14,6 +14,9 @@
 //! 5. *slice* chooses indices to loop over outside where intermediates are too large;
 //! 6. *path* writes the tree as steps over a list of operands.
 //!
+//! Orders of few operands are compared by *time*, where that is wanted: a product that only moves memory
+//! has few multiplications.
+//!
 //! *search* says in which order, *budget* for how long.
 
 mod anneal;
@@ -31,6 +34,7 @@ mod reshape;
 mod search;
 mod slice;
 mod stop;
+mod time;
 mod tree;
 
 use problem::Problem;
@@ -72,9 +76,22 @@ pub enum Effort {
     Steps(u64),
 }
 
+/// By what orders are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Measure {
+    /// Multiplications.
+    #[default]
+    Multiplications,
+    /// The time that multiplications and what they read and write take, estimated by fixed numbers; of many
+    /// operands, multiplications.
+    Time,
+}
+
 /// What to search for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
+    /// By what to compare.
+    pub measure: Measure,
     /// How long to search.
     pub effort: Effort,
     /// Search for so long instead. What is found then depends on the machine and its load.

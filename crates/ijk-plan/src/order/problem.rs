@@ -20,6 +20,8 @@ pub(super) struct Problem {
     pub(super) open: Vec<bool>,
     /// By index: the indices of the network that it stands for.
     pub(super) members: Vec<Vec<u32>>,
+    /// By operand: its innermost index, unless something is summed before.
+    pub(super) inner: Vec<Option<usize>>,
     /// By operand: whether there is anything to sum before.
     pub(super) summed: Vec<bool>,
 }
@@ -56,8 +58,15 @@ impl Problem {
         for (index, (_, holders, ..)) in groups.iter().enumerate() {
             holders.iter().for_each(|&operand| leaves[operand as usize].push(index as u32));
         }
+        let inner = network.operands.iter().zip(&summed).map(|(indices, &summed)| {
+            let last = indices.iter().rev().find(|&&index| network.extents[index as usize] > 1);
+            let last = last.filter(|_| !summed)?;
+            groups.iter().position(|group| group.3.contains(last))
+        });
+        let inner = inner.collect();
         Self {
             leaves,
+            inner,
             extents: groups.iter().map(|group| group.0).collect(),
             logs: groups.iter().map(|group| log2(group.0)).collect(),
             open: groups.iter().map(|group| group.2).collect(),

@@ -50,9 +50,11 @@ impl Reshaper<'_> {
         }
         self.spent += candidates(frontier.len());
         let shared = shared(tree, root, &frontier);
+        let inner = tree.weights.timed.then(|| inner(tree, root, &frontier));
         let limit = tree.weights.limit;
         let last = if root == tree.tree.root { f64::INFINITY } else { limit };
-        let solved = self.exact.solve(frontier.len(), &shared, [limit, last], self.stop);
+        let solved =
+            self.exact.solve(frontier.len(), &shared, [limit, last], (inner.as_deref(), self.stop));
         let Some(least) = solved else { return false };
         let now: f64 = products.iter().map(|&product| *tree.cost_of(product)).sum();
         if least >= now * (1.0 - 1e-9) {
@@ -99,6 +101,18 @@ fn grow(tree: &mut Measured, root: u32, most: usize) -> (Vec<u32>, Vec<u32>) {
         frontier.extend(tree.tree.factors(node).into_iter().flatten());
     }
     (products, frontier)
+}
+
+/// The innermost index of each of some factors of a product, where it is an operand's.
+fn inner(tree: &Measured, root: u32, frontier: &[u32]) -> Vec<Option<Shared>> {
+    let inner = |&node: &u32| {
+        let index = tree.weights.inner.get(node as usize).copied().flatten()?;
+        let has = |node: u32| tree.bits(node)[index / 64] >> (index % 64) & 1;
+        let holders = frontier.iter().enumerate();
+        let holders = holders.fold(0, |set, (at, &node)| set | (has(node) as u32) << at);
+        Some(Shared { holders, extent: tree.weights.extent(index), open: has(root) == 1 })
+    };
+    frontier.iter().map(inner).collect()
 }
 
 /// The indices of some factors of a product.

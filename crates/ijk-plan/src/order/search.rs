@@ -10,12 +10,14 @@ use super::random::Random;
 use super::reshape::{self, reshape};
 use super::stop::Stop;
 use super::tree::Tree;
-use super::{Effort, Network, Options, slice};
+use super::{Effort, Measure, Network, Options, slice};
 
 /// Rotations of the first annealing, for each product; every other is twice as long.
 const FIRST_RUN: u64 = 32;
 /// More factors than this are not searched exactly: tables of subsets are too large.
 const MOST_EXACT: usize = 16;
+/// More factors than this are not ordered by time.
+const MOST_TIMED: usize = 8;
 /// Factors of the parts of a tree that are searched exactly, before and after annealing.
 const PARTS: [usize; 2] = [6, 8];
 /// The last temperature of every annealing.
@@ -28,8 +30,9 @@ pub(super) fn search(
     stop: &Stop<'_>,
 ) -> Option<(Tree, Vec<u32>)> {
     let problem = Problem::new(network, &[]);
-    let weights = Weights::new(&problem, options.most_elements);
     let mut search = Search::new(options, problem.leaves.len(), stop);
+    let timed = options.measure == Measure::Time && search.is_timed(problem.leaves.len());
+    let weights = Weights::new(&problem, options.most_elements).timed(timed);
     let (tree, is_best) = search.start(&problem, &weights)?;
     Some(match options.most_elements {
         Some(limit) if !slice::fits(&problem, &tree, limit) => {
@@ -55,6 +58,12 @@ impl<'s> Search<'s> {
             random: Random::new(options.seed),
             greedy: options.effort == Effort::Greedy && options.time.is_none(),
         }
+    }
+
+    /// Whether so many factors are ordered by time: few, for which there is time to try all orders.
+    fn is_timed(&self, factors: usize) -> bool {
+        let exact = reshape::candidates(factors);
+        !self.greedy && factors <= MOST_TIMED && exact <= self.budget.left(0.0)
     }
 
     /// What ends it.

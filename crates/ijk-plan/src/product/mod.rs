@@ -25,7 +25,7 @@ use behind::{Behind, FEWER};
 use chain::Chains;
 use ijk_ir::core::{IndexExpr, Init, Span};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
-use moves::{Left, Move};
+use moves::{Left, Move, Placed};
 use terms::{Algebra, Terms};
 
 pub(crate) use moves::worth_contracting;
@@ -95,7 +95,7 @@ struct Product {
 
 /// How a product is computed, and what that costs.
 struct Plan {
-    moves: Vec<Move>,
+    moves: Vec<Placed>,
     /// Whether what is left for behind the reduction happens there.
     split: bool,
     cost: u64,
@@ -301,7 +301,7 @@ impl Product {
     }
 
     /// The cheapest order of two factors or more, and its cost.
-    fn ordered(&self, left: Left<'_>) -> (Vec<Move>, u64) {
+    fn ordered(&self, left: Left<'_>) -> (Vec<Placed>, u64) {
         let sets = left.sets.clone();
         let direct = match self.factors.len() {
             2 => self.cost(left, &[]),
@@ -313,13 +313,14 @@ impl Product {
             return (Vec::new(), direct);
         }
         let left = || Left::new(&self.extents, sets.clone(), &self.kept);
-        let moves = moves::moves(&left(), &self.kept);
+        let lie: Vec<Vec<u32>> = self.factors.iter().map(Factor::lie).collect();
+        let moves = moves::moves(&left(), &lie, &self.kept);
         let cost = self.cost(left(), &moves);
         if cost < direct { (moves, cost) } else { (Vec::new(), direct) }
     }
 
     /// What steps cost, with the contraction that remains, and what is evaluated before it.
-    fn cost(&self, left: Left<'_>, moves: &[Move]) -> u64 {
+    fn cost(&self, left: Left<'_>, moves: &[Placed]) -> u64 {
         let [p, q] = &self.factors[..] else { return moves::total(left, moves) };
         if !moves.is_empty() || !left.is_contraction(0, 1) {
             return moves::total(left, moves);
@@ -372,9 +373,9 @@ impl Product {
     fn reduce(&self, plan: &Plan, graph: &mut Graph, stmt: Stmt, out: &mut Vec<Stmt>) {
         let mut factors = self.factors.clone();
         let mut left = self.left(&factors);
-        for &step in &plan.moves {
-            self.apply(step, &left, &mut factors, graph, out);
-            left.apply(step);
+        for placed in &plan.moves {
+            self.apply(placed, &left, &mut factors, graph, out);
+            left.apply(placed.step);
         }
         let stored = self.materialise(&mut factors, &left, [0, 1], graph, out);
         if !stored && plan.moves.is_empty() && !plan.split {
@@ -401,13 +402,13 @@ impl Product {
     /// Adds what does a step, and puts its result among the factors.
     fn apply(
         &self,
-        step: Move,
+        placed: &Placed,
         left: &Left,
         factors: &mut Vec<Factor>,
         graph: &mut Graph,
         out: &mut Vec<Stmt>,
     ) {
-        let (at, factor, [axes, rest]) = match step {
+        let (at, factor, [axes, rest]) = match placed.step {
             Move::Reduce(at) => (at, factors[at].clone(), left.product(&[at])),
             Move::Join(p, q) => {
                 let mut pair = [factors[p].clone(), factors.remove(q)];
@@ -418,7 +419,8 @@ impl Product {
             }
         };
         let reduce = (axes != rest).then_some(self.monoid);
-        factors[at] = self.store(factor, &rest, reduce, graph, out);
+        debug_assert_eq!(union(&placed.axes, &[]), rest, "a layout has the axes of the result");
+        factors[at] = self.store(factor, &placed.axes, reduce, graph, out);
     }
 
     /// Evaluates two factors that are more than an access before, where their product is a
@@ -524,6 +526,19 @@ fn axes_in(value: &Expr) -> Axes {
 impl Factor {
     fn of(value: Expr) -> Self {
         Self { axes: axes_in(&value), value, guards: Vec::new() }
+    }
+
+    /// Its axes in the order in which they lie, as far as that is known.
+    fn lie(&self) -> Vec<u32> {
+        let lie = match &self.value.nodes[..] {
+            [Node::Access(_, index)] => index.iter().filter_map(index::plain_axis).map(|a| a.0),
+            _ => return self.axes.clone(),
+        };
+        let mut lie: Vec<u32> = lie.collect();
+        lie.extend(
+            self.axes.iter().filter(|axis| !lie.contains(axis)).copied().collect::<Vec<_>>(),
+        );
+        lie
     }
 
     /// Whether it is an element at an affine position.

@@ -2,7 +2,8 @@
 
 use super::NEST_COST;
 use crate::axes::{Axes, union};
-use crate::order::{Network, Options, Order, order};
+use crate::order::{Measure, Network, Options, Order, order};
+use ijk_ir::einsum::Product;
 
 /// What pairwise multiplication does, step by step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,6 +13,13 @@ pub(super) enum Move {
     /// Multiply two factors (the first the lower), reducing what no other needs; the product takes
     /// the place of the first.
     Join(usize, usize),
+}
+
+/// A step, and the axes of its result in the order in which they lie best for the steps behind it.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    pub(super) step: Move,
+    pub(super) axes: Vec<u32>,
 }
 
 /// The axes of the factors that are left at some step.
@@ -82,20 +90,23 @@ impl<'a> Left<'a> {
     }
 }
 
-/// A good order in which factors are joined down to two.
-pub(super) fn moves(left: &Left, kept: &[u32]) -> Vec<Move> {
+/// A good order in which factors are joined down to two; `lie` says in which order the axes of each
+/// factor lie.
+pub(super) fn moves(left: &Left, lie: &[Vec<u32>], kept: &[u32]) -> Vec<Placed> {
     let held = |axis: &&u32| left.sets.iter().any(|set| set.contains(axis));
     let network = Network {
-        operands: left.sets.clone(),
+        operands: lie.to_vec(),
         output: kept.iter().filter(held).copied().collect(),
         extents: left.extents.to_vec(),
     };
-    let Ok(Order { path, .. }) = order(&network, &Options::default()) else { return Vec::new() };
+    let options = Options { measure: Measure::Time, ..Options::default() };
+    let Ok(Order { path, .. }) = order(&network, &options) else { return Vec::new() };
+    let axes = layouts(&network, lie, &path.0);
     // Which factor stands where in the list that the path is about, and in ours.
     let mut list: Vec<usize> = (0..left.sets.len()).collect();
     let mut ours = list.clone();
     let mut moves = Vec::with_capacity(path.0.len());
-    for step in path.0 {
+    for (step, axes) in path.0.into_iter().zip(axes) {
         let mut places: Vec<usize> = Vec::with_capacity(2);
         for &position in step.iter().rev() {
             let factor = list.remove(position);
@@ -103,9 +114,9 @@ pub(super) fn moves(left: &Left, kept: &[u32]) -> Vec<Move> {
         }
         places.sort_unstable();
         match places[..] {
-            [at] => moves.push(Move::Reduce(at)),
+            [at] => moves.push(Placed { step: Move::Reduce(at), axes }),
             [p, q] => {
-                moves.push(Move::Join(p, q));
+                moves.push(Placed { step: Move::Join(p, q), axes });
                 ours.remove(q);
             }
             _ => return Vec::new(),
@@ -113,16 +124,31 @@ pub(super) fn moves(left: &Left, kept: &[u32]) -> Vec<Move> {
         list.push(ours[places[0]]);
     }
     // The last two are the statement that remains.
-    if matches!(moves.last(), Some(Move::Join(..))) {
+    if matches!(moves.last(), Some(Placed { step: Move::Join(..), .. })) {
         moves.pop();
     }
     moves
 }
 
+/// In which order the result of each step has its axes: as along the path of an einsum.
+fn layouts(network: &Network, lie: &[Vec<u32>], path: &[Vec<usize>]) -> Vec<Vec<u32>> {
+    let some = |axes: &Vec<u32>| axes.iter().copied().map(Some).collect();
+    let product = Product {
+        source: String::new(),
+        extents: network.extents.clone(),
+        names: Vec::new(),
+        operands: lie.iter().map(some).collect(),
+        result: some(&network.output),
+        shapes: Vec::new(),
+    };
+    let steps = product.multiplications(path);
+    steps.into_iter().map(|step| step.axes.into_iter().flatten().collect()).collect()
+}
+
 /// What steps cost, with the product of two factors that remains.
-pub(super) fn total(mut left: Left, moves: &[Move]) -> u64 {
+pub(super) fn total(mut left: Left, moves: &[Placed]) -> u64 {
     let mut cost = 0u64;
-    for &step in moves {
+    for &Placed { step, .. } in moves {
         cost = cost.saturating_add(left.cost(step));
         left.apply(step);
     }

@@ -7,7 +7,7 @@ use crate::prepared::{Prepared, Rules, check_output, naming_the_least};
 use crate::{Engine, Error, TensorView, TensorViewMut};
 use ijk_cpu::RunError;
 use ijk_ir::einsum::Product;
-use ijk_plan::order::{self, Network, Options, Order, OrderError, Path};
+use ijk_plan::order::{self, Measure, Network, Options, Order, OrderError, Path};
 use ijk_plan::{Layout, PlanError, c_strides, plan_product};
 use ijk_types::DType;
 
@@ -117,7 +117,8 @@ pub(super) fn order(
         }
         None => {
             let most_elements = most_elements.or(inner.options.most_elements);
-            let options = Options { most_elements, ..inner.options.clone() };
+            let measure = Measure::Time;
+            let options = Options { most_elements, measure, ..inner.options.clone() };
             let stop = || engine.cpu().is_interrupted();
             order::order_until(&network, &options, &stop).map_err(|error| match error {
                 OrderError::Interrupted => RunError::Interrupted.into(),
