@@ -21,6 +21,7 @@ mod copy;
 mod crew;
 mod engine;
 mod error;
+mod finite;
 mod folds;
 mod fresh;
 mod lines;

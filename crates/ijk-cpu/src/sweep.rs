@@ -1,14 +1,15 @@
 //! Steps that run together, block of rows by block of rows.
 
-use crate::check::{Layout, check_sweep};
+use crate::check::{Layout, Other, check_sweep};
 use crate::compiled::{Compiled, Program, Target, compile_part};
 use crate::contract::{Context, Fixed, Packed, Prepared, Same};
 use crate::engine::{PackedOperand, Run};
 use crate::error::{Fault, PlanError, RunError};
+use crate::finite::{all_finite, walk};
 use crate::scratch::{Need, ScratchPool};
 use crate::simd::Level;
 use crate::threads::{Workers, cut};
-use ijk_plan::plan::{Base, BufferId, Place, Plan, Sweep, SweepAxis, Window};
+use ijk_plan::plan::{Base, BufferId, Narrow, Place, Plan, Sweep, SweepAxis, Window};
 use ijk_types::DType;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -25,6 +26,7 @@ pub(crate) struct SweepProgram {
     outputs: Vec<Window>,
     body: Compiled,
     rest: Option<Compiled>,
+    narrow: Option<NarrowProgram>,
     /// Contractions of the body that have an operand in common with those of other blocks.
     shared: Vec<SharedOperand>,
 }
@@ -39,32 +41,51 @@ impl SweepProgram {
         let mut body = block(sweep, &sweep.body, buffers, target)?;
         let rest = sweep.rest.as_ref().map(|rest| block(sweep, rest, buffers, target));
         let rest = rest.transpose()?;
-        let short = rest.as_ref().map(|rest| &rest.buffers[..]);
-        let results = check_sweep(sweep, &body.buffers, short, buffers)?;
+        let narrow = sweep.narrow.as_ref();
+        let narrow = narrow.map(|narrow| NarrowProgram::new(sweep, narrow, buffers, target));
+        let narrow = narrow.transpose()?;
+        let short = rest.iter().map(|rest| Other { layouts: &rest.buffers, short: true });
+        let others = short.chain(narrow.iter().flat_map(|narrow| narrow.others(sweep)));
+        let others: Vec<Other<'_>> = others.collect();
+        let results = check_sweep(sweep, &body.buffers, &others, buffers)?;
         fetch_ahead(sweep, &mut body, buffers);
         let Sweep { axes, inputs, outputs, .. } = sweep.clone();
         let steps = body.steps.iter().enumerate();
         let shared = steps.filter_map(|(at, step)| SharedOperand::find(sweep, &body, at, step));
         let shared = shared.collect();
-        Ok((Self { axes, inputs, outputs, body, rest, shared }, results))
+        Ok((Self { axes, inputs, outputs, body, rest, narrow, shared }, results))
     }
 
     /// Estimated work of a whole run, in nanoseconds on one thread.
     pub fn cost(&self) -> f64 {
-        self.body.cost() * self.blocks() as f64
+        let (blocks, whole) = (self.blocks() as f64, self.body.cost());
+        let Some(narrow) = &self.narrow else { return whole * blocks };
+        let of = |body: &Option<usize>| body.map_or(whole, |n| narrow.bodies[n].cost());
+        let along: f64 = narrow.of_blocks.iter().map(of).sum();
+        along * blocks / narrow.of_blocks.len().max(1) as f64
+    }
+
+    /// All bodies.
+    fn bodies(&self) -> impl Iterator<Item = &Compiled> {
+        let narrow = self.narrow.iter().flat_map(|narrow| &narrow.bodies);
+        std::iter::once(&self.body).chain(&self.rest).chain(narrow)
     }
 
     /// Bytes of the temporaries of one block.
     pub fn arena(&self) -> usize {
-        self.rest.iter().fold(self.body.arena, |n, rest| n.max(rest.arena))
+        self.bodies().map(|body| body.arena).max().unwrap_or(0)
     }
 
     /// Scratch memory of a thread's blocks, besides their temporaries.
     pub fn need(&self) -> Need {
-        let bodies = [Some(&self.body), self.rest.as_ref()];
-        let needs = bodies.into_iter().flatten().flat_map(Compiled::needs);
+        let needs = self.bodies().flat_map(Compiled::needs);
         let each = needs.map(|need| need.shared.saturating_add(need.each)).max().unwrap_or(0);
         Need { shared: 0, each }
+    }
+
+    /// Blocks that differ in what they do are dealt out by smaller ranges.
+    fn tasks_per_thread(&self) -> usize {
+        if self.narrow.is_some() { 4 * TASKS_PER_THREAD } else { TASKS_PER_THREAD }
     }
 
     fn blocks(&self) -> usize {
@@ -94,10 +115,13 @@ impl SweepProgram {
             unsafe { shared.pack(self, bases, workers, scratch) }
         });
         let packed: Vec<_> = pack.collect();
-        let job = Job { sweep: self, bases, scratch, packed: &packed, alone: &workers.at_most(1) };
+        // SAFETY: the caller's promise.
+        let narrow = self.narrow.as_ref().filter(|n| unsafe { n.may_run(bases, workers) });
+        let alone = &workers.at_most(1);
+        let job = Job { sweep: self, bases, scratch, packed: &packed, narrow, alone };
         let (blocks, faults) = (self.blocks(), AtomicU32::new(0));
         let tasks = match workers.are_worth(self.cost()) {
-            true => blocks.min(workers.threads() * TASKS_PER_THREAD),
+            true => blocks.min(workers.threads() * self.tasks_per_thread()),
             false => 1,
         };
         let failed = std::sync::OnceLock::new();
@@ -128,6 +152,67 @@ fn block(
     compile_part(plan, target, streams).map_err(|error| match error {
         PlanError::Buffer { fault, .. } | PlanError::Step { fault, .. } => fault,
     })
+}
+
+/// Compiled bodies that do less than the whole one.
+#[derive(Clone, Debug)]
+struct NarrowProgram {
+    bodies: Vec<Compiled>,
+    /// For each block along the last axis, which suffices.
+    of_blocks: Vec<Option<usize>>,
+    /// Buffers, and how they lie, that must be finite.
+    finite_inputs: Vec<(BufferId, Layout)>,
+    /// Outputs that must be.
+    finite_outputs: Vec<usize>,
+    level: Level,
+}
+
+impl NarrowProgram {
+    fn new(
+        sweep: &Sweep,
+        narrow: &Narrow,
+        buffers: &[Layout],
+        target: Target,
+    ) -> Result<Self, Fault> {
+        let bodies = narrow.bodies.iter().map(|plan| block(sweep, plan, buffers, target));
+        let input = |&n: &usize| {
+            let buffer = sweep.inputs.get(n).ok_or(Fault::Reference)?.buffer;
+            let layout = buffers.get(buffer.0 as usize).ok_or(Fault::Reference)?;
+            Ok((buffer, layout.clone()))
+        };
+        Ok(Self {
+            bodies: bodies.collect::<Result<_, Fault>>()?,
+            of_blocks: narrow.of_blocks.clone(),
+            finite_inputs: narrow.finite_inputs.iter().map(input).collect::<Result<_, Fault>>()?,
+            finite_outputs: narrow.finite_outputs.clone(),
+            level: target.level,
+        })
+    }
+
+    /// Each body with the kind of blocks that have it.
+    fn others<'a>(&'a self, sweep: &'a Sweep) -> impl Iterator<Item = Other<'a>> + 'a {
+        let last = sweep.axes.last();
+        self.of_blocks.iter().enumerate().filter_map(move |(at, body)| {
+            let short = last.is_some_and(|axis| (at + 1).saturating_mul(axis.block) > axis.extent);
+            Some(Other { layouts: &self.bodies.get((*body)?)?.buffers, short })
+        })
+    }
+
+    /// The body of a block along the last axis, if there is one.
+    fn body(&self, at: usize) -> Option<&Compiled> {
+        self.of_blocks[at].map(|n| &self.bodies[n])
+    }
+
+    /// Whether nothing that a block leaves out would be infinite or NaN.
+    ///
+    /// # Safety
+    /// As for [`SweepProgram::run`].
+    unsafe fn may_run(&self, bases: &[*mut u8], workers: &Workers) -> bool {
+        self.finite_inputs.iter().all(|(buffer, layout)| {
+            // SAFETY: the caller's promise.
+            unsafe { all_finite(layout, bases[buffer.0 as usize], self.level, workers) }
+        })
+    }
 }
 
 /// Bytes of a buffer from which on it comes from memory.
@@ -162,6 +247,8 @@ struct Job<'a> {
     scratch: &'a ScratchPool,
     /// For each shared operand, its panels, if there is memory for them.
     packed: &'a [Option<Packed<'a>>],
+    /// Bodies that do less, if nothing speaks against them.
+    narrow: Option<&'a NarrowProgram>,
     alone: &'a Workers,
 }
 
@@ -185,24 +272,71 @@ impl Job<'_> {
                 break;
             }
             self.seek(block, &mut at);
-            let short = sweep.axes.iter().zip(&at).any(|(a, &n)| (n + 1) * a.block > a.extent);
-            let (compiled, packed) = match &sweep.rest {
-                Some(rest) if short => (rest, SmallVec::new()),
-                _ => (&sweep.body, self.packed(&at)),
-            };
-            let window = |w, layout: &Layout| sweep.window(w, layout.dtype, self.bases, &at);
-            let base = |layout: &Layout| match layout.place {
-                Place::Input(n) => window(&sweep.inputs[n], layout),
-                Place::Output(n) => window(&sweep.outputs[n], layout),
-                Place::Temporary(start) => arena.as_ptr().wrapping_add(start),
-            };
-            let bases: SmallVec<[*mut u8; 16]> = compiled.buffers.iter().map(base).collect();
-            let workers = self.alone;
-            let run = Run { workers, scratch, compiled, bases: &bases, packed: &packed };
-            // SAFETY: the windows lie in their buffers, the arena is this task's own.
-            faults |= unsafe { run.steps() }?;
+            // SAFETY: the caller's promise; the arena is this task's own.
+            unsafe {
+                if let Some(met) = self.narrow(&at, (arena.as_ptr(), scratch))? {
+                    faults |= met;
+                    continue;
+                }
+                let short = sweep.axes.iter().zip(&at).any(|(a, &n)| (n + 1) * a.block > a.extent);
+                let (compiled, packed) = match &sweep.rest {
+                    Some(rest) if short => (rest, SmallVec::new()),
+                    _ => (&sweep.body, self.packed(&at)),
+                };
+                faults |= self.block((compiled, &packed), &at, (arena.as_ptr(), scratch))?;
+            }
         }
         Ok(faults)
+    }
+
+    /// Runs the body of a block that does less, if there is one; `None` if the whole one is to run.
+    ///
+    /// # Safety
+    /// As for [`range`](Self::range); the arena has room for the temporaries of a block.
+    unsafe fn narrow(
+        &self,
+        at: &[usize],
+        memory: (*mut u8, &ScratchPool),
+    ) -> Result<Option<u32>, RunError> {
+        let Some(narrow) = self.narrow else { return Ok(None) };
+        let Some(compiled) = at.last().and_then(|&n| narrow.body(n)) else { return Ok(None) };
+        // SAFETY: the caller's promise.
+        let faults = unsafe { self.block((compiled, &[]), at, memory) }?;
+        let (sweep, level) = (self.sweep, narrow.level);
+        let outputs = compiled.buffers.iter().filter(|layout| match layout.place {
+            Place::Output(n) => narrow.finite_outputs.contains(&n),
+            _ => false,
+        });
+        let mut finite = outputs.map(|layout| {
+            let Place::Output(n) = layout.place else { return true };
+            let base = sweep.window(&sweep.outputs[n], layout.dtype, self.bases, at);
+            // SAFETY: the block has written what it sees of the buffer, which is its own.
+            self.alone.have_ended() || unsafe { walk(layout, base, level) }
+        });
+        Ok(finite.all(|finite| finite).then_some(faults))
+    }
+
+    /// Runs the steps of a block.
+    ///
+    /// # Safety
+    /// As for [`narrow`](Self::narrow); the body is one for that block.
+    unsafe fn block(
+        &self,
+        (compiled, packed): (&Compiled, &[PackedOperand<'_>]),
+        at: &[usize],
+        (arena, scratch): (*mut u8, &ScratchPool),
+    ) -> Result<u32, RunError> {
+        let sweep = self.sweep;
+        let window = |w, layout: &Layout| sweep.window(w, layout.dtype, self.bases, at);
+        let base = |layout: &Layout| match layout.place {
+            Place::Input(n) => window(&sweep.inputs[n], layout),
+            Place::Output(n) => window(&sweep.outputs[n], layout),
+            Place::Temporary(start) => arena.wrapping_add(start),
+        };
+        let bases: SmallVec<[*mut u8; 16]> = compiled.buffers.iter().map(base).collect();
+        let run = Run { workers: self.alone, scratch, compiled, bases: &bases, packed };
+        // SAFETY: the windows lie in their buffers, the arena is this task's own.
+        unsafe { run.steps() }
     }
 
     /// The position of a block along each axis.

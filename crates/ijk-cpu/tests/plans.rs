@@ -483,6 +483,7 @@ fn sweep() -> Plan {
         outputs: window(1),
         body: block(3),
         rest: Some(block(1)),
+        narrow: None,
     };
     let places = [Place::Input(0), Place::Output(0)];
     Plan {

@@ -53,6 +53,11 @@ impl Buffers {
         self.of_array[array.0 as usize].unwrap_or(BufferId(u32::MAX))
     }
 
+    /// Whether no other array is computed in place of this one.
+    pub(crate) fn stands_alone(&self, array: ArrayId) -> bool {
+        self.heirs[array.0 as usize] == array
+    }
+
     /// The strides that an array has, or will have.
     pub(crate) fn strides(&self, graph: &Graph, array: ArrayId) -> Vec<isize> {
         match self.of_array[array.0 as usize] {

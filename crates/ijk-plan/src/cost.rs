@@ -121,7 +121,7 @@ impl Plan {
     pub fn temporary_bytes_of(&self, blocks_at_once: u64) -> u64 {
         let all = |sweep: &Sweep| {
             let at_once = blocks_at_once.clamp(1, sweep.blocks().max(1));
-            sweep.body.temporary_bytes().saturating_mul(at_once)
+            sweep.bodies().map(Plan::temporary_bytes).max().unwrap_or(0).saturating_mul(at_once)
         };
         (self.arena as u64).saturating_add(self.sweeps().map(all).max().unwrap_or(0))
     }
@@ -204,18 +204,42 @@ impl Step {
 }
 
 impl Sweep {
+    /// The plans of blocks that have all their rows, and of others.
+    fn bodies(&self) -> impl Iterator<Item = &Plan> {
+        let narrow = self.narrow.iter().flat_map(|narrow| &narrow.bodies);
+        std::iter::once(&self.body).chain(&self.rest).chain(narrow)
+    }
+
     /// How many blocks there are.
     fn blocks(&self) -> u64 {
         self.axes.iter().fold(1, |n, a| n.saturating_mul(a.blocks() as u64))
     }
 
-    /// What all blocks cost together, each as if it were whole.
+    /// What all blocks cost together, each as if it had all its rows.
     fn cost(&self) -> Cost {
-        let blocks = self.blocks();
-        let Cost { operations, read, written } = self.body.cost();
-        let [operations, read, written] =
-            [operations, read, written].map(|n| n.saturating_mul(blocks));
-        Cost { operations, read, written }
+        let along = self.axes.last().map_or(1, |axis| axis.blocks() as u64).max(1);
+        let lines = self.blocks() / along;
+        let whole = self.body.cost();
+        let none = Cost { operations: 0, read: 0, written: 0 };
+        let narrow = self
+            .narrow
+            .iter()
+            .flat_map(|narrow| narrow.of_blocks.iter().flatten().map(|&n| &narrow.bodies[n]));
+        let (count, sum) =
+            narrow.fold((0, none), |(n, sum), body| (n + 1, sum.plus(&body.cost(), 1)));
+        none.plus(&sum, lines).plus(&whole, lines.saturating_mul(along.saturating_sub(count)))
+    }
+}
+
+impl Cost {
+    /// With that of something that is done so many times, saturating.
+    fn plus(&self, other: &Self, times: u64) -> Self {
+        let sum = |a: u64, b: u64| a.saturating_add(b.saturating_mul(times));
+        Self {
+            operations: sum(self.operations, other.operations),
+            read: sum(self.read, other.read),
+            written: sum(self.written, other.written),
+        }
     }
 }
 

@@ -65,7 +65,9 @@ fn row(number: &str, step: &Step, buffers: &[Buffer], places: &[String]) -> [Str
 fn sweep_axes(sweep: &Sweep) -> String {
     let axis = |a: &SweepAxis| format!("{}={} by {}", a.name, a.extent, a.block);
     let axes: Vec<String> = sweep.axes.iter().map(axis).collect();
-    format!("rows({})", axes.join(" "))
+    let narrow = sweep.narrow.as_ref().map_or(0, |narrow| narrow.bodies.len());
+    let parts = if narrow > 0 { format!(" {narrow} parts") } else { String::new() };
+    format!("rows({}){parts}", axes.join(" "))
 }
 
 fn scalar_text(value: Scalar) -> String {

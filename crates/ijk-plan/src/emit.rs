@@ -11,6 +11,7 @@ use crate::nest::Emitter;
 use crate::plan::{
     Base, BufferId, Levels, Load, Nest, NestAxis, Node, Plan, Scan, ScanAxis, Start, Step, Store,
 };
+use crate::verify::verify;
 use crate::{PlanError, SMALL_DOMAIN, sweep};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init, Span};
 use ijk_types::{Monoid, Reducer, scalar};
@@ -18,6 +19,12 @@ use ijk_types::{Monoid, Reducer, scalar};
 /// The plan of a graph that all passes went over.
 pub(crate) fn plan(graph: &Graph, layout: &Layout) -> Result<Plan, PlanError> {
     let mut buffers = Buffers::new(graph, layout)?;
+    let numbered = sweep::number_rows(graph, &buffers, layout.near);
+    let graph = numbered.as_ref().unwrap_or(graph);
+    if numbered.is_some() {
+        verify(graph, "numbers of rows");
+        buffers = Buffers::new(graph, layout)?;
+    }
     let steps = emit(graph, &mut buffers, layout.near)?;
     Ok(Plan { arena: buffers.arena() as usize, buffers: buffers.all, steps })
 }

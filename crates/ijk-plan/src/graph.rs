@@ -22,6 +22,8 @@ pub(crate) struct Graph {
     /// Arrays whose statement defines a part of the elements, and others of a chain the rest: what it
     /// reaches holds nothing before, and nobody reads what no statement has reached.
     pub partial: BTreeSet<ArrayId>,
+    /// Arrays that hold the numbers of their elements.
+    pub numbers: BTreeSet<ArrayId>,
     /// Producers before consumers; each array that is no input has one.
     pub statements: Vec<Stmt>,
     /// Disables reassociation: see [`Layout`](crate::Layout).
@@ -100,6 +102,7 @@ impl Graph {
             outputs: program.outputs.clone(),
             fallible: Vec::new(),
             partial: BTreeSet::new(),
+            numbers: BTreeSet::new(),
             statements: Vec::with_capacity(program.statements.len()),
             strict,
         };

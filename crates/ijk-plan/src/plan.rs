@@ -74,6 +74,22 @@ pub struct Sweep {
     pub body: Plan,
     /// The steps of the last blocks along the last axis, where those have fewer rows.
     pub rest: Option<Plan>,
+    /// Other bodies for blocks that need a part of what they see only.
+    pub narrow: Option<Narrow>,
+}
+
+/// Bodies of a sweep that leave out what a mask makes the identity of each reduction, as long as numbers that it
+/// is joined with are finite: otherwise a block has the whole body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Narrow {
+    /// The steps of a block, over the same inputs and outputs.
+    pub bodies: Vec<Plan>,
+    /// For each block along the last axis the body that suffices; `None` for the whole one.
+    pub of_blocks: Vec<Option<usize>>,
+    /// Inputs of the body whose buffers hold finite numbers only.
+    pub finite_inputs: Vec<usize>,
+    /// Outputs that do so, too, once the narrow body has run; if not, the whole one runs after it.
+    pub finite_outputs: Vec<usize>,
 }
 
 /// An axis of a sweep.

@@ -10,10 +10,17 @@ use crate::emit;
 use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::index;
 use crate::layout::Layout;
-use crate::plan::{Plan, Step, Sweep, SweepAxis, Window};
+use crate::plan::{Narrow, Plan, Step, Sweep, SweepAxis, Window};
 use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+
+mod narrow;
+mod number;
+mod outside;
+
+use narrow::Narrowing;
+pub(crate) use number::number_rows;
 
 /// More statements than this do not sweep together.
 const MOST_STATEMENTS: usize = 32;
@@ -62,10 +69,22 @@ type Places = BTreeMap<ArrayId, usize>;
 
 /// The groups of a graph's statements that are worth a sweep, given how many bytes stay near.
 pub(crate) fn groups(graph: &Graph, buffers: &Buffers, near: u64) -> Vec<Group> {
+    groups_of(graph, buffers, near, Numbers::Refused)
+}
+
+/// Whether rows may be such whose number a value is computed with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    Taken,
+    Refused,
+}
+
+/// The same, where numbers of rows are taken, or not.
+fn groups_of(graph: &Graph, buffers: &Buffers, near: u64, numbers: Numbers) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut at = 0;
     while at < graph.statements.len() {
-        let sized = |suits| grow(graph, at, suits)?.sized(graph, buffers, near);
+        let sized = |suits| grow(graph, at, suits, numbers)?.sized(graph, buffers, near);
         let group = sized(suits_all).or_else(|| sized(suits));
         at = group.as_ref().map_or(at + 1, |group| group.statements.end);
         groups.extend(group);
@@ -77,10 +96,10 @@ pub(crate) fn groups(graph: &Graph, buffers: &Buffers, near: u64) -> Vec<Group> 
 type Suits = fn(&Graph, &Stmt) -> bool;
 
 /// The longest group of statements that suit, from one on.
-fn grow(graph: &Graph, first: usize, suits: Suits) -> Option<Group> {
+fn grow(graph: &Graph, first: usize, suits: Suits, numbers: Numbers) -> Option<Group> {
     let stmt = &graph.statements[first];
     let mut rows: Vec<Row> = Vec::new();
-    for row in if suits(graph, stmt) { rows_of(stmt) } else { Vec::new() } {
+    for row in if suits(graph, stmt) { rows_of(stmt, numbers) } else { Vec::new() } {
         if rows.iter().all(|other| other.is_apart(&row)) {
             rows.push(row);
         }
@@ -90,7 +109,7 @@ fn grow(graph: &Graph, first: usize, suits: Suits) -> Option<Group> {
         let defined: BTreeSet<ArrayId> =
             graph.statements[first..end].iter().map(|stmt| stmt.out).collect();
         let mut common: Vec<Row> = Vec::new();
-        for row in rows.iter().filter_map(|row| row.with(next, &defined)) {
+        for row in rows.iter().filter_map(|row| row.with(next, &defined, numbers)) {
             // An array that is only read may be indexed by one axis where two rows stand.
             let apart = |other: &Row| other.axes.last() != row.axes.last() && other.is_apart(&row);
             if common.iter().all(apart) {
@@ -119,16 +138,18 @@ fn suits_all(graph: &Graph, stmt: &Stmt) -> bool {
         && stmt.guards.is_empty()
         && !matches!(stmt.init, Init::From(_))
         && !graph.partial.contains(&stmt.out)
+        && !graph.numbers.contains(&stmt.out)
         && !graph.array(stmt.out).shape.contains(&0)
         && !graph.can_fail(stmt)
 }
 
 /// Axes that a statement's rows may be counted along.
-fn rows_of(stmt: &Stmt) -> Vec<Row> {
+fn rows_of(stmt: &Stmt, numbers: Numbers) -> Vec<Row> {
     let kept = stmt.kept_axes();
     let axes = (0..stmt.axes.len()).filter(|&axis| kept[axis] && stmt.axes[axis].extent > 1);
     let row = |axis: usize| {
-        let (extent, axes, places) = (stmt.axes[axis].extent, vec![axis], places(stmt, axis)?);
+        let (extent, axes, places) =
+            (stmt.axes[axis].extent, vec![axis], places(stmt, axis, numbers)?);
         Some(Row { extent, axes, places })
     };
     axes.filter_map(row).collect()
@@ -141,10 +162,10 @@ impl Row {
     }
 
     /// The row axis with a further statement, if that has it.
-    fn with(&self, stmt: &Stmt, defined: &BTreeSet<ArrayId>) -> Option<Self> {
+    fn with(&self, stmt: &Stmt, defined: &BTreeSet<ArrayId>, numbers: Numbers) -> Option<Self> {
         let axis = self.axis_in(stmt, defined)?;
         let mut row = self.clone();
-        for (array, place) in places(stmt, axis)? {
+        for (array, place) in places(stmt, axis, numbers)? {
             row.places.entry(array).or_insert(place);
         }
         row.axes.push(axis);
@@ -190,7 +211,7 @@ impl Row {
 /// Where each array of a statement, its own first of all, is indexed by an axis; `None` if the axis
 /// stands anywhere else than alone at one place of an index, or beside others where windows are read,
 /// or not in the output's, or if rows depend on those before.
-fn places(stmt: &Stmt, axis: usize) -> Option<Places> {
+fn places(stmt: &Stmt, axis: usize, numbers: Numbers) -> Option<Places> {
     if stmt.scan == Some(AxisId(axis as u32)) {
         return None;
     }
@@ -203,6 +224,7 @@ fn places(stmt: &Stmt, axis: usize) -> Option<Places> {
                     places.entry(*array).or_insert(place);
                 }
             }
+            Node::Index(e) if numbers == Numbers::Taken && e.is_affine() => {}
             other if other.indices().iter().any(|e| mentions(e, axis)) => return None,
             _ => {}
         }
@@ -348,26 +370,86 @@ impl Group {
 
     /// The step; defines the buffers of its results.
     pub(crate) fn emit(&self, graph: &Graph, buffers: &mut Buffers) -> Result<Step, PlanError> {
-        let results = self.results(graph);
+        let mut results = self.results(graph);
+        let narrowing = self.narrowing(graph, &results);
+        let narrowing = narrowing.filter(|n| n.defined.iter().all(|&a| buffers.stands_alone(a)));
+        // What must be finite is there to be looked at.
+        let defined = narrowing.iter().flat_map(|n| n.defined.iter().copied());
+        let more: Vec<ArrayId> = defined.filter(|array| !results.contains(array)).collect();
+        results.extend(more);
         results.iter().try_for_each(|&array| buffers.define(graph, array))?;
-        let (body, inputs, outputs) = self.body(graph, buffers, &results, &self.blocks)?;
-        let short = |(row, &block): (&Row, &u64)| match row.extent % block {
-            0 => block,
-            rest => rest,
+        let plan = |blocks: &[u64], part: Option<(&Narrowing, &Range<u64>)>| {
+            self.body(graph, buffers, &results, (blocks, part))
         };
-        let last: Vec<u64> = self.rows.iter().zip(&self.blocks).map(short).collect();
+        let whole = plan(&self.blocks, None)?;
+        let last = self.last();
         let rest = match last == self.blocks {
             true => None,
-            false => Some(self.body(graph, buffers, &results, &last)?.0),
+            false => Some(plan(&last, None)?.plan),
         };
-        let first = &self.members(graph)[0];
+        let narrow = match &narrowing {
+            Some(narrowing) => self.narrow(narrowing, (&results, &whole), &last, plan)?,
+            None => None,
+        };
         let axis = |(row, &block): (&Row, &u64)| SweepAxis {
-            name: first.axes[row.axes[0]].name.clone(),
+            name: self.members(graph)[0].axes[row.axes[0]].name.clone(),
             extent: row.extent as usize,
             block: block as usize,
         };
         let axes = self.rows.iter().zip(&self.blocks).map(axis).collect();
-        Ok(Step::Sweep(Box::new(Sweep { axes, inputs, outputs, body, rest })))
+        let Body { plan: body, inputs, outputs, .. } = whole;
+        Ok(Step::Sweep(Box::new(Sweep { axes, inputs, outputs, body, rest, narrow })))
+    }
+
+    /// How many values of each row axis the last block has.
+    fn last(&self) -> Vec<u64> {
+        let short = |(row, &block): (&Row, &u64)| match row.extent % block {
+            0 => block,
+            rest => rest,
+        };
+        self.rows.iter().zip(&self.blocks).map(short).collect()
+    }
+
+    /// The plans of blocks for ranges of the columns, each once.
+    fn narrow(
+        &self,
+        narrowing: &Narrowing,
+        (results, whole): (&[ArrayId], &Body),
+        last: &[u64],
+        plan: impl Fn(&[u64], Option<(&Narrowing, &Range<u64>)>) -> Result<Body, PlanError>,
+    ) -> Result<Option<Narrow>, PlanError> {
+        let mut known: Vec<((usize, Range<u64>), usize)> = Vec::new();
+        let (mut bodies, mut of_blocks) = (Vec::new(), Vec::new());
+        for (at, range) in narrowing.ranges.iter().enumerate() {
+            let short = at + 1 == narrowing.ranges.len();
+            let blocks = if short { last } else { &self.blocks };
+            let key = (usize::from(short && last != self.blocks), range.clone());
+            let place = known.iter().find(|(other, _)| *other == key).map(|(_, place)| *place);
+            let place = match place {
+                _ if !narrowing.is_part(range) => None,
+                None => {
+                    let body = plan(blocks, Some((narrowing, range)))?;
+                    let same = body.inputs == whole.inputs && body.outputs == whole.outputs;
+                    if !same {
+                        return Ok(None);
+                    }
+                    known.push((key, bodies.len()));
+                    bodies.push(body.plan);
+                    Some(bodies.len() - 1)
+                }
+                known => known,
+            };
+            of_blocks.push(place);
+        }
+        let position = |array: &ArrayId, all: &[ArrayId]| {
+            all.iter().enumerate().filter(|(_, a)| *a == array).map(|(n, _)| n).collect::<Vec<_>>()
+        };
+        let of = |arrays: &[ArrayId], all: &[ArrayId]| {
+            arrays.iter().flat_map(|array| position(array, all)).collect()
+        };
+        let finite_inputs = of(&narrowing.read, &whole.read);
+        let finite_outputs = of(&narrowing.defined, results);
+        Ok(Some(Narrow { bodies, of_blocks, finite_inputs, finite_outputs }))
     }
 
     /// The plan of one block, and what it sees of the buffers.
@@ -376,11 +458,19 @@ impl Group {
         graph: &Graph,
         buffers: &Buffers,
         results: &[ArrayId],
-        blocks: &[u64],
-    ) -> Result<(Plan, Vec<Window>, Vec<Window>), PlanError> {
+        (blocks, part): (&[u64], Option<(&Narrowing, &Range<u64>)>),
+    ) -> Result<Body, PlanError> {
         let mut cutter = Cutter { group: self, graph, blocks, cut: Vec::new(), seen: Vec::new() };
-        let statements: Vec<Stmt> =
+        let mut statements: Vec<Stmt> =
             (0..self.statements.len()).map(|member| cutter.statement(member)).collect();
+        if let Some((narrowing, range)) = part {
+            let mut arrays = cutter.cut.clone();
+            let cut = |array| cutter.defined(array);
+            let short = narrowing.apply((&statements, &mut arrays), cut, range);
+            if let Some(short) = short {
+                (statements, cutter.cut) = (short, arrays);
+            }
+        }
         let own: BTreeSet<ArrayId> = statements.iter().map(|stmt| stmt.out).collect();
         let all = (0..cutter.cut.len() as u32).map(ArrayId);
         let inputs: Vec<ArrayId> = all.filter(|array| !own.contains(array)).collect();
@@ -400,11 +490,30 @@ impl Group {
             near: u64::MAX,
             strict: graph.strict,
         };
-        let (fallible, partial, strict) = (Vec::new(), BTreeSet::new(), graph.strict);
-        let arrays = cut;
-        let graph = Graph { arrays, inputs, outputs, fallible, partial, statements, strict };
-        Ok((emit::plan(&graph, &layout)?, from, to))
+        let read = inputs.iter().map(|array| seen[array.0 as usize].0).collect();
+        let graph = Graph {
+            arrays: cut,
+            inputs,
+            outputs,
+            fallible: Vec::new(),
+            partial: BTreeSet::new(),
+            numbers: BTreeSet::new(),
+            statements,
+            strict: graph.strict,
+        };
+        let plan = emit::plan(&graph, &layout)?;
+        Ok(Body { plan, inputs: from, outputs: to, read })
     }
+}
+
+/// The plan of a block.
+struct Body {
+    plan: Plan,
+    /// What it sees of the buffers.
+    inputs: Vec<Window>,
+    outputs: Vec<Window>,
+    /// The array of each input.
+    read: Vec<ArrayId>,
 }
 
 /// An array, and for each row axis the place where it is cut.

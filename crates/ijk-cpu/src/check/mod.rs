@@ -17,4 +17,4 @@ pub(crate) use layout::{Layout, layouts};
 pub(crate) use nest::{CheckedNest, check_nest};
 pub(crate) use parts::written_by_parts;
 pub(crate) use scan::check_scan;
-pub(crate) use sweep::check_sweep;
+pub(crate) use sweep::{Other, check_sweep};

@@ -6,7 +6,7 @@
 
 use super::{Affine, Layout, separable};
 use crate::error::Fault;
-use ijk_plan::plan::{BufferId, Place, Sweep, SweepAxis, Window};
+use ijk_plan::plan::{BufferId, Narrow, Place, Sweep, SweepAxis, Window};
 
 /// Checks a sweep against the buffers of its plan, given those of its bodies: blocks see elements of
 /// the buffers, write elements of their own, and nothing that others read. Gives the buffers that
@@ -14,10 +14,13 @@ use ijk_plan::plan::{BufferId, Place, Sweep, SweepAxis, Window};
 pub(crate) fn check_sweep(
     sweep: &Sweep,
     body: &[Layout],
-    rest: Option<&[Layout]>,
+    others: &[Other<'_>],
     layouts: &[Layout],
 ) -> Result<Vec<(BufferId, bool)>, Fault> {
     check_axes(sweep)?;
+    if let Some(narrow) = &sweep.narrow {
+        check_choice(sweep, narrow)?;
+    }
     let mut written = Vec::new();
     for own in body {
         let Some((window, output)) = window_of(sweep, own)? else { continue };
@@ -30,20 +33,41 @@ pub(crate) fn check_sweep(
         if !layout.holds(Affine { offset: 0, extents: &all.0, strides: &own.strides }) {
             return Err(Fault::Bounds);
         }
-        if let Some(rest) = rest {
-            check_rest(sweep, own, &along, rest, output)?;
+        for other in others {
+            check_other(sweep, own, &along, other, output)?;
         }
         if output {
             check_apart(sweep, window, own, &along, &all, layouts)?;
             written.push((window.buffer, all.0.iter().product::<usize>() == layout.len));
         }
     }
-    for own in rest.unwrap_or_default() {
+    for own in others.iter().flat_map(|other| other.layouts) {
         if window_of(sweep, own)?.is_some() && !body.iter().any(|whole| whole.place == own.place) {
             return Err(Fault::Reference);
         }
     }
     Ok(written)
+}
+
+/// The buffers of another body of a sweep.
+pub(crate) struct Other<'a> {
+    /// Its buffers.
+    pub(crate) layouts: &'a [Layout],
+    /// Whether it is for blocks that have fewer rows.
+    pub(crate) short: bool,
+}
+
+/// Each block along the last axis has a body, as has no other axis short blocks; and what must be finite is there.
+fn check_choice(sweep: &Sweep, narrow: &Narrow) -> Result<(), Fault> {
+    let Some((last, axes)) = sweep.axes.split_last() else { return Err(Fault::Rank) };
+    let whole = axes.iter().all(|axis| remainder(axis) == axis.block);
+    if !whole || narrow.of_blocks.len() != last.blocks() {
+        return Err(Fault::Bounds);
+    }
+    let body = narrow.of_blocks.iter().flatten().all(|&n| n < narrow.bodies.len());
+    let inputs = narrow.finite_inputs.iter().all(|&n| n < sweep.inputs.len());
+    let outputs = narrow.finite_outputs.iter().all(|&n| n < sweep.outputs.len());
+    if body && inputs && outputs { Ok(()) } else { Err(Fault::Reference) }
 }
 
 /// Blocks have rows, and are short along one axis at most, if there is a body for that.
@@ -118,17 +142,17 @@ impl Whole {
     }
 }
 
-/// Short blocks see the same box, but for the rows they have not. Of what every block sees the same
+/// Other bodies see the same box, but for the rows that short blocks have not. Of what every block sees the same
 /// they may see less.
-fn check_rest(
+fn check_other(
     sweep: &Sweep,
     own: &Layout,
     along: &[Option<usize>],
-    rest: &[Layout],
+    other: &Other<'_>,
     output: bool,
 ) -> Result<(), Fault> {
     let mut shape = own.shape.clone();
-    for (axis, p) in sweep.axes.iter().zip(along) {
+    for (axis, p) in sweep.axes.iter().zip(along).filter(|_| other.short) {
         p.iter().for_each(|&p| shape[p] -= axis.block - remainder(axis));
     }
     let inside = |short: &Layout| match output {
@@ -142,7 +166,10 @@ fn check_rest(
             && short.dtype == own.dtype
             && inside(short)
     };
-    if rest.iter().filter(same).all(fits) { Ok(()) } else { Err(Fault::Bounds) }
+    if output && !other.layouts.iter().any(|layout| same(&layout)) {
+        return Err(Fault::Reference);
+    }
+    if other.layouts.iter().filter(same).all(fits) { Ok(()) } else { Err(Fault::Bounds) }
 }
 
 /// Blocks write elements of their own, of a buffer that no other window shows.

@@ -285,7 +285,7 @@ impl Product {
 
     /// Tells whether the reduction is a loop nest that leaves out what guards skip, and stores no factor before: then
     /// elements without points keep the identity, if what comes behind does so.
-    fn skips(&self, moves: &[Move]) -> bool {
+    fn skips(&self, moves: &[Placed]) -> bool {
         let stored = match &self.factors[..] {
             [p, q] => self.stores(&self.left(&self.factors), [0, 1], [p, q]),
             _ => false,

@@ -445,6 +445,14 @@ impl Memory<'_> {
         value
     }
 
+    fn values(&self, buffer: plan::BufferId) -> Vec<Scalar> {
+        let b = &self.plan.buffers[buffer.0 as usize];
+        let shape: Vec<u64> = b.shape.iter().map(|&x| x as u64).collect();
+        let mut all = vec![];
+        for_points(&shape, |p| all.push(self.read(buffer, dot(p, &b.strides))));
+        all
+    }
+
     fn write(&mut self, buffer: plan::BufferId, at: isize, value: Scalar) {
         let b = &self.plan.buffers[buffer.0 as usize];
         assert_eq!(value.dtype(), b.dtype);
@@ -594,6 +602,38 @@ fn run_block(memory: &mut Memory<'_>, sweep: &plan::Sweep, block: &[i64]) {
     let mut axes = sweep.axes.iter().zip(&first);
     let short = axes.any(|(a, n)| *n as usize + a.block > a.extent);
     let body = if short { sweep.rest.as_ref().unwrap() } else { &sweep.body };
+    let finite = |memory: &Memory<'_>, window: &plan::Window| {
+        memory.values(window.buffer).into_iter().all(is_finite)
+    };
+    let narrow = sweep.narrow.as_ref().and_then(|narrow| {
+        let at = narrow.of_blocks[*block.last().unwrap() as usize]?;
+        let all = narrow.finite_inputs.iter().all(|&n| finite(memory, &sweep.inputs[n]));
+        all.then(|| (&narrow.bodies[at], &narrow.finite_outputs[..]))
+    });
+    if let Some((part, outputs)) = narrow {
+        let results = run_body(memory, sweep, part, &first);
+        if outputs.iter().all(|&n| results[n].iter().copied().all(is_finite)) {
+            return;
+        }
+    }
+    run_body(memory, sweep, body, &first);
+}
+
+fn is_finite(value: Scalar) -> bool {
+    match value {
+        Scalar::F32(x) => x.is_finite(),
+        Scalar::F64(x) => x.is_finite(),
+        _ => true,
+    }
+}
+
+/// Runs the steps of one block, and gives what it writes.
+fn run_body(
+    memory: &mut Memory<'_>,
+    sweep: &plan::Sweep,
+    body: &Plan,
+    first: &[i64],
+) -> Vec<Vec<Scalar>> {
     let elements = |place: Place| {
         let window = match place {
             Place::Input(n) => &sweep.inputs[n],
@@ -604,7 +644,7 @@ fn run_block(memory: &mut Memory<'_>, sweep: &plan::Sweep, block: &[i64]) {
         let shape: Vec<u64> = buffer.shape.iter().map(|&x| x as u64).collect();
         let mut all = vec![];
         for_points(&shape, |p| {
-            all.push(dot(&first, &window.strides) + dot(p, &buffer.strides));
+            all.push(dot(first, &window.strides) + dot(p, &buffer.strides));
         });
         (window.buffer, all)
     };
@@ -613,10 +653,12 @@ fn run_block(memory: &mut Memory<'_>, sweep: &plan::Sweep, block: &[i64]) {
         all.into_iter().map(|at| memory.read(buffer, at)).collect()
     };
     let inputs: Vec<Vec<Scalar>> = (0..sweep.inputs.len()).map(read).collect();
-    for (n, values) in run_plan(body, &inputs).into_iter().enumerate() {
+    let results = run_plan(body, &inputs);
+    for (n, values) in results.iter().enumerate() {
         let (buffer, all) = elements(Place::Output(n));
-        all.into_iter().zip(values).for_each(|(at, value)| memory.write(buffer, at, value));
+        all.into_iter().zip(values).for_each(|(at, &value)| memory.write(buffer, at, value));
     }
+    results
 }
 
 fn run_nest(memory: &mut Memory<'_>, nest: &plan::Nest) {

@@ -1,0 +1,311 @@
+//! Blocks that need a part of an axis only: under a mask, what is beyond it is the identity of every reduction.
+//!
+//! `a = WHERE(LE(j, i), s, -INF)` is the identity of a maximum for each `j > i`, its exponential 0, and so is that
+//! times what is finite. So a block of rows `i` needs the scores of its own `j` only, and nobody asks for the rest.
+
+use super::outside::{Line, Needs, Outside, is_zero};
+use super::{Group, Row, plain_axis};
+use crate::expr::same_bits;
+use crate::graph::{ArrayInfo, Axis, Graph, Node, Stmt};
+use crate::index;
+use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
+use ijk_types::{Monoid, Reducer, scalar};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Ranges begin and end at multiples of so many values, and of the extent over so many, lest there are too many.
+const GRAIN: u64 = 16;
+const MOST_GRAINS: u64 = 64;
+
+/// More blocks along the last axis are not looked at.
+const MOST_BLOCKS: u64 = 4096;
+
+/// What must be finite is read once, and should be so many times smaller than what is computed with it.
+const SMALL: u64 = 16;
+
+/// An axis of which blocks need ranges.
+pub(super) struct Narrowing {
+    columns: Columns,
+    /// For each block along the last row axis, what it needs.
+    pub(super) ranges: Vec<Range<u64>>,
+    /// Arrays that must be finite: those that the group defines, and others.
+    pub(super) defined: Vec<ArrayId>,
+    pub(super) read: Vec<ArrayId>,
+}
+
+/// An axis that statements of a group have in common, and no rows are counted along.
+#[derive(Clone)]
+struct Columns {
+    extent: u64,
+    /// For each statement, which of its axes, if it has it.
+    axes: Vec<Option<usize>>,
+    /// Where arrays that the group defines are indexed by it.
+    places: BTreeMap<ArrayId, usize>,
+}
+
+impl Group {
+    /// The narrowing that saves most, if any does; `results` are what others need of the group.
+    pub(super) fn narrowing(&self, graph: &Graph, results: &[ArrayId]) -> Option<Narrowing> {
+        let (row, &block) = (self.rows.last()?, self.blocks.last()?);
+        let count = row.extent.div_ceil(block);
+        if graph.strict || !(2..=MOST_BLOCKS).contains(&count) || !self.has_conditions(graph) {
+            return None;
+        }
+        let all = self.all_columns(graph).into_iter();
+        let all = all.filter(|columns| columns.places.keys().all(|a| !results.contains(a)));
+        let narrowings = all.filter_map(|columns| self.narrowed_along(graph, columns, count));
+        narrowings.min_by_key(Narrowing::share)
+    }
+
+    fn has_conditions(&self, graph: &Graph) -> bool {
+        let nodes = self.members(graph).iter().flat_map(|stmt| &stmt.value.nodes);
+        nodes.into_iter().any(|node| matches!(node, Node::Select(..)))
+    }
+
+    /// Each axis that statements reduce, with all that have it in common.
+    fn all_columns(&self, graph: &Graph) -> Vec<Columns> {
+        let members = self.members(graph);
+        let mut all: Vec<Columns> = Vec::new();
+        for (at, stmt) in members.iter().enumerate() {
+            let kept = stmt.kept_axes();
+            for axis in (0..stmt.axes.len()).filter(|&axis| !kept[axis]) {
+                let seen = all.iter().any(|columns| columns.axes[at] == Some(axis));
+                if !seen && let Some(columns) = self.columns(members, (at, axis)) {
+                    all.push(columns);
+                }
+            }
+        }
+        all
+    }
+
+    /// The axis of a statement, with those that go along the same arrays; `None` if one stands elsewhere there.
+    fn columns(&self, members: &[Stmt], (at, axis): (usize, usize)) -> Option<Columns> {
+        let extent = members[at].axes[axis].extent;
+        let mut columns =
+            Columns { extent, axes: vec![None; members.len()], places: BTreeMap::new() };
+        columns.axes[at] = Some(axis);
+        let mut open = vec![(at, axis)];
+        while let Some((at, axis)) = open.pop() {
+            for (array, place) in own_places(members, &members[at], axis)? {
+                if *columns.places.entry(array).or_insert(place) != place {
+                    return None;
+                }
+                for (other, stmt) in members.iter().enumerate() {
+                    for index in indices(stmt, array) {
+                        let found = plain_axis(index.get(place)?)?;
+                        match columns.axes[other] {
+                            Some(known) if known != found => return None,
+                            Some(_) => {}
+                            None => {
+                                columns.axes[other] = Some(found);
+                                open.push((other, found));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let rows = |(at, axis): (usize, &Option<usize>)| {
+            axis.is_some_and(|axis| self.rows.iter().any(|row| row.axes[at] == axis))
+        };
+        let same = columns.axes.iter().zip(members);
+        let same =
+            same.into_iter().all(|(axis, s)| axis.is_none_or(|a| s.axes[a].extent == extent));
+        (same && !columns.axes.iter().enumerate().any(rows)).then_some(columns)
+    }
+
+    fn narrowed_along(&self, graph: &Graph, columns: Columns, count: u64) -> Option<Narrowing> {
+        let (mut ranges, mut needs) = (Vec::new(), Needs::new());
+        for block in 0..count {
+            let (range, own) = self.needed(graph, &columns, block);
+            needs.extend(own);
+            ranges.push(coarse(&range, columns.extent));
+        }
+        let own: BTreeSet<ArrayId> = self.members(graph).iter().map(|stmt| stmt.out).collect();
+        let (defined, read): (Vec<_>, Vec<_>) = needs.into_iter().partition(|a| own.contains(a));
+        let narrowing = Narrowing { columns, ranges, defined, read };
+        (narrowing.pays() && self.are_small(graph, &narrowing)).then_some(narrowing)
+    }
+
+    /// Whether what must be finite is little beside what is computed.
+    fn are_small(&self, graph: &Graph, narrowing: &Narrowing) -> bool {
+        let members = self.members(graph).iter().zip(&narrowing.columns.axes);
+        let points = members.filter(|(_, axis)| axis.is_some()).map(|(stmt, _)| stmt.points());
+        let points = points.fold(0, u64::saturating_add);
+        let arrays = narrowing.defined.iter().chain(&narrowing.read);
+        let elements = |&array: &ArrayId| {
+            graph.array(array).shape.iter().fold(1, |n: u64, &extent| n.saturating_mul(extent))
+        };
+        arrays.map(elements).fold(0, u64::saturating_add).saturating_mul(SMALL) <= points
+    }
+
+    /// The range of the columns outside of which a block need compute nothing, and what must be finite for that.
+    fn needed(&self, graph: &Graph, columns: &Columns, block: u64) -> (Range<i128>, Needs) {
+        let members = self.members(graph);
+        let all = 0..i128::from(columns.extent);
+        let (mut range, mut needs) = (all.clone(), Needs::new());
+        for (at, stmt) in members.iter().enumerate() {
+            let Some(axis) = columns.axes[at] else { continue };
+            let line = Line { graph, stmt, axis, points: self.points(stmt, at, block) };
+            let conditions = stmt.value.nodes.iter().filter_map(|node| match node {
+                Node::Select(condition, ..) => Some(*condition),
+                _ => None,
+            });
+            for (condition, holds) in conditions.flat_map(|c| [(c, true), (c, false)]) {
+                let own = line.hull(condition, holds);
+                if own == all || (range.start >= own.start && range.end <= own.end) {
+                    continue;
+                }
+                if let Some(own_needs) = self.allows(graph, columns, (block, &own)) {
+                    needs.extend(own_needs);
+                    range = range.start.max(own.start)..range.end.min(own.end);
+                }
+            }
+        }
+        (range, needs)
+    }
+
+    /// For each axis of a statement, the values that a block has.
+    fn points(&self, stmt: &Stmt, member: usize, block: u64) -> Vec<Range<i128>> {
+        let mut points: Vec<_> = stmt.axes.iter().map(|a| 0..i128::from(a.extent)).collect();
+        if let (Some(row), Some(&rows)) = (self.rows.last(), self.blocks.last()) {
+            let Row { extent, axes, .. } = row;
+            let [start, end] = [block, block + 1].map(|n| i128::from((n * rows).min(*extent)));
+            points[axes[member]] = start..end;
+        }
+        points
+    }
+
+    /// Whether all reductions along the columns meet their identity outside of a range, and what must be finite for
+    /// that.
+    fn allows(
+        &self,
+        graph: &Graph,
+        columns: &Columns,
+        (block, range): (u64, &Range<i128>),
+    ) -> Option<Needs> {
+        let (mut known, mut needs) = (BTreeMap::new(), Needs::new());
+        for (at, stmt) in self.members(graph).iter().enumerate() {
+            let Some(axis) = columns.axes[at] else { continue };
+            let line = Line { graph, stmt, axis, points: self.points(stmt, at, block) };
+            let value = line.outside(range, &known);
+            if columns.places.contains_key(&stmt.out) {
+                known.insert(stmt.out, value);
+                continue;
+            }
+            let (Some(Reducer::Monoid(monoid)), None) = (stmt.reduce, stmt.scan) else {
+                return None;
+            };
+            let Outside::Known(value, own) = value else { return None };
+            let identity = scalar::identity(monoid, graph.array(stmt.out).dtype);
+            let zeros = monoid == Monoid::Add && is_zero(value);
+            if stmt.init != Init::Identity(monoid) || !(zeros || same_bits(value, identity)) {
+                return None;
+            }
+            needs.extend(own);
+        }
+        Some(needs)
+    }
+}
+
+/// Arrays of a group that a statement defines or reads, each with the place where it is indexed by an axis; `None` if the
+/// axis stands elsewhere in one.
+fn own_places(members: &[Stmt], stmt: &Stmt, axis: usize) -> Option<Vec<(ArrayId, usize)>> {
+    let own = |array: ArrayId| members.iter().any(|stmt| stmt.out == array);
+    let mut found = Vec::new();
+    let mut note = |array: ArrayId, index: &[IndexExpr]| {
+        found.extend(super::place(index, axis).ok()?.map(|place| (array, place)));
+        Some(())
+    };
+    note(stmt.out, &stmt.out_index)?;
+    for node in &stmt.value.nodes {
+        match node {
+            Node::Access(array, index) if own(*array) => note(*array, index)?,
+            _ => {}
+        }
+    }
+    Some(found)
+}
+
+/// How a statement indexes an array, wherever it does.
+fn indices(stmt: &Stmt, array: ArrayId) -> impl Iterator<Item = &[IndexExpr]> {
+    let own = (stmt.out == array).then_some(&stmt.out_index[..]);
+    let reads = stmt.value.nodes.iter().filter_map(move |node| match node {
+        Node::Access(read, index) if *read == array => Some(&index[..]),
+        _ => None,
+    });
+    own.into_iter().chain(reads)
+}
+
+/// A range that is not empty, and not cut too finely.
+fn coarse(range: &Range<i128>, extent: u64) -> Range<u64> {
+    let grain = extent.div_ceil(MOST_GRAINS).next_multiple_of(GRAIN);
+    let at = |n: i128| u64::try_from(n).unwrap_or(0).min(extent);
+    let start = at(range.start) / grain * grain;
+    let end = at(range.end).max(start + 1).next_multiple_of(grain).min(extent);
+    start.min(extent - 1)..end
+}
+
+impl Narrowing {
+    /// Values of the columns that all blocks need together.
+    fn share(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// Whether it saves an eighth.
+    fn pays(&self) -> bool {
+        let all = self.columns.extent.saturating_mul(self.ranges.len() as u64);
+        self.share() <= all - all / 8
+    }
+
+    /// Whether a range is not all of the columns.
+    pub(super) fn is_part(&self, range: &Range<u64>) -> bool {
+        range.end - range.start < self.columns.extent
+    }
+
+    /// The statements of a block for a range of the columns: `cut` gives what became of an array.
+    pub(super) fn apply(
+        &self,
+        (statements, arrays): (&[Stmt], &mut [ArrayInfo]),
+        cut: impl Fn(ArrayId) -> ArrayId,
+        range: &Range<u64>,
+    ) -> Option<Vec<Stmt>> {
+        let places: BTreeMap<ArrayId, usize> =
+            self.columns.places.iter().map(|(&array, &place)| (cut(array), place)).collect();
+        for (array, &place) in &places {
+            arrays[array.0 as usize].shape[place] = range.end - range.start;
+        }
+        let each = statements.iter().zip(&self.columns.axes);
+        each.map(|(stmt, axis)| match axis {
+            Some(axis) => shortened(stmt, *axis, range, &places),
+            None => Some(stmt.clone()),
+        })
+        .collect()
+    }
+}
+
+/// A statement whose axis has a range of its values, counted from its start in some arrays.
+fn shortened(
+    stmt: &Stmt,
+    axis: usize,
+    range: &Range<u64>,
+    places: &BTreeMap<ArrayId, usize>,
+) -> Option<Stmt> {
+    let own = IndexExpr::axis(AxisId(axis as u32));
+    let mut map = index::of_axes(0..stmt.axes.len());
+    map[axis] = index::add(&own, &IndexExpr::constant(i64::try_from(range.start).ok()?))?;
+    let mut axes: Vec<Axis> = stmt.axes.clone();
+    axes[axis].extent = range.end - range.start;
+    let mut short = stmt.substitute(&map, axes)?;
+    if let Some(&place) = places.get(&short.out) {
+        short.out_index[place] = own.clone();
+    }
+    for node in &mut short.value.nodes {
+        if let Node::Access(array, index) = node
+            && let Some(&place) = places.get(array)
+        {
+            index[place] = own.clone();
+        }
+    }
+    Some(short)
+}

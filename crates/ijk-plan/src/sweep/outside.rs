@@ -1,0 +1,276 @@
+//! What values are where an axis lies outside of a range: a mask makes them known there.
+
+use crate::expr::same_bits;
+use crate::graph::{Graph, Node, Stmt, zero};
+use crate::index;
+use ijk_ir::core::{ArrayId, Atom, IndexExpr};
+use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Arrays whose elements must be finite for something to hold.
+pub(super) type Needs = BTreeSet<ArrayId>;
+
+/// All that is known of a value at some points.
+#[derive(Clone, Debug)]
+pub(super) enum Outside {
+    /// This number everywhere, up to the sign of a zero.
+    Known(Scalar, Needs),
+    /// Neither infinite nor NaN.
+    Finite(Needs),
+    Any,
+}
+
+/// A statement, and one of its axes.
+pub(super) struct Line<'a> {
+    pub graph: &'a Graph,
+    pub stmt: &'a Stmt,
+    /// The axis.
+    pub axis: usize,
+    /// For each axis, the values that points have; all of them along the axis itself.
+    pub points: Vec<Range<i128>>,
+}
+
+impl Line<'_> {
+    /// What the value is at all points whose axis lies outside of a range, given what arrays are there that it reads
+    /// along the axis.
+    pub(super) fn outside(
+        &self,
+        range: &Range<i128>,
+        known: &BTreeMap<ArrayId, Outside>,
+    ) -> Outside {
+        let types = self.graph.node_types(&self.stmt.value);
+        let mut values: Vec<Outside> = Vec::with_capacity(types.len());
+        for (node, &dtype) in self.stmt.value.nodes.iter().zip(&types) {
+            let of = |at: u32| &values[at as usize];
+            let value = match *node {
+                Node::Access(array, _) => match known.get(&array) {
+                    Some(value) => value.clone(),
+                    None if dtype.is_integer() || dtype == DType::Bool => {
+                        Outside::Finite(Needs::new())
+                    }
+                    None => Outside::Finite(Needs::from([array])),
+                },
+                Node::Const(value) => Outside::Known(value, Needs::new()),
+                Node::Index(_) => Outside::Finite(Needs::new()),
+                Node::Unary(op, x) => unary(op, of(x)),
+                Node::Binary(op, x, y) => binary(op, of(x), of(y), dtype),
+                Node::Select(c, x, y) => {
+                    let never = |holds| inside(&self.hull(c, holds), range);
+                    match (never(true), never(false)) {
+                        (true, _) => of(y).clone(),
+                        (_, true) => of(x).clone(),
+                        _ => either(of(x), of(y)),
+                    }
+                }
+                Node::Random { .. } => Outside::Any,
+            };
+            values.push(value);
+        }
+        values.pop().unwrap_or(Outside::Any)
+    }
+
+    /// The least range outside of which a condition never holds (or, never fails).
+    pub(super) fn hull(&self, condition: u32, holds: bool) -> Range<i128> {
+        match self.stmt.value.nodes[condition as usize] {
+            Node::Const(Scalar::Bool(value)) if value != holds => 0..0,
+            Node::Unary(UnaryOp::Not, x) => self.hull(x, !holds),
+            Node::Binary(op @ (BinaryOp::And | BinaryOp::Or), x, y) => {
+                let (x, y) = (self.hull(x, holds), self.hull(y, holds));
+                match (op == BinaryOp::And) == holds {
+                    true => x.start.max(y.start)..x.end.min(y.end),
+                    false if x.is_empty() => y,
+                    false if y.is_empty() => x,
+                    false => x.start.min(y.start)..x.end.max(y.end),
+                }
+            }
+            Node::Binary(op, x, y) => self.compared(op, (x, y), holds),
+            _ => self.points[self.axis].clone(),
+        }
+    }
+
+    /// The same of a comparison of numbers that indices give.
+    fn compared(&self, op: BinaryOp, (x, y): (u32, u32), holds: bool) -> Range<i128> {
+        let all = self.points[self.axis].clone();
+        let difference = || {
+            let (x, y) = (self.linear(x)?, self.linear(y)?);
+            let exact = self.is_exact(&x) && self.is_exact(&y);
+            index::add(&x, &index::scale(&y, -1)?).filter(|_| exact)
+        };
+        let Some(difference) = difference() else { return all };
+        let (most, least) = (i128::MAX / 4, i128::MIN / 4);
+        // The difference lies in one of these where the comparison holds.
+        let (low, high) = match (op, holds) {
+            (BinaryOp::Lt, true) | (BinaryOp::Ge, false) => (least, -1),
+            (BinaryOp::Le, true) | (BinaryOp::Gt, false) => (least, 0),
+            (BinaryOp::Gt, true) | (BinaryOp::Le, false) => (1, most),
+            (BinaryOp::Ge, true) | (BinaryOp::Lt, false) => (0, most),
+            (BinaryOp::Eq, true) | (BinaryOp::Ne, false) => (0, 0),
+            _ => return all,
+        };
+        self.where_within(&difference, low, high)
+    }
+
+    /// Whether an affine expression nowhere leaves what whole numbers hold, though its parts may.
+    fn is_exact(&self, e: &IndexExpr) -> bool {
+        let term = |(factor, atom): &(i64, Atom)| match atom {
+            Atom::Axis(axis) => {
+                i128::from(factor.unsigned_abs()).saturating_mul(self.points[axis.0 as usize].end)
+            }
+            _ => i128::MAX,
+        };
+        let constant = i128::from(e.constant.unsigned_abs());
+        e.terms.iter().map(term).fold(constant, i128::saturating_add) < i128::from(i64::MAX)
+    }
+
+    /// The values of the axis for which an affine expression may lie within bounds.
+    fn where_within(&self, e: &IndexExpr, low: i128, high: i128) -> Range<i128> {
+        let all = self.points[self.axis].clone();
+        let (mut own, mut least, mut greatest) =
+            (0, i128::from(e.constant), i128::from(e.constant));
+        for (factor, atom) in &e.terms {
+            let Atom::Axis(axis) = atom else { return all };
+            let (factor, axis) = (i128::from(*factor), axis.0 as usize);
+            if axis == self.axis {
+                own = factor;
+                continue;
+            }
+            let ends = [self.points[axis].start, self.points[axis].end - 1];
+            let [x, y] = ends.map(|end| factor.saturating_mul(end));
+            (least, greatest) = (least.saturating_add(x.min(y)), greatest.saturating_add(x.max(y)));
+        }
+        // low <= own · axis + rest <= high for some rest in least..=greatest.
+        let (from, to) = (low.saturating_sub(greatest), high.saturating_sub(least));
+        match own {
+            0 if from <= 0 && 0 <= to => all,
+            0 => 0..0,
+            1.. => clamped(-(-from).div_euclid(own), to.div_euclid(own), &all),
+            _ => clamped(-to.div_euclid(-own), (-from).div_euclid(-own), &all),
+        }
+    }
+
+    /// The affine expression of indices that a number is.
+    fn linear(&self, at: u32) -> Option<IndexExpr> {
+        match &self.stmt.value.nodes[at as usize] {
+            Node::Index(e) => e.is_affine().then(|| e.clone()),
+            Node::Const(Scalar::I64(n)) => Some(IndexExpr::constant(*n)),
+            Node::Access(array, index) if self.graph.numbers.contains(array) => {
+                let [e] = &index[..] else { return None };
+                e.is_affine().then(|| e.clone())
+            }
+            Node::Unary(UnaryOp::Neg, x) => index::scale(&self.linear(*x)?, -1),
+            Node::Binary(BinaryOp::Add, x, y) => index::add(&self.linear(*x)?, &self.linear(*y)?),
+            Node::Binary(BinaryOp::Sub, x, y) => {
+                index::add(&self.linear(*x)?, &index::scale(&self.linear(*y)?, -1)?)
+            }
+            Node::Binary(BinaryOp::Mul, x, y) => {
+                let (x, y) = (self.linear(*x)?, self.linear(*y)?);
+                match (x.terms.is_empty(), y.terms.is_empty()) {
+                    (true, _) => index::scale(&y, x.constant),
+                    (_, true) => index::scale(&x, y.constant),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The values from one to another, of those that there are.
+fn clamped(from: i128, to: i128, all: &Range<i128>) -> Range<i128> {
+    let (from, to) = (from.max(all.start), to.saturating_add(1).min(all.end));
+    if from < to { from..to } else { 0..0 }
+}
+
+/// Whether a range has no value outside of another one.
+fn inside(range: &Range<i128>, other: &Range<i128>) -> bool {
+    range.is_empty() || (other.start <= range.start && range.end <= other.end)
+}
+
+/// One value or the other.
+fn either(x: &Outside, y: &Outside) -> Outside {
+    match (x, y) {
+        (Outside::Known(a, p), Outside::Known(b, q)) if same_bits(*a, *b) => {
+            Outside::Known(*a, union(p, q))
+        }
+        (Outside::Finite(p), Outside::Finite(q)) => Outside::Finite(union(p, q)),
+        (Outside::Known(a, p), Outside::Finite(q)) | (Outside::Finite(q), Outside::Known(a, p))
+            if is_finite(*a) =>
+        {
+            Outside::Finite(union(p, q))
+        }
+        _ => Outside::Any,
+    }
+}
+
+fn unary(op: UnaryOp, x: &Outside) -> Outside {
+    match x {
+        // The sign of a zero is not known.
+        Outside::Known(value, _) if op == UnaryOp::Recip && is_zero(*value) => Outside::Any,
+        Outside::Known(value, needs) => match scalar::unary(op, *value) {
+            Ok(value) => Outside::Known(value, needs.clone()),
+            Err(_) => Outside::Any,
+        },
+        Outside::Finite(needs) if matches!(op, UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not) => {
+            Outside::Finite(needs.clone())
+        }
+        _ => Outside::Any,
+    }
+}
+
+/// An operator of two values, one of which may be known only to be finite.
+fn binary(op: BinaryOp, x: &Outside, y: &Outside, dtype: DType) -> Outside {
+    use Outside::{Any, Finite, Known};
+    let signed = matches!(op, BinaryOp::Div | BinaryOp::Atan2 | BinaryOp::Pow | BinaryOp::Log);
+    match (x, y) {
+        (Known(a, _), Known(b, _)) if signed && (is_zero(*a) || is_zero(*b)) => Any,
+        (Known(a, p), Known(b, q)) => match scalar::binary(op, *a, *b) {
+            Ok(value) => Known(value, union(p, q)),
+            Err(_) => Any,
+        },
+        (Known(a, p), Finite(q)) => match op {
+            BinaryOp::Mul if is_zero(*a) => Known(zero(dtype), union(p, q)),
+            BinaryOp::Add | BinaryOp::Sub if is_infinite(*a) => Known(*a, union(p, q)),
+            _ => Any,
+        },
+        (Finite(p), Known(b, q)) => match op {
+            BinaryOp::Mul if is_zero(*b) => Known(zero(dtype), union(p, q)),
+            BinaryOp::Add if is_infinite(*b) => Known(*b, union(p, q)),
+            BinaryOp::Sub if is_infinite(*b) => {
+                scalar::unary(UnaryOp::Neg, *b).map_or(Any, |value| Known(value, union(p, q)))
+            }
+            _ => Any,
+        },
+        _ => Any,
+    }
+}
+
+fn union(p: &Needs, q: &Needs) -> Needs {
+    p | q
+}
+
+/// Whether it is 0, of either sign.
+pub(super) fn is_zero(value: Scalar) -> bool {
+    match value {
+        Scalar::F32(x) => x == 0.0,
+        Scalar::F64(x) => x == 0.0,
+        other => same_bits(other, zero(other.dtype())),
+    }
+}
+
+fn is_infinite(value: Scalar) -> bool {
+    match value {
+        Scalar::F32(x) => x.is_infinite(),
+        Scalar::F64(x) => x.is_infinite(),
+        _ => false,
+    }
+}
+
+fn is_finite(value: Scalar) -> bool {
+    match value {
+        Scalar::F32(x) => x.is_finite(),
+        Scalar::F64(x) => x.is_finite(),
+        Scalar::C64(_) | Scalar::C128(_) => false,
+        _ => true,
+    }
+}
