@@ -1,11 +1,13 @@
 //! A plan made ready to run: checked against its buffers, each step a program.
 
 use crate::check::{
-    CheckedNest, Layout, check_contraction, check_nest, check_scan, layouts, written_by_parts,
+    CheckedNest, Layout, check_contraction, check_grouped, check_nest, check_scan, layouts,
+    written_by_parts,
 };
 use crate::contract::Prepared;
 use crate::error::{Fault, PlanError};
 use crate::folds::FoldsProgram;
+use crate::grouped::GroupedProgram;
 use crate::nest::{self, Order, TileNest, order};
 use crate::pair::{PairProgram, is_brief, is_crossed_dot, is_outer_product, is_thin};
 use crate::permute::PermuteProgram;
@@ -17,8 +19,8 @@ use crate::simd::Level;
 use crate::sweep::SweepProgram;
 use crate::window::WindowProgram;
 use ijk_plan::plan::{
-    Base, BufferId, Contraction, Load, Nest, NestAxis, Node, NodeId, Place, Plan, Role, Scan,
-    Start, Step, Store, Sweep, Then,
+    Base, BufferId, Contraction, Grouped, Load, Nest, NestAxis, Node, NodeId, Place, Plan, Role,
+    Scan, Start, Step, Store, Sweep, Then,
 };
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp};
 use std::collections::{BTreeMap, HashSet};
@@ -63,6 +65,8 @@ pub(crate) enum Program {
     Nest(Box<TileNest>),
     /// A contraction.
     Contract(Box<Prepared>),
+    /// One with operands looked up by row.
+    Grouped(Box<GroupedProgram>),
     /// A scan.
     Scan(Box<ScanProgram>),
     /// A scan that is relative to levels.
@@ -87,6 +91,7 @@ impl Program {
         match self {
             Self::Nest(nest) => nest.cost(),
             Self::Contract(prepared) => prepared.cost(),
+            Self::Grouped(grouped) => grouped.cost(),
             Self::Scan(scan) => scan.cost(),
             Self::Relative(scan) => scan.cost(),
             Self::Pair(pair) => pair.cost(),
@@ -105,6 +110,7 @@ impl Program {
         match self {
             Self::Nest(nest) => nest.need(),
             Self::Contract(prepared) => prepared.need(),
+            Self::Grouped(grouped) => grouped.need(),
             Self::Scan(scan) => scan.need(),
             Self::Pair(pair) => pair.need(),
             Self::Relative(_)
@@ -260,6 +266,11 @@ fn read(plan: &Plan) -> HashSet<usize> {
                     note(task.c.buffer);
                 }
             }
+            Step::Grouped(task) => {
+                note(task.each.a.buffer);
+                note(task.each.b.buffer);
+                note(task.index.buffer);
+            }
             Step::Scan(scan) => {
                 note(scan.from.buffer);
                 scan.levels.iter().for_each(|levels| note(levels.base.buffer));
@@ -289,6 +300,7 @@ impl Compiler<'_> {
             Step::Fill(buffer, value) => self.fill(*buffer, *value),
             Step::Nest(nest) => self.nest(nest, steps),
             Step::Contract(contraction) => self.contract(contraction, steps),
+            Step::Grouped(grouped) => self.grouped(grouped, steps),
             Step::Scan(scan) => self.scan(scan),
             Step::Sweep(sweep) => self.sweep(sweep),
         }
@@ -392,6 +404,20 @@ impl Compiler<'_> {
         }
         self.steps.push(Program::Contract(Box::new(prepared)));
         self.wrote(task.c.buffer);
+        Ok(())
+    }
+
+    fn grouped(&mut self, task: &Grouped, steps: &[Step]) -> Result<(), Fault> {
+        let covers = check_grouped(task, self.buffers)?;
+        for base in [task.each.a, task.each.b, task.index] {
+            self.ready(base.buffer)?;
+        }
+        if !covers {
+            self.ready_for_part(task.each.c.buffer, steps)?;
+        }
+        let program = GroupedProgram::new(task, self.target.level, self.target.costs)?;
+        self.steps.push(Program::Grouped(Box::new(program)));
+        self.wrote(task.each.c.buffer);
         Ok(())
     }
 

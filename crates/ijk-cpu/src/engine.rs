@@ -2,7 +2,7 @@
 
 use crate::check::Layout;
 use crate::compiled::{Compiled, Program, Target, compile, compile_continuing};
-use crate::contract::{Context, Packed};
+use crate::contract::{Context, Packed, Part};
 use crate::error::{PlanError, RunError, Side};
 use crate::nest::{Launch, fault};
 use crate::probe::{Costs, Probe};
@@ -419,6 +419,31 @@ pub(crate) struct PackedOperand<'a> {
     pub(crate) panels: &'a Packed<'a>,
     /// The number of its origin.
     pub(crate) origin: usize,
+    /// Which part of the contraction that it was packed for the step is, if it is not all.
+    pub(crate) part: Option<&'a Part>,
+}
+
+impl PackedOperand<'_> {
+    /// Executes the contraction; gives whether it did.
+    ///
+    /// # Safety
+    /// As for [`contract`](crate::contract::contract).
+    unsafe fn contract(
+        &self,
+        tensors: (*const u8, *const u8, *mut u8),
+        context: &Context<'_>,
+    ) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.part {
+                Some(part) => self.panels.contract_part(self.origin, part, tensors, context),
+                None => {
+                    self.panels.contract(self.origin, tensors, context);
+                    true
+                }
+            }
+        }
+    }
 }
 
 // SAFETY: one thread at a time follows the pointers, but for what a step divides among workers.
@@ -458,12 +483,17 @@ impl Run<'_> {
                     let packed = packed.iter().find(|packed| packed.step == at);
                     // SAFETY: as above; accesses and the output's distinctness were checked.
                     unsafe {
-                        match packed {
-                            Some(p) => p.panels.contract(p.origin, (a, b, c), &context),
-                            None => prepared.run(a, b, c, &context),
+                        let done = packed.is_some_and(|p| p.contract((a, b, c), &context));
+                        if !done {
+                            prepared.run(a, b, c, &context);
                         }
                     }
                     context.settle()?;
+                    0
+                }
+                Program::Grouped(grouped) => {
+                    // SAFETY: as above; accesses and the output's distinctness were checked.
+                    unsafe { grouped.run(bases, workers, scratch) }?;
                     0
                 }
                 Program::Scan(scan) => {

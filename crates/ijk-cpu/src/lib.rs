@@ -24,6 +24,7 @@ mod error;
 mod finite;
 mod folds;
 mod fresh;
+mod grouped;
 mod lines;
 mod nest;
 mod origin;

@@ -2,18 +2,22 @@
 
 use crate::check::{Layout, Other, check_sweep};
 use crate::compiled::{Compiled, Program, Target, compile_part};
-use crate::contract::{Context, Fixed, Packed, Prepared, Same};
+use crate::contract::{Context, Fixed, Packed, Part, Prepared, Same};
 use crate::engine::{PackedOperand, Run};
 use crate::error::{Fault, PlanError, RunError};
-use crate::finite::{all_finite, walk};
+use crate::finite::walk;
 use crate::scratch::{Need, ScratchPool};
 use crate::simd::Level;
 use crate::threads::{Workers, cut};
-use ijk_plan::plan::{Base, BufferId, Narrow, Place, Plan, Sweep, SweepAxis, Window};
+use ijk_plan::plan::{Base, BufferId, Place, Plan, Sweep, SweepAxis, Window};
 use ijk_types::DType;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+mod narrow;
+
+use narrow::NarrowProgram;
 
 /// Ranges of blocks for each thread, so that a slow one does not keep the others waiting.
 const TASKS_PER_THREAD: usize = 8;
@@ -52,7 +56,8 @@ impl SweepProgram {
         let Sweep { axes, inputs, outputs, .. } = sweep.clone();
         let steps = body.steps.iter().enumerate();
         let shared = steps.filter_map(|(at, step)| SharedOperand::find(sweep, &body, at, step));
-        let shared = shared.collect();
+        let shared: Vec<SharedOperand> = shared.collect();
+        let narrow = narrow.map(|narrow| narrow.sharing(&body, &shared));
         Ok((Self { axes, inputs, outputs, body, rest, narrow, shared }, results))
     }
 
@@ -154,67 +159,6 @@ fn block(
     })
 }
 
-/// Compiled bodies that do less than the whole one.
-#[derive(Clone, Debug)]
-struct NarrowProgram {
-    bodies: Vec<Compiled>,
-    /// For each block along the last axis, which suffices.
-    of_blocks: Vec<Option<usize>>,
-    /// Buffers, and how they lie, that must be finite.
-    finite_inputs: Vec<(BufferId, Layout)>,
-    /// Outputs that must be.
-    finite_outputs: Vec<usize>,
-    level: Level,
-}
-
-impl NarrowProgram {
-    fn new(
-        sweep: &Sweep,
-        narrow: &Narrow,
-        buffers: &[Layout],
-        target: Target,
-    ) -> Result<Self, Fault> {
-        let bodies = narrow.bodies.iter().map(|plan| block(sweep, plan, buffers, target));
-        let input = |&n: &usize| {
-            let buffer = sweep.inputs.get(n).ok_or(Fault::Reference)?.buffer;
-            let layout = buffers.get(buffer.0 as usize).ok_or(Fault::Reference)?;
-            Ok((buffer, layout.clone()))
-        };
-        Ok(Self {
-            bodies: bodies.collect::<Result<_, Fault>>()?,
-            of_blocks: narrow.of_blocks.clone(),
-            finite_inputs: narrow.finite_inputs.iter().map(input).collect::<Result<_, Fault>>()?,
-            finite_outputs: narrow.finite_outputs.clone(),
-            level: target.level,
-        })
-    }
-
-    /// Each body with the kind of blocks that have it.
-    fn others<'a>(&'a self, sweep: &'a Sweep) -> impl Iterator<Item = Other<'a>> + 'a {
-        let last = sweep.axes.last();
-        self.of_blocks.iter().enumerate().filter_map(move |(at, body)| {
-            let short = last.is_some_and(|axis| (at + 1).saturating_mul(axis.block) > axis.extent);
-            Some(Other { layouts: &self.bodies.get((*body)?)?.buffers, short })
-        })
-    }
-
-    /// The body of a block along the last axis, if there is one.
-    fn body(&self, at: usize) -> Option<&Compiled> {
-        self.of_blocks[at].map(|n| &self.bodies[n])
-    }
-
-    /// Whether nothing that a block leaves out would be infinite or NaN.
-    ///
-    /// # Safety
-    /// As for [`SweepProgram::run`].
-    unsafe fn may_run(&self, bases: &[*mut u8], workers: &Workers) -> bool {
-        self.finite_inputs.iter().all(|(buffer, layout)| {
-            // SAFETY: the caller's promise.
-            unsafe { all_finite(layout, bases[buffer.0 as usize], self.level, workers) }
-        })
-    }
-}
-
 /// Bytes of a buffer from which on it comes from memory.
 const FAR: usize = 4 << 20;
 
@@ -274,11 +218,11 @@ impl Job<'_> {
             self.seek(block, &mut at);
             // SAFETY: the caller's promise; the arena is this task's own.
             unsafe {
-                if let Some(met) = self.narrow(&at, (arena.as_ptr(), scratch))? {
+                let short = sweep.axes.iter().zip(&at).any(|(a, &n)| (n + 1) * a.block > a.extent);
+                if let Some(met) = self.narrow((&at, short), (arena.as_ptr(), scratch))? {
                     faults |= met;
                     continue;
                 }
-                let short = sweep.axes.iter().zip(&at).any(|(a, &n)| (n + 1) * a.block > a.extent);
                 let (compiled, packed) = match &sweep.rest {
                     Some(rest) if short => (rest, SmallVec::new()),
                     _ => (&sweep.body, self.packed(&at)),
@@ -295,13 +239,15 @@ impl Job<'_> {
     /// As for [`range`](Self::range); the arena has room for the temporaries of a block.
     unsafe fn narrow(
         &self,
-        at: &[usize],
+        (at, short): (&[usize], bool),
         memory: (*mut u8, &ScratchPool),
     ) -> Result<Option<u32>, RunError> {
         let Some(narrow) = self.narrow else { return Ok(None) };
-        let Some(compiled) = at.last().and_then(|&n| narrow.body(n)) else { return Ok(None) };
+        let found = at.last().and_then(|&n| narrow.body(n));
+        let Some((compiled, parts)) = found else { return Ok(None) };
+        let packed = if short { SmallVec::new() } else { self.parts(at, parts) };
         // SAFETY: the caller's promise.
-        let faults = unsafe { self.block((compiled, &[]), at, memory) }?;
+        let faults = unsafe { self.block((compiled, &packed), at, memory) }?;
         let (sweep, level) = (self.sweep, narrow.level);
         let outputs = compiled.buffers.iter().filter(|layout| match layout.place {
             Place::Output(n) => narrow.finite_outputs.contains(&n),
@@ -352,9 +298,26 @@ impl Job<'_> {
         let each = self.sweep.shared.iter().zip(self.packed);
         let each = each.filter_map(|(shared, panels)| {
             let origin = shared.origin(self.sweep, at);
-            Some(PackedOperand { step: shared.step, panels: panels.as_ref()?, origin })
+            let (step, panels) = (shared.step, panels.as_ref()?);
+            Some(PackedOperand { step, panels, origin, part: None })
         });
         each.collect()
+    }
+
+    /// Parts of the same for a narrow body.
+    fn parts<'p>(
+        &'p self,
+        at: &[usize],
+        parts: &'p [Option<Part>],
+    ) -> SmallVec<[PackedOperand<'p>; 2]> {
+        let mut all = self.packed(at);
+        all.retain_mut(|packed| {
+            let shared = self.sweep.shared.iter().zip(parts);
+            let own = shared.filter(|(shared, _)| shared.step == packed.step);
+            packed.part = own.filter_map(|(_, part)| part.as_ref()).next();
+            packed.part.is_some()
+        });
+        all
     }
 }
 

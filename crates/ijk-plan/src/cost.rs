@@ -2,7 +2,8 @@
 
 use crate::expr::{can_fail, random_can_fail};
 use crate::plan::{
-    Buffer, Contraction, Nest, Node, NodeId, Place, Plan, Role, Scan, ScanAxis, Start, Step, Sweep,
+    Buffer, Contraction, Grouped, Nest, Node, NodeId, Place, Plan, Role, Scan, ScanAxis, Start,
+    Step, Sweep,
 };
 use ijk_types::{BinaryOp, DType, Reducer, UnaryOp};
 use std::fmt;
@@ -160,6 +161,8 @@ impl Step {
             Self::Fill(..) => Kernel::Fill,
             Self::Contract(c) if c.is_product_sum() => Kernel::Contract,
             Self::Contract(_) => Kernel::ContractSemiring,
+            Self::Grouped(grouped) if grouped.each.is_product_sum() => Kernel::Contract,
+            Self::Grouped(_) => Kernel::ContractSemiring,
             Self::Scan(_) => Kernel::Scan,
             Self::Nest(nest) => nest.kernel(),
             Self::Sweep(_) => Kernel::Sweep,
@@ -174,6 +177,7 @@ impl Step {
                 Cost { operations: 0, read: 0, written }
             }
             Self::Contract(c) => c.cost(),
+            Self::Grouped(grouped) => grouped.cost(),
             Self::Scan(scan) => scan.cost(),
             Self::Nest(nest) => nest.cost(buffers),
             Self::Sweep(sweep) => sweep.cost(),
@@ -185,7 +189,7 @@ impl Step {
         match self {
             Self::Nest(nest) => nest.is_fallible(),
             Self::Sweep(sweep) => sweep.body.is_fallible(),
-            Self::Fill(..) | Self::Contract(_) | Self::Scan(_) => false,
+            Self::Fill(..) | Self::Contract(_) | Self::Grouped(_) | Self::Scan(_) => false,
         }
     }
 
@@ -194,6 +198,7 @@ impl Step {
             Self::Fill(buffer, _) => (buffers[buffer.0 as usize].dtype, Vec::new()),
             Self::Contract(c) if c.accumulate => (c.dtype, vec!["existing"]),
             Self::Contract(c) => (c.dtype, Vec::new()),
+            Self::Grouped(grouped) => (grouped.each.dtype, vec!["grouped"]),
             Self::Scan(scan) => (scan.dtype, Vec::new()),
             Self::Nest(nest) => (nest.store.dtype, nest.flags()),
             Self::Sweep(_) => return Kernel::Sweep.to_string(),
@@ -240,6 +245,20 @@ impl Cost {
             read: sum(self.read, other.read),
             written: sum(self.written, other.written),
         }
+    }
+}
+
+impl Grouped {
+    /// As if each row had any group.
+    fn cost(&self) -> Cost {
+        let Cost { operations, read, written } = self.each.cost();
+        let size = self.each.dtype.size() as u64;
+        let right = self.each.axes.iter().filter(|axis| axis.b != 0);
+        let right = right.fold(size, |n: u64, axis| n.saturating_mul(axis.extent as u64));
+        let more = right.saturating_mul(self.groups.saturating_sub(1) as u64);
+        let indices = self.each.extent(Role::M).saturating_mul(self.index_dtype.size() as u64);
+        let read = read.saturating_add(more).saturating_add(indices);
+        Cost { operations, read, written }
     }
 }
 

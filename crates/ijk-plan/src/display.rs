@@ -52,6 +52,9 @@ fn row(number: &str, step: &Step, buffers: &[Buffer], places: &[String]) -> [Str
     let ((dtype, place), axes) = match step {
         Step::Fill(buffer, value) => (of(*buffer), format!("= {}", scalar_text(*value))),
         Step::Contract(c) => (of(c.c.buffer), contraction_axes(c)),
+        Step::Grouped(g) => {
+            (of(g.each.c.buffer), format!("{} groups={}", contraction_axes(&g.each), g.groups))
+        }
         Step::Scan(scan) => (of(scan.to.buffer), scan_axes(scan)),
         Step::Nest(nest) => (of(nest.store.base.buffer), nest_axes(nest)),
         Step::Sweep(sweep) => (Default::default(), sweep_axes(sweep)),

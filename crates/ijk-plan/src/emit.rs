@@ -12,7 +12,7 @@ use crate::plan::{
     Base, BufferId, Levels, Load, Nest, NestAxis, Node, Plan, Scan, ScanAxis, Start, Step, Store,
 };
 use crate::verify::verify;
-use crate::{PlanError, SMALL_DOMAIN, sweep};
+use crate::{PlanError, SMALL_DOMAIN, grouped, sweep};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init, Span};
 use ijk_types::{Monoid, Reducer, scalar};
 
@@ -85,6 +85,10 @@ fn emit_statement(
     }
     if let Some(scan) = scan(graph, buffers, stmt) {
         steps.push(Step::Scan(scan));
+        return Ok(());
+    }
+    if let Some(grouped) = grouped::grouped(graph, buffers, stmt) {
+        steps.push(Step::Grouped(Box::new(grouped)));
         return Ok(());
     }
     let step = match contraction::contraction(graph, buffers, stmt) {

@@ -140,7 +140,7 @@ fn is_map(stmt: &Stmt) -> bool {
     stmt.reduce.is_none()
         && stmt.guards.is_empty()
         && stmt.scan.is_none()
-        && stmt.init == Init::Zero
+        && !matches!(stmt.init, Init::From(_))
 }
 
 /// The extents of some axes.

@@ -36,6 +36,7 @@ mod expr;
 mod factors;
 mod fuse;
 mod graph;
+mod grouped;
 mod hoist;
 mod index;
 mod layout;

@@ -51,6 +51,8 @@ pub enum Step {
     Fill(BufferId, Scalar),
     /// `c[…] = reduce over k of map(a[…], b[…])`.
     Contract(Contraction),
+    /// The same where rows have right operands of their own: `c[m, …] = reduce over k of map(a[m, …], b[index[m], …])`.
+    Grouped(Box<Grouped>),
     /// `out[…, n] = reduce of from[…, 0], …, from[…, n]`.
     Scan(Scan),
     /// Anything else: a fused loop nest.
@@ -172,6 +174,26 @@ impl Contraction {
             || dtype.is_float() && matches!(map, Add | Sub) && !matches!(reduce, Monoid::Mul);
         accepted && known && (then.is_none() || distance())
     }
+}
+
+/// A contraction whose right operand is another one for each row (of the axes M), by an index: rows with the same one
+/// go together. Rows whose index is none of a group's hold the identity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grouped {
+    /// The contraction, with the operand of the first group; it does not accumulate.
+    pub each: Contraction,
+    /// An array of i32 or i64.
+    pub index: Base,
+    /// Its element type.
+    pub index_dtype: DType,
+    /// For each axis of the contraction, the step in it; 0 for others than M.
+    pub index_steps: Vec<isize>,
+    /// What an element is for the first group.
+    pub first: i64,
+    /// How many there are, the next one for the next number.
+    pub groups: usize,
+    /// Elements of the right operand from one to the next.
+    pub step: isize,
 }
 
 /// The element of a buffer at the origin of a domain.

@@ -310,6 +310,9 @@ fn reads(step: &Step, buffer: BufferId) -> bool {
     match step {
         Step::Fill(..) => false,
         Step::Contract(task) => task.a.buffer == buffer || task.b.buffer == buffer,
+        Step::Grouped(task) => {
+            [task.each.a, task.each.b, task.index].iter().any(|base| base.buffer == buffer)
+        }
         Step::Scan(scan) => {
             let levels = scan.levels.as_ref().map(|levels| levels.base.buffer);
             scan.from.buffer == buffer || levels == Some(buffer)

@@ -3,7 +3,8 @@
 use super::layout::layout_of;
 use super::{Affine, Layout, separable};
 use crate::error::Fault;
-use ijk_plan::plan::{Base, Contraction, ContractionAxis, Place, Role};
+use ijk_plan::plan::{Base, Contraction, ContractionAxis, Grouped, Place, Role};
+use ijk_types::DType;
 
 /// Checks a contraction against the buffers of its plan: accesses stay inside, axes have the roles
 /// they say, distinct outputs are distinct elements, and the output is none of the operands. Gives
@@ -33,6 +34,39 @@ pub(crate) fn check_contraction(task: &Contraction, layouts: &[Layout]) -> Resul
         return Err(Fault::Overlap);
     }
     Ok(outputs.iter().product::<usize>() == out.len)
+}
+
+/// The same of one by groups: every group's operand stays inside, and every row has an index, which is not where
+/// the output goes.
+pub(crate) fn check_grouped(task: &Grouped, layouts: &[Layout]) -> Result<bool, Fault> {
+    let Grouped { each, index, index_steps, .. } = task;
+    let covers = check_contraction(each, layouts)?;
+    if index_steps.len() != each.axes.len() {
+        return Err(Fault::Rank);
+    }
+    let rows = each.axes.iter().zip(index_steps);
+    if rows.into_iter().any(|(axis, &step)| axis.role != Role::M && step != 0) || each.accumulate {
+        return Err(Fault::Bounds);
+    }
+    let (extents, steps): (Vec<usize>, Vec<isize>) =
+        each.axes.iter().map(|axis| (axis.extent, axis.b)).unzip();
+    let with = |more, all: &[_]| all.iter().copied().chain([more]).collect::<Vec<_>>();
+    let groups = with(task.groups, &extents);
+    let strides: Vec<isize> = steps.iter().copied().chain([task.step]).collect();
+    let right = layout_of(layouts, each.b)?;
+    let right = right.holds(Affine { offset: each.b.offset, extents: &groups, strides: &strides });
+    let own = layout_of(layouts, *index)?;
+    if own.dtype != task.index_dtype || !matches!(own.dtype, DType::I32 | DType::I64) {
+        return Err(Fault::Types);
+    }
+    let read = Affine { offset: index.offset, extents: &extents, strides: index_steps };
+    if !right || !own.holds(read) {
+        return Err(Fault::Bounds);
+    }
+    if own.overlaps(layout_of(layouts, each.c)?) {
+        return Err(Fault::Overlap);
+    }
+    Ok(covers)
 }
 
 /// One operand stays among the elements of its buffer.

@@ -11,7 +11,7 @@ mod parts;
 mod scan;
 mod sweep;
 
-pub(crate) use contraction::check_contraction;
+pub(crate) use contraction::{check_contraction, check_grouped};
 pub(crate) use footprint::{Affine, Footprint, separable};
 pub(crate) use layout::{Layout, layouts};
 pub(crate) use nest::{CheckedNest, check_nest};

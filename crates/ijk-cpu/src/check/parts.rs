@@ -79,6 +79,10 @@ fn touches(step: &Step, out: &Layout, layouts: &[Layout]) -> bool {
     match step {
         Step::Fill(buffer, _) => shares(buffer.0),
         Step::Contract(task) => [task.a, task.b, task.c].iter().any(|base| shares(base.buffer.0)),
+        Step::Grouped(task) => {
+            let each = &task.each;
+            [each.a, each.b, each.c, task.index].iter().any(|base| shares(base.buffer.0))
+        }
         Step::Scan(scan) => {
             let levels = scan.levels.as_ref().map(|levels| levels.base);
             let all = [Some(scan.from), Some(scan.to), levels];

@@ -142,7 +142,8 @@ pub(crate) unsafe fn block<W: Word>(
     let flags = Panels::flags(side, &range, round);
     let elements = range.len().next_multiple_of(side.width) * problem.k.len();
     let Some(memory) = context.take(elements * size_of::<W>()) else { return };
-    let shared = Panels { side, range, round, memory: memory.as_ptr(), flags: &flags };
+    let (memory, within) = (memory.as_ptr(), None);
+    let shared = Panels { side, range, round, memory, flags: &flags, within };
     let rows = 0..gemm.left.len();
     // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
     unsafe {
@@ -261,7 +262,8 @@ impl<'a> Gemm<'a> {
                 let flags = Panels::flags(side, &range, &round);
                 let memory = memory.as_ptr().cast();
                 let range = range.clone();
-                let shared = Panels { side, range, round: &round, memory, flags: &flags };
+                let (round, flags) = (&round, &flags[..]);
+                let shared = Panels { side, range, round, memory, flags, within: None };
                 // SAFETY: the scratch has room for the largest block and round; the rest is the
                 // caller's promise.
                 unsafe {

@@ -71,7 +71,7 @@ use small::Small;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub(crate) use packed::{Fixed, Packed, Same};
+pub(crate) use packed::{Fixed, Packed, Part, Same};
 
 /// Steps of k in a block.
 pub(crate) const KC: usize = 256;
@@ -115,7 +115,7 @@ impl<'a> Context<'a> {
 
     /// At least so many bytes, or `None` if the allocator refuses: then the contraction ends, and
     /// [`settle`](Self::settle) tells why.
-    fn take(&self, bytes: usize) -> Option<Scratch<'a>> {
+    pub(crate) fn take(&self, bytes: usize) -> Option<Scratch<'a>> {
         let memory = self.scratch.try_take(bytes);
         if memory.is_none() {
             self.refused.fetch_max(bytes.max(1), Ordering::Relaxed);
@@ -132,7 +132,7 @@ impl<'a> Context<'a> {
     }
 
     /// Whether nobody needs the output any more.
-    fn have_ended(&self) -> bool {
+    pub(crate) fn have_ended(&self) -> bool {
         self.refused.load(Ordering::Relaxed) != 0 || self.workers.have_ended()
     }
 

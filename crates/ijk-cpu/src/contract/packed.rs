@@ -1,17 +1,18 @@
 //! An operand packed once for many contractions that have it in common: those of a sweep's blocks.
 
 use super::algebra::Algebra;
-use super::bundle::Operand;
+use super::bundle::{Axis, Bundle, Operand};
 use super::pack::Word;
 use super::problem::{Problem, Tensors};
 use super::shape::{self, Shape};
-use super::shared::Panels;
+use super::shared::{Panels, Within};
 use super::side::Side;
 use super::steps::{Round, one_round};
 use super::{Context, dot, for_word, gemm, thin};
 use crate::Level;
 use crate::scratch::{Scratch, ScratchPool};
-use ijk_plan::plan::Contraction;
+use ijk_plan::plan::{Base, Contraction};
+use smallvec::SmallVec;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::AtomicU8;
@@ -35,7 +36,18 @@ pub(crate) struct Fixed {
     problem: Problem,
     /// The operand that stays.
     operand: Operand,
+    same: Same,
     width: usize,
+}
+
+/// The same for a part of the rows of the operand that stays, or of the steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// Its tensors are nowhere.
+    problem: Problem,
+    /// The first row, a multiple of the width of panels, and the steps.
+    row: usize,
+    steps: Range<usize>,
 }
 
 impl Fixed {
@@ -49,9 +61,48 @@ impl Fixed {
         };
         let width = shape::width(&problem, operand);
         let suits = !dot::suits(&problem) && !thin::suits(&problem);
-        let fixed = Self { problem, operand, width };
+        let fixed = Self { problem, operand, same, width };
         let padded = fixed.panels() * width > MOST_PADDING * fixed.rows().len();
         (suits && !padded).then_some(fixed)
+    }
+
+    /// The part that another contraction is of the whole one, for which an operand is packed.
+    pub(crate) fn part(
+        &self,
+        whole: &Contraction,
+        part: &Contraction,
+        level: Level,
+    ) -> Option<Part> {
+        let problem = Problem::new(part, Algebra::find(level, part)?, Tensors::nowhere());
+        let (own, operand) = (&self.problem, self.operand);
+        let alike = problem.swapped == own.swapped
+            && problem.accumulate == own.accumulate
+            && (whole.map, whole.then, whole.reduce) == (part.map, part.then, part.reduce)
+            && whole.dtype == part.dtype
+            && same_panels(own, &problem, operand)
+            && problem.tile.is_none();
+        let from = self.base(part).offset.checked_sub(self.base(whole).offset)?;
+        let side = |problem: &Problem| match operand {
+            Operand::Left => problem.m.clone(),
+            _ => problem.n.clone(),
+        };
+        let rows = within(&side(own), &side(&problem), operand)?;
+        let steps = within(&own.k, &problem.k, operand)?;
+        let batch = within(&own.batch, &problem.batch, operand)?.is_none();
+        let (row, step) = match (rows, steps) {
+            (None, None) if from == 0 => (0, 0),
+            (Some(cut), None) => (position(cut, from, side(&problem).len())?, 0),
+            (None, Some(cut)) => (0, position(cut, from, problem.k.len())?),
+            _ => return None,
+        };
+        let aligned = row.is_multiple_of(self.width);
+        let steps = step..step + problem.k.len();
+        (alike && batch && aligned).then_some(Part { problem, row, steps })
+    }
+
+    /// Where the operand that stays is in a contraction.
+    pub(crate) fn base(&self, task: &Contraction) -> Base {
+        if self.same == Same::A { task.a } else { task.b }
     }
 
     fn side(&self, tensors: Tensors) -> Side<'_> {
@@ -76,6 +127,39 @@ impl Fixed {
     pub(crate) fn all_bytes(&self, origins: usize) -> Option<usize> {
         self.bytes()?.checked_mul(origins.checked_mul(self.problem.batch.len())?)
     }
+}
+
+/// Whether panels of an operand are as wide, and go the same way, in two problems.
+fn same_panels(one: &Problem, other: &Problem, operand: Operand) -> bool {
+    let way = |problem: &Problem| {
+        let shape = Shape::with_panels(problem, operand);
+        (shape.rows, shape.columns, shape.direct, shape.resident)
+    };
+    way(one) == way(other)
+}
+
+/// The extent of an axis, and how far its neighbours are apart in the operand that stays.
+type Cut = (usize, isize);
+
+/// The axis of which a bundle has fewer values than another one, the only one there; `Some(None)` if they have the same
+/// values, and `None` otherwise.
+fn within(all: &Bundle, some: &Bundle, operand: Operand) -> Option<Option<Cut>> {
+    let cut = |axis: &Axis| (axis.extent, axis.strides[operand as usize]);
+    let cuts = |bundle: &Bundle| bundle.axes().iter().map(cut).collect::<SmallVec<[Cut; 4]>>();
+    let (all, some) = (cuts(all), cuts(some));
+    match (&all[..], &some[..]) {
+        _ if all == some => Some(None),
+        (&[cut], []) => Some(Some(cut)),
+        (&[cut], &[own]) if own.0 <= cut.0 && own.1 == cut.1 => Some(Some(cut)),
+        _ => None,
+    }
+}
+
+/// The first value of an axis, so far from the origin, if so many values are there from it on.
+fn position((extent, stride): Cut, from: isize, count: usize) -> Option<usize> {
+    let first = usize::try_from(from.checked_div(stride)?).ok()?;
+    let exact = from == first as isize * stride;
+    (exact && first.checked_add(count)? <= extent).then_some(first)
 }
 
 /// The panels of an operand at several origins.
@@ -140,7 +224,44 @@ impl<'a> Packed<'a> {
             round: &self.round,
             memory: self.memory.as_ptr().wrapping_add(part * bytes),
             flags: &self.flags[part * each..(part + 1) * each],
+            within: None,
         }
+    }
+
+    /// Executes a part of the contraction with the operand at the origin of that number; gives whether it did.
+    ///
+    /// # Safety
+    /// As for [`contract`](super::contract), of the part.
+    pub(crate) unsafe fn contract_part(
+        &self,
+        at: usize,
+        part: &Part,
+        (a, b, c): (*const u8, *const u8, *mut u8),
+        context: &Context,
+    ) -> bool {
+        let Fixed { operand, width, .. } = *self.fixed;
+        let problem = &part.problem;
+        let Some((round, block)) = self.round.part(problem, part.steps.clone()) else {
+            return false;
+        };
+        let within = Within { panels: self.fixed.panels(), panel: part.row / width, block };
+        let tensors = Tensors::new(a, b, c);
+        let tensors = if problem.swapped { tensors.swapped() } else { tensors };
+        for n in (0..problem.batch.len()).take_while(|_| !context.have_ended()) {
+            // SAFETY: the caller's promise; words have the size of an element, and the panels hold these rows and
+            // steps.
+            unsafe {
+                for_word!(problem.algebra.size, W => {
+                    let tensors = tensors.at::<W>(&problem.batch, n);
+                    let side = Side::new(problem, tensors, operand, width);
+                    let (range, within) = (0..side.len(), Some(within));
+                    let all = self.panels(at, n, tensors);
+                    let panels = Panels { side, range, round: &round, within, ..all };
+                    gemm::with_panels::<W>(problem, tensors, (operand, &panels), context);
+                });
+            }
+        }
+        true
     }
 
     /// Executes the contraction with the operand at the origin of that number; of `a` and `b` the

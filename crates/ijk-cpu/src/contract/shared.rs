@@ -23,6 +23,18 @@ pub(crate) struct Panels<'a> {
     pub(crate) memory: *mut u8,
     /// What each panel holds, once packed.
     pub(crate) flags: &'a [AtomicU8],
+    /// Where these are among panels that were packed for more rows and steps; `None` if they are all.
+    pub(crate) within: Option<Within>,
+}
+
+/// Which of more panels some are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Within {
+    /// Panels for one block of k.
+    pub(crate) panels: usize,
+    /// The first panel, and the first block.
+    pub(crate) panel: usize,
+    pub(crate) block: usize,
 }
 
 // SAFETY: tasks pack different panels, and read them once all are packed.
@@ -40,6 +52,11 @@ impl Panels<'_> {
         self.range.len().div_ceil(self.side.width)
     }
 
+    /// Which of those that are packed they are.
+    fn within(&self) -> Within {
+        self.within.unwrap_or(Within { panels: self.panels(), panel: 0, block: 0 })
+    }
+
     /// Steps of the longest block of k.
     pub(crate) fn longest(&self) -> usize {
         self.round.blocks.iter().map(Steps::len).max().unwrap_or(0)
@@ -48,16 +65,20 @@ impl Panels<'_> {
     /// Where a panel of some steps is, or will be: after those of the steps before, or, if all steps
     /// of the round are packed at a time, after those of the panels before.
     fn place<W: Word>(&self, steps: &Steps, panel: usize) -> *mut W {
-        let before = match self.round.packs() {
-            [whole] => panel * whole.len() + steps.before,
-            _ => steps.before * self.panels() + panel * steps.len(),
+        let before = match self.round.whole() {
+            Some(whole) => panel * whole.len() + steps.before,
+            None => {
+                let Within { panels, panel: first, .. } = self.within();
+                steps.before * panels + (first + panel) * steps.pitch + steps.skipped
+            }
         };
         self.memory.cast::<W>().wrapping_add(before * self.side.width)
     }
 
     /// What a panel holds, of those that are packed with these steps.
     fn flag(&self, pack: usize, panel: usize) -> &AtomicU8 {
-        &self.flags[pack * self.panels() + panel]
+        let Within { panels, panel: first, block } = self.within();
+        &self.flags[(block + pack) * panels + first + panel]
     }
 
     /// The rows of some panels.

@@ -17,6 +17,10 @@ pub(crate) struct Steps {
     pub(crate) accumulate: bool,
     /// How many steps come before it in its round.
     pub(crate) before: usize,
+    /// Steps that its panels hold, and those of them that come before its own: more than its own where it is a part
+    /// of what was packed.
+    pub(crate) pitch: usize,
+    pub(crate) skipped: usize,
 }
 
 impl Steps {
@@ -28,6 +32,8 @@ impl Steps {
             segments: [segments(Operand::Left), segments(Operand::Right)],
             accumulate,
             before,
+            pitch: steps.len(),
+            skipped: 0,
         }
     }
 
@@ -158,6 +164,33 @@ impl Round {
         };
         let blocks = pieces(all.clone(), block).map(steps).collect();
         Self { blocks, whole: tiled.then(|| steps(all.clone())) }
+    }
+
+    /// What some steps have of a round that was packed, for a problem that has only these; also which of the blocks is
+    /// the first. `None` where blocks are not packed one by one.
+    pub(crate) fn part(&self, problem: &Problem, ks: Range<usize>) -> Option<(Self, usize)> {
+        if self.whole.is_some() {
+            return None;
+        }
+        let meets = |block: &&Steps| {
+            block.before < ks.end && block.before + block.len() > ks.start && block.len() > 0
+        };
+        let first = self.blocks.iter().position(|block| meets(&block))?;
+        let part = |block: &Steps| {
+            let (start, end) =
+                (block.before.max(ks.start), (block.before + block.len()).min(ks.end));
+            let accumulate = problem.accumulate || start > ks.start;
+            let own = start - ks.start..end - ks.start;
+            let (pitch, skipped) = (block.len(), start - block.before);
+            Steps { pitch, skipped, ..Steps::new(problem, own, block.before, accumulate) }
+        };
+        let blocks = self.blocks.iter().filter(meets).map(part).collect();
+        Some((Self { blocks, whole: None }, first))
+    }
+
+    /// All of it, if that is packed at a time.
+    pub(crate) fn whole(&self) -> Option<&Steps> {
+        self.whole.as_ref()
     }
 
     /// What is packed at a time of the shared side: the round, if only that has whole lines of it,

@@ -541,12 +541,43 @@ fn run_step(memory: &mut Memory<'_>, step: &Step) {
                 memory.write(c.c.buffer, at, value);
             }
         }
+        Step::Grouped(grouped) => run_grouped(memory, grouped),
         Step::Scan(scan) => run_scan(memory, scan),
         Step::Nest(nest) => run_nest(memory, nest),
         Step::Sweep(sweep) => {
             let counts: Vec<u64> = sweep.axes.iter().map(|a| a.blocks() as u64).collect();
             for_points(&counts, |block| run_block(memory, sweep, block));
         }
+    }
+}
+
+/// Each row by the operand of its group.
+fn run_grouped(memory: &mut Memory<'_>, grouped: &plan::Grouped) {
+    let c = &grouped.each;
+    let extents: Vec<u64> = c.axes.iter().map(|a| a.extent as u64).collect();
+    let steps = |f: fn(&plan::ContractionAxis) -> isize| c.axes.iter().map(f).collect::<Vec<_>>();
+    let (a, b, out) = (steps(|x| x.a), steps(|x| x.b), steps(|x| x.c));
+    assert!(!c.accumulate && c.then.is_none());
+    let mut sums: BTreeMap<isize, Scalar> = BTreeMap::new();
+    for_points(&extents, |p| {
+        let at = grouped.index.offset + dot(p, &grouped.index_steps);
+        let number = match memory.read(grouped.index.buffer, at) {
+            Scalar::I32(x) => x.into(),
+            Scalar::I64(x) => x,
+            other => panic!("{other:?} as an index"),
+        };
+        let sum = sums.entry(c.c.offset + dot(p, &out));
+        let sum = sum.or_insert(scalar::identity(c.reduce, c.dtype));
+        let group = i128::from(number) - i128::from(grouped.first);
+        if (0..grouped.groups as i128).contains(&group) {
+            let x = memory.read(c.a.buffer, c.a.offset + dot(p, &a));
+            let y = c.b.offset + group as isize * grouped.step + dot(p, &b);
+            let value = scalar::binary(c.map, x, memory.read(c.b.buffer, y)).unwrap();
+            *sum = scalar::binary(c.reduce.op(), *sum, value).unwrap();
+        }
+    });
+    for (at, value) in sums {
+        memory.write(c.c.buffer, at, value);
     }
 }
 

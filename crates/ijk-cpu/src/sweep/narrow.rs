@@ -1,0 +1,96 @@
+//! Bodies of a sweep that do less than the whole one, where a mask allows it.
+
+use super::{SharedOperand, block};
+use crate::check::{Layout, Other};
+use crate::compiled::{Compiled, Program, Target};
+use crate::contract::Part;
+use crate::error::Fault;
+use crate::finite::all_finite;
+use crate::simd::Level;
+use crate::threads::Workers;
+use ijk_plan::plan::{BufferId, Contraction, Narrow, Sweep};
+
+/// Compiled bodies that do less than the whole one.
+#[derive(Clone, Debug)]
+pub(super) struct NarrowProgram {
+    pub(super) bodies: Vec<Compiled>,
+    /// For each block along the last axis, which suffices.
+    pub(super) of_blocks: Vec<Option<usize>>,
+    /// For each body, which part it has of each operand that blocks have in common.
+    parts: Vec<Vec<Option<Part>>>,
+    /// Buffers, and how they lie, that must be finite.
+    finite_inputs: Vec<(BufferId, Layout)>,
+    /// Outputs that must be.
+    pub(super) finite_outputs: Vec<usize>,
+    pub(super) level: Level,
+}
+
+impl NarrowProgram {
+    pub(super) fn new(
+        sweep: &Sweep,
+        narrow: &Narrow,
+        buffers: &[Layout],
+        target: Target,
+    ) -> Result<Self, Fault> {
+        let bodies = narrow.bodies.iter().map(|plan| block(sweep, plan, buffers, target));
+        let input = |&n: &usize| {
+            let buffer = sweep.inputs.get(n).ok_or(Fault::Reference)?.buffer;
+            let layout = buffers.get(buffer.0 as usize).ok_or(Fault::Reference)?;
+            Ok((buffer, layout.clone()))
+        };
+        Ok(Self {
+            bodies: bodies.collect::<Result<_, Fault>>()?,
+            parts: Vec::new(),
+            of_blocks: narrow.of_blocks.clone(),
+            finite_inputs: narrow.finite_inputs.iter().map(input).collect::<Result<_, Fault>>()?,
+            finite_outputs: narrow.finite_outputs.clone(),
+            level: target.level,
+        })
+    }
+
+    /// Each body with the kind of blocks that have it.
+    pub(super) fn others<'a>(&'a self, sweep: &'a Sweep) -> impl Iterator<Item = Other<'a>> + 'a {
+        let last = sweep.axes.last();
+        self.of_blocks.iter().enumerate().filter_map(move |(at, body)| {
+            let short = last.is_some_and(|axis| (at + 1).saturating_mul(axis.block) > axis.extent);
+            Some(Other { layouts: &self.bodies.get((*body)?)?.buffers, short })
+        })
+    }
+
+    /// The same with parts of what blocks of the whole body have in common.
+    pub(super) fn sharing(self, whole: &Compiled, shared: &[SharedOperand]) -> Self {
+        let part = |body: &Compiled, shared: &SharedOperand| {
+            let at = shared.step;
+            let (Program::Contract(all), Program::Contract(own)) =
+                (whole.steps.get(at)?, body.steps.get(at)?)
+            else {
+                return None;
+            };
+            let place = |compiled: &Compiled, task: &Contraction| {
+                let base = shared.contraction.base(task);
+                compiled.buffers[base.buffer.0 as usize].place
+            };
+            let same = place(whole, &all.task) == place(body, &own.task);
+            let part = shared.contraction.part(&all.task, &own.task, self.level);
+            part.filter(|_| same && whole.steps.len() == body.steps.len())
+        };
+        let parts = self.bodies.iter().map(|body| shared.iter().map(|s| part(body, s)).collect());
+        Self { parts: parts.collect(), ..self }
+    }
+
+    /// The body of a block along the last axis, if there is one, and its parts.
+    pub(super) fn body(&self, at: usize) -> Option<(&Compiled, &[Option<Part>])> {
+        self.of_blocks[at].map(|n| (&self.bodies[n], &self.parts[n][..]))
+    }
+
+    /// Whether nothing that a block leaves out would be infinite or NaN.
+    ///
+    /// # Safety
+    /// As for [`SweepProgram::run`].
+    pub(super) unsafe fn may_run(&self, bases: &[*mut u8], workers: &Workers) -> bool {
+        self.finite_inputs.iter().all(|(buffer, layout)| {
+            // SAFETY: the caller's promise.
+            unsafe { all_finite(layout, bases[buffer.0 as usize], self.level, workers) }
+        })
+    }
+}
