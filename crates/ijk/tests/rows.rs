@@ -2,7 +2,7 @@
 //! threads.
 
 use ijk::et::{Bindings, Program};
-use ijk::{DType, Engine, Error, Level, Tensor};
+use ijk::{DType, Engine, Error, Level, Tensor, TensorView};
 use ijk_oracle::Value;
 use ijk_oracle::et::harness::{Arrays, EtAgreement, EtContender, compare, solve};
 use ijk_oracle::et::random::EtCase;
@@ -341,6 +341,25 @@ fn places_that_stand() {
             let sizes = Sizes { table: 20, points: 2500, row: 7 };
             check(&engines, &case(program, DType::F32, DType::I64, how, sizes, &mut rng));
         }
+    }
+}
+
+/// Places that are computed once, from indices of short rows that are packed for each tile.
+#[test]
+fn places_that_stand_beside_packed_indices() {
+    let [u, f, i] = [512, 8, 5];
+    let x: Vec<f32> = (0..u * f * i).map(|n| n as f32).collect();
+    let [c, e] = [u, f].map(|count| (0..count as i64).rev().collect::<Vec<i64>>());
+    let view = TensorView::from_slice(&x, &[u, f, i]).unwrap();
+    let [places, others] = [&c, &e].map(|all| TensorView::from_slice(all, &[all.len()]).unwrap());
+    let bindings = Bindings::new().bind("x", view).bind("c", places).bind("e", others);
+    let program = Program::parse("y[i,u,f] = x[c[u],e[f],i]").unwrap();
+    for (threads, engine) in engines() {
+        let outputs = program.run_on(&engine, &bindings).unwrap();
+        let y = outputs["y"].view();
+        let expected = (0..i).flat_map(|i| (0..u * f).rev().map(move |row| row * 5 + i));
+        let expected: Vec<Scalar> = expected.map(|n| Scalar::F32(n as f32)).collect();
+        assert_eq!(y.iter_scalars().collect::<Vec<_>>(), expected, "{threads} threads");
     }
 }
 

@@ -173,6 +173,12 @@ impl<'a> Body<'a> {
         for instruction in &self.finished.instructions[..standing] {
             last_use[instruction.dst() as usize] = usize::MAX;
         }
+        if standing > 0 {
+            // Loads are packed for each tile, over whatever has taken their places meanwhile.
+            for load in &self.finished.loads {
+                last_use[load.slot as usize] = usize::MAX;
+            }
+        }
         let rows = matches!(sink, Sink::Rows(_) | Sink::Reduce(ReduceSpec { rows: Some(_), .. }));
         self.keep_selected(if rows { OUT } else { value }, &mut last_use);
         self.allot(&last_use);
