@@ -17,18 +17,23 @@ pub(crate) type Guard = (IndexExpr, u64);
 /// Runs the pass.
 pub(crate) fn bound(graph: &mut Graph) {
     let mut no_negative_zero = vec![false; graph.arrays.len()];
-    for at in 0..graph.statements.len() {
-        let stmt = skipping(graph, bounded(graph, graph.statements[at].clone()));
+    let statements = std::mem::take(&mut graph.statements).into_iter().map(|stmt| {
+        let stmt = skipping(graph, bounded(graph, stmt));
         let stmt = plain_store(graph, normal_start(graph, stmt), &no_negative_zero);
         no_negative_zero[stmt.out.0 as usize] = never_negative_zero(&stmt, &no_negative_zero);
-        graph.statements[at] = stmt;
-    }
+        stmt
+    });
+    graph.statements = statements.collect();
 }
 
 /// The statement with axes narrowed and what is left to test as its guards.
 fn bounded(graph: &Graph, mut stmt: Stmt) -> Stmt {
     let domain_is_empty = stmt.axes.iter().any(|axis| axis.extent == 0);
     if domain_is_empty {
+        return stmt;
+    }
+    if stays_within(graph, &stmt) {
+        stmt.guards.clear();
         return stmt;
     }
     stmt.guards = conditions(graph, &stmt);
@@ -42,6 +47,21 @@ fn bounded(graph: &Graph, mut stmt: Stmt) -> Stmt {
         narrowed = next;
     }
     narrowed
+}
+
+/// Whether every index stays in bounds over the whole domain, and reads no array itself.
+fn stays_within(graph: &Graph, stmt: &Stmt) -> bool {
+    let extents = stmt.extents();
+    let within = |e: &IndexExpr, extent| !index::reads(e) && holds(e, extent, &extents);
+    let fits = |array: ArrayId, index: &[IndexExpr]| {
+        index.iter().zip(&graph.array(array).shape).all(|(e, &extent)| within(e, extent))
+    };
+    fits(stmt.out, &stmt.out_index)
+        && stmt.guards.iter().all(|(e, extent)| within(e, *extent))
+        && stmt.value.nodes.iter().all(|node| match node {
+            Node::Access(array, index) => fits(*array, index),
+            other => !other.indices().iter().any(index::reads),
+        })
 }
 
 /// A map that skips points as a statement that combines: each value with nothing. One that stores
@@ -220,6 +240,12 @@ fn ceil_div(x: i128, d: i128) -> i128 {
 
 /// The statement with every axis cut to its bounds; `None` if they cut nothing off.
 pub(crate) fn within(stmt: &Stmt, bounds: &[(i128, i128)]) -> Option<Stmt> {
+    let whole = |(axis, &(low, high)): (&Axis, &(i128, i128))| {
+        low == 0 && high == i128::from(axis.extent) - 1
+    };
+    if stmt.axes.iter().zip(bounds).all(whole) {
+        return None;
+    }
     let mut axes: Vec<Axis> = Vec::with_capacity(bounds.len());
     let mut map = Vec::with_capacity(bounds.len());
     let mut changed = false;

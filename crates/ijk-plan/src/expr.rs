@@ -165,7 +165,7 @@ pub(crate) fn same_expr(left: &Expr, right: &Expr) -> bool {
 }
 
 /// Whether two nodes always have the same value, bit for bit.
-fn same(left: &Node, right: &Node) -> bool {
+pub(crate) fn same(left: &Node, right: &Node) -> bool {
     match (left, right) {
         (Node::Access(a, i), Node::Access(b, j)) => a == b && i == j,
         (Node::Const(a), Node::Const(b)) => same_bits(*a, *b),

@@ -24,16 +24,19 @@ pub(crate) fn apply_to_fewer(graph: &mut Graph) {
     }
     let definitions = graph.definitions();
     let uses = graph.uses();
+    let chain = Chain { graph, definitions: &definitions, uses: &uses };
+    let moved: Vec<Option<Moved>> = graph.statements.iter().map(|stmt| chain.early(stmt)).collect();
+    if moved.iter().all(Option::is_none) {
+        return drop_dead(graph);
+    }
     let mut all = Vec::with_capacity(graph.statements.len());
-    for at in 0..graph.statements.len() {
-        let chain = Chain { graph, definitions: &definitions, uses: &uses };
-        let stmt = &graph.statements[at];
-        match chain.early(stmt) {
+    for (stmt, moved) in std::mem::take(&mut graph.statements).into_iter().zip(moved) {
+        match moved {
             Some(Moved { shape, by }) => {
                 let dtype = graph.array(stmt.out).dtype;
                 all.extend(by(graph.new_array(dtype, shape)));
             }
-            None => all.push(stmt.clone()),
+            None => all.push(stmt),
         }
     }
     graph.statements = all;

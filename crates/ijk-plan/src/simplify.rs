@@ -2,16 +2,22 @@
 //! dropped.
 
 use crate::coverage::{self, Digit};
-use crate::expr::Builder;
+use crate::expr::{Builder, same};
 use crate::graph::{Graph, Node, Stmt};
 use crate::index;
 use crate::split;
 use ijk_ir::core::{ArrayId, IndexExpr};
 
+/// Values of more nodes are built anew without looking whether they change.
+const FEW: usize = 8;
+
 /// Runs the pass.
 pub(crate) fn simplify(graph: &mut Graph) {
     let definitions = graph.definitions();
     for at in 0..graph.statements.len() {
+        if is_folded(graph, &definitions, &graph.statements[at]) {
+            continue;
+        }
         let folded = fold_views(graph, &definitions, at);
         graph.statements[at] = folded;
     }
@@ -24,6 +30,28 @@ fn unneeded_fallible(graph: &Graph) -> Vec<ArrayId> {
     let needed = needed(graph);
     let dead = graph.statements.iter().filter(|stmt| !needed[stmt.out.0 as usize]);
     dead.filter(|stmt| graph.can_fail(stmt)).map(|stmt| stmt.out).collect()
+}
+
+/// Whether a statement reads no view, and building its value anew would give the same: no node is a constant,
+/// or the same as another, or for nothing, and no index is divided.
+fn is_folded(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> bool {
+    let nodes = &stmt.value.nodes;
+    let reads_view = |array: &ArrayId| {
+        let producer = definitions[array.0 as usize].map(|at| &graph.statements[at as usize]);
+        producer.is_some_and(|producer| producer.as_leaf().is_some())
+    };
+    let plain = |at: usize| {
+        let node = &nodes[at];
+        let kept = match node {
+            Node::Access(array, _) => !reads_view(array),
+            Node::Unary(..) | Node::Binary(..) => true,
+            _ => false,
+        };
+        let used = || nodes[at + 1..].iter().any(|other| other.children().any(|c| c == at as u32));
+        kept && !nodes[..at].iter().any(|other| same(other, node))
+            && (at + 1 == nodes.len() || used())
+    };
+    nodes.len() <= FEW && (0..nodes.len()).all(plain) && split::divisions(stmt) == 0
 }
 
 /// The statement with constants folded and views that it reads replaced by what they read.

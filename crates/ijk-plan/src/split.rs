@@ -11,10 +11,8 @@ const MOST_AXES: usize = 32;
 
 /// Runs the pass: splits and drops axes of every statement.
 pub(crate) fn split_axes(graph: &mut Graph) {
-    for stmt in &mut graph.statements {
-        let better = drop_unit_axes(split(stmt.clone()));
-        *stmt = better;
-    }
+    let statements = std::mem::take(&mut graph.statements).into_iter();
+    graph.statements = statements.map(|stmt| drop_unit_axes(split(stmt))).collect();
 }
 
 /// How many divisions and remainders a statement's indices have.

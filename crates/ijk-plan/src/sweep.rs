@@ -82,6 +82,11 @@ enum Numbers {
 /// The same, where numbers of rows are taken, or not.
 fn groups_of(graph: &Graph, buffers: &Buffers, near: u64, numbers: Numbers) -> Vec<Group> {
     let mut groups = Vec::new();
+    // What all arrays have together, none of a group has more than.
+    let all = graph.arrays.iter().map(|array| buffers::bytes(array).unwrap_or(u64::MAX));
+    if all.fold(0, u64::saturating_add) <= near {
+        return groups;
+    }
     let mut at = 0;
     while at < graph.statements.len() {
         let sized = |suits| grow(graph, at, suits, numbers)?.sized(graph, buffers, near);

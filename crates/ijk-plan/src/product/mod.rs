@@ -35,11 +35,16 @@ const NEST_COST: u64 = 4;
 
 /// Runs the pass.
 pub(crate) fn order_products(graph: &mut Graph) {
+    let products: Vec<Option<Product>> =
+        graph.statements.iter().map(|stmt| Product::new(graph, stmt)).collect();
+    if products.iter().all(Option::is_none) {
+        return drop_dead(graph);
+    }
     let chains = Chains::new(graph);
     let mut statements = Vec::with_capacity(graph.statements.len());
-    for at in 0..graph.statements.len() {
+    for (at, product) in products.into_iter().enumerate() {
         let stmt = graph.statements[at].clone();
-        lower(graph, &chains, stmt, &mut statements);
+        lower_product(graph, &chains, (product, stmt), &mut statements);
     }
     graph.statements = statements;
     drop_dead(graph);
@@ -47,7 +52,18 @@ pub(crate) fn order_products(graph: &mut Graph) {
 
 /// Adds a statement, or those that it is made into.
 fn lower(graph: &mut Graph, chains: &Chains, stmt: Stmt, out: &mut Vec<Stmt>) {
-    let best = Product::new(graph, &stmt).map(|product| product.best(graph, chains, stmt.clone()));
+    let product = Product::new(graph, &stmt);
+    lower_product(graph, chains, (product, stmt), out);
+}
+
+/// The same for a statement that is a product, if it is one.
+fn lower_product(
+    graph: &mut Graph,
+    chains: &Chains,
+    (product, stmt): (Option<Product>, Stmt),
+    out: &mut Vec<Stmt>,
+) {
+    let best = product.map(|product| product.best(graph, chains, stmt.clone()));
     let (cost, stmt) = match &best {
         Some((_, plan, stmt)) => (plan.cost, stmt),
         None => (stmt.points().saturating_mul(NEST_COST), &stmt),

@@ -1,0 +1,67 @@
+//! How long planning takes: `cargo bench -p ijk-benches --bench planning`.
+//!
+//! A known program is called with a new shape each time, as a model is with sequences of any length: it is
+//! bound, lowered, planned and compiled for the CPU, and then run. Calls with a shape that is known take what
+//! is left without planning; the difference is what it costs. Arrays are small, so that it shows.
+//!
+//! Arguments: rounds (20), words of the names of programs that are wanted.
+
+use ijk::ndarray::Array1;
+use ijk::{Einsum, Engine};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// More shapes than plans are kept, so that each is new again when its turn comes.
+const SHAPES: std::ops::Range<usize> = 64..1064;
+
+const I: [&str; 3] =
+    ["(I & >t~.) . t-.~t . ^t~t . (I & +t~.) . t/.~t", "t*2~t . t+1~t . >t~.", "t*2~t . +t~."];
+
+const ET: [&str; 3] = [
+    "m[] =max x[d]\nw[d] = EXP(x[d] - m[])\nt[] = w[d]\ny[d] = w[d] / t[]",
+    "s[] = POW(x[d], 2)\ny[] = SQRT(s[])",
+    "y[d] = x[d] * 2 + 1",
+];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let rounds = arguments.first().and_then(|text| text.parse().ok()).unwrap_or(20);
+    let wanted = |name: &str| arguments.iter().skip(1).all(|word| name.contains(&word[..]));
+    let engine = Engine::builder().threads(1).build();
+    let data: Vec<Array1<f32>> =
+        SHAPES.map(|n| Array1::from_iter((0..n).map(|i| i as f32 / n as f32))).collect();
+    println!("new shape  known shape  planning   µs a call");
+    for source in I.into_iter().filter(|source| wanted(source)) {
+        let program = ijk::i(source).expect("a program");
+        report(source, rounds, &data, |x| drop(black_box(engine.apply(&program, (x,)))));
+    }
+    for source in ET.into_iter().filter(|source| wanted(source)) {
+        let program = ijk::et(source).expect("a program");
+        report(source, rounds, &data, |x| {
+            drop(black_box(program.run_on(&engine, [("x", x)]).expect("it runs")));
+        });
+    }
+    if wanted("t,t->") {
+        let dot = Einsum::new("t,t->").expect("subscripts");
+        report("t,t->", rounds, &data, |x| {
+            drop(black_box(engine.apply_einsum(&dot, (x, x))));
+        });
+    }
+}
+
+/// The best of some rounds of calls with each shape, and with one.
+fn report(name: &str, rounds: usize, data: &[Array1<f32>], call: impl Fn(&Array1<f32>)) {
+    let known = &data[data.len() / 2];
+    let mut best = [f64::INFINITY; 2];
+    for _ in 0..rounds {
+        let start = Instant::now();
+        data.iter().for_each(&call);
+        best[0] = best[0].min(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        data.iter().for_each(|_| call(known));
+        best[1] = best[1].min(start.elapsed().as_secs_f64());
+    }
+    let [new, old] = best.map(|seconds| seconds * 1e6 / data.len() as f64);
+    let line = name.replace('\n', " ; ");
+    println!("{new:>9.2}  {old:>11.2}  {:>8.2}   {line}", new - old);
+}
