@@ -2,7 +2,7 @@
 //! possible.
 
 use ijk_plan::order::{
-    Effort, Network, Options, Order, OrderError, Path, cost, order, order_until,
+    Effort, Measure, Network, Options, Order, OrderError, Path, cost, order, order_until,
 };
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -92,7 +92,8 @@ fn every_path_is_one_and_is_found_again() {
         let operands = 1 + random.below(operands);
         let network = network(&mut random, operands);
         let effort = efforts()[[0, 1, 1, 1, 3][random.below(5) as usize]];
-        let options = Options { effort, seed: random.below(9), ..Options::default() };
+        let measure = [Measure::Multiplications, Measure::Time][random.below(2) as usize];
+        let options = Options { measure, effort, seed: random.below(9), ..Options::default() };
         let found = order(&network, &options).unwrap();
         assert_eq!(cost(&network, &found.path, &found.sliced), Ok(found.cost), "{network:?}");
         assert_eq!(order(&network, &options).as_ref(), Ok(&found));
@@ -187,6 +188,25 @@ fn few_operands_are_multiplied_in_the_best_order() {
         let best = fewest(&network);
         assert!(found <= best * (1.0 + 1e-9), "{found} > {best}: {network:?}");
     }
+}
+
+#[test]
+fn few_operands_are_ordered_by_time() {
+    // As many multiplications in both: rows of `bc` fill lanes where `a` is a column beside them, and would
+    // have to be packed where they are summed.
+    let network = Network {
+        operands: vec![vec![0, 1], vec![1, 2], vec![2, 0]],
+        output: vec![0],
+        extents: vec![5, 100, 1000],
+    };
+    let timed = |network: &Network| {
+        let options = Options { measure: Measure::Time, ..Options::default() };
+        order(network, &options).unwrap().path.0[0].clone()
+    };
+    assert_eq!(timed(&network), [0, 1]);
+    // The other way round where it lies so.
+    let operands = vec![vec![0, 1], vec![2, 1], vec![2, 0]];
+    assert_eq!(timed(&Network { operands, ..network }), [1, 2]);
 }
 
 #[test]

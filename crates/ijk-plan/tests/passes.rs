@@ -437,6 +437,36 @@ fn powers_of_two_multiply_the_smaller_operand_of_a_contraction() {
 }
 
 #[test]
+fn what_is_summed_last_lies_outermost_in_an_intermediate() {
+    // The batch of the first product is what the second one sums over.
+    let mut p = Builder::new(DType::F32, &[('t', 70), ('e', 3), ('h', 36), ('o', 34)]);
+    let [g, x, w] = ["te", "teh", "eho"].map(|letters| p.input(letters));
+    let scaled = p.binary(Mul, (g, "te"), (w, "eho"), "teho");
+    let y = p.fused(Monoid::Add, Mul, (scaled, "teho"), (x, "teh"), "to");
+    p.output(y);
+    let plan = p.checked();
+    let contractions = plan.steps.iter().filter_map(|step| match step {
+        Step::Contract(contraction) => Some(contraction),
+        _ => None,
+    });
+    let batches: Vec<_> = contractions.flat_map(|c| &c.axes).collect();
+    assert!(!batches.is_empty(), "{plan}");
+    assert!(batches.iter().all(|a| a.role != Role::Batch || a.c != 1), "{plan}");
+}
+
+#[test]
+fn blocks_of_a_sweep_are_no_slivers_of_a_contraction() {
+    let mut p = Builder::new(DType::F32, &[('i', 64), ('j', 100), ('k', 90), ('r', 32)]);
+    let [x, b, c] = ["ijk", "jr", "kr"].map(|letters| p.input(letters));
+    let outer = p.binary(Mul, (b, "jr"), (c, "kr"), "jkr");
+    let outer = p.unary(UnaryOp::Abs, (outer, "jkr"), "jkr");
+    let y = p.fused(Monoid::Add, Mul, (x, "ijk"), (outer, "jkr"), "ir");
+    p.output(y);
+    let plan = p.plan();
+    assert!(!plan.steps.iter().any(|step| matches!(step, Step::Sweep(_))), "{plan}");
+}
+
+#[test]
 fn sums_of_weights_divide_what_the_weights_give() {
     let of = |softmax: &str, last: &str| {
         let source = format!("{softmax} . {last}");
