@@ -2,6 +2,7 @@
 //! the arena for as long as it is read.
 
 use crate::PlanError;
+use crate::bounds::one_each;
 use crate::coverage;
 use crate::graph::{ArrayInfo, Graph, Node, Stmt};
 use crate::layout::{Layout, c_strides};
@@ -186,11 +187,16 @@ fn is_behind(graph: &Graph, stmt: &Stmt, source: ArrayId) -> bool {
     from_here || of_source.is_some_and(|other| other.reduce.is_some() && other.span == stmt.span)
 }
 
-/// Whether a statement reads the array that it starts from nowhere else.
+/// Whether a statement reads the array that it starts from nowhere but where it writes, if that is once.
 fn accumulates(stmt: &Stmt, source: ArrayId) -> bool {
-    let mut alone = true;
-    stmt.for_each_point_read(|array| alone &= array != source);
-    alone
+    let (mut reads, mut own) = (0, 0);
+    stmt.for_each_point_read(|array| reads += usize::from(array == source));
+    for node in &stmt.value.nodes {
+        let same =
+            matches!(node, Node::Access(a, index) if *a == source && *index == stmt.out_index);
+        own += usize::from(same);
+    }
+    reads == 0 || (reads == own && stmt.reduce.is_none() && one_each(stmt))
 }
 
 /// Whether each point of a statement reads of an array the one element that it writes.

@@ -19,7 +19,7 @@ mod narrow;
 mod number;
 mod outside;
 
-use narrow::Narrowing;
+use narrow::{Narrowing, Part};
 pub(crate) use number::number_rows;
 
 /// More statements than this do not sweep together.
@@ -383,7 +383,7 @@ impl Group {
         let more: Vec<ArrayId> = defined.filter(|array| !results.contains(array)).collect();
         results.extend(more);
         results.iter().try_for_each(|&array| buffers.define(graph, array))?;
-        let plan = |blocks: &[u64], part: Option<(&Narrowing, &Range<u64>)>| {
+        let plan = |blocks: &[u64], part: Option<(&Narrowing, &Part)>| {
             self.body(graph, buffers, &results, (blocks, part))
         };
         let whole = plan(&self.blocks, None)?;
@@ -421,30 +421,23 @@ impl Group {
         narrowing: &Narrowing,
         (results, whole): (&[ArrayId], &Body),
         last: &[u64],
-        plan: impl Fn(&[u64], Option<(&Narrowing, &Range<u64>)>) -> Result<Body, PlanError>,
+        plan: impl Fn(&[u64], Option<(&Narrowing, &Part)>) -> Result<Body, PlanError>,
     ) -> Result<Option<Narrow>, PlanError> {
-        let mut known: Vec<((usize, Range<u64>), usize)> = Vec::new();
-        let (mut bodies, mut of_blocks) = (Vec::new(), Vec::new());
-        for (at, range) in narrowing.ranges.iter().enumerate() {
-            let short = at + 1 == narrowing.ranges.len();
-            let blocks = if short { last } else { &self.blocks };
-            let key = (usize::from(short && last != self.blocks), range.clone());
-            let place = known.iter().find(|(other, _)| *other == key).map(|(_, place)| *place);
-            let place = match place {
-                _ if !narrowing.is_part(range) => None,
-                None => {
-                    let body = plan(blocks, Some((narrowing, range)))?;
-                    let same = body.inputs == whole.inputs && body.outputs == whole.outputs;
-                    if !same {
-                        return Ok(None);
-                    }
-                    known.push((key, bodies.len()));
-                    bodies.push(body.plan);
-                    Some(bodies.len() - 1)
+        let (mut known, mut bodies) = (Vec::<(bool, &Part)>::new(), Vec::new());
+        let mut of_blocks = Vec::new();
+        for (at, part) in narrowing.parts.iter().enumerate() {
+            let short = at + 1 == narrowing.parts.len() && last != self.blocks;
+            let place = known.iter().position(|other| *other == (short, part));
+            if place.is_none() {
+                let blocks = if short { last } else { &self.blocks };
+                let body = plan(blocks, Some((narrowing, part)))?;
+                if body.inputs != whole.inputs || body.outputs != whole.outputs {
+                    return Ok(None);
                 }
-                known => known,
-            };
-            of_blocks.push(place);
+                known.push((short, part));
+                bodies.push(body.plan);
+            }
+            of_blocks.push(Some(place.unwrap_or(bodies.len() - 1)));
         }
         let position = |array: &ArrayId, all: &[ArrayId]| {
             all.iter().enumerate().filter(|(_, a)| *a == array).map(|(n, _)| n).collect::<Vec<_>>()
@@ -463,15 +456,15 @@ impl Group {
         graph: &Graph,
         buffers: &Buffers,
         results: &[ArrayId],
-        (blocks, part): (&[u64], Option<(&Narrowing, &Range<u64>)>),
+        (blocks, part): (&[u64], Option<(&Narrowing, &Part)>),
     ) -> Result<Body, PlanError> {
         let mut cutter = Cutter { group: self, graph, blocks, cut: Vec::new(), seen: Vec::new() };
         let mut statements: Vec<Stmt> =
             (0..self.statements.len()).map(|member| cutter.statement(member)).collect();
-        if let Some((narrowing, range)) = part {
+        if let Some((narrowing, part)) = part {
             let mut arrays = cutter.cut.clone();
             let cut = |array| cutter.defined(array);
-            let short = narrowing.apply((&statements, &mut arrays), cut, range);
+            let short = narrowing.apply((&statements, &mut arrays), cut, part);
             if let Some(short) = short {
                 (statements, cutter.cut) = (short, arrays);
             }

@@ -5,6 +5,7 @@
 
 use super::outside::{Line, Needs, Outside, is_zero};
 use super::{Group, Row, plain_axis};
+use crate::bounds::one_each;
 use crate::expr::same_bits;
 use crate::graph::{ArrayInfo, Axis, Graph, Node, Stmt};
 use crate::index;
@@ -26,11 +27,19 @@ const SMALL: u64 = 16;
 /// An axis of which blocks need ranges.
 pub(super) struct Narrowing {
     columns: Columns,
-    /// For each block along the last row axis, what it needs.
-    pub(super) ranges: Vec<Range<u64>>,
+    /// For each block along the last row axis, what it needs, and what differs from what is masked.
+    pub(super) parts: Vec<Part>,
     /// Arrays that must be finite: those that the group defines, and others.
     pub(super) defined: Vec<ArrayId>,
     pub(super) read: Vec<ArrayId>,
+}
+
+/// What a block needs of the columns.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Part {
+    range: Range<u64>,
+    /// Statements that leave elements of an array as they are outside of a range, and that array.
+    masks: Vec<(usize, ArrayId, Range<u64>)>,
 }
 
 /// An axis that statements of a group have in common, and no rows are counted along.
@@ -115,15 +124,17 @@ impl Group {
     }
 
     fn narrowed_along(&self, graph: &Graph, columns: Columns, count: u64) -> Option<Narrowing> {
-        let (mut ranges, mut needs) = (Vec::new(), Needs::new());
+        let (mut parts, mut needs) = (Vec::new(), Needs::new());
         for block in 0..count {
             let (range, own) = self.needed(graph, &columns, block);
             needs.extend(own);
-            ranges.push(coarse(&range, columns.extent));
+            let range = coarse(&range, columns.extent);
+            let masks = self.masks(graph, &columns, (block, &range));
+            parts.push(Part { range, masks });
         }
         let own: BTreeSet<ArrayId> = self.members(graph).iter().map(|stmt| stmt.out).collect();
         let (defined, read): (Vec<_>, Vec<_>) = needs.into_iter().partition(|a| own.contains(a));
-        let narrowing = Narrowing { columns, ranges, defined, read };
+        let narrowing = Narrowing { columns, parts, defined, read };
         (narrowing.pays() && self.are_small(graph, &narrowing)).then_some(narrowing)
     }
 
@@ -163,6 +174,34 @@ impl Group {
             }
         }
         (range, needs)
+    }
+
+    /// Statements that do nothing but mask an array that nobody else reads, and the values of the columns for which a
+    /// mask may change something.
+    fn masks(
+        &self,
+        graph: &Graph,
+        columns: &Columns,
+        (block, range): (u64, &Range<u64>),
+    ) -> Vec<(usize, ArrayId, Range<u64>)> {
+        let members = self.members(graph);
+        let masked = |(at, stmt): (usize, &Stmt)| {
+            let axis = columns.axes[at]?;
+            let (condition, holds, array) = masked_array(stmt)?;
+            let reads = |stmt: &Stmt| {
+                let mut count = 0;
+                stmt.for_each_read(|read| count += usize::from(read == array));
+                count
+            };
+            let once = members.iter().map(reads).sum::<usize>() == 1;
+            let own = columns.places.contains_key(&array) && columns.places.contains_key(&stmt.out);
+            let line = Line { graph, stmt, axis, points: self.points(stmt, at, block) };
+            let changes = line.hull(condition, !holds);
+            let changes = coarse(&changes, columns.extent);
+            let changes = changes.start.max(range.start)..changes.end.min(range.end);
+            (once && own && !changes.is_empty()).then_some((at, array, changes))
+        };
+        members.iter().enumerate().filter_map(masked).collect()
     }
 
     /// For each axis of a statement, the values that a block has.
@@ -249,53 +288,76 @@ fn coarse(range: &Range<i128>, extent: u64) -> Range<u64> {
 impl Narrowing {
     /// Values of the columns that all blocks need together.
     fn share(&self) -> u64 {
-        self.ranges.iter().map(|range| range.end - range.start).sum()
+        self.parts.iter().map(|part| part.range.end - part.range.start).sum()
     }
 
     /// Whether it saves an eighth.
     fn pays(&self) -> bool {
-        let all = self.columns.extent.saturating_mul(self.ranges.len() as u64);
+        let all = self.columns.extent.saturating_mul(self.parts.len() as u64);
         self.share() <= all - all / 8
     }
 
-    /// Whether a range is not all of the columns.
-    pub(super) fn is_part(&self, range: &Range<u64>) -> bool {
-        range.end - range.start < self.columns.extent
-    }
-
-    /// The statements of a block for a range of the columns: `cut` gives what became of an array.
+    /// The statements of a block for its part of the columns: `cut` gives what became of an array.
     pub(super) fn apply(
         &self,
         (statements, arrays): (&[Stmt], &mut [ArrayInfo]),
         cut: impl Fn(ArrayId) -> ArrayId,
-        range: &Range<u64>,
+        part: &Part,
     ) -> Option<Vec<Stmt>> {
         let places: BTreeMap<ArrayId, usize> =
             self.columns.places.iter().map(|(&array, &place)| (cut(array), place)).collect();
         for (array, &place) in &places {
-            arrays[array.0 as usize].shape[place] = range.end - range.start;
+            arrays[array.0 as usize].shape[place] = part.range.end - part.range.start;
         }
-        let each = statements.iter().zip(&self.columns.axes);
-        each.map(|(stmt, axis)| match axis {
-            Some(axis) => shortened(stmt, *axis, range, &places),
-            None => Some(stmt.clone()),
+        let each = statements.iter().zip(&self.columns.axes).enumerate();
+        each.map(|(at, (stmt, axis))| {
+            let Some(axis) = *axis else { return Some(stmt.clone()) };
+            let mask = part.masks.iter().find(|(member, ..)| *member == at);
+            let (all, own) = (&part.range, mask.map_or(&part.range, |(.., own)| own));
+            let mut short = shortened(stmt, axis, (all, own), &places)?;
+            if let Some((_, array, own)) = mask
+                && own != all
+            {
+                short.init = Init::From(cut(*array));
+            }
+            Some(short)
         })
         .collect()
     }
 }
 
-/// A statement whose axis has a range of its values, counted from its start in some arrays.
+/// What a statement masks if it does nothing else: the condition, whether elements stay where it holds (or else where
+/// it fails), and the array.
+fn masked_array(stmt: &Stmt) -> Option<(u32, bool, ArrayId)> {
+    let Some(&Node::Select(condition, x, y)) = stmt.value.nodes.last() else { return None };
+    let own = |at: u32| match &stmt.value.nodes[at as usize] {
+        Node::Access(array, index) if *index == stmt.out_index => Some(*array),
+        _ => None,
+    };
+    let map = stmt.reduce.is_none() && stmt.scan.is_none() && one_each(stmt);
+    let found = match (own(x), own(y)) {
+        (Some(array), None) => Some((condition, true, array)),
+        (None, Some(array)) => Some((condition, false, array)),
+        _ => None,
+    };
+    found.filter(|_| map)
+}
+
+/// A statement whose axis has some of its values, and arrays with a range of them, where they are counted from its
+/// start.
 fn shortened(
     stmt: &Stmt,
     axis: usize,
-    range: &Range<u64>,
+    (all, some): (&Range<u64>, &Range<u64>),
     places: &BTreeMap<ArrayId, usize>,
 ) -> Option<Stmt> {
     let own = IndexExpr::axis(AxisId(axis as u32));
+    let from = |n: u64| index::add(&own, &IndexExpr::constant(i64::try_from(n).ok()?));
     let mut map = index::of_axes(0..stmt.axes.len());
-    map[axis] = index::add(&own, &IndexExpr::constant(i64::try_from(range.start).ok()?))?;
+    map[axis] = from(some.start)?;
+    let own = from(some.start - all.start)?;
     let mut axes: Vec<Axis> = stmt.axes.clone();
-    axes[axis].extent = range.end - range.start;
+    axes[axis].extent = some.end - some.start;
     let mut short = stmt.substitute(&map, axes)?;
     if let Some(&place) = places.get(&short.out) {
         short.out_index[place] = own.clone();
