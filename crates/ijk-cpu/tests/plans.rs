@@ -8,8 +8,8 @@ use common::array::Array;
 use common::random::Random;
 use ijk_cpu::{Engine, Fault, Level, PlanError, RunError};
 use ijk_plan::plan::{
-    Base, Buffer, BufferId, Contraction, ContractionAxis, Load, Nest, NestAxis, Node, NodeId,
-    Place, Plan, Role, Start, Step, Store, Sweep, SweepAxis, Window,
+    Base, Buffer, BufferId, Contraction, ContractionAxis, Grouped, Load, Narrow, Nest, NestAxis,
+    Node, NodeId, Place, Plan, Role, Start, Step, Store, Sweep, SweepAxis, Window,
 };
 use ijk_types::{BinaryOp, DType, Literal, Monoid, Reducer, Scalar, UnaryOp};
 
@@ -533,4 +533,138 @@ fn unsound_sweeps_are_refused() {
     assert_eq!(refused(&|s| s.inputs[0].buffer = BufferId(1)), Fault::Overlap);
     assert_eq!(refused(&|s| s.body.buffers[0].strides = vec![5, 1]), Fault::Bounds);
     assert_eq!(refused(&|s| s.body.buffers[0].dtype = DType::I32), Fault::Types);
+}
+
+#[test]
+fn unsound_narrow_bodies_are_refused() {
+    let narrow = |s: &Sweep, of_blocks: &[Option<usize>]| Narrow {
+        bodies: vec![s.body.clone()],
+        of_blocks: of_blocks.to_vec(),
+        finite_inputs: vec![0],
+        finite_outputs: vec![0],
+    };
+    let compiled = |change: &dyn Fn(&mut Sweep)| {
+        let mut plan = sweep();
+        let Step::Sweep(sweep) = &mut plan.steps[0] else { unreachable!() };
+        change(sweep);
+        match Engine::default().compile(&plan) {
+            Ok(_) => None,
+            Err(PlanError::Step { fault, .. } | PlanError::Buffer { fault, .. }) => Some(fault),
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let all = [Some(0), Some(0), None];
+    assert_eq!(compiled(&|s| s.narrow = Some(narrow(s, &all))), None);
+    // The last block has fewer rows than the body.
+    assert_eq!(compiled(&|s| s.narrow = Some(narrow(s, &[Some(0); 3]))), Some(Fault::Bounds));
+    assert_eq!(compiled(&|s| s.narrow = Some(narrow(s, &all[..2]))), Some(Fault::Bounds));
+    let beyond = [Some(1), None, None];
+    assert_eq!(compiled(&|s| s.narrow = Some(narrow(s, &beyond))), Some(Fault::Reference));
+    let without = |s: &mut Sweep| {
+        let mut other = narrow(s, &all);
+        other.bodies[0].buffers[0].strides = vec![5, 1];
+        s.narrow = Some(other);
+    };
+    assert_eq!(compiled(&without), Some(Fault::Bounds));
+    let unknown =
+        |s: &mut Sweep| s.narrow = Some(Narrow { finite_inputs: vec![1], ..narrow(s, &all) });
+    assert_eq!(compiled(&unknown), Some(Fault::Reference));
+    let unknown =
+        |s: &mut Sweep| s.narrow = Some(Narrow { finite_outputs: vec![1], ..narrow(s, &all) });
+    assert_eq!(compiled(&unknown), Some(Fault::Reference));
+}
+
+/// `out[t,h] = Σ x[t,d] w[c[t],d,h]` for 6 rows of 3, and 2 matrices of 3 by 4.
+fn grouped() -> Plan {
+    let axis = |name: &str, role, extent, [a, b, c]: [isize; 3]| ContractionAxis {
+        name: name.into(),
+        role,
+        extent,
+        a,
+        b,
+        c,
+    };
+    let base = |n| Base { buffer: BufferId(n), offset: 0 };
+    let each = Contraction {
+        dtype: DType::F32,
+        map: BinaryOp::Mul,
+        then: None,
+        reduce: Monoid::Add,
+        a: base(0),
+        b: base(1),
+        c: base(3),
+        accumulate: false,
+        axes: vec![
+            axis("t", Role::M, 6, [3, 0, 4]),
+            axis("h", Role::N, 4, [0, 1, 1]),
+            axis("d", Role::K, 3, [1, 4, 0]),
+        ],
+        span: Default::default(),
+    };
+    let task = Grouped {
+        each,
+        index: base(2),
+        index_dtype: DType::I64,
+        index_steps: vec![1, 0, 0],
+        first: 0,
+        groups: 2,
+        step: 12,
+    };
+    let shapes: [(Place, DType, &[usize]); 4] = [
+        (Place::Input(0), DType::F32, &[6, 3]),
+        (Place::Input(1), DType::F32, &[2, 3, 4]),
+        (Place::Input(2), DType::I64, &[6]),
+        (Place::Output(0), DType::F32, &[6, 4]),
+    ];
+    Plan {
+        buffers: shapes.map(|(place, dtype, shape)| buffer(place, dtype, shape)).to_vec(),
+        steps: vec![Step::Grouped(Box::new(task))],
+        arena: 0,
+    }
+}
+
+#[test]
+fn rows_have_the_operand_of_their_group() {
+    let x: Vec<f32> = (0..18).map(|n| n as f32 - 7.0).collect();
+    let w: Vec<f32> = (0..24).map(|n| (n % 5) as f32).collect();
+    let c = [1i64, 0, -1, 1, 2, i64::MIN];
+    let inputs = [
+        ijk_tensor::TensorView::from_slice(&x, &[6, 3]).unwrap(),
+        ijk_tensor::TensorView::from_slice(&w, &[2, 3, 4]).unwrap(),
+        ijk_tensor::TensorView::from_slice(&c, &[6]).unwrap(),
+    ];
+    let mut found = vec![9f32; 24];
+    let out = ijk_tensor::TensorViewMut::from_slice(&mut found, &[6, 4]).unwrap();
+    Engine::builder().threads(2).build().run(&grouped(), &inputs, &mut [out]).unwrap();
+    for (at, y) in found.iter().enumerate() {
+        let (t, h) = (at / 4, at % 4);
+        let want: f32 = match usize::try_from(c[t]) {
+            Ok(group) if group < 2 => {
+                (0..3).map(|d| x[t * 3 + d] * w[(group * 3 + d) * 4 + h]).sum()
+            }
+            _ => 0.0,
+        };
+        assert_eq!(*y, want, "{t} {h}");
+    }
+}
+
+#[test]
+fn unsound_groups_are_refused() {
+    let refused = |change: &dyn Fn(&mut Grouped)| {
+        let mut plan = grouped();
+        let Step::Grouped(task) = &mut plan.steps[0] else { unreachable!() };
+        change(task);
+        match Engine::default().compile(&plan).expect_err("the plan is unsound") {
+            PlanError::Step { fault, .. } | PlanError::Buffer { fault, .. } => fault,
+            other => panic!("{other}"),
+        }
+    };
+    assert_eq!(refused(&|task| task.groups = 3), Fault::Bounds);
+    assert_eq!(refused(&|task| task.step = 13), Fault::Bounds);
+    assert_eq!(refused(&|task| task.index_steps = vec![2, 0, 0]), Fault::Bounds);
+    assert_eq!(refused(&|task| task.index_steps = vec![1, 1, 0]), Fault::Bounds);
+    assert_eq!(refused(&|task| task.index_steps = vec![1]), Fault::Rank);
+    assert_eq!(refused(&|task| task.index_dtype = DType::I32), Fault::Types);
+    assert_eq!(refused(&|task| task.each.accumulate = true), Fault::Bounds);
+    assert_eq!(refused(&|task| task.each.c.buffer = BufferId(1)), Fault::WritesArgument);
 }
