@@ -37,7 +37,7 @@ const NEST_COST: u64 = 4;
 pub(crate) fn order_products(graph: &mut Graph) {
     let products: Vec<Option<Product>> =
         graph.statements.iter().map(|stmt| Product::new(graph, stmt)).collect();
-    if products.iter().all(Option::is_none) {
+    if products.iter().all(Option::is_none) && !graph.statements.iter().any(reduces_gathers) {
         return drop_dead(graph);
     }
     let chains = Chains::new(graph);
@@ -48,6 +48,13 @@ pub(crate) fn order_products(graph: &mut Graph) {
     }
     graph.statements = statements;
     drop_dead(graph);
+}
+
+/// Tells whether a statement reduces, and reads or writes at computed places.
+fn reduces_gathers(stmt: &Stmt) -> bool {
+    let mut gathers = false;
+    stmt.for_each_index(|e| gathers |= index::reads(e));
+    gathers && stmt.reduce.is_some()
 }
 
 /// Adds a statement, or those that it is made into.
