@@ -3,20 +3,11 @@
 use crate::check::CheckedNest;
 use ijk_plan::plan::{Contraction, ContractionAxis, Load, Nest, Role};
 
-/// Sums of so few terms are computed in registers, however many there are: channels of a pixel.
-const SHORT: usize = 8;
-
 /// Whether a nest is not empty, and too short for tiles to be worth their preparation: others have ways to
 /// go through memory.
 pub(crate) fn is_brief(nest: &Nest, checked: &CheckedNest) -> bool {
     let points = checked.extents.iter().product::<usize>();
-    let reduced = nest.axes.iter().zip(&checked.extents).filter(|(axis, _)| axis.reduced);
-    let steps = reduced.map(|(_, &extent)| extent).product::<usize>();
-    let most = match nest.reduce.is_some() && nest.loads.len() > 1 {
-        true if steps <= SHORT => 1 << 24,
-        true => 1 << 20,
-        false => 1 << 16,
-    };
+    let most = if nest.reduce.is_some() && nest.loads.len() > 1 { 1 << 20 } else { 1 << 16 };
     (1..=most).contains(&points)
 }
 
