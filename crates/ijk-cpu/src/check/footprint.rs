@@ -105,9 +105,20 @@ impl Footprint {
         (0..origin.len()).all(within)
     }
 
-    /// Whether one offset falls on an element.
+    /// Whether one offset falls on an element. In 64 bits, and without the digits: this is asked for each
+    /// computed place in an array with gaps.
     pub fn contains(&self, offset: i64) -> bool {
-        self.decompose(offset as i128).is_some()
+        let Ok(mut rest) = u64::try_from(i128::from(offset) - self.least) else { return false };
+        for digit in &self.digits {
+            // An axis whose step is beyond any offset is at its first place.
+            let Ok(step) = u64::try_from(digit.step) else { continue };
+            let place = rest / step;
+            if i128::from(place) > digit.last {
+                return false;
+            }
+            rest -= place * step;
+        }
+        rest == 0
     }
 
     /// The least and greatest offset, where every offset between is an element.
@@ -189,6 +200,30 @@ mod tests {
         assert!(!holds(&f, 0, &[4], &[2]));
         assert!(!holds(&f, 0, &[2], &[1]));
         assert!(f.contains(24) && !f.contains(25) && !f.contains(8));
+    }
+
+    #[test]
+    fn elements_are_contained_and_nothing_else() {
+        let arrays: [(&[usize], &[isize]); 6] = [
+            (&[5, 3], &[10, 2]),
+            (&[5, 3], &[-10, 2]),
+            (&[4, 2, 3], &[40, -9, 3]),
+            (&[3, 4], &[0, -7]),
+            (&[], &[]),
+            (&[2, 3], &[1 << 40, 5]),
+        ];
+        for (shape, strides) in arrays {
+            let f = Footprint::new(shape, strides).unwrap();
+            let mut offsets = vec![0i64];
+            for (&extent, &stride) in shape.iter().zip(strides) {
+                let steps = (0..extent as i64).map(|n| n * stride as i64);
+                offsets = steps.flat_map(|s| offsets.iter().map(move |o| o + s)).collect();
+            }
+            for offset in (-300..300).chain((1 << 40) - 300..(1 << 40) + 300) {
+                assert_eq!(f.contains(offset), offsets.contains(&offset), "{strides:?} {offset}");
+            }
+            assert!(!f.contains(i64::MIN) && !f.contains(i64::MAX));
+        }
     }
 
     #[test]
