@@ -248,15 +248,13 @@ pub(crate) fn within(stmt: &Stmt, bounds: &[(i128, i128)]) -> Option<Stmt> {
     }
     let mut axes: Vec<Axis> = Vec::with_capacity(bounds.len());
     let mut map = Vec::with_capacity(bounds.len());
-    let mut changed = false;
     for (a, (axis, &(low, high))) in stmt.axes.iter().zip(bounds).enumerate() {
         let extent = u64::try_from(high - low + 1).ok()?;
-        changed |= extent != axis.extent;
         axes.push(Axis { name: axis.name.clone(), extent });
         let terms = vec![(1, Atom::Axis(AxisId(a as u32)))];
         map.push(IndexExpr { constant: i64::try_from(low).ok()?, terms });
     }
-    if changed { stmt.substitute(&map, axes) } else { None }
+    stmt.substitute(&map, axes)
 }
 
 /// The statement with an initial value that is its monoid's identity named so.

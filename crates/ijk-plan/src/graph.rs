@@ -205,23 +205,20 @@ impl Graph {
 
     /// Whether evaluating a statement can fail.
     pub(crate) fn can_fail(&self, stmt: &Stmt) -> bool {
-        let types = self.node_types(&stmt.value);
-        stmt.value.nodes.iter().any(|node| match node {
-            Node::Binary(op, x, y) => {
-                let right = match stmt.value.nodes[*y as usize] {
-                    Node::Const(value) => Some(value),
-                    _ => None,
-                };
-                can_fail(*op, types[*x as usize], right)
-            }
+        self.can_fail_in(&stmt.value)
+    }
+
+    /// Whether evaluating an expression can fail.
+    pub(crate) fn can_fail_in(&self, value: &Expr) -> bool {
+        let types = self.node_types(value);
+        let constant = |at: u32| match value.nodes[at as usize] {
+            Node::Const(value) => Some(value),
+            _ => None,
+        };
+        value.nodes.iter().any(|node| match node {
+            Node::Binary(op, x, y) => can_fail(*op, types[*x as usize], constant(*y)),
             Node::Unary(op, x) => *op == UnaryOp::Recip && types[*x as usize].is_integer(),
-            Node::Random { lo, hi, .. } => {
-                let bound = |at: &u32| match stmt.value.nodes[*at as usize] {
-                    Node::Const(value) => Some(value),
-                    _ => None,
-                };
-                random_can_fail(bound(lo), bound(hi))
-            }
+            Node::Random { lo, hi, .. } => random_can_fail(constant(*lo), constant(*hi)),
             _ => false,
         })
     }

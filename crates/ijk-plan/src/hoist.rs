@@ -7,7 +7,7 @@
 use crate::SMALL_DOMAIN;
 use crate::axes::{Axes, of_indices, restrict, union};
 use crate::bounds;
-use crate::expr::{Builder, can_fail, extract};
+use crate::expr::{Builder, extract};
 use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::index;
 use ijk_ir::core::{ArrayId, IndexExpr, Init};
@@ -148,7 +148,7 @@ fn of_elements(graph: &Graph, stmt: &Stmt, root: usize, points: u64) -> Option<O
     let whole = elements > 0 && !graph.partial.contains(&array);
     let fewer = whole && elements.saturating_mul(FEWER) <= points;
     let places = places.clone();
-    (fewer && !fails(graph, &value)).then_some(Once::Elements(array, places))
+    (fewer && !graph.can_fail_in(&value)).then_some(Once::Elements(array, places))
 }
 
 /// For each node, the axes that it depends on.
@@ -218,19 +218,5 @@ fn may_move(graph: &Graph, stmt: &Stmt, root: usize) -> bool {
         Node::Random { .. } => false,
         _ => true,
     };
-    nodes.iter().all(moves) && !fails(graph, &Expr { nodes })
-}
-
-/// Whether an operation may have no result.
-fn fails(graph: &Graph, value: &Expr) -> bool {
-    let types = graph.node_types(value);
-    let constant = |at: u32| match value.nodes[at as usize] {
-        Node::Const(value) => Some(value),
-        _ => None,
-    };
-    value.nodes.iter().any(|node| match node {
-        Node::Unary(op, x) => *op == UnaryOp::Recip && types[*x as usize].is_integer(),
-        Node::Binary(op, x, y) => can_fail(*op, types[*x as usize], constant(*y)),
-        _ => false,
-    })
+    nodes.iter().all(moves) && !graph.can_fail_in(&Expr { nodes })
 }

@@ -110,24 +110,19 @@ fn boxes(graph: &Graph, stmt: &Stmt, regions: &[Region]) -> Option<Vec<Stmt>> {
         let mut next = Vec::new();
         for piece in &boxes {
             match parts(graph, piece, region) {
-                Some(parts) => next.extend(parts),
+                Some(parts) => {
+                    fused = true;
+                    next.extend(parts);
+                }
                 None => next.push(piece.clone()),
             }
         }
-        fused |=
-            next.len() != boxes.len() || !reads(&next, region.array) && reads(&boxes, region.array);
         boxes = next;
         if boxes.len() > MOST_BOXES {
             return None;
         }
     }
     fused.then_some(boxes)
-}
-
-fn reads(boxes: &[Stmt], array: ArrayId) -> bool {
-    let mut found = false;
-    boxes.iter().for_each(|stmt| stmt.for_each_read(|read| found |= read == array));
-    found
 }
 
 /// The parts of a box: around a region that it reads, and inside of it.
