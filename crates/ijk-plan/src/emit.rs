@@ -12,7 +12,7 @@ use crate::plan::{
     Base, BufferId, Levels, Load, Nest, NestAxis, Node, Plan, Scan, ScanAxis, Start, Step, Store,
 };
 use crate::verify::verify;
-use crate::{PlanError, SMALL_DOMAIN, grouped, sweep};
+use crate::{PlanError, SMALL_DOMAIN, forward, grouped, sweep};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init, Span};
 use ijk_types::{Monoid, Reducer, scalar};
 
@@ -26,7 +26,9 @@ pub(crate) fn plan(graph: &Graph, layout: &Layout) -> Result<Plan, PlanError> {
         buffers = Buffers::new(graph, layout)?;
     }
     let steps = emit(graph, &mut buffers, layout.near)?;
-    Ok(Plan { arena: buffers.arena() as usize, buffers: buffers.all, steps })
+    let mut plan = Plan { arena: buffers.arena() as usize, buffers: buffers.all, steps };
+    forward::turn(&mut plan);
+    Ok(plan)
 }
 
 /// The steps of all statements, and of outputs that are inputs or other outputs.

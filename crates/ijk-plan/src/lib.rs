@@ -20,7 +20,8 @@
 //! 11. *hoist* evaluates functions of few axes before;
 //! 12. *arg* stores positions of extremes that do not cover their output apart;
 //! 13. *rows* copies operands of contractions whose rows lie apart;
-//! 14. *emit* gives arrays their memory and statements their kernels.
+//! 14. *emit* gives arrays their memory and statements their kernels;
+//! 15. *forward* goes through axes in the order that neighbours have in memory.
 
 mod arg;
 mod axes;
@@ -34,6 +35,7 @@ mod emit;
 mod error;
 mod expr;
 mod factors;
+mod forward;
 mod fuse;
 mod graph;
 mod grouped;

@@ -13,7 +13,7 @@ use crate::plan::{
     Base, Buffer, BufferId, Contraction, ContractionAxis, Load, Nest, NestAxis, Node, NodeId,
     Place, Plan, Role, Start, Step, Store,
 };
-use crate::{PlanError, SMALL_DOMAIN};
+use crate::{PlanError, SMALL_DOMAIN, forward};
 use ijk_ir::core::Span;
 use ijk_ir::einsum::{Multiplication, Product, operators};
 use ijk_types::{DType, Reducer};
@@ -265,6 +265,7 @@ impl<'a> Network<'a> {
     /// The plan, if it stays within the memory limit.
     fn finish(mut self) -> Option<Plan> {
         self.plan.arena = self.arena.bytes() as usize;
+        forward::turn(&mut self.plan);
         let needed = self.plan.result_bytes().saturating_add(self.plan.temporary_bytes());
         let fits = self.layout.memory_limit.is_none_or(|limit| needed <= limit);
         fits.then_some(self.plan)

@@ -105,20 +105,33 @@ impl Footprint {
         (0..origin.len()).all(within)
     }
 
-    /// Whether one offset falls on an element. In 64 bits, and without the digits: this is asked for each
-    /// computed place in an array with gaps.
-    pub fn contains(&self, offset: i64) -> bool {
+    /// Whether an offset and those that follow it, `run` ≥ 1 together, fall on elements that are neighbours. In 64 bits,
+    /// and without the digits: this is asked for each computed place in an array with gaps.
+    pub fn contains_run(&self, offset: i64, run: usize) -> bool {
         let Ok(mut rest) = u64::try_from(i128::from(offset) - self.least) else { return false };
+        let mut follow = 0;
         for digit in &self.digits {
+            follow = 0;
             // An axis whose step is beyond any offset is at its first place.
             let Ok(step) = u64::try_from(digit.step) else { continue };
-            let place = rest / step;
+            let place = if step == 1 { rest } else { rest / step };
             if i128::from(place) > digit.last {
                 return false;
             }
             rest -= place * step;
+            if step == 1 {
+                follow = (digit.last - i128::from(place)) as u64;
+            }
         }
-        rest == 0
+        rest == 0 && run as u64 <= follow.saturating_add(1)
+    }
+
+    /// The longest run of neighbours that the array is made of.
+    pub fn longest_run(&self) -> usize {
+        match self.digits.last() {
+            Some(Digit { step: 1, last }) => usize::try_from(last + 1).unwrap_or(usize::MAX),
+            _ => 1,
+        }
     }
 
     /// The least and greatest offset, where every offset between is an element.
@@ -199,13 +212,15 @@ mod tests {
         assert!(holds(&f, 4, &[3], &[8]), "anti-diagonal");
         assert!(!holds(&f, 0, &[4], &[2]));
         assert!(!holds(&f, 0, &[2], &[1]));
-        assert!(f.contains(24) && !f.contains(25) && !f.contains(8));
+        assert!(f.contains_run(24, 1) && !f.contains_run(25, 1) && !f.contains_run(8, 1));
     }
 
     #[test]
     fn elements_are_contained_and_nothing_else() {
-        let arrays: [(&[usize], &[isize]); 6] = [
+        let arrays: [(&[usize], &[isize]); 8] = [
             (&[5, 3], &[10, 2]),
+            (&[5, 3], &[10, 1]),
+            (&[2, 4, 3], &[-50, 10, -1]),
             (&[5, 3], &[-10, 2]),
             (&[4, 2, 3], &[40, -9, 3]),
             (&[3, 4], &[0, -7]),
@@ -220,9 +235,13 @@ mod tests {
                 offsets = steps.flat_map(|s| offsets.iter().map(move |o| o + s)).collect();
             }
             for offset in (-300..300).chain((1 << 40) - 300..(1 << 40) + 300) {
-                assert_eq!(f.contains(offset), offsets.contains(&offset), "{strides:?} {offset}");
+                for run in 1..5 {
+                    let inside = (offset..offset + run as i64).all(|o| offsets.contains(&o));
+                    let inside = inside && (run == 1 || f.longest_run() > 1);
+                    assert_eq!(f.contains_run(offset, run), inside, "{strides:?} {offset} {run}");
+                }
             }
-            assert!(!f.contains(i64::MIN) && !f.contains(i64::MAX));
+            assert!(!f.contains_run(i64::MIN, 1) && !f.contains_run(i64::MAX, 1));
         }
     }
 

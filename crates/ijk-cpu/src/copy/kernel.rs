@@ -37,6 +37,8 @@ pub(super) struct Planes {
     pub transpose: Plane,
     /// The same for rows or columns that collide: see [`collide`].
     pub transpose_lines: Plane,
+    /// Columns are contiguous in `dst`, and backwards in `src`.
+    pub reverse: Plane,
     /// Any strides.
     pub strided: Plane,
     /// As `rows`, but past the caches: for what nobody reads soon. [`fence`] must follow before
@@ -139,6 +141,26 @@ unsafe fn splat<W: Copy>(
             let to = at::<W>(dst, dst_strides, r, 0).cast_mut();
             let value = at::<W>(src, src_strides, r, 0).read();
             (0..columns).for_each(|c| to.add(c).write(value));
+        }
+    }
+}
+
+/// # Safety
+/// That of [`Plane`], with the condition of [`Planes::reverse`].
+#[inline(always)]
+unsafe fn reverse<W: Copy>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    dst_strides: [isize; 2],
+    src: *const u8,
+    src_strides: [isize; 2],
+) {
+    for r in 0..rows {
+        let to = at::<W>(dst, dst_strides, r, 0).cast_mut();
+        let from = at::<W>(src, src_strides, r, 0);
+        for c in 0..columns {
+            // SAFETY: row `r`, column `c`.
+            unsafe { to.add(c).write(from.sub(c).read()) };
         }
     }
 }
@@ -362,7 +384,7 @@ macro_rules! leveled_planes {
             (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
     )*};
 }
-leveled_planes!(rows_at: rows, splat_at: splat, strided_at: strided);
+leveled_planes!(rows_at: rows, splat_at: splat, reverse_at: reverse, strided_at: strided);
 
 leveled!(transpose_at, transpose, [B: Block], [B],
     (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
@@ -403,6 +425,7 @@ fn kernels<W: Copy>(level: Level) -> Planes {
         splat: splat_at::<W>(level),
         transpose: transpose_for::<W>(level),
         transpose_lines: transpose_lines_for::<W>(level),
+        reverse: reverse_at::<W>(level),
         strided: strided_at::<W>(level),
         stream: stream_for::<W>(level),
     }

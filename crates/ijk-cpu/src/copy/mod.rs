@@ -99,11 +99,21 @@ impl Copier {
         src: *const u8,
         src_strides: [isize; 2],
     ) {
-        let (size, [_, columns]) = (self.size, extents);
+        let (size, [rows, columns]) = (self.size, extents);
         let dense = dst_strides[1] == size || columns == 1;
+        if src_strides[0] == -size && dense && rows > 1 {
+            // Rows lie backwards: the last comes first.
+            let last = |stride: isize| stride * (rows as isize - 1);
+            let (dst, src) =
+                (dst.wrapping_offset(last(dst_strides[0])), src.wrapping_offset(-last(size)));
+            let (to, from) = ([-dst_strides[0], dst_strides[1]], [size, src_strides[1]]);
+            // SAFETY: the same elements in another order.
+            return unsafe { self.plane(extents, dst, to, src, from) };
+        }
         let kernel = match src_strides {
             [_, s] if dense && (s == size || columns == 1) => self.planes.rows,
             [_, 0] if dense => self.planes.splat,
+            [_, s] if dense && s == -size => self.planes.reverse,
             [r, c] if dense && r == size && (collide(c) || collide(dst_strides[0])) => {
                 self.planes.transpose_lines
             }
@@ -196,6 +206,38 @@ mod tests {
             assert_eq!(out.pop(), Some(-1.0));
             let expected = src.iter().take(rows).flat_map(|&x| std::iter::repeat_n(x, columns));
             assert!(out.into_iter().eq(expected), "{rows} by {columns}");
+        }
+    }
+
+    #[test]
+    fn rows_and_columns_are_reversed() {
+        let src: Vec<f32> = (0..80 * 80).map(|n| n as f32).collect();
+        for level in Level::available() {
+            let copier = Copier::new(DType::F32, level);
+            for (rows, columns) in (1..80).step_by(3).flat_map(|r| (1..80).map(move |c| (r, c))) {
+                for (step, turned) in [(columns as isize, false), (1, true)] {
+                    let other = if turned { rows as isize } else { 1 };
+                    for signs in [[-1, -1], [-1, 1], [1, -1]] {
+                        let steps = [signs[0] * step, signs[1] * other];
+                        let last = [rows, columns].map(|n| n as isize - 1);
+                        let first = (0..2).map(|a| (-steps[a]).max(0) * last[a]).sum::<isize>();
+                        let mut out = vec![-1f32; rows * columns];
+                        let strides = [4 * columns as isize, 4];
+                        let dst = Side { ptr: out.as_mut_ptr().cast(), strides: &strides };
+                        let ptr = src[first as usize..].as_ptr().cast();
+                        // SAFETY: the arrays have so many elements.
+                        unsafe {
+                            let from = Side { ptr, strides: &steps.map(|s| 4 * s) };
+                            copier.copy(&[rows, columns], dst, from);
+                        }
+                        let at = |n: usize| {
+                            let (r, c) = ((n / columns) as isize, (n % columns) as isize);
+                            src[(first + r * steps[0] + c * steps[1]) as usize]
+                        };
+                        assert!((0..rows * columns).all(|n| out[n] == at(n)));
+                    }
+                }
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! depends on nothing else.
 
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// A nest's axis with its step in every operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +87,14 @@ impl Geometry {
             reduced.sort_by_key(|&a| std::cmp::Reverse(load_span(&loops[a].axis)));
         }
         Self { loops, kept, reduced, inner, along }
+    }
+
+    /// Which axes of a tile are those of outputs. Those that are reduced are all before or all behind them.
+    pub fn kept_inside(&self) -> Range<usize> {
+        let kept = |a: &&usize| !self.loops[**a].axis.reduced;
+        let first = self.inner.iter().take_while(|a| !kept(a)).count();
+        let first = if first == self.inner.len() { 0 } else { first };
+        first..first + self.inner.iter().filter(kept).count()
     }
 
     /// For rows of outer axes that combine to one each: a tile has rows of all reduced axes, if they are so few,

@@ -314,7 +314,7 @@ impl Lowering<'_> {
         });
         match shifted {
             Some((least, greatest)) => range(least, greatest),
-            None => OffsetCheck::Sparse(footprint.clone(), origin),
+            None => OffsetCheck::Sparse { footprint: footprint.clone(), origin, run: 1 },
         }
     }
 

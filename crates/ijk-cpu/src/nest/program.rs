@@ -244,8 +244,15 @@ pub(super) enum OffsetCheck {
         /// The loop that checks.
         check: unsafe fn(usize, *const i64, i64, i64) -> u32,
     },
-    /// Those a footprint has, after adding the origin's offset.
-    Sparse(Footprint, i64),
+    /// Those from which on a footprint has a run of elements, after adding the origin's offset.
+    Sparse {
+        /// The array's elements.
+        footprint: Footprint,
+        /// Offset of the access's origin.
+        origin: i64,
+        /// Length of the run.
+        run: usize,
+    },
 }
 
 impl OffsetCheck {
@@ -256,8 +263,9 @@ impl OffsetCheck {
                 let greatest = greatest.saturating_sub(length as i64 - 1);
                 Self::Range { least, greatest, check }
             }
-            // Not reached: rows are of arrays without gaps. Nothing is an element then.
-            Self::Sparse(footprint, _) => Self::Sparse(footprint, i64::MAX),
+            Self::Sparse { footprint, origin, .. } => {
+                Self::Sparse { footprint, origin, run: length }
+            }
         }
     }
 }
@@ -331,6 +339,13 @@ pub(super) struct ReduceSpec {
     pub(super) out: Vec<isize>,
     /// What is reduced are rows, each of a point.
     pub(super) rows: Option<Box<RowSpec>>,
+}
+
+impl ReduceSpec {
+    /// Outputs that a row has, if rows are reduced and their elements do not combine.
+    pub(super) fn row_outputs(&self) -> Option<usize> {
+        self.rows.as_ref().filter(|rows| !rows.along).map(|rows| rows.length)
+    }
 }
 
 /// The slot of the output.

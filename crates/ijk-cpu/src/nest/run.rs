@@ -29,6 +29,8 @@ pub(super) struct Worker<'a> {
     block: Axes<usize>,
     /// For each axis of a tile, how many points the present tile has.
     extents: Axes<usize>,
+    /// Which axes of a tile are kept: they are neighbours.
+    kept: Range<usize>,
     /// Points of the present tile.
     points: usize,
     /// Whether what does not depend on the innermost loop has been computed.
@@ -71,6 +73,7 @@ impl<'a> Worker<'a> {
             slots,
             block: smallvec![0; loops],
             extents: smallvec![0; nest.geometry.inner.len()],
+            kept: nest.geometry.kept_inside(),
             points: 1,
             stands: false,
             own: i64::MIN..i64::MAX,
@@ -611,21 +614,19 @@ impl<'a> Worker<'a> {
 
     /// Outputs of the present tile.
     fn outputs(&self, spec: &ReduceSpec) -> usize {
-        self.output_extents(spec).iter().product()
+        self.kept_extents().iter().product::<usize>() * spec.row_outputs().unwrap_or(1)
     }
 
     /// Their extents: those of the kept axes, and of a row, if there are rows.
     fn output_extents(&self, spec: &ReduceSpec) -> Axes<usize> {
-        let rows = spec.rows.as_ref().filter(|rows| !rows.along);
-        let length = rows.map(|rows| rows.length);
-        self.kept_extents().into_iter().chain(length).collect()
+        let mut extents = Axes::from_slice(self.kept_extents());
+        extents.extend(spec.row_outputs());
+        extents
     }
 
     /// The extents of the present tile's kept axes.
-    fn kept_extents(&self) -> Axes<usize> {
-        let inner = self.nest.geometry.inner.iter().zip(&self.extents);
-        let kept = inner.filter(|(a, _)| !self.nest.geometry.loops[**a].axis.reduced);
-        kept.map(|(_, &extent)| extent).collect()
+    fn kept_extents(&self) -> &[usize] {
+        &self.extents[self.kept.clone()]
     }
 
     /// Writes reduced values to the output.
@@ -649,6 +650,10 @@ impl<'a> Worker<'a> {
             }
             let mut dense: Axes<isize> = smallvec![0; extents.len()];
             dense_strides(&extents, size, &mut dense);
+            if dense[..] == spec.out {
+                let bytes = extents.iter().product::<usize>() * size;
+                return std::ptr::copy_nonoverlapping(values.cast_const(), out, bytes);
+            }
             let from = Side { ptr: values.cast_const(), strides: &dense };
             spec.copier.copy(&extents, Side { ptr: out, strides: &spec.out }, from);
         }
@@ -749,11 +754,11 @@ unsafe fn check_offsets(range: &OffsetCheck, n: usize, offsets: *const i64, shif
             // SAFETY: the caller's promise.
             unsafe { check(n, offsets, least, greatest) }
         }
-        OffsetCheck::Sparse(footprint, origin) => {
+        OffsetCheck::Sparse { footprint, origin, run } => {
             // SAFETY: the caller's promise.
             let offsets = unsafe { std::slice::from_raw_parts(offsets, n) };
             let place = |o: i64| origin.checked_add(o)?.checked_add(shift);
-            let inside = |&o: &i64| place(o).is_some_and(|o| footprint.contains(o));
+            let inside = |&o: &i64| place(o).is_some_and(|o| footprint.contains_run(o, *run));
             if offsets.iter().all(inside) { 0 } else { fault::OFFSET }
         }
     }

@@ -221,12 +221,13 @@ impl Run {
     /// The same with which nodes have a value for each element, if all of these can be computed so.
     fn told(mut self, lowering: &Lowering<'_>, needed: &[bool], moving: &[bool]) -> Option<Self> {
         let Lowering { nest, checked, .. } = lowering;
+        let length: usize = self.axes.iter().map(|&a| checked.extents[a]).product();
         for (n, node) in nest.body.iter().enumerate() {
             let operand = super::super::body::operands(node).any(|o| self.by_element[o.0 as usize]);
             let here = moving[n] || operand;
             self.by_element.push(here);
             let allowed = match *node {
-                Node::Gather { base, .. } => !operand && is_dense(lowering, base),
+                Node::Gather { base, .. } => !operand && length <= longest_run(lowering, base),
                 Node::Load(_) | Node::Const(_) | Node::Select(..) => true,
                 Node::Unary(op, x) => never_fails(op, checked.types[x.0 as usize]),
                 Node::Binary(op, x, _) => is_total(op, checked.types[x.0 as usize]),
@@ -266,6 +267,12 @@ fn leaf_step(nest: &Nest, node: &Node, axis: usize) -> isize {
 fn is_dense(lowering: &Lowering<'_>, base: Base) -> bool {
     let footprint = lowering.layouts[base.buffer.0 as usize].footprint.as_ref();
     footprint.is_some_and(|f| f.dense().is_some())
+}
+
+/// How many elements of an array follow each other without a gap.
+fn longest_run(lowering: &Lowering<'_>, base: Base) -> usize {
+    let footprint = lowering.layouts[base.buffer.0 as usize].footprint.as_ref();
+    footprint.map_or(0, |f| f.longest_run())
 }
 
 /// Whether a function of one operand has a value for each: rows that do not count are not computed.

@@ -1,0 +1,158 @@
+//! Axes that most of what is read and written goes along backwards, turned round.
+//!
+//! Kernels want neighbours in ascending order. An argument with a negative stride has them in descending order along
+//! one axis; where nothing tells in which order that axis is gone through, it is gone through from its end.
+
+use crate::plan::{Base, Buffer, Contraction, Nest, Node, Plan, Start, Step};
+use ijk_types::Reducer;
+
+/// Turns axes of all steps of a plan, and of the bodies of its sweeps.
+pub(crate) fn turn(plan: &mut Plan) {
+    let backwards = |buffer: &Buffer| buffer.strides.iter().any(|&stride| stride < 0);
+    if !plan.buffers.iter().any(backwards) {
+        return;
+    }
+    for step in &mut plan.steps {
+        match step {
+            Step::Contract(contraction) => turn_contraction(contraction),
+            Step::Nest(nest) => turn_nest(nest),
+            Step::Sweep(sweep) => {
+                turn(&mut sweep.body);
+                sweep.rest.iter_mut().for_each(turn);
+                sweep.narrow.iter_mut().flat_map(|narrow| &mut narrow.bodies).for_each(turn);
+            }
+            Step::Fill(..) | Step::Grouped(_) | Step::Scan(_) => {}
+        }
+    }
+}
+
+/// How much is gained by turning an axis along which an array of so many elements is gone through in such steps:
+/// only where neighbours in memory follow each other.
+fn gain(step: isize, elements: usize) -> i128 {
+    match step {
+        -1 => elements as i128,
+        1 => -(elements as i128),
+        _ => 0,
+    }
+}
+
+/// Elements that an access reaches, about.
+fn elements(extents: &[usize], steps: &[isize]) -> usize {
+    let own = extents.iter().zip(steps).filter(|(_, step)| **step != 0);
+    own.fold(1, |all, (&extent, _)| extent.saturating_mul(all))
+}
+
+/// Has an access begin at the last value of an axis, and go back from there.
+fn turn_access(base: &mut Base, step: &mut isize, extent: usize) {
+    base.offset = base.offset.wrapping_add(step.wrapping_mul(extent as isize - 1));
+    *step = step.wrapping_neg();
+}
+
+fn turn_contraction(c: &mut Contraction) {
+    let extents: Vec<usize> = c.axes.iter().map(|axis| axis.extent).collect();
+    if extents.contains(&0) {
+        return;
+    }
+    let steps = [0, 1, 2].map(|n| c.axes.iter().map(|x| [x.a, x.b, x.c][n]).collect::<Vec<_>>());
+    let sizes = steps.map(|steps| elements(&extents, &steps));
+    for axis in &mut c.axes {
+        let steps = [axis.a, axis.b, axis.c];
+        if (0..3).map(|n| gain(steps[n], sizes[n])).sum::<i128>() <= 0 {
+            continue;
+        }
+        let bases = [&mut c.a, &mut c.b, &mut c.c];
+        for (base, step) in bases.into_iter().zip([&mut axis.a, &mut axis.b, &mut axis.c]) {
+            turn_access(base, step, axis.extent);
+        }
+    }
+}
+
+fn turn_nest(nest: &mut Nest) {
+    let extents: Vec<usize> = nest.axes.iter().map(|axis| axis.extent).collect();
+    let positions = nest.reduce.is_some_and(|r| !matches!(r, Reducer::Monoid(_)));
+    // Values that collide combine in the order of the domain, and so do those of small programs.
+    let ordered = nest.sequential || positions || nest.start == Start::Existing;
+    if ordered || nest.store.offset.is_some() || extents.contains(&0) {
+        return;
+    }
+    for (a, &extent) in extents.iter().enumerate() {
+        if gained(nest, &extents, a) > 0 {
+            turn_axis(nest, a, extent);
+        }
+    }
+}
+
+/// What turning an axis of a nest gains.
+fn gained(nest: &Nest, extents: &[usize], a: usize) -> i128 {
+    let of = |strides: &[isize]| gain(strides[a], elements(extents, strides));
+    let loads = nest.loads.iter().map(|load| of(&load.strides)).sum::<i128>();
+    let gathers = nest.body.iter().map(|node| match node {
+        Node::Gather { strides, .. } => of(strides),
+        _ => 0,
+    });
+    loads + gathers.sum::<i128>() + of(&nest.store.strides)
+}
+
+fn turn_axis(nest: &mut Nest, a: usize, extent: usize) {
+    for load in &mut nest.loads {
+        turn_access(&mut load.base, &mut load.strides[a], extent);
+    }
+    for node in &mut nest.body {
+        match node {
+            Node::Gather { base, strides, .. } => turn_access(base, &mut strides[a], extent),
+            Node::Index { constant, coefficients } => {
+                let last = coefficients[a].wrapping_mul(extent as i64 - 1);
+                *constant = constant.wrapping_add(last);
+                coefficients[a] = coefficients[a].wrapping_neg();
+            }
+            _ => {}
+        }
+    }
+    turn_access(&mut nest.store.base, &mut nest.store.strides[a], extent);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{BufferId, Load, NestAxis, Store};
+    use ijk_ir::core::Span;
+    use ijk_types::{DType, Monoid};
+
+    fn nest(reduce: Option<Reducer>, load: isize, store: isize) -> Nest {
+        let axis =
+            NestAxis { name: "i".into(), extent: 5, reduced: reduce.is_some(), collides: false };
+        let base = |n| Base { buffer: BufferId(n), offset: 0 };
+        Nest {
+            axes: vec![axis],
+            loads: vec![Load { base: base(0), dtype: DType::F32, strides: vec![load] }],
+            body: vec![Node::Load(0), Node::Index { constant: 1, coefficients: vec![2] }],
+            store: Store { base: base(1), dtype: DType::F32, strides: vec![store], offset: None },
+            reduce,
+            start: Start::Covered,
+            sequential: false,
+            span: Span::default(),
+        }
+    }
+
+    #[test]
+    fn reductions_go_along_memory() {
+        let mut sum = nest(Some(Reducer::Monoid(Monoid::Add)), -1, 0);
+        turn_nest(&mut sum);
+        assert_eq!((sum.loads[0].base.offset, &sum.loads[0].strides[..]), (-4, &[1][..]));
+        assert_eq!(sum.body[1], Node::Index { constant: 9, coefficients: vec![-2] });
+    }
+
+    #[test]
+    fn what_tells_the_order_stays() {
+        let order = [
+            nest(Some(Reducer::ArgMax), -1, 0),
+            Nest { start: Start::Existing, ..nest(Some(Reducer::Monoid(Monoid::Add)), -1, 0) },
+            nest(None, -1, 1),
+        ];
+        for before in order {
+            let mut after = before.clone();
+            turn_nest(&mut after);
+            assert_eq!(after, before);
+        }
+    }
+}
