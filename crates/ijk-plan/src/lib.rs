@@ -19,7 +19,8 @@
 //!     becomes contractions of two accesses, in a good order;
 //! 11. *hoist* evaluates functions of few axes before;
 //! 12. *arg* stores positions of extremes that do not cover their output apart;
-//! 13. *rows* copies operands of contractions whose rows lie apart;
+//! 13. *rows* copies operands of contractions whose rows lie apart, *tables* arrays that are read at computed
+//!     places whose rows do;
 //! 14. *emit* gives arrays their memory and statements their kernels;
 //! 15. *forward* goes through axes in the order that neighbours have in memory.
 
@@ -58,6 +59,7 @@ mod scatter;
 mod simplify;
 mod split;
 mod sweep;
+mod tables;
 mod verify;
 
 pub use cost::{Cost, Kernel};
@@ -85,8 +87,7 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
     let strict = layout.strict;
     let graph = passed(Graph::new(program, instance, strict)?, |_| true);
     let fits = |plan: &Plan| check_memory(&graph, plan.temporary_bytes(), layout);
-    if let Some(copied) = rows::copied(&graph, layout) {
-        verify(&copied, "rows");
+    if let Some(copied) = copied(&graph, layout) {
         let plan = emit::plan(&copied, layout)?;
         if fits(&plan).is_ok() {
             return Ok(plan);
@@ -112,6 +113,15 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
         }
     }
     fits(&smallest).map(|()| smallest)
+}
+
+/// The graph with copies of arrays whose rows lie apart, if there is anything to copy.
+fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
+    let tables = tables::copied(graph, layout);
+    let rows = rows::copied(tables.as_ref().unwrap_or(graph), layout);
+    let copied = rows.or(tables)?;
+    verify(&copied, "copies");
+    Some(copied)
 }
 
 /// The graph after all passes that are wanted.

@@ -1,12 +1,13 @@
 //! From the nodes of a body to instructions over slots.
 
+mod chains;
 mod loads;
 mod selects;
 mod standing;
 mod window;
 
 use super::geometry::Geometry;
-use super::kernel::{self, Kernel, moves};
+use super::kernel::{self, Kernel, LinkOp, moves};
 use super::lower::{Lowering, aligned, place};
 use super::program::*;
 use crate::error::Fault;
@@ -136,7 +137,15 @@ impl<'a> Body<'a> {
                 let (size, over) = (dtype.size(), Over::Points);
                 let kernel = moves(dtype, self.lowering.level).copy;
                 let sources = [Source { slot: value, over, size }; 3];
-                self.push(Instruction::Map(Map { kernel, dst: OUT, sources, size, over }));
+                let function = None;
+                self.push(Instruction::Map(Map {
+                    kernel,
+                    dst: OUT,
+                    sources,
+                    size,
+                    over,
+                    function,
+                }));
             }
         }
         OUT
@@ -154,6 +163,7 @@ impl<'a> Body<'a> {
         if let Some(along) = along {
             self.stand(along);
         }
+        self.chain(value, sink);
         let end = self.finished.instructions.len() + 1;
         let mut last_use = vec![0; self.slots.len()];
         for (n, instruction) in self.finished.instructions.iter().enumerate() {
@@ -293,7 +303,9 @@ impl<'a> Body<'a> {
                     return Ok(a);
                 }
                 let kernel = kernel::unary(op, a.dtype, lowering.level).ok_or(Fault::Types)?;
-                self.map(kernel, op.result().of(a.dtype), [a; 3])
+                let value = self.map(kernel, op.result().of(a.dtype), [a; 3])?;
+                self.note(|_| LinkOp::of_unary(op), a.dtype, 1);
+                Ok(value)
             }
             Node::Binary(op, a, b) => {
                 let (a, b) = (self.known(a)?, self.known(b)?);
@@ -320,6 +332,7 @@ impl<'a> Body<'a> {
         match (joined, self.finished.instructions.last_mut()) {
             (Some(kernel), Some(Instruction::Map(map))) if once && map.dst == value.slot => {
                 map.kernel = kernel;
+                map.function = None;
                 self.last = None;
                 true
             }
@@ -380,7 +393,8 @@ impl<'a> Body<'a> {
         let dst = self.register(dtype, over)?;
         let source = |o: Operand| Source { slot: o.slot, over: o.over, size: o.dtype.size() };
         let sources = sources.map(source);
-        self.push(Instruction::Map(Map { kernel, dst, sources, size: dtype.size(), over }));
+        let (size, function) = (dtype.size(), None);
+        self.push(Instruction::Map(Map { kernel, dst, sources, size, over, function }));
         Ok(Operand { slot: dst, dtype, over })
     }
 
@@ -432,6 +446,11 @@ impl<'a> Body<'a> {
         let sources = [sources[0], sources[1], sources[1]];
         let value = self.map(kernel.ok_or(Fault::Types)?, result, sources)?;
         self.last = Some(Binary { op, dtype: a.dtype, splats: (a_splat, b_splat) });
+        if self.is_cube(op, b) {
+            self.note(|_| Some(LinkOp::Cube), a.dtype, 1);
+        } else {
+            self.note(|first| LinkOp::of_binary(op, first), a.dtype, 2);
+        }
         Ok(value)
     }
 
@@ -512,6 +531,7 @@ impl Instruction {
             | Self::Select { map: Map { dst, .. }, .. }
             | Self::Index { dst, .. }
             | Self::Gather { dst, .. } => dst,
+            Self::Chain(ref chain) => chain.dst,
         }
     }
 
@@ -521,6 +541,7 @@ impl Instruction {
             | Self::Select { map: Map { dst, .. }, .. }
             | Self::Index { dst, .. }
             | Self::Gather { dst, .. } => dst,
+            Self::Chain(chain) => &mut chain.dst,
         }
     }
 
@@ -531,6 +552,7 @@ impl Instruction {
             }
             Self::Index { .. } => Vec::new(),
             Self::Gather { offsets, .. } => vec![offsets],
+            Self::Chain(ref chain) => chain.links.iter().map(|(_, source)| source.slot).collect(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::geometry::{Axis, Geometry, Wishes};
-use super::kernel::{FoldKernels, arg, fold, moves};
+use super::kernel::{FoldKernels, LinkOp, arg, chains, fold, moves};
 use super::order::{Order, order};
 use super::program::*;
 use super::rows::RowPattern;
@@ -11,8 +11,8 @@ use crate::copy::Copier;
 use crate::error::Fault;
 use crate::lines::LINE;
 use crate::simd::Level;
-use ijk_plan::plan::{Base, Nest, Node, Start};
-use ijk_types::{DType, Reducer};
+use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
+use ijk_types::{BinaryOp, DType, Reducer, Scalar};
 
 /// A nest on its way to a program.
 pub(super) struct Lowering<'a> {
@@ -182,7 +182,7 @@ impl Lowering<'_> {
         let computed = body.iter().filter(|node| !matches!(node, Node::Load(_))).count();
         // A single instruction needs no registers, but the order of sums follows from tiles.
         let single = computed <= 1 || computed == 2 && self.may_join();
-        let light = body.len() <= 2 || single && self.nest.reduce.is_none();
+        let light = body.len() <= 2 || single && self.nest.reduce.is_none() || self.is_chain();
         let tile = match light {
             _ if moves => MOVED,
             true => 4 * TILE,
@@ -201,6 +201,18 @@ impl Lowering<'_> {
         let neither = (false, false);
         super::kernel::joined((then, op), self.checked.types[of.0 as usize], self.level, neither)
             .is_some()
+    }
+
+    /// Whether the value is computed by chains alone, which need few registers.
+    fn is_chain(&self) -> bool {
+        let links = self.nest.body.iter().zip(&self.checked.types).all(|(node, t)| match node {
+            Node::Load(_) | Node::Const(_) => true,
+            Node::Unary(op, _) => LinkOp::of_unary(*op).is_some(),
+            Node::Binary(BinaryOp::Pow, _, by) => constant(self.nest, *by).is_some_and(is_three),
+            Node::Binary(op, ..) => LinkOp::of_binary(*op, true).is_some() && t.is_float(),
+            _ => false,
+        });
+        links && chains(self.value_type(), self.level)
     }
 
     /// The load that the nest merely moves, if it does.
@@ -390,6 +402,19 @@ impl Lowering<'_> {
             }
         }
     }
+}
+
+/// The number that a node is.
+fn constant(nest: &Nest, id: NodeId) -> Option<Scalar> {
+    match nest.body[id.0 as usize] {
+        Node::Const(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Whether it is the exponent of a third power.
+pub(super) fn is_three(exponent: Scalar) -> bool {
+    matches!(exponent, Scalar::F32(3.0) | Scalar::F64(3.0))
 }
 
 /// Whether a reducer gives positions.

@@ -1,10 +1,12 @@
 //! What a nest is compiled to: a register program over tiles, and what becomes of its value.
 
 use super::geometry::Geometry;
-use super::kernel::{ArgKernels, FoldKernels, Kernel, MoveKernels};
+use super::kernel::{ArgKernels, FoldKernels, Kernel, LinkOp, MoveKernels};
 use super::rows::{RowBases, RowSpec};
 use crate::check::Footprint;
 use crate::copy::Copier;
+use crate::simd::Level;
+use ijk_types::DType;
 
 /// Index of a pointer in the table that instructions take their operands from.
 pub(super) type Slot = u16;
@@ -67,6 +69,7 @@ impl TileNest {
         };
         let computes = match self.instructions.last() {
             Some(Instruction::Map(map)) => map.dst == self.value && map.over == Over::Points,
+            Some(Instruction::Chain(chain)) => chain.dst == self.value,
             _ => false,
         };
         let keeps = matches!(self.sink, Sink::Direct | Sink::Reduce(_));
@@ -154,6 +157,8 @@ pub(super) enum LoadMode {
 pub(super) enum Instruction {
     /// A kernel.
     Map(Map),
+    /// Several cheap functions, one of what the other gives.
+    Chain(Box<Chain>),
     /// The kernel that chooses between values of a tile. Where all are of the first kind, the slot points to them and
     /// not to its register, which begins at so many bytes of scratch memory.
     Select { map: Map, register: usize },
@@ -180,6 +185,35 @@ pub(super) struct Map {
     pub(super) size: usize,
     /// How many elements the result has.
     pub(super) over: Over,
+    /// The function that it computes, if a chain may have it.
+    pub(super) function: Option<Function>,
+}
+
+/// A function that a chain may have, of real numbers of some type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Function {
+    pub(super) dtype: DType,
+    /// The link where the value so far is the first operand, and where it is the second.
+    pub(super) links: [LinkOp; 2],
+    /// Operands.
+    pub(super) operands: usize,
+}
+
+/// Several cheap functions, one of what the other gives: of all points of a tile.
+#[derive(Clone, Debug)]
+pub(super) struct Chain {
+    pub(super) level: Level,
+    pub(super) dtype: DType,
+    pub(super) dst: Slot,
+    /// The first is where it starts; a link without an operand has any.
+    pub(super) links: Vec<(LinkOp, Source)>,
+}
+
+impl Chain {
+    /// Whether a call goes over one row at most.
+    pub(super) fn is_by_row(&self) -> bool {
+        self.links.iter().any(|(_, source)| source.over.is_partial())
+    }
 }
 
 /// An operand of a kernel.

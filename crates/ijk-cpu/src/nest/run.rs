@@ -2,7 +2,7 @@
 
 mod rows;
 
-use super::kernel::{Kernel, all_hold, fault};
+use super::kernel::{self, Kernel, Link, all_hold, fault};
 use super::program::*;
 use super::reduce::Accumulators;
 use super::rows::List;
@@ -311,20 +311,28 @@ impl<'a> Worker<'a> {
     /// # Safety
     /// That of [`steps`](Self::steps).
     unsafe fn step_ahead(&mut self, instruction: &Instruction, ahead: Ahead) {
-        let Instruction::Map(map) = instruction else {
-            // SAFETY: the caller's promise.
-            return unsafe { self.step(instruction) };
-        };
         let load = &self.nest.loads[ahead.load];
         let later = self.slots[load.slot as usize].wrapping_offset(ahead.bytes).cast_const();
-        let dst = self.slots[map.dst as usize];
-        let size = load.size;
+        let ask = |first: usize, count: usize| {
+            prefetch_all_far(later.wrapping_add(first * load.size), count * load.size);
+        };
         // SAFETY: parts of the tile, whose operands are computed.
         unsafe {
-            self.strips(map, STRIP, |first, strip| {
-                prefetch_all_far(later.wrapping_add(first * size), strip.count * size);
-                strip.compute(dst.add(first * map.size))
-            });
+            match instruction {
+                Instruction::Map(map) => {
+                    let dst = self.slots[map.dst as usize];
+                    self.strips(map, STRIP, |first, strip| {
+                        ask(first, strip.count);
+                        strip.compute(dst.add(first * map.size))
+                    });
+                }
+                Instruction::Chain(chain) => {
+                    let dst = self.slots[chain.dst as usize];
+                    let place = |first| dst.add(first * chain.dtype.size());
+                    self.links(chain, STRIP, place, ask);
+                }
+                _ => self.step(instruction),
+            }
         }
     }
 
@@ -354,6 +362,39 @@ impl<'a> Worker<'a> {
             }
         }
         self.faults |= faults;
+    }
+
+    /// Computes the value of a chain in such strips: each where `place` says, given its first element; `then` is told
+    /// that, and how many it has.
+    ///
+    /// # Safety
+    /// That of [`steps`](Self::steps); the places have room for a strip.
+    #[inline(always)]
+    unsafe fn links(
+        &self,
+        chain: &Chain,
+        most: usize,
+        place: impl Fn(usize) -> *mut u8,
+        mut then: impl FnMut(usize, usize),
+    ) {
+        let length = if chain.is_by_row() { self.row() } else { self.points };
+        let mut links: SmallVec<[Link; 8]> = SmallVec::new();
+        for (row, start) in (0..self.points).step_by(length.max(1)).enumerate() {
+            links.clear();
+            for &(op, ref source) in &chain.links {
+                let (operand, step) = self.source(source, Over::Points, start, row);
+                links.push(Link { op, one: step == 0, operand });
+            }
+            for column in (0..length).step_by(most.min(length).max(1)) {
+                let (first, count) = (start + column, most.min(length - column));
+                // SAFETY: the caller's promise; operands have a row's elements from its start on, or one.
+                unsafe { kernel::chain(chain.level, chain.dtype, count, place(first), &links) };
+                then(first, count);
+                for link in links.iter_mut().filter(|link| !link.one) {
+                    link.operand = link.operand.wrapping_add(count * chain.dtype.size());
+                }
+            }
+        }
     }
 
     /// Where an operand of a value is at the start of a row, and bytes from there to the next element.
@@ -423,6 +464,18 @@ impl<'a> Worker<'a> {
         unsafe {
             self.load();
             match instructions {
+                [first @ .., Instruction::Chain(chain)] if stream.strips => {
+                    self.steps(first);
+                    let dst = self.slots[value];
+                    self.links(
+                        chain,
+                        STRIP,
+                        |_| dst,
+                        |first, count| {
+                            stream.copier.row(count, out.add(first * size), dst);
+                        },
+                    );
+                }
                 [first @ .., Instruction::Map(map)] if stream.strips => {
                     self.steps(first);
                     let dst = self.slots[value];
@@ -470,6 +523,18 @@ impl<'a> Worker<'a> {
                     let place = |first| dst.add(first * map.size);
                     self.strips(map, usize::MAX, |first, strip| strip.compute(place(first)));
                 }
+            }
+            Instruction::Chain(chain) => {
+                let dst = self.slots[chain.dst as usize];
+                // SAFETY: the whole value or rows of it; operands are computed.
+                unsafe {
+                    self.links(
+                        chain,
+                        usize::MAX,
+                        |first| dst.add(first * chain.dtype.size()),
+                        |_, _| {},
+                    )
+                };
             }
             Instruction::Select { map, register } => {
                 let [condition, chosen, _] =

@@ -4,6 +4,7 @@
 //! proves that its instructions may be executed; that is why operations on vectors are safe.
 
 use super::Simd;
+use std::ops::Neg;
 
 /// A fixed number of elements in one register.
 pub(crate) trait Vector: Copy {
@@ -59,7 +60,7 @@ pub(crate) trait Number: Vector {
 }
 
 /// What only floats have.
-pub(crate) trait Float: Number<Element: From<u8>> {
+pub(crate) trait Float: Number<Element: From<u8> + Neg<Output = Self::Element>> {
     /// 1 in each lane, of which the compiler does not know: it would turn `x.mul_add(1, y)` into an
     /// addition.
     #[inline(always)]

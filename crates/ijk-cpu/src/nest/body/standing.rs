@@ -33,7 +33,7 @@ impl Body<'_> {
         for instruction in &self.finished.instructions {
             let read = instruction.sources().iter().any(|&slot| varies[slot as usize]);
             let own = match instruction {
-                Instruction::Map(_) | Instruction::Select { .. } => false,
+                Instruction::Map(_) | Instruction::Chain(_) | Instruction::Select { .. } => false,
                 Instruction::Index { steps, .. } => steps[a] != 0,
                 Instruction::Gather { array, .. } => array.strides[a] != 0,
             };

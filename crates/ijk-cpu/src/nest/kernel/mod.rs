@@ -4,6 +4,7 @@
 //! features. Which one runs is chosen when a nest is compiled, never inside a loop.
 
 mod arg;
+mod chain;
 mod divide;
 mod extreme;
 mod fold;
@@ -20,6 +21,7 @@ mod strips;
 mod table;
 
 pub(crate) use arg::{ArgKernels, arg};
+pub(crate) use chain::{Link, LinkOp, chain, chains};
 pub(crate) use fold::{CombineAt, FoldKernels, fold};
 pub(crate) use into::{IntoPlane, into_plane};
 pub(crate) use map::Kernel;

@@ -1,0 +1,117 @@
+//! Arrays that are read at computed places, copied so that what is read at one place lies together.
+//!
+//! `x[c[z],d]` moves a row of `x` for each `z`. Where the elements of a row lie apart, or backwards, as in a
+//! transposed table, each is looked for on its own. Once the rows that are read have more elements than the table, a
+//! copy of it pays.
+
+use crate::graph::{Axis, Graph, Node, Stmt};
+use crate::index::{of_axes, reads};
+use crate::layout::{Layout, c_strides};
+use ijk_ir::core::{ArrayId, IndexExpr, Span};
+
+/// Shorter rows are read element by element in any case.
+const SHORT: u64 = 8;
+
+/// How many times as many elements as the table has must be read.
+const OFTEN: u64 = 2;
+
+/// The graph with such copies; none, if there is nothing to copy.
+pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
+    let tables: Vec<Table> = (0..graph.arrays.len() as u32)
+        .filter_map(|array| Table::of(graph, layout, ArrayId(array)))
+        .collect();
+    if tables.is_empty() {
+        return None;
+    }
+    let mut copied = Graph { statements: Vec::new(), ..graph.clone() };
+    let mut copies = vec![None; tables.len()];
+    for stmt in &graph.statements {
+        let mut stmt = stmt.clone();
+        for (table, copy) in tables.iter().zip(&mut copies) {
+            if gathers(&stmt, table.array).next().is_some() {
+                let copy = *copy.get_or_insert_with(|| table.copy(&mut copied, stmt.span));
+                table.redirect(&mut stmt, copy);
+            }
+        }
+        copied.statements.push(stmt);
+    }
+    Some(copied)
+}
+
+/// An array that is copied.
+struct Table {
+    array: ArrayId,
+    /// Its axes in the order of the copy.
+    order: Vec<usize>,
+}
+
+impl Table {
+    /// An array whose rows lie apart, if a copy pays.
+    fn of(graph: &Graph, layout: &Layout, array: ArrayId) -> Option<Self> {
+        let shape = &graph.array(array).shape;
+        if shape.len() < 2 || graph.partial.contains(&array) {
+            return None;
+        }
+        let strides = strides(graph, layout, array)?;
+        let (mut along, mut points) = (vec![true; shape.len()], 0u64);
+        for stmt in &graph.statements {
+            for index in gathers(stmt, array) {
+                points = points.saturating_add(stmt.points());
+                along.iter_mut().zip(index).for_each(|(along, e)| *along &= !reads(e));
+            }
+        }
+        let elements = shape.iter().fold(1u64, |all, &extent| all.saturating_mul(extent));
+        let row = |&place: &usize| along[place] && shape[place] >= SHORT;
+        let last = (0..shape.len()).filter(row).min_by_key(|&p| strides[p].unsigned_abs())?;
+        if points / OFTEN < elements.max(1) || strides[last] == 1 {
+            return None;
+        }
+        let order = (0..shape.len()).filter(|&place| place != last).chain([last]).collect();
+        Some(Self { array, order })
+    }
+
+    /// Adds the statement that copies it.
+    fn copy(&self, graph: &mut Graph, span: Span) -> ArrayId {
+        let from = graph.array(self.array).clone();
+        let axis = |&place: &usize| Axis { name: format!("i{place}"), extent: from.shape[place] };
+        let axes: Vec<Axis> = self.order.iter().map(axis).collect();
+        let copy = graph.new_array(from.dtype, axes.iter().map(|axis| axis.extent).collect());
+        let place = |place| self.order.iter().position(|&p| p == place).unwrap_or(place);
+        let source = Node::Access(self.array, of_axes((0..from.shape.len()).map(place)));
+        graph.statements.push(Stmt::map(copy, axes, vec![source], span));
+        copy
+    }
+
+    /// Has a statement read the copy at computed places.
+    fn redirect(&self, stmt: &mut Stmt, copy: ArrayId) {
+        for node in &mut stmt.value.nodes {
+            if let Node::Access(array, index) = node
+                && *array == self.array
+                && index.iter().any(reads)
+            {
+                *array = copy;
+                *index = self.order.iter().map(|&place| index[place].clone()).collect();
+            }
+        }
+    }
+}
+
+/// The indices at which a statement reads an array at computed places.
+fn gathers(stmt: &Stmt, array: ArrayId) -> impl Iterator<Item = &[IndexExpr]> {
+    stmt.value.nodes.iter().filter_map(move |node| match node {
+        Node::Access(read, index) if *read == array && index.iter().any(reads) => Some(&index[..]),
+        _ => None,
+    })
+}
+
+/// The strides of an input or a temporary.
+fn strides(graph: &Graph, layout: &Layout, array: ArrayId) -> Option<Vec<isize>> {
+    if graph.outputs.contains(&array) {
+        return None;
+    }
+    let input = graph.inputs.iter().position(|&input| input == array);
+    Some(match input {
+        Some(n) => layout.inputs[n].clone(),
+        None => c_strides(&graph.array(array).shape),
+    })
+}
