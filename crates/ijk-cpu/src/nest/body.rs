@@ -7,7 +7,7 @@ mod standing;
 mod window;
 
 use super::geometry::Geometry;
-use super::kernel::{self, Kernel, LinkOp, moves};
+use super::kernel::{self, Kernel, moves};
 use super::lower::{Lowering, aligned, place};
 use super::program::*;
 use crate::error::Fault;
@@ -304,7 +304,7 @@ impl<'a> Body<'a> {
                 }
                 let kernel = kernel::unary(op, a.dtype, lowering.level).ok_or(Fault::Types)?;
                 let value = self.map(kernel, op.result().of(a.dtype), [a; 3])?;
-                self.note(|_| LinkOp::of_unary(op), a.dtype, 1);
+                self.note_unary(op, a.dtype);
                 Ok(value)
             }
             Node::Binary(op, a, b) => {
@@ -446,11 +446,7 @@ impl<'a> Body<'a> {
         let sources = [sources[0], sources[1], sources[1]];
         let value = self.map(kernel.ok_or(Fault::Types)?, result, sources)?;
         self.last = Some(Binary { op, dtype: a.dtype, splats: (a_splat, b_splat) });
-        if self.is_cube(op, b) {
-            self.note(|_| Some(LinkOp::Cube), a.dtype, 1);
-        } else {
-            self.note(|first| LinkOp::of_binary(op, first), a.dtype, 2);
-        }
+        self.note_binary(op, a.dtype, b);
         Ok(value)
     }
 
@@ -552,7 +548,9 @@ impl Instruction {
             }
             Self::Index { .. } => Vec::new(),
             Self::Gather { offsets, .. } => vec![offsets],
-            Self::Chain(ref chain) => chain.links.iter().map(|(_, source)| source.slot).collect(),
+            Self::Chain(ref chain) => {
+                chain.links.iter().flat_map(|link| link.sources).map(|source| source.slot).collect()
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::geometry::{Axis, Geometry, Wishes};
-use super::kernel::{FoldKernels, LinkOp, arg, chains, fold, moves};
+use super::kernel::{Compare, FoldKernels, LinkOp, arg, chains, fold, moves};
 use super::order::{Order, order};
 use super::program::*;
 use super::rows::RowPattern;
@@ -24,6 +24,9 @@ pub(super) struct Lowering<'a> {
 
 /// Elements of a tile, for elements of at most 4 bytes; half for larger ones.
 const TILE: usize = 1024;
+
+/// Functions and numbers that are one chain, most likely.
+const FEW: usize = 8;
 
 /// Elements that a copy moves at a time.
 const MOVED: usize = 1 << 16;
@@ -182,10 +185,18 @@ impl Lowering<'_> {
         let computed = body.iter().filter(|node| !matches!(node, Node::Load(_))).count();
         // A single instruction needs no registers, but the order of sums follows from tiles.
         let single = computed <= 1 || computed == 2 && self.may_join();
-        let light = body.len() <= 2 || single && self.nest.reduce.is_none() || self.is_chain();
+        let light = body.len() <= 2 || single && self.nest.reduce.is_none();
         let tile = match light {
             _ if moves => MOVED,
             true => 4 * TILE,
+            // What several chains need of each other is in registers.
+            false if self.is_chain() => {
+                if computed <= FEW {
+                    4 * TILE
+                } else {
+                    2 * TILE
+                }
+            }
             false => TILE,
         };
         let tile = if largest > 4 && !moves { tile / 2 } else { tile };
@@ -209,7 +220,14 @@ impl Lowering<'_> {
             Node::Load(_) | Node::Const(_) => true,
             Node::Unary(op, _) => LinkOp::of_unary(*op).is_some(),
             Node::Binary(BinaryOp::Pow, _, by) => constant(self.nest, *by).is_some_and(is_three),
-            Node::Binary(op, ..) => LinkOp::of_binary(*op, true).is_some() && t.is_float(),
+            Node::Binary(op, ..) if LinkOp::of_binary(*op, true).is_some() => t.is_float(),
+            Node::Binary(op, x, _) => {
+                // As operands of `Lt` and `Le`.
+                let turned = matches!(op, BinaryOp::Gt | BinaryOp::Ge);
+                let compares = turned || Compare::of(*op).is_some();
+                compares && self.checked.types[x.0 as usize].is_float()
+            }
+            Node::Select(..) => t.is_float(),
             _ => false,
         });
         links && chains(self.value_type(), self.level)

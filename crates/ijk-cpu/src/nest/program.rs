@@ -1,7 +1,7 @@
 //! What a nest is compiled to: a register program over tiles, and what becomes of its value.
 
 use super::geometry::Geometry;
-use super::kernel::{ArgKernels, FoldKernels, Kernel, LinkOp, MoveKernels};
+use super::kernel::{ArgKernels, Compare, FoldKernels, Kernel, LinkOp, MoveKernels};
 use super::rows::{RowBases, RowSpec};
 use crate::check::Footprint;
 use crate::copy::Copier;
@@ -185,18 +185,21 @@ pub(super) struct Map {
     pub(super) size: usize,
     /// How many elements the result has.
     pub(super) over: Over,
-    /// The function that it computes, if a chain may have it.
-    pub(super) function: Option<Function>,
+    /// The function that it computes and the type of its operands, if a chain may have it.
+    pub(super) function: Option<(Function, DType)>,
 }
 
-/// A function that a chain may have, of real numbers of some type.
+/// A function that a chain may have.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Function {
-    pub(super) dtype: DType,
-    /// The link where the value so far is the first operand, and where it is the second.
-    pub(super) links: [LinkOp; 2],
-    /// Operands.
-    pub(super) operands: usize,
+pub(super) enum Function {
+    /// Of one operand.
+    One(LinkOp),
+    /// Of two: the link where the value so far is the first, and where it is the second.
+    Two([LinkOp; 2]),
+    /// A comparison of two.
+    Compare(Compare),
+    /// The second operand where the first holds, else the third.
+    Select,
 }
 
 /// Several cheap functions, one of what the other gives: of all points of a tile.
@@ -205,14 +208,22 @@ pub(super) struct Chain {
     pub(super) level: Level,
     pub(super) dtype: DType,
     pub(super) dst: Slot,
-    /// The first is where it starts; a link without an operand has any.
-    pub(super) links: Vec<(LinkOp, Source)>,
+    /// The first is where it starts.
+    pub(super) links: Vec<ChainLink>,
+}
+
+/// A link of a chain: as [`Link`](super::kernel::Link) has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChainLink {
+    pub(super) op: LinkOp,
+    pub(super) product: bool,
+    pub(super) sources: [Source; 3],
 }
 
 impl Chain {
     /// Whether a call goes over one row at most.
     pub(super) fn is_by_row(&self) -> bool {
-        self.links.iter().any(|(_, source)| source.over.is_partial())
+        self.links.iter().flat_map(|link| &link.sources).any(|source| source.over.is_partial())
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod rows;
 
-use super::kernel::{self, Kernel, Link, all_hold, fault};
+use super::kernel::{self, Kernel, Link, Operand, all_hold, fault};
 use super::program::*;
 use super::reduce::Accumulators;
 use super::rows::List;
@@ -381,18 +381,19 @@ impl<'a> Worker<'a> {
         let mut links: SmallVec<[Link; 8]> = SmallVec::new();
         for (row, start) in (0..self.points).step_by(length.max(1)).enumerate() {
             links.clear();
-            for &(op, ref source) in &chain.links {
-                let (operand, step) = self.source(source, Over::Points, start, row);
-                links.push(Link { op, one: step == 0, operand });
+            for &ChainLink { op, product, sources } in &chain.links {
+                let operands = sources.each_ref().map(|source| {
+                    let (first, step) = self.source(source, Over::Points, start, row);
+                    Operand { first, one: step == 0 }
+                });
+                links.push(Link::new(op, product, operands));
             }
             for column in (0..length).step_by(most.min(length).max(1)) {
                 let (first, count) = (start + column, most.min(length - column));
                 // SAFETY: the caller's promise; operands have a row's elements from its start on, or one.
                 unsafe { kernel::chain(chain.level, chain.dtype, count, place(first), &links) };
                 then(first, count);
-                for link in links.iter_mut().filter(|link| !link.one) {
-                    link.operand = link.operand.wrapping_add(count * chain.dtype.size());
-                }
+                links.iter_mut().for_each(|link| link.advance(count * chain.dtype.size()));
             }
         }
     }

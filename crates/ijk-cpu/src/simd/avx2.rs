@@ -51,7 +51,8 @@ vector!(Avx2, U8x32, __m256i, u8, 32, _mm256_set1_epi8, _mm256_loadu_si256, _mm2
 
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
-     $fmadd:ident, $fnmadd:ident, $cmp:ident, $blend:ident, $andnot:ident, $set:ident) => {
+     $fmadd:ident, $fnmadd:ident, $cmp:ident, $blend:ident, $andnot:ident, $set:ident,
+     $sqrt:ident) => {
         impl Number for $name {
             instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
 
@@ -84,6 +85,27 @@ macro_rules! float {
             fn abs(self) -> Self {
                 // SAFETY: vectors of this type exist only where the machine has the instructions.
                 Self(unsafe { $andnot($set(-0.0), self.0) })
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $sqrt(self.0) })
+            }
+            #[inline(always)]
+            fn where_lt(self, right: Self, yes: Self, no: Self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $blend(no.0, yes.0, $cmp::<_CMP_LT_OQ>(self.0, right.0)) })
+            }
+            #[inline(always)]
+            fn where_le(self, right: Self, yes: Self, no: Self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $blend(no.0, yes.0, $cmp::<_CMP_LE_OQ>(self.0, right.0)) })
+            }
+            #[inline(always)]
+            fn where_eq(self, right: Self, yes: Self, no: Self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $blend(no.0, yes.0, $cmp::<_CMP_EQ_OQ>(self.0, right.0)) })
             }
 
             // The instruction gives its second operand where either is NaN.
@@ -173,7 +195,8 @@ float!(
     _mm256_cmp_ps,
     _mm256_blendv_ps,
     _mm256_andnot_ps,
-    _mm256_set1_ps
+    _mm256_set1_ps,
+    _mm256_sqrt_ps
 );
 float!(
     F64x4,
@@ -188,7 +211,8 @@ float!(
     _mm256_cmp_pd,
     _mm256_blendv_pd,
     _mm256_andnot_pd,
-    _mm256_set1_pd
+    _mm256_set1_pd,
+    _mm256_sqrt_pd
 );
 
 impl Number for I32x8 {

@@ -136,7 +136,8 @@ masked!(
 
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
-     $fmadd:ident, $fnmadd:ident, $cmp:ident, $mask_max:ident, $mask_min:ident, $abs:ident, $permute:ident, $index:expr) => {
+     $fmadd:ident, $fnmadd:ident, $cmp:ident, $mask_max:ident, $mask_min:ident, $abs:ident,
+     $sqrt:ident, $blend:ident, $permute:ident, $index:expr) => {
         impl Number for $name {
             instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
 
@@ -160,6 +161,27 @@ macro_rules! float {
             fn abs(self) -> Self {
                 // SAFETY: vectors of this type exist only where the machine has the instructions.
                 Self(unsafe { $abs(self.0) })
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $sqrt(self.0) })
+            }
+            #[inline(always)]
+            fn where_lt(self, right: Self, yes: Self, no: Self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $blend($cmp::<_CMP_LT_OQ>(self.0, right.0), no.0, yes.0) })
+            }
+            #[inline(always)]
+            fn where_le(self, right: Self, yes: Self, no: Self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $blend($cmp::<_CMP_LE_OQ>(self.0, right.0), no.0, yes.0) })
+            }
+            #[inline(always)]
+            fn where_eq(self, right: Self, yes: Self, no: Self) -> Self {
+                // SAFETY: vectors of this type exist only where the machine has the instructions.
+                Self(unsafe { $blend($cmp::<_CMP_EQ_OQ>(self.0, right.0), no.0, yes.0) })
             }
 
             // The instruction gives its second operand where either is NaN; the mask keeps the
@@ -234,6 +256,8 @@ float!(
     _mm512_mask_max_ps,
     _mm512_mask_min_ps,
     _mm512_abs_ps,
+    _mm512_sqrt_ps,
+    _mm512_mask_blend_ps,
     _mm512_permutex2var_ps,
     index32
 );
@@ -251,6 +275,8 @@ float!(
     _mm512_mask_max_pd,
     _mm512_mask_min_pd,
     _mm512_abs_pd,
+    _mm512_sqrt_pd,
+    _mm512_mask_blend_pd,
     _mm512_permutex2var_pd,
     index64
 );

@@ -37,7 +37,8 @@ vector!(Neon, U8x16, uint8x16_t, u8, 16, vdupq_n_u8, vld1q_u8, vst1q_u8);
 
 macro_rules! float {
     ($name:ident, $add:ident, $sub:ident, $mul:ident, $max:ident, $min:ident, $div:ident,
-     $fma:ident, $fms:ident, $abs:ident, $zip1:ident, $zip2:ident, $uzp1:ident, $uzp2:ident) => {
+     $fma:ident, $fms:ident, $abs:ident, $zip1:ident, $zip2:ident, $uzp1:ident, $uzp2:ident,
+     $sqrt:ident, $lt:ident, $le:ident, $eq:ident, $select:ident) => {
         impl Number for $name {
             instructions!(add = $add, sub = $sub, mul = $mul, max = $max, min = $min);
 
@@ -65,6 +66,30 @@ macro_rules! float {
             }
 
             #[inline(always)]
+            fn sqrt(self) -> Self {
+                // SAFETY: every processor of this architecture has the instruction.
+                Self(unsafe { $sqrt(self.0) })
+            }
+
+            #[inline(always)]
+            fn where_lt(self, right: Self, yes: Self, no: Self) -> Self {
+                // SAFETY: every processor of this architecture has the instructions.
+                Self(unsafe { $select($lt(self.0, right.0), yes.0, no.0) })
+            }
+
+            #[inline(always)]
+            fn where_le(self, right: Self, yes: Self, no: Self) -> Self {
+                // SAFETY: every processor of this architecture has the instructions.
+                Self(unsafe { $select($le(self.0, right.0), yes.0, no.0) })
+            }
+
+            #[inline(always)]
+            fn where_eq(self, right: Self, yes: Self, no: Self) -> Self {
+                // SAFETY: every processor of this architecture has the instructions.
+                Self(unsafe { $select($eq(self.0, right.0), yes.0, no.0) })
+            }
+
+            #[inline(always)]
             fn interleave(self, right: Self) -> (Self, Self) {
                 // SAFETY: every processor of this architecture has the instructions.
                 unsafe { (Self($zip1(self.0, right.0)), Self($zip2(self.0, right.0))) }
@@ -81,11 +106,13 @@ macro_rules! float {
 
 float!(
     F32x4, vaddq_f32, vsubq_f32, vmulq_f32, vmaxq_f32, vminq_f32, vdivq_f32, vfmaq_f32, vfmsq_f32,
-    vabsq_f32, vzip1q_f32, vzip2q_f32, vuzp1q_f32, vuzp2q_f32
+    vabsq_f32, vzip1q_f32, vzip2q_f32, vuzp1q_f32, vuzp2q_f32, vsqrtq_f32, vcltq_f32, vcleq_f32,
+    vceqq_f32, vbslq_f32
 );
 float!(
     F64x2, vaddq_f64, vsubq_f64, vmulq_f64, vmaxq_f64, vminq_f64, vdivq_f64, vfmaq_f64, vfmsq_f64,
-    vabsq_f64, vzip1q_f64, vzip2q_f64, vuzp1q_f64, vuzp2q_f64
+    vabsq_f64, vzip1q_f64, vzip2q_f64, vuzp1q_f64, vuzp2q_f64, vsqrtq_f64, vcltq_f64, vcleq_f64,
+    vceqq_f64, vbslq_f64
 );
 
 impl Number for I32x4 {

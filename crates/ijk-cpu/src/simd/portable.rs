@@ -133,6 +133,31 @@ macro_rules! float {
                 self.zip(self, |a, _| a.abs())
             }
             #[inline(always)]
+            fn sqrt(self) -> Self {
+                self.zip(self, |a, _| a.sqrt())
+            }
+            #[inline(always)]
+            fn where_lt(self, right: Self, yes: Self, no: Self) -> Self {
+                let of = |lane: usize| {
+                    if self.0[lane] < right.0[lane] { yes.0[lane] } else { no.0[lane] }
+                };
+                Self(std::array::from_fn(of))
+            }
+            #[inline(always)]
+            fn where_le(self, right: Self, yes: Self, no: Self) -> Self {
+                let of = |lane: usize| {
+                    if self.0[lane] <= right.0[lane] { yes.0[lane] } else { no.0[lane] }
+                };
+                Self(std::array::from_fn(of))
+            }
+            #[inline(always)]
+            fn where_eq(self, right: Self, yes: Self, no: Self) -> Self {
+                let of = |lane: usize| {
+                    if self.0[lane] == right.0[lane] { yes.0[lane] } else { no.0[lane] }
+                };
+                Self(std::array::from_fn(of))
+            }
+            #[inline(always)]
             fn max_nan(self, right: Self) -> Self {
                 self.zip(right, |a, b| if a > b || a.is_nan() { a } else { b })
             }

@@ -73,6 +73,14 @@ pub(crate) trait Float: Number<Element: From<u8> + Neg<Output = Self::Element>> 
     fn neg_mul_add(self, factor: Self, term: Self) -> Self;
     /// Lane-wise absolute value.
     fn abs(self) -> Self;
+    /// Lane-wise square root.
+    fn sqrt(self) -> Self;
+    /// `yes` in lanes where `self < right`, else `no`.
+    fn where_lt(self, right: Self, yes: Self, no: Self) -> Self;
+    /// `yes` in lanes where `self <= right`, else `no`.
+    fn where_le(self, right: Self, yes: Self, no: Self) -> Self;
+    /// `yes` in lanes where `self == right`, else `no`.
+    fn where_eq(self, right: Self, yes: Self, no: Self) -> Self;
     /// Lane-wise maximum; NaN where either operand is.
     fn max_nan(self, right: Self) -> Self;
     /// Lane-wise minimum; NaN where either operand is.

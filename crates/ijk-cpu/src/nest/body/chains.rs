@@ -1,13 +1,13 @@
 //! Cheap functions that follow one another, joined to chains.
 
 use super::{Body, Operand};
-use crate::nest::kernel::{LinkOp, chains};
+use crate::nest::kernel::{Compare, LinkOp, chains};
 use crate::nest::lower::is_three;
 use crate::nest::program::{
-    Chain, Function, Instruction, Map, Over, ReduceSpec, Sink, Slot, Source,
+    Chain, ChainLink, Function, Instruction, Map, Over, ReduceSpec, Sink, Slot, Source,
 };
 use ijk_plan::plan::Node;
-use ijk_types::{BinaryOp, DType};
+use ijk_types::{BinaryOp, DType, UnaryOp};
 
 /// Links of a chain at most.
 const LONGEST: usize = 24;
@@ -19,59 +19,79 @@ struct Growing {
     chain: Chain,
 }
 
+/// A comparison that a choice may take.
+struct Compared {
+    /// Which instruction it is.
+    member: usize,
+    slot: Slot,
+    dtype: DType,
+    compare: Compare,
+    operands: [Source; 2],
+}
+
+/// Chains on their way, and what decides whether an instruction joins one.
+struct Joining {
+    found: Vec<Growing>,
+    compared: Vec<Compared>,
+    /// How many instructions and others read each slot.
+    needed: Vec<usize>,
+}
+
 impl Body<'_> {
-    /// Notes which function of so many operands the last instruction computes, if chains may have it: `link` gives
-    /// its link, told whether the value so far is the first operand.
-    pub(super) fn note(
-        &mut self,
-        link: impl Fn(bool) -> Option<LinkOp>,
-        dtype: DType,
-        operands: usize,
-    ) {
-        let (Some(first), Some(second)) = (link(true), link(false)) else { return };
+    /// Notes which function the last instruction computes, if chains may have it.
+    pub(super) fn note_unary(&mut self, op: UnaryOp, dtype: DType) {
+        let function = LinkOp::of_unary(op).map(|link| Function::One(link));
+        self.note(function, dtype);
+    }
+
+    /// The same of a function of two operands.
+    pub(super) fn note_binary(&mut self, op: BinaryOp, dtype: DType, right: Operand) {
+        let links = [LinkOp::of_binary(op, true), LinkOp::of_binary(op, false)];
+        let function = match links {
+            _ if op == BinaryOp::Pow && self.is_three(right) => Some(Function::One(LinkOp::Cube)),
+            [Some(first), Some(second)] => Some(Function::Two([first, second])),
+            _ => Compare::of(op).map(Function::Compare),
+        };
+        self.note(function, dtype);
+    }
+
+    /// The same of a choice.
+    pub(super) fn note_select(&mut self, dtype: DType) {
+        self.note(Some(Function::Select), dtype);
+    }
+
+    fn note(&mut self, function: Option<Function>, dtype: DType) {
         if let Some(Instruction::Map(map)) = self.finished.instructions.last_mut()
             && chains(dtype, self.lowering.level)
         {
-            map.function = Some(Function { dtype, links: [first, second], operands });
+            map.function = function.map(|function| (function, dtype));
         }
     }
 
-    /// Whether a function is the third power.
-    pub(super) fn is_cube(&self, op: BinaryOp, exponent: Operand) -> bool {
+    /// Whether an operand is the exponent of a third power.
+    fn is_three(&self, operand: Operand) -> bool {
         let three = |n: &Node| matches!(n, Node::Const(value) if is_three(*value));
         let mut nodes = self.nodes.iter().zip(&self.lowering.nest.body);
-        op == BinaryOp::Pow
-            && nodes.any(|(o, node)| o.is_some_and(|o| o.slot == exponent.slot) && three(node))
+        nodes.any(|(o, node)| o.is_some_and(|o| o.slot == operand.slot) && three(node))
     }
 
     /// Joins instructions of which each is a cheap function of what the one before gives, which nothing else needs.
     pub(super) fn chain(&mut self, value: Slot, sink: &Sink) {
         let needed = self.needed(value, sink);
-        let mut found: Vec<Growing> = Vec::new();
+        let mut joining = Joining { found: Vec::new(), compared: Vec::new(), needed };
         let first = self.finished.standing.max(self.finished.fixed);
         for (n, instruction) in self.finished.instructions.iter().enumerate().skip(first) {
-            let Instruction::Map(map @ Map { over: Over::Points, function: Some(function), .. }) =
-                instruction
-            else {
+            let (Instruction::Map(map) | Instruction::Select { map, .. }) = instruction else {
                 continue;
             };
-            let (link, side, at) = continued(map, *function, &found, &needed);
-            let mut growing = match at {
-                Some(at) => found.swap_remove(at),
-                None => self.start(*function, map.sources[0]),
-            };
-            // What has no other operand is given the first: the value so far is nowhere in memory.
-            let alone = function.operands == 1 || link == LinkOp::Square;
-            let operand = if alone { growing.chain.links[0].1 } else { map.sources[1 - side] };
-            growing.chain.links.push((link, operand));
-            growing.chain.dst = map.dst;
-            growing.members.push(n);
-            found.push(growing);
+            if let (Some((function, dtype)), Over::Points) = (map.function, map.over) {
+                let new = || Chain { level: self.lowering.level, dtype, dst: 0, links: Vec::new() };
+                joining.take(n, map, function, new());
+            }
         }
-        self.join_members(found);
+        self.join_members(joining.found);
     }
 
-    /// How many instructions and others read each slot.
     fn needed(&self, value: Slot, sink: &Sink) -> Vec<usize> {
         let mut needed = vec![0; self.slots.len()];
         for instruction in &self.finished.instructions {
@@ -92,12 +112,6 @@ impl Body<'_> {
         needed
     }
 
-    fn start(&self, function: Function, operand: Source) -> Growing {
-        let (level, dtype) = (self.lowering.level, function.dtype);
-        let links = vec![(LinkOp::Start, operand)];
-        Growing { members: Vec::new(), chain: Chain { level, dtype, dst: operand.slot, links } }
-    }
-
     /// Replaces the instructions of each chain that has several, where the last of them is.
     fn join_members(&mut self, found: Vec<Growing>) {
         let all = std::mem::take(&mut self.finished.instructions);
@@ -114,31 +128,122 @@ impl Body<'_> {
     }
 }
 
-/// The link that an instruction is, which operand is the value so far, and the chain that gives it: the longest,
-/// or none that can go on.
-fn continued(
-    map: &Map,
-    function: Function,
-    found: &[Growing],
-    needed: &[usize],
-) -> (LinkOp, usize, Option<usize>) {
-    let [a, b, _] = map.sources;
-    let twice = function.operands == 2 && a.slot == b.slot;
-    let square = twice && function.links[0] == LinkOp::Mul;
-    let goes_on = |side: usize| {
-        let slot = map.sources[side].slot;
-        found.iter().position(|Growing { chain, .. }| {
-            let alone = chain.dst == slot && needed[slot as usize] == 1;
-            alone && chain.dtype == function.dtype && chain.links.len() < LONGEST
-        })
-    };
-    let sides = match function.operands {
-        _ if square => 0..1,
-        _ if twice => 0..0,
-        operands => 0..operands,
-    };
-    let ends = sides.filter_map(|side| Some((side, goes_on(side)?)));
-    let longest = ends.max_by_key(|&(_, at)| found[at].chain.links.len());
-    let (side, at) = longest.map_or((0, None), |(side, at)| (side, Some(at)));
-    (if square { LinkOp::Square } else { function.links[side] }, side, at)
+impl Joining {
+    /// Adds an instruction: to a chain that gives one of its operands, or to a `new` one.
+    fn take(&mut self, n: usize, map: &Map, function: Function, new: Chain) {
+        let [a, b, c] = map.sources;
+        match function {
+            Function::One(link) => self.link(n, map.dst, new, &[(a, link, a)], None),
+            Function::Two([LinkOp::Mul, _]) if a.slot == b.slot => {
+                self.link(n, map.dst, new, &[(a, LinkOp::Square, a)], None);
+            }
+            Function::Two([link, _]) if a.slot == b.slot => {
+                self.begin(n, map.dst, new, (a, link, b));
+            }
+            Function::Two([first, second]) => {
+                self.link(n, map.dst, new, &[(a, first, b), (b, second, a)], None);
+            }
+            Function::Compare(compare) => self.compared.push(Compared {
+                member: n,
+                slot: map.dst,
+                dtype: new.dtype,
+                compare,
+                operands: [a, b],
+            }),
+            Function::Select => {
+                let fits = |c: &Compared| c.slot == a.slot && c.dtype == new.dtype;
+                let alone = self.needed[a.slot as usize] == 1;
+                if let Some(at) = self.compared.iter().position(fits).filter(|_| alone) {
+                    let compared = self.compared.swap_remove(at);
+                    let [keep, take] = compared.compare.links();
+                    self.link(n, map.dst, new, &[(b, keep, c), (c, take, b)], Some(compared));
+                }
+            }
+        }
+    }
+
+    /// Adds a link in one of some ways: each the value so far, what becomes of it, and the other operand. The chain
+    /// that goes on is the longest that can.
+    fn link(
+        &mut self,
+        n: usize,
+        dst: Slot,
+        new: Chain,
+        ways: &[(Source, LinkOp, Source)],
+        compared: Option<Compared>,
+    ) {
+        let ends = ways.iter().filter_map(|&way| Some((self.ends_at(way.0, &new)?, way)));
+        let longest = ends.max_by_key(|&(at, _)| self.found[at].chain.links.len());
+        let Some((at, (_, op, operand))) = longest else {
+            self.begin(n, dst, new, ways[0]);
+            return self.compare_last(compared);
+        };
+        let mut growing = self.found.swap_remove(at);
+        // What has no other operand is given the first: the value so far is nowhere in memory.
+        let alone = ways.len() == 1;
+        let operand = if alone { growing.chain.links[0].sources[0] } else { operand };
+        let product = (!alone && compared.is_none()).then(|| self.product(operand, &new)).flatten();
+        let (product, sources) = match product {
+            None => (false, [operand; 3]),
+            Some((member, [x, y])) => {
+                growing.members.push(member);
+                (true, [x, y, y])
+            }
+        };
+        growing.chain.links.push(ChainLink { op, product, sources });
+        growing.chain.dst = dst;
+        growing.members.push(n);
+        growing.members.sort_unstable();
+        self.found.push(growing);
+        self.compare_last(compared);
+    }
+
+    /// Begins a chain with an instruction.
+    fn begin(
+        &mut self,
+        n: usize,
+        dst: Slot,
+        mut new: Chain,
+        (start, op, operand): (Source, LinkOp, Source),
+    ) {
+        let link = |op, source| ChainLink { op, product: false, sources: [source; 3] };
+        new.links = vec![link(LinkOp::Start, start), link(op, operand)];
+        new.dst = dst;
+        self.found.push(Growing { members: vec![n], chain: new });
+    }
+
+    /// Gives the last link what it compares.
+    fn compare_last(&mut self, compared: Option<Compared>) {
+        if let (Some(compared), Some(growing)) = (compared, self.found.last_mut())
+            && let Some(link) = growing.chain.links.last_mut()
+        {
+            [link.sources[1], link.sources[2]] = compared.operands;
+            growing.members.push(compared.member);
+            growing.members.sort_unstable();
+        }
+    }
+
+    /// The chain that gives an operand which nothing else needs, if it may go on as one like `new`.
+    fn ends_at(&self, operand: Source, new: &Chain) -> Option<usize> {
+        let fits = |Growing { chain, .. }: &Growing| {
+            chain.dst == operand.slot && chain.dtype == new.dtype && chain.links.len() < LONGEST
+        };
+        let alone = self.needed[operand.slot as usize] == 1;
+        self.found.iter().position(fits).filter(|_| alone)
+    }
+
+    /// The factors of an operand that is a product which nothing else needs, and the instruction that it is.
+    fn product(&mut self, operand: Source, new: &Chain) -> Option<(usize, [Source; 2])> {
+        let at = self.ends_at(operand, new)?;
+        let Growing { members, chain } = &self.found[at];
+        let (&[member], [start, link]) = (&members[..], &chain.links[..]) else { return None };
+        let factors = match link {
+            ChainLink { op: LinkOp::Mul, product: false, sources: [other, ..] } => *other,
+            ChainLink { op: LinkOp::Square, .. } => start.sources[0],
+            _ => return None,
+        };
+        let factors = [start.sources[0], factors];
+        self.found.swap_remove(at);
+        Some((member, factors))
+    }
 }

@@ -11,6 +11,7 @@ impl Body<'_> {
         let sources = [self.spread(c, over)?, self.spread(a, over)?, self.spread(b, over)?];
         self.finished.nanoseconds += CHEAP;
         let value = self.map(moves(a.dtype, self.lowering.level).select, a.dtype, sources)?;
+        self.note_select(a.dtype);
         if let Some(Instruction::Map(map)) = self.finished.instructions.last().cloned()
             && over == Over::Points
         {

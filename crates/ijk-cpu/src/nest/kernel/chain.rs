@@ -4,11 +4,12 @@
 //! compute. Here some vectors of a tile go through the whole chain. Which function comes next is looked up once for
 //! all of them.
 
-use crate::simd::{Float, Kernel, Level, Simd};
+use crate::simd::{Float, Kernel, Level, Simd, Vector};
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
 /// What becomes of the value that a chain has so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum LinkOp {
     /// It is the operand: the first link, and no other.
     Start,
@@ -40,9 +41,63 @@ pub(crate) enum LinkOp {
     Neg,
     /// Its magnitude.
     Abs,
+    /// Its square root.
+    Sqrt,
+    /// It where the first of two further operands is less, else the operand.
+    KeepLt,
+    /// The same where that is less or equal.
+    KeepLe,
+    /// The same where both are equal.
+    KeepEq,
+    /// The operand where the first of two further operands is less, else the value.
+    TakeLt,
+    /// The same where that is less or equal.
+    TakeLe,
+    /// The same where both are equal.
+    TakeEq,
+}
+
+/// A comparison; none holds of NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Lt,
+    Le,
+    Eq,
+}
+
+impl Compare {
+    /// The comparison of an operator, if it is one of these.
+    pub fn of(op: BinaryOp) -> Option<Self> {
+        Some(match op {
+            BinaryOp::Lt => Self::Lt,
+            BinaryOp::Le => Self::Le,
+            BinaryOp::Eq => Self::Eq,
+            _ => return None,
+        })
+    }
+
+    /// The links that keep the value where it holds, and that take the operand there.
+    pub fn links(self) -> [LinkOp; 2] {
+        match self {
+            Self::Lt => [LinkOp::KeepLt, LinkOp::TakeLt],
+            Self::Le => [LinkOp::KeepLe, LinkOp::TakeLe],
+            Self::Eq => [LinkOp::KeepEq, LinkOp::TakeEq],
+        }
+    }
 }
 
 impl LinkOp {
+    /// Whether the value is all that it takes.
+    pub fn is_unary(self) -> bool {
+        matches!(self, Self::Square | Self::Cube | Self::Neg | Self::Abs | Self::Sqrt)
+    }
+
+    /// Whether it compares two further operands.
+    pub fn compares(self) -> bool {
+        use LinkOp::{KeepEq, KeepLe, KeepLt, TakeEq, TakeLe, TakeLt};
+        matches!(self, KeepLt | KeepLe | KeepEq | TakeLt | TakeLe | TakeEq)
+    }
+
     /// The link of a function of two operands, of which the value is the first or the second.
     pub fn of_binary(op: BinaryOp, value_first: bool) -> Option<Self> {
         Some(match (op, value_first) {
@@ -65,6 +120,7 @@ impl LinkOp {
         Some(match op {
             UnaryOp::Neg => Self::Neg,
             UnaryOp::Abs => Self::Abs,
+            UnaryOp::Sqrt => Self::Sqrt,
             _ => return None,
         })
     }
@@ -76,13 +132,63 @@ pub(crate) fn chains(t: DType, level: Level) -> bool {
     matches!(t, DType::F32 | DType::F64) && level.name() != "neon"
 }
 
-/// A link with where its operand is for the first element.
+/// Where an operand is, for the first element.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operand {
+    pub first: *const u8,
+    /// Whether it is one element for all.
+    pub one: bool,
+}
+
+/// A link with its operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
-    pub op: LinkOp,
-    /// Whether the operand is one element for all.
-    pub one: bool,
-    pub operand: *const u8,
+    /// Its function and the kind of its operand.
+    code: u8,
+    /// The operand, or two of which it is the product; and two that are compared.
+    operands: [Operand; 3],
+}
+
+impl Link {
+    /// The operand is the first, or the product of two, rounded as such, as `product` tells. What a link does not
+    /// have is any other.
+    pub fn new(op: LinkOp, product: bool, mut operands: [Operand; 3]) -> Self {
+        let [a, b, _] = operands;
+        if product && a.one {
+            operands.swap(0, 1);
+        }
+        let kind = match (product && !op.compares(), a.one, b.one) {
+            _ if op.is_unary() => ONE,
+            (false, false, _) => EACH,
+            (false, true, _) => ONE,
+            (true, false, false) => EACH_TIMES_EACH,
+            (true, true, true) => ONE_TIMES_ONE,
+            (true, ..) => EACH_TIMES_ONE,
+        };
+        Self { code: op as u8 * KINDS + kind, operands }
+    }
+
+    /// The same some bytes further on.
+    pub fn advance(&mut self, bytes: usize) {
+        for operand in self.operands.iter_mut().filter(|operand| !operand.one) {
+            operand.first = operand.first.wrapping_add(bytes);
+        }
+    }
+}
+
+/// Kinds of operands: which function and which kind is looked up at once.
+const KINDS: u8 = 5;
+const EACH: u8 = 0;
+const ONE: u8 = 1;
+const EACH_TIMES_EACH: u8 = 2;
+const EACH_TIMES_ONE: u8 = 3;
+const ONE_TIMES_ONE: u8 = 4;
+
+/// The code of a function with a kind of operand.
+struct Code<const OP: u8, const KIND: u8>;
+
+impl<const OP: u8, const KIND: u8> Code<OP, KIND> {
+    const IS: u8 = OP * KINDS + KIND;
 }
 
 /// Computes the chain `links` for `n` elements of type `t` into `dst`.
@@ -125,9 +231,6 @@ impl Kernel for Double<'_> {
     }
 }
 
-/// Vectors that go through a chain together: they and as many operands are registers of every level.
-const TOGETHER: usize = 8;
-
 impl Chain<'_> {
     /// # Safety
     /// That of [`chain`], for elements of the vector.
@@ -136,106 +239,223 @@ impl Chain<'_> {
         let mut at = 0;
         // SAFETY: elements from `at` on, as many as there are.
         unsafe {
-            while at + TOGETHER * V::LANES <= self.n {
-                self.vectors::<V, TOGETHER>(simd, at);
-                at += TOGETHER * V::LANES;
-            }
-            while at + V::LANES <= self.n {
-                self.vectors::<V, 1>(simd, at);
-                at += V::LANES;
-            }
+            // Values and what is made of operands are registers of every level.
+            at = self.together::<V, 8>(simd, at);
+            at = self.together::<V, 1>(simd, at);
             if at < self.n {
-                self.rest::<V>(simd, at);
+                self.vectors::<V, 1, true>(simd, at);
             }
         }
     }
 
-    /// So many vectors from an element on.
-    ///
-    /// # Safety
-    /// That of [`run`](Self::run); there are so many.
-    #[inline(always)]
-    unsafe fn vectors<V: Float, const K: usize>(self, simd: V::Simd, at: usize) {
-        let mut values = [V::splat(simd, 0.into()); K];
-        for link in self.links {
-            // SAFETY: operands have so many elements, or one.
-            let operands = unsafe {
-                let first = link.operand.cast::<V::Element>();
-                let mut operands = [V::splat(simd, first.read()); K];
-                if !link.one {
-                    for (k, operand) in operands.iter_mut().enumerate() {
-                        *operand = V::load(first.add(at + k * V::LANES));
-                    }
-                }
-                operands
-            };
-            values = apply(simd, link.op, values, operands);
-        }
-        let dst = self.dst.cast::<V::Element>();
-        for (k, value) in values.into_iter().enumerate() {
-            // SAFETY: as above.
-            unsafe { value.store(dst.add(at + k * V::LANES)) };
-        }
-    }
-
-    /// The elements from one on, fewer than a vector has.
+    /// So many vectors at a time from an element on, as long as there are so many; gives the first that is left.
     ///
     /// # Safety
     /// That of [`run`](Self::run).
     #[inline(always)]
-    unsafe fn rest<V: Float>(self, simd: V::Simd, at: usize) {
-        let mut value = [V::splat(simd, 0.into())];
+    unsafe fn together<V: Float, const K: usize>(self, simd: V::Simd, mut at: usize) -> usize {
+        while at + K * V::LANES <= self.n {
+            // SAFETY: there are so many.
+            unsafe { self.vectors::<V, K, false>(simd, at) };
+            at += K * V::LANES;
+        }
+        at
+    }
+
+    /// So many vectors from an element on, or what there is of one if it is a part.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); there are so many.
+    #[inline(always)]
+    unsafe fn vectors<V: Float, const K: usize, const PART: bool>(self, simd: V::Simd, at: usize) {
+        let mut values = [V::splat(simd, 0.into()); K];
+        let count = self.n - at;
         for link in self.links {
             // SAFETY: operands have so many elements, or one.
-            let operand = unsafe {
-                let first = link.operand.cast::<V::Element>();
-                match link.one {
-                    true => V::splat(simd, first.read()),
-                    false => V::load_partial(first.add(at), self.n - at),
-                }
-            };
-            value = apply(simd, link.op, value, [operand]);
+            values = unsafe { linked::<V, K, PART>(simd, link, (at, count), values) };
         }
-        // SAFETY: as above.
-        unsafe { value[0].store_partial(self.dst.cast::<V::Element>().add(at), self.n - at) };
+        let dst = self.dst.cast::<V::Element>();
+        for (k, value) in values.into_iter().enumerate() {
+            // SAFETY: as above.
+            unsafe {
+                match PART {
+                    true => value.store_partial(dst.add(at), count),
+                    false => value.store(dst.add(at + k * V::LANES)),
+                }
+            }
+        }
     }
 }
 
-/// The values after a link.
+/// Gives vectors of an operand.
+trait Fetch<V>: Copy {
+    /// Vector `k`.
+    ///
+    /// # Safety
+    /// There is one.
+    unsafe fn get(self, k: usize) -> V;
+}
+
+/// The same element for all.
+#[derive(Clone, Copy)]
+struct One<V>(V);
+
+impl<V: Vector> Fetch<V> for One<V> {
+    #[inline(always)]
+    unsafe fn get(self, _: usize) -> V {
+        self.0
+    }
+}
+
+/// One after another from somewhere on; of the last vector, if it is a `PART`, so many elements.
+#[derive(Clone, Copy)]
+struct Each<T, const PART: bool>(*const T, usize);
+
+impl<V: Vector, const PART: bool> Fetch<V> for Each<V::Element, PART> {
+    #[inline(always)]
+    unsafe fn get(self, k: usize) -> V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match PART {
+                true => V::load_partial(self.0, self.1),
+                false => V::load(self.0.add(k * V::LANES)),
+            }
+        }
+    }
+}
+
+/// Products.
+#[derive(Clone, Copy)]
+struct Times<A, B>(A, B);
+
+impl<V: Float, A: Fetch<V>, B: Fetch<V>> Fetch<V> for Times<A, B> {
+    #[inline(always)]
+    unsafe fn get(self, k: usize) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.get(k).mul(self.1.get(k)) }
+    }
+}
+
+/// The values after a link, of elements from one on.
+///
+/// # Safety
+/// Operands have so many elements, or one.
 #[inline(always)]
-fn apply<V: Float, const K: usize>(
+unsafe fn linked<V: Float, const K: usize, const PART: bool>(
     simd: V::Simd,
-    op: LinkOp,
+    link: &Link,
+    (at, count): (usize, usize),
     mut values: [V; K],
-    operands: [V; K],
 ) -> [V; K] {
+    let [a, b, c] = link.operands;
+    let each = |operand: Operand| {
+        Each::<V::Element, PART>(operand.first.cast::<V::Element>().wrapping_add(at), count)
+    };
+    let one = |operand: Operand| {
+        // SAFETY: operands have one element.
+        One(V::splat(simd, unsafe { operand.first.cast::<V::Element>().read() }))
+    };
     macro_rules! each {
-        ($value:ident, $x:ident => $new:expr) => {
+        ($value:ident, $x:ident = $operand:expr => $new:expr) => {{
+            let operand = $operand;
             for k in 0..K {
-                let ($value, $x) = (values[k], operands[k]);
+                // SAFETY: the caller's promise.
+                let ($value, $x): (V, V) = unsafe { (values[k], operand.get(k)) };
                 values[k] = $new;
+            }
+        }};
+    }
+    // One look-up for each link, of its function and the kind of its operand.
+    macro_rules! functions {
+        ($($op:ident: $value:ident, $x:ident => $new:expr;)*) => {
+            match link.code {
+                $(Code::<{ LinkOp::$op as u8 }, EACH>::IS => each!($value, $x = each(a) => $new),
+                Code::<{ LinkOp::$op as u8 }, ONE>::IS => each!($value, $x = one(a) => $new),
+                Code::<{ LinkOp::$op as u8 }, EACH_TIMES_EACH>::IS => {
+                    each!($value, $x = Times(each(a), each(b)) => $new)
+                }
+                Code::<{ LinkOp::$op as u8 }, EACH_TIMES_ONE>::IS => {
+                    each!($value, $x = Times(each(a), one(b)) => $new)
+                }
+                Code::<{ LinkOp::$op as u8 }, ONE_TIMES_ONE>::IS => {
+                    each!($value, $x = Times(one(a), one(b)) => $new)
+                })*
+                Code::<{ LinkOp::Square as u8 }, ONE>::IS => each!(v, _x = one(a) => v.mul(v)),
+                Code::<{ LinkOp::Cube as u8 }, ONE>::IS => each!(v, _x = one(a) => v.mul(v).mul(v)),
+                Code::<{ LinkOp::Neg as u8 }, ONE>::IS => {
+                    let zero = V::splat(simd, -V::Element::from(0));
+                    each!(v, _x = one(a) => zero.sub(v))
+                }
+                Code::<{ LinkOp::Abs as u8 }, ONE>::IS => each!(v, _x = one(a) => v.abs()),
+                Code::<{ LinkOp::Sqrt as u8 }, ONE>::IS => each!(v, _x = one(a) => v.sqrt()),
+                // SAFETY: the caller's promise.
+                _ => values = unsafe {
+                    match (b.one, c.one) {
+                        (true, true) => chosen(link.code, values, (each(a), one(a)), one(b), one(c)),
+                        (true, false) => chosen(link.code, values, (each(a), one(a)), one(b), each(c)),
+                        (false, true) => chosen(link.code, values, (each(a), one(a)), each(b), one(c)),
+                        (false, false) => chosen(link.code, values, (each(a), one(a)), each(b), each(c)),
+                    }
+                },
             }
         };
     }
-    match op {
-        LinkOp::Start => each!(_value, x => x),
-        LinkOp::Add => each!(value, x => value.add(x)),
-        LinkOp::Sub => each!(value, x => value.sub(x)),
-        LinkOp::SubFrom => each!(value, x => x.sub(value)),
-        LinkOp::Mul => each!(value, x => value.mul(x)),
-        LinkOp::Div => each!(value, x => value.div(x)),
-        LinkOp::DivInto => each!(value, x => x.div(value)),
-        LinkOp::Max => each!(value, x => value.max_nan(x)),
-        LinkOp::MaxOf => each!(value, x => x.max_nan(value)),
-        LinkOp::Min => each!(value, x => value.min_nan(x)),
-        LinkOp::MinOf => each!(value, x => x.min_nan(value)),
-        LinkOp::Square => each!(value, _x => value.mul(value)),
-        LinkOp::Cube => each!(value, _x => value.mul(value).mul(value)),
-        LinkOp::Neg => {
-            let zero = V::splat(simd, -V::Element::from(0));
-            each!(value, _x => zero.sub(value));
-        }
-        LinkOp::Abs => each!(value, _x => value.abs()),
+    functions! {
+        Start: _value, x => x;
+        Add: value, x => value.add(x);
+        Sub: value, x => value.sub(x);
+        SubFrom: value, x => x.sub(value);
+        Mul: value, x => value.mul(x);
+        Div: value, x => value.div(x);
+        DivInto: value, x => x.div(value);
+        Max: value, x => value.max_nan(x);
+        MaxOf: value, x => x.max_nan(value);
+        Min: value, x => value.min_nan(x);
+        MinOf: value, x => x.min_nan(value);
+    }
+    values
+}
+
+/// The values after a link that compares `x` and `y`, given the operand as both kinds.
+///
+/// # Safety
+/// Operands have vectors for each value; that of the link's kind does.
+#[inline(always)]
+unsafe fn chosen<V: Float, const K: usize>(
+    code: u8,
+    mut values: [V; K],
+    (each, one): (impl Fetch<V>, impl Fetch<V>),
+    x: impl Fetch<V>,
+    y: impl Fetch<V>,
+) -> [V; K] {
+    macro_rules! functions {
+        ($($op:ident: $value:ident, $other:ident => $compare:ident($yes:ident, $no:ident);)*) => {
+            match code {
+                $(Code::<{ LinkOp::$op as u8 }, EACH>::IS => {
+                    functions!(@ each, $value, $other, $compare($yes, $no))
+                }
+                Code::<{ LinkOp::$op as u8 }, ONE>::IS => {
+                    functions!(@ one, $value, $other, $compare($yes, $no))
+                })*
+                _ => {}
+            }
+        };
+        (@ $operand:ident, $value:ident, $other:ident, $compare:ident($yes:ident, $no:ident)) => {
+            for k in 0..K {
+                // SAFETY: the caller's promise.
+                let ($value, $other, x, y) =
+                    unsafe { (values[k], $operand.get(k), x.get(k), y.get(k)) };
+                values[k] = x.$compare(y, $yes, $no);
+            }
+        };
+    }
+    functions! {
+        KeepLt: value, other => where_lt(value, other);
+        KeepLe: value, other => where_le(value, other);
+        KeepEq: value, other => where_eq(value, other);
+        TakeLt: value, other => where_lt(other, value);
+        TakeLe: value, other => where_le(other, value);
+        TakeEq: value, other => where_eq(other, value);
     }
     values
 }
@@ -246,7 +466,7 @@ mod tests {
     use ijk_types::{Element, Real, Scalar, scalar};
 
     /// What a link makes of a value.
-    fn linked(op: LinkOp, value: Scalar, x: Scalar) -> Scalar {
+    fn link_of(op: LinkOp, value: Scalar, x: Scalar) -> Scalar {
         let binary = |op, a, b| scalar::binary(op, a, b).unwrap();
         let square = binary(BinaryOp::Mul, value, value);
         match op {
@@ -265,10 +485,36 @@ mod tests {
             LinkOp::Cube => binary(BinaryOp::Mul, square, value),
             LinkOp::Neg => scalar::unary(UnaryOp::Neg, value).unwrap(),
             LinkOp::Abs => scalar::unary(UnaryOp::Abs, value).unwrap(),
+            LinkOp::Sqrt => scalar::unary(UnaryOp::Sqrt, value).unwrap(),
+            _ => unreachable!("the others have more operands"),
         }
     }
 
-    const OPS: [LinkOp; 14] = [
+    /// What a link makes of a value, given its operands.
+    fn linked_all(op: LinkOp, product: bool, value: Scalar, [x, y, z]: [Scalar; 3]) -> Scalar {
+        let holds = |op| scalar::binary(op, y, z) == Ok(Scalar::Bool(true));
+        let keeps = match op {
+            LinkOp::KeepLt => holds(BinaryOp::Lt),
+            LinkOp::KeepLe => holds(BinaryOp::Le),
+            LinkOp::KeepEq => holds(BinaryOp::Eq),
+            LinkOp::TakeLt => !holds(BinaryOp::Lt),
+            LinkOp::TakeLe => !holds(BinaryOp::Le),
+            _ => !holds(BinaryOp::Eq),
+        };
+        match op {
+            _ if op.compares() => {
+                if keeps {
+                    value
+                } else {
+                    x
+                }
+            }
+            _ if product => link_of(op, value, scalar::binary(BinaryOp::Mul, x, y).unwrap()),
+            _ => link_of(op, value, x),
+        }
+    }
+
+    const OPS: [LinkOp; 19] = [
         LinkOp::Add,
         LinkOp::Sub,
         LinkOp::SubFrom,
@@ -283,6 +529,11 @@ mod tests {
         LinkOp::Cube,
         LinkOp::Neg,
         LinkOp::Abs,
+        LinkOp::Sqrt,
+        LinkOp::KeepLt,
+        LinkOp::KeepLe,
+        LinkOp::TakeLt,
+        LinkOp::TakeEq,
     ];
 
     /// Chains of two links on numbers of all kinds, for lengths around that of whole vectors.
@@ -297,24 +548,29 @@ mod tests {
             .flat_map(|level| OPS.map(|first| (level, first)))
             .flat_map(|(level, first)| OPS.map(|second| (level, first, second)))
         {
-            for (n, one) in
-                [0, 1, 15, 16, 130, 257, 300].into_iter().zip([true, false].into_iter().cycle())
-            {
-                let link = |op, one, from: &[T]| Link { op, one, operand: from.as_ptr().cast() };
+            let lengths = [0, 1, 15, 16, 130, 257, 290];
+            for (n, one) in lengths.into_iter().zip([true, false].into_iter().cycle()) {
+                let (product, z) = (n % 2 == 0 && !first.compares(), &x[5..]);
+                let operand = |one, from: &[T]| Operand { one, first: from.as_ptr().cast() };
+                let link = Link::new;
+                let start = operand(false, &x);
                 let links = [
-                    link(LinkOp::Start, false, &x),
-                    link(first, one, &y),
-                    link(second, !one, &x[5..]),
+                    link(LinkOp::Start, false, [start; 3]),
+                    link(first, product, [operand(one, &y), operand(!one, z), start]),
+                    link(second, false, [operand(!one, z), operand(false, &y), operand(one, &x)]),
                 ];
                 let mut out = vec![T::default(); n];
-                let length = if n > 295 { 295 } else { n };
                 // SAFETY: operands have so many elements.
-                unsafe { chain(level, T::DTYPE, length, out.as_mut_ptr().cast(), &links) };
-                for (k, &got) in out[..length].iter().enumerate() {
+                unsafe { chain(level, T::DTYPE, n, out.as_mut_ptr().cast(), &links) };
+                for (k, &got) in out.iter().enumerate() {
                     let with = |from: &[T], one: bool| from[if one { 0 } else { k }].into_scalar();
-                    let value = linked(first, x[k].into_scalar(), with(&y, one));
-                    let value = linked(second, value, with(&x[5..], !one));
+                    let start = with(&x, false);
+                    let operands = [with(&y, one), with(z, !one), start];
+                    let value = linked_all(first, product, start, operands);
+                    let operands = [with(z, !one), with(&y, false), with(&x, one)];
+                    let value = linked_all(second, false, value, operands);
                     let nan = scalar::binary(BinaryOp::Ne, value, value) == Ok(Scalar::Bool(true));
+                    #[allow(clippy::eq_op, reason = "NaN is what differs from itself")]
                     let same = got.into_scalar().same_bits(value) || nan && got != got;
                     assert!(same, "{first:?} {second:?} {:?}: {value:?}, not {got:?}", x[k]);
                 }
