@@ -6,7 +6,7 @@ use crate::check::{
 };
 use crate::contract::Prepared;
 use crate::error::{Fault, PlanError};
-use crate::folds::FoldsProgram;
+use crate::folds::{FoldsProgram, is_of_rows};
 use crate::grouped::GroupedProgram;
 use crate::nest::{self, Order, TileNest, order};
 use crate::pair::{PairProgram, is_brief, is_crossed_dot, is_outer_product, is_thin};
@@ -389,7 +389,7 @@ impl Compiler<'_> {
         }
         let empty = task.axes.iter().any(|axis| axis.extent == 0);
         let supported = Contraction::supports(task.dtype, (task.map, task.then), task.reduce);
-        if empty || !supported || is_crossed_dot(task) {
+        if empty || !supported || is_crossed_dot(task) || self.folds_rows(task)? {
             return self.nest(&contraction_nest(task), steps);
         }
         let level = self.target.level;
@@ -405,6 +405,16 @@ impl Compiler<'_> {
         self.steps.push(Program::Contract(Box::new(prepared)));
         self.wrote(task.c.buffer);
         Ok(())
+    }
+
+    /// Whether a contraction is one of pairs of rows that are folded as they lie.
+    fn folds_rows(&self, task: &Contraction) -> Result<bool, Fault> {
+        if !is_of_rows(task) {
+            return Ok(false);
+        }
+        let nest = contraction_nest(task);
+        let checked = check_nest(&nest, self.buffers)?;
+        Ok(FoldsProgram::new(&nest, &checked, self.target.level).is_some())
     }
 
     fn grouped(&mut self, task: &Grouped, steps: &[Step]) -> Result<(), Fault> {

@@ -308,7 +308,8 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
     unsafe fn term(&self, row: Row<V>, at: usize) -> V {
         // SAFETY: the caller's promise.
         unsafe {
-            let other = if OF == Of::Pair as u8 { V::load(row.other.add(at)) } else { row.centre };
+            let paired = OF == Of::Pair as u8 || OF == Of::Product as u8;
+            let other = if paired { V::load(row.other.add(at)) } else { row.centre };
             term::<V, K, TERM, OF>(V::load(row.x.add(at)), other)
         }
     }
@@ -322,7 +323,9 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
         // SAFETY: the caller's promise; there is room for a vector.
         unsafe {
             let other = match OF {
-                _ if OF == Of::Pair as u8 => V::load_partial(row.other.add(at), count),
+                _ if OF == Of::Pair as u8 || OF == Of::Product as u8 => {
+                    V::load_partial(row.other.add(at), count)
+                }
                 _ if OF == Of::Centre as u8 => {
                     V::load_partial([row.other.read(); LEAST].as_ptr(), count)
                 }
@@ -336,7 +339,11 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
 /// The term of each lane.
 #[inline(always)]
 fn term<V: Number, K: Kind<V>, const TERM: u8, const OF: u8>(x: V, other: V) -> V {
-    let x = if OF == Of::One as u8 { x } else { x.sub(other) };
+    let x = match OF {
+        _ if OF == Of::One as u8 => x,
+        _ if OF == Of::Product as u8 => x.mul(other),
+        _ => x.sub(other),
+    };
     match TERM {
         _ if TERM == Term::Square as u8 => x.mul(x),
         _ if TERM == Term::Magnitude as u8 => K::magnitude(x),
@@ -394,6 +401,7 @@ impl Find {
             Of::One => folds::<V, K, J, TERM, { Of::One as u8 }>,
             Of::Centre => folds::<V, K, J, TERM, { Of::Centre as u8 }>,
             Of::Pair => folds::<V, K, J, TERM, { Of::Pair as u8 }>,
+            Of::Product => folds::<V, K, J, TERM, { Of::Product as u8 }>,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Folds along rows: sums, greatest and least of elements, of their magnitudes or squares, or of those of how far
-//! they are from another array or from what a row has in common (variances, norms, distances).
+//! they are from another array or from what a row has in common (variances, norms, distances); or of products with
+//! another array.
 //!
 //! A tile program writes each difference, then each square, before they are folded, and takes up each row
 //! anew, which takes longer than to read them. Here they stay in registers.
@@ -11,7 +12,7 @@ use crate::nest::scalar_bits;
 use crate::origin::Origin;
 use crate::simd::Level;
 use crate::threads::Workers;
-use ijk_plan::plan::{Nest, Node, NodeId, Start};
+use ijk_plan::plan::{Contraction, ContractionAxis, Nest, Node, NodeId, Role, Start};
 use ijk_types::{BinaryOp, Reducer, UnaryOp};
 use kernel::{FoldFn, LEAST, Rows, Tensors};
 
@@ -20,6 +21,9 @@ const PIECE: usize = 4096;
 
 /// Longer rows are divided among threads.
 const MOST: usize = 1 << 17;
+
+/// Fewer products than these are not worth a look.
+const FEW: usize = 1 << 12;
 
 /// Nanoseconds of a row, and of one of its elements.
 const ROW: f64 = 6.0;
@@ -45,12 +49,14 @@ enum Of {
     Centre,
     /// How far it is from the element of another array at its place.
     Pair,
+    /// Its product with that.
+    Product,
 }
 
 /// Folds made ready to run.
 #[derive(Clone, Debug)]
 pub(crate) struct FoldsProgram {
-    /// Elements, and what is subtracted from them.
+    /// Elements, and what is subtracted from them or multiplied with them.
     x: Origin,
     other: Option<Origin>,
     out: Origin,
@@ -180,6 +186,17 @@ fn run(nest: &Nest, checked: &CheckedNest, folded: &[usize], inner: usize) -> Op
     })
 }
 
+/// Whether a contraction is of pairs of rows, each with a number of its own, and has so many that it is worth to fold
+/// along them.
+pub(crate) fn is_of_rows(task: &Contraction) -> bool {
+    let batched = |axis: &ContractionAxis| match axis.role {
+        Role::Batch | Role::K => true,
+        Role::M | Role::N => axis.extent == 1,
+    };
+    let points = task.axes.iter().map(|axis| axis.extent).product::<usize>();
+    task.axes.iter().all(batched) && task.then.is_none() && !task.accumulate && points >= FEW
+}
+
 /// What is folded along an axis: terms of what, of which load, and which one is subtracted.
 fn operands(nest: &Nest, folded: usize) -> Option<(Term, Of, usize, Option<usize>)> {
     let node = |id: NodeId| nest.body[id.0 as usize].clone();
@@ -191,9 +208,11 @@ fn operands(nest: &Nest, folded: usize) -> Option<(Term, Of, usize, Option<usize
     let stride = |load: u32| nest.loads[load as usize].strides[folded];
     let (of, x, other) = match value {
         Node::Load(x) => (Of::One, x, None),
-        Node::Binary(BinaryOp::Sub, a, b) => {
+        Node::Binary(op @ (BinaryOp::Sub | BinaryOp::Mul), a, b) => {
             let (Node::Load(a), Node::Load(b)) = (node(a), node(b)) else { return None };
             match (stride(a), stride(b)) {
+                (1, 1) if op == BinaryOp::Mul => (Of::Product, a, Some(b)),
+                _ if op == BinaryOp::Mul => return None,
                 (1, 0) => (Of::Centre, a, Some(b)),
                 (1, 1) => (Of::Pair, a, Some(b)),
                 // Neither a magnitude nor a square tells which is subtracted.

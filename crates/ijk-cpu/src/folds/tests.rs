@@ -4,7 +4,7 @@ use ijk_types::{DType, Monoid};
 
 const MONOIDS: [Monoid; 3] = [Monoid::Add, Monoid::Max, Monoid::Min];
 const TERMS: [Term; 3] = [Term::Element, Term::Magnitude, Term::Square];
-const KINDS: [Of; 3] = [Of::One, Of::Centre, Of::Pair];
+const KINDS: [Of; 4] = [Of::One, Of::Centre, Of::Pair, Of::Product];
 const LENGTHS: [usize; 13] =
     [16, 17, 31, 49, 63, 64, 65, 100, 127, PIECE, PIECE + 1, 3 * PIECE + 7, 40 * PIECE + 9];
 
@@ -19,6 +19,7 @@ fn literal((monoid, term, of): (Monoid, Term, Of), x: &[f64], other: &[f64]) -> 
         Of::One => x[n],
         Of::Centre => x[n] - other[0],
         Of::Pair => x[n] - other[n],
+        Of::Product => x[n] * other[n],
     };
     let terms = (0..x.len()).map(|n| match term {
         Term::Element => value(n),
