@@ -3,7 +3,7 @@
 //! No statement has an empty domain: one that would is replaced by what its output starts from.
 
 use crate::bounds::Guard;
-use crate::expr::{can_fail, random_can_fail};
+use crate::expr::{can_fail, extract, random_can_fail};
 use crate::{PlanError, index};
 use ijk_ir::core::{
     self, Access, ArrayId, AxisId, IndexExpr, Init, Instance, Program, ScalarNode, Span,
@@ -131,7 +131,7 @@ impl Graph {
             out_index: statement.out_index.clone(),
             init: statement.init,
             reduce: statement.reduce,
-            value: import(&statement.value, variables)?,
+            value: self.import(&statement.value, variables)?,
             guards: statement.guards.clone(),
             scan: None,
             span: statement.span,
@@ -227,16 +227,46 @@ impl Graph {
     pub(crate) fn node_types(&self, value: &Expr) -> Vec<DType> {
         let mut types: Vec<DType> = Vec::with_capacity(value.nodes.len());
         for node in &value.nodes {
-            types.push(match node {
-                Node::Access(array, _) => self.array(*array).dtype,
-                Node::Const(value) => value.dtype(),
-                Node::Index(_) => DType::I64,
-                Node::Unary(op, x) => op.result().of(types[*x as usize]),
-                Node::Binary(op, x, _) => op.result().of(types[*x as usize]),
-                Node::Select(_, x, _) | Node::Random { lo: x, .. } => types[*x as usize],
-            });
+            types.push(self.node_type(node, &types));
         }
         types
+    }
+
+    /// The element type of a node, given those of the nodes before it.
+    fn node_type(&self, node: &Node, types: &[DType]) -> DType {
+        match node {
+            Node::Access(array, _) => self.array(*array).dtype,
+            Node::Const(value) => value.dtype(),
+            Node::Index(_) => DType::I64,
+            Node::Unary(op, x) => op.result().of(types[*x as usize]),
+            Node::Binary(op, x, _) => op.result().of(types[*x as usize]),
+            Node::Select(_, x, _) | Node::Random { lo: x, .. } => types[*x as usize],
+        }
+    }
+
+    /// An expression with element types filled in. A value that is given the type that it has is itself.
+    fn import(&self, value: &core::ScalarExpr, variables: &[DType]) -> Result<Expr, PlanError> {
+        let count = value.nodes.len();
+        let (mut nodes, mut types) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut places: Vec<u32> = Vec::with_capacity(count);
+        for node in &value.nodes {
+            let node = imported(node, variables)?.map_children(|child| places[child as usize]);
+            if let Node::Unary(UnaryOp::Cast(to), x) = node
+                && types[x as usize] == to
+            {
+                places.push(x);
+                continue;
+            }
+            types.push(self.node_type(&node, &types));
+            nodes.push(node);
+            places.push(nodes.len() as u32 - 1);
+        }
+        let root = places.last().copied().unwrap_or(0);
+        if root as usize + 1 == nodes.len() {
+            Ok(Expr { nodes })
+        } else {
+            Ok(extract(&nodes, root))
+        }
     }
 }
 
@@ -413,19 +443,16 @@ fn type_variables(program: &Program, instance: &Instance) -> Vec<DType> {
     variables
 }
 
-fn import(value: &core::ScalarExpr, variables: &[DType]) -> Result<Expr, PlanError> {
-    let node = |node: &ScalarNode| -> Result<Node, PlanError> {
-        Ok(match node {
-            ScalarNode::Access(Access { array, index, .. }) => Node::Access(*array, index.clone()),
-            ScalarNode::Const(literal, t) => Node::Const(literal.to_scalar(t.resolve(variables))?),
-            ScalarNode::Index(e) => Node::Index(e.clone()),
-            ScalarNode::Unary(op, x) => Node::Unary(*op, x.0),
-            ScalarNode::Binary(op, x, y) => Node::Binary(*op, x.0, y.0),
-            ScalarNode::Select(c, x, y) => Node::Select(c.0, x.0, y.0),
-            ScalarNode::Random { key, counter, lo, hi } => {
-                Node::Random { key: *key, counter: counter.clone(), lo: lo.0, hi: hi.0 }
-            }
-        })
-    };
-    Ok(Expr { nodes: value.nodes.iter().map(node).collect::<Result<_, _>>()? })
+fn imported(node: &ScalarNode, variables: &[DType]) -> Result<Node, PlanError> {
+    Ok(match node {
+        ScalarNode::Access(Access { array, index, .. }) => Node::Access(*array, index.clone()),
+        ScalarNode::Const(literal, t) => Node::Const(literal.to_scalar(t.resolve(variables))?),
+        ScalarNode::Index(e) => Node::Index(e.clone()),
+        ScalarNode::Unary(op, x) => Node::Unary(*op, x.0),
+        ScalarNode::Binary(op, x, y) => Node::Binary(*op, x.0, y.0),
+        ScalarNode::Select(c, x, y) => Node::Select(c.0, x.0, y.0),
+        ScalarNode::Random { key, counter, lo, hi } => {
+            Node::Random { key: *key, counter: counter.clone(), lo: lo.0, hi: hi.0 }
+        }
+    })
 }
