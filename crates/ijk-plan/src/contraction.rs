@@ -131,11 +131,17 @@ fn is_commutative(map: BinaryOp) -> bool {
 /// element of its own but for reduced axes.
 fn pattern<'a>(graph: &Graph, stmt: &'a Stmt) -> Option<Pattern<'a>> {
     let Some(Reducer::Monoid(reduce)) = stmt.reduce else { return None };
-    let [Node::Access(a, a_index), Node::Access(b, b_index), Node::Binary(map, 0, 1), rest @ ..] =
+    let [first @ Node::Access(..), second @ Node::Access(..), Node::Binary(map, p, q), rest @ ..] =
         &stmt.value.nodes[..]
     else {
         return None;
     };
+    let (left, right) = match (p, q) {
+        (0, 1) => (first, second),
+        (1, 0) => (second, first),
+        _ => return None,
+    };
+    let (Node::Access(a, a_index), Node::Access(b, b_index)) = (left, right) else { return None };
     let then = match rest {
         [] => None,
         [Node::Binary(BinaryOp::Mul, 2, 2)] => Some(Then::Square),

@@ -15,7 +15,7 @@ impl Builder {
         let node = match self.fold(&node) {
             Some(Folded::Value(value)) => Node::Const(value),
             Some(Folded::Operand(at)) => return at,
-            None => self.power(&node).unwrap_or(node),
+            None => self.power(&node).or_else(|| self.without_signs(&node)).unwrap_or(node),
         };
         if let Some(at) = self.nodes.iter().position(|other| same(other, &node)) {
             return at as u32;
@@ -73,6 +73,44 @@ impl Builder {
         }
     }
 
+    /// The same with signs of operands gone into the operator, bit for bit: a difference is the sum with the opposite
+    /// by definition, and signs of factors cancel.
+    fn without_signs(&self, node: &Node) -> Option<Node> {
+        use BinaryOp::{Add, Mul, Sub};
+        let plus = |x, y| Node::Binary(Add, x, y);
+        let minus = |x, y| Node::Binary(Sub, x, y);
+        Some(match *node {
+            Node::Unary(UnaryOp::Abs, x) => Node::Unary(UnaryOp::Abs, self.negated(x)?),
+            Node::Binary(op, x, y) => match (op, self.negated(x), self.negated(y)) {
+                (Add, _, Some(y)) => minus(x, y),
+                (Add, Some(x), None) => minus(y, x),
+                (Sub, _, Some(y)) => plus(x, y),
+                (Mul, Some(x), Some(y)) => Node::Binary(Mul, x, y),
+                (Mul, ..) if self.is_minus_one(y) => Node::Unary(UnaryOp::Neg, x),
+                (Mul, ..) if self.is_minus_one(x) => Node::Unary(UnaryOp::Neg, y),
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    /// What a node is the opposite of, if it is one.
+    pub(crate) fn negated(&self, at: u32) -> Option<u32> {
+        match self.nodes[at as usize] {
+            Node::Unary(UnaryOp::Neg, x) => Some(x),
+            _ => None,
+        }
+    }
+
+    /// A node that was added.
+    pub(crate) fn node(&self, at: u32) -> &Node {
+        &self.nodes[at as usize]
+    }
+
+    fn is_minus_one(&self, at: u32) -> bool {
+        self.constant(at).and_then(whole) == Some(-1)
+    }
+
     fn is_float(&self, constant: u32) -> bool {
         matches!(self.constant(constant), Some(Scalar::F32(_) | Scalar::F64(_)))
     }
@@ -86,7 +124,11 @@ impl Builder {
 
     fn fold(&self, node: &Node) -> Option<Folded> {
         match *node {
-            Node::Unary(op, x) => scalar::unary(op, self.constant(x)?).ok().map(Folded::Value),
+            Node::Unary(op, x) => match (self.constant(x), self.negated(x)) {
+                (Some(value), _) => scalar::unary(op, value).ok().map(Folded::Value),
+                (_, Some(x)) if op == UnaryOp::Neg => Some(Folded::Operand(x)),
+                _ => None,
+            },
             Node::Binary(op, x, y) => self.fold_binary(op, x, y),
             _ => None,
         }
@@ -112,6 +154,7 @@ fn is_neutral(op: BinaryOp, value: Scalar) -> bool {
     match op {
         BinaryOp::Add => {
             matches!(value, Scalar::I32(0) | Scalar::I64(0) | Scalar::Bool(false))
+                || is_float_zero(value, true)
         }
         BinaryOp::Mul => match value {
             Scalar::I32(1) | Scalar::I64(1) | Scalar::Bool(true) => true,
@@ -123,9 +166,30 @@ fn is_neutral(op: BinaryOp, value: Scalar) -> bool {
     }
 }
 
-/// Whether a quotient or power with this right operand gives the left one.
+/// Whether a quotient, power or difference with this right operand gives the left one, bit for bit.
 fn leaves(op: BinaryOp, right: Scalar) -> bool {
-    matches!(op, BinaryOp::Div | BinaryOp::Pow) && whole(right) == Some(1)
+    match op {
+        BinaryOp::Div | BinaryOp::Pow => whole(right) == Some(1),
+        BinaryOp::Sub => {
+            matches!(right, Scalar::I32(0) | Scalar::I64(0)) || is_float_zero(right, false)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a real number is 0, of either sign.
+pub(crate) fn is_zero(value: Scalar) -> bool {
+    whole(value) == Some(0)
+}
+
+/// Whether a real floating-point number is the zero of this sign.
+fn is_float_zero(value: Scalar, negative: bool) -> bool {
+    let is = |x: f64| x == 0.0 && x.is_sign_negative() == negative;
+    match value {
+        Scalar::F32(x) => is(x.into()),
+        Scalar::F64(x) => is(x),
+        _ => false,
+    }
 }
 
 /// The value of a real constant that is a small whole number.

@@ -2,7 +2,7 @@
 
 use crate::coverage;
 use crate::graph::{Graph, Node, Stmt};
-use crate::simplify::{digits_of, drop_dead, inline};
+use crate::simplify::{digits_of, drop_copies, drop_dead, inline};
 use crate::split;
 use ijk_ir::core::{ArrayId, IndexExpr};
 
@@ -23,6 +23,7 @@ pub(crate) fn fuse(graph: &mut Graph) {
         }
     }
     drop_dead(graph);
+    drop_copies(graph);
 }
 
 fn count_reads(stmt: &Stmt, uses: &mut [u32], change: i32) {

@@ -9,20 +9,20 @@
 //! 2. *fuse* evaluates elementwise producers where they are used;
 //! 3. *regions* does so with maps that define a part of an array, in the box of it that a consumer reads,
 //!    and *lines* gives temporaries of short rows another order of axes;
-//! 4. *split* turns divisions and remainders of indices into axes of their own;
-//! 5. *quotients* cuts domains where divisions and remainders that are left change their quotient;
-//! 6. *prefix factors* takes factors of the position out of reductions over all points up to one;
-//! 7. *prefixes* turns such reductions into scans;
-//! 8. *scatters* reduces before it scatters;
-//! 9. *pieces* cuts domains where points are skipped, so that most need no test;
-//! 10. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
+//! 4. *signs* drops those that nobody sees;
+//! 5. *extremes* applies monotone functions to what is the greatest or least instead of to all;
+//! 6. *split* turns divisions and remainders of indices into axes of their own;
+//! 7. *quotients* cuts domains where divisions and remainders that are left change their quotient;
+//! 8. *prefix factors* takes factors of the position out of reductions over all points up to one;
+//! 9. *prefixes* turns such reductions into scans;
+//! 10. *scatters* reduces before it scatters;
+//! 11. *pieces* cuts domains where points are skipped, so that most need no test;
+//! 12. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
 //!     becomes contractions of two accesses, in a good order;
-//! 11. *hoist* evaluates functions of few axes before;
-//! 12. *arg* stores positions of extremes that do not cover their output apart;
-//! 13. *rows* copies operands of contractions whose rows lie apart, *tables* arrays that are read at computed
-//!     places whose rows do;
-//! 14. *emit* gives arrays their memory and statements their kernels;
-//! 15. *forward* goes through axes in the order that neighbours have in memory.
+//! 13. *hoist* evaluates functions of few axes before;
+//! 14. *arg* stores positions of extremes that do not cover their output apart;
+//! 15. *rows* copies operands of contractions whose rows lie apart;
+//! 16. *emit* gives arrays their memory and statements their kernels.
 
 mod arg;
 mod axes;
@@ -35,6 +35,7 @@ mod display;
 mod emit;
 mod error;
 mod expr;
+mod extremes;
 mod factors;
 mod forward;
 mod fuse;
@@ -56,6 +57,7 @@ mod quotients;
 mod regions;
 mod rows;
 mod scatter;
+mod signs;
 mod simplify;
 mod split;
 mod sweep;
@@ -140,11 +142,13 @@ const PRODUCTS: &str = "products";
 const HOIST: &str = "hoist";
 const QUOTIENTS: &str = "quotients";
 
-const PASSES: [(&str, Pass); 15] = [
+const PASSES: [(&str, Pass); 17] = [
     ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
     ("regions", regions::fuse),
+    ("signs", signs::drop_signs),
+    ("extremes", extremes::take_out),
     ("lines", lines::lengthen),
     ("split", split::split_axes),
     (QUOTIENTS, quotients::cut),

@@ -1,12 +1,13 @@
-//! Constants folded, views folded into the accesses of their consumers, dead statements
-//! dropped.
+//! Constants folded, views and opposites of them folded into what their consumers read, dead
+//! statements dropped.
 
 use crate::coverage::{self, Digit};
-use crate::expr::{Builder, same};
+use crate::expr::{Builder, is_zero, same};
 use crate::graph::{Graph, Node, Stmt};
 use crate::index;
 use crate::split;
 use ijk_ir::core::{ArrayId, IndexExpr};
+use ijk_types::{BinaryOp, UnaryOp};
 
 /// Values of more nodes are built anew without looking whether they change.
 const FEW: usize = 8;
@@ -33,18 +34,20 @@ fn unneeded_fallible(graph: &Graph) -> Vec<ArrayId> {
 }
 
 /// Whether a statement reads no view, and building its value anew would give the same: no node is a constant,
-/// or the same as another, or for nothing, and no index is divided.
+/// or the same as another, or for nothing, nor takes the opposite of one, and no index is divided.
 fn is_folded(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> bool {
     let nodes = &stmt.value.nodes;
     let reads_view = |array: &ArrayId| {
         let producer = definitions[array.0 as usize].map(|at| &graph.statements[at as usize]);
-        producer.is_some_and(|producer| producer.as_leaf().is_some())
+        producer.is_some_and(is_view)
     };
     let plain = |at: usize| {
         let node = &nodes[at];
         let kept = match node {
             Node::Access(array, _) => !reads_view(array),
-            Node::Unary(..) | Node::Binary(..) => true,
+            Node::Unary(..) | Node::Binary(..) => {
+                !node.children().any(|c| matches!(nodes[c as usize], Node::Unary(UnaryOp::Neg, _)))
+            }
             _ => false,
         };
         let used = || nodes[at + 1..].iter().any(|other| other.children().any(|c| c == at as u32));
@@ -54,12 +57,29 @@ fn is_folded(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> bool {
     nodes.len() <= FEW && (0..nodes.len()).all(plain) && split::divisions(stmt) == 0
 }
 
+/// Whether a statement gives what it reads, or its opposite, or that with zeros that lost their sign: a sign costs
+/// less where it is needed than in an array of its own, and most often goes into an operator there.
+fn is_view(stmt: &Stmt) -> bool {
+    let zero = |node: &Node| matches!(node, Node::Const(value) if is_zero(*value));
+    let signed = match &stmt.value.nodes[..] {
+        [Node::Access(..), Node::Unary(UnaryOp::Neg, 0)] => true,
+        [x, y, Node::Binary(BinaryOp::Add, ..)] => {
+            let one = |x: &Node, y: &Node| matches!(x, Node::Access(..)) && zero(y);
+            one(x, y) || one(y, x)
+        }
+        _ => false,
+    };
+    signed || stmt.as_leaf().is_some()
+}
+
 /// The statement with constants folded and views that it reads replaced by what they read.
 fn fold_views(graph: &Graph, definitions: &[Option<u32>], at: usize) -> Stmt {
     let stmt = &graph.statements[at];
     let view = |array: ArrayId| {
         let producer = &graph.statements[definitions[array.0 as usize]? as usize];
-        producer.as_leaf()?;
+        if !is_view(producer) {
+            return None;
+        }
         Some((producer, digits_of(graph, producer)?))
     };
     let all = inline(stmt, |array, _| view(array));
@@ -122,6 +142,17 @@ fn push_producer(
     index: &[IndexExpr],
     extents: &[u64],
 ) -> Option<u32> {
+    let map = axes_at(digits, index, extents)?;
+    let value = producer.value.map_indices(|e| index::substitute(e, &map, extents))?;
+    Some(builder.push_all(&value))
+}
+
+/// The axes of a map at the position `index` of its output, over a domain of `extents`.
+pub(crate) fn axes_at(
+    digits: &[Option<Digit>],
+    index: &[IndexExpr],
+    extents: &[u64],
+) -> Option<Vec<IndexExpr>> {
     let axis = |digit: &Option<Digit>| match digit {
         None => Some(IndexExpr::constant(0)),
         Some(Digit { dim, divisor, modulus }) => {
@@ -132,9 +163,7 @@ fn push_producer(
             }
         }
     };
-    let map: Vec<IndexExpr> = digits.iter().map(axis).collect::<Option<_>>()?;
-    let value = producer.value.map_indices(|e| index::substitute(e, &map, extents))?;
-    Some(builder.push_all(&value))
+    digits.iter().map(axis).collect()
 }
 
 /// For each array, whether an output or a statement that may fail needs it.
@@ -149,6 +178,35 @@ fn needed(graph: &Graph) -> Vec<bool> {
         }
     }
     needed
+}
+
+/// Lets what a statement only copies be computed where the copy is, if nobody else reads it.
+pub(crate) fn drop_copies(graph: &mut Graph) {
+    let (definitions, uses) = (graph.definitions(), graph.uses());
+    for at in (0..graph.statements.len()).rev() {
+        let stmt = &graph.statements[at];
+        let Some(source) = copied(graph, stmt).filter(|array| uses[array.0 as usize] == 1) else {
+            continue;
+        };
+        let Some(producer) = definitions[source.0 as usize] else { continue };
+        let special = |array| graph.partial.contains(array) || graph.fallible.contains(array);
+        if ![source, stmt.out].iter().any(special)
+            && graph.statements[producer as usize].out == source
+        {
+            graph.statements[producer as usize].out = stmt.out;
+            graph.statements.remove(at);
+        }
+    }
+}
+
+/// The array of which a statement is a copy, element for element.
+fn copied(graph: &Graph, stmt: &Stmt) -> Option<ArrayId> {
+    let Some(Node::Access(array, index)) = stmt.as_leaf() else { return None };
+    let (from, to) = (graph.array(*array), graph.array(stmt.out));
+    let plain = stmt.reduce.is_none() && stmt.scan.is_none() && stmt.guards.is_empty();
+    let own = index::of_axes(0..from.shape.len());
+    let whole = stmt.extents() == from.shape && from.shape == to.shape && from.dtype == to.dtype;
+    (plain && whole && *index == own && stmt.out_index == own).then_some(*array)
 }
 
 /// Drops statements whose arrays nobody needs.

@@ -1,5 +1,6 @@
 //! A reduced value taken apart into the terms of a product.
 
+use crate::expr;
 use crate::graph::{Expr, Node};
 use ijk_types::{BinaryOp, DType, Monoid, Scalar, UnaryOp, scalar};
 
@@ -138,11 +139,5 @@ impl Terms {
 }
 
 fn is_zero(node: &Node) -> bool {
-    match node {
-        Node::Const(Scalar::I32(x)) => *x == 0,
-        Node::Const(Scalar::I64(x)) => *x == 0,
-        Node::Const(Scalar::F32(x)) => *x == 0.0,
-        Node::Const(Scalar::F64(x)) => *x == 0.0,
-        _ => false,
-    }
+    matches!(node, Node::Const(value) if expr::is_zero(*value))
 }

@@ -1,0 +1,181 @@
+//! Signs that nobody sees.
+//!
+//! A magnitude and a square are the same of `a - b`, `b - a` and `-(a - b)`, and a sum that starts from 0 has the same
+//! bits whether a term is 0 or -0: so `0 - x` is `-x` there, and `x + 0` is `x`. Each value is asked how much of its sign
+//! those that take it tell apart, and is built with no more than that. No bit of a result changes, so strict plans are
+//! built so, too. Complex numbers stay as they are.
+
+use crate::expr::{self, Builder, same};
+use crate::graph::{Expr, Graph, Node, Stmt};
+use ijk_ir::core::Init;
+use ijk_types::{BinaryOp, Monoid, Reducer, UnaryOp};
+
+/// How much of a value's sign its users tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Seen {
+    /// Nothing: the value and its opposite are the same to them.
+    Magnitude,
+    /// All but that of a zero.
+    Value,
+    /// All.
+    Bits,
+}
+
+/// Runs the pass.
+pub(crate) fn drop_signs(graph: &mut Graph) {
+    for at in 0..graph.statements.len() {
+        let stmt = &graph.statements[at];
+        if let Some(value) = without(graph, stmt) {
+            graph.statements[at].value = value;
+        }
+    }
+}
+
+/// The value of a statement without signs that nobody sees, if there may be any.
+fn without(graph: &Graph, stmt: &Stmt) -> Option<Expr> {
+    let nodes = &stmt.value.nodes;
+    if stmt.scan.is_some() || !nodes.iter().any(|node| may_be_for_nothing(node, nodes)) {
+        return None;
+    }
+    let types = graph.node_types(&stmt.value);
+    if types.iter().any(|t| t.is_complex()) {
+        return None;
+    }
+    let seen = seen(stmt, |at| types[at as usize].is_float());
+    let mut builder = Builder::default();
+    let mut places: Vec<u32> = Vec::with_capacity(nodes.len());
+    for (node, seen) in nodes.iter().zip(seen) {
+        let node = node.map_children(|child| places[child as usize]);
+        places.push(push(&mut builder, node, seen));
+    }
+    Some(builder.finish(*places.last()?))
+}
+
+/// Whether a node could go, or become another: cheap to tell, since most statements have none.
+fn may_be_for_nothing(node: &Node, nodes: &[Node]) -> bool {
+    match node {
+        Node::Unary(UnaryOp::Neg, _) => true,
+        Node::Binary(BinaryOp::Add | BinaryOp::Sub, x, y) => {
+            [x, y].into_iter().any(|at| is_zero(&nodes[*at as usize]))
+        }
+        Node::Binary(BinaryOp::Max | BinaryOp::Min, x, y) => {
+            let differs = |at: &u32| matches!(nodes[*at as usize], Node::Binary(BinaryOp::Sub, ..));
+            differs(x) && differs(y)
+        }
+        _ => false,
+    }
+}
+
+/// For each node of a statement's value, how much of its sign is seen.
+fn seen(stmt: &Stmt, is_float: impl Fn(u32) -> bool) -> Vec<Seen> {
+    let nodes = &stmt.value.nodes;
+    let mut seen = vec![Seen::Magnitude; nodes.len()];
+    // What starts from 0 is never -0.
+    let sums = stmt.reduce == Some(Reducer::Monoid(Monoid::Add))
+        && stmt.init == Init::Identity(Monoid::Add);
+    if let Some(root) = seen.last_mut() {
+        *root = if sums { Seen::Value } else { Seen::Bits };
+    }
+    for at in (0..nodes.len()).rev() {
+        let own = seen[at];
+        for (child, of) in of_operands(&nodes[at], own, nodes, &is_float).into_iter().flatten() {
+            let child = &mut seen[child as usize];
+            *child = of.max(*child);
+        }
+    }
+    seen
+}
+
+/// How much of the signs of its operands a node shows of which so much is seen.
+fn of_operands(
+    node: &Node,
+    own: Seen,
+    nodes: &[Node],
+    is_float: impl Fn(u32) -> bool,
+) -> [Option<(u32, Seen)>; 3] {
+    use BinaryOp::{Add, Div, Eq, Ge, Gt, Le, Lt, Max, Min, Mul, Ne, Sub};
+    use Seen::{Bits, Magnitude, Value};
+    let zeros_too = if own == Bits { Bits } else { Value };
+    let of = |x: u32, of| Some((x, of));
+    match *node {
+        Node::Unary(UnaryOp::Abs, x) => [of(x, Magnitude), None, None],
+        Node::Unary(UnaryOp::Neg, x) => [of(x, own), None, None],
+        Node::Unary(UnaryOp::Exp | UnaryOp::Sigmoid, x) => [of(x, Value), None, None],
+        Node::Binary(Mul, x, y) if x == y => [of(x, Magnitude), None, None],
+        Node::Binary(Mul, x, y) => [of(x, own), of(y, own), None],
+        Node::Binary(Div, x, y) if is_float(x) => {
+            // The sign of a zero is that of an infinity behind it.
+            let divisor = if own == Magnitude { Magnitude } else { Bits };
+            [of(x, own), of(y, divisor), None]
+        }
+        Node::Binary(Add | Sub, x, y) => {
+            let settled = [x, y].into_iter().any(|at| is_nonzero(&nodes[at as usize]));
+            let operands = if settled { Value } else { zeros_too };
+            [of(x, operands), of(y, operands), None]
+        }
+        Node::Binary(Max | Min, x, y) => [of(x, zeros_too), of(y, zeros_too), None],
+        Node::Binary(Eq | Ne | Lt | Le | Gt | Ge, x, y) => [of(x, Value), of(y, Value), None],
+        Node::Select(c, x, y) => [of(c, Bits), of(x, own), of(y, own)],
+        _ => {
+            let mut children = node.children().map(|child| (child, Bits));
+            [children.next(), children.next(), children.next()]
+        }
+    }
+}
+
+/// The position of what is as good as a node of which so much is seen.
+fn push(builder: &mut Builder, node: Node, seen: Seen) -> u32 {
+    use BinaryOp::{Add, Max, Min, Sub};
+    let exact = seen == Seen::Bits;
+    let next = match node {
+        Node::Unary(UnaryOp::Neg, x) if seen == Seen::Magnitude => return x,
+        Node::Unary(UnaryOp::Neg, x) => match *builder.node(x) {
+            Node::Binary(Sub, a, b) if !exact => Node::Binary(Sub, b, a),
+            _ => node,
+        },
+        Node::Binary(Add, zero, x) if !exact && is_zero(builder.node(zero)) => return x,
+        Node::Binary(Add, x, zero) if !exact && is_zero(builder.node(zero)) => return x,
+        Node::Binary(Sub, zero, x) if !exact && is_zero(builder.node(zero)) => {
+            return push(builder, Node::Unary(UnaryOp::Neg, x), seen);
+        }
+        Node::Binary(Sub, x, y) if !exact => match builder.negated(x) {
+            Some(x) => {
+                let sum = builder.push(Node::Binary(Add, x, y));
+                return push(builder, Node::Unary(UnaryOp::Neg, sum), seen);
+            }
+            None => node,
+        },
+        Node::Binary(op @ (Max | Min), x, y) if are_opposite(builder, x, y, exact) => {
+            let magnitude = builder.push(Node::Unary(UnaryOp::Abs, x));
+            if op == Max || seen == Seen::Magnitude {
+                return magnitude;
+            }
+            Node::Unary(UnaryOp::Neg, magnitude)
+        }
+        _ => node,
+    };
+    builder.push(next)
+}
+
+/// Whether one value is the other one's opposite, where both are 0 none of them -0 if that shows: the greater one is the
+/// magnitude then.
+fn are_opposite(builder: &Builder, x: u32, y: u32, exact: bool) -> bool {
+    let turned = match (builder.node(x), builder.node(y)) {
+        (Node::Binary(BinaryOp::Sub, a, b), Node::Binary(BinaryOp::Sub, c, d)) => {
+            let alike = |x: u32, y: u32| same(builder.node(x), builder.node(y));
+            alike(*a, *d) && alike(*b, *c)
+        }
+        _ => false,
+    };
+    let negated = builder.negated(x) == Some(y) || builder.negated(y) == Some(x);
+    !exact && (turned || negated)
+}
+
+fn is_zero(node: &Node) -> bool {
+    matches!(node, Node::Const(value) if expr::is_zero(*value))
+}
+
+/// Whether a node is a number other than 0: added to a zero it gives itself.
+fn is_nonzero(node: &Node) -> bool {
+    matches!(node, Node::Const(_)) && !is_zero(node)
+}
