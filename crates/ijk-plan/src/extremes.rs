@@ -9,7 +9,7 @@
 //! has fast kernels.
 
 use crate::SMALL_DOMAIN;
-use crate::axes::{of_indices, restrict};
+use crate::axes::restrict;
 use crate::coverage;
 use crate::expr::{Builder, extract};
 use crate::fuse::fuse;
@@ -154,11 +154,7 @@ fn kept_axes(stmt: &Stmt) -> Option<Vec<usize>> {
     if stmt.out_index.iter().any(index::reads) {
         return None;
     }
-    let mut kept: Vec<usize> = Vec::new();
-    for e in &stmt.out_index {
-        let axes = of_indices([e]).into_iter().map(|axis| axis as usize);
-        kept.extend(axes.filter(|axis| !kept.contains(axis)).collect::<Vec<_>>());
-    }
+    let kept = stmt.kept_in_order();
     let determined = coverage::determined(&stmt.out_index, &stmt.extents());
     kept.iter().all(|&axis| determined[axis]).then_some(kept)
 }

@@ -1,10 +1,22 @@
 //! Elementwise producers fused into their consumers where each element is evaluated once.
+//!
+//! A map that skips points, as one that gathers does where a place is out of range, leaves zeros there. A sum of
+//! products of its elements skips these points by itself then, and so does a product, which is 0 there as well. And a
+//! reduction of what another one has reduced is one over the axes of both: where it starts is left to those who order
+//! products and read rows.
 
-use crate::coverage;
+use crate::SMALL_DOMAIN;
+use crate::axes::of_indices;
+use crate::bounds::one_each;
+use crate::coverage::{self, Digit};
+use crate::expr::{Builder, extract};
 use crate::graph::{Graph, Node, Stmt};
-use crate::simplify::{digits_of, drop_copies, drop_dead, inline};
+use crate::index;
+use crate::product::{Algebra, Terms};
+use crate::simplify::{axes_at, digits_of, drop_copies, drop_dead, inline};
 use crate::split;
-use ijk_ir::core::{ArrayId, IndexExpr};
+use ijk_ir::core::{ArrayId, AxisId, IndexExpr, Init};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 
 /// A fused expression has at most this many nodes,
 const MOST_NODES: usize = 64;
@@ -13,9 +25,22 @@ const MOST_LOADS: usize = 16;
 
 /// Runs the pass.
 pub(crate) fn fuse(graph: &mut Graph) {
+    fuse_into(graph, |_| true);
+}
+
+/// Fuses maps into maps: what passes put behind reductions, and what was there.
+pub(crate) fn fuse_maps(graph: &mut Graph) {
+    fuse_into(graph, |stmt| stmt.reduce.is_none());
+}
+
+/// Fuses producers into some statements.
+fn fuse_into(graph: &mut Graph, wanted: impl Fn(&Stmt) -> bool) {
     let definitions = graph.definitions();
     let mut uses = graph.uses();
     for at in 0..graph.statements.len() {
+        if !wanted(&graph.statements[at]) {
+            continue;
+        }
         while let Some(fused) = fuse_one(graph, &definitions, &uses, at) {
             count_reads(&graph.statements[at], &mut uses, -1);
             count_reads(&fused, &mut uses, 1);
@@ -46,7 +71,11 @@ fn fuse_one(graph: &Graph, definitions: &[Option<u32>], uses: &[u32], at: usize)
         if !fusable {
             return None;
         }
-        try_fuse(graph, stmt, producer, *array)
+        match producer.reduce {
+            None => try_fuse(stmt, producer, *array, &digits_of(graph, producer)?),
+            Some(_) => fuse_skipping(graph, stmt, producer, (*array, index))
+                .or_else(|| fuse_stages(graph, stmt, producer, (*array, index))),
+        }
     })
 }
 
@@ -68,10 +97,142 @@ fn keeps_errors(graph: &Graph, stmt: &Stmt, producer: &Stmt) -> bool {
     all || !graph.can_fail(producer)
 }
 
-fn try_fuse(graph: &Graph, stmt: &Stmt, producer: &Stmt, array: ArrayId) -> Option<Stmt> {
-    let digits = digits_of(graph, producer)?;
-    let fused = inline(stmt, |a, _| (a == array).then(|| (producer, digits.clone())))?;
+fn try_fuse(
+    stmt: &Stmt,
+    producer: &Stmt,
+    array: ArrayId,
+    digits: &[Option<Digit>],
+) -> Option<Stmt> {
+    let fused = inline(stmt, |a, _| (a == array).then(|| (producer, digits.to_vec())))?;
     let fused = split::split(fused);
     let allowed = split::divisions(stmt) + split::divisions(producer);
     (split::divisions(&fused) <= allowed).then_some(fused)
+}
+
+/// The statement that reads what a map leaves that skips points, and skips them by itself.
+fn fuse_skipping(
+    graph: &Graph,
+    stmt: &Stmt,
+    producer: &Stmt,
+    (array, index): (ArrayId, &[IndexExpr]),
+) -> Option<Stmt> {
+    let large = stmt.points() > SMALL_DOMAIN && producer.points() > SMALL_DOMAIN;
+    if graph.strict || !large || !leaves_zeros(graph, producer) || graph.can_fail(producer) {
+        return None;
+    }
+    if !starts_from_zero(graph, stmt) || !multiplies(graph, stmt, array) {
+        return None;
+    }
+    let (shape, extents) = (&graph.array(array).shape, stmt.extents());
+    let digits = coverage::digits(&producer.out_index, shape, &producer.extents())?;
+    let map = axes_at(&digits, index, &extents)?;
+    let mut guards = stmt.guards.clone();
+    for (e, extent) in &producer.guards {
+        let guard = (index::substitute(e, &map, &extents)?, *extent);
+        if !guards.contains(&guard) {
+            guards.push(guard);
+        }
+    }
+    guards.sort_by_key(|(e, _)| index::reads(e));
+    let reduce = Some(Reducer::Monoid(Monoid::Add));
+    let skipping = Stmt { guards, reduce, init: Init::Identity(Monoid::Add), ..stmt.clone() };
+    try_fuse(&skipping, producer, array, &digits)
+}
+
+/// A reduction of what another one has reduced by the same monoid, as one.
+fn fuse_stages(
+    graph: &Graph,
+    stmt: &Stmt,
+    producer: &Stmt,
+    (array, index): (ArrayId, &[IndexExpr]),
+) -> Option<Stmt> {
+    if graph.strict || !are_stages(graph, stmt, producer) {
+        return None;
+    }
+    let shape = &graph.array(array).shape;
+    let digits = coverage::digits(&producer.out_index, shape, &producer.extents())?;
+    let (kept, mut axes) = (producer.kept_axes(), stmt.axes.clone());
+    let mut map = axes_at(&digits, index, &stmt.extents())?;
+    for axis in (0..kept.len()).filter(|&axis| !kept[axis]) {
+        map[axis] = IndexExpr::axis(AxisId(axes.len() as u32));
+        axes.push(producer.axes[axis].clone());
+    }
+    let extents: Vec<u64> = axes.iter().map(|axis| axis.extent).collect();
+    let inner = producer.value.map_indices(|e| index::substitute(e, &map, &extents))?;
+    let mut guards = stmt.guards.clone();
+    for (e, extent) in &producer.guards {
+        guards.push((index::substitute(e, &map, &extents)?, *extent));
+    }
+    let mut builder = Builder::default();
+    let root = builder.push_expr(&stmt.value, |builder, leaf| match leaf {
+        Node::Access(read, _) if *read == array => Some(builder.push_all(&inner)),
+        other => Some(builder.push(other.clone())),
+    })?;
+    Some(Stmt { axes, guards, value: builder.finish(root), ..stmt.clone() })
+}
+
+/// Whether a reduction of what another one gives, times what stands outside of it, is one of all of its points.
+fn are_stages(graph: &Graph, stmt: &Stmt, producer: &Stmt) -> bool {
+    let Some(Reducer::Monoid(monoid)) = stmt.reduce.filter(|_| stmt.reduce == producer.reduce)
+    else {
+        return false;
+    };
+    let both = [stmt, producer];
+    // Small ones keep their order. Those that reduce over ranges become scans alone.
+    let plain = both.iter().all(|s| {
+        s.points() > SMALL_DOMAIN
+            && s.scan.is_none()
+            && s.guards.iter().all(|(e, _)| index::reads(e))
+    });
+    let array = producer.out;
+    let dtype = graph.array(array).dtype;
+    // A complex sum may be no number in one part alone, and the other one is not told to be close then.
+    let same = graph.array(stmt.out).dtype == dtype && !dtype.is_complex();
+    let fresh = producer.init == Init::Identity(monoid) && !graph.partial.contains(&array);
+    let whole = stmt.as_leaf().is_some() || monoid == Monoid::Add && scales(graph, stmt, array);
+    plain && same && fresh && whole && !graph.can_fail(producer)
+}
+
+/// Whether a statement's value is a product of an element of an array and of what is the same for all that is reduced.
+fn scales(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
+    let kept = stmt.kept_axes();
+    let Some(algebra) = Algebra::of(Monoid::Add, graph.array(stmt.out).dtype, &stmt.value) else {
+        return false;
+    };
+    let stands = |root: u32| {
+        let nodes = extract(&stmt.value.nodes, root).nodes;
+        let axes = of_indices(nodes.iter().flat_map(Node::indices));
+        axes.iter().all(|&axis| kept[axis as usize])
+    };
+    let is_element = |root: u32| matches!(&stmt.value.nodes[root as usize], Node::Access(other, _) if *other == array);
+    let terms = Terms::of(&stmt.value, &algebra).all;
+    multiplies(graph, stmt, array)
+        && terms.iter().all(|term| is_element(term.root) || stands(term.root))
+}
+
+/// Whether a statement stores each value that it does not skip, and 0 elsewhere.
+fn leaves_zeros(graph: &Graph, stmt: &Stmt) -> bool {
+    stmt.reduce == Some(Reducer::Monoid(Monoid::Add))
+        && graph.array(stmt.out).dtype != DType::Bool
+        && starts_from_zero(graph, stmt)
+        && one_each(stmt)
+}
+
+/// Whether elements that no point reaches are 0, and each point is added to that.
+fn starts_from_zero(graph: &Graph, stmt: &Stmt) -> bool {
+    matches!(stmt.reduce, None | Some(Reducer::Monoid(Monoid::Add)))
+        && matches!(stmt.init, Init::Zero | Init::Identity(Monoid::Add))
+        && stmt.scan.is_none()
+        && !graph.partial.contains(&stmt.out)
+}
+
+/// Whether a statement's value is a product that has the one element of an array which it reads as a factor.
+fn multiplies(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
+    let (dtype, types) = (graph.array(stmt.out).dtype, graph.node_types(&stmt.value));
+    let Some(algebra) = Algebra::of(Monoid::Add, dtype, &stmt.value) else { return false };
+    let terms = Terms::of(&stmt.value, &algebra);
+    let is_factor = |root: u32| matches!(&stmt.value.nodes[root as usize], Node::Access(other, _) if *other == array);
+    algebra.op == BinaryOp::Mul
+        && terms.all.iter().all(|term| types[term.root as usize] == dtype)
+        && terms.all.iter().any(|term| !term.inverse && is_factor(term.root))
 }

@@ -128,11 +128,15 @@ impl Graph {
         Ok(Stmt {
             out: statement.out,
             axes: axes.map(|(a, &extent)| Axis { name: a.name.clone(), extent }).collect(),
-            out_index: statement.out_index.clone(),
+            out_index: statement.out_index.iter().map(index::without_spans).collect(),
             init: statement.init,
             reduce: statement.reduce,
             value: self.import(&statement.value, variables)?,
-            guards: statement.guards.clone(),
+            guards: statement
+                .guards
+                .iter()
+                .map(|(e, extent)| (index::without_spans(e), *extent))
+                .collect(),
             scan: None,
             span: statement.span,
         })
@@ -323,6 +327,19 @@ impl Stmt {
         kept
     }
 
+    /// The axes that the output depends on, in the order in which it has them.
+    pub(crate) fn kept_in_order(&self) -> Vec<usize> {
+        let mut kept = Vec::new();
+        for e in &self.out_index {
+            index::for_each_axis(e, &mut |axis| {
+                if !kept.contains(&(axis.0 as usize)) {
+                    kept.push(axis.0 as usize);
+                }
+            });
+        }
+        kept
+    }
+
     /// Calls `f` with every index expression: the output's, those of the value, the guards'.
     pub(crate) fn for_each_index(&self, mut f: impl FnMut(&IndexExpr)) {
         self.out_index.iter().for_each(&mut f);
@@ -445,9 +462,11 @@ fn type_variables(program: &Program, instance: &Instance) -> Vec<DType> {
 
 fn imported(node: &ScalarNode, variables: &[DType]) -> Result<Node, PlanError> {
     Ok(match node {
-        ScalarNode::Access(Access { array, index, .. }) => Node::Access(*array, index.clone()),
+        ScalarNode::Access(Access { array, index, .. }) => {
+            Node::Access(*array, index.iter().map(index::without_spans).collect())
+        }
         ScalarNode::Const(literal, t) => Node::Const(literal.to_scalar(t.resolve(variables))?),
-        ScalarNode::Index(e) => Node::Index(e.clone()),
+        ScalarNode::Index(e) => Node::Index(index::without_spans(e)),
         ScalarNode::Unary(op, x) => Node::Unary(*op, x.0),
         ScalarNode::Binary(op, x, y) => Node::Binary(*op, x.0, y.0),
         ScalarNode::Select(c, x, y) => Node::Select(c.0, x.0, y.0),

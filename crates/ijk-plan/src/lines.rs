@@ -1,4 +1,4 @@
-//! Temporaries whose rows are short, with a longer axis innermost.
+//! Temporaries whose rows are short, with a longer axis innermost, and others as what they go with.
 //!
 //! `k[h,w,r,s] = g[r,s] * EXP(x[h+r,w+s])` has rows of as many elements as a window is wide, while the image has long
 //! ones. Nobody sees in which order the axes of a temporary lie: as `k[h,r,s,w]` it is computed, and read, along the
@@ -16,6 +16,10 @@ const LONG: u64 = 64;
 
 /// Runs the pass.
 pub(crate) fn lengthen(graph: &mut Graph) {
+    if graph.statements.len() > 1 {
+        let fixed = fixed(graph);
+        turn(graph, &fixed);
+    }
     let mut found: Vec<(ArrayId, usize)> = Vec::new();
     let candidates = graph.statements.iter().filter(|stmt| has_short_rows(graph, stmt));
     for stmt in candidates {
@@ -26,21 +30,81 @@ pub(crate) fn lengthen(graph: &mut Graph) {
     }
     let fixed = fixed(graph);
     for (array, dim) in found.into_iter().filter(|(array, _)| !fixed.contains(array)) {
-        let shape = &mut graph.arrays[array.0 as usize].shape;
-        shape[dim..].rotate_left(1);
-        for stmt in &mut graph.statements {
-            if stmt.out == array {
-                stmt.out_index[dim..].rotate_left(1);
-            }
-            for node in &mut stmt.value.nodes {
-                if let Node::Access(read, places) = node
-                    && *read == array
-                {
-                    places[dim..].rotate_left(1);
-                }
+        let rank = graph.array(array).shape.len();
+        let order = (0..dim).chain(dim + 1..rank).chain([dim]).collect::<Vec<_>>();
+        reorder(graph, array, &order);
+    }
+}
+
+/// Lays the axes of an array out in another order: the first is the one at `order[0]`.
+fn reorder(graph: &mut Graph, array: ArrayId, order: &[usize]) {
+    let shape = &mut graph.arrays[array.0 as usize].shape;
+    *shape = order.iter().map(|&dim| shape[dim]).collect();
+    let turn = |places: &mut Vec<IndexExpr>| {
+        *places = order.iter().map(|&dim| places[dim].clone()).collect();
+    };
+    for stmt in &mut graph.statements {
+        if stmt.out == array {
+            turn(&mut stmt.out_index);
+        }
+        for node in &mut stmt.value.nodes {
+            if let Node::Access(read, places) = node
+                && *read == array
+            {
+                turn(places);
             }
         }
     }
+}
+
+/// Lays temporaries out as arrays lie from which they are computed, and for which: `w[d,b] = EXP(x[b,d])` and
+/// `y[b,d] = w[d,b]/t[b]` go along rows of `x` and `y`, and across those of `w` as it is written.
+fn turn(graph: &mut Graph, fixed: &BTreeSet<ArrayId>) {
+    for at in 0..graph.statements.len() {
+        let array = graph.statements[at].out;
+        let rank = graph.array(array).shape.len();
+        if rank < 2 || graph.statements[at].points() <= SMALL_DOMAIN || fixed.contains(&array) {
+            continue;
+        }
+        let own: Vec<usize> = (0..rank).collect();
+        let mut votes: Vec<(Vec<usize>, u64)> = Vec::new();
+        for stmt in &graph.statements {
+            for order in orders(stmt, array) {
+                match votes.iter_mut().find(|(other, _)| *other == order) {
+                    Some((_, count)) => *count = count.saturating_add(stmt.points()),
+                    None => votes.push((order, stmt.points())),
+                }
+            }
+        }
+        let of = |wanted: &[usize]| votes.iter().find(|(o, _)| o == wanted).map_or(0, |(_, n)| *n);
+        let best = votes.iter().max_by_key(|(_, count)| *count);
+        if let Some((order, count)) = best.cloned()
+            && count > of(&own)
+        {
+            reorder(graph, array, &order);
+        }
+    }
+}
+
+/// The orders in which a statement's other arrays have the axes of one.
+fn orders(stmt: &Stmt, array: ArrayId) -> Vec<Vec<usize>> {
+    let reads = stmt.value.nodes.iter().filter_map(|node| match node {
+        Node::Access(read, places) => Some((*read, places)),
+        _ => None,
+    });
+    let all: Vec<(ArrayId, Option<Vec<usize>>)> = reads
+        .chain([(stmt.out, &stmt.out_index)])
+        .map(|(array, places)| (array, index::plain_axes(places)))
+        .collect();
+    let Some((_, Some(own))) = all.iter().find(|(other, _)| *other == array) else {
+        return Vec::new();
+    };
+    let order = |axes: &Vec<usize>| -> Option<Vec<usize>> {
+        let places = axes.iter().filter_map(|axis| own.iter().position(|other| other == axis));
+        Some(places.collect()).filter(|order: &Vec<usize>| order.len() == own.len())
+    };
+    let others = all.iter().filter(|(other, _)| *other != array);
+    others.filter_map(|(_, axes)| order(axes.as_ref()?)).collect()
 }
 
 /// Arrays whose axes others see, or elements of which are read by indices.

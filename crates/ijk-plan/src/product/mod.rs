@@ -14,7 +14,7 @@ mod terms;
 
 use crate::SMALL_DOMAIN;
 use crate::axes::{Axes, of_indices, restrict, union};
-use crate::bounds::Guard;
+use crate::bounds::{self, Guard};
 use crate::coverage;
 use crate::expr::{Builder, extract, same_bits};
 use crate::graph::{Axis, Expr, Graph, Node, Stmt};
@@ -26,9 +26,9 @@ use chain::Chains;
 use ijk_ir::core::{IndexExpr, Init, Span};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 use moves::{Left, Move, Placed};
-use terms::{Algebra, Terms};
 
 pub(crate) use moves::worth_contracting;
+pub(crate) use terms::{Algebra, Terms};
 
 /// What a point of a loop nest costs, relative to one of a contraction.
 const NEST_COST: u64 = 4;
@@ -133,7 +133,7 @@ impl Product {
         }
         let types = graph.node_types(&stmt.value);
         if !graph.strict
-            && let Some(product) = Self::of_terms(stmt, monoid, dtype, &types)
+            && let Some(product) = Self::of_terms(graph, stmt, (monoid, dtype), &types)
         {
             return Some(product);
         }
@@ -175,7 +175,12 @@ impl Product {
     /// A product whose factors may be taken in any order: one for each set of axes, and what does
     /// not depend on a reduced axis behind them. Nothing where the statement is no such product,
     /// or has one factor, which is all.
-    fn of_terms(stmt: &Stmt, monoid: Monoid, dtype: DType, types: &[DType]) -> Option<Self> {
+    fn of_terms(
+        graph: &Graph,
+        stmt: &Stmt,
+        (monoid, dtype): (Monoid, DType),
+        types: &[DType],
+    ) -> Option<Self> {
         let algebra = Algebra::of(monoid, dtype, &stmt.value)?;
         let terms = Terms::of(&stmt.value, &algebra);
         if terms.all.iter().any(|term| types[term.root as usize] != dtype) {
@@ -189,7 +194,7 @@ impl Product {
         if product.factors.is_empty() || alone || !product.is_supported() {
             return None;
         }
-        product.divide_guards(stmt)?;
+        product.divide_guards(graph, stmt)?;
         if product.is_bare() {
             return Some(product);
         }
@@ -232,17 +237,21 @@ impl Product {
         self.factors = groups.iter().map(factor).collect();
     }
 
-    /// Gives each factor the guards of its axes; those of the output's axes tell which elements have
-    /// no points. Nothing, where one of them is neither.
-    fn divide_guards(&mut self, stmt: &Stmt) -> Option<()> {
+    /// Gives factors the guards of their axes: those that are out of bounds elsewhere, since 0 multiplies the others
+    /// to 0, or all that have these axes; those of the output's axes tell which elements have no points. Nothing, where
+    /// one of them is neither.
+    fn divide_guards(&mut self, graph: &Graph, stmt: &Stmt) -> Option<()> {
+        let everywhere: Vec<bool> =
+            self.factors.iter().map(|factor| self.is_everywhere(graph, factor)).collect();
         for guard in &stmt.guards {
             let axes = of_indices([&guard.0]);
-            let mut placed = false;
-            for factor in &mut self.factors {
-                if axes.iter().all(|axis| factor.axes.contains(axis)) {
-                    factor.guards.push(guard.clone());
-                    placed = true;
-                }
+            let has = |factor: &Factor| axes.iter().all(|axis| factor.axes.contains(axis));
+            let places: Vec<usize> =
+                (0..self.factors.len()).filter(|&n| has(&self.factors[n])).collect();
+            let few = places.iter().any(|&n| !everywhere[n]);
+            let mut placed = !places.is_empty();
+            for n in places.into_iter().filter(|&n| !few || !everywhere[n]) {
+                self.factors[n].guards.push(guard.clone());
             }
             if axes.iter().all(|axis| self.all_kept.contains(axis)) {
                 self.behind.guards.push(guard.clone());
@@ -251,6 +260,17 @@ impl Product {
             placed.then_some(())?;
         }
         Some(())
+    }
+
+    /// Whether all that a factor reads is in bounds at all points, of which none is skipped.
+    fn is_everywhere(&self, graph: &Graph, factor: &Factor) -> bool {
+        let inside = |(e, extent): (&IndexExpr, &u64)| {
+            !index::reads(e) && bounds::holds(e, *extent, &self.extents)
+        };
+        factor.value.nodes.iter().all(|node| match node {
+            Node::Access(array, index) => index.iter().zip(&graph.array(*array).shape).all(inside),
+            other => !other.indices().iter().any(index::reads),
+        })
     }
 
     /// Whether the reduction of the factors is all.
@@ -369,8 +389,10 @@ impl Product {
             let bare = self.is_bare();
             return if bare { self.reduce(plan, graph, stmt, out) } else { out.push(stmt) };
         };
-        let index = index::of_axes(self.kept.iter().map(|&axis| axis as usize));
-        let shape = self.kept.iter().map(|&axis| self.extents[axis as usize]).collect();
+        let kept = stmt.kept_in_order().into_iter();
+        let kept: Vec<usize> = kept.filter(|&axis| self.kept.contains(&(axis as u32))).collect();
+        let index = index::of_axes(kept.iter().copied());
+        let shape = kept.iter().map(|&axis| self.extents[axis]).collect();
         let array = graph.new_array(self.dtype, shape);
         let core = Stmt {
             out: array,
@@ -459,7 +481,7 @@ impl Product {
         let [p, q] = factors else { return false };
         let wanted = self.stores(left, places, [p, q]);
         for factor in factors.iter_mut().filter(|f| wanted && !f.is_plain()) {
-            let axes = factor.axes.clone();
+            let axes = factor.lie();
             *factor = self.store(factor.clone(), &axes, None, graph, out);
         }
         wanted
@@ -551,16 +573,19 @@ impl Factor {
         Self { axes: axes_in(&value), value, guards: Vec::new() }
     }
 
-    /// Its axes in the order in which they lie, as far as that is known.
+    /// Its axes in the order in which they lie in what it reads.
     fn lie(&self) -> Vec<u32> {
-        let lie = match &self.value.nodes[..] {
-            [Node::Access(_, index)] => index.iter().filter_map(index::plain_axis).map(|a| a.0),
-            _ => return self.axes.clone(),
+        let mut lie: Vec<u32> = Vec::with_capacity(self.axes.len());
+        let mut add = |axis: u32| {
+            if !lie.contains(&axis) {
+                lie.push(axis);
+            }
         };
-        let mut lie: Vec<u32> = lie.collect();
-        lie.extend(
-            self.axes.iter().filter(|axis| !lie.contains(axis)).copied().collect::<Vec<_>>(),
-        );
+        let mut reads: Vec<&[IndexExpr]> = self.value.nodes.iter().map(Node::indices).collect();
+        reads.sort_by_key(|index| std::cmp::Reverse(of_indices(*index).len()));
+        for e in reads.into_iter().flatten() {
+            index::for_each_axis(e, &mut |axis| add(axis.0));
+        }
         lie
     }
 

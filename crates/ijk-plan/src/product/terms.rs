@@ -10,7 +10,7 @@ const MOST_TERMS: usize = 64;
 
 /// The operations of which a reduced value is made, where one distributes over the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Algebra {
+pub(crate) struct Algebra {
     /// Multiplies.
     pub op: BinaryOp,
     /// Adds.
@@ -20,7 +20,7 @@ pub(super) struct Algebra {
 
 impl Algebra {
     /// The algebra of a value that a monoid reduces.
-    pub(super) fn of(monoid: Monoid, dtype: DType, value: &Expr) -> Option<Self> {
+    pub(crate) fn of(monoid: Monoid, dtype: DType, value: &Expr) -> Option<Self> {
         use BinaryOp::{Add, And, Max, Min, Mul, Or, Sub};
         let root = match value.nodes.last()? {
             Node::Binary(op, ..) => Some(*op),
@@ -39,7 +39,7 @@ impl Algebra {
     }
 
     /// What undoes a multiplication, up to rounding.
-    pub(super) fn inverse(&self) -> Option<BinaryOp> {
+    pub(crate) fn inverse(&self) -> Option<BinaryOp> {
         let inexact = self.dtype.is_float() || self.dtype.is_complex();
         match self.op {
             BinaryOp::Mul if inexact => Some(BinaryOp::Div),
@@ -49,7 +49,7 @@ impl Algebra {
     }
 
     /// What multiplies without effect, where there is an inverse.
-    pub(super) fn one(&self) -> Scalar {
+    pub(crate) fn one(&self) -> Scalar {
         let monoid = if self.op == BinaryOp::Add { Monoid::Add } else { Monoid::Mul };
         scalar::identity(monoid, self.dtype)
     }
@@ -62,21 +62,21 @@ impl Algebra {
 
 /// A node of a value that multiplies, or divides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Term {
+pub(crate) struct Term {
     pub root: u32,
     pub inverse: bool,
 }
 
 /// What a value is the product of, from left to right.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Terms {
+pub(crate) struct Terms {
     pub all: Vec<Term>,
     /// Whether the product is to be negated.
     pub negative: bool,
 }
 
 impl Terms {
-    pub(super) fn of(value: &Expr, algebra: &Algebra) -> Self {
+    pub(crate) fn of(value: &Expr, algebra: &Algebra) -> Self {
         let root = value.nodes.len() as u32 - 1;
         let mut terms = Self::default();
         let mut open = vec![Term { root, inverse: false }];

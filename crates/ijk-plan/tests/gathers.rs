@@ -1,0 +1,123 @@
+//! Rows at computed places: parts that are named, and rows that are read often.
+
+mod support;
+
+use ijk_ir::et::lower::{Lowering, Step};
+use ijk_ir::et::{Overrides, check, infer};
+use ijk_oracle::{Value, interpret};
+use ijk_plan::plan::Plan;
+use ijk_plan::{Layout, plan};
+use ijk_types::{DType, Scalar};
+
+/// An argument: small whole numbers, or places some of which are out of range.
+fn argument(dtype: DType, shape: &[usize]) -> Value {
+    let count: usize = shape.iter().product();
+    let number = |n: usize| (n * 7 + n / 5 + n / 11) as i64;
+    let element = |n: usize| match dtype {
+        DType::I64 => Scalar::I64(number(n) % 44 - 2),
+        _ => Scalar::F64((number(n) % 9 - 4) as f64),
+    };
+    Value { dtype, shape: shape.to_vec(), data: (0..count).map(element).collect() }
+}
+
+/// The kernels of a program's plan, which computes what the program says.
+fn kernels(source: &str, arguments: &[(&str, DType, &[usize])]) -> (Vec<String>, Plan) {
+    let (tree, _) = ijk_syntax::et::parse(source);
+    let (checked, diagnostics) = check(source, tree);
+    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
+    let at = |name: &str| checked.arrays.iter().position(|array| array.name == name).unwrap();
+    let values: Vec<(usize, Value)> =
+        arguments.iter().map(|(name, t, shape)| (at(name), argument(*t, shape))).collect();
+    let shape = |value: &Value| value.shape.iter().map(|&n| n as u64).collect::<Vec<_>>();
+    let bound: Vec<(usize, Vec<u64>)> = values.iter().map(|(at, v)| (*at, shape(v))).collect();
+    let solution = infer(&checked, &bound, &Overrides::default()).unwrap();
+    let of = |at: usize| values.iter().find(|(other, _)| *other == at).map(|(_, value)| value);
+    let described = |at: usize| of(at).map(|value| (value.dtype, shape(value)));
+    let described: Vec<_> = (0..checked.arrays.len()).map(described).collect();
+    let mut lowering = Lowering::new(&checked, &solution, &described, 0).unwrap();
+    let Some(Step::Run(stage)) = lowering.step().unwrap() else { panic!("a stage") };
+    let inputs: Vec<Value> = stage.inputs.iter().map(|&at| of(at).unwrap().clone()).collect();
+    let expected = interpret(&stage.program, &stage.instance, &inputs).unwrap();
+    let layout = Layout::contiguous(&stage.program, &stage.instance);
+    let plan = plan(&stage.program, &stage.instance, &layout).unwrap();
+    let data: Vec<_> = inputs.into_iter().map(|input| input.data).collect();
+    for (expected, found) in expected.iter().zip(support::run_plan(&plan, &data)) {
+        let close = |(x, y): (&Scalar, &Scalar)| match (x, y) {
+            (Scalar::F64(x), Scalar::F64(y)) => {
+                x == y || (x - y).abs() <= 1e-12 * x.abs() || x.is_nan() && y.is_nan()
+            }
+            (x, y) => x == y,
+        };
+        assert!(expected.data.iter().zip(&found).all(close), "{source}\n{plan}");
+    }
+    (plan.steps.iter().map(|step| step.kernel().name().to_owned()).collect(), plan)
+}
+
+const X: (&str, DType, &[usize]) = ("x", DType::F64, &[40, 64]);
+const C: (&str, DType, &[usize]) = ("c", DType::I64, &[60]);
+const W: (&str, DType, &[usize]) = ("w", DType::F64, &[64, 24]);
+const B: (&str, DType, &[usize]) = ("b", DType::F64, &[50, 64]);
+
+/// Each part, and the same in place, have the same kernels.
+#[test]
+fn parts_that_gather_are_read_where_they_are_used() {
+    let pairs: [(&str, &str, &[_]); 4] = [
+        (
+            "t[z,d,o] = x[c[z],d] * w[d,o]\ny[z,o] = t[z,d,o]\n\ny",
+            "y[z,o] = x[c[z],d] * w[d,o]\n\ny",
+            &[X, C, W],
+        ),
+        (
+            "t[z,d] = x[c[z],d] / 2\ny[z] = 3 * t[z,d]\n\ny",
+            "y[z] = 3 * (x[c[z],d] / 2)\n\ny",
+            &[X, C],
+        ),
+        ("t[z,d] = -x[c[z],d]\ny[z,d] = t[z,d] * 2\n\ny", "y[z,d] = -x[c[z],d] * 2\n\ny", &[X, C]),
+        (
+            "t[z,o,d] = x[c[z],d] * w[d,o]\ns[z,o] = t[z,o,d]\ny[z] = s[z,o] / 5\n\ny",
+            "y[z] = x[c[z],d] * w[d,o] / 5\n\ny",
+            &[X, C, W],
+        ),
+    ];
+    for (apart, joined, arguments) in pairs {
+        let (parts, plan) = kernels(apart, arguments);
+        assert_eq!(parts, kernels(joined, arguments).0, "{apart}\n{plan}");
+    }
+}
+
+#[test]
+fn distances_to_rows_are_distances_of_copies() {
+    for value in ["POW(x[c[z],d] - b[j,d], 2)", "ABS(x[c[z],d] - b[j,d])"] {
+        for sign in ["=", "=max", "=min"] {
+            let source = format!("y[z,j] {sign} {value}\n\ny");
+            let (found, plan) = kernels(&source, &[X, C, B]);
+            assert!(found.contains(&"contract-semiring".to_owned()), "{source}\n{plan}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_several_statements_read_are_copied_once() {
+    let source = "m[z] =max x[c[z],d]\nw[z,d] = EXP(x[c[z],d] - m[z])\nt[z] = w[z,d]\n\
+                  y[z,d] = w[z,d] / t[z]\n\ny,m";
+    let (_, plan) = kernels(source, &[("x", DType::F64, &[80, 64]), C]);
+    let copies = plan.choices().filter(|choice| choice.contains("gather")).count();
+    // Those of the rows.
+    assert!(copies <= 2, "{plan}");
+}
+
+#[test]
+fn maps_across_rows_are_of_copies() {
+    let (found, plan) = kernels("y[d,z] = x[c[z],d] * 2\n\ny", &[X, C]);
+    assert_eq!(found, ["map", "map", "map"], "{plan}");
+    let (found, plan) = kernels("y[z,d] = x[c[z],d] * 2\n\ny", &[X, C]);
+    assert_eq!(found, ["map"], "{plan}");
+}
+
+#[test]
+fn sums_of_sums_are_sums() {
+    let (found, plan) = kernels("s[j] = b[j,d]\ny[] = s[j] / 2\n\ny", &[B]);
+    assert!(found.len() <= 2, "{plan}");
+    let (found, plan) = kernels("s[j] =max b[j,d]\ny[] =max s[j]\n\ny", &[B]);
+    assert!(found.len() <= 2, "{plan}");
+}
