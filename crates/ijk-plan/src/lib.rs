@@ -19,13 +19,14 @@
 //! 11. *pieces* cuts domains where points are skipped, so that most need no test;
 //! 12. *products* are taken apart: what does not depend on a reduced axis comes behind, and what is left
 //!     becomes contractions of two accesses, in a good order;
-//! 13. *gathered* copies rows at computed places that are read often, and *fuse maps* joins what these two put
-//!     behind reductions with what was there;
+//! 13. *gathered* copies rows at computed places that are read often, *across* reduces along what is read, and *fuse
+//!     maps* joins what these put behind reductions with what was there;
 //! 14. *hoist* evaluates functions of few axes before;
 //! 15. *arg* stores positions of extremes that do not cover their output apart;
 //! 16. *rows* copies operands of contractions whose rows lie apart;
 //! 17. *emit* gives arrays their memory and statements their kernels.
 
+mod across;
 mod arg;
 mod axes;
 mod bounds;
@@ -110,7 +111,8 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
     }
     // Slower still: what is scattered, and factors of what is reduced, are never stored, and no border copied.
     let mut smallest = smaller;
-    for left_out in [&[SCATTERS, QUOTIENTS][..], &[SCATTERS, QUOTIENTS, PRODUCTS, GATHERED, HOIST]]
+    for left_out in
+        [&[SCATTERS, QUOTIENTS][..], &[SCATTERS, QUOTIENTS, PRODUCTS, GATHERED, ACROSS, HOIST]]
     {
         let graph = Graph::new(program, instance, strict)?;
         smallest = emit::plan(&passed(graph, |pass| !left_out.contains(&pass)), &blocks)?;
@@ -143,11 +145,12 @@ type Pass = fn(&mut Graph);
 
 const SCATTERS: &str = "scatters";
 const PRODUCTS: &str = "products";
+const ACROSS: &str = "across";
 const GATHERED: &str = "gathered";
 const HOIST: &str = "hoist";
 const QUOTIENTS: &str = "quotients";
 
-const PASSES: [(&str, Pass); 19] = [
+const PASSES: [(&str, Pass); 20] = [
     ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
@@ -163,6 +166,7 @@ const PASSES: [(&str, Pass); 19] = [
     ("pieces", pieces::cut),
     (PRODUCTS, product::order_products),
     (GATHERED, gathered::copy_rows),
+    (ACROSS, across::store_along),
     ("fuse maps", fuse::fuse_maps),
     (HOIST, hoist::evaluate_before),
     ("arg", arg::cover_arg),

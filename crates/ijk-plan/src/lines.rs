@@ -10,7 +10,7 @@ use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
 use std::collections::BTreeSet;
 
 /// Rows shorter than this are short,
-const SHORT: u64 = 16;
+pub(crate) const SHORT: u64 = 16;
 /// and others at least so long.
 const LONG: u64 = 64;
 

@@ -5,8 +5,8 @@ mod support;
 use ijk_ir::et::lower::{Lowering, Step};
 use ijk_ir::et::{Overrides, check, infer};
 use ijk_oracle::{Value, interpret};
-use ijk_plan::plan::Plan;
-use ijk_plan::{Layout, plan};
+use ijk_plan::Layout;
+use ijk_plan::plan::{self, Node, Plan};
 use ijk_types::{DType, Scalar};
 
 /// An argument: small whole numbers, or places some of which are out of range.
@@ -39,7 +39,7 @@ fn kernels(source: &str, arguments: &[(&str, DType, &[usize])]) -> (Vec<String>,
     let inputs: Vec<Value> = stage.inputs.iter().map(|&at| of(at).unwrap().clone()).collect();
     let expected = interpret(&stage.program, &stage.instance, &inputs).unwrap();
     let layout = Layout::contiguous(&stage.program, &stage.instance);
-    let plan = plan(&stage.program, &stage.instance, &layout).unwrap();
+    let plan = ijk_plan::plan(&stage.program, &stage.instance, &layout).unwrap();
     let data: Vec<_> = inputs.into_iter().map(|input| input.data).collect();
     for (expected, found) in expected.iter().zip(support::run_plan(&plan, &data)) {
         let close = |(x, y): (&Scalar, &Scalar)| match (x, y) {
@@ -120,4 +120,30 @@ fn sums_of_sums_are_sums() {
     assert!(found.len() <= 2, "{plan}");
     let (found, plan) = kernels("s[j] =max b[j,d]\ny[] =max s[j]\n\ny", &[B]);
     assert!(found.len() <= 2, "{plan}");
+}
+
+#[test]
+fn numbers_that_cancel_are_no_factors_of_what_is_scattered() {
+    let s = ("s", DType::F64, &[44usize, 64][..]);
+    for (value, count) in [("x[c[z],d] * 2 / 2", 0), ("4 * -x[c[z],d] / 2", 1)] {
+        let source = format!("y[n,d] = s[n,d]\ny[c[z],d] += {value}\n\ny");
+        let (_, plan) = kernels(&source, &[s, X, C]);
+        let numbers = plan.steps.iter().flat_map(|step| match step {
+            plan::Step::Nest(nest) => nest.body.clone(),
+            _ => Vec::new(),
+        });
+        let numbers =
+            numbers.filter(|n| matches!(n, Node::Const(Scalar::F64(x)) if *x != 0.0)).count();
+        assert_eq!(numbers, count, "{source}\n{plan}");
+    }
+}
+
+#[test]
+fn what_is_reduced_across_rows_is_copied_across() {
+    let source = "y[d,z] = x[z,d+k] / 2\n\ny\n\nDIMS(k) = 4\nDIMS(d) = 61";
+    let (found, plan) = kernels(source, &[("x", DType::F64, &[40, 64])]);
+    assert_eq!(found, ["reduce", "map"], "{plan}");
+    let source = "y[d,z] =max x[z,d+k]\n\ny\n\nDIMS(k) = 4\nDIMS(d) = 61";
+    let (found, plan) = kernels(source, &[("x", DType::F64, &[40, 64])]);
+    assert_eq!(found, ["reduce", "copy"], "{plan}");
 }

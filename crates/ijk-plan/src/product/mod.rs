@@ -7,6 +7,8 @@
 
 mod behind;
 mod chain;
+mod constants;
+mod factor;
 mod gathers;
 mod inlined;
 mod moves;
@@ -14,7 +16,6 @@ mod terms;
 
 use crate::SMALL_DOMAIN;
 use crate::axes::{Axes, of_indices, restrict, union};
-use crate::bounds::{self, Guard};
 use crate::coverage;
 use crate::expr::{Builder, extract, same_bits};
 use crate::graph::{Axis, Expr, Graph, Node, Stmt};
@@ -23,7 +24,8 @@ use crate::plan::Contraction;
 use crate::simplify::drop_dead;
 use behind::{Behind, FEWER};
 use chain::Chains;
-use ijk_ir::core::{IndexExpr, Init, Span};
+use factor::{Factor, guards_of};
+use ijk_ir::core::{Init, Span};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 use moves::{Left, Move, Placed};
 
@@ -70,6 +72,10 @@ fn lower_product(
     (product, stmt): (Option<Product>, Stmt),
     out: &mut Vec<Stmt>,
 ) {
+    let stmt = match product {
+        None => constants::joined(graph, &stmt).unwrap_or(stmt),
+        Some(_) => stmt,
+    };
     let best = product.map(|product| product.best(graph, chains, stmt.clone()));
     let (cost, stmt) = match &best {
         Some((_, plan, stmt)) => (plan.cost, stmt),
@@ -87,15 +93,6 @@ fn lower_product(
         Some((product, plan, stmt)) => product.lower(&plan, graph, chains, stmt, out),
         None => out.push(stmt.clone()),
     }
-}
-
-/// One operand of a product.
-#[derive(Clone)]
-struct Factor {
-    axes: Axes,
-    value: Expr,
-    /// Points where one of these fails are skipped.
-    guards: Vec<Guard>,
 }
 
 /// A statement that reduces a product.
@@ -242,7 +239,7 @@ impl Product {
     /// one of them is neither.
     fn divide_guards(&mut self, graph: &Graph, stmt: &Stmt) -> Option<()> {
         let everywhere: Vec<bool> =
-            self.factors.iter().map(|factor| self.is_everywhere(graph, factor)).collect();
+            self.factors.iter().map(|factor| factor.is_everywhere(graph, &self.extents)).collect();
         for guard in &stmt.guards {
             let axes = of_indices([&guard.0]);
             let has = |factor: &Factor| axes.iter().all(|axis| factor.axes.contains(axis));
@@ -260,17 +257,6 @@ impl Product {
             placed.then_some(())?;
         }
         Some(())
-    }
-
-    /// Whether all that a factor reads is in bounds at all points, of which none is skipped.
-    fn is_everywhere(&self, graph: &Graph, factor: &Factor) -> bool {
-        let inside = |(e, extent): (&IndexExpr, &u64)| {
-            !index::reads(e) && bounds::holds(e, *extent, &self.extents)
-        };
-        factor.value.nodes.iter().all(|node| match node {
-            Node::Access(array, index) => index.iter().zip(&graph.array(*array).shape).all(inside),
-            other => !other.indices().iter().any(index::reads),
-        })
     }
 
     /// Whether the reduction of the factors is all.
@@ -550,49 +536,7 @@ fn quotient(algebra: &Algebra, factors: &[Expr], divisors: &[Expr]) -> Expr {
     product(inverse, std::iter::once(&dividend).chain(divisors))
 }
 
-/// The guards of all factors.
-fn guards_of(factors: &[Factor]) -> Vec<Guard> {
-    let mut all: Vec<Guard> = Vec::new();
-    for guard in factors.iter().flat_map(|factor| &factor.guards) {
-        if !all.contains(guard) {
-            all.push(guard.clone());
-        }
-    }
-    // Elements that an index reads are guarded before it.
-    all.sort_by_key(|(e, _)| index::reads(e));
-    all
-}
-
 /// The axes that an expression depends on.
 fn axes_in(value: &Expr) -> Axes {
     of_indices(value.nodes.iter().flat_map(Node::indices))
-}
-
-impl Factor {
-    fn of(value: Expr) -> Self {
-        Self { axes: axes_in(&value), value, guards: Vec::new() }
-    }
-
-    /// Its axes in the order in which they lie in what it reads.
-    fn lie(&self) -> Vec<u32> {
-        let mut lie: Vec<u32> = Vec::with_capacity(self.axes.len());
-        let mut add = |axis: u32| {
-            if !lie.contains(&axis) {
-                lie.push(axis);
-            }
-        };
-        let mut reads: Vec<&[IndexExpr]> = self.value.nodes.iter().map(Node::indices).collect();
-        reads.sort_by_key(|index| std::cmp::Reverse(of_indices(*index).len()));
-        for e in reads.into_iter().flatten() {
-            index::for_each_axis(e, &mut |axis| add(axis.0));
-        }
-        lie
-    }
-
-    /// Whether it is an element at an affine position.
-    fn is_plain(&self) -> bool {
-        let affine = |index: &[IndexExpr]| index.iter().all(IndexExpr::is_affine);
-        self.guards.is_empty()
-            && matches!(&self.value.nodes[..], [Node::Access(_, index)] if affine(index))
-    }
 }

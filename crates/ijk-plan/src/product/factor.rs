@@ -1,0 +1,70 @@
+//! Operands of products.
+
+use super::axes_in;
+use crate::axes::{Axes, of_indices};
+use crate::bounds::{self, Guard};
+use crate::graph::{Expr, Graph, Node};
+use crate::index;
+use ijk_ir::core::IndexExpr;
+
+/// One operand of a product.
+#[derive(Clone)]
+pub(super) struct Factor {
+    pub(super) axes: Axes,
+    pub(super) value: Expr,
+    /// Points where one of these fails are skipped.
+    pub(super) guards: Vec<Guard>,
+}
+
+impl Factor {
+    pub(super) fn of(value: Expr) -> Self {
+        Self { axes: axes_in(&value), value, guards: Vec::new() }
+    }
+
+    /// Its axes in the order in which they lie in what it reads.
+    pub(super) fn lie(&self) -> Vec<u32> {
+        let mut lie: Vec<u32> = Vec::with_capacity(self.axes.len());
+        let mut add = |axis: u32| {
+            if !lie.contains(&axis) {
+                lie.push(axis);
+            }
+        };
+        let mut reads: Vec<&[IndexExpr]> = self.value.nodes.iter().map(Node::indices).collect();
+        reads.sort_by_key(|index| std::cmp::Reverse(of_indices(*index).len()));
+        for e in reads.into_iter().flatten() {
+            index::for_each_axis(e, &mut |axis| add(axis.0));
+        }
+        lie
+    }
+
+    /// Whether it is an element at an affine position.
+    pub(super) fn is_plain(&self) -> bool {
+        let affine = |index: &[IndexExpr]| index.iter().all(IndexExpr::is_affine);
+        self.guards.is_empty()
+            && matches!(&self.value.nodes[..], [Node::Access(_, index)] if affine(index))
+    }
+
+    /// Whether all that it reads is in bounds at all points, of which none is skipped.
+    pub(super) fn is_everywhere(&self, graph: &Graph, extents: &[u64]) -> bool {
+        let inside = |(e, extent): (&IndexExpr, &u64)| {
+            !index::reads(e) && bounds::holds(e, *extent, extents)
+        };
+        self.value.nodes.iter().all(|node| match node {
+            Node::Access(array, index) => index.iter().zip(&graph.array(*array).shape).all(inside),
+            other => !other.indices().iter().any(index::reads),
+        })
+    }
+}
+
+/// The guards of all factors.
+pub(super) fn guards_of(factors: &[Factor]) -> Vec<Guard> {
+    let mut all: Vec<Guard> = Vec::new();
+    for guard in factors.iter().flat_map(|factor| &factor.guards) {
+        if !all.contains(guard) {
+            all.push(guard.clone());
+        }
+    }
+    // Elements that an index reads are guarded before it.
+    all.sort_by_key(|(e, _)| index::reads(e));
+    all
+}
