@@ -35,29 +35,32 @@ fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     if !covers || !reduces || !long(across) {
         return None;
     }
-    let mut found = None;
-    let mut windows = false;
-    for node in &stmt.value.nodes {
-        let Node::Access(_, places) = node else { continue };
-        let (last, others) = places.split_last()?;
-        if has(last, across) {
-            return None;
-        }
-        windows |= last.terms.len() > 1;
-        let neighbour = out.iter().find(|&&axis| has(last, axis) && long(axis));
-        if let Some(&axis) = neighbour
-            && others.iter().any(|e| has(e, across))
-        {
-            found = Some(axis);
-        }
-    }
-    let axis = found?;
-    // Contractions lay their results out as they are wanted, but for windows.
-    if contraction::is_one(graph, stmt) && !windows {
+    let reads: Vec<&[IndexExpr]> = stmt.value.nodes.iter().filter_map(read).collect();
+    if reads.iter().any(|places| places.last().is_some_and(|last| has(last, across))) {
         return None;
     }
-    let others = out.iter().copied().filter(|&other| other != axis);
-    Some(others.chain([axis]).collect())
+    let of_rows = |places: &&[IndexExpr]| places.iter().any(|e| has(e, across));
+    let neighbour = |places: &[IndexExpr]| {
+        let last = places.last()?;
+        out.iter().copied().find(|&axis| has(last, axis) && long(axis))
+    };
+    let axis = reads.iter().copied().filter(of_rows).find_map(neighbour)?;
+    // Contractions lay their results out as they are wanted, but for windows, and batches one by one.
+    let windows = reads.iter().any(|places| places.last().is_some_and(|last| last.terms.len() > 1));
+    let shared = |axis: usize| reads.iter().all(|places| places.iter().any(|e| has(e, axis)));
+    if contraction::is_one(graph, stmt) && !windows && !shared(across) {
+        return None;
+    }
+    let (rows, others): (Vec<usize>, Vec<usize>) =
+        out.into_iter().filter(|&other| other != axis).partition(|&axis| shared(axis));
+    Some(rows.into_iter().chain(others).chain([axis]).collect())
+}
+
+fn read(node: &Node) -> Option<&[IndexExpr]> {
+    match node {
+        Node::Access(_, places) => Some(places),
+        _ => None,
+    }
 }
 
 /// Whether an index goes along an axis.

@@ -20,6 +20,9 @@ use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, scalar};
 const FEWER: u64 = 8;
 const STATEMENTS: usize = 2;
 
+/// Copies for several statements have at most so many times the elements of the array.
+const MORE: u64 = 4;
+
 /// Statements of fewer points take less time than steps that copy rows.
 const LEAST: u64 = 8 * SMALL_DOMAIN;
 
@@ -31,12 +34,16 @@ pub(crate) fn copy_rows(graph: &mut Graph) {
     if graph.strict || !graph.statements.iter().any(|stmt| stmt.guards.iter().any(is_gather)) {
         return;
     }
-    let mut wanted: Vec<(Rows, usize)> = Vec::new();
+    let mut wanted: Vec<Wanted> = Vec::new();
     for stmt in &graph.statements {
+        let reduces = stmt.kept_axes().iter().any(|kept| !kept);
         for rows in gathers(graph, stmt).into_iter().map(|(_, rows)| rows) {
-            match wanted.iter_mut().find(|(other, _)| *other == rows) {
-                Some((_, count)) => *count += 1,
-                None => wanted.push((rows, 1)),
+            match wanted.iter_mut().find(|wanted| wanted.rows == rows) {
+                Some(wanted) => {
+                    wanted.statements += 1;
+                    wanted.reduces |= reduces;
+                }
+                None => wanted.push(Wanted { rows, statements: 1, reduces }),
             }
         }
     }
@@ -60,6 +67,14 @@ struct Rows {
     guards: Vec<Guard>,
 }
 
+/// Rows that statements read.
+struct Wanted {
+    rows: Rows,
+    statements: usize,
+    /// Whether one of them reduces: maps read rows as fast as copies.
+    reduces: bool,
+}
+
 /// Guards by axes of their own.
 #[derive(Clone, PartialEq)]
 struct Mask {
@@ -69,7 +84,7 @@ struct Mask {
 
 /// What is there already: the array of each.
 struct Copies {
-    wanted: Vec<(Rows, usize)>,
+    wanted: Vec<Wanted>,
     rows: Vec<(Rows, ArrayId)>,
     masks: Vec<(Mask, ArrayId)>,
 }
@@ -169,7 +184,8 @@ impl Copies {
     /// Adds a statement, with copies of rows instead of those that are worth it.
     fn add(&mut self, graph: &mut Graph, stmt: Stmt) {
         let mut found = gathers(graph, &stmt);
-        found.retain(|(read, rows)| self.is_worth(&stmt, &stmt.value.nodes[read.node], rows));
+        found
+            .retain(|(read, rows)| self.is_worth(graph, &stmt, &stmt.value.nodes[read.node], rows));
         if found.is_empty() {
             return graph.statements.push(stmt);
         }
@@ -186,10 +202,16 @@ impl Copies {
     }
 
     /// Whether a statement, or several, read the rows often enough, or across.
-    fn is_worth(&self, stmt: &Stmt, node: &Node, rows: &Rows) -> bool {
-        let count = self.wanted.iter().find(|(other, _)| other == rows).map_or(0, |(_, n)| *n);
-        count >= STATEMENTS
-            || rows.points().saturating_mul(FEWER) <= stmt.points()
+    fn is_worth(&self, graph: &Graph, stmt: &Stmt, node: &Node, rows: &Rows) -> bool {
+        let points = rows.points();
+        let again = self.wanted.iter().any(|wanted| {
+            wanted.rows == *rows && wanted.statements >= STATEMENTS && wanted.reduces
+        });
+        // Some rows may be read so often that all copies are much larger than the array.
+        let elements = graph.array(rows.array).shape.iter();
+        let elements = elements.fold(MORE, |n: u64, &extent| n.saturating_mul(extent));
+        again && points <= elements
+            || points.saturating_mul(FEWER) <= stmt.points()
             || goes_across(stmt, node)
     }
 

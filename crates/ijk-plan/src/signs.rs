@@ -2,13 +2,15 @@
 //!
 //! A magnitude and a square are the same of `a - b`, `b - a` and `-(a - b)`, and a sum that starts from 0 has the same
 //! bits whether a term is 0 or -0: so `0 - x` is `-x` there, and `x + 0` is `x`. Each value is asked how much of its sign
-//! those that take it tell apart, and is built with no more than that. No bit of a result changes, so strict plans are
+//! those that take it tell apart, also from one statement to another, and is built with no more than that. No bit of a result changes, so strict plans are
 //! built so, too. Complex numbers stay as they are.
 
 use crate::expr::{self, Builder, same};
 use crate::graph::{Expr, Graph, Node, Stmt};
-use ijk_ir::core::Init;
-use ijk_types::{BinaryOp, Monoid, Reducer, UnaryOp};
+use crate::index;
+use crate::simplify::{drop_dead, fold, is_view};
+use ijk_ir::core::{ArrayId, Init};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
 
 /// How much of a value's sign its users tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,16 +25,50 @@ enum Seen {
 
 /// Runs the pass.
 pub(crate) fn drop_signs(graph: &mut Graph) {
-    for at in 0..graph.statements.len() {
+    let mut seen = vec![Seen::Magnitude; graph.arrays.len()];
+    let shown = [&graph.outputs, &graph.fallible].into_iter().flatten().chain(&graph.partial);
+    shown.for_each(|array| seen[array.0 as usize] = Seen::Bits);
+    let mut views = false;
+    for at in (0..graph.statements.len()).rev() {
         let stmt = &graph.statements[at];
-        if let Some(value) = without(graph, stmt) {
+        let own = seen[stmt.out.0 as usize];
+        if let Some(value) = without(graph, stmt, own) {
+            let was_view = is_view(stmt);
             graph.statements[at].value = value;
+            views |= !was_view && is_view(&graph.statements[at]);
+        }
+        show(graph, &graph.statements[at], own, &mut seen);
+    }
+    if views {
+        fold(graph);
+        drop_dead(graph);
+    }
+}
+
+/// Adds how much a statement shows of the signs in arrays that it reads, given how much of its own is seen.
+fn show(graph: &Graph, stmt: &Stmt, own: Seen, seen: &mut [Seen]) {
+    let mut all = |array: ArrayId, of: Seen| {
+        let array = &mut seen[array.0 as usize];
+        *array = of.max(*array);
+    };
+    if let Init::From(array) = stmt.init {
+        all(array, Seen::Bits);
+    }
+    stmt.for_each_index(|e| {
+        index::for_each_element(e, &mut |access| all(access.array, Seen::Bits))
+    });
+    let types = graph.node_types(&stmt.value);
+    let complex = types.iter().any(|t| t.is_complex()) || stmt.scan.is_some();
+    let of = signs(stmt, own, |at| types[at as usize].is_float());
+    for (node, of) in stmt.value.nodes.iter().zip(of) {
+        if let Node::Access(array, _) = node {
+            all(*array, if complex { Seen::Bits } else { of });
         }
     }
 }
 
-/// The value of a statement without signs that nobody sees, if there may be any.
-fn without(graph: &Graph, stmt: &Stmt) -> Option<Expr> {
+/// The value of a statement without signs that nobody sees, if there may be any, given how much of the value's is seen.
+fn without(graph: &Graph, stmt: &Stmt, own: Seen) -> Option<Expr> {
     let nodes = &stmt.value.nodes;
     if stmt.scan.is_some() || !nodes.iter().any(|node| may_be_for_nothing(node, nodes)) {
         return None;
@@ -41,20 +77,32 @@ fn without(graph: &Graph, stmt: &Stmt) -> Option<Expr> {
     if types.iter().any(|t| t.is_complex()) {
         return None;
     }
-    let seen = seen(stmt, |at| types[at as usize].is_float());
+    let seen = signs(stmt, own, |at| types[at as usize].is_float());
     let mut builder = Builder::default();
     let mut places: Vec<u32> = Vec::with_capacity(nodes.len());
-    for (node, seen) in nodes.iter().zip(seen) {
+    for ((node, seen), &dtype) in nodes.iter().zip(seen).zip(&types) {
         let node = node.map_children(|child| places[child as usize]);
-        places.push(push(&mut builder, node, seen));
+        places.push(match node {
+            // A factor may come out of what is reduced.
+            Node::Binary(BinaryOp::Add, x, y) if x == y && dtype.is_float() => {
+                let two = builder.push(Node::Const(two(dtype)));
+                builder.push(Node::Binary(BinaryOp::Mul, x, two))
+            }
+            node => push(&mut builder, node, seen),
+        });
     }
     Some(builder.finish(*places.last()?))
+}
+
+fn two(dtype: DType) -> Scalar {
+    if dtype == DType::F32 { Scalar::F32(2.0) } else { Scalar::F64(2.0) }
 }
 
 /// Whether a node could go, or become another: cheap to tell, since most statements have none.
 fn may_be_for_nothing(node: &Node, nodes: &[Node]) -> bool {
     match node {
         Node::Unary(UnaryOp::Neg, _) => true,
+        Node::Binary(BinaryOp::Add, x, y) if x == y => true,
         Node::Binary(BinaryOp::Add | BinaryOp::Sub, x, y) => {
             [x, y].into_iter().any(|at| is_zero(&nodes[*at as usize]))
         }
@@ -66,15 +114,21 @@ fn may_be_for_nothing(node: &Node, nodes: &[Node]) -> bool {
     }
 }
 
-/// For each node of a statement's value, how much of its sign is seen.
-fn seen(stmt: &Stmt, is_float: impl Fn(u32) -> bool) -> Vec<Seen> {
+/// For each node of a statement's value, how much of its sign is seen, given how much of what the statement gives.
+fn signs(stmt: &Stmt, own: Seen, is_float: impl Fn(u32) -> bool) -> Vec<Seen> {
     let nodes = &stmt.value.nodes;
     let mut seen = vec![Seen::Magnitude; nodes.len()];
-    // What starts from 0 is never -0.
-    let sums = stmt.reduce == Some(Reducer::Monoid(Monoid::Add))
-        && stmt.init == Init::Identity(Monoid::Add);
-    if let Some(root) = seen.last_mut() {
-        *root = if sums { Seen::Value } else { Seen::Bits };
+    let root = match (stmt.reduce, stmt.init) {
+        (None, _) => own,
+        // What starts from 0 is never -0.
+        (Some(Reducer::Monoid(Monoid::Add)), Init::Identity(Monoid::Add)) => Seen::Value,
+        (Some(Reducer::Monoid(Monoid::Add | Monoid::Max | Monoid::Min)), _) => {
+            if own == Seen::Bits { Seen::Bits } else { Seen::Value }
+        }
+        _ => Seen::Bits,
+    };
+    if let Some(last) = seen.last_mut() {
+        *last = root;
     }
     for at in (0..nodes.len()).rev() {
         let own = seen[at];

@@ -14,6 +14,13 @@ const FEW: usize = 8;
 
 /// Runs the pass.
 pub(crate) fn simplify(graph: &mut Graph) {
+    fold(graph);
+    graph.fallible = unneeded_fallible(graph);
+    drop_dead(graph);
+}
+
+/// Folds constants and views in all statements.
+pub(crate) fn fold(graph: &mut Graph) {
     let definitions = graph.definitions();
     for at in 0..graph.statements.len() {
         if is_folded(graph, &definitions, &graph.statements[at]) {
@@ -22,8 +29,6 @@ pub(crate) fn simplify(graph: &mut Graph) {
         let folded = fold_views(graph, &definitions, at);
         graph.statements[at] = folded;
     }
-    graph.fallible = unneeded_fallible(graph);
-    drop_dead(graph);
 }
 
 /// Arrays that no output needs, of statements that can fail.
@@ -59,7 +64,7 @@ fn is_folded(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> bool {
 
 /// Whether a statement gives what it reads, or its opposite, or that with zeros that lost their sign: a sign costs
 /// less where it is needed than in an array of its own, and most often goes into an operator there.
-fn is_view(stmt: &Stmt) -> bool {
+pub(crate) fn is_view(stmt: &Stmt) -> bool {
     let zero = |node: &Node| matches!(node, Node::Const(value) if is_zero(*value));
     let signed = match &stmt.value.nodes[..] {
         [Node::Access(..), Node::Unary(UnaryOp::Neg, 0)] => true,

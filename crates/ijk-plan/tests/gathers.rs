@@ -147,3 +147,29 @@ fn what_is_reduced_across_rows_is_copied_across() {
     let (found, plan) = kernels(source, &[("x", DType::F64, &[40, 64])]);
     assert_eq!(found, ["reduce", "copy"], "{plan}");
 }
+
+#[test]
+fn batches_stay_outermost() {
+    let arguments = [("a", DType::F64, &[20usize, 18, 16][..]), ("b", DType::F64, &[20, 16, 17])];
+    let (found, plan) = kernels("y[i,j,z] = a[z,i,k] * b[z,k,j]\n\ny", &arguments);
+    assert_eq!(found, ["contract", "copy"], "{plan}");
+    let (found, plan) = kernels("y[z,i,j] = a[z,i,k] * b[z,k,j]\n\ny", &arguments);
+    assert_eq!(found, ["contract"], "{plan}");
+}
+
+#[test]
+fn doubled_values_are_squares_times_a_number() {
+    let doubled = "y[z] = POW((x[z,d] + x[z,d]) * 0.5, 2)\n\ny";
+    let (found, plan) = kernels(doubled, &[X]);
+    assert_eq!(found, kernels("y[z] = POW(x[z,d], 2)\n\ny", &[X]).0, "{plan}");
+}
+
+/// A zero's sign in an array that sums alone read.
+#[test]
+fn signs_go_from_statement_to_statement() {
+    let source = "t[d,o] = 0 - w[d,o]\nv[d,o] = -t[d,o]\ny[z,o] = x[z,d] * v[d,o]\n\ny";
+    let (found, plan) = kernels(source, &[X, W]);
+    assert_eq!(found, ["contract"], "{plan}");
+    let (found, plan) = kernels(&source.replace("\n\ny", "\n\ny,v"), &[X, W]);
+    assert_eq!(found, ["map", "contract"], "{plan}");
+}

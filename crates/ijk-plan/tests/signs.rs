@@ -42,6 +42,7 @@ fn distances_are_contractions_however_differences_are_turned() {
         "jk-ik~ijk . -ijk~ijk . ijk^2~ijk . +ijk~ij",
         "ik-jk~ijk . 0-ijk~ijk . ijk^2~ijk . ijk+0~ijk . +ijk~ij",
         "ik-0~ik . ik/1~ik . 0+ik~ik . ik-jk~ijk . ijk^2~ijk . <ijk~ij",
+        "0-ik~ik . -ik~ik . 0-ik~ik . ik+jk~ijk . ijk^2~ijk . +ijk~ij",
     ] {
         for plan in plans(source, &[&[20, 30], &[40, 30]]) {
             assert_eq!(kernels(&plan), ["contract-semiring"], "{source}\n{plan}");
