@@ -23,8 +23,10 @@
 //!     maps* joins what these put behind reductions with what was there;
 //! 14. *hoist* evaluates functions of few axes before;
 //! 15. *arg* stores positions of extremes that do not cover their output apart;
-//! 16. *rows* copies operands of contractions whose rows lie apart;
-//! 17. *emit* gives arrays their memory and statements their kernels.
+//! 16. *rows* copies operands of contractions whose rows lie apart, *tables* arrays that are read at computed
+//!     places whose rows do;
+//! 17. *emit* gives arrays their memory and statements their kernels;
+//! 18. *forward* goes through axes in the order that neighbours have in memory.
 
 mod across;
 mod arg;
