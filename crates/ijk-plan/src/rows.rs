@@ -17,7 +17,8 @@ const LEAST_STEPS: u64 = 64;
 
 /// The graph with such copies; none, if there is nothing to copy.
 pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
-    let operands: Vec<_> = graph.statements.iter().map(|s| apart(graph, layout, s)).collect();
+    let operand = |stmt| apart(graph, layout, stmt).or_else(|| thin(graph, layout, stmt));
+    let operands: Vec<_> = graph.statements.iter().map(operand).collect();
     operands.iter().any(Option::is_some).then_some(())?;
     let mut copied = Graph { statements: Vec::new(), ..graph.clone() };
     for (stmt, operand) in graph.statements.iter().cloned().zip(operands) {
@@ -65,6 +66,39 @@ fn apart(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
         let axes = reduced.chain(out.iter().filter(|axis| axes.contains(axis))).copied().collect();
         (many && large).then_some(Operand { node, array: *array, axes })
     })
+}
+
+/// Rows and columns of a product that is summed in registers, at most; and steps that it has at least.
+const THIN: u64 = 16;
+const LONG: u64 = 1 << 10;
+
+/// The operand of a product of few rows and columns over many steps that lies step by step, where the other has
+/// its columns together: one kernel takes both if they are alike.
+fn thin(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
+    if stmt.scan.is_some() || !contraction::is_one(graph, stmt) {
+        return None;
+    }
+    let kept = stmt.kept_axes();
+    let own = |node: usize| {
+        let Node::Access(array, index) = &stmt.value.nodes[node] else { return None };
+        Some((*array, in_memory(graph, layout, *array, index)?))
+    };
+    let sides = [own(0)?, own(1)?];
+    let [rows, steps] = [true, false].map(|is_kept| {
+        sides.each_ref().map(|(_, axes)| {
+            axes.iter().copied().filter(|&axis| kept[axis] == is_kept).collect::<Vec<_>>()
+        })
+    });
+    let alike = |a: &[usize], b: &[usize]| a.len() == b.len() && a.iter().all(|x| b.contains(x));
+    let apart = !rows[0].iter().any(|axis| rows[1].contains(axis));
+    let few = rows.iter().all(|rows| (2..=THIN).contains(&points(stmt, rows)));
+    if !apart || !few || !alike(&steps[0], &steps[1]) || points(stmt, &steps[0]) < LONG {
+        return None;
+    }
+    let together = |side: usize| sides[side].1.last().is_some_and(|&axis| kept[axis]);
+    let node = (0..2).find(|&side| !together(side) && together(1 - side))?;
+    let axes = steps[1 - node].iter().chain(&rows[node]).copied().collect();
+    Some(Operand { node, array: sides[node].0, axes })
 }
 
 /// How many points some axes have.

@@ -1,8 +1,8 @@
 //! Arrays that are read at computed places, copied so that what is read at one place lies together.
 //!
 //! `x[c[z],d]` moves a row of `x` for each `z`. Where the elements of a row lie apart, or backwards, as in a
-//! transposed table, each is looked for on its own. Once the rows that are read have more elements than the table, a
-//! copy of it pays.
+//! transposed table, each is looked for on its own, which takes several times as long as to move it. Unless few of them
+//! are read, a copy of the table pays.
 
 use crate::graph::{Axis, Graph, Node, Stmt};
 use crate::index::{of_axes, reads};
@@ -12,8 +12,8 @@ use ijk_ir::core::{ArrayId, IndexExpr, Span};
 /// Shorter rows are read element by element in any case.
 const SHORT: u64 = 8;
 
-/// How many times as many elements as the table has must be read.
-const OFTEN: u64 = 2;
+/// A copy pays where one of so many elements of the table is read.
+const READ: u64 = 2;
 
 /// The graph with such copies; none, if there is nothing to copy.
 pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
@@ -63,7 +63,7 @@ impl Table {
         let elements = shape.iter().fold(1u64, |all, &extent| all.saturating_mul(extent));
         let row = |&place: &usize| along[place] && shape[place] >= SHORT;
         let last = (0..shape.len()).filter(row).min_by_key(|&p| strides[p].unsigned_abs())?;
-        if points / OFTEN < elements.max(1) || strides[last] == 1 {
+        if points.saturating_mul(READ) < elements || strides[last] == 1 {
             return None;
         }
         let order = (0..shape.len()).filter(|&place| place != last).chain([last]).collect();
