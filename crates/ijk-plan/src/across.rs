@@ -1,7 +1,8 @@
 //! Reductions that write across what they read.
 //!
 //! `y[t,b] = x[b,t+k]` goes along rows of `x`, and each of its neighbours belongs to another row of `y`. What is
-//! reduced is stored as it is read, `s[b,t]`, and copied across, which has a kernel of its own that takes squares of both.
+//! reduced is stored as it is read, `s[b,t]`, and copied across, which has a kernel of its own that takes squares of
+//! both.
 
 use crate::contraction;
 use crate::graph::{Graph, Node, Stmt};
@@ -21,7 +22,7 @@ pub(crate) fn store_along(graph: &mut Graph) {
 }
 
 /// The axes of a reduction's output in an order that goes along what it reads, if its own goes across that.
-fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
+pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return None };
     let whole = stmt.init == Init::Identity(monoid) && !graph.partial.contains(&stmt.out);
     if !whole || stmt.scan.is_some() || stmt.points() <= 8 * SMALL_DOMAIN {
@@ -63,7 +64,7 @@ fn read(node: &Node) -> Option<&[IndexExpr]> {
     }
 }
 
-/// Whether an index goes along an axis.
+/// Tells whether an index goes along an axis.
 fn has(e: &IndexExpr, axis: usize) -> bool {
     e.terms.iter().any(|term| matches!(term, (1, Atom::Axis(a)) if a.0 as usize == axis))
 }
@@ -78,5 +79,5 @@ fn divide(graph: &mut Graph, stmt: Stmt, axes: Vec<usize>) {
     let own = out.iter().map(|&axis| stmt.axes[axis].clone()).collect();
     let copy = Stmt::map(stmt.out, own, vec![read], stmt.span);
     let along = Stmt { out: array, out_index: index::of_axes(axes), ..stmt };
-    graph.statements.extend([along, copy]);
+    graph.statements.extend([along.in_order(), copy]);
 }

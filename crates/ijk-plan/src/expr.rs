@@ -94,7 +94,7 @@ impl Builder {
         })
     }
 
-    /// What a node is the opposite of, if it is one.
+    /// The node that a node is the opposite of, if it is one.
     pub(crate) fn negated(&self, at: u32) -> Option<u32> {
         match self.nodes[at as usize] {
             Node::Unary(UnaryOp::Neg, x) => Some(x),
@@ -166,7 +166,7 @@ fn is_neutral(op: BinaryOp, value: Scalar) -> bool {
     }
 }
 
-/// Whether a quotient, power or difference with this right operand gives the left one, bit for bit.
+/// Tells whether a quotient, power or difference with this right operand gives the left one, bit for bit.
 fn leaves(op: BinaryOp, right: Scalar) -> bool {
     match op {
         BinaryOp::Div | BinaryOp::Pow => whole(right) == Some(1),
@@ -177,12 +177,12 @@ fn leaves(op: BinaryOp, right: Scalar) -> bool {
     }
 }
 
-/// Whether a real number is 0, of either sign.
+/// Tells whether a real number is 0, of either sign.
 pub(crate) fn is_zero(value: Scalar) -> bool {
     whole(value) == Some(0)
 }
 
-/// Whether a real floating-point number is the zero of this sign.
+/// Tells whether a real floating-point number is the zero of this sign.
 fn is_float_zero(value: Scalar, negative: bool) -> bool {
     let is = |x: f64| x == 0.0 && x.is_sign_negative() == negative;
     match value {

@@ -42,7 +42,7 @@ pub(crate) fn take_out(graph: &mut Graph) {
     }
 }
 
-/// Whether a statement gives the greatest or least of several values.
+/// Tells whether a statement gives the greatest or least of several values.
 fn extreme(stmt: &Stmt) -> Option<Monoid> {
     let several = stmt.points() > SMALL_DOMAIN && stmt.scan.is_none();
     match stmt.reduce {
@@ -55,7 +55,7 @@ fn extreme(stmt: &Stmt) -> Option<Monoid> {
 struct Layers {
     /// Nodes of the value; each computes with one that follows, and with numbers.
     functions: Vec<u32>,
-    /// What is reduced, by what.
+    /// The node that is reduced, by which monoid, and of which type.
     root: u32,
     monoid: Monoid,
     dtype: DType,
@@ -63,13 +63,13 @@ struct Layers {
     kept: Vec<usize>,
 }
 
-/// What a monotone function does.
+/// A monotone function.
 struct Monotone {
     /// The node it is a function of.
     of: u32,
-    /// Whether greater values become less.
+    /// Tells whether greater values become less.
     falls: bool,
-    /// Whether an infinity stays one: then elements without points come out as they should.
+    /// Tells whether an infinity stays one: then elements without points come out as they should.
     keeps_infinities: bool,
 }
 

@@ -4,6 +4,7 @@
 //! instead, which gives the same bits; another constant would round what may be exact without it. What is
 //! multiplied stays as far from overflow as it was: constants are of moderate size.
 
+use crate::across;
 use crate::contraction;
 use crate::graph::{Axis, Graph, Node, Stmt};
 use crate::index::{of_axes, plain_axes};
@@ -87,6 +88,10 @@ impl Chain<'_> {
         let whole = extents(contraction, &operand.axes).eq(shape.iter().copied());
         let mut contraction =
             Stmt { out: stmt.out, out_index: of_axes(index), ..contraction.clone() };
+        // It is stored along what it reads on purpose.
+        if across::along(self.graph, &contraction).is_some() {
+            return None;
+        }
         let by = move |array| {
             let operand = Node::Access(operand.array, of_axes(0..axes.len()));
             let nodes = vec![operand, constant, Node::Binary(op, 0, 1)];

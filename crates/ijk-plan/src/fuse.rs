@@ -171,7 +171,7 @@ fn fuse_stages(
     Some(Stmt { axes, guards, value: builder.finish(root), ..stmt.clone() })
 }
 
-/// Whether a reduction of what another one gives, times what stands outside of it, is one of all of its points.
+/// Tells whether a reduction of what another one gives, times what stands outside of it, is one of all of its points.
 fn are_stages(graph: &Graph, stmt: &Stmt, producer: &Stmt) -> bool {
     let Some(Reducer::Monoid(monoid)) = stmt.reduce.filter(|_| stmt.reduce == producer.reduce)
     else {
@@ -193,7 +193,8 @@ fn are_stages(graph: &Graph, stmt: &Stmt, producer: &Stmt) -> bool {
     plain && same && fresh && whole && !graph.can_fail(producer)
 }
 
-/// Whether a statement's value is a product of an element of an array and of what is the same for all that is reduced.
+/// Tells whether a statement's value is a product of an element of an array and of what is the same for all that is
+/// reduced.
 fn scales(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
     let kept = stmt.kept_axes();
     let Some(algebra) = Algebra::of(Monoid::Add, graph.array(stmt.out).dtype, &stmt.value) else {
@@ -210,7 +211,7 @@ fn scales(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
         && terms.iter().all(|term| is_element(term.root) || stands(term.root))
 }
 
-/// Whether a statement stores each value that it does not skip, and 0 elsewhere.
+/// Tells whether a statement stores each value that it does not skip, and 0 elsewhere.
 fn leaves_zeros(graph: &Graph, stmt: &Stmt) -> bool {
     stmt.reduce == Some(Reducer::Monoid(Monoid::Add))
         && graph.array(stmt.out).dtype != DType::Bool
@@ -218,7 +219,7 @@ fn leaves_zeros(graph: &Graph, stmt: &Stmt) -> bool {
         && one_each(stmt)
 }
 
-/// Whether elements that no point reaches are 0, and each point is added to that.
+/// Tells whether elements that no point reaches are 0, and each point is added to that.
 fn starts_from_zero(graph: &Graph, stmt: &Stmt) -> bool {
     matches!(stmt.reduce, None | Some(Reducer::Monoid(Monoid::Add)))
         && matches!(stmt.init, Init::Zero | Init::Identity(Monoid::Add))
@@ -226,7 +227,7 @@ fn starts_from_zero(graph: &Graph, stmt: &Stmt) -> bool {
         && !graph.partial.contains(&stmt.out)
 }
 
-/// Whether a statement's value is a product that has the one element of an array which it reads as a factor.
+/// Tells whether a statement's value is a product that has the one element of an array which it reads as a factor.
 fn multiplies(graph: &Graph, stmt: &Stmt, array: ArrayId) -> bool {
     let (dtype, types) = (graph.array(stmt.out).dtype, graph.node_types(&stmt.value));
     let Some(algebra) = Algebra::of(Monoid::Add, dtype, &stmt.value) else { return false };

@@ -1,10 +1,11 @@
 //! Rows looked up once.
 //!
-//! `x[c[z],d]` in a statement of more axes than `z` and `d`, or in several statements, is looked up for each point of each.
-//! Loads at computed places are slow, and no kernel but that of loop nests knows them; so is a test for each point whether
-//! its row is there. Such rows are copied, `g[z,d] = x[c[z],d]`, with zeros where there is none, and a statement that reads
-//! copies is one like any other. Points without a row are left out of it where that is decided last: an element that has
-//! none is made what the array starts from, by a mask of one axis, `has[z]`, which is computed once, too.
+//! `x[c[z],d]` in a statement of more axes than `z` and `d`, or in several statements, is looked up for each point of
+//! each. Loads at computed places are slow, and no kernel but that of loop nests knows them; so is a test for each
+//! point whether its row is there. Such rows are copied, `g[z,d] = x[c[z],d]`, with zeros where there is none, and a
+//! statement that reads copies is one like any other. Points without a row are left out of it where that is decided
+//! last: an element that has none is made what the array starts from, by a mask of one axis, `has[z]`, which is
+//! computed once, too.
 
 use crate::SMALL_DOMAIN;
 use crate::axes::{Axes, of_indices, restrict};
@@ -71,7 +72,7 @@ struct Rows {
 struct Wanted {
     rows: Rows,
     statements: usize,
-    /// Whether one of them reduces: maps read rows as fast as copies.
+    /// Tells whether one of them reduces: maps read rows as fast as copies.
     reduces: bool,
 }
 
@@ -82,7 +83,7 @@ struct Mask {
     guards: Vec<Guard>,
 }
 
-/// What is there already: the array of each.
+/// Copies that are there already: the array of each.
 struct Copies {
     wanted: Vec<Wanted>,
     rows: Vec<(Rows, ArrayId)>,
@@ -150,7 +151,7 @@ impl Rows {
     }
 }
 
-/// Whether a map goes across rows: elements of different ones are its neighbours.
+/// Tells whether a map goes across rows: elements of different ones are its neighbours.
 fn goes_across(stmt: &Stmt, node: &Node) -> bool {
     let (Node::Access(_, index), Some(out)) = (node, index::plain_axes(&stmt.out_index)) else {
         return false;
@@ -201,7 +202,7 @@ impl Copies {
         }
     }
 
-    /// Whether a statement, or several, read the rows often enough, or across.
+    /// Tells whether a statement, or several, read the rows often enough, or across.
     fn is_worth(&self, graph: &Graph, stmt: &Stmt, node: &Node, rows: &Rows) -> bool {
         let points = rows.points();
         let again = self.wanted.iter().any(|wanted| {

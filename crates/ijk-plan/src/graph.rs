@@ -340,6 +340,21 @@ impl Stmt {
         kept
     }
 
+    /// The same, kept axes as the output has them before those that are reduced, which stay as they are: blocks of rows
+    /// are cut along the first. As it is, where points meet at an element or indices are more than axes.
+    pub(crate) fn in_order(self) -> Self {
+        let kept = match index::plain_axes(&self.out_index) {
+            Some(kept) if kept.len() == self.out_index.len() => kept,
+            _ => return self,
+        };
+        let reduced = (0..self.axes.len()).filter(|axis| !kept.contains(axis));
+        let order: Vec<usize> = kept.iter().copied().chain(reduced).collect();
+        let place = |axis: usize| order.iter().position(|&other| other == axis);
+        let map = index::of_axes((0..order.len()).filter_map(place));
+        let axes = order.iter().map(|&axis| self.axes[axis].clone()).collect();
+        self.substitute(&map, axes).unwrap_or(self)
+    }
+
     /// Calls `f` with every index expression: the output's, those of the value, the guards'.
     pub(crate) fn for_each_index(&self, mut f: impl FnMut(&IndexExpr)) {
         self.out_index.iter().for_each(&mut f);

@@ -82,6 +82,7 @@ fn turn(graph: &mut Graph, fixed: &BTreeSet<ArrayId>) {
             && count > of(&own)
         {
             reorder(graph, array, &order);
+            graph.statements[at] = graph.statements[at].clone().in_order();
         }
     }
 }

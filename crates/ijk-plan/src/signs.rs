@@ -1,9 +1,9 @@
 //! Signs that nobody sees.
 //!
-//! A magnitude and a square are the same of `a - b`, `b - a` and `-(a - b)`, and a sum that starts from 0 has the same
-//! bits whether a term is 0 or -0: so `0 - x` is `-x` there, and `x + 0` is `x`. Each value is asked how much of its sign
-//! those that take it tell apart, also from one statement to another, and is built with no more than that. No bit of a result changes, so strict plans are
-//! built so, too. Complex numbers stay as they are.
+//! A magnitude and a square are the same of `a - b`, `b - a` and `-(a - b)`, and a sum that starts from 0 has the
+//! same bits whether a term is 0 or -0: so `0 - x` is `-x` there, and `x + 0` is `x`. Each value is asked how much of
+//! its sign those that take it tell apart, also from one statement to another, and is built with no more than that.
+//! No bit of a result changes, so strict plans are built so, too. Complex numbers stay as they are.
 
 use crate::expr::{self, Builder, same};
 use crate::graph::{Expr, Graph, Node, Stmt};
@@ -98,7 +98,7 @@ fn two(dtype: DType) -> Scalar {
     if dtype == DType::F32 { Scalar::F32(2.0) } else { Scalar::F64(2.0) }
 }
 
-/// Whether a node could go, or become another: cheap to tell, since most statements have none.
+/// Tells whether a node could go, or become another: cheap to tell, since most statements have none.
 fn may_be_for_nothing(node: &Node, nodes: &[Node]) -> bool {
     match node {
         Node::Unary(UnaryOp::Neg, _) => true,
@@ -211,8 +211,8 @@ fn push(builder: &mut Builder, node: Node, seen: Seen) -> u32 {
     builder.push(next)
 }
 
-/// Whether one value is the other one's opposite, where both are 0 none of them -0 if that shows: the greater one is the
-/// magnitude then.
+/// Tells whether one value is the other one's opposite, where both are 0 none of them -0 if that shows: the greater
+/// one is the magnitude then.
 fn are_opposite(builder: &Builder, x: u32, y: u32, exact: bool) -> bool {
     let turned = match (builder.node(x), builder.node(y)) {
         (Node::Binary(BinaryOp::Sub, a, b), Node::Binary(BinaryOp::Sub, c, d)) => {
@@ -229,7 +229,7 @@ fn is_zero(node: &Node) -> bool {
     matches!(node, Node::Const(value) if expr::is_zero(*value))
 }
 
-/// Whether a node is a number other than 0: added to a zero it gives itself.
+/// Tells whether a node is a number other than 0: added to a zero it gives itself.
 fn is_nonzero(node: &Node) -> bool {
     matches!(node, Node::Const(_)) && !is_zero(node)
 }

@@ -62,8 +62,8 @@ fn is_folded(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> bool {
     nodes.len() <= FEW && (0..nodes.len()).all(plain) && split::divisions(stmt) == 0
 }
 
-/// Whether a statement gives what it reads, or its opposite, or that with zeros that lost their sign: a sign costs
-/// less where it is needed than in an array of its own, and most often goes into an operator there.
+/// Tells whether a statement gives what it reads, or its opposite, or that with zeros that lost their sign: a sign
+/// costs less where it is needed than in an array of its own, and most often goes into an operator there.
 pub(crate) fn is_view(stmt: &Stmt) -> bool {
     let zero = |node: &Node| matches!(node, Node::Const(value) if is_zero(*value));
     let signed = match &stmt.value.nodes[..] {

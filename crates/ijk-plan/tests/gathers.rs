@@ -173,3 +173,11 @@ fn signs_go_from_statement_to_statement() {
     let (found, plan) = kernels(&source.replace("\n\ny", "\n\ny,v"), &[X, W]);
     assert_eq!(found, ["map", "contract"], "{plan}");
 }
+
+#[test]
+fn filters_go_along_signals() {
+    let arguments = [("x", DType::F64, &[32usize, 1031][..]), ("w", DType::F64, &[16])];
+    let source = "y[t,b] = x[b,t+k] * w[k] / 2\n\ny\n\nDIMS(t) = 1016";
+    let (found, plan) = kernels(source, &arguments);
+    assert_eq!(found, ["contract", "map"], "{plan}");
+}

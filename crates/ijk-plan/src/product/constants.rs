@@ -1,6 +1,7 @@
 //! Numbers among the factors of what is added where it falls.
 //!
-//! A scatter has no place behind it where its numbers could go: `y[r[z]] += 2 * x[z] / 2` multiplies by one number, or none.
+//! A scatter has no place behind it where its numbers could go: `y[r[z]] += 2 * x[z] / 2` multiplies by one number,
+//! or none.
 
 use super::terms::{Algebra, Terms};
 use super::{product, quotient};
@@ -49,7 +50,7 @@ pub(super) fn joined(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     Some(Stmt { value, ..stmt.clone() })
 }
 
-/// Whether numbers together are as good as one by one: nothing overflows, nor vanishes.
+/// Tells whether numbers together are as good as one by one: nothing overflows, nor vanishes.
 fn is_finite(number: Scalar) -> bool {
     match number {
         Scalar::F32(x) => x.is_normal(),

@@ -37,14 +37,14 @@ impl Factor {
         lie
     }
 
-    /// Whether it is an element at an affine position.
+    /// Tells whether it is an element at an affine position.
     pub(super) fn is_plain(&self) -> bool {
         let affine = |index: &[IndexExpr]| index.iter().all(IndexExpr::is_affine);
         self.guards.is_empty()
             && matches!(&self.value.nodes[..], [Node::Access(_, index)] if affine(index))
     }
 
-    /// Whether all that it reads is in bounds at all points, of which none is skipped.
+    /// Tells whether all that it reads is in bounds at all points, of which none is skipped.
     pub(super) fn is_everywhere(&self, graph: &Graph, extents: &[u64]) -> bool {
         let inside = |(e, extent): (&IndexExpr, &u64)| {
             !index::reads(e) && bounds::holds(e, *extent, extents)
