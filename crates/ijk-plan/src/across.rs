@@ -31,24 +31,24 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     let out = index::plain_axes(&stmt.out_index)?;
     let covers = graph.array(stmt.out).shape.iter().eq(out.iter().map(|&a| &stmt.axes[a].extent));
     let reduces = out.len() < stmt.axes.len();
-    let across = *out.last()?;
+    let across = out[*graph.by_distance(stmt.out).last()?];
     let long = |axis: usize| stmt.axes[axis].extent >= lines::SHORT;
     if !covers || !reduces || !long(across) {
         return None;
     }
-    let reads: Vec<&[IndexExpr]> = stmt.value.nodes.iter().filter_map(read).collect();
-    if reads.iter().any(|places| places.last().is_some_and(|last| has(last, across))) {
+    let read = |node| read(graph, node);
+    let reads: Vec<(&[IndexExpr], &IndexExpr)> = stmt.value.nodes.iter().filter_map(read).collect();
+    if reads.iter().any(|(_, last)| has(last, across)) {
         return None;
     }
-    let of_rows = |places: &&[IndexExpr]| places.iter().any(|e| has(e, across));
-    let neighbour = |places: &[IndexExpr]| {
-        let last = places.last()?;
+    let of_rows = |(places, _): &&(&[IndexExpr], _)| places.iter().any(|e| has(e, across));
+    let neighbour = |(_, last): &(_, &IndexExpr)| {
         out.iter().copied().find(|&axis| has(last, axis) && long(axis))
     };
-    let axis = reads.iter().copied().filter(of_rows).find_map(neighbour)?;
+    let axis = reads.iter().filter(of_rows).find_map(neighbour)?;
     // Contractions lay their results out as they are wanted, but for windows, and batches one by one.
-    let windows = reads.iter().any(|places| places.last().is_some_and(|last| last.terms.len() > 1));
-    let shared = |axis: usize| reads.iter().all(|places| places.iter().any(|e| has(e, axis)));
+    let windows = reads.iter().any(|(_, last)| last.terms.len() > 1);
+    let shared = |axis: usize| reads.iter().all(|(places, _)| places.iter().any(|e| has(e, axis)));
     if contraction::is_one(graph, stmt) && !windows && !shared(across) {
         return None;
     }
@@ -57,11 +57,10 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     Some(rows.into_iter().chain(others).chain([axis]).collect())
 }
 
-fn read(node: &Node) -> Option<&[IndexExpr]> {
-    match node {
-        Node::Access(_, places) => Some(places),
-        _ => None,
-    }
+/// The index of a node that reads an array, and the place in it along which elements are neighbours.
+fn read<'s>(graph: &Graph, node: &'s Node) -> Option<(&'s [IndexExpr], &'s IndexExpr)> {
+    let Node::Access(array, places) = node else { return None };
+    Some((places, &places[*graph.by_distance(*array).last()?]))
 }
 
 /// Tells whether an index goes along an axis.

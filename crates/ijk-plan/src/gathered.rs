@@ -152,12 +152,16 @@ impl Rows {
 }
 
 /// Tells whether a map goes across rows: elements of different ones are its neighbours.
-fn goes_across(stmt: &Stmt, node: &Node) -> bool {
-    let (Node::Access(_, index), Some(out)) = (node, index::plain_axes(&stmt.out_index)) else {
+fn goes_across(graph: &Graph, stmt: &Stmt, node: &Node) -> bool {
+    let (Node::Access(array, index), Some(out)) = (node, index::plain_axes(&stmt.out_index)) else {
         return false;
     };
-    let along = index.last().and_then(index::plain_axis).map(|axis| axis.0 as usize);
-    let (Some(along), Some(&across)) = (along, out.last()) else { return false };
+    let neighbours = |array| graph.by_distance(array).last().copied();
+    let along = neighbours(*array).and_then(|place| index::plain_axis(&index[place]));
+    let across = neighbours(stmt.out).map(|place| out[place]);
+    let (Some(along), Some(across)) = (along.map(|axis| axis.0 as usize), across) else {
+        return false;
+    };
     let long = |axis: usize| stmt.axes[axis].extent >= FEWER;
     out.len() == stmt.axes.len() && along != across && long(along) && long(across)
 }
@@ -213,7 +217,7 @@ impl Copies {
         let elements = elements.fold(MORE, |n: u64, &extent| n.saturating_mul(extent));
         again && points <= elements
             || points.saturating_mul(FEWER) <= stmt.points()
-            || goes_across(stmt, node)
+            || goes_across(graph, stmt, node)
     }
 
     /// The array that rows are copied to.

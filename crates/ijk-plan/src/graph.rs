@@ -4,12 +4,13 @@
 
 use crate::bounds::Guard;
 use crate::expr::{can_fail, extract, random_can_fail};
-use crate::{PlanError, index};
+use crate::{Layout, PlanError, index};
 use ijk_ir::core::{
     self, Access, ArrayId, AxisId, IndexExpr, Init, Instance, Program, ScalarNode, Span,
 };
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp, scalar};
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Graph {
@@ -28,6 +29,8 @@ pub(crate) struct Graph {
     pub statements: Vec<Stmt>,
     /// Disables reassociation: see [`Layout`](crate::Layout).
     pub strict: bool,
+    /// Strides of those inputs and outputs that do not lie in C order.
+    pub strides: BTreeMap<ArrayId, Vec<isize>>,
 }
 
 #[derive(Clone, Debug)]
@@ -105,6 +108,7 @@ impl Graph {
             numbers: BTreeSet::new(),
             statements: Vec::with_capacity(program.statements.len()),
             strict,
+            strides: BTreeMap::new(),
         };
         let variables = type_variables(program, instance);
         for (statement, extents) in program.statements.iter().zip(&instance.extents) {
@@ -178,6 +182,33 @@ impl Graph {
 
     pub(crate) fn array(&self, id: ArrayId) -> &ArrayInfo {
         &self.arrays[id.0 as usize]
+    }
+
+    /// The same, told where inputs and outputs lie.
+    pub(crate) fn lying(mut self, layout: &Layout) -> Self {
+        let inputs = self.inputs.iter().zip(&layout.inputs);
+        for (&array, strides) in inputs.chain(self.outputs.iter().zip(&layout.outputs)) {
+            let several = strides.iter().zip(&self.arrays[array.0 as usize].shape);
+            let several = several.filter(|(step, extent)| **extent > 1 && **step != 0);
+            if !several.is_sorted_by_key(|(step, _)| Reverse(step.unsigned_abs())) {
+                self.strides.insert(array, strides.clone());
+            }
+        }
+        self
+    }
+
+    /// The axes of an array from the one whose elements lie farthest apart to the one whose are neighbours; those of one
+    /// element, or of one for all, come first.
+    pub(crate) fn by_distance(&self, array: ArrayId) -> Vec<usize> {
+        let shape = &self.array(array).shape;
+        let mut axes: Vec<usize> = (0..shape.len()).collect();
+        if let Some(strides) = self.strides.get(&array) {
+            axes.sort_by_key(|&axis| match strides[axis].unsigned_abs() {
+                step if step > 0 && shape[axis] > 1 => Reverse(step),
+                _ => Reverse(usize::MAX),
+            });
+        }
+        axes
     }
 
     /// A new array for a statement that a pass adds.

@@ -93,7 +93,7 @@ pub const SMALL_DOMAIN: u64 = 256;
 pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<Plan, PlanError> {
     layout.check(program, instance)?;
     let strict = layout.strict;
-    let graph = passed(Graph::new(program, instance, strict)?, |_| true);
+    let graph = passed(Graph::new(program, instance, strict)?.lying(layout), |_| true);
     let fits = |plan: &Plan| check_memory(&graph, plan.temporary_bytes(), layout);
     if let Some(copied) = copied(&graph, layout) {
         let plan = emit::plan(&copied, layout)?;
@@ -116,7 +116,7 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
     for left_out in
         [&[SCATTERS, QUOTIENTS][..], &[SCATTERS, QUOTIENTS, PRODUCTS, GATHERED, ACROSS, HOIST]]
     {
-        let graph = Graph::new(program, instance, strict)?;
+        let graph = Graph::new(program, instance, strict)?.lying(layout);
         smallest = emit::plan(&passed(graph, |pass| !left_out.contains(&pass)), &blocks)?;
         if fits(&smallest).is_ok() {
             break;

@@ -69,7 +69,7 @@ fn turn(graph: &mut Graph, fixed: &BTreeSet<ArrayId>) {
         let own: Vec<usize> = (0..rank).collect();
         let mut votes: Vec<(Vec<usize>, u64)> = Vec::new();
         for stmt in &graph.statements {
-            for order in orders(stmt, array) {
+            for order in orders(graph, stmt, array) {
                 match votes.iter_mut().find(|(other, _)| *other == order) {
                     Some((_, count)) => *count = count.saturating_add(stmt.points()),
                     None => votes.push((order, stmt.points())),
@@ -88,7 +88,7 @@ fn turn(graph: &mut Graph, fixed: &BTreeSet<ArrayId>) {
 }
 
 /// The orders in which a statement's other arrays have the axes of one.
-fn orders(stmt: &Stmt, array: ArrayId) -> Vec<Vec<usize>> {
+fn orders(graph: &Graph, stmt: &Stmt, array: ArrayId) -> Vec<Vec<usize>> {
     let reads = stmt.value.nodes.iter().filter_map(|node| match node {
         Node::Access(read, places) => Some((*read, places)),
         _ => None,
@@ -100,12 +100,13 @@ fn orders(stmt: &Stmt, array: ArrayId) -> Vec<Vec<usize>> {
     let Some((_, Some(own))) = all.iter().find(|(other, _)| *other == array) else {
         return Vec::new();
     };
-    let order = |axes: &Vec<usize>| -> Option<Vec<usize>> {
-        let places = axes.iter().filter_map(|axis| own.iter().position(|other| other == axis));
+    let order = |other: ArrayId, axes: &[usize]| -> Option<Vec<usize>> {
+        let apart = graph.by_distance(other).into_iter().map(|place| axes[place]);
+        let places = apart.filter_map(|axis| own.iter().position(|&own| own == axis));
         Some(places.collect()).filter(|order: &Vec<usize>| order.len() == own.len())
     };
     let others = all.iter().filter(|(other, _)| *other != array);
-    others.filter_map(|(_, axes)| order(axes.as_ref()?)).collect()
+    others.filter_map(|(other, axes)| order(*other, axes.as_ref()?)).collect()
 }
 
 /// Arrays whose axes others see, or elements of which are read by indices.

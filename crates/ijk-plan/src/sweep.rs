@@ -498,6 +498,7 @@ impl Group {
             numbers: BTreeSet::new(),
             statements,
             strict: graph.strict,
+            strides: BTreeMap::new(),
         };
         let plan = emit::plan(&graph, &layout)?;
         Ok(Body { plan, inputs: from, outputs: to, read })

@@ -181,3 +181,22 @@ fn filters_go_along_signals() {
     let (found, plan) = kernels(source, &arguments);
     assert_eq!(found, ["contract", "map"], "{plan}");
 }
+
+/// What lies along the result's rows is not copied across.
+#[test]
+fn storage_tells_what_is_along() {
+    let letters = [('t', 100), ('b', 32), ('k', 8)];
+    let plan_of = |strides: [isize; 2]| {
+        let mut p = support::Builder::new(DType::F64, &letters);
+        let x = p.input_shape(vec![107, 32]);
+        let y = p.reduce(ijk_types::Monoid::Max, (x, "[t+k]b"), "bt");
+        p.output(y);
+        let layout = Layout {
+            inputs: vec![strides.to_vec()],
+            ..Layout::contiguous(&p.program, &p.instance)
+        };
+        ijk_plan::plan(&p.program, &p.instance, &layout).unwrap()
+    };
+    assert_eq!(plan_of([32, 1]).steps.len(), 2);
+    assert_eq!(plan_of([1, 107]).steps.len(), 1);
+}
