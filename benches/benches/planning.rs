@@ -8,8 +8,13 @@
 
 use ijk::ndarray::Array1;
 use ijk::{Einsum, Engine};
+use ijk_tensor::counting::Counting;
 use std::hint::black_box;
 use std::time::Instant;
+
+/// As in Python's module, and counted.
+#[global_allocator]
+static ALLOCATOR: Counting<ijk::WithReserve> = Counting::new(ijk::WithReserve);
 
 /// More shapes than plans are kept, so that each is new again when its turn comes.
 const SHAPES: std::ops::Range<usize> = 64..1064;
@@ -30,7 +35,7 @@ fn main() {
     let engine = Engine::builder().threads(1).build();
     let data: Vec<Array1<f32>> =
         SHAPES.map(|n| Array1::from_iter((0..n).map(|i| i as f32 / n as f32))).collect();
-    println!("new shape  known shape  planning   µs a call");
+    println!("new shape  known shape  planning   µs a call;  asked for memory: new, known");
     for source in I.into_iter().filter(|source| wanted(source)) {
         let program = ijk::i(source).expect("a program");
         report(source, rounds, &data, |x| drop(black_box(engine.apply(&program, (x,)))));
@@ -61,7 +66,12 @@ fn report(name: &str, rounds: usize, data: &[Array1<f32>], call: impl Fn(&Array1
         data.iter().for_each(|_| call(known));
         best[1] = best[1].min(start.elapsed().as_secs_f64());
     }
-    let [new, old] = best.map(|seconds| seconds * 1e6 / data.len() as f64);
-    let line = name.replace('\n', " ; ");
-    println!("{new:>9.2}  {old:>11.2}  {:>8.2}   {line}", new - old);
+    let count = data.len() as f64;
+    let asked_new = ALLOCATOR.asked(|| data.iter().for_each(&call)) as f64 / count;
+    let asked_old = ALLOCATOR.asked(|| data.iter().for_each(|_| call(known))) as f64 / count;
+    let [new, old] = best.map(|seconds| seconds * 1e6 / count);
+    let (line, planning) = (name.replace('\n', " ; "), new - old);
+    println!(
+        "{new:>9.2}  {old:>11.2}  {planning:>8.2}  {asked_new:>6.1} {asked_old:>5.1}   {line}"
+    );
 }

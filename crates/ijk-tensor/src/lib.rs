@@ -20,6 +20,7 @@
 mod buffer;
 mod cast;
 mod copy;
+pub mod counting;
 mod element;
 mod error;
 pub mod file;
@@ -32,6 +33,7 @@ mod pages;
 mod pool;
 pub mod reserve;
 mod shape;
+mod small;
 mod tensor;
 mod uninit;
 mod view;
