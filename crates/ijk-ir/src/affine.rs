@@ -1,6 +1,6 @@
 //! Arithmetic on index expressions, kept in normal form.
 
-use crate::core::{Access, Atom, AxisId, IndexExpr};
+use crate::core::{Access, Atom, AxisId, IndexExpr, Terms};
 
 impl IndexExpr {
     /// The expression in normal form: equal atoms merged, no coefficient 0, axes first in
@@ -10,7 +10,7 @@ impl IndexExpr {
             Atom::Axis(axis) => axis.0,
             _ => u32::MAX,
         });
-        let mut merged: Vec<(i64, Atom)> = Vec::with_capacity(self.terms.len());
+        let mut merged = Terms::new();
         for (coefficient, atom) in self.terms {
             let start =
                 if matches!(atom, Atom::Axis(_)) { merged.len().saturating_sub(1) } else { 0 };
@@ -34,7 +34,7 @@ impl IndexExpr {
     pub fn times(&self, factor: i64) -> Option<Self> {
         let constant = self.constant.checked_mul(factor)?;
         let scale = |(c, atom): &(i64, Atom)| Some((c.checked_mul(factor)?, atom.clone()));
-        let terms = self.terms.iter().map(scale).collect::<Option<Vec<_>>>()?;
+        let terms = self.terms.iter().map(scale).collect::<Option<Terms>>()?;
         Self { constant, terms }.normalised()
     }
 
@@ -43,7 +43,7 @@ impl IndexExpr {
         match (self.terms.is_empty(), divisor) {
             (true, _) => Self::constant(self.constant.div_euclid(divisor)),
             (false, 1) => self,
-            _ => Self { constant: 0, terms: vec![(1, Atom::FloorDiv(Box::new(self), divisor))] },
+            _ => Self::atom(Atom::FloorDiv(Box::new(self), divisor)),
         }
     }
 
@@ -52,7 +52,7 @@ impl IndexExpr {
         if self.terms.is_empty() {
             return Self::constant(self.constant.rem_euclid(divisor));
         }
-        Self { constant: 0, terms: vec![(1, Atom::Mod(Box::new(self), divisor))] }
+        Self::atom(Atom::Mod(Box::new(self), divisor))
     }
 
     /// The product; constants fold. `None` on overflow.
@@ -60,16 +60,13 @@ impl IndexExpr {
         match (self.as_constant(), other.as_constant()) {
             (Some(c), _) => other.times(c),
             (_, Some(c)) => self.times(c),
-            _ => {
-                let atom = Atom::Product(Box::new(self.clone()), Box::new(other.clone()));
-                Some(Self { constant: 0, terms: vec![(1, atom)] })
-            }
+            _ => Some(Self::atom(Atom::Product(Box::new(self.clone()), Box::new(other.clone())))),
         }
     }
 
     /// An element of an array of integers.
     pub fn element(access: Access) -> Self {
-        Self { constant: 0, terms: vec![(1, Atom::Element(Box::new(access)))] }
+        Self::atom(Atom::Element(Box::new(access)))
     }
 
     /// The constant, where nothing else is in it.
@@ -143,7 +140,7 @@ mod tests {
     #[test]
     fn sums_merge_and_sort() {
         let e = axis(1).plus(&axis(0)).unwrap().plus(&axis(1)).unwrap();
-        assert_eq!(e.terms, vec![(1, Atom::Axis(AxisId(0))), (2, Atom::Axis(AxisId(1)))]);
+        assert_eq!(e.terms[..], [(1, Atom::Axis(AxisId(0))), (2, Atom::Axis(AxisId(1)))]);
         assert_eq!(axis(0).plus(&axis(0).times(-1).unwrap()).unwrap(), IndexExpr::constant(0));
     }
 

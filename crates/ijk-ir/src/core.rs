@@ -7,6 +7,10 @@
 use ijk_types::{BinaryOp, DType, Literal, Monoid, Reducer, TypeSet, UnaryOp};
 use serde::{Deserialize, Serialize};
 
+mod terms;
+
+pub use terms::Terms;
+
 /// Index of an [`Array`] in its [`Program`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ArrayId(pub u32);
@@ -160,7 +164,7 @@ pub struct IndexExpr {
     /// The constant.
     pub constant: i64,
     /// The terms.
-    pub terms: Vec<(i64, Atom)>,
+    pub terms: Terms,
 }
 
 /// What an index is linear in.
@@ -182,12 +186,17 @@ pub enum Atom {
 impl IndexExpr {
     /// The axis alone.
     pub fn axis(axis: AxisId) -> Self {
-        Self { constant: 0, terms: vec![(1, Atom::Axis(axis))] }
+        Self::atom(Atom::Axis(axis))
+    }
+
+    /// The atom alone.
+    pub fn atom(atom: Atom) -> Self {
+        Self { constant: 0, terms: Terms::one(1, atom) }
     }
 
     /// A constant.
     pub fn constant(constant: i64) -> Self {
-        Self { constant, terms: Vec::new() }
+        Self { constant, terms: Terms::new() }
     }
 
     /// The axis, where the expression is one alone.

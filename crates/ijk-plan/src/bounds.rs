@@ -6,7 +6,7 @@
 
 use crate::coverage;
 use crate::expr::same_bits;
-use crate::graph::{Axis, Expr, Graph, Node, Stmt, zero};
+use crate::graph::{Axis, Expr, Few, Graph, Node, Stmt, zero};
 use crate::{SMALL_DOMAIN, index};
 use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
@@ -251,8 +251,8 @@ pub(crate) fn within(stmt: &Stmt, bounds: &[(i128, i128)]) -> Option<Stmt> {
     for (a, (axis, &(low, high))) in stmt.axes.iter().zip(bounds).enumerate() {
         let extent = u64::try_from(high - low + 1).ok()?;
         axes.push(Axis { name: axis.name.clone(), extent });
-        let terms = vec![(1, Atom::Axis(AxisId(a as u32)))];
-        map.push(IndexExpr { constant: i64::try_from(low).ok()?, terms });
+        let own = IndexExpr::axis(AxisId(a as u32));
+        map.push(IndexExpr { constant: i64::try_from(low).ok()?, ..own });
     }
     stmt.substitute(&map, axes)
 }
@@ -329,7 +329,7 @@ fn never_negative_zero(stmt: &Stmt, no_negative_zero: &[bool]) -> bool {
 }
 
 fn is_no_negative_zero(value: &Expr, no_negative_zero: &[bool]) -> bool {
-    let mut never: Vec<bool> = Vec::with_capacity(value.nodes.len());
+    let mut never: Few<bool> = Few::with_capacity(value.nodes.len());
     for node in &value.nodes {
         let of = |at: &u32| never[*at as usize];
         never.push(match node {

@@ -4,7 +4,7 @@
 use crate::PlanError;
 use crate::bounds::one_each;
 use crate::coverage;
-use crate::graph::{ArrayInfo, Graph, Node, Stmt};
+use crate::graph::{ArrayInfo, Few, Graph, Node, Stmt};
 use crate::layout::{Layout, c_strides};
 use crate::memory::Arena;
 use crate::plan::{Buffer, BufferId, Place};
@@ -16,7 +16,7 @@ pub(crate) struct Buffers {
     pub all: Vec<Buffer>,
     of_array: Vec<Option<BufferId>>,
     /// For each statement, arrays that nobody reads after it.
-    last_reads: Vec<Vec<ArrayId>>,
+    last_reads: Vec<Few<ArrayId>>,
     /// For each array, the one that is computed in place from it, and so on to the last: they share
     /// its memory.
     heirs: Vec<ArrayId>,
@@ -141,9 +141,9 @@ fn too_large(info: &ArrayInfo) -> PlanError {
 }
 
 /// For each statement, arrays that no later one reads; those that no one reads, where defined.
-fn last_reads(graph: &Graph) -> Vec<Vec<ArrayId>> {
-    let mut seen = vec![false; graph.arrays.len()];
-    let mut last = vec![Vec::new(); graph.statements.len()];
+fn last_reads(graph: &Graph) -> Vec<Few<ArrayId>> {
+    let mut seen: Few<bool> = Few::from_elem(false, graph.arrays.len());
+    let mut last = vec![Few::new(); graph.statements.len()];
     for (at, stmt) in graph.statements.iter().enumerate().rev() {
         let mut read = |array: ArrayId| {
             if !std::mem::replace(&mut seen[array.0 as usize], true) {
@@ -158,7 +158,7 @@ fn last_reads(graph: &Graph) -> Vec<Vec<ArrayId>> {
 
 /// For each array, the last of those that take its memory over: each is computed in place from the
 /// one before, which nothing else needs any more.
-fn heirs(graph: &Graph, last_reads: &[Vec<ArrayId>], sweeps: &[Range<usize>]) -> Vec<ArrayId> {
+fn heirs(graph: &Graph, last_reads: &[Few<ArrayId>], sweeps: &[Range<usize>]) -> Vec<ArrayId> {
     let mut heirs: Vec<ArrayId> = (0..graph.arrays.len() as u32).map(ArrayId).collect();
     let kept = |array: ArrayId| graph.inputs.contains(&array) || graph.outputs.contains(&array);
     for (at, (stmt, last_reads)) in graph.statements.iter().zip(last_reads).enumerate().rev() {

@@ -1,6 +1,6 @@
 //! What a plan does, counted: operations, bytes, kinds of kernels.
 
-use crate::expr::{can_fail, random_can_fail};
+use crate::expr::{can_fail, is_partial, random_can_fail};
 use crate::plan::{
     Buffer, Contraction, Grouped, Nest, Node, NodeId, Place, Plan, Role, Scan, ScanAxis, Start,
     Step, Sweep,
@@ -338,6 +338,15 @@ impl Nest {
 
     /// Whether evaluating the body can fail.
     pub fn is_fallible(&self) -> bool {
+        let partial = |node: &Node| match node {
+            Node::Binary(op, ..) => is_partial(*op),
+            Node::Unary(op, _) => *op == UnaryOp::Recip,
+            Node::Random { .. } => true,
+            _ => false,
+        };
+        if !self.body.iter().any(partial) {
+            return false;
+        }
         let types = self.node_types();
         self.body.iter().any(|node| match node {
             Node::Binary(op, x, y) => {

@@ -1,8 +1,10 @@
 //! Which element of an array a point of a domain reaches: coverage and injectivity.
 
-use crate::graph::{Graph, Stmt};
+use crate::graph::{Few, Graph, Stmt};
 use ijk_ir::core::{Atom, AxisId, IndexExpr, Init};
 use ijk_types::Reducer;
+use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// How to get an axis of a domain back from a position: `⌊position[dim] / divisor⌋ mod extent`,
 /// the remainder only where `modulus` is given.
@@ -13,15 +15,14 @@ pub(crate) struct Digit {
     pub modulus: Option<i64>,
 }
 
+/// The digit of each axis of a domain, if it has one.
+pub(crate) type Digits = SmallVec<[Option<Digit>; 4]>;
+
 /// For each axis of the domain its digit (`None` where no position depends on it), if every
 /// element of an array of shape `shape` is reached, by points that differ only in axes without
 /// digit.
-pub(crate) fn digits(
-    places: &[IndexExpr],
-    shape: &[u64],
-    extents: &[u64],
-) -> Option<Vec<Option<Digit>>> {
-    let mut digits = vec![None; extents.len()];
+pub(crate) fn digits(places: &[IndexExpr], shape: &[u64], extents: &[u64]) -> Option<Digits> {
+    let mut digits = Digits::from_elem(None, extents.len());
     for (dim, (place, &extent)) in places.iter().zip(shape).enumerate() {
         place_digits(place, dim, extent, extents, &mut digits)?;
     }
@@ -39,7 +40,11 @@ pub(crate) fn covers(graph: &Graph, stmt: &Stmt) -> bool {
 }
 
 /// The positions with axes that step backwards counted from their ends, which reaches the same.
-fn forwards(places: &[IndexExpr], extents: &[u64]) -> Vec<IndexExpr> {
+fn forwards<'p>(places: &'p [IndexExpr], extents: &[u64]) -> Cow<'p, [IndexExpr]> {
+    let steps_back = |e: &IndexExpr| e.terms.iter().any(|(step, _)| *step < 0);
+    if !places.iter().any(steps_back) {
+        return Cow::Borrowed(places);
+    }
     let mut places = places.to_vec();
     for (axis, &extent) in extents.iter().enumerate() {
         let own = Atom::Axis(AxisId(axis as u32));
@@ -61,7 +66,7 @@ fn forwards(places: &[IndexExpr], extents: &[u64]) -> Vec<IndexExpr> {
             }
         }
     }
-    places
+    Cow::Owned(places)
 }
 
 /// The digits that one position's axes have, if it is their mixed-radix number.
@@ -91,8 +96,8 @@ fn place_digits(
 }
 
 /// Coefficients and axes of more than one value, by ascending coefficient, where all are affine.
-fn by_weight(place: &IndexExpr, extents: &[u64]) -> Option<Vec<(i64, usize)>> {
-    let mut terms = Vec::with_capacity(place.terms.len());
+fn by_weight(place: &IndexExpr, extents: &[u64]) -> Option<Few<(i64, usize)>> {
+    let mut terms = Few::new();
     for (coefficient, atom) in &place.terms {
         let Atom::Axis(axis) = atom else { return None };
         if extents[axis.0 as usize] != 1 {
@@ -105,8 +110,9 @@ fn by_weight(place: &IndexExpr, extents: &[u64]) -> Option<Vec<(i64, usize)>> {
 
 /// For each axis, whether points that differ in it reach different positions: it is determined by
 /// the positions, or has one value only.
-pub(crate) fn determined(places: &[IndexExpr], extents: &[u64]) -> Vec<bool> {
-    let mut known: Vec<bool> = extents.iter().map(|&n| n < 2).collect();
+pub(crate) fn determined(places: &[IndexExpr], extents: &[u64]) -> Few<bool> {
+    let mut known = Few::new();
+    extents.iter().for_each(|&n| known.push(n < 2));
     loop {
         let before = known.iter().filter(|k| **k).count();
         for place in places {
@@ -120,7 +126,7 @@ pub(crate) fn determined(places: &[IndexExpr], extents: &[u64]) -> Vec<bool> {
 
 /// Marks the unknown axes of a position if each step of one exceeds all smaller ones together.
 fn determine(place: &IndexExpr, extents: &[u64], known: &mut [bool]) {
-    let mut terms = Vec::new();
+    let mut terms = Few::new();
     for (coefficient, atom) in &place.terms {
         match atom {
             Atom::Axis(axis) if known[axis.0 as usize] => {}
@@ -177,10 +183,10 @@ mod tests {
 
     #[test]
     fn a_sum_of_two_letters_is_not_injective() {
-        assert_eq!(determined(&[sum(&[(1, 0), (1, 1)])], &[5, 4]), [false, false]);
-        assert_eq!(determined(&[sum(&[(4, 0), (-1, 1)])], &[5, 4]), [true, true]);
+        assert_eq!(determined(&[sum(&[(1, 0), (1, 1)])], &[5, 4])[..], [false, false]);
+        assert_eq!(determined(&[sum(&[(4, 0), (-1, 1)])], &[5, 4])[..], [true, true]);
         let both = [sum(&[(1, 0), (1, 1)]), sum(&[(1, 1)])];
-        assert_eq!(determined(&both, &[5, 4]), [true, true]);
-        assert_eq!(determined(&[sum(&[(1, 0), (1, 1)])], &[5, 1]), [true, true]);
+        assert_eq!(determined(&both, &[5, 4])[..], [true, true]);
+        assert_eq!(determined(&[sum(&[(1, 0), (1, 1)])], &[5, 1])[..], [true, true]);
     }
 }

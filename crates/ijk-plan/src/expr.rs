@@ -1,6 +1,6 @@
 //! Building scalar expressions: equal nodes are shared, constants folded, small powers written as products.
 
-use crate::graph::{Expr, Node};
+use crate::graph::{Expr, Few, Node};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
 
 /// Collects nodes; finish with [`Builder::finish`].
@@ -30,7 +30,7 @@ impl Builder {
         value: &Expr,
         mut leaf: impl FnMut(&mut Self, &Node) -> Option<u32>,
     ) -> Option<u32> {
-        let mut positions: Vec<u32> = Vec::with_capacity(value.nodes.len());
+        let mut positions: Few<u32> = Few::with_capacity(value.nodes.len());
         for node in &value.nodes {
             let at = match node {
                 Node::Access(..) | Node::Index(_) => leaf(self, node)?,
@@ -43,7 +43,7 @@ impl Builder {
 
     /// Adds an expression as it is.
     pub(crate) fn push_all(&mut self, value: &Expr) -> u32 {
-        let mut positions: Vec<u32> = Vec::with_capacity(value.nodes.len());
+        let mut positions: Few<u32> = Few::with_capacity(value.nodes.len());
         for node in &value.nodes {
             let at = self.push(node.map_children(|c| positions[c as usize]));
             positions.push(at);
@@ -206,15 +206,15 @@ fn whole(value: Scalar) -> Option<i64> {
 
 /// The expression of the node `root` among `nodes`, without the nodes it does not need.
 pub(crate) fn extract(nodes: &[Node], root: u32) -> Expr {
-    let mut needed = vec![false; root as usize + 1];
+    let mut needed: Few<bool> = Few::from_elem(false, root as usize + 1);
     needed[root as usize] = true;
     for at in (0..=root as usize).rev() {
         if needed[at] {
             nodes[at].children().for_each(|c| needed[c as usize] = true);
         }
     }
-    let mut positions = vec![0; needed.len()];
-    let mut kept = Vec::new();
+    let mut positions: Few<u32> = Few::from_elem(0, needed.len());
+    let mut kept = Vec::with_capacity(needed.iter().filter(|needed| **needed).count());
     for at in (0..needed.len()).filter(|&at| needed[at]) {
         positions[at] = kept.len() as u32;
         kept.push(nodes[at].map_children(|c| positions[c as usize]));
@@ -254,10 +254,15 @@ pub(crate) fn same_bits(a: Scalar, b: Scalar) -> bool {
     }
 }
 
+/// Whether there are types for which evaluating it can fail.
+pub(crate) fn is_partial(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Div | BinaryOp::Mod | BinaryOp::Pow)
+}
+
 /// Whether evaluating it can fail: integer division, remainder and power, unless by a constant
 /// that allows it.
 pub(crate) fn can_fail(op: BinaryOp, dtype: DType, right: Option<Scalar>) -> bool {
-    if !dtype.is_integer() {
+    if !dtype.is_integer() || !is_partial(op) {
         return false;
     }
     let right = match right {

@@ -23,6 +23,9 @@ pub(crate) fn apply_to_fewer(graph: &mut Graph) {
     if graph.strict {
         return;
     }
+    if !graph.statements.iter().any(|stmt| times_power_of_two(stmt).is_some()) {
+        return drop_dead(graph);
+    }
     let definitions = graph.definitions();
     let uses = graph.uses();
     let chain = Chain { graph, definitions: &definitions, uses: &uses };

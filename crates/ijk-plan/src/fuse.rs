@@ -8,7 +8,7 @@
 use crate::SMALL_DOMAIN;
 use crate::axes::of_indices;
 use crate::bounds::one_each;
-use crate::coverage::{self, Digit};
+use crate::coverage::{self, Digit, Digits};
 use crate::expr::{Builder, extract};
 use crate::graph::{Graph, Node, Stmt};
 use crate::index;
@@ -103,7 +103,7 @@ fn try_fuse(
     array: ArrayId,
     digits: &[Option<Digit>],
 ) -> Option<Stmt> {
-    let fused = inline(stmt, |a, _| (a == array).then(|| (producer, digits.to_vec())))?;
+    let fused = inline(stmt, |a, _| (a == array).then(|| (producer, Digits::from_slice(digits))))?;
     let fused = split::split(fused);
     let allowed = split::divisions(stmt) + split::divisions(producer);
     (split::divisions(&fused) <= allowed).then_some(fused)

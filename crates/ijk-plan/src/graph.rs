@@ -3,12 +3,13 @@
 //! No statement has an empty domain: one that would is replaced by what its output starts from.
 
 use crate::bounds::Guard;
-use crate::expr::{can_fail, extract, random_can_fail};
+use crate::expr::{can_fail, extract, is_partial, random_can_fail};
 use crate::{Layout, PlanError, index};
 use ijk_ir::core::{
     self, Access, ArrayId, AxisId, IndexExpr, Init, Instance, Program, ScalarNode, Span,
 };
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp, scalar};
+use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,6 +64,10 @@ pub(crate) struct Axis {
     pub name: String,
     pub extent: u64,
 }
+
+/// A list with an item for each axis of a domain, or for each node of a value: as a rule they are few, and it
+/// needs no memory of its own.
+pub(crate) type Few<T> = SmallVec<[T; 8]>;
 
 /// Nodes in post-order; the last is the value.
 #[derive(Clone, Debug, Default)]
@@ -245,6 +250,15 @@ impl Graph {
 
     /// Whether evaluating an expression can fail.
     pub(crate) fn can_fail_in(&self, value: &Expr) -> bool {
+        let partial = |node: &Node| match node {
+            Node::Binary(op, ..) => is_partial(*op),
+            Node::Unary(op, _) => *op == UnaryOp::Recip,
+            Node::Random { .. } => true,
+            _ => false,
+        };
+        if !value.nodes.iter().any(partial) {
+            return false;
+        }
         let types = self.node_types(value);
         let constant = |at: u32| match value.nodes[at as usize] {
             Node::Const(value) => Some(value),
@@ -259,8 +273,8 @@ impl Graph {
     }
 
     /// The element type of every node.
-    pub(crate) fn node_types(&self, value: &Expr) -> Vec<DType> {
-        let mut types: Vec<DType> = Vec::with_capacity(value.nodes.len());
+    pub(crate) fn node_types(&self, value: &Expr) -> Few<DType> {
+        let mut types: Few<DType> = Few::with_capacity(value.nodes.len());
         for node in &value.nodes {
             types.push(self.node_type(node, &types));
         }
@@ -322,8 +336,10 @@ impl Stmt {
         }
     }
 
-    pub(crate) fn extents(&self) -> Vec<u64> {
-        self.axes.iter().map(|a| a.extent).collect()
+    pub(crate) fn extents(&self) -> Few<u64> {
+        let mut extents = Few::new();
+        self.axes.iter().for_each(|axis| extents.push(axis.extent));
+        extents
     }
 
     /// How many points the domain has, saturating.
@@ -346,12 +362,16 @@ impl Stmt {
                 f(*array);
             }
         }
-        self.for_each_index(|e| index::for_each_element(e, &mut |access| f(access.array)));
+        self.for_each_index(|e| {
+            if !e.is_affine() {
+                index::for_each_element(e, &mut |access| f(access.array));
+            }
+        });
     }
 
     /// Which axes the output depends on.
-    pub(crate) fn kept_axes(&self) -> Vec<bool> {
-        let mut kept = vec![false; self.axes.len()];
+    pub(crate) fn kept_axes(&self) -> Few<bool> {
+        let mut kept = Few::from_elem(false, self.axes.len());
         for e in &self.out_index {
             index::for_each_axis(e, &mut |axis| kept[axis.0 as usize] = true);
         }
@@ -397,7 +417,7 @@ impl Stmt {
 
     /// Every axis replaced: `a` by `map[a]`, over the new axes. `None` on overflow.
     pub(crate) fn substitute(&self, map: &[IndexExpr], axes: Vec<Axis>) -> Option<Self> {
-        let extents: Vec<u64> = axes.iter().map(|a| a.extent).collect();
+        let extents: Few<u64> = axes.iter().map(|a| a.extent).collect();
         let replace = |e: &IndexExpr| index::substitute(e, map, &extents);
         let out_index = self.out_index.iter().map(replace).collect::<Option<_>>()?;
         let value = self.value.map_indices(replace)?;

@@ -113,7 +113,7 @@ pub(crate) fn modulo(e: &IndexExpr, d: i64, extents: &[u64]) -> Option<IndexExpr
         let inner = modulo(&divide_exactly(rest, factor), d / factor, extents)?;
         return scale(&inner, factor);
     }
-    Some(IndexExpr { constant: 0, terms: vec![(1, Atom::Mod(Box::new(rest), d))] })
+    Some(IndexExpr::atom(Atom::Mod(Box::new(rest), d)))
 }
 
 /// `e = d · quotient + rest`, where the rest has no term or constant that `d` divides.
@@ -303,6 +303,7 @@ pub(crate) fn divisions(e: &IndexExpr) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ijk_ir::core::Terms;
 
     fn axis(coefficient: i64, a: u32) -> (i64, Atom) {
         (coefficient, Atom::Axis(AxisId(a)))
@@ -345,14 +346,14 @@ mod tests {
 
     #[test]
     fn mixed_radix_digits_come_apart() {
-        let e = IndexExpr { constant: 0, terms: vec![axis(4, 0), axis(1, 1)] };
+        let e = IndexExpr { constant: 0, terms: vec![axis(4, 0), axis(1, 1)].into() };
         assert_eq!(floor_div(&e, 4, &[5, 4]), Some(IndexExpr::axis(AxisId(0))));
         assert_eq!(modulo(&e, 4, &[5, 4]), Some(IndexExpr::axis(AxisId(1))));
     }
 
     #[test]
     fn overflow_is_none() {
-        let e = IndexExpr { constant: i64::MAX, terms: vec![] };
+        let e = IndexExpr { constant: i64::MAX, terms: Terms::new() };
         assert_eq!(add(&e, &IndexExpr::constant(1)), None);
         assert_eq!(scale(&e, 2), None);
     }

@@ -3,17 +3,18 @@
 use crate::buffers::Buffers;
 use crate::emit::affine;
 use crate::expr::can_fail;
-use crate::graph::{Expr, Graph, Node as Value, Stmt, zero};
+use crate::graph::{Expr, Few, Graph, Node as Value, Stmt, zero};
 use crate::plan::{Base, Load, Node, NodeId};
 use crate::{bounds, index};
 use ijk_ir::core::{Access, ArrayId, Atom, IndexExpr};
 use ijk_types::{BinaryOp, C64, C128, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
+use std::borrow::Cow;
 
 /// Collects loads and nodes of one nest.
 pub(crate) struct Emitter<'a> {
     graph: &'a Graph,
     buffers: &'a Buffers,
-    extents: Vec<u64>,
+    extents: Few<u64>,
     axes: usize,
     loads: Vec<Load>,
     body: Vec<Node>,
@@ -102,7 +103,7 @@ impl<'a> Emitter<'a> {
     /// The node of an expression's value.
     pub(crate) fn value(&mut self, value: &Expr) -> NodeId {
         let types = self.graph.node_types(value);
-        let mut nodes: Vec<NodeId> = Vec::with_capacity(value.nodes.len());
+        let mut nodes: Few<NodeId> = Few::with_capacity(value.nodes.len());
         for node in &value.nodes {
             let id = |at: &u32| nodes[*at as usize];
             let emitted = match node {
@@ -181,13 +182,13 @@ impl<'a> Emitter<'a> {
     }
 
     /// Indices of the output that are not masked.
-    pub(crate) fn fixed_places(&self, stmt: &Stmt) -> Vec<IndexExpr> {
+    pub(crate) fn fixed_places<'s>(&self, stmt: &'s Stmt) -> Cow<'s, [IndexExpr]> {
         if self.stays_inside(stmt.out, &stmt.out_index) {
-            return stmt.out_index.clone();
+            return Cow::Borrowed(&stmt.out_index);
         }
         let safe = self.safe_places(stmt.out, &stmt.out_index);
         let places = stmt.out_index.iter().zip(safe);
-        places.filter(|(_, safe)| *safe).map(|(e, _)| e.clone()).collect()
+        Cow::Owned(places.filter(|(_, safe)| *safe).map(|(e, _)| e.clone()).collect())
     }
 
     /// For each axis of an array, whether an index is affine there and always in bounds.

@@ -30,17 +30,15 @@ pub(crate) fn reduce_first(graph: &mut Graph) {
 
 /// Whether a statement scatters, and reduces enough that it pays to do so before.
 fn wanted(graph: &Graph, stmt: &Stmt) -> bool {
+    if !matches!(stmt.reduce, Some(Reducer::Monoid(_))) || stmt.points() <= SMALL_DOMAIN {
+        return false;
+    }
     let kept = stmt.kept_axes();
     let determined = coverage::determined(&stmt.out_index, &stmt.extents());
     let collides = kept.iter().zip(determined).any(|(kept, determined)| *kept && !determined);
     let dropped = stmt.axes.iter().zip(&kept).filter(|(_, kept)| !**kept);
     let dropped = dropped.fold(1, |n: u64, (axis, _)| n.saturating_mul(axis.extent));
-    matches!(stmt.reduce, Some(Reducer::Monoid(_)))
-        && collides
-        && dropped >= GAIN
-        && stmt.points() > SMALL_DOMAIN
-        && stmt.scan.is_none()
-        && !graph.can_fail(stmt)
+    collides && dropped >= GAIN && stmt.scan.is_none() && !graph.can_fail(stmt)
 }
 
 /// Adds the reduction and the scatter.

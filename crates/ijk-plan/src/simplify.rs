@@ -1,9 +1,9 @@
 //! Constants folded, views and opposites of them folded into what their consumers read, dead
 //! statements dropped.
 
-use crate::coverage::{self, Digit};
+use crate::coverage::{self, Digit, Digits};
 use crate::expr::{Builder, is_zero, same};
-use crate::graph::{Graph, Node, Stmt};
+use crate::graph::{Few, Graph, Node, Stmt};
 use crate::index;
 use crate::split;
 use ijk_ir::core::{ArrayId, IndexExpr};
@@ -102,7 +102,7 @@ fn plain(digits: &[Option<Digit>]) -> bool {
 }
 
 /// How to get a map's axes back from a position in its output, if it covers that.
-pub(crate) fn digits_of(graph: &Graph, producer: &Stmt) -> Option<Vec<Option<Digit>>> {
+pub(crate) fn digits_of(graph: &Graph, producer: &Stmt) -> Option<Digits> {
     if producer.reduce.is_some() {
         return None;
     }
@@ -114,7 +114,7 @@ pub(crate) fn digits_of(graph: &Graph, producer: &Stmt) -> Option<Vec<Option<Dig
 /// them. `None` where indices overflow.
 pub(crate) fn inline<'a>(
     stmt: &Stmt,
-    mut choose: impl FnMut(ArrayId, &[IndexExpr]) -> Option<(&'a Stmt, Vec<Option<Digit>>)>,
+    mut choose: impl FnMut(ArrayId, &[IndexExpr]) -> Option<(&'a Stmt, Digits)>,
 ) -> Option<Stmt> {
     let extents = stmt.extents();
     let mut builder = Builder::default();
@@ -172,8 +172,8 @@ pub(crate) fn axes_at(
 }
 
 /// For each array, whether an output or a statement that may fail needs it.
-fn needed(graph: &Graph) -> Vec<bool> {
-    let mut needed = vec![false; graph.arrays.len()];
+fn needed(graph: &Graph) -> Few<bool> {
+    let mut needed = Few::from_elem(false, graph.arrays.len());
     for root in graph.outputs.iter().chain(&graph.fallible) {
         needed[root.0 as usize] = true;
     }
@@ -210,7 +210,7 @@ fn copied(graph: &Graph, stmt: &Stmt) -> Option<ArrayId> {
     let (from, to) = (graph.array(*array), graph.array(stmt.out));
     let plain = stmt.reduce.is_none() && stmt.scan.is_none() && stmt.guards.is_empty();
     let own = index::of_axes(0..from.shape.len());
-    let whole = stmt.extents() == from.shape && from.shape == to.shape && from.dtype == to.dtype;
+    let whole = stmt.extents()[..] == from.shape && from.shape == to.shape && from.dtype == to.dtype;
     (plain && whole && *index == own && stmt.out_index == own).then_some(*array)
 }
 

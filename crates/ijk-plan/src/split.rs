@@ -106,7 +106,7 @@ pub(crate) fn split_axis(stmt: &Stmt, axis: usize, inner: u64) -> Option<Stmt> {
 
 fn two_digits(axis: u32, inner: u64) -> IndexExpr {
     let terms = vec![(inner as i64, Atom::Axis(AxisId(axis))), (1, Atom::Axis(AxisId(axis + 1)))];
-    IndexExpr { constant: 0, terms }
+    IndexExpr { constant: 0, terms: terms.into() }
 }
 
 /// The statement without axes of one value.

@@ -131,7 +131,7 @@ fn shifted(atom: &Atom, ranges: &[Range<usize>]) -> Atom {
             let start = ranges[axis.0 as usize].start as i64;
             IndexExpr { constant: start, ..IndexExpr::axis(*axis) }
         }
-        other => IndexExpr { constant: 0, terms: vec![(1, other.clone())] },
+        other => IndexExpr::atom(other.clone()),
     })
 }
 
@@ -151,7 +151,7 @@ fn replaced(e: &IndexExpr, by: &impl Fn(&Atom) -> IndexExpr) -> IndexExpr {
     for (coefficient, atom) in &e.terms {
         let new = match atom {
             Atom::Axis(_) | Atom::Element(_) => by(atom),
-            _ => IndexExpr { constant: 0, terms: vec![(1, mapped(atom, by))] },
+            _ => IndexExpr::atom(mapped(atom, by)),
         };
         all.constant += coefficient * new.constant;
         all.terms.extend(new.terms.into_iter().map(|(c, atom)| (coefficient * c, atom)));
@@ -171,14 +171,11 @@ pub(crate) fn renumbered(affine: &Affine, numbers: &[usize]) -> Affine {
 /// What is no axis, with accesses in place of elements.
 pub(crate) fn filled(affine: &Affine, access: &impl Fn(usize) -> Access) -> Vec<(i64, Atom)> {
     let by = |atom: &Atom| match atom {
-        Atom::Element(of) => {
-            let atom = Atom::Element(Box::new(access(of.array.0 as usize)));
-            IndexExpr { constant: 0, terms: vec![(1, atom)] }
-        }
-        other => IndexExpr { constant: 0, terms: vec![(1, other.clone())] },
+        Atom::Element(of) => IndexExpr::element(access(of.array.0 as usize)),
+        other => IndexExpr::atom(other.clone()),
     };
-    let rest = IndexExpr { constant: 0, terms: affine.rest.clone() };
-    replaced(&rest, &by).terms
+    let rest = IndexExpr { constant: 0, terms: affine.rest.clone().into() };
+    replaced(&rest, &by).terms.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! is dropped and the result is only a superset.
 
 use super::{Piece, Range};
-use crate::core::{Atom, AxisId, IndexExpr};
+use crate::core::{Atom, AxisId, IndexExpr, Terms};
 use crate::interval::{Interval, div_up, range, range_without};
 
 /// An integer variable in `start..end`.
@@ -107,7 +107,7 @@ impl System {
     }
 
     fn opaque(&mut self, e: &IndexExpr, known: &mut Vec<(Atom, AxisId)>) -> IndexExpr {
-        let mut terms = Vec::with_capacity(e.terms.len());
+        let mut terms = Terms::new();
         for (coefficient, atom) in &e.terms {
             let atom = match atom {
                 Atom::Axis(axis) => Atom::Axis(*axis),
@@ -125,7 +125,7 @@ impl System {
         if let Some((_, axis)) = known.iter().find(|(own, _)| own == atom) {
             return *axis;
         }
-        let alone = IndexExpr { constant: 0, terms: vec![(1, atom.clone())] };
+        let alone = IndexExpr::atom(atom.clone());
         let axis = self.variable("v", self.range(&alone));
         known.push((atom.clone(), axis));
         axis

@@ -16,6 +16,9 @@ pub fn check(
     extents: &[u64],
     shape: &[u64],
 ) -> Option<Diagnostic> {
+    if each_alone(statement, extents) {
+        return None;
+    }
     let mut told: Vec<bool> = extents.iter().map(|n| *n <= 1).collect();
     if told.iter().all(|told| *told) {
         return None;
@@ -29,6 +32,15 @@ pub fn check(
         return Some(messages::stores_meet(program, statement, &a, &b));
     }
     try_out(program, statement, extents, shape)
+}
+
+/// Whether each letter of more than one value is alone in a position.
+fn each_alone(statement: &Statement, extents: &[u64]) -> bool {
+    let alone = |axis: usize| {
+        let is_own = |atom: &Atom| matches!(atom, Atom::Axis(own) if own.0 as usize == axis);
+        statement.out_index.iter().any(|e| matches!(&e.terms[..], [(_, atom)] if is_own(atom)))
+    };
+    (0..extents.len()).all(|axis| extents[axis] <= 1 || alone(axis))
 }
 
 /// Two points that differ in at most two letters and fall on one element, where all is affine.
@@ -115,7 +127,7 @@ fn tell(form: &IndexExpr, extents: &[u64], told: &mut [bool]) -> bool {
             Atom::Axis(axis) => open.push((coefficient.unsigned_abs(), *axis)),
             other => {
                 let mut all = true;
-                let e = IndexExpr { constant: 0, terms: vec![(1, other.clone())] };
+                let e = IndexExpr::atom(other.clone());
                 e.for_each_axis(&mut |axis| all &= told[axis.0 as usize]);
                 if !all {
                     return false;

@@ -151,7 +151,7 @@ impl Prefix {
         let mut terms = [(1, self.p), (-1, self.q)];
         terms.sort_by_key(|(_, axis)| *axis);
         let terms = terms.map(|(step, a)| (step, Atom::Axis(AxisId(a as u32))));
-        let e = IndexExpr { constant: 0, terms: terms.into() };
+        let e = IndexExpr { constant: 0, terms: terms.into_iter().collect() };
         (e, self.stmt.axes[self.p].extent)
     }
 }

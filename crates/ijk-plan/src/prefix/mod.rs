@@ -16,7 +16,7 @@ use crate::bounds::{Guard, narrow, replace_axis, within};
 use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::pieces::chain;
 use crate::{SMALL_DOMAIN, coverage, index};
-use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init};
+use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Init, Terms};
 use ijk_types::{Monoid, Reducer};
 
 /// Runs the pass.
@@ -167,10 +167,8 @@ impl Prefix {
         let shift = i128::from(self.shift);
         let end = i128::from(self.stmt.axes[self.p].extent);
         let middle = (all - shift).clamp(0, end);
-        let shifted = IndexExpr {
-            constant: self.shift as i64,
-            terms: vec![(1, Atom::Axis(AxisId(self.p as u32)))],
-        };
+        let shifted =
+            IndexExpr { constant: self.shift as i64, ..IndexExpr::axis(AxisId(self.p as u32)) };
         let last = IndexExpr::constant(all as i64 - 1);
         let piece = |place: IndexExpr, range: (i128, i128)| {
             let mut index = self.index(used);
@@ -297,7 +295,7 @@ fn mirrored(stmt: &Stmt, axis: usize) -> Option<Stmt> {
     let mut map = index::of_axes(0..stmt.axes.len());
     map[axis] = IndexExpr {
         constant: i64::try_from(stmt.axes[axis].extent).ok()? - 1,
-        terms: vec![(-1, Atom::Axis(AxisId(axis as u32)))],
+        terms: Terms::one(-1, Atom::Axis(AxisId(axis as u32))),
     };
     stmt.substitute(&map, stmt.axes.clone())
 }

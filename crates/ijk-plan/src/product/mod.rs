@@ -124,6 +124,10 @@ struct Plan {
 impl Product {
     fn new(graph: &Graph, stmt: &Stmt) -> Option<Self> {
         let Some(Reducer::Monoid(monoid)) = stmt.reduce else { return None };
+        // One term has nothing to be ordered, nor to be left behind.
+        if stmt.value.nodes.len() == 1 {
+            return None;
+        }
         let dtype = graph.array(stmt.out).dtype;
         if stmt.points() <= SMALL_DOMAIN || graph.can_fail(stmt) || stmt.scan.is_some() {
             return None;
@@ -159,7 +163,7 @@ impl Product {
             behind: Behind::default(),
             all_kept: kept.clone(),
             kept,
-            extents: stmt.extents(),
+            extents: stmt.extents().into_vec(),
             names: stmt.axes.iter().map(|a| a.name.clone()).collect(),
             span: stmt.span,
         }

@@ -7,7 +7,7 @@
 use super::Division;
 use crate::graph::{Axis, Expr, Graph, Node, Stmt};
 use crate::{SMALL_DOMAIN, index};
-use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr};
+use ijk_ir::core::{ArrayId, Atom, AxisId, IndexExpr, Terms};
 
 /// Many points read an element of such a copy.
 const MANY: u64 = 64;
@@ -84,7 +84,7 @@ impl Window {
                     Atom::Mod(inner, d) => (inner, Atom::Mod(Box::new(own()), *d)),
                     _ => return None,
                 };
-                let terms = vec![(*coefficient, atom)];
+                let terms = Terms::one(*coefficient, atom);
                 ((**inner).clone(), IndexExpr { constant: e.constant, terms }, true)
             }
             _ => return None,

@@ -341,7 +341,7 @@ impl Maker {
     fn index(&mut self, n: u64, extents: &[u64], depth: usize) -> IndexExpr {
         let k = self.random.between(-2, 2);
         let kind = if extents.is_empty() { 0 } else { self.random.below(14) };
-        let atom = |a: Atom| IndexExpr { constant: 0, terms: vec![(1, a)] };
+        let atom = IndexExpr::atom;
         let shift = |e: IndexExpr, k: i64| e.plus(&IndexExpr::constant(k)).unwrap();
         match kind {
             0 => IndexExpr::constant(self.random.between(-1, n as i64)),

@@ -2,7 +2,7 @@
 
 use super::scope::Scope;
 use super::{accesses, messages};
-use crate::core::{Access, Atom, IndexExpr};
+use crate::core::{Access, Atom, IndexExpr, Terms};
 use crate::et::extent::is_static;
 use crate::limits::MAX_TERMS;
 use ijk_syntax::Span;
@@ -234,7 +234,7 @@ fn divide(op: IndexOp, x: &IndexExpr, divisor: i64) -> Option<IndexExpr> {
 #[derive(Default)]
 struct Sum {
     constant: i64,
-    terms: Vec<(i64, Atom)>,
+    terms: Terms,
     places: HashMap<Atom, usize>,
     depth: u32,
 }

@@ -2,7 +2,7 @@
 
 use super::known::Known;
 use super::stage::StageBuilder;
-use crate::core::{Access, Atom, Axis, AxisId, IndexExpr};
+use crate::core::{Access, Atom, Axis, AxisId, IndexExpr, Terms};
 use crate::interval::{Interval, range};
 use crate::sink::Sink;
 use ijk_syntax::Diagnostic;
@@ -97,7 +97,7 @@ impl<'s, 'a> Scope<'s, 'a> {
 
     /// The position of a point among all of the domain, in row-major order.
     pub fn counter(&self) -> IndexExpr {
-        let mut terms = Vec::with_capacity(self.extents.len());
+        let mut terms = Terms::new();
         let mut stride = 1i64;
         for (n, &extent) in self.extents.iter().enumerate().rev() {
             terms.push((stride, crate::core::Atom::Axis(AxisId(n as u32))));
