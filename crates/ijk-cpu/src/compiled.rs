@@ -23,7 +23,8 @@ use ijk_plan::plan::{
     Scan, Start, Step, Store, Sweep, Then,
 };
 use ijk_types::{BinaryOp, Monoid, Reducer, Scalar, UnaryOp};
-use std::collections::{BTreeMap, HashSet};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
 /// A plan that an [`Engine`](crate::Engine) has checked and compiled; made by
 /// [`Engine::compile`](crate::Engine::compile), run by [`Engine::execute`](crate::Engine::execute).
@@ -205,7 +206,7 @@ fn compile_with(
     let mut buffers = layouts(plan)?;
     let read = read(plan);
     for (n, layout) in buffers.iter_mut().enumerate() {
-        let last = matches!(layout.place, Place::Output(_)) && !read.contains(&n);
+        let last = matches!(layout.place, Place::Output(_)) && !read[n];
         layout.streams = last && streams(layout);
     }
     let holds_values = |place: &Place| match place {
@@ -241,10 +242,14 @@ fn cost(steps: &[Program]) -> f64 {
     steps.iter().map(Program::cost).sum()
 }
 
-/// The buffers that steps of a plan read.
-fn read(plan: &Plan) -> HashSet<usize> {
-    let mut read = HashSet::new();
-    let mut note = |buffer: BufferId| _ = read.insert(buffer.0 as usize);
+/// For each buffer, whether steps of a plan read it.
+fn read(plan: &Plan) -> SmallVec<[bool; 16]> {
+    let mut read = SmallVec::from_elem(false, plan.buffers.len());
+    let mut note = |buffer: BufferId| {
+        if let Some(read) = read.get_mut(buffer.0 as usize) {
+            *read = true;
+        }
+    };
     for step in &plan.steps {
         match step {
             Step::Fill(..) => {}
@@ -559,7 +564,7 @@ fn constant_nest(buffer: BufferId, layout: &Layout, value: Scalar) -> Nest {
         axes: layout.shape.iter().map(axis).collect(),
         loads: Vec::new(),
         body: vec![Node::Const(value)],
-        store: Store { base, dtype: layout.dtype, strides: layout.strides.clone(), offset: None },
+        store: Store { base, dtype: layout.dtype, strides: layout.strides.to_vec(), offset: None },
         reduce: None,
         start: Start::Covered,
         sequential: false,

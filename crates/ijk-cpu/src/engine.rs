@@ -577,7 +577,7 @@ fn check_view(
         let axes = shape.iter().zip(strides).zip(&layout.strides);
         layout.len == 0 || axes.into_iter().all(|((&n, s), expected)| n == 1 || s == expected)
     };
-    if shape != layout.shape || !same_strides() {
+    if *shape != layout.shape[..] || !same_strides() {
         return Err(RunError::Layout { side, position });
     }
     Ok(())

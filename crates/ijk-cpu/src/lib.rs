@@ -41,6 +41,9 @@ mod threads;
 mod watch;
 mod window;
 
+/// A list of what is few as a rule, axes above all: it needs no memory of its own then.
+pub(crate) type Few<T> = smallvec::SmallVec<[T; 4]>;
+
 pub use compiled::Compiled;
 pub use engine::{Engine, EngineBuilder, Stoppable};
 pub use error::{Fault, PlanError, RunError, Side};

@@ -1,5 +1,8 @@
 //! Which elements of memory an array has, and whether affine accesses stay among them.
 
+use crate::Few;
+use smallvec::SmallVec;
+
 /// The set of offsets `{ Σ stride · index }` of an array's elements, as a mixed-radix system.
 ///
 /// Sorted from the greatest step down, each digit's step is greater than the span of all smaller
@@ -10,7 +13,7 @@ pub(crate) struct Footprint {
     /// The least offset.
     least: i128,
     /// Greatest step first.
-    digits: Vec<Digit>,
+    digits: SmallVec<[Digit; 2]>,
 }
 
 /// `step · 0, step · 1, …, step · last`.
@@ -50,7 +53,7 @@ impl Footprint {
     /// The array has no axis of extent 0.
     pub fn new(shape: &[usize], strides: &[isize]) -> Option<Self> {
         let mut least = 0;
-        let mut axes = Vec::new();
+        let mut axes = Few::new();
         for (&extent, &stride) in shape.iter().zip(strides) {
             let last = extent as i128 - 1;
             least += (stride as i128 * last).min(0);
@@ -59,7 +62,7 @@ impl Footprint {
             }
         }
         axes.sort_by_key(|axis| axis.step);
-        let mut digits: Vec<Digit> = Vec::new();
+        let mut digits: SmallVec<[Digit; 2]> = SmallVec::new();
         let mut span = 0;
         for axis in axes {
             match digits.last_mut() {
@@ -145,9 +148,9 @@ impl Footprint {
     }
 
     /// The digits of an offset, if it is an element's.
-    fn decompose(&self, offset: i128) -> Option<Vec<i128>> {
+    fn decompose(&self, offset: i128) -> Option<Few<i128>> {
         let mut rest = offset - self.least;
-        let mut index = Vec::with_capacity(self.digits.len());
+        let mut index = Few::new();
         for digit in &self.digits {
             let i = rest.div_euclid(digit.step);
             if i < 0 || i > digit.last {
@@ -169,11 +172,11 @@ impl Digit {
 
 /// How many of the axes, taken from the greatest stride down, certainly tell elements apart: two
 /// points that differ in one of them never fall on one element. Gives their positions.
-pub(crate) fn separable(extents: &[usize], strides: &[isize]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..extents.len()).filter(|&a| extents[a] > 1).collect();
+pub(crate) fn separable(extents: &[usize], strides: &[isize]) -> Few<usize> {
+    let mut order: Few<usize> = (0..extents.len()).filter(|&a| extents[a] > 1).collect();
     order.sort_by_key(|&a| strides[a].unsigned_abs());
     let mut span = 0u128;
-    let mut safe = Vec::new();
+    let mut safe = Few::new();
     for a in order {
         let stride = strides[a].unsigned_abs() as u128;
         if stride <= span {
@@ -258,9 +261,9 @@ mod tests {
 
     #[test]
     fn separable_axes() {
-        assert_eq!(separable(&[3, 4], &[4, 1]), [1, 0]);
-        assert_eq!(separable(&[3, 4], &[1, 1]), [0usize; 0]);
-        assert_eq!(separable(&[7, 3, 4], &[6, 1, -1]), [0]);
-        assert_eq!(separable(&[7, 3], &[0, 1]), [1], "a stride of 0 tells nothing apart");
+        assert_eq!(separable(&[3, 4], &[4, 1])[..], [1, 0]);
+        assert_eq!(separable(&[3, 4], &[1, 1])[..], [0usize; 0]);
+        assert_eq!(separable(&[7, 3, 4], &[6, 1, -1])[..], [0]);
+        assert_eq!(separable(&[7, 3], &[0, 1])[..], [1], "a stride of 0 tells nothing apart");
     }
 }

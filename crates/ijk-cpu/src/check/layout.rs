@@ -1,6 +1,7 @@
 //! What is known of each buffer of a plan.
 
 use super::{Affine, Footprint};
+use crate::Few;
 use crate::error::{Fault, PlanError};
 use ijk_plan::plan::{Base, Buffer, BufferId, Place, Plan};
 use ijk_tensor::is_c_contiguous;
@@ -14,9 +15,9 @@ pub(crate) struct Layout {
     /// Its element type.
     pub dtype: DType,
     /// Its shape.
-    pub shape: Vec<usize>,
+    pub shape: Few<usize>,
     /// Its strides, in elements.
-    pub strides: Vec<isize>,
+    pub strides: Few<isize>,
     /// Number of elements.
     pub len: usize,
     /// Which offsets are elements; `None` where there is none.
@@ -58,14 +59,12 @@ impl Layout {
 
 /// Checks the buffers of a plan.
 pub(crate) fn layouts(plan: &Plan) -> Result<Vec<Layout>, PlanError> {
-    let mut layouts = Vec::with_capacity(plan.buffers.len());
-    let mut results = std::collections::HashSet::new();
+    let mut layouts: Vec<Layout> = Vec::with_capacity(plan.buffers.len());
     for (n, buffer) in plan.buffers.iter().enumerate() {
         let id = BufferId(n as u32);
         let fail = |fault| PlanError::Buffer { buffer: id, fault };
-        if let Place::Output(position) = buffer.place
-            && !results.insert(position)
-        {
+        let taken = || layouts.iter().any(|other| other.place == buffer.place);
+        if matches!(buffer.place, Place::Output(_)) && taken() {
             return Err(fail(Fault::SharedResult));
         }
         layouts.push(layout(buffer, plan.arena).map_err(fail)?);
@@ -95,8 +94,8 @@ fn layout(buffer: &Buffer, arena: usize) -> Result<Layout, Fault> {
     Ok(Layout {
         place,
         dtype,
-        shape: shape.clone(),
-        strides: strides.clone(),
+        shape: Few::from_slice(shape),
+        strides: Few::from_slice(strides),
         len,
         footprint,
         streams: false,

@@ -2,19 +2,21 @@
 
 use super::layout::layout_of;
 use super::{Affine, Layout, separable};
+use crate::Few;
 use crate::error::Fault;
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Place, Start};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
+use smallvec::SmallVec;
 
 /// What the checks found out about a nest.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedNest {
     /// Extents of its axes.
-    pub extents: Vec<usize>,
+    pub extents: Few<usize>,
     /// The element type of each node.
-    pub types: Vec<DType>,
+    pub types: SmallVec<[DType; 8]>,
     /// Axes that certainly tell elements of the output apart.
-    pub separable: Vec<usize>,
+    pub separable: Few<usize>,
     /// Whether the store writes every element of its buffer, whatever was there.
     pub covers: bool,
     /// Whether the output shares memory with something read (then element for element).
@@ -23,7 +25,7 @@ pub(crate) struct CheckedNest {
 
 /// Checks a nest against the buffers of its plan.
 pub(crate) fn check_nest(nest: &Nest, layouts: &[Layout]) -> Result<CheckedNest, Fault> {
-    let extents: Vec<usize> = nest.axes.iter().map(|a| a.extent).collect();
+    let extents: Few<usize> = nest.axes.iter().map(|a| a.extent).collect();
     check_domain(&extents)?;
     for load in &nest.loads {
         check_access(layouts, load.base, load.dtype, &extents, &load.strides)?;
@@ -34,7 +36,7 @@ pub(crate) fn check_nest(nest: &Nest, layouts: &[Layout]) -> Result<CheckedNest,
     let in_place = check_overlap(nest, layouts, &extents)?;
     let separable = match nest.store.offset {
         None => separable(&extents, &nest.store.strides),
-        Some(_) => Vec::new(),
+        Some(_) => Few::new(),
     };
     let kept = |a: &usize| !nest.axes[*a].reduced && extents[*a] > 1;
     let points: usize = (0..extents.len()).filter(kept).map(|a| extents[a]).product();
@@ -72,8 +74,8 @@ fn check_access(
 }
 
 /// The element type of each node, operands before users.
-fn check_body(nest: &Nest, layouts: &[Layout]) -> Result<Vec<DType>, Fault> {
-    let mut types: Vec<DType> = Vec::with_capacity(nest.body.len());
+fn check_body(nest: &Nest, layouts: &[Layout]) -> Result<SmallVec<[DType; 8]>, Fault> {
+    let mut types: SmallVec<[DType; 8]> = SmallVec::with_capacity(nest.body.len());
     for node in &nest.body {
         let t = node_type(node, &types, nest, layouts)?;
         types.push(t);
@@ -142,7 +144,7 @@ fn check_store(
     if store.strides.len() != extents.len() {
         return Err(Fault::Rank);
     }
-    let kept: Vec<usize> = kept_extents(nest, extents);
+    let kept = kept_extents(nest, extents);
     match store.offset {
         None => check_access(layouts, store.base, store.dtype, &kept, &store.strides)?,
         Some(NodeId(n)) if types.get(n as usize) == Some(&DType::I64) => {
@@ -165,7 +167,7 @@ fn check_store(
 }
 
 /// The extents with reduced axes counted as one point: their outputs exist even if they are empty.
-fn kept_extents(nest: &Nest, extents: &[usize]) -> Vec<usize> {
+fn kept_extents(nest: &Nest, extents: &[usize]) -> Few<usize> {
     nest.axes.iter().zip(extents).map(|(axis, &n)| if axis.reduced { 1 } else { n }).collect()
 }
 

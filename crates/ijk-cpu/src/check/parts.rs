@@ -147,6 +147,7 @@ fn region(out: &Layout, offset: isize, axes: &[Axis]) -> Option<Region> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Few;
     use crate::check::Footprint;
     use ijk_plan::plan::Place;
     use ijk_types::DType;
@@ -155,8 +156,8 @@ mod tests {
         Layout {
             place: Place::Output(0),
             dtype: DType::F32,
-            shape: shape.to_vec(),
-            strides: strides.to_vec(),
+            shape: Few::from_slice(shape),
+            strides: Few::from_slice(strides),
             len: shape.iter().product(),
             footprint: Footprint::new(shape, strides),
             streams: false,

@@ -5,6 +5,7 @@
 //! then a larger box with the same strides, and they are apart if its elements are.
 
 use super::{Affine, Layout, separable};
+use crate::Few;
 use crate::error::Fault;
 use ijk_plan::plan::{BufferId, Narrow, Place, Sweep, SweepAxis, Window};
 
@@ -130,7 +131,7 @@ fn rows(
 }
 
 /// The shape of all blocks' windows together.
-struct Whole(Vec<usize>);
+struct Whole(Few<usize>);
 
 impl Whole {
     fn of(sweep: &Sweep, own: &Layout, along: &[Option<usize>]) -> Self {

@@ -10,10 +10,11 @@ use super::geometry::Geometry;
 use super::kernel::{self, Kernel, moves};
 use super::lower::{Lowering, aligned, place};
 use super::program::*;
+use crate::Few;
 use crate::error::Fault;
 use ijk_plan::plan::{Base, Node, NodeId};
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, random};
-use std::collections::HashMap;
+use smallvec::{SmallVec, smallvec};
 use window::Window;
 
 /// A body on its way to instructions.
@@ -23,13 +24,13 @@ pub(super) struct Body<'a> {
     /// Points of a whole tile.
     tile: usize,
     /// What each node became, once needed.
-    nodes: Vec<Option<Operand>>,
+    nodes: SmallVec<[Option<Operand>; 8]>,
     /// For each slot, the bytes of scratch memory it needs.
-    slots: Vec<usize>,
+    slots: SmallVec<[usize; 8]>,
     /// For each load, its slot once needed.
-    load_slots: Vec<Option<Slot>>,
+    load_slots: Few<Option<Slot>>,
     /// Values written out for each row or point, by slot.
-    full: HashMap<(Slot, Over), Slot>,
+    full: Few<(Slot, Over, Slot)>,
     /// The last instruction, if it is a function of two operands.
     last: Option<Binary>,
     finished: Finished,
@@ -82,10 +83,10 @@ impl<'a> Body<'a> {
             lowering,
             geometry,
             tile: geometry.loops.iter().map(|l| l.tile).product(),
-            nodes: vec![None; lowering.nest.body.len()],
-            slots: vec![0],
-            load_slots: vec![None; lowering.nest.loads.len()],
-            full: HashMap::new(),
+            nodes: SmallVec::from_elem(None, lowering.nest.body.len()),
+            slots: smallvec![0],
+            load_slots: Few::from_elem(None, lowering.nest.loads.len()),
+            full: Few::new(),
             last: None,
             finished: Finished { nanoseconds: STORE, ..Finished::default() },
         }
@@ -165,7 +166,7 @@ impl<'a> Body<'a> {
         }
         self.chain(value, sink);
         let end = self.finished.instructions.len() + 1;
-        let mut last_use = vec![0; self.slots.len()];
+        let mut last_use: SmallVec<[usize; 16]> = SmallVec::from_elem(0, self.slots.len());
         for (n, instruction) in self.finished.instructions.iter().enumerate() {
             for slot in instruction.sources().into_iter().chain([instruction.dst()]) {
                 last_use[slot as usize] = n + 1;
@@ -199,21 +200,22 @@ impl<'a> Body<'a> {
 
     /// Gives each slot that needs memory a place that no slot in use at the same time has.
     fn allot(&mut self, last_use: &[usize]) {
-        let mut free: Vec<(usize, usize)> = Vec::new();
-        let mut used: Vec<(usize, usize, usize)> = Vec::new();
-        let packed: Vec<Slot> = self.finished.loads.iter().map(|l| l.slot).collect();
+        let mut free: Few<(usize, usize)> = Few::new();
+        let mut used: Few<(usize, usize, usize)> = Few::new();
+        let packed = self.finished.loads.iter().map(|load| (0, load.slot));
         let computed = self.finished.instructions.iter().map(Instruction::dst);
-        let defined = packed.into_iter().map(|s| (0, s));
-        let defined: Vec<(usize, Slot)> =
-            defined.chain(computed.enumerate().map(|(n, s)| (n + 1, s))).collect();
+        let computed = computed.enumerate().map(|(n, slot)| (n + 1, slot));
+        let defined: SmallVec<[(usize, Slot); 8]> = packed.chain(computed).collect();
         for (now, slot) in defined {
             let bytes = self.slots[slot as usize];
             if bytes == 0 {
                 continue;
             }
-            let (over, still): (Vec<_>, Vec<_>) = used.into_iter().partition(|u| u.0 < now);
-            free.extend(over.into_iter().map(|(_, at, bytes)| (at, bytes)));
-            used = still;
+            used.retain(|&mut (last, at, bytes)| {
+                let over = last < now;
+                free.extend(over.then_some((at, bytes)));
+                !over
+            });
             let at = match free.iter().position(|&(_, room)| room == bytes) {
                 Some(found) => free.swap_remove(found).0,
                 None => {
@@ -254,7 +256,7 @@ impl<'a> Body<'a> {
     /// The operand of a node. Nodes come after their operands, so this goes through them in order
     /// instead of recursing.
     fn operand(&mut self, id: NodeId) -> Result<Operand, Fault> {
-        let mut needed = vec![false; id.0 as usize + 1];
+        let mut needed: SmallVec<[bool; 16]> = SmallVec::from_elem(false, id.0 as usize + 1);
         needed[id.0 as usize] = true;
         for n in (0..needed.len()).rev() {
             if needed[n] && self.nodes[n].is_none() {
@@ -403,13 +405,14 @@ impl<'a> Body<'a> {
         if operand.over == over {
             return Ok(operand);
         }
-        if let Some(&slot) = self.full.get(&(operand.slot, over)) {
+        let known = |&&(of, own, _): &&(Slot, Over, Slot)| (of, own) == (operand.slot, over);
+        if let Some(&(_, _, slot)) = self.full.iter().find(known) {
             return Ok(Operand { slot, over, ..operand });
         }
         let moves = moves(operand.dtype, self.lowering.level);
         let kernel = if operand.over == Over::Columns { moves.copy } else { moves.splat };
         let spread = self.map_to(kernel, operand.dtype, [operand; 3], over)?;
-        self.full.insert((operand.slot, over), spread.slot);
+        self.full.push((operand.slot, over, spread.slot));
         Ok(spread)
     }
 
@@ -541,13 +544,13 @@ impl Instruction {
         }
     }
 
-    fn sources(&self) -> Vec<Slot> {
+    fn sources(&self) -> Few<Slot> {
         match *self {
             Self::Map(Map { sources, .. }) | Self::Select { map: Map { sources, .. }, .. } => {
-                sources.map(|source| source.slot).into()
+                sources.iter().map(|source| source.slot).collect()
             }
-            Self::Index { .. } => Vec::new(),
-            Self::Gather { offsets, .. } => vec![offsets],
+            Self::Index { .. } => Few::new(),
+            Self::Gather { offsets, .. } => smallvec![offsets],
             Self::Chain(ref chain) => {
                 chain.links.iter().flat_map(|link| link.sources).map(|source| source.slot).collect()
             }

@@ -3,7 +3,7 @@
 //! Everything here is a function of extents and strides, so that the order in which values combine
 //! depends on nothing else.
 
-use smallvec::SmallVec;
+use crate::Few;
 use std::ops::Range;
 
 /// A nest's axis with its step in every operand.
@@ -16,9 +16,9 @@ pub(super) struct Axis {
     /// Step in the output, in elements; 0 if reduced.
     pub store: isize,
     /// Step in each load.
-    pub loads: Vec<isize>,
+    pub loads: Few<isize>,
     /// Coefficient in each index node.
-    pub indices: Vec<i64>,
+    pub indices: Few<i64>,
     /// Whether elements of the output that differ in it are certainly different ones.
     pub separable: bool,
 }
@@ -51,11 +51,11 @@ pub(super) struct Geometry {
     /// The axes.
     pub loops: Vec<Loop>,
     /// Loops over blocks of the output, outermost first; the separable ones come first.
-    pub kept: Vec<usize>,
+    pub kept: Few<usize>,
     /// Loops over blocks of what is reduced, outermost first.
-    pub reduced: Vec<usize>,
+    pub reduced: Few<usize>,
     /// The axes inside of a tile, outermost first.
-    pub inner: Vec<usize>,
+    pub inner: Few<usize>,
     /// In a tile that has both, whether the reduced axes are the inner ones.
     pub along: bool,
 }
@@ -67,7 +67,7 @@ impl Geometry {
         let tiles =
             if wishes.ordered { ordered_tiles(&axes, wishes) } else { tiles(&axes, wishes) };
         let along = tiles.last().is_some_and(|&(a, _)| axes[a].reduced);
-        let mut inner: Vec<usize> = tiles.iter().map(|&(a, _)| a).collect();
+        let mut inner: Few<usize> = tiles.iter().map(|&(a, _)| a).collect();
         if !wishes.ordered {
             inner.sort_by_key(|&a| axes[a].reduced == along);
         }
@@ -75,7 +75,7 @@ impl Geometry {
         for (a, tile) in tiles {
             loops[a].tile = tile;
         }
-        let (mut kept, mut reduced) = (Vec::new(), Vec::new());
+        let (mut kept, mut reduced) = (Few::new(), Few::new());
         for (a, each) in loops.iter().enumerate() {
             if each.axis.reduced { reduced.push(a) } else { kept.push(a) }
         }
@@ -101,13 +101,13 @@ impl Geometry {
     /// for up to so many outputs, in the order of the axes.
     pub fn of_rows(axes: Vec<Axis>, rows: usize, outputs: usize) -> Self {
         let axes = merge(axes);
-        let (reduced, kept): (Vec<_>, Vec<_>) =
+        let (reduced, kept): (Few<_>, Few<_>) =
             (0..axes.len()).partition(|&axis| axes[axis].reduced);
         let mut loops: Vec<Loop> = axes.into_iter().map(|axis| Loop { axis, tile: 1 }).collect();
         let (left, mut inner) = fill(&mut loops, &reduced, rows);
         if inner.len() == reduced.len() {
             let kept = fill(&mut loops, &kept, left.min(outputs)).1;
-            inner.splice(0..0, kept);
+            inner.insert_many(0, kept);
         }
         Self { loops, kept, reduced, inner, along: false }
     }
@@ -115,7 +115,7 @@ impl Geometry {
     /// One tile of all points, in which every output takes its values in the order of the domain: the
     /// reduced axes are outside of the others.
     pub fn columns(axes: Vec<Axis>) -> Self {
-        let (reduced, kept): (Vec<_>, Vec<_>) =
+        let (reduced, kept): (Few<_>, Few<_>) =
             (0..axes.len()).partition(|&axis| axes[axis].reduced);
         let inner = reduced.iter().chain(&kept).copied().collect();
         let whole = |axis: Axis| Loop { tile: axis.extent, axis };
@@ -158,8 +158,8 @@ fn joins(outer: &Axis, inner: &Axis) -> bool {
 }
 
 /// The innermost axes in their order, as many as fit; only the outermost of them is cut.
-fn ordered_tiles(axes: &[Axis], wishes: Wishes) -> Vec<(usize, usize)> {
-    let mut tiles = Vec::new();
+fn ordered_tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
+    let mut tiles = Few::new();
     let mut room = wishes.tile;
     for (a, axis) in axes.iter().enumerate().rev() {
         tiles.push((a, axis.extent.min(room)));
@@ -174,8 +174,8 @@ fn ordered_tiles(axes: &[Axis], wishes: Wishes) -> Vec<(usize, usize)> {
 
 /// Gives the innermost of some loops as many points in a tile as there is room for: gives the room that is left,
 /// and which have some.
-fn fill(loops: &mut [Loop], which: &[usize], mut room: usize) -> (usize, Vec<usize>) {
-    let mut inner = Vec::new();
+fn fill(loops: &mut [Loop], which: &[usize], mut room: usize) -> (usize, Few<usize>) {
+    let mut inner = Few::new();
     for &a in which.iter().rev() {
         let each = &mut loops[a];
         each.tile = each.axis.extent.min(room).max(1);
@@ -200,9 +200,9 @@ const CROSSING: usize = 4;
 const MOVED_SIDE: usize = 128;
 
 /// The axes of a tile with their extents in it, innermost last.
-fn tiles(axes: &[Axis], wishes: Wishes) -> Vec<(usize, usize)> {
-    let Some(vector) = vector_axis(axes) else { return Vec::new() };
-    let mut chosen: SmallVec<[(usize, usize); 4]> = SmallVec::new();
+fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
+    let Some(vector) = vector_axis(axes) else { return Few::new() };
+    let mut chosen: Few<(usize, usize)> = Few::new();
     let crossing =
         crossing_axis(axes, vector).filter(|&a| may_join(axes, &[(vector, 0)], a, wishes));
     let tile = if crossing.is_some() { CROSSING * wishes.tile } else { wishes.tile };
@@ -289,8 +289,8 @@ fn may_join(axes: &[Axis], chosen: &[(usize, usize)], a: usize, wishes: Wishes) 
         return true;
     }
     let tile = || chosen.iter().map(|&(c, _)| c).chain([a]).filter(|&c| !axes[c].reduced);
-    let extents: Vec<usize> = tile().map(|c| axes[c].extent).collect();
-    let strides: Vec<isize> = tile().map(|c| axes[c].store).collect();
+    let extents: Few<usize> = tile().map(|c| axes[c].extent).collect();
+    let strides: Few<isize> = tile().map(|c| axes[c].store).collect();
     crate::check::separable(&extents, &strides).len() == extents.len()
 }
 
@@ -299,7 +299,14 @@ mod tests {
     use super::*;
 
     fn axis(extent: usize, reduced: bool, store: isize, loads: &[isize]) -> Axis {
-        Axis { extent, reduced, store, loads: loads.into(), indices: vec![], separable: !reduced }
+        Axis {
+            extent,
+            reduced,
+            store,
+            loads: loads.into(),
+            indices: Few::new(),
+            separable: !reduced,
+        }
     }
 
     const WISHES: Wishes = Wishes { tile: 1024, ordered: false, distinct: false, moves: false };
@@ -316,7 +323,7 @@ mod tests {
     fn transposed_loads_get_square_tiles() {
         let axes = vec![axis(4096, false, 4096, &[4096, 1]), axis(4096, false, 1, &[1, 4096])];
         let g = Geometry::new(axes, WISHES);
-        assert_eq!(g.inner, [0, 1]);
+        assert_eq!(g.inner[..], [0, 1]);
         assert_eq!((g.loops[0].tile, g.loops[1].tile), (64, 64));
     }
 

@@ -6,6 +6,7 @@ use super::kernel::{Compare, FoldKernels, LinkOp, arg, chains, fold, moves};
 use super::order::{Order, order};
 use super::program::*;
 use super::rows::RowPattern;
+use crate::Few;
 use crate::check::{CheckedNest, Layout};
 use crate::copy::Copier;
 use crate::error::Fault;
@@ -67,7 +68,7 @@ impl Lowering<'_> {
             Order::Columns => Geometry::columns(axes),
             _ => Geometry::new(axes, self.wishes(ordered)),
         };
-        let blocks: Vec<usize> =
+        let blocks: Few<usize> =
             geometry.loops.iter().map(|l| l.axis.extent.div_ceil(l.tile)).collect();
         let out = place(self, &geometry, self.nest.store.base, |axis| axis.store);
         let mut body = Body::new(self, &geometry);
@@ -76,7 +77,7 @@ impl Lowering<'_> {
         let along = body.gathers_along().filter(|_| plain);
         let mut finished = body.finish(value, &sink, along)?;
         if let Some(along) = along {
-            geometry.kept.retain(|&a| a != along);
+            geometry.kept.retain(|a| *a != along);
             geometry.kept.push(along);
         }
         let points = geometry.loops.iter().map(|l| l.tile).product();
@@ -114,7 +115,7 @@ impl Lowering<'_> {
             true => Geometry::of_rows(axes, TILE, pattern.outputs(length, size)),
             false => Geometry::new(axes, self.wishes(true)),
         };
-        let blocks: Vec<usize> =
+        let blocks: Few<usize> =
             geometry.loops.iter().map(|l| l.axis.extent.div_ceil(l.tile)).collect();
         let out = place(self, &geometry, self.nest.store.base, |axis| axis.store);
         let mut body = Body::new(self, &geometry);
@@ -460,7 +461,7 @@ pub(super) fn place(
     let size = lowering.layouts[buffer].dtype.size() as isize;
     // Wraps where a computed offset is still to be added; what is accessed was, or will be, checked.
     let bytes = |elements: isize| elements.wrapping_mul(size);
-    let strides: Vec<isize> = geometry.loops.iter().map(|l| bytes(step(&l.axis))).collect();
+    let strides: Few<isize> = geometry.loops.iter().map(|l| bytes(step(&l.axis))).collect();
     let inner = geometry.inner.iter().map(|&a| strides[a]).collect();
     Place { buffer, offset: bytes(base.offset), strides, inner }
 }

@@ -3,6 +3,7 @@
 use super::geometry::Geometry;
 use super::kernel::{ArgKernels, Compare, FoldKernels, Kernel, LinkOp, MoveKernels};
 use super::rows::{RowBases, RowSpec};
+use crate::Few;
 use crate::check::Footprint;
 use crate::copy::Copier;
 use crate::simd::Level;
@@ -17,7 +18,7 @@ pub(crate) struct TileNest {
     /// Its loops.
     pub(super) geometry: Geometry,
     /// For each loop, how many blocks it has.
-    pub(super) blocks: Vec<usize>,
+    pub(super) blocks: Few<usize>,
     /// Arrays read.
     pub(super) loads: Vec<LoadSpec>,
     /// Constants, 16 bytes each, and the slots that point to them.
@@ -123,9 +124,9 @@ pub(super) struct Place {
     /// Bytes from its first element to the origin.
     pub(super) offset: isize,
     /// For each loop, bytes of a step.
-    pub(super) strides: Vec<isize>,
+    pub(super) strides: Few<isize>,
     /// For each axis of a tile, bytes of a step.
-    pub(super) inner: Vec<isize>,
+    pub(super) inner: Few<isize>,
 }
 
 /// An array read.
@@ -381,7 +382,7 @@ pub(super) struct ReduceSpec {
     /// Bytes of a value.
     pub(super) size: usize,
     /// For each kept axis of a tile, bytes of a step in the output; and along a row, if there are rows.
-    pub(super) out: Vec<isize>,
+    pub(super) out: Few<isize>,
     /// What is reduced are rows, each of a point.
     pub(super) rows: Option<Box<RowSpec>>,
 }

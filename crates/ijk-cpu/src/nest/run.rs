@@ -683,7 +683,7 @@ impl<'a> Worker<'a> {
             }
             let mut dense: Axes<isize> = smallvec![0; extents.len()];
             dense_strides(&extents, size, &mut dense);
-            if dense[..] == spec.out {
+            if dense[..] == spec.out[..] {
                 let bytes = extents.iter().product::<usize>() * size;
                 return std::ptr::copy_nonoverlapping(values.cast_const(), out, bytes);
             }

@@ -2,6 +2,7 @@
 
 use super::super::program::{Instruction, OUT, Slot};
 use super::Body;
+use smallvec::SmallVec;
 
 impl Body<'_> {
     /// A loop over blocks of outputs on which gathers depend, but not where they read within their arrays: going
@@ -25,8 +26,8 @@ impl Body<'_> {
     }
 
     /// For each slot, whether what is there depends on a loop.
-    fn varies(&self, a: usize) -> Vec<bool> {
-        let mut varies = vec![false; self.slots.len()];
+    fn varies(&self, a: usize) -> SmallVec<[bool; 16]> {
+        let mut varies = SmallVec::from_elem(false, self.slots.len());
         for load in &self.finished.loads {
             varies[load.slot as usize] = load.place.strides[a] != 0;
         }
@@ -44,7 +45,7 @@ impl Body<'_> {
 
     /// Has what is made of constants alone come first, but for the value.
     pub(super) fn fix(&mut self, value: Slot) {
-        let mut varies = vec![false; self.slots.len()];
+        let mut varies: SmallVec<[bool; 16]> = SmallVec::from_elem(false, self.slots.len());
         for load in &self.finished.loads {
             varies[load.slot as usize] = true;
         }
@@ -53,6 +54,9 @@ impl Body<'_> {
             let constant = matches!(instruction, Instruction::Map(_)) && !read;
             let dst = instruction.dst();
             varies[dst as usize] = !constant || dst == value || dst == OUT;
+        }
+        if self.finished.instructions.iter().all(|own| varies[own.dst() as usize]) {
+            return;
         }
         let all = std::mem::take(&mut self.finished.instructions);
         let (later, first): (Vec<_>, Vec<_>) =
