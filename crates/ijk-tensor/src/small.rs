@@ -42,47 +42,55 @@ struct Block(*mut Block);
 #[derive(Clone, Copy)]
 struct List {
     first: *mut Block,
+    /// How many there are; as many as are kept at most, where none are: when the thread has not begun, and when it
+    /// ends.
     count: u32,
 }
 
-/// The blocks that a thread keeps, by size.
-struct Kept([Cell<List>; SIZES]);
-
-thread_local! {
-    static KEPT: Kept = const {
-        Kept([const { Cell::new(List { first: ptr::null_mut(), count: 0 }) }; SIZES])
-    };
+impl List {
+    const CLOSED: Self = Self { first: ptr::null_mut(), count: MOST };
 }
 
-impl Drop for Kept {
+thread_local! {
+    /// The blocks that a thread keeps, by size. Nothing is to be dropped with it, so that it is there at once.
+    static KEPT: [Cell<List>; SIZES] = const { [const { Cell::new(List::CLOSED) }; SIZES] };
+
+    /// Gives the blocks of a thread back when it ends.
+    static END: End = const { End };
+}
+
+struct End;
+
+impl Drop for End {
     fn drop(&mut self) {
-        for (size, list) in self.0.iter().enumerate() {
-            let mut block = list.get().first;
-            while !block.is_null() {
-                // SAFETY: blocks in the list are of that size, from the system, and nobody's else.
-                unsafe {
-                    let next = (*block).0;
-                    System.dealloc(block.cast(), Size(size).layout());
-                    block = next;
+        KEPT.with(|kept| {
+            for (size, list) in kept.iter().enumerate() {
+                let mut block = list.replace(List::CLOSED).first;
+                while !block.is_null() {
+                    // SAFETY: blocks in the list are of that size, from the system, and nobody's else.
+                    unsafe {
+                        let next = (*block).0;
+                        System.dealloc(block.cast(), Size(size).layout());
+                        block = next;
+                    }
                 }
             }
-        }
+        });
     }
 }
 
 /// A block of the thread; null, if it keeps none of that size.
 #[inline]
 pub fn take(size: Size) -> *mut u8 {
-    let taken = KEPT.try_with(|kept| {
-        let List { first, count } = kept.0[size.0].get();
+    KEPT.with(|kept| {
+        let List { first, count } = kept[size.0].get();
         if !first.is_null() {
             // SAFETY: a block in the list holds the next one.
             let first = unsafe { (*first).0 };
-            kept.0[size.0].set(List { first, count: count - 1 });
+            kept[size.0].set(List { first, count: count - 1 });
         }
         first.cast()
-    });
-    taken.unwrap_or(ptr::null_mut())
+    })
 }
 
 /// Keeps a block, or gives it back to the system.
@@ -91,21 +99,25 @@ pub fn take(size: Size) -> *mut u8 {
 /// It is of that size, from the system, and nobody uses it any more.
 #[inline]
 pub unsafe fn give(size: Size, memory: *mut u8) {
-    let kept = KEPT.try_with(|kept| {
-        let List { first, count } = kept.0[size.0].get();
-        let keeps = count < MOST;
-        if keeps {
+    KEPT.with(|kept| {
+        let List { first, count } = kept[size.0].get();
+        if count < MOST || opens(first) {
+            let count = if count < MOST { count + 1 } else { 1 };
             let block = memory.cast::<Block>();
             // SAFETY: the block is large enough and aligned, and the caller's no more.
             unsafe { block.write(Block(first)) };
-            kept.0[size.0].set(List { first: block, count: count + 1 });
+            kept[size.0].set(List { first: block, count });
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { System.dealloc(memory, size.layout()) };
         }
-        keeps
     });
-    if !kept.unwrap_or(false) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(memory, size.layout()) };
-    }
+}
+
+/// Whether a list with no room is one that the thread has not begun, and may.
+#[cold]
+fn opens(first: *mut Block) -> bool {
+    first.is_null() && END.try_with(|_| ()).is_ok()
 }
 
 #[cfg(test)]
