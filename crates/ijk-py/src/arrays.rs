@@ -19,6 +19,10 @@ use pyo3::types::PyTuple;
 /// Bytes of booleans from which on they are checked without Python's lock.
 const LONG_CHECK: usize = 1 << 20;
 
+/// Results of fewer bytes are copied to memory of NumPy's, which has blocks below this size at hand: an object that
+/// keeps other memory takes longer.
+const SMALL: usize = 1024;
+
 /// Most axes of an array that rust-numpy makes, and of one that NumPy makes.
 const MOST_AXES: [usize; 2] = [32, 64];
 
@@ -46,7 +50,7 @@ macro_rules! by_type {
             }
         }
 
-        /// An array of a tensor's elements, without a copy.
+        /// An array of a tensor's elements, without a copy unless they are few.
         pub fn from_tensor<'py>(py: Python<'py>, tensor: ijk::Tensor) -> PyResult<Bound<'py, PyAny>> {
             let [most_made_here, most] = MOST_AXES;
             if tensor.rank() > most {
@@ -57,7 +61,12 @@ macro_rules! by_type {
             if memory::is_large(&tensor) || tensor.rank() > most_made_here {
                 return memory::share(py, tensor);
             }
+            let copied = tensor.byte_len() < SMALL;
             Ok(match tensor.dtype() {
+                $(DType::$variant if copied => {
+                    let array = tensor.view().to_ndarray::<$element>().map_err(|e| raise(e.into()))?;
+                    PyArrayDyn::from_array(py, &array).into_any()
+                })*
                 $(DType::$variant => {
                     let array = tensor.into_array::<$element, numpy::ndarray::IxDyn>();
                     PyArrayDyn::<$element>::from_owned_array(py, array.map_err(|e| raise(e.into()))?).into_any()

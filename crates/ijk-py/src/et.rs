@@ -6,7 +6,6 @@ use crate::engine::{self, Engine};
 use crate::error::raise;
 use crate::numbers;
 use crate::run::computing;
-use ijk::TensorView;
 use ijk::et::Bindings;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -48,22 +47,19 @@ impl Program {
             }
             return blocks::apply_by_name(py, &self.inner, &tensors, &choices);
         }
-        let given = arrays.into_iter().flat_map(|arrays| arrays.iter());
-        let read = |(name, array): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
+        let count = arrays.map_or(0, |arrays| arrays.len());
+        let (mut names, mut given) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (name, array) in arrays.into_iter().flat_map(|arrays| arrays.iter()) {
             let name: String = name.extract()?;
-            let array = readonly(&array, || format!("`{name}`"))?;
-            Ok((name, array))
-        };
-        let given: Vec<(String, Readonly<'py>)> = given.map(read).collect::<PyResult<_>>()?;
-        let views: Vec<TensorView<'_>> = given.iter().map(|(_, array)| array.view()).collect();
-        let mut bindings = choices;
-        for ((name, _), view) in given.iter().zip(&views) {
-            bindings = bindings.bind(name, view.clone());
+            given.push(readonly(&array, || format!("`{name}`"))?);
+            names.push(name);
         }
+        let bound = names.into_iter().zip(given.iter().map(Readonly::view));
+        let bindings = bound.fold(choices, |bindings, (name, view)| bindings.bind(name, view));
         let engine = engine::engine(py, engine)?;
-        let outputs = computing(py, || self.inner.run_on(engine, bindings))?;
+        let mut outputs = computing(py, || self.inner.run_on(engine, &bindings))?;
         let results = PyDict::new(py);
-        for (name, tensor) in outputs {
+        for (name, tensor) in outputs.take_all() {
             results.set_item(name, from_tensor(py, tensor)?)?;
         }
         Ok(results)

@@ -1,5 +1,6 @@
 //! Plans of one program that were made before, by what they were made for.
 
+use crate::kept::{Kept, mix};
 use crate::prepared::Prepared;
 use ijk_tensor::fork::ForkMutex;
 use ijk_tensor::{TensorView, TensorViewMut};
@@ -15,12 +16,7 @@ const MOST_STEPS: usize = 1 << 16;
 
 /// Plans by element types, shapes and strides, the least recently used ones forgotten.
 pub(crate) struct PlanCache<P = Prepared> {
-    shards: [ForkMutex<Vec<Entry<P>>>; SHARDS],
-}
-
-struct Entry<P> {
-    key: Key,
-    value: Arc<P>,
+    shards: [ForkMutex<Kept<Words, P>>; SHARDS],
 }
 
 /// What is kept: something with steps, which take memory.
@@ -31,13 +27,13 @@ pub(crate) trait Planned {
 
 impl Planned for Prepared {
     fn steps(&self) -> usize {
-        self.plan().steps.len()
+        Self::steps(self)
     }
 }
 
 impl<P> Default for PlanCache<P> {
     fn default() -> Self {
-        Self { shards: std::array::from_fn(|_| ForkMutex::new(Vec::new)) }
+        Self { shards: std::array::from_fn(|_| ForkMutex::new(Kept::new)) }
     }
 }
 
@@ -45,8 +41,11 @@ impl<P> Default for PlanCache<P> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     hash: u64,
-    words: SmallVec<[u64; 24]>,
+    words: Words,
 }
+
+/// Types, shapes and strides.
+type Words = SmallVec<[u64; 24]>;
 
 impl Key {
     /// For arguments, and outputs where their layout is the caller's.
@@ -79,51 +78,43 @@ impl Key {
         Self::of(words)
     }
 
-    fn of(words: SmallVec<[u64; 24]>) -> Self {
+    fn of(words: Words) -> Self {
         let hash = words.iter().fold(0, |hash, &word| mix(hash, word));
         Self { hash, words }
     }
+
+    /// The hash of all of it.
+    pub(crate) fn hash(&self) -> u64 {
+        self.hash
+    }
 }
 
-fn push_array(words: &mut SmallVec<[u64; 24]>, tag: u64, shape: &[usize], strides: &[isize]) {
+fn push_array(words: &mut Words, tag: u64, shape: &[usize], strides: &[isize]) {
     words.push(tag | (shape.len() as u64) << 8);
     words.extend(shape.iter().map(|&n| n as u64));
     words.extend(strides.iter().map(|&n| n as u64));
 }
 
-/// One round of a multiplicative hash.
-fn mix(hash: u64, word: u64) -> u64 {
-    let product = u128::from(hash.rotate_left(23) ^ word) * 0x9e37_79b9_7f4a_7c15;
-    (product as u64) ^ (product >> 64) as u64
-}
-
 impl<P: Planned> PlanCache<P> {
     /// The plan that was made for the same.
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<P>> {
-        let mut shard = self.shard(key);
-        let at = shard.iter().position(|entry| entry.key == *key)?;
-        if at > 0 {
-            shard[..=at].rotate_right(1);
-        }
-        Some(Arc::clone(&shard[0].value))
+        self.shard(key).find(key.hash, |words| *words == key.words).map(Arc::clone)
     }
 
     /// Keeps a plan.
     pub(crate) fn insert(&self, key: Key, value: Arc<P>) {
         let mut shard = self.shard(&key);
-        shard.retain(|entry| entry.key != key);
-        shard.insert(0, Entry { key, value });
-        shard.truncate(MOST_PLANS);
-        let mut steps = 0usize;
-        let kept = shard.iter().take_while(|entry| {
-            steps += entry.value.steps();
-            steps <= MOST_STEPS
-        });
-        let kept = kept.count().max(1);
-        shard.truncate(kept);
+        let replaced = shard.insert(key.hash, (key.words, value), MOST_PLANS);
+        let mut more = Vec::new();
+        while shard.len() > 1 && shard.values().map(Planned::steps).sum::<usize>() > MOST_STEPS {
+            more.extend(shard.remove_oldest());
+        }
+        // Others need not wait until these are dropped.
+        drop(shard);
+        drop((replaced, more));
     }
 
-    fn shard(&self, key: &Key) -> std::sync::MutexGuard<'_, Vec<Entry<P>>> {
+    fn shard(&self, key: &Key) -> std::sync::MutexGuard<'_, Kept<Words, P>> {
         self.shards[(key.hash >> 32) as usize % SHARDS].lock()
     }
 

@@ -2,11 +2,12 @@
 
 use crate::Error;
 use ijk_cpu::Compiled;
-use ijk_ir::core::{Instance, Program};
+use ijk_ir::core::{ArrayId, Instance, Program};
 use ijk_plan::plan::Plan;
-use ijk_plan::{Layout, PlanError};
+use ijk_plan::{Layout, PlanError, c_strides};
 use ijk_tensor::{TensorView, TensorViewMut};
 use ijk_types::DType;
+use smallvec::SmallVec;
 
 /// What a plan keeps to besides the program and its arguments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,11 +18,14 @@ pub(crate) struct Rules {
     pub(crate) strict: bool,
 }
 
-/// A plan, and what the engine made of it.
+/// What the engine made of a plan.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    plan: Plan,
     compiled: Compiled,
+    /// Steps of the plan,
+    steps: usize,
+    /// and bytes of its temporaries.
+    temporaries: u64,
     fallible: bool,
     cost: f64,
 }
@@ -35,8 +39,13 @@ impl Prepared {
         inputs: &[TensorView<'_>],
         outputs: Option<&[TensorViewMut<'_>]>,
     ) -> Result<Self, Error> {
-        let arguments: Vec<_> = inputs.iter().map(|i| (i.dtype(), extents(i.shape()))).collect();
-        let instance = instantiate(program, &arguments)?;
+        let shapes: SmallVec<[SmallVec<[u64; 8]>; 4]> =
+            inputs.iter().map(|i| i.shape().iter().map(|&n| n as u64).collect()).collect();
+        let arguments =
+            inputs.iter().zip(&shapes).map(|(input, shape)| (input.dtype(), &shape[..]));
+        let arguments: SmallVec<[(DType, &[u64]); 4]> = arguments.collect();
+        let instance = ijk_ir::instantiate(program, &arguments)
+            .map_err(|diagnostics| Error::program(&program.source, diagnostics))?;
         if let Some(outputs) = outputs {
             check_outputs(program, &instance, outputs)?;
         }
@@ -53,15 +62,20 @@ impl Prepared {
         inputs: &[TensorView<'_>],
         outputs: Option<Vec<Vec<isize>>>,
     ) -> Result<Self, Error> {
-        let mut layout = Layout::contiguous(program, instance);
-        layout.inputs = inputs.iter().map(|i| i.strides().to_vec()).collect();
-        if let Some(outputs) = outputs {
-            layout.outputs = outputs;
-        }
-        layout.strict = rules.strict;
+        let contiguous = |id: &ArrayId| c_strides(&instance.shapes[id.0 as usize]);
+        let outputs = outputs.unwrap_or_else(|| program.outputs.iter().map(contiguous).collect());
+        let inputs = inputs.iter().map(|input| input.strides().to_vec()).collect();
+        let layout = Layout::new(inputs, outputs, rules.memory_limit);
+        let layout = Layout { strict: rules.strict, ..layout };
         naming_the_least(rules.memory_limit, |memory_limit| {
-            let layout = Layout { memory_limit, ..layout.clone() };
-            Self::planned(ijk_plan::plan(program, instance, &layout)?, engine, memory_limit)
+            let plan = match memory_limit == layout.memory_limit {
+                true => ijk_plan::plan(program, instance, &layout),
+                false => {
+                    let layout = Layout { memory_limit, ..layout.clone() };
+                    ijk_plan::plan(program, instance, &layout)
+                }
+            };
+            Self::planned(plan?, engine, memory_limit)
         })
     }
 
@@ -73,8 +87,9 @@ impl Prepared {
     ) -> Result<Self, Error> {
         let compiled = engine.compile(&plan).map_err(ijk_cpu::RunError::from)?;
         let (fallible, cost) = (plan.is_fallible(), compiled.cost());
-        let prepared = Self { plan, compiled, fallible, cost };
-        let (results, temporaries) = (prepared.plan.result_bytes(), prepared.temporary_bytes());
+        let (steps, temporaries) = (plan.steps.len(), plan.temporary_bytes());
+        let prepared = Self { compiled, steps, temporaries, fallible, cost };
+        let (results, temporaries) = (plan.result_bytes(), prepared.temporary_bytes());
         let needed = results.saturating_add(temporaries);
         match memory_limit.filter(|&limit| needed > limit) {
             None => Ok(prepared),
@@ -86,7 +101,7 @@ impl Prepared {
 
     /// Bytes of temporaries, and of what kernels take besides, on one thread.
     pub(crate) fn temporary_bytes(&self) -> u64 {
-        self.plan.temporary_bytes().saturating_add(self.compiled.scratch_bytes(1))
+        self.temporaries.saturating_add(self.compiled.scratch_bytes(1))
     }
 
     /// The same, run while so many other bytes count against the memory limit.
@@ -94,8 +109,9 @@ impl Prepared {
         Self { compiled: self.compiled.beside(bytes), ..self }
     }
 
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
+    /// How many steps the plan has.
+    pub(crate) fn steps(&self) -> usize {
+        self.steps
     }
 
     pub(crate) fn compiled(&self) -> &Compiled {

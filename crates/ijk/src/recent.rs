@@ -1,16 +1,17 @@
 //! A few results of earlier work, by what they were made for.
 
+use crate::kept::{Kept, hash_of};
 use ijk_tensor::fork::ForkMutex;
-use std::borrow::Borrow;
 use std::fmt;
+use std::hash::Hash;
 use std::sync::Arc;
 
-/// Keys that are kept: they are looked at one by one.
+/// Results that are kept.
 const MOST: usize = 64;
 
 /// Results by keys, a few of which are kept: the least recently used ones are forgotten.
 pub(crate) struct Recent<K, V> {
-    kept: ForkMutex<Vec<(K, Arc<V>)>>,
+    kept: ForkMutex<Kept<K, V>>,
 }
 
 impl<K, V> fmt::Debug for Recent<K, V> {
@@ -21,42 +22,34 @@ impl<K, V> fmt::Debug for Recent<K, V> {
 
 impl<K, V> Default for Recent<K, V> {
     fn default() -> Self {
-        Self { kept: ForkMutex::new(Vec::new) }
+        Self { kept: ForkMutex::new(Kept::new) }
     }
 }
 
-impl<K, V> Recent<K, V> {
+impl<K: PartialEq, V> Recent<K, V> {
     /// What was made for the key before, or is made now.
-    pub fn get<Q, E>(&self, key: &Q, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E>
+    pub fn get<E>(&self, key: &K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E>
     where
-        K: Borrow<Q>,
-        Q: PartialEq + ToOwned<Owned = K> + ?Sized,
+        K: Hash + Clone,
     {
-        if let Some(value) = self.find(|own| own.borrow() == key) {
+        let hash = hash_of(key);
+        if let Some(value) = self.find(hash, |own| own == key) {
             return Ok(value);
         }
         let value = Arc::new(make()?);
-        self.insert(key.to_owned(), Arc::clone(&value));
+        self.insert(hash, key.clone(), Arc::clone(&value));
         Ok(value)
     }
-}
 
-impl<K, V> Recent<K, V> {
-    /// What was made for a key that is the one.
-    pub fn find(&self, is_key: impl Fn(&K) -> bool) -> Option<Arc<V>> {
-        let mut kept = self.kept.lock();
-        let at = kept.iter().position(|(own, _)| is_key(own))?;
-        if at > 0 {
-            kept[..=at].rotate_right(1);
-        }
-        Some(Arc::clone(&kept[0].1))
+    /// What was made for a key that has that hash, and is the one.
+    pub fn find(&self, hash: u64, is_key: impl Fn(&K) -> bool) -> Option<Arc<V>> {
+        self.kept.lock().find(hash, is_key).map(Arc::clone)
     }
 
-    /// Keeps what was made for a key, of which there is nothing yet.
-    pub fn insert(&self, key: K, value: Arc<V>) {
-        let mut kept = self.kept.lock();
-        kept.insert(0, (key, value));
-        kept.truncate(MOST);
+    /// Keeps what was made for a key.
+    pub fn insert(&self, hash: u64, key: K, value: Arc<V>) {
+        let replaced = self.kept.lock().insert(hash, (key, value), MOST);
+        drop(replaced);
     }
 }
 

@@ -432,7 +432,7 @@ pub fn any(arguments: &Bound<'_, PyTuple>) -> PyResult<Option<Vec<blocks::BigTen
 pub fn any_by_name(
     arrays: &Bound<'_, PyDict>,
 ) -> PyResult<Option<Vec<(String, blocks::BigTensor)>>> {
-    if !arrays.values().iter().any(|array| array.is_instance_of::<BigTensor>()) {
+    if !arrays.iter().any(|(_, array)| array.is_instance_of::<BigTensor>()) {
         return Ok(None);
     }
     let named = |(name, array): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {

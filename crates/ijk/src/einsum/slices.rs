@@ -3,7 +3,6 @@
 //! What is alive at once: the result, the operands of a step of a slice with their product, and, where
 //! slices are added up, a slice.
 
-use crate::cache::Planned as _;
 use crate::prepared::{Prepared, Rules};
 use crate::{Engine, Error, Tensor, TensorView, TensorViewMut, Views};
 use ijk_cpu::RunError;

@@ -41,7 +41,7 @@ pub(super) struct Bound<'a> {
 }
 
 /// Ranks and extents that the user decides, and the seed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Choices {
     pub ranks: Vec<(String, u32)>,
     pub dims: Vec<(String, Vec<u64>)>,

@@ -4,6 +4,7 @@ use super::solve::{POINTS, Shapes};
 use super::{Bindings, Outputs, Program};
 use crate::{Engine, Error};
 use ijk_ir::et::{RankCombinations, Ranks, draw, rank_combinations};
+use std::sync::Arc;
 
 /// The cases of [`Program::cases`]: an iterator over ranks and extents to run the program with.
 #[derive(Debug)]
@@ -87,7 +88,7 @@ impl Iterator for Cases<'_> {
         let program = self.program;
         Some(match draw(program.checked(), &ranks, seed, self.points) {
             Ok(solution) => {
-                let shapes = Shapes::new(program.clone(), solution);
+                let shapes = Shapes::new(program.clone(), Arc::new(solution));
                 Ok(Case { program: program.clone(), shapes, seed })
             }
             Err(diagnostics) => Err(Error::program(program.source(), diagnostics)),

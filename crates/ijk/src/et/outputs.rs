@@ -37,6 +37,12 @@ impl Outputs {
         self.arrays[at].take()
     }
 
+    /// Takes out all arrays, with their names, in order.
+    pub fn take_all(&mut self) -> impl Iterator<Item = (&str, Tensor)> {
+        let pairs = self.names.iter().zip(&mut self.arrays);
+        pairs.filter_map(|(name, array)| Some((&name[..], array.take()?)))
+    }
+
     /// The names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(name, _)| name)

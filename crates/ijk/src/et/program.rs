@@ -161,7 +161,8 @@ impl Program {
         let bound = self.bound(&bindings)?;
         let key = Key::of_bound(engine.context(), &bound);
         let most = Most::of(bindings.held().memory, engine.memory_limit());
-        let ready = self.inner.calls.find(|call| call.is(&key, bindings.held()));
+        let hash = key.hash();
+        let ready = self.inner.calls.find(hash, |call| call.is(&key, bindings.held()));
         if let Some(outputs) =
             ready.as_ref().and_then(|r| r.run(engine, self.checked(), &bound, most))
         {
@@ -173,7 +174,7 @@ impl Program {
         let case = self.case(&bindings, &bound, shapes, choices.seed.unwrap_or(0))?;
         let (outputs, made) = run::run(engine, &self.inner, &bound, case, most)?;
         if let (None, Some(made)) = (ready, made) {
-            self.inner.calls.insert(Call::new(key, bindings.held()), Arc::new(made));
+            self.inner.calls.insert(hash, Call::new(key, bindings.held()), Arc::new(made));
         }
         Ok(outputs)
     }

@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What decides everything of a run but its elements.
+#[derive(PartialEq)]
 pub(super) struct Call {
     key: Key,
     choices: Choices,

@@ -4,11 +4,12 @@ use crate::Error;
 use crate::cache::PlanCache;
 use ijk_ir::et::{Checked, Lowering, Solution, Stage, Step, Wanted};
 use ijk_types::DType;
+use std::sync::Arc;
 
 /// What a program was lowered for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct Case {
-    pub solution: Solution,
+    pub solution: Arc<Solution>,
     /// For each array what is bound to it.
     pub bound: Vec<Option<(DType, Vec<u64>)>>,
     pub seed: u64,

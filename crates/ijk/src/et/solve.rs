@@ -8,6 +8,7 @@ use ijk_ir::et::{self, Checked, Overrides, Solution};
 use ijk_syntax::Diagnostic;
 use ijk_tensor::TensorView;
 use std::fmt;
+use std::sync::Arc;
 
 /// Most points of a statement with extents that are drawn at random.
 pub(super) const POINTS: u64 = 1_000_000;
@@ -24,11 +25,11 @@ pub(super) const POINTS: u64 = 1_000_000;
 #[derive(Clone, Debug)]
 pub struct Shapes {
     program: Program,
-    solution: Solution,
+    solution: Arc<Solution>,
 }
 
 impl Shapes {
-    pub(super) fn new(program: Program, solution: Solution) -> Self {
+    pub(super) fn new(program: Program, solution: Arc<Solution>) -> Self {
         Self { program, solution }
     }
 
@@ -44,7 +45,7 @@ impl Shapes {
             let solution = question.answer(program.checked());
             solution.map_err(|diagnostics| Error::program(program.source(), diagnostics))
         })?;
-        Ok(Self::new(program.clone(), (*solution).clone()))
+        Ok(Self::new(program.clone(), solution))
     }
 
     /// The extents of an eintup; none for another name.
@@ -68,13 +69,13 @@ impl Shapes {
         &self.solution
     }
 
-    pub(super) fn into_solution(self) -> Solution {
+    pub(super) fn into_solution(self) -> Arc<Solution> {
         self.solution
     }
 }
 
 /// What ranks and extents are solved from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(super) struct Question {
     /// The shapes of arrays that are bound.
     shapes: Vec<(usize, Vec<u64>)>,

@@ -1,0 +1,164 @@
+//! A few values by keys: those that were not used for longest give way to others.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Values by keys. Whoever keeps them says how many.
+pub(crate) struct Kept<K, V> {
+    /// Of each key, apart from it: most keys that are looked at are others.
+    hashes: Vec<u64>,
+    entries: Vec<Entry<K, V>>,
+    /// Uses so far.
+    clock: u64,
+}
+
+/// A value with its key.
+pub(crate) struct Entry<K, V> {
+    key: K,
+    pub value: Arc<V>,
+    /// When it was used.
+    used: u64,
+}
+
+impl<K, V> Kept<K, V> {
+    /// None yet.
+    pub fn new() -> Self {
+        Self { hashes: Vec::new(), entries: Vec::new(), clock: 0 }
+    }
+
+    /// The value whose key has that hash, and is the one.
+    pub fn find(&mut self, hash: u64, is_key: impl Fn(&K) -> bool) -> Option<&Arc<V>> {
+        let at = self.place(hash, is_key)?;
+        self.clock += 1;
+        self.entries[at].used = self.clock;
+        Some(&self.entries[at].value)
+    }
+
+    /// Keeps a value, of so many at most. Gives the one that makes room, which takes a while to drop.
+    #[must_use]
+    pub fn insert(
+        &mut self,
+        hash: u64,
+        (key, value): (K, Arc<V>),
+        most: usize,
+    ) -> Option<Entry<K, V>>
+    where
+        K: PartialEq,
+    {
+        self.clock += 1;
+        let same = self.place(hash, |own| *own == key);
+        let full = self.entries.len() >= most;
+        let place = same.or_else(|| self.oldest().filter(|_| full));
+        let entry = Entry { key, value, used: self.clock };
+        match place {
+            Some(at) => {
+                self.hashes[at] = hash;
+                Some(std::mem::replace(&mut self.entries[at], entry))
+            }
+            None => {
+                self.hashes.push(hash);
+                self.entries.push(entry);
+                None
+            }
+        }
+    }
+
+    /// Gives up the value that was not used for longest.
+    pub fn remove_oldest(&mut self) -> Option<Entry<K, V>> {
+        let at = self.oldest()?;
+        self.hashes.swap_remove(at);
+        Some(self.entries.swap_remove(at))
+    }
+
+    /// All values.
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.iter().map(|entry| &*entry.value)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn place(&self, hash: u64, is_key: impl Fn(&K) -> bool) -> Option<usize> {
+        let alike = (0..self.hashes.len()).filter(|&at| self.hashes[at] == hash);
+        alike.into_iter().find(|&at| is_key(&self.entries[at].key))
+    }
+
+    fn oldest(&self) -> Option<usize> {
+        (0..self.entries.len()).min_by_key(|&at| self.entries[at].used)
+    }
+}
+
+/// The hash of a key.
+pub(crate) fn hash_of(key: &(impl Hash + ?Sized)) -> u64 {
+    let mut mixer = Mixer(0);
+    key.hash(&mut mixer);
+    mixer.0
+}
+
+/// One round of a multiplicative hash.
+pub(crate) fn mix(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash.rotate_left(23) ^ word) * 0x9e37_79b9_7f4a_7c15;
+    (product as u64) ^ (product >> 64) as u64
+}
+
+/// A round for each word. Keys are the caller's own, so that nobody gains from choosing them badly.
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = mix(self.0, word);
+    }
+
+    fn write_u8(&mut self, word: u8) {
+        self.write_u64(word.into());
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(word.into());
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_used_for_longest_makes_room() {
+        let mut kept = Kept::new();
+        for n in 0..3 {
+            assert!(kept.insert(7, (n, Arc::new(n)), 3).is_none());
+        }
+        assert_eq!(kept.find(7, |key| *key == 0).map(|value| **value), Some(0));
+        assert_eq!(kept.insert(7, (3, Arc::new(3)), 3).map(|old| *old.value), Some(1));
+        assert_eq!(kept.insert(7, (0, Arc::new(9)), 3).map(|old| *old.value), Some(0));
+        assert!(kept.find(8, |key| *key == 0).is_none());
+        assert_eq!(kept.remove_oldest().map(|old| *old.value), Some(2));
+        assert_eq!(kept.values().copied().collect::<Vec<_>>(), [9, 3]);
+    }
+
+    #[test]
+    fn keys_that_differ_hash_apart() {
+        let keys = [vec![1u64], vec![2], vec![1, 2], vec![2, 1], vec![]];
+        let hashes: Vec<u64> = keys.iter().map(hash_of).collect();
+        assert!((0..5).all(|n| hashes.iter().filter(|&&hash| hash == hashes[n]).count() == 1));
+        assert_ne!(hash_of("seed"), hash_of("seeds"));
+    }
+}
