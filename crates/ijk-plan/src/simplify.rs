@@ -210,7 +210,8 @@ fn copied(graph: &Graph, stmt: &Stmt) -> Option<ArrayId> {
     let (from, to) = (graph.array(*array), graph.array(stmt.out));
     let plain = stmt.reduce.is_none() && stmt.scan.is_none() && stmt.guards.is_empty();
     let own = index::of_axes(0..from.shape.len());
-    let whole = stmt.extents()[..] == from.shape && from.shape == to.shape && from.dtype == to.dtype;
+    let whole =
+        stmt.extents()[..] == from.shape && from.shape == to.shape && from.dtype == to.dtype;
     (plain && whole && *index == own && stmt.out_index == own).then_some(*array)
 }
 

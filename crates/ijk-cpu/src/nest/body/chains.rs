@@ -40,7 +40,7 @@ struct Joining {
 impl Body<'_> {
     /// Notes which function the last instruction computes, if chains may have it.
     pub(super) fn note_unary(&mut self, op: UnaryOp, dtype: DType) {
-        let function = LinkOp::of_unary(op).map(|link| Function::One(link));
+        let function = LinkOp::of_unary(op).map(Function::One);
         self.note(function, dtype);
     }
 

@@ -442,9 +442,9 @@ unsafe fn chosen<V: Float, const K: usize>(
         };
         (@ $operand:ident, $value:ident, $other:ident, $compare:ident($yes:ident, $no:ident)) => {
             for k in 0..K {
+                let $value = values[k];
                 // SAFETY: the caller's promise.
-                let ($value, $other, x, y) =
-                    unsafe { (values[k], $operand.get(k), x.get(k), y.get(k)) };
+                let ($other, x, y) = unsafe { ($operand.get(k), x.get(k), y.get(k)) };
                 values[k] = x.$compare(y, $yes, $no);
             }
         };
@@ -463,7 +463,7 @@ unsafe fn chosen<V: Float, const K: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ijk_types::{Element, Real, Scalar, scalar};
+    use ijk_types::{Real, Scalar, scalar};
 
     /// What a link makes of a value.
     fn link_of(op: LinkOp, value: Scalar, x: Scalar) -> Scalar {
@@ -539,8 +539,9 @@ mod tests {
     /// Chains of two links on numbers of all kinds, for lengths around that of whole vectors.
     fn check<T: Real>() {
         let special = [0.0, -0.0, 1.0, -1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3e-41];
-        let at =
-            |n: usize| T::cast_from(if n % 3 == 0 { special[n / 3 % 8] } else { n as f64 - 70.0 });
+        let at = |n: usize| {
+            T::cast_from(if n.is_multiple_of(3) { special[n / 3 % 8] } else { n as f64 - 70.0 })
+        };
         let x: Vec<T> = (0..300).map(at).collect();
         let y: Vec<T> = (0..300).map(|n| at(n * 7 + 1)).collect();
         let levels = Level::available().into_iter().filter(|&level| chains(T::DTYPE, level));
