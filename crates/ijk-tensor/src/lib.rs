@@ -33,7 +33,6 @@ mod pages;
 mod pool;
 pub mod reserve;
 mod shape;
-mod small;
 mod tensor;
 mod uninit;
 mod view;

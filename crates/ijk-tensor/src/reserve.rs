@@ -5,7 +5,6 @@
 //! of them would need an error of its own. When the allocator refuses one of those, the reserve is given
 //! up for it, and the next computation is refused until there is a reserve again.
 
-use crate::small::{self, Size};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -28,7 +27,7 @@ static KEPT: [AtomicPtr<u8>; PARTS] = [const { AtomicPtr::new(ptr::null_mut()) }
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 /// The system's allocator with a reserve for small pieces, for programs that would rather report an error
-/// than be aborted. Each thread keeps some small blocks that were given back, which are had again in no time.
+/// than be aborted:
 ///
 /// ```
 /// #[global_allocator]
@@ -95,82 +94,33 @@ fn or_with_reserve(mut given: *mut u8, bytes: usize, again: impl Fn() -> *mut u8
     given
 }
 
-// SAFETY: the system's allocator does it all, with the layouts that it is given, or those of small blocks: these
-// are larger, and the same for each layout whenever it is given.
+// SAFETY: the system's allocator does it all, with the layouts that it is given.
 unsafe impl GlobalAlloc for WithReserve {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let (kept, layout) = match Size::of(layout) {
-            Some(size) => (small::take(size), size.layout()),
-            None => (ptr::null_mut(), layout),
-        };
-        if !kept.is_null() {
-            return kept;
-        }
-        // SAFETY: the caller's promise; a small block is not of size 0 either.
+        // SAFETY: the caller's promise.
         let alloc = || unsafe { System.alloc(layout) };
         or_with_reserve(alloc(), layout.size(), alloc)
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if Size::of(layout).is_none() {
-            // SAFETY: the caller's promise.
-            let alloc = || unsafe { System.alloc_zeroed(layout) };
-            return or_with_reserve(alloc(), layout.size(), alloc);
-        }
         // SAFETY: the caller's promise.
-        let memory = unsafe { self.alloc(layout) };
-        if !memory.is_null() {
-            // SAFETY: memory of that layout was just given.
-            unsafe { memory.write_bytes(0, layout.size()) };
-        }
-        memory
+        let alloc = || unsafe { System.alloc_zeroed(layout) };
+        or_with_reserve(alloc(), layout.size(), alloc)
     }
 
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        match Size::of(layout) {
-            // SAFETY: memory of a small layout is a block of that size from the system; the caller's promise.
-            Some(size) => unsafe { small::give(size, memory) },
-            // SAFETY: the caller's promise.
-            None => unsafe { System.dealloc(memory, layout) },
-        }
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(memory, layout) }
     }
 
     #[inline]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller's promise: the alignment is one, and the size not too large.
-        let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        match (Size::of(layout), Size::of(new)) {
-            (None, None) => {
-                // SAFETY: the caller's promise; what is refused leaves the memory as it was.
-                let realloc = || unsafe { System.realloc(memory, layout, size) };
-                or_with_reserve(realloc(), size, realloc)
-            }
-            (old, new) if old == new => memory,
-            // SAFETY: the caller's promise.
-            _ => unsafe { self.moved(memory, layout, new) },
-        }
-    }
-}
-
-impl WithReserve {
-    /// Memory of another layout with what some held, which is given back; null, and nothing done, if refused.
-    ///
-    /// # Safety
-    /// As for `GlobalAlloc::realloc`.
-    unsafe fn moved(&self, memory: *mut u8, old: Layout, new: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise: the new size is not 0.
-        let moved = unsafe { self.alloc(new) };
-        if !moved.is_null() {
-            // SAFETY: both have so many bytes, and are apart; the old one is the caller's to give back.
-            unsafe {
-                ptr::copy_nonoverlapping(memory, moved, old.size().min(new.size()));
-                self.dealloc(memory, old);
-            }
-        }
-        moved
+        // SAFETY: the caller's promise; what is refused leaves the memory as it was.
+        let realloc = || unsafe { System.realloc(memory, layout, size) };
+        or_with_reserve(realloc(), size, realloc)
     }
 }
 
