@@ -80,7 +80,8 @@ fn is_temporary(path: &Path) -> bool {
 #[test]
 fn no_temporary_file_stays() {
     let desk = tempfile::tempdir().unwrap();
-    matrix(&desk, "a.npy", 1000);
+    // Large enough that writing takes a while wherever it is.
+    matrix(&desk, "a.npy", 2500);
     let (signals, mut ends) = (heeded(), [0, 0]);
     for n in 0..24 {
         let (signal, number) = signals[n % signals.len()];
