@@ -190,14 +190,12 @@ impl Lowering<'_> {
         let tile = match light {
             _ if moves => MOVED,
             true => 4 * TILE,
-            // What several chains need of each other is in registers.
-            false if self.is_chain() => {
-                if computed <= FEW {
-                    4 * TILE
-                } else {
-                    2 * TILE
-                }
-            }
+            // What several chains need of each other, and what is reduced, is in registers.
+            false if self.is_chain() => match self.nest.reduce {
+                None if computed <= FEW => 4 * TILE,
+                Some(_) if self.nest.loads.len() > 1 => TILE,
+                _ => 2 * TILE,
+            },
             false => TILE,
         };
         let tile = if largest > 4 && !moves { tile / 2 } else { tile };
@@ -231,7 +229,9 @@ impl Lowering<'_> {
             Node::Select(..) => t.is_float(),
             _ => false,
         });
-        links && chains(self.value_type(), self.level)
+        let functions = |node: &&Node| !matches!(node, Node::Load(_) | Node::Const(_));
+        let several = self.nest.body.iter().filter(functions).count() > 1;
+        several && links && chains(self.value_type(), self.level)
     }
 
     /// The load that the nest merely moves, if it does.

@@ -330,7 +330,7 @@ impl<'a> Worker<'a> {
                 Instruction::Chain(chain) => {
                     let dst = self.slots[chain.dst as usize];
                     let place = |first| dst.add(first * chain.dtype.size());
-                    self.links(chain, STRIP, place, ask);
+                    self.links(chain, CHAIN_STRIP, place, ask);
                 }
                 _ => self.step(instruction),
             }
@@ -437,7 +437,7 @@ impl<'a> Worker<'a> {
                     let dst = self.slots[value];
                     self.links(
                         chain,
-                        STRIP,
+                        CHAIN_STRIP,
                         |_| dst,
                         |first, count| {
                             stream.copier.row(count, out.add(first * size), dst);
@@ -695,6 +695,9 @@ impl<'a> Worker<'a> {
 
 /// Elements of a strip.
 const STRIP: usize = 256;
+
+/// The same of chains, each of which has all its operands found anew.
+const CHAIN_STRIP: usize = 1024;
 
 /// Some neighbouring elements of a value that is to be computed.
 #[derive(Clone, Copy, Debug)]

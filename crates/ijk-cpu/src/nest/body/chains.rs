@@ -12,6 +12,9 @@ use ijk_types::{BinaryOp, DType, UnaryOp};
 /// Links of a chain at most.
 const LONGEST: usize = 24;
 
+/// Elements of a row for which a chain is called on its own, at least: its links are looked up for each.
+const LONG_ROW: usize = 256;
+
 /// A chain that may go on.
 struct Growing {
     /// Which instructions it has, in their order.
@@ -84,12 +87,20 @@ impl Body<'_> {
             let (Instruction::Map(map) | Instruction::Select { map, .. }) = instruction else {
                 continue;
             };
+            if map.is_by_row() && self.row() < LONG_ROW {
+                continue;
+            }
             if let (Some((function, dtype)), Over::Points) = (map.function, map.over) {
                 let new = || Chain { level: self.lowering.level, dtype, dst: 0, links: Vec::new() };
                 joining.take(n, map, function, new());
             }
         }
         self.join_members(joining.found);
+    }
+
+    /// Elements of a row of a whole tile.
+    fn row(&self) -> usize {
+        self.geometry.inner.last().map_or(1, |&a| self.geometry.loops[a].tile)
     }
 
     fn needed(&self, value: Slot, sink: &Sink) -> Vec<usize> {
