@@ -394,8 +394,13 @@ impl Compiler<'_> {
         }
         let empty = task.axes.iter().any(|axis| axis.extent == 0);
         let supported = Contraction::supports(task.dtype, (task.map, task.then), task.reduce);
-        if empty || !supported || is_crossed_dot(task) || self.folds_rows(task)? {
+        if empty || !supported || is_crossed_dot(task) {
             return self.nest(&contraction_nest(task), steps);
+        }
+        if let Some(folds) = self.folds(task)? {
+            self.steps.push(Program::Folds(Box::new(folds)));
+            self.wrote(task.c.buffer);
+            return Ok(());
         }
         let level = self.target.level;
         let prepared = Prepared::new(task, level, self.target.costs).ok_or(Fault::Types)?;
@@ -412,14 +417,14 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Whether a contraction is one of pairs of rows that are folded as they lie.
-    fn folds_rows(&self, task: &Contraction) -> Result<bool, Fault> {
+    /// The folds along rows that a contraction of pairs of rows is, if these lie as folds read them.
+    fn folds(&self, task: &Contraction) -> Result<Option<FoldsProgram>, Fault> {
         if !is_of_rows(task) {
-            return Ok(false);
+            return Ok(None);
         }
         let nest = contraction_nest(task);
         let checked = check_nest(&nest, self.buffers)?;
-        Ok(FoldsProgram::new(&nest, &checked, self.target.level).is_some())
+        Ok(FoldsProgram::new(&nest, &checked, self.target.level))
     }
 
     fn grouped(&mut self, task: &Grouped, steps: &[Step]) -> Result<(), Fault> {

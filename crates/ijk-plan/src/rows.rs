@@ -123,16 +123,21 @@ fn in_memory(
     index: &[IndexExpr],
 ) -> Option<Vec<usize>> {
     let axes = plain_axes(index)?;
-    let given = |ids: &[ArrayId], strides: &[Vec<isize>]| {
-        ids.iter().position(|&id| id == array).map(|n| strides[n].clone())
-    };
-    let strides = given(&graph.inputs, &layout.inputs)
-        .or_else(|| given(&graph.outputs, &layout.outputs))
-        .unwrap_or_else(|| c_strides(&graph.array(array).shape));
+    let strides = strides(graph, layout, array);
     let mut places: Vec<usize> = (0..axes.len()).collect();
     places.sort_by_key(|&place| std::cmp::Reverse(strides[place].unsigned_abs()));
     let last = *places.last()?;
     (strides[last] == 1).then(|| places.into_iter().map(|place| axes[place]).collect())
+}
+
+/// How far apart neighbours lie along each axis of an array.
+pub(crate) fn strides(graph: &Graph, layout: &Layout, array: ArrayId) -> Vec<isize> {
+    let given = |ids: &[ArrayId], strides: &[Vec<isize>]| {
+        ids.iter().position(|&id| id == array).map(|n| strides[n].clone())
+    };
+    given(&graph.inputs, &layout.inputs)
+        .or_else(|| given(&graph.outputs, &layout.outputs))
+        .unwrap_or_else(|| c_strides(&graph.array(array).shape))
 }
 
 /// Adds the copy, and the contraction that reads it.

@@ -6,7 +6,8 @@
 
 use crate::graph::{Axis, Graph, Node, Stmt};
 use crate::index::{of_axes, reads};
-use crate::layout::{Layout, c_strides};
+use crate::layout::Layout;
+use crate::rows::strides;
 use ijk_ir::core::{ArrayId, IndexExpr, Span};
 
 /// Shorter rows are read element by element in any case.
@@ -49,10 +50,11 @@ impl Table {
     /// An array whose rows lie apart, if a copy pays.
     fn of(graph: &Graph, layout: &Layout, array: ArrayId) -> Option<Self> {
         let shape = &graph.array(array).shape;
-        if shape.len() < 2 || graph.partial.contains(&array) {
+        let is_result = graph.outputs.contains(&array);
+        if shape.len() < 2 || is_result || graph.partial.contains(&array) {
             return None;
         }
-        let strides = strides(graph, layout, array)?;
+        let strides = strides(graph, layout, array);
         let (mut along, mut points) = (vec![true; shape.len()], 0u64);
         for stmt in &graph.statements {
             for index in gathers(stmt, array) {
@@ -101,17 +103,5 @@ fn gathers(stmt: &Stmt, array: ArrayId) -> impl Iterator<Item = &[IndexExpr]> {
     stmt.value.nodes.iter().filter_map(move |node| match node {
         Node::Access(read, index) if *read == array && index.iter().any(reads) => Some(&index[..]),
         _ => None,
-    })
-}
-
-/// The strides of an input or a temporary.
-fn strides(graph: &Graph, layout: &Layout, array: ArrayId) -> Option<Vec<isize>> {
-    if graph.outputs.contains(&array) {
-        return None;
-    }
-    let input = graph.inputs.iter().position(|&input| input == array);
-    Some(match input {
-        Some(n) => layout.inputs[n].clone(),
-        None => c_strides(&graph.array(array).shape),
     })
 }

@@ -7,7 +7,7 @@
 use crate::simd::{Float, Kernel, Level, Simd, Vector};
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
-/// What becomes of the value that a chain has so far.
+/// A function in a chain, of the value so far and of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum LinkOp {
@@ -87,12 +87,12 @@ impl Compare {
 }
 
 impl LinkOp {
-    /// Whether the value is all that it takes.
+    /// True of functions that take no operand but the value.
     pub fn is_unary(self) -> bool {
         matches!(self, Self::Square | Self::Cube | Self::Neg | Self::Abs | Self::Sqrt)
     }
 
-    /// Whether it compares two further operands.
+    /// True of functions that compare two further operands.
     pub fn compares(self) -> bool {
         use LinkOp::{KeepEq, KeepLe, KeepLt, TakeEq, TakeLe, TakeLt};
         matches!(self, KeepLt | KeepLe | KeepEq | TakeLt | TakeLe | TakeEq)
@@ -126,7 +126,7 @@ impl LinkOp {
     }
 }
 
-/// Whether there are chains of a type.
+/// True of element types for which chains are compiled.
 pub(crate) fn chains(t: DType, level: Level) -> bool {
     // The instruction of Neon gives another one of two zeros.
     matches!(t, DType::F32 | DType::F64) && level.name() != "neon"
@@ -136,7 +136,7 @@ pub(crate) fn chains(t: DType, level: Level) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operand {
     pub first: *const u8,
-    /// Whether it is one element for all.
+    /// A scalar that is broadcast; otherwise contiguous elements.
     pub one: bool,
 }
 
@@ -248,7 +248,7 @@ impl Chain<'_> {
         }
     }
 
-    /// So many vectors at a time from an element on, as long as there are so many; gives the first that is left.
+    /// Computes blocks of `K` whole vectors, beginning with element `at`; gives the first element that is left.
     ///
     /// # Safety
     /// That of [`run`](Self::run).
