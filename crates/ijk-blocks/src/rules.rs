@@ -1,4 +1,4 @@
-//! The type rule of every term: the types of its operands to its own.
+//! The type rule of every term, from the types of its operands to its own (docs/language/blocks.md, section 2).
 
 use crate::error::reblock_hint;
 use crate::term::{Positions, zip_rule};

@@ -1,4 +1,4 @@
-//! Combinators on lowered programs, at run time: the rules of language.md 1.2.
+//! Combinators on lowered programs, at run time: the rules of docs/language/i.md, section 4.
 //!
 //! A combination is checked at once, on the signatures of its parts, and keeps the parts: statements are
 //! written when they are asked for, all of them in one go. So a program that is put together of n others

@@ -1,4 +1,4 @@
-//! Rules of language.md 1.1–1.3: what programs mean, and what is said of wrong ones.
+//! Rules of docs/language/i.md, sections 1 to 6: what programs mean, and what is said of wrong ones.
 
 use ijk_ir::core::{Init, Instance, Program};
 use ijk_ir::{Compilation, Signature, compile_source, instantiate};

@@ -1,8 +1,9 @@
-//! Every block of i in the book and the README is a program without errors or warnings.
+//! Every block of i in the book, the specification and the README is a program without errors or warnings.
 
 use std::path::Path;
 
-const PAGES: [&str; 3] = ["book/src/afternoon.md", "book/src/reference.md", "README.md"];
+const PAGES: [&str; 4] =
+    ["book/src/afternoon.md", "book/src/reference.md", "docs/language/i.md", "README.md"];
 
 /// The blocks fenced as `ijk`, with the lines where they start.
 fn blocks(page: &str) -> Vec<(usize, String)> {

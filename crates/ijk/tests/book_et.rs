@@ -1,10 +1,14 @@
-//! Every block of Einsum Tuple in the book and the README is a program without errors or warnings
-//! that runs for every combination of ranks.
+//! Every block of Einsum Tuple in the book, the specification and the README is a program without errors or
+//! warnings that runs for every combination of ranks.
 
 use std::path::Path;
 
-const PAGES: [&str; 3] =
-    ["book/src/einsum_tuple.md", "book/src/einsum_tuple_reference.md", "README.md"];
+const PAGES: [&str; 4] = [
+    "book/src/einsum_tuple.md",
+    "book/src/einsum_tuple_reference.md",
+    "docs/language/einsum-tuple.md",
+    "README.md",
+];
 
 /// The blocks fenced as `et`.
 fn blocks(page: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The type rules.
+//! The type rules of docs/language/blocks.md, section 2.
 
 use super::{BlockMap, BlockTerm, BlockType, Fold, Times};
 use ijk_types::{BinaryOp, DType};

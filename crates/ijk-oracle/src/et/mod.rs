@@ -1,4 +1,4 @@
-//! The literal evaluator of Einsum Tuple: rules 0 to 6 of a statement, point by point.
+//! The literal evaluator of Einsum Tuple: rules 0 to 6 of a statement (docs/language/einsum-tuple.md 2.2), point by point.
 //!
 //! Of the rest of the project it uses the surface trees, the meaning of scalar operations and the
 //! ranks and extents that eintups have in one run ([`Shapes`]); it finds array shapes, element

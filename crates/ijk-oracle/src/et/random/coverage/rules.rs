@@ -1,4 +1,4 @@
-//! Rules of part 2 that a whole program shows, or a statement with the shapes it runs on.
+//! Rules of docs/language/einsum-tuple.md that a whole program shows, or a statement with the shapes it runs on.
 
 use super::super::links::{draws, links};
 use super::Notes;
