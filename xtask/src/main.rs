@@ -1,6 +1,7 @@
 //! Project chores: `cargo xtask tidy` checks the architecture, `cargo xtask mutants` the tests.
 
 mod arrows;
+mod documents;
 mod frameworks;
 mod levels;
 mod mutants;
@@ -22,7 +23,7 @@ fn main() -> ExitCode {
         Some("levels") => levels::run(&root()),
         _ => {
             eprintln!(
-                "usage: cargo xtask tidy               check the arrows between crates, and the sources\n       \
+                "usage: cargo xtask tidy               check the arrows between crates, the sources and the documents\n       \
                  cargo xtask mutants [NAME]     plant bugs that the random programs must find\n       \
                  cargo xtask frameworks [NAME]  verify examples/et against TensorFlow, PyTorch, JAX\n       \
                  cargo xtask python             build the Python package, and run its tests\n       \
@@ -47,8 +48,9 @@ fn tidy() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let problems: Vec<String> =
-        arrows::check(&workspace).into_iter().chain(sources::check(&workspace)).collect();
+    let checks =
+        [arrows::check(&workspace), sources::check(&workspace), documents::check(&workspace.root)];
+    let problems = checks.concat();
     for problem in &problems {
         eprintln!("tidy: {problem}");
     }
