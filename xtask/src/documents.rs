@@ -1,6 +1,6 @@
 //! Documents: what they cite exists, and the map stays a map.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Component, Path};
 use std::{fs, io};
 
@@ -10,6 +10,9 @@ const MAP: &str = "docs/ARCHITECTURE.md";
 /// Most lines and words of the map: what can be read at one sitting.
 const MAP_LINES: usize = 250;
 const MAP_WORDS: usize = 1300;
+
+/// Documents whose names of types, functions and constants are those of the code.
+const NAMES: &[&str] = &[MAP, "docs/glossary.md", "docs/design/"];
 
 /// Names of folders that hold no sources.
 const SKIPPED: &[&str] = &["target", "corpus", "artifacts", "__pycache__"];
@@ -68,6 +71,7 @@ impl Repository {
             Some(map) => check_map(map),
             None => vec![format!("{MAP} is missing")],
         };
+        self.check_names(&mut problems);
         for (path, text) in &self.texts {
             match comment(path) {
                 Some(begin) => self.check_comments(path, text, begin, &mut problems),
@@ -99,6 +103,21 @@ impl Repository {
             }
             for source in sources(line).filter(|source| !dated && !self.has(path, source)) {
                 report(format!("there is no source {source}"));
+            }
+        }
+    }
+
+    /// Names of the code that documents cite.
+    fn check_names(&self, problems: &mut Vec<String>) {
+        let code = self.texts.iter().filter(|(path, _)| path.ends_with(".rs"));
+        let known: HashSet<&str> = code.flat_map(|(_, text)| words(text)).collect();
+        let is_checked = |path: &str| NAMES.iter().any(|part| path.starts_with(part));
+        for (path, text) in self.texts.iter().filter(|(path, _)| is_checked(path)) {
+            for (number, line) in prose(text) {
+                let gone = |name: &&str| words(name).any(|word| !known.contains(word));
+                for name in names(line).filter(gone) {
+                    problems.push(format!("{path}:{number}: the code has no name {name}"));
+                }
             }
         }
     }
@@ -199,6 +218,22 @@ fn sources(line: &str) -> impl Iterator<Item = &str> {
     code.filter(move |code| code.ends_with(".rs") && code.len() > 3 && code.chars().all(is_path))
 }
 
+/// The names of types, functions and constants in a line: code with a capital letter, and nothing but words and `::`.
+fn names(line: &str) -> impl Iterator<Item = &str> {
+    let is_name = |code: &&str| {
+        let name = code.strip_suffix("()").unwrap_or(code);
+        let name = name.strip_suffix('!').unwrap_or(name);
+        let is_word = |part: &str| !part.is_empty() && words(part).next() == Some(part);
+        name.split("::").all(is_word) && name.contains(|c: char| c.is_ascii_uppercase())
+    };
+    line.split('`').skip(1).step_by(2).filter(is_name)
+}
+
+/// Words as programs have them.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}
+
 /// A path from the root, of one that starts at the folder of a file.
 fn joined(from: &str, path: &str) -> Option<String> {
     let mut names: Vec<&str> = from.split('/').collect();
@@ -238,9 +273,9 @@ mod tests {
     #[test]
     fn what_is_cited_exists() {
         let found = repository(&[
-            (MAP, "[design](design/plan.md#the-passes) [code](../crates) `core.rs` `a/core.rs`"),
+            (MAP, "[design](design/plan.md#the-passes) [code](../crates) `core.rs` `Graph::new`"),
             ("docs/design/plan.md", "# Plan\n\n## The passes\n\n[map](../ARCHITECTURE.md)\n"),
-            ("crates/a/core.rs", "//! See docs/design/plan.md 3.2, `plan.md`.\n"),
+            ("crates/a/core.rs", "//! See docs/design/plan.md 3.2.\nimpl Graph { fn new() {} }\n"),
         ]);
         assert_eq!(found.check(), Vec::<String>::new());
     }
@@ -248,11 +283,12 @@ mod tests {
     #[test]
     fn what_is_not_there_is_found() {
         let found = repository(&[
-            (MAP, "[a](gone.md)\n[b](#gone)\n`src/gone.rs` `*.rs` `x.rs y.rs`\n"),
+            (MAP, "[a](gone.md)\n[b](#gone)\n`src/gone.rs` `*.rs` `x.rs y.rs`\n`Gone` `a + B`\n"),
             ("docs/performance/old.md", "`src/gone.rs`\n```text\n[c](gone.md)\n```\n"),
             ("src/core.rs", concat!("let a = \"gone.md\"; // in language", ".md 1.2\n")),
         ]);
         let expected = [
+            "docs/ARCHITECTURE.md:4: the code has no name Gone",
             "docs/ARCHITECTURE.md:1: the link gone.md leads nowhere",
             "docs/ARCHITECTURE.md:2: docs/ARCHITECTURE.md has no heading for the link #gone",
             "docs/ARCHITECTURE.md:3: there is no source src/gone.rs",
