@@ -1,5 +1,5 @@
 //! What users write, through the public interface, beside the best peer in the same run:
-//! `cargo bench -p ijk-benches --bench bars`. The README quotes it.
+//! `cargo bench -p ijk-benches --bench bars`. docs/performance/README.md quotes it.
 //!
 //! Each line gives the best time of both and the ratio of their rates; 1.00 is as fast.
 

@@ -96,7 +96,7 @@ class Report:
         return lines
 
     def markdown(self) -> str:
-        """The table of the README."""
+        """The tables of docs/performance/peers.md."""
         names = " | ".join(self.contestants)
         lines = [f"| case | {names} | ratio |", "|---" * (len(self.contestants) + 2) + "|"]
         for outcome in self.outcomes:
