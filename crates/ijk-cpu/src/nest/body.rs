@@ -7,7 +7,7 @@ mod standing;
 mod window;
 
 use super::geometry::Geometry;
-use super::kernel::{self, Kernel, moves};
+use super::kernel::{self, Kernel, LinkOp, moves};
 use super::lower::{Lowering, aligned, place};
 use super::program::*;
 use crate::Few;
@@ -301,7 +301,9 @@ impl<'a> Body<'a> {
                 let (node, a) = (a, self.known(a)?);
                 self.finished.nanoseconds +=
                     if a.over == Over::Points { unary_cost(op) } else { 0.0 };
-                if self.join(op, node, a) {
+                // A longer chain has it in registers.
+                let chain = LinkOp::of_unary(op).is_some() && lowering.functions() > 2;
+                if !(chain && kernel::chains(a.dtype, lowering.level)) && self.join(op, node, a) {
                     return Ok(a);
                 }
                 let kernel = kernel::unary(op, a.dtype, lowering.level).ok_or(Fault::Types)?;

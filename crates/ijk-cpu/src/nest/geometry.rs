@@ -227,6 +227,9 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
         let next =
             (0..axes.len()).filter(free).filter(fits).min_by_key(|&a| nearness(&axes[a], axes));
         let Some(a) = next else { break };
+        if side >= LONG_ROW && !wishes.moves && leaves_gaps(axes, vector, a) {
+            break;
+        }
         let side = axes[a].extent.min(room);
         chosen.push((a, side));
         if side < axes[a].extent {
@@ -235,6 +238,18 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
         room /= side;
     }
     chosen.into_iter().rev().collect()
+}
+
+/// Elements of a row that is a tile of its own where rows have gaps between them, at least: kernels then go over rows
+/// where they are, instead of over copies that are dense.
+const LONG_ROW: usize = 256;
+
+/// True if rows along `vector` that differ in `a` have gaps between them in some operand.
+fn leaves_gaps(axes: &[Axis], vector: usize, a: usize) -> bool {
+    let (row, outer) = (&axes[vector], &axes[a]);
+    let operands = row.loads.iter().zip(&outer.loads).chain([(&row.store, &outer.store)]);
+    let apart = |inner: isize, outer: isize| outer != 0 && outer != inner * row.extent as isize;
+    operands.into_iter().any(|(&inner, &outer)| inner.unsigned_abs() == 1 && apart(inner, outer))
 }
 
 /// Sorts axes by how close neighbours are in memory: in the output, or in what a reduction reads.

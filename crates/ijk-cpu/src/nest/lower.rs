@@ -13,7 +13,7 @@ use crate::error::Fault;
 use crate::lines::LINE;
 use crate::simd::Level;
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
-use ijk_types::{BinaryOp, DType, Reducer, Scalar};
+use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp};
 
 /// A nest on its way to a program.
 pub(super) struct Lowering<'a> {
@@ -217,6 +217,10 @@ impl Lowering<'_> {
     fn is_chain(&self) -> bool {
         let links = self.nest.body.iter().zip(&self.checked.types).all(|(node, t)| match node {
             Node::Load(_) | Node::Const(_) => true,
+            Node::Unary(UnaryOp::Cast(to), x) => {
+                let load = matches!(self.nest.body[x.0 as usize], Node::Load(_));
+                load && LinkOp::of_cast(self.checked.types[x.0 as usize], *to).is_some()
+            }
             Node::Unary(op, _) => LinkOp::of_unary(*op).is_some(),
             Node::Binary(BinaryOp::Pow, _, by) => constant(self.nest, *by).is_some_and(is_three),
             Node::Binary(op, ..) if LinkOp::of_binary(*op, true).is_some() => t.is_float(),
@@ -229,9 +233,13 @@ impl Lowering<'_> {
             Node::Select(..) => t.is_float(),
             _ => false,
         });
-        let functions = |node: &&Node| !matches!(node, Node::Load(_) | Node::Const(_));
-        let several = self.nest.body.iter().filter(functions).count() > 1;
-        several && links && chains(self.value_type(), self.level)
+        self.functions() > 1 && links && chains(self.value_type(), self.level)
+    }
+
+    /// How many functions the body has.
+    pub fn functions(&self) -> usize {
+        let function = |node: &&Node| !matches!(node, Node::Load(_) | Node::Const(_));
+        self.nest.body.iter().filter(function).count()
     }
 
     /// The load that the nest merely moves, if it does.

@@ -1,7 +1,9 @@
 //! What a nest is compiled to: a register program over tiles, and what becomes of its value.
 
 use super::geometry::Geometry;
-use super::kernel::{ArgKernels, Compare, FoldKernels, Kernel, LinkOp, MoveKernels};
+use super::kernel::{
+    ArgKernels, Compare, Destination, FoldKernels, Kernel, LinkCode, LinkOp, MoveKernels,
+};
 use super::rows::{RowBases, RowSpec};
 use crate::Few;
 use crate::check::Footprint;
@@ -197,11 +199,16 @@ pub(super) enum Function {
     One(LinkOp),
     /// Of two: the link where the value so far is the first, and where it is the second.
     Two([LinkOp; 2]),
+    /// Of elements of another type, with which a chain may begin.
+    Start(LinkOp),
     /// A comparison of two.
     Compare(Compare),
     /// The second operand where the first holds, else the third.
     Select,
 }
+
+/// Links of a chain at most.
+pub(super) const LONGEST: usize = 24;
 
 /// Several cheap functions, one of what the other gives: of all points of a tile.
 #[derive(Clone, Debug)]
@@ -216,12 +223,31 @@ pub(super) struct Chain {
 /// A link of a chain: as [`Link`](super::kernel::Link) has it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChainLink {
-    pub(super) op: LinkOp,
-    pub(super) product: bool,
+    pub(super) code: LinkCode,
+    /// How many of the sources are operands.
+    pub(super) operands: usize,
     pub(super) sources: [Source; 3],
 }
 
+impl ChainLink {
+    /// A function, of the product of two sources as `product` tells.
+    pub(super) fn new(op: LinkOp, product: bool, mut sources: [Source; 3]) -> Self {
+        if product && sources[0].over.is_one_a_row() {
+            sources.swap(0, 1);
+        }
+        let ones = sources.map(|source| source.over.is_one_a_row());
+        let operands = if op.compares() { 3 } else { 1 + usize::from(product) };
+        Self { code: LinkCode::new(op, product, ones), operands, sources }
+    }
+}
+
 impl Chain {
+    /// Where its elements go, from a first one on.
+    pub(super) fn places(&self, dst: *mut u8, stream: bool) -> impl Fn(usize) -> Destination {
+        let size = self.dtype.size();
+        move |first| Destination { first: dst.wrapping_add(first * size), stream }
+    }
+
     /// Whether a call goes over one row at most.
     pub(super) fn is_by_row(&self) -> bool {
         self.links.iter().flat_map(|link| &link.sources).any(|source| source.over.is_partial())
@@ -267,6 +293,11 @@ impl Over {
             (Self::One, other) | (other, Self::One) => other,
             _ => Self::Points,
         }
+    }
+
+    /// True if it has one element for all points of a row.
+    pub(super) fn is_one_a_row(self) -> bool {
+        matches!(self, Self::One | Self::Rows)
     }
 
     /// Whether it is neither one for all nor one for each.

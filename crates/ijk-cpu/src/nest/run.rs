@@ -3,12 +3,12 @@
 mod chains;
 mod rows;
 
-use super::kernel::{Kernel, all_hold, fault};
+use super::kernel::{Destination, Kernel, all_hold, fault, streams};
 use super::program::*;
 use super::reduce::Accumulators;
 use super::rows::List;
-use crate::copy::{Side, dense_strides};
-use crate::lines::prefetch_all_far;
+use crate::copy::{Side, dense_strides, fence};
+use crate::lines::{LINE, prefetch_all_far};
 use crate::threads::Workers;
 use crate::watch::Pace;
 use smallvec::{SmallVec, smallvec};
@@ -134,9 +134,12 @@ impl<'a> Worker<'a> {
                 }
             }
             if self.faults & fault::OFFSET != 0 || self.ends() {
-                return;
+                break;
             }
             self.advance(loops);
+        }
+        if let Sink::Stream(_) = self.nest.sink {
+            fence();
         }
     }
 
@@ -329,8 +332,7 @@ impl<'a> Worker<'a> {
                 }
                 Instruction::Chain(chain) => {
                     let dst = self.slots[chain.dst as usize];
-                    let place = |first| dst.add(first * chain.dtype.size());
-                    self.links(chain, CHAIN_STRIP, place, ask);
+                    self.links(chain, CHAIN_STRIP, chain.places(dst, false), ask);
                 }
                 _ => self.step(instruction),
             }
@@ -432,13 +434,20 @@ impl<'a> Worker<'a> {
         unsafe {
             self.load();
             match instructions {
+                [first @ .., Instruction::Chain(chain)]
+                    if stream.strips && out.addr().is_multiple_of(LINE) && streams(chain.level) =>
+                {
+                    self.steps(first);
+                    self.links(chain, usize::MAX, chain.places(out, true), |_, _| {});
+                }
                 [first @ .., Instruction::Chain(chain)] if stream.strips => {
                     self.steps(first);
                     let dst = self.slots[value];
+                    let strip = Destination { first: dst, stream: false };
                     self.links(
                         chain,
                         CHAIN_STRIP,
-                        |_| dst,
+                        |_| strip,
                         |first, count| {
                             stream.copier.row(count, out.add(first * size), dst);
                         },
@@ -495,14 +504,7 @@ impl<'a> Worker<'a> {
             Instruction::Chain(chain) => {
                 let dst = self.slots[chain.dst as usize];
                 // SAFETY: the whole value or rows of it; operands are computed.
-                unsafe {
-                    self.links(
-                        chain,
-                        usize::MAX,
-                        |first| dst.add(first * chain.dtype.size()),
-                        |_, _| {},
-                    )
-                };
+                unsafe { self.links(chain, usize::MAX, chain.places(dst, false), |_, _| {}) };
             }
             Instruction::Select { map, register } => {
                 let [condition, chosen, _] =

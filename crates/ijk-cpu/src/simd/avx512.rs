@@ -63,6 +63,12 @@ macro_rules! masked {
                 // SAFETY: as for `store`; lanes that the mask leaves out are not touched.
                 unsafe { $mask_store(to.cast(), low_bits(count) as $mask, self.0) }
             }
+            #[inline(always)]
+            unsafe fn stream(self, to: *mut $t) {
+                // SAFETY: as for `store`; the place is aligned, says the caller; registers of all types have as
+                // many bits.
+                unsafe { _mm512_stream_si512(to.cast(), std::mem::transmute_copy(&self.0)) }
+            }
         });
     };
 }

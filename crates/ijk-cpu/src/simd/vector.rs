@@ -30,6 +30,17 @@ pub(crate) trait Vector: Copy {
     /// They are writable.
     unsafe fn store(self, to: *mut Self::Element);
 
+    /// The same past the caches, where the level has such an instruction.
+    ///
+    /// # Safety
+    /// They are writable, and the first is aligned to the size of the vector; a fence must follow before another
+    /// thread may read.
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut Self::Element) {
+        // SAFETY: the caller's promise.
+        unsafe { self.store(to) }
+    }
+
     /// Reads the first `count` ≤ [`LANES`](Self::LANES) lanes; the others are 0.
     ///
     /// # Safety

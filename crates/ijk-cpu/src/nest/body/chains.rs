@@ -1,16 +1,13 @@
 //! Cheap functions that follow one another, joined to chains.
 
 use super::{Body, Operand};
-use crate::nest::kernel::{Compare, LinkOp, chains};
+use crate::nest::kernel::{Compare, LinkOp, chains, streams};
 use crate::nest::lower::is_three;
 use crate::nest::program::{
-    Chain, ChainLink, Function, Instruction, Map, Over, ReduceSpec, Sink, Slot, Source,
+    Chain, ChainLink, Function, Instruction, LONGEST, Map, Over, ReduceSpec, Sink, Slot, Source,
 };
 use ijk_plan::plan::Node;
 use ijk_types::{BinaryOp, DType, UnaryOp};
-
-/// Links of a chain at most.
-const LONGEST: usize = 24;
 
 /// Elements of a row for which a chain is called on its own, at least: its links are looked up for each.
 const LONG_ROW: usize = 256;
@@ -19,7 +16,17 @@ const LONG_ROW: usize = 256;
 struct Growing {
     /// Which instructions it has, in their order.
     members: Vec<usize>,
-    chain: Chain,
+    dtype: DType,
+    /// Where its value goes.
+    dst: Slot,
+    links: Vec<Step>,
+}
+
+/// A link of it.
+struct Step {
+    op: LinkOp,
+    product: bool,
+    sources: [Source; 3],
 }
 
 /// A comparison that a choice may take.
@@ -43,6 +50,9 @@ struct Joining {
 impl Body<'_> {
     /// Notes which function the last instruction computes, if chains may have it.
     pub(super) fn note_unary(&mut self, op: UnaryOp, dtype: DType) {
+        if let UnaryOp::Cast(to) = op {
+            return self.note(LinkOp::of_cast(dtype, to).map(Function::Start), to);
+        }
         let function = LinkOp::of_unary(op).map(Function::One);
         self.note(function, dtype);
     }
@@ -91,11 +101,12 @@ impl Body<'_> {
                 continue;
             }
             if let (Some((function, dtype)), Over::Points) = (map.function, map.over) {
-                let new = || Chain { level: self.lowering.level, dtype, dst: 0, links: Vec::new() };
-                joining.take(n, map, function, new());
+                joining.take(n, map, function, dtype);
             }
         }
-        self.join_members(joining.found);
+        let alone =
+            matches!(sink, Sink::Stream(stream) if stream.strips) && streams(self.lowering.level);
+        self.join_members(joining.found, |chain| alone && chain.dst == value);
     }
 
     /// Elements of a row of a whole tile.
@@ -123,15 +134,20 @@ impl Body<'_> {
         needed
     }
 
-    /// Replaces the instructions of each chain that has several, where the last of them is.
-    fn join_members(&mut self, found: Vec<Growing>) {
+    /// Replaces the instructions of each chain that has several, where the last of them is, or of one that may be
+    /// `alone`.
+    fn join_members(&mut self, found: Vec<Growing>, alone: impl Fn(&Growing) -> bool) {
         let all = std::mem::take(&mut self.finished.instructions);
         let mut all: Vec<Option<Instruction>> = all.into_iter().map(Some).collect();
-        for Growing { members, chain } in found {
-            if let [first @ .., last] = &members[..]
-                && !first.is_empty()
+        for growing in found {
+            if let [first @ .., last] = &growing.members[..]
+                && (!first.is_empty() || alone(&growing))
             {
                 first.iter().for_each(|&n| all[n] = None);
+                let link = |step: &Step| ChainLink::new(step.op, step.product, step.sources);
+                let links = growing.links.iter().map(link).collect();
+                let Growing { dtype, dst, .. } = growing;
+                let chain = Chain { level: self.lowering.level, dtype, dst, links };
                 all[*last] = Some(Instruction::Chain(Box::new(chain)));
             }
         }
@@ -140,34 +156,38 @@ impl Body<'_> {
 }
 
 impl Joining {
-    /// Adds an instruction: to a chain that gives one of its operands, or to a `new` one.
-    fn take(&mut self, n: usize, map: &Map, function: Function, new: Chain) {
+    /// Adds an instruction on elements of a type: to a chain that gives one of its operands, or to a new one.
+    fn take(&mut self, n: usize, map: &Map, function: Function, dtype: DType) {
         let [a, b, c] = map.sources;
         match function {
-            Function::One(link) => self.link(n, map.dst, new, &[(a, link, a)], None),
+            Function::One(link) => self.link(n, (map.dst, dtype), &[(a, link, a)], None),
+            Function::Start(link) => {
+                let links = vec![Step { op: link, product: false, sources: [a; 3] }];
+                self.found.push(Growing { members: vec![n], dtype, dst: map.dst, links });
+            }
             Function::Two([LinkOp::Mul, _]) if a.slot == b.slot => {
-                self.link(n, map.dst, new, &[(a, LinkOp::Square, a)], None);
+                self.link(n, (map.dst, dtype), &[(a, LinkOp::Square, a)], None);
             }
             Function::Two([link, _]) if a.slot == b.slot => {
-                self.begin(n, map.dst, new, (a, link, b));
+                self.begin(n, (map.dst, dtype), (a, link, b));
             }
             Function::Two([first, second]) => {
-                self.link(n, map.dst, new, &[(a, first, b), (b, second, a)], None);
+                self.link(n, (map.dst, dtype), &[(a, first, b), (b, second, a)], None);
             }
             Function::Compare(compare) => self.compared.push(Compared {
                 member: n,
                 slot: map.dst,
-                dtype: new.dtype,
+                dtype,
                 compare,
                 operands: [a, b],
             }),
             Function::Select => {
-                let fits = |c: &Compared| c.slot == a.slot && c.dtype == new.dtype;
+                let fits = |c: &Compared| c.slot == a.slot && c.dtype == dtype;
                 let alone = self.needed[a.slot as usize] == 1;
                 if let Some(at) = self.compared.iter().position(fits).filter(|_| alone) {
                     let compared = self.compared.swap_remove(at);
                     let [keep, take] = compared.compare.links();
-                    self.link(n, map.dst, new, &[(b, keep, c), (c, take, b)], Some(compared));
+                    self.link(n, (map.dst, dtype), &[(b, keep, c), (c, take, b)], Some(compared));
                 }
             }
         }
@@ -178,22 +198,22 @@ impl Joining {
     fn link(
         &mut self,
         n: usize,
-        dst: Slot,
-        new: Chain,
+        (dst, dtype): (Slot, DType),
         ways: &[(Source, LinkOp, Source)],
         compared: Option<Compared>,
     ) {
-        let ends = ways.iter().filter_map(|&way| Some((self.ends_at(way.0, &new)?, way)));
-        let longest = ends.max_by_key(|&(at, _)| self.found[at].chain.links.len());
+        let ends = ways.iter().filter_map(|&way| Some((self.ends_at(way.0, dtype)?, way)));
+        let longest = ends.max_by_key(|&(at, _)| self.found[at].links.len());
         let Some((at, (_, op, operand))) = longest else {
-            self.begin(n, dst, new, ways[0]);
+            self.begin(n, (dst, dtype), ways[0]);
             return self.compare_last(compared);
         };
         let mut growing = self.found.swap_remove(at);
         // What has no other operand is given the first: the value so far is nowhere in memory.
         let alone = ways.len() == 1;
-        let operand = if alone { growing.chain.links[0].sources[0] } else { operand };
-        let product = (!alone && compared.is_none()).then(|| self.product(operand, &new)).flatten();
+        let operand = if alone { growing.links[0].sources[0] } else { operand };
+        let product =
+            (!alone && compared.is_none()).then(|| self.product(operand, dtype)).flatten();
         let (product, sources) = match product {
             None => (false, [operand; 3]),
             Some((member, [x, y])) => {
@@ -201,8 +221,8 @@ impl Joining {
                 (true, [x, y, y])
             }
         };
-        growing.chain.links.push(ChainLink { op, product, sources });
-        growing.chain.dst = dst;
+        growing.links.push(Step { op, product, sources });
+        growing.dst = dst;
         growing.members.push(n);
         growing.members.sort_unstable();
         self.found.push(growing);
@@ -213,20 +233,18 @@ impl Joining {
     fn begin(
         &mut self,
         n: usize,
-        dst: Slot,
-        mut new: Chain,
+        (dst, dtype): (Slot, DType),
         (start, op, operand): (Source, LinkOp, Source),
     ) {
-        let link = |op, source| ChainLink { op, product: false, sources: [source; 3] };
-        new.links = vec![link(LinkOp::Start, start), link(op, operand)];
-        new.dst = dst;
-        self.found.push(Growing { members: vec![n], chain: new });
+        let step = |op, source| Step { op, product: false, sources: [source; 3] };
+        let links = vec![step(LinkOp::Start, start), step(op, operand)];
+        self.found.push(Growing { members: vec![n], dtype, dst, links });
     }
 
     /// Gives the last link what it compares.
     fn compare_last(&mut self, compared: Option<Compared>) {
         if let (Some(compared), Some(growing)) = (compared, self.found.last_mut())
-            && let Some(link) = growing.chain.links.last_mut()
+            && let Some(link) = growing.links.last_mut()
         {
             [link.sources[1], link.sources[2]] = compared.operands;
             growing.members.push(compared.member);
@@ -234,23 +252,26 @@ impl Joining {
         }
     }
 
-    /// The chain that gives an operand which nothing else needs, if it may go on as one like `new`.
-    fn ends_at(&self, operand: Source, new: &Chain) -> Option<usize> {
-        let fits = |Growing { chain, .. }: &Growing| {
-            chain.dst == operand.slot && chain.dtype == new.dtype && chain.links.len() < LONGEST
+    /// The chain that gives an operand which nothing else needs, if it may go on as one of a type.
+    fn ends_at(&self, operand: Source, dtype: DType) -> Option<usize> {
+        let fits = |Growing { dst, dtype: own, links, .. }: &Growing| {
+            *dst == operand.slot && *own == dtype && links.len() < LONGEST
         };
         let alone = self.needed[operand.slot as usize] == 1;
         self.found.iter().position(fits).filter(|_| alone)
     }
 
     /// The factors of an operand that is a product which nothing else needs, and the instruction that it is.
-    fn product(&mut self, operand: Source, new: &Chain) -> Option<(usize, [Source; 2])> {
-        let at = self.ends_at(operand, new)?;
-        let Growing { members, chain } = &self.found[at];
-        let (&[member], [start, link]) = (&members[..], &chain.links[..]) else { return None };
+    fn product(&mut self, operand: Source, dtype: DType) -> Option<(usize, [Source; 2])> {
+        let at = self.ends_at(operand, dtype)?;
+        let Growing { members, links, .. } = &self.found[at];
+        let (&[member], [start, link]) = (&members[..], &links[..]) else { return None };
+        if start.op != LinkOp::Start {
+            return None;
+        }
         let factors = match link {
-            ChainLink { op: LinkOp::Mul, product: false, sources: [other, ..] } => *other,
-            ChainLink { op: LinkOp::Square, .. } => start.sources[0],
+            Step { op: LinkOp::Mul, product: false, sources: [other, ..] } => *other,
+            Step { op: LinkOp::Square, .. } => start.sources[0],
             _ => return None,
         };
         let factors = [start.sources[0], factors];

@@ -4,6 +4,7 @@
 //! compute. Here some vectors of a tile go through the whole chain. Which function comes next is looked up once for
 //! all of them.
 
+use crate::lines::LINE;
 use crate::simd::{Float, Kernel, Level, Simd, Vector};
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
@@ -13,6 +14,10 @@ use ijk_types::{BinaryOp, DType, UnaryOp};
 pub(crate) enum LinkOp {
     /// It is the operand: the first link, and no other.
     Start,
+    /// The same of 32-bit integers, rounded to the type of the chain.
+    StartI32,
+    /// The same of 64-bit integers.
+    StartI64,
     /// `value + operand`.
     Add,
     /// `value - operand`.
@@ -124,6 +129,15 @@ impl LinkOp {
             _ => return None,
         })
     }
+
+    /// The link that begins with elements of another type, for a chain of `to`.
+    pub fn of_cast(from: DType, to: DType) -> Option<Self> {
+        Some(match (from, to) {
+            (DType::I32, DType::F32 | DType::F64) => Self::StartI32,
+            (DType::I64, DType::F32 | DType::F64) => Self::StartI64,
+            _ => return None,
+        })
+    }
 }
 
 /// True of element types for which chains are compiled.
@@ -132,32 +146,20 @@ pub(crate) fn chains(t: DType, level: Level) -> bool {
     matches!(t, DType::F32 | DType::F64) && level.name() != "neon"
 }
 
-/// Where an operand is, for the first element.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Operand {
-    pub first: *const u8,
-    /// A scalar that is broadcast; otherwise contiguous elements.
-    pub one: bool,
-}
-
-/// A link with its operands.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    /// Its function and the kind of its operand.
+/// A function of a chain with the kinds of its operands, looked up at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkCode {
     code: u8,
-    /// The operand, or two of which it is the product; and two that are compared.
-    operands: [Operand; 3],
+    /// Operands that are scalars and broadcast; the others are contiguous elements.
+    ones: [bool; 3],
 }
 
-impl Link {
-    /// The operand is the first, or the product of two, rounded as such, as `product` tells. What a link does not
-    /// have is any other.
-    pub fn new(op: LinkOp, product: bool, mut operands: [Operand; 3]) -> Self {
-        let [a, b, _] = operands;
-        if product && a.one {
-            operands.swap(0, 1);
-        }
-        let kind = match (product && !op.compares(), a.one, b.one) {
+impl LinkCode {
+    /// The operand is the first, or the product of two, rounded as such, as `product` tells: of these a scalar is the
+    /// second.
+    pub fn new(op: LinkOp, product: bool, ones: [bool; 3]) -> Self {
+        let [a, b, _] = ones;
+        let kind = match (product && !op.compares(), a, b) {
             _ if op.is_unary() => ONE,
             (false, false, _) => EACH,
             (false, true, _) => ONE,
@@ -165,13 +167,26 @@ impl Link {
             (true, true, true) => ONE_TIMES_ONE,
             (true, ..) => EACH_TIMES_ONE,
         };
-        Self { code: op as u8 * KINDS + kind, operands }
+        Self { code: op as u8 * KINDS + kind, ones }
     }
+}
 
-    /// The same some bytes further on.
-    pub fn advance(&mut self, bytes: usize) {
-        for operand in self.operands.iter_mut().filter(|operand| !operand.one) {
-            operand.first = operand.first.wrapping_add(bytes);
+/// A link with its operands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub code: LinkCode,
+    /// Bytes of an element of its operands.
+    pub size: usize,
+    /// The first elements of the operand, or of two of which it is the product; and of two that are compared. Those that
+    /// the function does not have are any.
+    pub operands: [*const u8; 3],
+}
+
+impl Link {
+    /// The same some elements further on.
+    pub fn advance(&mut self, elements: usize) {
+        for (operand, one) in self.operands.iter_mut().zip(self.code.ones) {
+            *operand = operand.wrapping_add(if one { 0 } else { elements * self.size });
         }
     }
 }
@@ -191,15 +206,30 @@ impl<const OP: u8, const KIND: u8> Code<OP, KIND> {
     const IS: u8 = OP * KINDS + KIND;
 }
 
-/// Computes the chain `links` for `n` elements of type `t` into `dst`.
+/// Where the values of a chain go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Destination {
+    pub first: *mut u8,
+    /// Past the caches, if the place is aligned to lines and the level [`streams`].
+    pub stream: bool,
+}
+
+/// True of levels whose chains write past the caches.
+pub(crate) fn streams(level: Level) -> bool {
+    level.name() == "avx512"
+}
+
+/// Computes the chain `links` for `n` elements of type `t` into a destination.
 ///
 /// # Safety
-/// `dst` has room for `n` elements, and overlaps no operand; operands have as many, or one; the first link is the only
-/// [`Start`](LinkOp::Start), and [`chains`] holds of the type.
-pub(crate) unsafe fn chain(level: Level, t: DType, n: usize, dst: *mut u8, links: &[Link]) {
+/// There is room for `n` elements, which overlap no operand; operands have as many, or one; the first link is the only
+/// one that starts, and [`chains`] holds of the type. What streamed needs a [`fence`](crate::copy::fence).
+pub(crate) unsafe fn chain(level: Level, t: DType, n: usize, to: Destination, links: &[Link]) {
+    let stream = to.stream && to.first.addr().is_multiple_of(LINE);
+    let chain = Chain { n, dst: to.first, stream, links };
     match t {
-        DType::F64 => level.run(Double(Chain { n, dst, links })),
-        _ => level.run(Single(Chain { n, dst, links })),
+        DType::F64 => level.run(Double(chain)),
+        _ => level.run(Single(chain)),
     }
 }
 
@@ -207,6 +237,7 @@ pub(crate) unsafe fn chain(level: Level, t: DType, n: usize, dst: *mut u8, links
 struct Chain<'a> {
     n: usize,
     dst: *mut u8,
+    stream: bool,
     links: &'a [Link],
 }
 
@@ -235,31 +266,43 @@ impl Chain<'_> {
     /// # Safety
     /// That of [`chain`], for elements of the vector.
     #[inline(always)]
-    unsafe fn run<V: Float>(self, simd: V::Simd) {
-        let mut at = 0;
-        // SAFETY: elements from `at` on, as many as there are.
+    unsafe fn run<V: Value>(self, simd: V::Simd) {
+        // SAFETY: the caller's promise.
         unsafe {
-            // Values and what is made of operands are registers of every level.
-            at = self.together::<V, 8>(simd, at);
-            at = self.together::<V, 1>(simd, at);
-            if at < self.n {
-                self.vectors::<V, 1, true>(simd, at);
+            // Values take half of the registers; what is made of operands needs a few.
+            match V::Simd::REGISTERS {
+                32.. => self.blocks::<V, 16>(simd),
+                _ => self.blocks::<V, 8>(simd),
             }
         }
     }
 
-    /// Computes blocks of `K` whole vectors, beginning with element `at`; gives the first element that is left.
+    /// Computes blocks of `K` vectors. The last one goes back to be whole, over elements that are there already: one
+    /// vector after another would look each link up for each.
     ///
     /// # Safety
     /// That of [`run`](Self::run).
     #[inline(always)]
-    unsafe fn together<V: Float, const K: usize>(self, simd: V::Simd, mut at: usize) -> usize {
-        while at + K * V::LANES <= self.n {
-            // SAFETY: there are so many.
-            unsafe { self.vectors::<V, K, false>(simd, at) };
-            at += K * V::LANES;
+    unsafe fn blocks<V: Value, const K: usize>(self, simd: V::Simd) {
+        let block = K * V::LANES;
+        // SAFETY: there are so many elements from each place on.
+        unsafe {
+            if self.n < block {
+                for at in (0..self.n).step_by(V::LANES) {
+                    self.vectors::<V, 1, true>(simd, at);
+                }
+                return;
+            }
+            let mut at = 0;
+            while at + block <= self.n {
+                self.vectors::<V, K, false>(simd, at);
+                at += block;
+            }
+            if at < self.n {
+                let last = Self { stream: false, ..self };
+                last.vectors::<V, K, false>(simd, self.n - block);
+            }
         }
-        at
     }
 
     /// So many vectors from an element on, or what there is of one if it is a part.
@@ -267,9 +310,9 @@ impl Chain<'_> {
     /// # Safety
     /// That of [`run`](Self::run); there are so many.
     #[inline(always)]
-    unsafe fn vectors<V: Float, const K: usize, const PART: bool>(self, simd: V::Simd, at: usize) {
+    unsafe fn vectors<V: Value, const K: usize, const PART: bool>(self, simd: V::Simd, at: usize) {
         let mut values = [V::splat(simd, 0.into()); K];
-        let count = self.n - at;
+        let count = V::LANES.min(self.n - at);
         for link in self.links {
             // SAFETY: operands have so many elements, or one.
             values = unsafe { linked::<V, K, PART>(simd, link, (at, count), values) };
@@ -280,6 +323,7 @@ impl Chain<'_> {
             unsafe {
                 match PART {
                     true => value.store_partial(dst.add(at), count),
+                    false if self.stream => value.stream(dst.add(at + k * V::LANES)),
                     false => value.store(dst.add(at + k * V::LANES)),
                 }
             }
@@ -324,6 +368,48 @@ impl<V: Vector, const PART: bool> Fetch<V> for Each<V::Element, PART> {
     }
 }
 
+/// Elements that integers are rounded to.
+trait Rounds<W> {
+    fn rounded(whole: W) -> Self;
+}
+
+macro_rules! rounds {
+    ($($from:ty => $to:ty),*) => {
+        $(impl Rounds<$from> for $to {
+            #[inline(always)]
+            fn rounded(whole: $from) -> Self {
+                whole as $to
+            }
+        })*
+    };
+}
+rounds!(i32 => f32, i32 => f64, i64 => f32, i64 => f64);
+
+/// Vectors that chains compute with.
+trait Value: Float<Element: Rounds<i32> + Rounds<i64>> {}
+impl<V: Float<Element: Rounds<i32> + Rounds<i64>>> Value for V {}
+
+/// Lanes of a vector at most.
+const MOST_LANES: usize = 16;
+
+/// Elements of an integer type from somewhere on, rounded.
+#[derive(Clone, Copy)]
+struct Rounded<W>(*const W, usize);
+
+impl<V: Float<Element: Rounds<W>>, W: Copy> Fetch<V> for Rounded<W> {
+    #[inline(always)]
+    unsafe fn get(self, k: usize) -> V {
+        const { assert!(V::LANES <= MOST_LANES) };
+        let mut lanes = [V::Element::from(0); MOST_LANES];
+        for (lane, value) in lanes[..self.1].iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            *value = V::Element::rounded(unsafe { self.0.add(k * V::LANES + lane).read() });
+        }
+        // SAFETY: there are so many.
+        unsafe { V::load(lanes.as_ptr()) }
+    }
+}
+
 /// Products.
 #[derive(Clone, Copy)]
 struct Times<A, B>(A, B);
@@ -341,20 +427,26 @@ impl<V: Float, A: Fetch<V>, B: Fetch<V>> Fetch<V> for Times<A, B> {
 /// # Safety
 /// Operands have so many elements, or one.
 #[inline(always)]
-unsafe fn linked<V: Float, const K: usize, const PART: bool>(
+unsafe fn linked<V: Value, const K: usize, const PART: bool>(
     simd: V::Simd,
     link: &Link,
     (at, count): (usize, usize),
     mut values: [V; K],
 ) -> [V; K] {
     let [a, b, c] = link.operands;
-    let each = |operand: Operand| {
-        Each::<V::Element, PART>(operand.first.cast::<V::Element>().wrapping_add(at), count)
+    let each = |operand: *const u8| {
+        Each::<V::Element, PART>(operand.cast::<V::Element>().wrapping_add(at), count)
     };
-    let one = |operand: Operand| {
+    let one = |operand: *const u8| {
         // SAFETY: operands have one element.
-        One(V::splat(simd, unsafe { operand.first.cast::<V::Element>().read() }))
+        One(V::splat(simd, unsafe { operand.cast::<V::Element>().read() }))
     };
+    let lanes = if PART { count } else { V::LANES };
+    macro_rules! rounded {
+        ($t:ty) => {
+            Rounded(a.cast::<$t>().wrapping_add(at), lanes)
+        };
+    }
     macro_rules! each {
         ($value:ident, $x:ident = $operand:expr => $new:expr) => {{
             let operand = $operand;
@@ -365,10 +457,18 @@ unsafe fn linked<V: Float, const K: usize, const PART: bool>(
             }
         }};
     }
+    macro_rules! own {
+        ($value:ident => $new:expr) => {
+            for value in &mut values {
+                let $value = *value;
+                *value = $new;
+            }
+        };
+    }
     // One look-up for each link, of its function and the kind of its operand.
     macro_rules! functions {
         ($($op:ident: $value:ident, $x:ident => $new:expr;)*) => {
-            match link.code {
+            match link.code.code {
                 $(Code::<{ LinkOp::$op as u8 }, EACH>::IS => each!($value, $x = each(a) => $new),
                 Code::<{ LinkOp::$op as u8 }, ONE>::IS => each!($value, $x = one(a) => $new),
                 Code::<{ LinkOp::$op as u8 }, EACH_TIMES_EACH>::IS => {
@@ -380,21 +480,23 @@ unsafe fn linked<V: Float, const K: usize, const PART: bool>(
                 Code::<{ LinkOp::$op as u8 }, ONE_TIMES_ONE>::IS => {
                     each!($value, $x = Times(one(a), one(b)) => $new)
                 })*
-                Code::<{ LinkOp::Square as u8 }, ONE>::IS => each!(v, _x = one(a) => v.mul(v)),
-                Code::<{ LinkOp::Cube as u8 }, ONE>::IS => each!(v, _x = one(a) => v.mul(v).mul(v)),
+                Code::<{ LinkOp::StartI32 as u8 }, EACH>::IS => each!(_v, x = rounded!(i32) => x),
+                Code::<{ LinkOp::StartI64 as u8 }, EACH>::IS => each!(_v, x = rounded!(i64) => x),
+                Code::<{ LinkOp::Square as u8 }, ONE>::IS => own!(v => v.mul(v)),
+                Code::<{ LinkOp::Cube as u8 }, ONE>::IS => own!(v => v.mul(v).mul(v)),
                 Code::<{ LinkOp::Neg as u8 }, ONE>::IS => {
                     let zero = V::splat(simd, -V::Element::from(0));
-                    each!(v, _x = one(a) => zero.sub(v))
+                    own!(v => zero.sub(v))
                 }
-                Code::<{ LinkOp::Abs as u8 }, ONE>::IS => each!(v, _x = one(a) => v.abs()),
-                Code::<{ LinkOp::Sqrt as u8 }, ONE>::IS => each!(v, _x = one(a) => v.sqrt()),
+                Code::<{ LinkOp::Abs as u8 }, ONE>::IS => own!(v => v.abs()),
+                Code::<{ LinkOp::Sqrt as u8 }, ONE>::IS => own!(v => v.sqrt()),
                 // SAFETY: the caller's promise.
                 _ => values = unsafe {
-                    match (b.one, c.one) {
-                        (true, true) => chosen(link.code, values, (each(a), one(a)), one(b), one(c)),
-                        (true, false) => chosen(link.code, values, (each(a), one(a)), one(b), each(c)),
-                        (false, true) => chosen(link.code, values, (each(a), one(a)), each(b), one(c)),
-                        (false, false) => chosen(link.code, values, (each(a), one(a)), each(b), each(c)),
+                    match (link.code.ones[1], link.code.ones[2]) {
+                        (true, true) => chosen(link.code.code, values, (each(a), one(a)), one(b), one(c)),
+                        (true, false) => chosen(link.code.code, values, (each(a), one(a)), one(b), each(c)),
+                        (false, true) => chosen(link.code.code, values, (each(a), one(a)), each(b), one(c)),
+                        (false, false) => chosen(link.code.code, values, (each(a), one(a)), each(b), each(c)),
                     }
                 },
             }
@@ -552,8 +654,14 @@ mod tests {
             let lengths = [0, 1, 15, 16, 130, 257, 290];
             for (n, one) in lengths.into_iter().zip([true, false].into_iter().cycle()) {
                 let (product, z) = (n % 2 == 0 && !first.compares(), &x[5..]);
-                let operand = |one, from: &[T]| Operand { one, first: from.as_ptr().cast() };
-                let link = Link::new;
+                let operand = |one, from: &[T]| (one, from.as_ptr().cast::<u8>());
+                let link = |op, product, mut operands: [(bool, *const u8); 3]| {
+                    if product && operands[0].0 {
+                        operands.swap(0, 1);
+                    }
+                    let code = LinkCode::new(op, product, operands.map(|(one, _)| one));
+                    Link { code, size: size_of::<T>(), operands: operands.map(|(_, first)| first) }
+                };
                 let start = operand(false, &x);
                 let links = [
                     link(LinkOp::Start, false, [start; 3]),
@@ -561,8 +669,9 @@ mod tests {
                     link(second, false, [operand(!one, z), operand(false, &y), operand(one, &x)]),
                 ];
                 let mut out = vec![T::default(); n];
+                let to = Destination { first: out.as_mut_ptr().cast(), stream: n % 3 == 0 };
                 // SAFETY: operands have so many elements.
-                unsafe { chain(level, T::DTYPE, n, out.as_mut_ptr().cast(), &links) };
+                unsafe { chain(level, T::DTYPE, n, to, &links) };
                 for (k, &got) in out.iter().enumerate() {
                     let with = |from: &[T], one: bool| from[if one { 0 } else { k }].into_scalar();
                     let start = with(&x, false);

@@ -1,8 +1,8 @@
 //! Runs chains: strip by strip where something else is to be done in between, else a row or a tile at once.
 
 use super::Worker;
-use crate::nest::kernel::{self, Link, Operand};
-use crate::nest::program::{Chain, ChainLink, Over};
+use crate::nest::kernel::{self, Destination, Link};
+use crate::nest::program::{Chain, ChainLink, LONGEST, Over};
 use smallvec::SmallVec;
 
 impl Worker<'_> {
@@ -16,27 +16,33 @@ impl Worker<'_> {
         &self,
         chain: &Chain,
         most: usize,
-        place: impl Fn(usize) -> *mut u8,
+        place: impl Fn(usize) -> Destination,
         mut then: impl FnMut(usize, usize),
     ) {
         let length = if chain.is_by_row() { self.row() } else { self.points };
-        let mut links: SmallVec<[Link; 8]> = SmallVec::new();
+        let mut links: SmallVec<[Link; LONGEST]> = SmallVec::new();
         for (row, start) in (0..self.points).step_by(length.max(1)).enumerate() {
             links.clear();
-            for &ChainLink { op, product, sources } in &chain.links {
-                let operands = sources.each_ref().map(|source| {
-                    let (first, step) = self.source(source, Over::Points, start, row);
-                    Operand { first, one: step == 0 }
-                });
-                links.push(Link::new(op, product, operands));
+            for link in &chain.links {
+                links.push(self.link(link, start, row));
             }
             for column in (0..length).step_by(most.min(length).max(1)) {
                 let (first, count) = (start + column, most.min(length - column));
                 // SAFETY: the caller's promise; operands have a row's elements from its start on, or one.
                 unsafe { kernel::chain(chain.level, chain.dtype, count, place(first), &links) };
                 then(first, count);
-                links.iter_mut().for_each(|link| link.advance(count * chain.dtype.size()));
+                links.iter_mut().for_each(|link| link.advance(count));
             }
         }
+    }
+
+    /// A link with its operands, at the start of a row.
+    #[inline(always)]
+    fn link(&self, link: &ChainLink, start: usize, row: usize) -> Link {
+        let mut operands = [std::ptr::null(); 3];
+        for (operand, source) in operands.iter_mut().zip(&link.sources).take(link.operands) {
+            *operand = self.source(source, Over::Points, start, row).0;
+        }
+        Link { code: link.code, size: link.sources[0].size, operands }
     }
 }
