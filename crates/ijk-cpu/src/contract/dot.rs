@@ -4,7 +4,7 @@ use super::bundle::{Bundle, Operand};
 use super::pack::Word;
 use super::panel::{self, Prepare};
 use super::problem::{Problem, Tensors};
-use super::rows::{MOST_LANES, Pairs, Rows, RowsFn};
+use super::rows::{FAR_GROUPS, MOST_LANES, Pairs, Rows, RowsFn};
 use super::{Context, KC};
 use crate::scratch::Scratch;
 use std::mem::MaybeUninit;
@@ -20,8 +20,11 @@ const COLUMNS: usize = 3;
 /// stay in the first cache.
 const STEP_BYTES: usize = 16 << 10;
 
-/// Bytes of left from which on it is read in one stream.
+/// Bytes of left from which on it is read in one stream,
 const FAR: usize = 4 << 20;
+
+/// or, if its rows are short, prefetched.
+const FAR_SHORT: usize = 512 << 10;
 
 /// Whether a problem is of this kind.
 pub(crate) fn suits(problem: &Problem) -> bool {
@@ -119,16 +122,17 @@ pub(crate) unsafe fn batches<W: Word>(problem: &Problem, tensors: Tensors, range
 
 /// The microkernel that suits where left lies.
 fn kernel(problem: &Problem) -> Option<RowsFn> {
-    let kernels = problem.algebra.rows.kernels.as_ref()?;
-    let far = problem.m.len() < 4 || is_far(problem);
-    Some(if far { kernels.far } else { kernels.near })
-}
-
-/// Whether left comes from memory.
-fn is_far(problem: &Problem) -> bool {
-    let Problem { batch, m, k, .. } = problem;
+    let Problem { batch, m, k, algebra, .. } = problem;
+    let kernels = algebra.rows.kernels.as_ref()?;
     let elements = batch.len().saturating_mul(m.len()).saturating_mul(k.len());
-    elements.saturating_mul(problem.algebra.size) >= FAR
+    let bytes = elements.saturating_mul(algebra.size);
+    let short = k.len() < FAR_GROUPS * algebra.lanes;
+    Some(match (m.len() < 4, short) {
+        (true, _) => kernels.far,
+        (_, true) if bytes >= FAR_SHORT => kernels.short,
+        (_, false) if bytes >= FAR => kernels.far,
+        _ => kernels.near,
+    })
 }
 
 /// Steps that are summed in lanes: with two groups of them or more, no chain is longer than KC.

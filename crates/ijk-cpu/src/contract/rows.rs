@@ -90,7 +90,9 @@ pub(crate) struct RowSet {
 pub(crate) struct RowKernels {
     /// Dot products, four rows at a time: each element of the column is read once for them.
     pub(crate) near: RowsFn,
-    /// Dot products, row after row: memory is read in one stream, and asked for ahead of it.
+    /// The same, prefetching the rows that follow: of rows too short for `far`.
+    pub(crate) short: RowsFn,
+    /// Dot products, row after row: memory is read in one stream, and prefetched.
     pub(crate) far: RowsFn,
     /// Dot products of pairs, with the bits that `far` gives of one row.
     pub(crate) pairs: PairsFn,
@@ -111,8 +113,9 @@ struct Kernels<L, P>(L, P);
 impl<L: Lane, P: Pair<L>> Kernels<L, P> {
     const ALL: Option<RowKernels> = match P::CLASS {
         Class::Rich => Some(RowKernels {
-            near: if L::LANES < 4 { run::<L, P, 2, 2> } else { run::<L, P, 4, 2> },
-            far: run::<L, P, 1, FAR_GROUPS>,
+            near: if L::LANES < 4 { run::<L, P, 2, 2, false> } else { run::<L, P, 4, 2, false> },
+            short: if L::LANES < 4 { run::<L, P, 2, 2, true> } else { run::<L, P, 4, 2, true> },
+            far: run::<L, P, 1, FAR_GROUPS, true>,
             pairs: pairs::<L, P>,
             scaled: scaled::<L, P>,
         }),
@@ -122,19 +125,22 @@ impl<L: Lane, P: Pair<L>> Kernels<L, P> {
 
 /// # Safety
 /// As for [`RowsFn`].
-unsafe fn run<L: Lane, P: Pair<L>, const R: usize, const U: usize>(rows: &Rows) {
+unsafe fn run<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool>(rows: &Rows) {
     // SAFETY: the caller says that the machine has the level.
     let simd = unsafe { L::Simd::assume() };
-    simd.vectorize(Dot::<L, P, R, U>(rows, std::marker::PhantomData));
+    simd.vectorize(Dot::<L, P, R, U, FAR>(rows, std::marker::PhantomData));
 }
 
-struct Dot<'a, L, P, const R: usize, const U: usize>(&'a Rows, std::marker::PhantomData<(L, P)>);
+struct Dot<'a, L, P, const R: usize, const U: usize, const FAR: bool>(
+    &'a Rows,
+    std::marker::PhantomData<(L, P)>,
+);
 
 /// Lanes of the widest group that has dot products.
 pub(crate) const MOST_LANES: usize = 16;
 
 /// Groups of sums of a row that is read in one stream.
-const FAR_GROUPS: usize = 8;
+pub(crate) const FAR_GROUPS: usize = 8;
 
 /// # Safety
 /// As for [`PairsFn`].
@@ -164,7 +170,7 @@ impl<L: Lane, P: Pair<L>> Kernel for AllPairs<'_, L, P> {
                 for (r, sum) in sums.iter_mut().enumerate().take(n) {
                     let [left, right] = pairs.rows.map(|rows| rows[first + r].cast());
                     let ends = (pairs.k, right, true);
-                    let mut groups = accumulate::<L, P, 1, FAR_GROUPS>(ends, [left], identity);
+                    let mut groups = accumulate::<L, P, 1, FAR_GROUPS, true>(ends, [left], identity);
                     *sum = fold_groups::<L, P, FAR_GROUPS>(&mut groups[0]);
                 }
                 let total = P::Combine::apply(identity, fold_lanes::<L, P>(sums, n));
@@ -174,7 +180,9 @@ impl<L: Lane, P: Pair<L>> Kernel for AllPairs<'_, L, P> {
     }
 }
 
-impl<L: Lane, P: Pair<L>, const R: usize, const U: usize> Kernel for Dot<'_, L, P, R, U> {
+impl<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool> Kernel
+    for Dot<'_, L, P, R, U, FAR>
+{
     type Output = ();
 
     #[inline(always)]
@@ -186,7 +194,7 @@ impl<L: Lane, P: Pair<L>, const R: usize, const U: usize> Kernel for Dot<'_, L, 
             // SAFETY: `run` above is the one place that makes these, and its caller promised what
             // they ask; `n` rows remain.
             unsafe {
-                let products = products::<L, P, R, U>(L::Simd::assume(), rows, at, n);
+                let products = products::<L, P, R, U, FAR>(L::Simd::assume(), rows, at, n);
                 let sums = rows.sums.cast::<L::Element>().add(at);
                 let total = P::Combine::apply(L::read_partial(sums, n), products);
                 total.write_partial(sums, n);
@@ -201,7 +209,7 @@ impl<L: Lane, P: Pair<L>, const R: usize, const U: usize> Kernel for Dot<'_, L, 
 /// # Safety
 /// As for [`RowsFn`]; there are so many rows, and not more than lanes.
 #[inline(always)]
-unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
+unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool>(
     simd: L::Simd,
     rows: &Rows,
     first: usize,
@@ -218,7 +226,7 @@ unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
         for at in (0..n).step_by(R) {
             let left = std::array::from_fn(|r| row(at + r));
             let column = (rows.k, rows.right.cast(), rows.count == 1);
-            let mut groups = accumulate::<L, P, R, U>(column, left, identity);
+            let mut groups = accumulate::<L, P, R, U, FAR>(column, left, identity);
             for r in 0..R {
                 sums[at + r] = fold_groups::<L, P, U>(&mut groups[r]);
             }
@@ -228,12 +236,12 @@ unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
 }
 
 /// `U` groups of sums for each row; step k falls to group `k / LANES % U`, lane `k % LANES`. The column has its
-/// length, where it starts, and whether it is read once.
+/// length, where it starts, and whether it is read once. What is `FAR` is prefetched.
 ///
 /// # Safety
 /// As for [`RowsFn`], for rows that start at `left`.
 #[inline(always)]
-unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
+unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool>(
     (k, right, once): (usize, *const L::Element, bool),
     left: [*const L::Element; R],
     identity: L,
@@ -251,7 +259,7 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize>(
                 let column = L::read(column);
                 for r in 0..R {
                     let left = left[r].add(at + u * L::LANES);
-                    if R == 1 {
+                    if FAR {
                         prefetch(left.cast::<u8>().wrapping_add(AHEAD));
                     }
                     let left = L::read(left);
@@ -358,7 +366,9 @@ unsafe fn add_scaled<L: Lane, P: Pair<L>, const R: usize>(all: &Scaled, first: u
         while at + L::LANES <= all.len {
             let mut sum = L::read(sums.add(at));
             for r in 0..R {
-                sum = P::step(sum, L::read(rows[r].add(at)), factors[r]);
+                let row = rows[r].add(at);
+                prefetch(row.cast::<u8>().wrapping_add(AHEAD));
+                sum = P::step(sum, L::read(row), factors[r]);
             }
             sum.write(sums.add(at));
             at += L::LANES;

@@ -23,7 +23,7 @@ pub(crate) fn suits(problem: &Problem) -> bool {
     let Problem { algebra, m, n, k, .. } = problem;
     let bytes = m.len().saturating_mul(k.len()).saturating_mul(algebra.size);
     let keeps = algebra.left == Prepare::Keep && algebra.right == Prepare::Keep;
-    let whole = m.run(Operand::Left) == m.len() && m.len() >= 8 * algebra.lanes;
+    let whole = m.run(Operand::Left) == m.len() && m.len() >= 4 * algebra.lanes;
     keeps && whole && n.len() <= COLUMNS && algebra.rows.kernels.is_some() && bytes >= FAR
 }
 

@@ -56,10 +56,11 @@ impl Ends {
     }
 }
 
-/// The order of the axes `kept` of the product of some factors.
-pub(super) fn intermediate(
+/// The order of the axes `kept` of the product of some factors, while `others` are still to be multiplied.
+pub(super) fn intermediate<'a>(
     kept: &[u32],
     factors: &[&[Option<u32>]],
+    mut others: impl Iterator<Item = &'a [Option<u32>]>,
     extents: &[u64],
     ends: &Ends,
 ) -> Vec<u32> {
@@ -76,14 +77,20 @@ pub(super) fn intermediate(
             };
             let (mut own_a, mut own_b) = (own(a, b), own(b, a));
             if points(&own_a).min(points(&own_b)) >= LARGE {
-                // A matrix: what stays longest is among the rows. Rows and columns are as they lie where
-                // they are neighbours there; packing takes any others in the order of the next step.
+                // A matrix: what stays longest is among the rows, unless it goes with another one of the same axes,
+                // element by element. Rows and columns are as they lie where they are neighbours there; packing takes
+                // any others in the order of the next step.
                 for (own, lie) in [(&mut own_a, a), (&mut own_b, b)] {
                     if lie.last().is_some_and(|index| !own.contains(index)) {
                         own.sort_by_key(|&index| ends.of[index as usize]);
                     }
                 }
-                match own_a.contains(sorted.last().unwrap_or(&u32::MAX)) {
+                let all = |axes: &&[Option<u32>]| kept.iter().all(|&i| axes.contains(&Some(i)));
+                let neighbour = others.find(all).and_then(|axes| {
+                    axes.iter().rev().flatten().copied().find(|index| kept.contains(index))
+                });
+                let innermost = neighbour.or(sorted.last().copied());
+                match innermost.is_some_and(|index| own_a.contains(&index)) {
                     true => [own_b, own_a].concat(),
                     false => [own_a, own_b].concat(),
                 }
@@ -123,6 +130,21 @@ mod tests {
         Product::new(&Subscripts::parse(text).unwrap(), shapes).unwrap()
     }
 
+    fn none() -> std::iter::Empty<&'static [Option<u32>]> {
+        std::iter::empty()
+    }
+
+    #[test]
+    fn a_matrix_lies_as_the_one_it_is_multiplied_with() {
+        let (extents, ends) = ([64, 64, 64], Ends { of: vec![0, 2, 1] });
+        let factors: [&[Option<u32>]; 2] = [&[Some(1), Some(0)], &[Some(0), Some(2)]];
+        let arranged = |others: &[&[Option<u32>]]| {
+            intermediate(&[1, 2], &factors, others.iter().copied(), &extents, &ends)
+        };
+        assert_eq!(arranged(&[&[Some(1)]]), [2, 1]);
+        assert_eq!(arranged(&[&[Some(1)], &[Some(1), Some(2)]]), [1, 2]);
+    }
+
     #[test]
     fn what_is_summed_first_ends_first() {
         let product = product("ab,bc,cd,ax->dx", &[&[2, 3], &[3, 4], &[4, 5], &[2, 6]]);
@@ -138,14 +160,14 @@ mod tests {
         let extents = [4, 4, 16, 3];
         // The small operand's own axis stays longest, yet the run of the large one is innermost.
         let factors: [&[Option<u32>]; 2] = [&[Some(0), Some(1), Some(2)], &[Some(0), Some(3)]];
-        assert_eq!(intermediate(&[1, 2, 3], &factors, &extents, &ends), [1, 3, 2]);
+        assert_eq!(intermediate(&[1, 2, 3], &factors, none(), &extents, &ends), [1, 3, 2]);
         // Rows that are no neighbours in their operand take the order in which they end.
         let (extents, ends) = ([64, 64, 4, 64], Ends { of: vec![0, 2, 1, 1] });
         let factors: [&[Option<u32>]; 2] = [&[Some(1), Some(2), Some(0)], &[Some(0), Some(3)]];
-        assert_eq!(intermediate(&[1, 2, 3], &factors, &extents, &ends), [3, 2, 1]);
+        assert_eq!(intermediate(&[1, 2, 3], &factors, none(), &extents, &ends), [3, 2, 1]);
         let (extents, ends) = ([4, 4, 16, 3], Ends { of: vec![0, 1, 2, 3] });
         // Where the run ends there, everything is in order.
         let factors: [&[Option<u32>]; 2] = [&[Some(1), Some(2), Some(0)], &[Some(0), Some(3)]];
-        assert_eq!(intermediate(&[1, 2, 3], &factors, &extents, &ends), [1, 2, 3]);
+        assert_eq!(intermediate(&[1, 2, 3], &factors, none(), &extents, &ends), [1, 2, 3]);
     }
 }

@@ -136,7 +136,8 @@ impl<'a> Sequence<'a> {
     fn arrange(&self, kept: &[u32], factors: &[usize]) -> Vec<Option<u32>> {
         let of = |&factor: &usize| self.product.axes(&self.steps, factor);
         let factors: Vec<&[Option<u32>]> = factors.iter().map(of).collect();
-        let axes = intermediate(kept, &factors, &self.product.extents, &self.ends);
+        let others = self.list.iter().map(|number| of(number));
+        let axes = intermediate(kept, &factors, others, &self.product.extents, &self.ends);
         axes.into_iter().map(Some).collect()
     }
 }
