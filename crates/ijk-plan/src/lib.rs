@@ -63,6 +63,7 @@ mod quotients;
 mod regions;
 mod rows;
 mod scatter;
+mod selections;
 mod signs;
 mod simplify;
 mod split;
@@ -152,10 +153,11 @@ const GATHERED: &str = "gathered";
 const HOIST: &str = "hoist";
 const QUOTIENTS: &str = "quotients";
 
-const PASSES: [(&str, Pass); 20] = [
+const PASSES: [(&str, Pass); 21] = [
     ("bounds", bounds::bound),
     ("simplify", simplify::simplify),
     ("fuse", fuse::fuse),
+    ("selections", selections::select),
     ("regions", regions::fuse),
     ("signs", signs::drop_signs),
     ("extremes", extremes::take_out),

@@ -200,3 +200,35 @@ fn storage_tells_what_is_along() {
     assert_eq!(plan_of([32, 1]).steps.len(), 2);
     assert_eq!(plan_of([1, 107]).steps.len(), 1);
 }
+
+/// A factor that compares with a reduced index leaves what it selects.
+#[test]
+fn comparisons_with_a_reduced_index_select() {
+    let q = ("q", DType::F64, &[60usize, 64][..]);
+    let w = ("w", DType::F64, &[40usize, 64, 5][..]);
+    let experts = "a[z,e,h] = q[z,d] * w[e,d,h]\ny[z,h] = k[z,e] * MAX(a[z,e,h], 0) / 3\n\ny";
+    let apart = format!("k[z,e] = F64(EQ(c[z], e))\n{experts}");
+    let gathered = "a[z,h] = q[z,d] * w[c[z],d,h]\ny[z,h] = WHERE(c[z] < 40, MAX(a[z,h], 0) / 3, 0)\n\ny";
+    let gathered = gathered.replace("c[z] < 40", "LT(c[z], 40)");
+    let pairs: [(&str, &str, &[_]); 5] = [
+        ("y[z,d] = F64(EQ(c[z], n)) * x[n,d]\n\ny", "y[z,d] = 0 + x[c[z],d]\n\ny", &[X, C]),
+        (
+            "y[z,o] = x[n,d] * F64(EQ(n, c[z])) * w[d,o]\n\ny",
+            "y[z,o] = x[c[z],d] * w[d,o]\n\ny",
+            &[X, C, W],
+        ),
+        ("y[z] = WHERE(EQ(c[z] + 1, n), x[n,d], 0)\n\ny", "y[z] = x[c[z]+1,d]\n\ny", &[X, C]),
+        ("y[d] = F64(EQ(n, 3)) * x[n,d]\n\ny", "y[d] = x[3,d]\n\ny", &[X]),
+        ("y[n] = F64(EQ(n, d - 2)) * x[n,d]\n\ny", "y[n] = x[n,n+2]\n\ny", &[X]),
+    ];
+    for (compared, selected, arguments) in pairs {
+        let (found, plan) = kernels(compared, arguments);
+        let points = |plan: &Plan| plan.cost().operations;
+        let (wanted, other) = kernels(selected, arguments);
+        assert_eq!(found, wanted, "{compared}\n{plan}");
+        assert!(points(&plan) <= 2 * points(&other), "{compared}\n{plan}");
+    }
+    let (_, plan) = kernels(&apart, &[q, C, w]);
+    let (_, other) = kernels(&gathered, &[q, C, w]);
+    assert!(plan.cost().operations <= 2 * other.cost().operations, "{plan}");
+}

@@ -1,0 +1,323 @@
+//! Sums of which a comparison leaves one value.
+//!
+//! `y[z,d] = F32(EQ(c[z], n)) * w[n,d]` multiplies every row of `w` by 0 or 1 and adds them up: it is `w[c[z],d]`
+//! where that row exists, and 0 elsewhere. The axis that is compared goes, and what it indexed is read at the other
+//! side of the comparison. An array that is then read at such places alone is computed there alone: of
+//! `a[t,e,h] = x[t,d] * w[e,d,h]`, which is read as `a[t,c[t],h]`, one expert for each `t`.
+
+use crate::axes::{Axes, of_indices, restrict};
+use crate::expr::{self, Builder};
+use crate::graph::{Expr, Graph, Node, Stmt};
+use crate::index;
+use crate::product::{Algebra, Terms};
+use crate::simplify::{digits_of, drop_dead, inline};
+use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init, Span};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
+
+/// Runs the pass.
+pub(crate) fn select(graph: &mut Graph) {
+    let mut found = false;
+    let definitions = graph.definitions();
+    for at in 0..graph.statements.len() {
+        while let Some(stmt) = selected(graph, &definitions, &graph.statements[at]) {
+            graph.statements[at] = stmt;
+            found = true;
+        }
+    }
+    if found {
+        drop_dead(graph);
+    }
+    let mut at = 0;
+    while at < graph.statements.len() {
+        match narrowed(graph, at) {
+            // The statement stands before its reader now, and may read others so; and the reader, too.
+            true => at -= 1,
+            false => at += 1,
+        }
+    }
+}
+
+/// The statement without an axis that a comparison fixes, which may be the value of another statement.
+fn selected(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> Option<Stmt> {
+    let Some(Reducer::Monoid(Monoid::Add)) = stmt.reduce else { return None };
+    if stmt.scan.is_some() || graph.can_fail(stmt) {
+        return None;
+    }
+    let named = stmt.value.nodes.iter().find_map(|node| {
+        let Node::Access(array, _) = node else { return None };
+        let definition = &graph.statements[definitions[array.0 as usize]? as usize];
+        let stored = definition.reduce.is_none() && is_choice(graph, definition);
+        let digits = digits_of(graph, definition).filter(|_| stored)?;
+        let joined = inline(stmt, |a, _| (a == *array).then(|| (definition, digits.clone())))?;
+        without_axis(graph, &joined)
+    });
+    named.or_else(|| without_axis(graph, stmt))
+}
+
+/// Tells whether all that a statement stores is a choice.
+fn is_choice(graph: &Graph, stmt: &Stmt) -> bool {
+    let dtype = graph.array(stmt.out).dtype;
+    let terms = Terms::of(&stmt.value, &algebra(dtype)).all;
+    stmt.scan.is_none() && terms.iter().any(|term| Choice::of(&stmt.value, term.root).is_some())
+}
+
+/// Sums of products of a type.
+fn algebra(dtype: DType) -> Algebra {
+    Algebra { op: BinaryOp::Mul, monoid: Monoid::Add, dtype }
+}
+
+/// The statement without an axis that a comparison in it fixes.
+fn without_axis(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
+    let compares = |node: &Node| matches!(node, Node::Binary(BinaryOp::Eq, ..));
+    if !stmt.value.nodes.iter().any(compares) {
+        return None;
+    }
+    let types = graph.node_types(&stmt.value);
+    let dtype = *types.last()?;
+    let terms = Terms::of(&stmt.value, &algebra(dtype));
+    let found = terms.all.iter().filter(|term| !term.inverse).find_map(|term| {
+        let choice = Choice::of(&stmt.value, term.root)?;
+        // Of what is multiplied by 0, infinities and NaN would show.
+        let whole = choice.value.is_some() && term.root as usize + 1 == types.len();
+        let exact = whole || !(dtype.is_float() || dtype.is_complex());
+        let (axis, place) = choice.fixed(graph, stmt, &types).filter(|_| exact || !graph.strict)?;
+        Some((term.root, choice, axis, place))
+    });
+    let (root, choice, axis, place) = found?;
+    let value = without(&stmt.value, root, choice.value, dtype)?;
+    at_place(Stmt { value, ..stmt.clone() }, axis, &place)
+}
+
+/// A term that is 0 where two numbers differ.
+struct Choice {
+    compared: [u32; 2],
+    /// Its value where they are equal, if that is not 1.
+    value: Option<u32>,
+}
+
+impl Choice {
+    fn of(value: &Expr, root: u32) -> Option<Self> {
+        let equality = |at: u32| match value.nodes[at as usize] {
+            Node::Binary(BinaryOp::Eq, x, y) => Some([x, y]),
+            _ => None,
+        };
+        match value.nodes[root as usize] {
+            Node::Unary(UnaryOp::Cast(_), x) => {
+                Some(Self { compared: equality(x)?, value: None })
+            }
+            Node::Select(condition, yes, no) => {
+                let zero = matches!(value.nodes[no as usize], Node::Const(c) if expr::is_zero(c));
+                let compared = equality(condition).filter(|_| zero)?;
+                Some(Self { compared, value: Some(yes) })
+            }
+            _ => None,
+        }
+    }
+
+    /// A reduced axis that has one value where the numbers are equal, and that value.
+    fn fixed(&self, graph: &Graph, stmt: &Stmt, types: &[DType]) -> Option<(usize, IndexExpr)> {
+        let [left, right] = self.compared.map(|at| number(&stmt.value, types, at));
+        let difference = index::add(&left?, &index::scale(&right?, -1)?)?;
+        let kept = stmt.kept_axes();
+        difference.terms.iter().find_map(|(coefficient, atom)| {
+            let Atom::Axis(axis) = atom else { return None };
+            let (own, a) = (IndexExpr::axis(*axis), axis.0 as usize);
+            let rest = index::add(&difference, &index::scale(&own, -coefficient)?)?;
+            let alone = !of_indices([&rest]).contains(&axis.0);
+            // The place must be an index that some array may be read by.
+            let small = index::range(&rest, &stmt.extents());
+            let fits = |n: i128| i64::try_from(n).is_ok();
+            let bounded = index::reads(&rest) || fits(small.0) && fits(small.1);
+            let fixes = coefficient.abs() == 1 && !kept[a] && alone && bounded;
+            let place = fixes.then(|| index::scale(&rest, -coefficient)).flatten()?;
+            in_bounds(graph, stmt, &place).then_some((a, place))
+        })
+    }
+}
+
+/// An integer node as an index.
+fn number(value: &Expr, types: &[DType], at: u32) -> Option<IndexExpr> {
+    let integer = matches!(types[at as usize], DType::I32 | DType::I64);
+    match &value.nodes[at as usize] {
+        Node::Index(e) => Some(e.clone()),
+        Node::Access(array, index) if integer => {
+            let (array, index) = (*array, index.clone());
+            Some(IndexExpr::element(Access { array, index, span: Span::default() }))
+        }
+        Node::Const(Scalar::I64(n)) => Some(IndexExpr::constant(*n)),
+        // Smaller numbers wrap, or become others.
+        Node::Binary(BinaryOp::Add, x, y) if types[at as usize] == DType::I64 => {
+            index::add(&number(value, types, *x)?, &number(value, types, *y)?)
+        }
+        Node::Binary(BinaryOp::Sub, x, y) if types[at as usize] == DType::I64 => {
+            let right = index::scale(&number(value, types, *y)?, -1)?;
+            index::add(&number(value, types, *x)?, &right)
+        }
+        Node::Unary(UnaryOp::Cast(DType::I64), x) if integer => number(value, types, *x),
+        _ => None,
+    }
+}
+
+/// Tells whether elements that an index reads are in bounds where the statement's guards hold.
+fn in_bounds(graph: &Graph, stmt: &Stmt, place: &IndexExpr) -> bool {
+    let extents = stmt.extents();
+    let mut inside = true;
+    index::for_each_element(place, &mut |access| {
+        let shape = &graph.array(access.array).shape;
+        inside &= access.index.iter().zip(shape).all(|(e, &extent)| {
+            let guarded = stmt.guards.iter().any(|(guard, least)| guard == e && *least <= extent);
+            guarded || crate::bounds::holds(e, extent, &extents)
+        });
+    });
+    inside
+}
+
+/// The value without a term that is 1, or with what it chooses in its place.
+fn without(value: &Expr, root: u32, chosen: Option<u32>, dtype: DType) -> Option<Expr> {
+    let mut builder = Builder::default();
+    let mut places: Vec<u32> = Vec::with_capacity(value.nodes.len());
+    for (at, node) in value.nodes.iter().enumerate() {
+        let place = match (node, chosen) {
+            (_, Some(chosen)) if at as u32 == root => places[chosen as usize],
+            (_, None) if at as u32 == root => builder.push(Node::Const(one(dtype)?)),
+            (&Node::Binary(BinaryOp::Mul, x, y), None) if x == root && y != root => {
+                places[y as usize]
+            }
+            (&Node::Binary(BinaryOp::Mul, x, y), None) if y == root && x != root => {
+                places[x as usize]
+            }
+            _ => builder.push(node.map_children(|child| places[child as usize])),
+        };
+        places.push(place);
+    }
+    Some(builder.finish(*places.last()?))
+}
+
+fn one(dtype: DType) -> Option<Scalar> {
+    use ijk_types::scalar;
+    Some(scalar::identity(Monoid::Mul, dtype)).filter(|_| dtype != DType::Bool)
+}
+
+/// The statement at one place along an axis, which is skipped where that place does not exist.
+fn at_place(stmt: Stmt, axis: usize, place: &IndexExpr) -> Option<Stmt> {
+    let mut map = index::of_axes(0..stmt.axes.len());
+    map[axis] = place.clone();
+    let extent = stmt.axes[axis].extent;
+    let mut placed = stmt.substitute(&map, stmt.axes.clone())?;
+    placed.guards.push((place.clone(), extent));
+    placed.guards.sort_by_key(|(e, _)| index::reads(e));
+    Some(restrict(placed, |other| other != axis))
+}
+
+/// Has an array that a statement alone reads, at places that an index computes, computed at these places: directly before
+/// the statement. Tells whether there is one.
+fn narrowed(graph: &mut Graph, at: usize) -> bool {
+    let Some((definition, node, array, stmt)) = narrower(graph, at) else { return false };
+    graph.statements[at].value.nodes[node] = array;
+    graph.statements.insert(at, stmt);
+    graph.statements.remove(definition);
+    true
+}
+
+/// The statement of such an array, and the node that reads it, as it reads the smaller array that another statement
+/// computes.
+fn narrower(graph: &mut Graph, at: usize) -> Option<(usize, usize, Node, Stmt)> {
+    let reader = &graph.statements[at];
+    let gathers = |node: &Node| matches!(node, Node::Access(..)) && node.indices().iter().any(index::reads);
+    if !reader.value.nodes.iter().any(gathers) {
+        return None;
+    }
+    let (definitions, uses) = (graph.definitions(), graph.uses());
+    let fixed = |array: ArrayId| {
+        [&graph.inputs, &graph.outputs, &graph.fallible].into_iter().any(|all| all.contains(&array))
+            || graph.partial.contains(&array)
+    };
+    let (node, definition, narrow) =
+        reader.value.nodes.iter().enumerate().filter(|(_, node)| gathers(node)).find_map(
+            |(n, node)| {
+                let Node::Access(array, places) = node else { return None };
+                let definition = definitions[array.0 as usize]? as usize;
+                let alone = uses[array.0 as usize] == 1 && !fixed(*array);
+                let stmt = Some(&graph.statements[definition]).filter(|_| alone)?;
+                Some((n, definition, Narrow::of(graph, reader, places, stmt)?))
+            },
+        )?;
+    let (stmt, places) = (graph.statements[definition].clone(), narrow.kept.clone());
+    let small = narrow.of_statement(stmt)?;
+    let shape = small.out_index.iter().filter_map(index::plain_axis);
+    let shape = shape.map(|axis| small.axes[axis.0 as usize].extent).collect();
+    let array = graph.new_array(graph.array(small.out).dtype, shape);
+    Some((definition, node, Node::Access(array, places), Stmt { out: array, ..small }))
+}
+
+/// Places along axes of an array, where it is read.
+struct Narrow {
+    /// Axes of its statement, each with the place along it, over axes of the statement.
+    fixed: Vec<(usize, IndexExpr)>,
+    /// The places along the other axes, over axes of the reader.
+    kept: Vec<IndexExpr>,
+}
+
+impl Narrow {
+    /// Of an array that is read at some places, if these go through all of it along some axes, and are computed from
+    /// those along the others.
+    fn of(graph: &Graph, reader: &Stmt, places: &[IndexExpr], stmt: &Stmt) -> Option<Self> {
+        let own = index::plain_axes(&stmt.out_index)?;
+        let shape = &graph.array(stmt.out).shape;
+        let whole = own.iter().zip(shape).all(|(&axis, &extent)| stmt.axes[axis].extent == extent);
+        let starts = matches!(stmt.init, Init::Zero | Init::Identity(_));
+        let reduces = matches!(stmt.reduce, Some(Reducer::Monoid(_)));
+        if !(whole && starts && reduces) || stmt.scan.is_some() || graph.can_fail(stmt) {
+            return None;
+        }
+        // For each axis of the reader, the axis of the statement that goes with it.
+        let mut with: Vec<Option<usize>> = vec![None; reader.axes.len()];
+        let mut kept = Vec::new();
+        for ((e, &axis), &extent) in places.iter().zip(&own).zip(shape) {
+            let Some(plain) = index::plain_axis(e) else { continue };
+            let plain = plain.0 as usize;
+            if with[plain].is_some() || reader.axes[plain].extent != extent {
+                return None;
+            }
+            with[plain] = Some(axis);
+            kept.push(e.clone());
+        }
+        let computed: Vec<(usize, &IndexExpr)> = own
+            .into_iter()
+            .zip(places)
+            .filter(|(_, e)| index::plain_axis(e).is_none())
+            .collect();
+        let axes: Axes = of_indices(computed.iter().map(|(_, e)| *e));
+        if kept.is_empty() || axes.iter().any(|&axis| with[axis as usize].is_none()) {
+            return None;
+        }
+        let extents = stmt.extents();
+        let axis = |with: &Option<usize>| IndexExpr::axis(AxisId(with.unwrap_or(0) as u32));
+        let map: Vec<IndexExpr> = with.iter().map(axis).collect();
+        let over_own =
+            |(axis, e): (usize, &IndexExpr)| Some((axis, index::substitute(e, &map, &extents)?));
+        let fixed = computed.into_iter().map(over_own).collect::<Option<_>>()?;
+        let narrow = Self { fixed, kept };
+        let inside = narrow.fixed.iter().all(|(_, place)| in_bounds(graph, stmt, place));
+        inside.then_some(narrow)
+    }
+
+    /// The statement at these places.
+    fn of_statement(&self, stmt: Stmt) -> Option<Stmt> {
+        let fixed = |axis: &usize| self.fixed.iter().any(|(other, _)| other == axis);
+        let own = index::plain_axes(&stmt.out_index)?;
+        let kept: Vec<usize> = own.into_iter().filter(|axis| !fixed(axis)).collect();
+        let mut map = index::of_axes(0..stmt.axes.len());
+        let mut guards = Vec::new();
+        for (axis, place) in &self.fixed {
+            map[*axis] = place.clone();
+            guards.push((place.clone(), stmt.axes[*axis].extent));
+        }
+        let axes = stmt.axes.clone();
+        let stmt = Stmt { out_index: index::of_axes(kept), ..stmt };
+        let mut placed = stmt.substitute(&map, axes)?;
+        placed.guards.extend(guards);
+        placed.guards.sort_by_key(|(e, _)| index::reads(e));
+        Some(restrict(placed, |axis| !fixed(&axis)))
+    }
+}
