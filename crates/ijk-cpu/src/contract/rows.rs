@@ -170,7 +170,8 @@ impl<L: Lane, P: Pair<L>> Kernel for AllPairs<'_, L, P> {
                 for (r, sum) in sums.iter_mut().enumerate().take(n) {
                     let [left, right] = pairs.rows.map(|rows| rows[first + r].cast());
                     let ends = (pairs.k, right, true);
-                    let mut groups = accumulate::<L, P, 1, FAR_GROUPS, true>(ends, [left], identity);
+                    let mut groups =
+                        accumulate::<L, P, 1, FAR_GROUPS, true>(ends, [left], identity);
                     *sum = fold_groups::<L, P, FAR_GROUPS>(&mut groups[0]);
                 }
                 let total = P::Combine::apply(identity, fold_lanes::<L, P>(sums, n));

@@ -142,8 +142,8 @@ impl LinkOp {
 
 /// True of element types for which chains are compiled.
 pub(crate) fn chains(t: DType, level: Level) -> bool {
-    // The instruction of Neon gives another one of two zeros.
-    matches!(t, DType::F32 | DType::F64) && level.name() != "neon"
+    // The instruction of Neon gives another one of two zeros; what is portable has no registers to speak of.
+    matches!(t, DType::F32 | DType::F64) && matches!(level.name(), "avx2" | "avx512")
 }
 
 /// A function of a chain with the kinds of its operands, looked up at once.
@@ -249,7 +249,7 @@ impl Kernel for Single<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         // SAFETY: the promise of the caller of `chain`, which made it.
-        unsafe { self.0.run::<S::F32>(simd) }
+        unsafe { self.0.run_fused::<S, S::F32>(simd) }
     }
 }
 
@@ -258,13 +258,25 @@ impl Kernel for Double<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         // SAFETY: as above.
-        unsafe { self.0.run::<S::F64>(simd) }
+        unsafe { self.0.run_fused::<S, S::F64>(simd) }
     }
 }
 
 impl Chain<'_> {
+    /// Runs at levels that [have chains](chains): others are not compiled.
+    ///
     /// # Safety
     /// That of [`chain`], for elements of the vector.
+    #[inline(always)]
+    unsafe fn run_fused<S: Simd, V: Value + Vector<Simd = S>>(self, simd: S) {
+        if S::FUSED {
+            // SAFETY: the caller's promise.
+            unsafe { self.run::<V>(simd) }
+        }
+    }
+
+    /// # Safety
+    /// As above.
     #[inline(always)]
     unsafe fn run<V: Value>(self, simd: V::Simd) {
         // SAFETY: the caller's promise.

@@ -1,0 +1,220 @@
+//! Reductions: blocks of what is reduced into accumulators, and these to the output.
+
+use super::super::kernel::{FoldKernels, fault};
+use super::super::program::*;
+use super::super::reduce::Accumulators;
+use super::{Axes, Worker};
+use crate::copy::{Copier, Side, dense_strides};
+use smallvec::smallvec;
+use std::ops::Range;
+
+impl Worker<'_> {
+    /// Runs one chunk of the reduced blocks of one block of outputs, into `result`.
+    ///
+    /// # Safety
+    /// That of [`new`](Self::new); `result` has [`ReduceSpec::stride`] bytes of this worker's own.
+    pub unsafe fn run_chunk(&mut self, kept: usize, chunk: usize, result: *mut u8) {
+        let Sink::Reduce(spec) = &self.nest.sink else { return };
+        self.seek(&self.nest.geometry.kept, kept);
+        let blocks: usize =
+            self.nest.geometry.reduced.iter().map(|&a| self.nest.blocks[a]).product();
+        let start = chunk * spec.chunk;
+        // SAFETY: the caller's promises; the chunk's blocks exist.
+        unsafe { self.reduce_range(spec, start..blocks.min(start + spec.chunk), result) };
+    }
+
+    /// Writes the results of one block of outputs.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); `result` holds the block's reduced values.
+    pub unsafe fn finish_block(&mut self, kept: usize, result: *mut u8) {
+        let Sink::Reduce(spec) = &self.nest.sink else { return };
+        self.seek(&self.nest.geometry.kept, kept);
+        self.measure();
+        // SAFETY: the caller's promises.
+        unsafe { self.finish(spec, result) };
+    }
+
+    /// Where this worker's accumulators begin.
+    pub(super) fn accumulators(&self, spec: &ReduceSpec) -> *mut u8 {
+        self.scratch.wrapping_add(spec.accumulators)
+    }
+
+    /// Reduces a range of the reduced blocks into `result`.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); `result` has [`ReduceSpec::stride`] bytes of this worker's own
+    /// and may be the first accumulator.
+    pub(super) unsafe fn reduce_range(
+        &mut self,
+        spec: &ReduceSpec,
+        range: Range<usize>,
+        result: *mut u8,
+    ) {
+        let loops = &self.nest.geometry.reduced;
+        self.seek(loops, range.start);
+        self.measure();
+        let base = self.accumulators(spec);
+        let outputs = self.outputs(spec);
+        // SAFETY: the accumulators are in this worker's scratch memory.
+        let mut sums = unsafe { Accumulators::new(spec, outputs, base) };
+        if let Some(rows) = self.nest.rows_in_place(spec) {
+            // SAFETY: the worker stands at a block within the loops.
+            unsafe { self.take_rows(&rows, range, &mut sums) };
+        } else {
+            // SAFETY: as above.
+            unsafe { self.take_tiles(spec, range, &mut sums) };
+        }
+        // SAFETY: as above.
+        unsafe { sums.total(result) };
+    }
+
+    /// Reduces a range of the reduced blocks tile by tile.
+    ///
+    /// # Safety
+    /// That of [`reduce_range`](Self::reduce_range); the worker stands at the first of them.
+    unsafe fn take_tiles(
+        &mut self,
+        spec: &ReduceSpec,
+        range: Range<usize>,
+        sums: &mut Accumulators<'_>,
+    ) {
+        let (loops, outputs) = (&self.nest.geometry.reduced, self.outputs(spec));
+        for position in range {
+            self.measure();
+            let rows = self.points / outputs.max(1);
+            // SAFETY: the worker stands at a block within the loops; the value has `rows` values
+            // for each output, in the order that the geometry says.
+            unsafe {
+                self.compute();
+                if let Some(rows) = &spec.rows {
+                    self.sum_rows(rows, sums);
+                    if self.faults & fault::OFFSET != 0 || self.ends() {
+                        break;
+                    }
+                    self.advance(loops);
+                    continue;
+                }
+                let value = self.slots[self.nest.value as usize];
+                sums.take(rows, value, self.nest.geometry.along, self.position(spec, position));
+            }
+            if self.faults & fault::OFFSET != 0 || self.ends() {
+                break;
+            }
+            self.advance(loops);
+        }
+    }
+
+    /// The same where each block is a row that lies in memory: as many at a time as the accumulators take.
+    ///
+    /// # Safety
+    /// As for [`take_tiles`](Self::take_tiles).
+    unsafe fn take_rows(
+        &mut self,
+        rows: &RowsInPlace<'_>,
+        range: Range<usize>,
+        sums: &mut Accumulators<'_>,
+    ) {
+        let loops = &self.nest.geometry.reduced;
+        let mut left = range.len();
+        while left > 0 {
+            let count =
+                left.min(sums.room()).min(self.nest.blocks[rows.along] - self.block[rows.along]);
+            // SAFETY: rows of the loop, which the check of the nest covered.
+            unsafe { sums.take_rows(&rows.fold, count, self.address(rows.place), rows.step) };
+            self.block[rows.along] += count - 1;
+            if self.pace.ends_after(count * self.points) {
+                break;
+            }
+            self.advance(loops);
+            left -= count;
+        }
+    }
+
+    /// The first position of the present tile along the one reduced axis.
+    fn position(&self, spec: &ReduceSpec, block: usize) -> i64 {
+        match (&spec.reducer, &self.nest.geometry.reduced[..]) {
+            (ReduceKernels::Arg(_), &[a]) => (block * self.nest.geometry.loops[a].tile) as i64,
+            _ => 0,
+        }
+    }
+
+    /// Outputs of the present tile.
+    pub(super) fn outputs(&self, spec: &ReduceSpec) -> usize {
+        self.kept_extents().iter().product::<usize>() * spec.row_outputs().unwrap_or(1)
+    }
+
+    /// Their extents: those of the kept axes, and of a row, if there are rows.
+    fn output_extents(&self, spec: &ReduceSpec) -> Axes<usize> {
+        let mut extents = Axes::from_slice(self.kept_extents());
+        extents.extend(spec.row_outputs());
+        extents
+    }
+
+    /// The extents of the present tile's kept axes.
+    pub(super) fn kept_extents(&self) -> &[usize] {
+        &self.extents[self.kept.clone()]
+    }
+
+    /// Writes reduced values to the output.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); `result` holds the present block's reduced values.
+    pub(super) unsafe fn finish(&mut self, spec: &ReduceSpec, result: *mut u8) {
+        if self.faults & fault::OFFSET != 0 {
+            return;
+        }
+        let extents = self.output_extents(spec);
+        let out = self.address(&self.nest.out);
+        // SAFETY: the block's elements of the output are this worker's; `result` holds their
+        // values, and the last accumulator is free.
+        unsafe {
+            let (values, size) = spec.values(result);
+            if let Some(fold) = &spec.existing {
+                let register = self.accumulators(spec).wrapping_add(spec.levels * spec.stride);
+                combine(&spec.copier, fold, size, &extents, out, &spec.out, register, values);
+                return;
+            }
+            let mut dense: Axes<isize> = smallvec![0; extents.len()];
+            dense_strides(&extents, size, &mut dense);
+            if dense[..] == spec.out[..] {
+                let bytes = extents.iter().product::<usize>() * size;
+                return std::ptr::copy_nonoverlapping(values.cast_const(), out, bytes);
+            }
+            let from = Side { ptr: values.cast_const(), strides: &dense };
+            spec.copier.copy(&extents, Side { ptr: out, strides: &spec.out }, from);
+        }
+    }
+}
+
+/// Combines values with the elements of the output, through a register.
+///
+/// # Safety
+/// `out` has distinct elements at the strides, nobody else's; `register` and `values` have one
+/// element of `size` bytes for each.
+#[allow(clippy::too_many_arguments)]
+pub(super) unsafe fn combine(
+    copier: &Copier,
+    fold: &FoldKernels,
+    size: usize,
+    extents: &[usize],
+    out: *mut u8,
+    strides: &[isize],
+    register: *mut u8,
+    values: *const u8,
+) {
+    let mut dense: Axes<isize> = smallvec![0; extents.len()];
+    dense_strides(extents, size, &mut dense);
+    let n = extents.iter().product();
+    // SAFETY: the caller's promises.
+    unsafe {
+        if dense[..] == *strides {
+            return (fold.down)(1, n, out, values);
+        }
+        let from = Side { ptr: out.cast_const(), strides };
+        copier.copy(extents, Side { ptr: register, strides: &dense }, from);
+        (fold.down)(1, n, register, values);
+        let from = Side { ptr: register.cast_const(), strides: &dense };
+        copier.copy(extents, Side { ptr: out, strides }, from);
+    }
+}

@@ -1,0 +1,341 @@
+//! The program of a tile: loads, then instructions, strip by strip where something else is to be done in between.
+
+use super::super::kernel::{Destination, Kernel, all_hold, streams};
+use super::super::program::*;
+use super::{Axes, Worker, check_offsets};
+use crate::copy::{Side, dense_strides};
+use crate::lines::{LINE, prefetch_all_far};
+use smallvec::smallvec;
+
+impl<'a> Worker<'a> {
+    /// Loads operands and runs the instructions.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); the present tile is measured.
+    pub(super) unsafe fn compute(&mut self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.load();
+            match (self.nest.ahead, self.due()) {
+                (Some(ahead), [first @ .., last]) => {
+                    self.steps(first);
+                    self.step_ahead(last, ahead);
+                }
+                (_, all) => self.steps(all),
+            }
+        }
+    }
+
+    /// The instructions that the present tile needs: those that do not depend on the innermost loop only once
+    /// for all of its tiles.
+    fn due(&mut self) -> &'a [Instruction] {
+        let first =
+            if self.stands { self.nest.standing.max(self.nest.fixed) } else { self.nest.fixed };
+        self.stands = true;
+        &self.nest.instructions[first..]
+    }
+
+    /// Computes the value strip by strip, and asks for a strip of what will be read before each: all
+    /// at once would wait for memory.
+    ///
+    /// # Safety
+    /// That of [`steps`](Self::steps).
+    unsafe fn step_ahead(&mut self, instruction: &Instruction, ahead: Ahead) {
+        let load = &self.nest.loads[ahead.load];
+        let later = self.slots[load.slot as usize].wrapping_offset(ahead.bytes).cast_const();
+        let ask = |first: usize, count: usize| {
+            prefetch_all_far(later.wrapping_add(first * load.size), count * load.size);
+        };
+        // SAFETY: parts of the tile, whose operands are computed.
+        unsafe {
+            match instruction {
+                Instruction::Map(map) => {
+                    let dst = self.slots[map.dst as usize];
+                    self.strips(map, STRIP, |first, strip| {
+                        ask(first, strip.count);
+                        strip.compute(dst.add(first * map.size))
+                    });
+                }
+                Instruction::Chain(chain) => {
+                    let dst = self.slots[chain.dst as usize];
+                    self.links(chain, CHAIN_STRIP, chain.places(dst, false), ask);
+                }
+                _ => self.step(instruction),
+            }
+        }
+    }
+
+    /// Computes a value in strips of at most so many elements, none of which goes on in another row
+    /// where it is computed row by row: calls `each` with the first element of a strip, and the strip.
+    ///
+    /// # Safety
+    /// That of [`steps`](Self::steps); `each` gives the strip room, and gives the faults it met.
+    #[inline(always)]
+    unsafe fn strips(&mut self, map: &Map, most: usize, mut each: impl FnMut(usize, Strip) -> u32) {
+        let all = self.count(map.over);
+        let length = if map.is_by_row() { self.row() } else { all };
+        let mut faults = 0;
+        for (row, start) in (0..all).step_by(length.max(1)).enumerate() {
+            // One by one: `map` of an array is a call.
+            let [a, b, c] = &map.sources;
+            let source = |source: &Source| self.source(source, map.over, start, row);
+            let [(mut a, by_a), (mut b, by_b), (mut c, by_c)] = [source(a), source(b), source(c)];
+            let mut column = 0;
+            while column < length {
+                let count = most.min(length - column);
+                faults |= each(start + column, Strip { kernel: map.kernel, count, a, b, c });
+                a = a.wrapping_add(count * by_a);
+                b = b.wrapping_add(count * by_b);
+                c = c.wrapping_add(count * by_c);
+                column += count;
+            }
+        }
+        self.faults |= faults;
+    }
+
+    /// Where an operand of a value is at the start of a row, and bytes from there to the next element.
+    #[inline(always)]
+    pub(super) fn source(
+        &self,
+        source: &Source,
+        value: Over,
+        start: usize,
+        row: usize,
+    ) -> (*const u8, usize) {
+        let Source { slot, over, size } = *source;
+        let (at, step) = match over {
+            _ if over == value => (start, size),
+            Over::One => (0, 0),
+            Over::Rows => (row, 0),
+            Over::Columns => (0, size),
+            Over::Points => (start, size),
+        };
+        (self.slots[slot as usize].wrapping_add(at * size).cast_const(), step)
+    }
+
+    /// Points of a row of the present tile.
+    pub(super) fn row(&self) -> usize {
+        self.extents.last().copied().unwrap_or(1)
+    }
+
+    /// Runs some instructions.
+    ///
+    /// # Safety
+    /// Their operands are computed, for the present tile.
+    pub(super) unsafe fn steps(&mut self, instructions: &[Instruction]) {
+        for instruction in instructions {
+            // SAFETY: operands were computed before, by the order of instructions.
+            unsafe { self.step(instruction) };
+        }
+    }
+
+    /// Brings operands where instructions find them.
+    ///
+    /// # Safety
+    /// That of [`compute`](Self::compute).
+    unsafe fn load(&mut self) {
+        let nest = self.nest;
+        for load in &nest.loads {
+            let from = self.address(&load.place);
+            match &load.mode {
+                LoadMode::Direct => self.slots[load.slot as usize] = from,
+                LoadMode::Pack(copier) | LoadMode::PackRows(copier) => {
+                    let rows = matches!(load.mode, LoadMode::PackRows(_));
+                    let axes = self.extents.len() - usize::from(rows);
+                    let mut dense: Axes<isize> = smallvec![0; axes];
+                    dense_strides(&self.extents[..axes], load.size, &mut dense);
+                    let to = Side { ptr: self.slots[load.slot as usize], strides: &dense };
+                    let strides = &load.place.inner[..axes];
+                    let from = Side { ptr: from.cast_const(), strides };
+                    // SAFETY: the load's elements were checked to exist for the whole domain;
+                    // the register has room for a tile and overlaps nothing in use.
+                    unsafe { copier.copy(&self.extents[..axes], to, from) };
+                }
+            }
+        }
+    }
+
+    /// Computes the present tile's value, which leaves past the caches.
+    ///
+    /// # Safety
+    /// That of [`run`](Self::run); the present tile is measured, `out` is its place.
+    pub(super) unsafe fn stream(&mut self, stream: &StreamSpec, out: *mut u8) {
+        let (instructions, size) = (self.due(), self.nest.size);
+        let value = self.nest.value as usize;
+        // SAFETY: the caller's promises, handed on; strips are parts of the tile.
+        unsafe {
+            self.load();
+            match instructions {
+                [first @ .., Instruction::Chain(chain)]
+                    if stream.strips && out.addr().is_multiple_of(LINE) && streams(chain.level) =>
+                {
+                    self.steps(first);
+                    self.links(chain, usize::MAX, chain.places(out, true), |_, _| {});
+                }
+                [first @ .., Instruction::Chain(chain)] if stream.strips => {
+                    self.steps(first);
+                    let dst = self.slots[value];
+                    let strip = Destination { first: dst, stream: false };
+                    self.links(
+                        chain,
+                        CHAIN_STRIP,
+                        |_| strip,
+                        |first, count| {
+                            stream.copier.row(count, out.add(first * size), dst);
+                        },
+                    );
+                }
+                [first @ .., Instruction::Map(map)] if stream.strips => {
+                    self.steps(first);
+                    let dst = self.slots[value];
+                    self.strips(map, STRIP, |first, strip| {
+                        let faults = strip.compute(dst);
+                        stream.copier.row(strip.count, out.add(first * size), dst);
+                        faults
+                    });
+                }
+                _ => {
+                    self.steps(instructions);
+                    let value = self.slots[value].cast_const();
+                    if stream.dense {
+                        return stream.copier.row(self.points, out, value);
+                    }
+                    let dense = self.dense(size);
+                    let to = Side { ptr: out, strides: &self.nest.out.inner };
+                    stream.copier.copy(&self.extents, to, Side { ptr: value, strides: &dense });
+                }
+            }
+        }
+    }
+
+    /// How many elements a value has in the present tile.
+    fn count(&self, over: Over) -> usize {
+        match over {
+            Over::One => 1,
+            Over::Rows => self.points / self.row(),
+            Over::Columns => self.row(),
+            Over::Points => self.points,
+        }
+    }
+
+    /// Runs one instruction.
+    ///
+    /// # Safety
+    /// Its operands are computed, for the present tile.
+    #[inline]
+    unsafe fn step(&mut self, instruction: &Instruction) {
+        match instruction {
+            Instruction::Map(map) => {
+                let dst = self.slots[map.dst as usize];
+                // SAFETY: the whole value or rows of it; operands are computed.
+                unsafe {
+                    let place = |first| dst.add(first * map.size);
+                    self.strips(map, usize::MAX, |first, strip| strip.compute(place(first)));
+                }
+            }
+            Instruction::Chain(chain) => {
+                let dst = self.slots[chain.dst as usize];
+                // SAFETY: the whole value or rows of it; operands are computed.
+                unsafe { self.links(chain, usize::MAX, chain.places(dst, false), |_, _| {}) };
+            }
+            Instruction::Select { map, register } => {
+                let [condition, chosen, _] =
+                    map.sources.map(|source| self.slots[source.slot as usize]);
+                // SAFETY: the condition is computed, one bool for each point.
+                if unsafe { all_hold(condition.cast_const().cast(), self.points) } {
+                    self.slots[map.dst as usize] = chosen;
+                    return;
+                }
+                let dst = self.scratch.wrapping_add(*register);
+                self.slots[map.dst as usize] = dst;
+                // SAFETY: operands are computed, one element for each point; the register has room.
+                unsafe {
+                    self.strips(map, usize::MAX, |first, strip| {
+                        strip.compute(dst.add(first * map.size))
+                    });
+                }
+            }
+            Instruction::Index { dst, constant, steps, inner, iota, over } => {
+                let origin = steps.iter().enumerate().fold(*constant, |sum, (a, &step)| {
+                    let at = self.block[a] * self.nest.geometry.loops[a].tile;
+                    sum.wrapping_add(step.wrapping_mul(at as i64))
+                });
+                let dst = self.slots[*dst as usize].cast::<i64>();
+                let extents = if *over == Over::One { &[] } else { &self.extents[..] };
+                // SAFETY: the register has one i64 for each point, or one for a splat.
+                unsafe { indices(*iota, extents, inner, dst, origin) };
+            }
+            Instruction::Gather { dst, offsets, array, moves, range, over } => {
+                let n = self.count(*over);
+                let shift = self.shift(array, moves.size);
+                let array = self.address(array);
+                let offsets = self.slots[*offsets as usize].cast_const();
+                let dst = self.slots[*dst as usize];
+                // SAFETY: the offsets are computed, and used only if each is an element's. The
+                // register is filled in any case, since later instructions read it.
+                unsafe {
+                    let bad = check_offsets(range, n, offsets.cast(), shift);
+                    self.faults |= bad;
+                    match bad {
+                        0 => drop((moves.gather)(n, dst, offsets, array, array)),
+                        _ => dst.write_bytes(0, n * moves.size),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Elements of a strip.
+const STRIP: usize = 256;
+
+/// The same of chains, each of which has all its operands found anew.
+const CHAIN_STRIP: usize = 1024;
+
+/// Some neighbouring elements of a value that is to be computed.
+#[derive(Clone, Copy, Debug)]
+struct Strip {
+    kernel: Kernel,
+    /// How many.
+    count: usize,
+    /// The operands.
+    a: *const u8,
+    b: *const u8,
+    c: *const u8,
+}
+
+impl Strip {
+    /// Computes them into `dst`; gives the faults met.
+    ///
+    /// # Safety
+    /// `dst` has room for them, and is nothing that is read; the operands are computed.
+    #[inline(always)]
+    unsafe fn compute(self, dst: *mut u8) -> u32 {
+        let Self { kernel, count, a, b, c } = self;
+        // SAFETY: the caller's promise; lowering chose the kernel for the types of the operands, and made
+        // their registers large enough.
+        unsafe { kernel(count, dst, a, b, c) }
+    }
+}
+
+/// Writes the values of an affine index over a tile.
+///
+/// # Safety
+/// `dst` has one element for each point.
+unsafe fn indices(iota: Iota, extents: &[usize], steps: &[i64], dst: *mut i64, start: i64) {
+    // SAFETY (all arms): sub-boxes of the tile.
+    match extents {
+        // SAFETY: as above.
+        [] => unsafe { iota(1, dst, start, 0) },
+        // SAFETY: as above.
+        &[n] => unsafe { iota(n, dst, start, steps[0]) },
+        [n, rest @ ..] => {
+            let size: usize = rest.iter().product();
+            for i in 0..*n {
+                let start = start.wrapping_add(steps[0].wrapping_mul(i as i64));
+                // SAFETY: as above; row `i` begins `i * size` elements in.
+                unsafe { indices(iota, rest, &steps[1..], dst.add(i * size), start) };
+            }
+        }
+    }
+}
