@@ -46,8 +46,7 @@ fn selected(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> Option<S
     let named = stmt.value.nodes.iter().find_map(|node| {
         let Node::Access(array, _) = node else { return None };
         let definition = &graph.statements[definitions[array.0 as usize]? as usize];
-        let stored = definition.reduce.is_none() && is_choice(graph, definition);
-        let digits = digits_of(graph, definition).filter(|_| stored)?;
+        let digits = digits_of(graph, definition).filter(|_| is_choice(graph, definition))?;
         let joined = inline(stmt, |a, _| (a == *array).then(|| (definition, digits.clone())))?;
         without_axis(graph, &joined)
     });
@@ -56,9 +55,13 @@ fn selected(graph: &Graph, definitions: &[Option<u32>], stmt: &Stmt) -> Option<S
 
 /// Tells whether all that a statement stores is a choice.
 fn is_choice(graph: &Graph, stmt: &Stmt) -> bool {
+    let plain = stmt.reduce.is_none() && stmt.scan.is_none() && stmt.guards.is_empty();
+    if !plain || graph.can_fail(stmt) {
+        return false;
+    }
     let dtype = graph.array(stmt.out).dtype;
     let terms = Terms::of(&stmt.value, &algebra(dtype)).all;
-    stmt.scan.is_none() && terms.iter().any(|term| Choice::of(&stmt.value, term.root).is_some())
+    terms.iter().any(|term| Choice::of(&stmt.value, term.root).is_some())
 }
 
 /// Sums of products of a type.
@@ -102,9 +105,7 @@ impl Choice {
             _ => None,
         };
         match value.nodes[root as usize] {
-            Node::Unary(UnaryOp::Cast(_), x) => {
-                Some(Self { compared: equality(x)?, value: None })
-            }
+            Node::Unary(UnaryOp::Cast(_), x) => Some(Self { compared: equality(x)?, value: None }),
             Node::Select(condition, yes, no) => {
                 let zero = matches!(value.nodes[no as usize], Node::Const(c) if expr::is_zero(c));
                 let compared = equality(condition).filter(|_| zero)?;
@@ -223,7 +224,8 @@ fn narrowed(graph: &mut Graph, at: usize) -> bool {
 /// computes.
 fn narrower(graph: &mut Graph, at: usize) -> Option<(usize, usize, Node, Stmt)> {
     let reader = &graph.statements[at];
-    let gathers = |node: &Node| matches!(node, Node::Access(..)) && node.indices().iter().any(index::reads);
+    let gathers =
+        |node: &Node| matches!(node, Node::Access(..)) && node.indices().iter().any(index::reads);
     if !reader.value.nodes.iter().any(gathers) {
         return None;
     }
@@ -282,11 +284,8 @@ impl Narrow {
             with[plain] = Some(axis);
             kept.push(e.clone());
         }
-        let computed: Vec<(usize, &IndexExpr)> = own
-            .into_iter()
-            .zip(places)
-            .filter(|(_, e)| index::plain_axis(e).is_none())
-            .collect();
+        let computed: Vec<(usize, &IndexExpr)> =
+            own.into_iter().zip(places).filter(|(_, e)| index::plain_axis(e).is_none()).collect();
         let axes: Axes = of_indices(computed.iter().map(|(_, e)| *e));
         if kept.is_empty() || axes.iter().any(|&axis| with[axis as usize].is_none()) {
             return None;

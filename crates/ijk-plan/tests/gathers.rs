@@ -208,7 +208,8 @@ fn comparisons_with_a_reduced_index_select() {
     let w = ("w", DType::F64, &[40usize, 64, 5][..]);
     let experts = "a[z,e,h] = q[z,d] * w[e,d,h]\ny[z,h] = k[z,e] * MAX(a[z,e,h], 0) / 3\n\ny";
     let apart = format!("k[z,e] = F64(EQ(c[z], e))\n{experts}");
-    let gathered = "a[z,h] = q[z,d] * w[c[z],d,h]\ny[z,h] = WHERE(c[z] < 40, MAX(a[z,h], 0) / 3, 0)\n\ny";
+    let gathered =
+        "a[z,h] = q[z,d] * w[c[z],d,h]\ny[z,h] = WHERE(c[z] < 40, MAX(a[z,h], 0) / 3, 0)\n\ny";
     let gathered = gathered.replace("c[z] < 40", "LT(c[z], 40)");
     let pairs: [(&str, &str, &[_]); 5] = [
         ("y[z,d] = F64(EQ(c[z], n)) * x[n,d]\n\ny", "y[z,d] = 0 + x[c[z],d]\n\ny", &[X, C]),
@@ -231,4 +232,14 @@ fn comparisons_with_a_reduced_index_select() {
     let (_, plan) = kernels(&apart, &[q, C, w]);
     let (_, other) = kernels(&gathered, &[q, C, w]);
     assert!(plan.cost().operations <= 2 * other.cost().operations, "{plan}");
+}
+
+/// A function of the other factor is evaluated before.
+#[test]
+fn functions_beside_a_lookup_are_stored() {
+    let lookup = [("r", DType::F64, &[60usize, 64][..]), C, ("u", DType::F64, &[8, 64, 80])];
+    let joined = "y[z,o] = MAX(r[z,h], 0) * u[c[z],h,o]\n\ny";
+    let apart = "b[z,h] = MAX(r[z,h], 0)\ny[z,o] = b[z,h] * u[c[z],h,o]\n\ny";
+    let (found, plan) = kernels(joined, &lookup);
+    assert_eq!(found, kernels(apart, &lookup).0, "{plan}");
 }

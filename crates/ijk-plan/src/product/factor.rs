@@ -44,6 +44,11 @@ impl Factor {
             && matches!(&self.value.nodes[..], [Node::Access(_, index)] if affine(index))
     }
 
+    /// Tells whether it is an element at a computed position.
+    pub(super) fn is_gathered(&self) -> bool {
+        matches!(&self.value.nodes[..], [Node::Access(_, places)] if places.iter().any(index::reads))
+    }
+
     /// Tells whether all that it reads is in bounds at all points, of which none is skipped.
     pub(super) fn is_everywhere(&self, graph: &Graph, extents: &[u64]) -> bool {
         let inside = |(e, extent): (&IndexExpr, &u64)| {

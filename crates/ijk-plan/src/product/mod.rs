@@ -328,8 +328,10 @@ impl Product {
 
     /// Tells whether two factors, `places` of what is left, are evaluated before their product.
     fn stores(&self, left: &Left<'_>, places: [usize; 2], [p, q]: [&Factor; 2]) -> bool {
-        left.is_contraction(places[0], places[1])
-            && !(p.is_plain() && q.is_plain())
+        // Rows that look the same matrix up are multiplied together.
+        let looked_up = p.is_gathered() != q.is_gathered();
+        (looked_up || left.is_contraction(places[0], places[1]))
+            && [p, q].into_iter().any(|f| !f.is_plain() && self.is_stored(f, [p, q]))
             && self.may_be_stored(p, q)
     }
 
@@ -355,14 +357,20 @@ impl Product {
     /// What steps cost, with the contraction that remains, and what is evaluated before it.
     fn cost(&self, left: Left<'_>, moves: &[Placed]) -> u64 {
         let [p, q] = &self.factors[..] else { return moves::total(left, moves) };
-        if !moves.is_empty() || !left.is_contraction(0, 1) {
+        if !moves.is_empty() || !left.is_contraction(0, 1) && p.is_gathered() == q.is_gathered() {
             return moves::total(left, moves);
         }
         if !self.may_be_stored(p, q) {
             return self.points(&union(&p.axes, &q.axes)).saturating_mul(NEST_COST);
         }
-        let before = [p, q].into_iter().filter(|f| !f.is_plain());
-        let before = before.fold(0u64, |n, f| n.saturating_add(self.points(&f.axes)));
+        let other = [p, q].into_iter().filter(|f| !f.is_plain());
+        let (stored, read): (Vec<&Factor>, Vec<&Factor>) =
+            other.partition(|f| self.is_stored(f, [p, q]));
+        if !read.is_empty() {
+            // What is stored is evaluated less often than in a loop nest.
+            return self.points(&union(&p.axes, &q.axes)).saturating_mul(NEST_COST);
+        }
+        let before = stored.into_iter().fold(0u64, |n, f| n.saturating_add(self.points(&f.axes)));
         moves::total(left, moves).saturating_add(before.saturating_mul(NEST_COST))
     }
 
@@ -469,19 +477,29 @@ impl Product {
         out: &mut Vec<Stmt>,
     ) -> bool {
         let [p, q] = factors else { return false };
-        let wanted = self.stores(left, places, [p, q]);
-        for factor in factors.iter_mut().filter(|f| wanted && !f.is_plain()) {
+        if !self.stores(left, places, [p, q]) {
+            return false;
+        }
+        let stored = [&*p, &*q].map(|f| !f.is_plain() && self.is_stored(f, [p, q]));
+        for (factor, _) in factors.iter_mut().zip(stored).filter(|(_, stored)| *stored) {
             let axes = factor.lie();
             *factor = self.store(factor.clone(), &axes, None, graph, out);
         }
-        wanted
+        true
     }
 
-    /// Whether storing the values of two factors takes little beside their product.
+    /// True if storing the values of two factors takes little beside their product. Elements at computed places may stay
+    /// where they are, for one of them.
     fn may_be_stored(&self, p: &Factor, q: &Factor) -> bool {
         let points = self.points(&union(&p.axes, &q.axes));
-        let few = |f: &Factor| self.points(&f.axes).saturating_mul(NEST_COST) <= points;
-        points > SMALL_DOMAIN && [p, q].into_iter().all(|f| f.is_plain() || few(f))
+        let few = |f: &Factor| f.is_plain() || self.is_stored(f, [p, q]);
+        points > SMALL_DOMAIN && (few(p) || p.is_gathered()) && (few(q) || q.is_gathered())
+    }
+
+    /// True if a factor of a pair has few elements beside the points of their product.
+    fn is_stored(&self, factor: &Factor, [p, q]: [&Factor; 2]) -> bool {
+        let points = self.points(&union(&p.axes, &q.axes));
+        self.points(&factor.axes).saturating_mul(NEST_COST) <= points
     }
 
     /// Adds a statement that stores a factor, reduced to the axes `kept`; gives the access to it.

@@ -299,6 +299,7 @@ impl World<'_> {
                 if t.dtype.is_complex() && op == ValueOp::FloorDiv { ValueOp::Div } else { op };
             let (factor, other) = match op {
                 ValueOp::FloorDiv => self.divisor(depth - 1),
+                ValueOp::Mul if self.rng.chance(0.1) => self.one_hot(),
                 _ => self.value(depth - 1),
             };
             let joined = t.join(other);
@@ -312,6 +313,22 @@ impl World<'_> {
             factors.push((op, factor));
         }
         (Value::Product(Box::new(first), factors, SPAN), t)
+    }
+
+    /// 1 where a position is a number, mostly an element or another position, else 0.
+    fn one_hot(&mut self) -> Typed {
+        let depth = self.rng.below(2) as u32;
+        let (left, right) = (self.position(), real(self.value(depth)));
+        let (equal, _) = match self.rng.chance(0.5) {
+            true => binary(Function::Eq, BinaryOp::Eq, left, right),
+            false => binary(Function::Eq, BinaryOp::Eq, right, left),
+        };
+        let (cast, to) = *self.rng.pick(&[
+            (Function::CastF64, DType::F64),
+            (Function::CastF32, DType::F32),
+            (Function::CastI64, DType::I64),
+        ]);
+        (call(cast, vec![equal]), Type::strong(to))
     }
 
     /// A real number, mostly not 0.
