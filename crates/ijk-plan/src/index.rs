@@ -58,20 +58,28 @@ fn place_of(sum: &IndexExpr, atom: &Atom) -> usize {
 /// The expression with each axis replaced: axis `a` by `map[a]`, an expression over axes of
 /// `extents`.
 pub(crate) fn substitute(e: &IndexExpr, map: &[IndexExpr], extents: &[u64]) -> Option<IndexExpr> {
+    mapped(e, extents, &|axis| map[axis.0 as usize].clone(), &IndexExpr::element)
+}
+
+/// The expression over axes of `extents`, with each axis replaced, and each element of an array after the
+/// expressions in its own index.
+pub(crate) fn mapped(
+    e: &IndexExpr,
+    extents: &[u64],
+    axis: &impl Fn(AxisId) -> IndexExpr,
+    element: &impl Fn(Access) -> IndexExpr,
+) -> Option<IndexExpr> {
+    let inner = |e: &IndexExpr| mapped(e, extents, axis, element);
     let mut sum = IndexExpr::constant(e.constant);
     for (coefficient, atom) in &e.terms {
         let replaced = match atom {
-            Atom::Axis(axis) => map[axis.0 as usize].clone(),
-            Atom::FloorDiv(inner, d) => floor_div(&substitute(inner, map, extents)?, *d, extents)?,
-            Atom::Mod(inner, d) => modulo(&substitute(inner, map, extents)?, *d, extents)?,
-            Atom::Product(left, right) => {
-                let left = substitute(left, map, extents)?;
-                left.product(&substitute(right, map, extents)?)?
-            }
+            Atom::Axis(own) => axis(*own),
+            Atom::FloorDiv(e, d) => floor_div(&inner(e)?, *d, extents)?,
+            Atom::Mod(e, d) => modulo(&inner(e)?, *d, extents)?,
+            Atom::Product(left, right) => inner(left)?.product(&inner(right)?)?,
             Atom::Element(access) => {
-                let index = access.index.iter().map(|e| substitute(e, map, extents));
-                let index = index.collect::<Option<_>>()?;
-                IndexExpr::element(Access { index, ..(**access).clone() })
+                let index = access.index.iter().map(inner).collect::<Option<_>>()?;
+                element(Access { index, ..(**access).clone() })
             }
         };
         accumulate(&mut sum, *coefficient, &replaced)?;

@@ -1,6 +1,6 @@
 //! Where inputs and outputs lie in memory.
 
-use crate::PlanError;
+use crate::{Facts, PlanError};
 use ijk_ir::core::{Instance, Program};
 
 /// How inputs and outputs lie in memory, how much of it a plan may use, and whether it may reorder.
@@ -18,6 +18,8 @@ pub struct Layout {
     /// Disables reassociation: values are computed as they are written. Factors of what is reduced are
     /// else taken in any order, and those that do not depend on a reduced index once for each result.
     pub strict: bool,
+    /// What is known of the elements of inputs.
+    pub facts: Facts,
 }
 
 /// What stays in the second cache of any machine the engine is made for.
@@ -30,7 +32,7 @@ impl Layout {
         outputs: Vec<Vec<isize>>,
         memory_limit: Option<u64>,
     ) -> Self {
-        Self { inputs, outputs, memory_limit, near: NEAR, strict: false }
+        Self { inputs, outputs, memory_limit, near: NEAR, strict: false, facts: Facts::default() }
     }
 
     /// Inputs and outputs in C order, no limit.

@@ -4,7 +4,7 @@
 //!
 //! [`plan()`] runs these passes in this order, each in its own file, the result of each verified in debug builds:
 //!
-//! 0. *bounds* narrows domains to points whose indices are in bounds;
+//! 0. *facts* puts what is known of arguments in place of what is read, *bounds* narrows domains to points whose indices are in bounds;
 //! 1. *simplify* folds constants and views, and drops what nobody needs;
 //! 2. *fuse* evaluates elementwise producers where they are used;
 //! 3. *regions* does so with maps that define a part of an array, in the box of it that a consumer reads,
@@ -42,6 +42,7 @@ mod error;
 mod expr;
 mod extremes;
 mod factors;
+mod facts;
 mod forward;
 mod fuse;
 mod gathered;
@@ -74,6 +75,7 @@ mod verify;
 pub use cost::{Cost, Kernel};
 pub use display::Bytes;
 pub use error::PlanError;
+pub use facts::Facts;
 pub use layout::{Layout, c_strides};
 pub use network::plan_product;
 
@@ -93,8 +95,11 @@ pub const SMALL_DOMAIN: u64 = 256;
 /// fit the program.
 pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<Plan, PlanError> {
     layout.check(program, instance)?;
-    let strict = layout.strict;
-    let graph = passed(Graph::new(program, instance, strict)?.lying(layout), |_| true);
+    let graph = || -> Result<Graph, PlanError> {
+        let graph = Graph::new(program, instance, layout.strict)?.lying(layout);
+        Ok(facts::told(graph, layout))
+    };
+    let (graph, anew) = (passed(graph()?, |_| true), graph);
     let fits = |plan: &Plan| check_memory(&graph, plan.temporary_bytes(), layout);
     if let Some(copied) = copied(&graph, layout) {
         let plan = emit::plan(&copied, layout)?;
@@ -117,8 +122,7 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
     for left_out in
         [&[SCATTERS, QUOTIENTS][..], &[SCATTERS, QUOTIENTS, PRODUCTS, GATHERED, ACROSS, HOIST]]
     {
-        let graph = Graph::new(program, instance, strict)?.lying(layout);
-        smallest = emit::plan(&passed(graph, |pass| !left_out.contains(&pass)), &blocks)?;
+        smallest = emit::plan(&passed(anew()?, |pass| !left_out.contains(&pass)), &blocks)?;
         if fits(&smallest).is_ok() {
             break;
         }

@@ -481,13 +481,9 @@ impl Group {
             let buffer = buffers.of(seen[array.0 as usize].0);
             buffers.all[buffer.0 as usize].strides.clone()
         };
-        let layout = Layout {
-            inputs: inputs.iter().map(strides).collect(),
-            outputs: outputs.iter().map(strides).collect(),
-            memory_limit: None,
-            near: u64::MAX,
-            strict: graph.strict,
-        };
+        let lie = |arrays: &[ArrayId]| arrays.iter().map(strides).collect();
+        let layout = Layout::new(lie(&inputs), lie(&outputs), None);
+        let layout = Layout { near: u64::MAX, strict: graph.strict, ..layout };
         let read = inputs.iter().map(|array| seen[array.0 as usize].0).collect();
         let graph = Graph {
             arrays: cut,

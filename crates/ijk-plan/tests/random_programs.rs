@@ -5,8 +5,15 @@ mod support;
 use ijk_oracle::Value;
 use ijk_oracle::harness::{Contender, Lowered, compare};
 use ijk_oracle::random::{Case, Input};
-use ijk_plan::{Layout, plan};
+use ijk_plan::{Facts, Layout, plan};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Arguments that are equal, and lie in the same way, are one.
+fn facts(inputs: &[Input]) -> Facts {
+    let firsts = Input::firsts(inputs).into_iter().enumerate();
+    let same = firsts.filter(|(at, first)| first < at).map(|(at, first)| (at as u32, first as u32));
+    Facts { same: same.collect(), ..Facts::default() }
+}
 
 /// The literal interpreter of plans in which some bytes stay near.
 fn interpret(
@@ -17,8 +24,8 @@ fn interpret(
     let Lowered { program, instance, .. } = lowered;
     let strides = inputs.iter().map(|input| input.layout.lay_out(&input.value).strides);
     let inputs_lie = strides.collect();
-    let layout =
-        Layout { inputs: inputs_lie, near, strict, ..Layout::contiguous(program, instance) };
+    let contiguous = Layout::contiguous(program, instance);
+    let layout = Layout { inputs: inputs_lie, near, strict, facts: facts(inputs), ..contiguous };
     let plan = plan(program, instance, &layout).map_err(|error| error.to_string())?;
     let data: Vec<_> = inputs.iter().map(|input| input.value.data.clone()).collect();
     // The interpreter panics where a scalar operation has no value.

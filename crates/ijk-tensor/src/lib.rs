@@ -21,6 +21,7 @@ mod buffer;
 mod cast;
 mod copy;
 pub mod counting;
+mod counts;
 mod element;
 mod error;
 pub mod file;

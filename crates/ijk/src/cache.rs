@@ -2,6 +2,7 @@
 
 use crate::kept::{Kept, mix};
 use crate::prepared::Prepared;
+use ijk_plan::Facts;
 use ijk_tensor::fork::ForkMutex;
 use ijk_tensor::{TensorView, TensorViewMut};
 use smallvec::SmallVec;
@@ -44,7 +45,7 @@ pub(crate) struct Key {
     words: Words,
 }
 
-/// Types, shapes and strides.
+/// Types, shapes, strides, facts.
 type Words = SmallVec<[u64; 24]>;
 
 impl Key {
@@ -53,6 +54,7 @@ impl Key {
         context: u64,
         inputs: &[TensorView<'_>],
         outputs: Option<&[TensorViewMut<'_>]>,
+        facts: &Facts,
     ) -> Self {
         let mut words = SmallVec::new();
         words.push(context);
@@ -62,11 +64,12 @@ impl Key {
         for output in outputs.into_iter().flatten() {
             push_array(&mut words, 16 + output.dtype() as u64, output.shape(), output.strides());
         }
+        push_facts(&mut words, facts);
         Self::of(words)
     }
 
     /// For arrays some of which are bound.
-    pub(crate) fn of_bound(context: u64, bound: &[Option<&TensorView<'_>>]) -> Self {
+    pub(crate) fn of_bound(context: u64, bound: &[Option<&TensorView<'_>>], facts: &Facts) -> Self {
         let mut words = SmallVec::new();
         words.push(context);
         for array in bound {
@@ -75,6 +78,7 @@ impl Key {
                 None => words.push(u64::MAX),
             }
         }
+        push_facts(&mut words, facts);
         Self::of(words)
     }
 
@@ -93,6 +97,16 @@ fn push_array(words: &mut Words, tag: u64, shape: &[usize], strides: &[isize]) {
     words.push(tag | (shape.len() as u64) << 8);
     words.extend(shape.iter().map(|&n| n as u64));
     words.extend(strides.iter().map(|&n| n as u64));
+}
+
+/// Facts behind arrays, whose tags are other words.
+fn push_facts(words: &mut Words, facts: &Facts) {
+    const COUNTING: u64 = 1 << 62;
+    const SAME: u64 = 1 << 63;
+    words.extend(facts.counting.iter().map(|&at| COUNTING | u64::from(at)));
+    words.extend(
+        facts.same.iter().map(|&(at, earlier)| SAME | u64::from(earlier) << 31 | u64::from(at)),
+    );
 }
 
 impl<P: Planned> PlanCache<P> {
@@ -133,7 +147,7 @@ mod tests {
     fn key(n: usize) -> Key {
         let zeros = vec![0.0f64; n];
         let view = TensorView::from_slice(&zeros, &[n]).unwrap();
-        Key::new(1, &[view], None)
+        Key::new(1, &[view], None, &Facts::default())
     }
 
     #[test]
@@ -141,13 +155,16 @@ mod tests {
         let zeros = [0.0f32; 6];
         let view = |shape: &[usize]| TensorView::from_slice(&zeros, shape).unwrap();
         let keys = [
-            Key::new(0, &[view(&[6])], None),
-            Key::new(1, &[view(&[6])], None),
-            Key::new(0, &[view(&[2, 3])], None),
-            Key::new(0, &[view(&[3, 2])], None),
-            Key::new(0, &[view(&[6]), view(&[6])], None),
-            Key::new(0, &[view(&[6])], Some(&[])),
+            Key::new(0, &[view(&[6])], None, &Facts::default()),
+            Key::new(1, &[view(&[6])], None, &Facts::default()),
+            Key::new(0, &[view(&[2, 3])], None, &Facts::default()),
+            Key::new(0, &[view(&[3, 2])], None, &Facts::default()),
+            Key::new(0, &[view(&[6]), view(&[6])], None, &Facts::default()),
+            Key::new(0, &[view(&[6])], Some(&[]), &Facts::default()),
         ];
+        let facts = Facts { same: smallvec::smallvec![(1, 0)], ..Facts::default() };
+        let one = Key::new(0, &[view(&[6]), view(&[6])], None, &facts);
+        assert!(!keys.contains(&one));
         for (n, k) in keys.iter().enumerate().take(5) {
             assert_eq!(keys.iter().take(5).position(|other| other == k), Some(n));
         }

@@ -2,6 +2,7 @@
 
 use crate::cache::{Key, PlanCache};
 use crate::component::Component;
+use crate::facts;
 use crate::prepared::{Prepared, Rules};
 use crate::probe::{Cache, Probe};
 use crate::{Arguments, Einsum, Error, Views};
@@ -358,23 +359,25 @@ impl Engine {
     }
 
     /// Runs an instance of a program, with a plan of an earlier run where there is one, unless
-    /// `accept` refuses it. Gives the plan, too.
+    /// `accept` refuses it. Gives the plan, too. The inputs at some positions stand in indices.
     pub(crate) fn run_instance(
         &self,
         program: &Program,
         instance: &Instance,
         plans: &PlanCache,
         inputs: &[TensorView<'_>],
+        in_indices: &[usize],
         mut accept: impl FnMut(&Prepared) -> Result<(), Error>,
     ) -> Result<(Results, Arc<Prepared>), Error> {
         regular(inputs, |inputs| {
-            let key = Key::new(self.context, inputs, None);
+            let facts = facts::of(inputs.iter().map(Some), in_indices);
+            let key = Key::new(self.context, inputs, None, &facts);
             let prepared = match plans.get(&key) {
                 Some(prepared) => prepared,
                 None => {
                     let (cpu, rules) = (&self.cpu, self.rules);
                     let made = self.at_length(planning(program.statements.len()), || {
-                        Prepared::of(program, instance, cpu, rules, inputs, None)
+                        Prepared::of(program, instance, cpu, rules, inputs, None, facts)
                     });
                     let prepared = Arc::new(made?);
                     plans.insert(key, Arc::clone(&prepared));
@@ -457,12 +460,13 @@ impl Engine {
         inputs: &[TensorView<'_>],
         outputs: Option<&[TensorViewMut<'_>]>,
     ) -> Result<Arc<Prepared>, Error> {
-        let key = Key::new(self.context, inputs, outputs);
+        let facts = facts::of(inputs.iter().map(Some), &[]);
+        let key = Key::new(self.context, inputs, outputs, &facts);
         if let Some(prepared) = component.plans().get(&key) {
             return Ok(prepared);
         }
         let (program, rules) = (component.program(), self.rules);
-        let plan = || Prepared::new(program, &self.cpu, rules, inputs, outputs);
+        let plan = || Prepared::new(program, &self.cpu, rules, inputs, outputs, facts);
         let prepared = Arc::new(self.at_length(planning(program.statements.len()), plan)?);
         component.plans().insert(key, Arc::clone(&prepared));
         Ok(prepared)

@@ -42,6 +42,7 @@ mod engine;
 mod error;
 pub mod et;
 mod explain;
+mod facts;
 mod kept;
 mod operations;
 mod operators;

@@ -4,7 +4,7 @@ use crate::Error;
 use ijk_cpu::Compiled;
 use ijk_ir::core::{ArrayId, Instance, Program};
 use ijk_plan::plan::Plan;
-use ijk_plan::{Layout, PlanError, c_strides};
+use ijk_plan::{Facts, Layout, PlanError, c_strides};
 use ijk_tensor::{TensorView, TensorViewMut};
 use ijk_types::DType;
 use smallvec::SmallVec;
@@ -38,6 +38,7 @@ impl Prepared {
         rules: Rules,
         inputs: &[TensorView<'_>],
         outputs: Option<&[TensorViewMut<'_>]>,
+        facts: Facts,
     ) -> Result<Self, Error> {
         let shapes: SmallVec<[SmallVec<[u64; 8]>; 4]> =
             inputs.iter().map(|i| i.shape().iter().map(|&n| n as u64).collect()).collect();
@@ -50,7 +51,7 @@ impl Prepared {
             check_outputs(program, &instance, outputs)?;
         }
         let outputs = outputs.map(strides);
-        Self::of(program, &instance, engine, rules, inputs, outputs)
+        Self::of(program, &instance, engine, rules, inputs, outputs, facts)
     }
 
     /// Plans and compiles an instance of a program; results in C order unless their strides are given.
@@ -61,12 +62,13 @@ impl Prepared {
         rules: Rules,
         inputs: &[TensorView<'_>],
         outputs: Option<Vec<Vec<isize>>>,
+        facts: Facts,
     ) -> Result<Self, Error> {
         let contiguous = |id: &ArrayId| c_strides(&instance.shapes[id.0 as usize]);
         let outputs = outputs.unwrap_or_else(|| program.outputs.iter().map(contiguous).collect());
         let inputs = inputs.iter().map(|input| input.strides().to_vec()).collect();
         let layout = Layout::new(inputs, outputs, rules.memory_limit);
-        let layout = Layout { strict: rules.strict, ..layout };
+        let layout = Layout { strict: rules.strict, facts, ..layout };
         naming_the_least(rules.memory_limit, |memory_limit| {
             let plan = match memory_limit == layout.memory_limit {
                 true => ijk_plan::plan(program, instance, &layout),

@@ -1,6 +1,7 @@
 //! What is known of a program before, and of its eintups after, ranks and extents are solved.
 
 use super::System;
+use super::walk::{self, Event, Role};
 use ijk_syntax::Span;
 use ijk_syntax::et::ast::Program;
 
@@ -84,6 +85,20 @@ impl Checked {
     /// The position of an array.
     pub fn array(&self, name: &str) -> Option<usize> {
         self.arrays.iter().position(|a| a.name == name)
+    }
+
+    /// The arrays whose elements stand in indices.
+    pub fn in_indices(&self) -> Vec<usize> {
+        let mut found = Vec::new();
+        for statement in &self.program.statements {
+            walk::statement(statement, &mut |event| {
+                if let Event::Access(access, Role::Nested) = event {
+                    let array = self.array(&access.array.text);
+                    found.extend(array.filter(|at| !found.contains(at)));
+                }
+            });
+        }
+        found
     }
 }
 

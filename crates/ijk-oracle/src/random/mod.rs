@@ -37,6 +37,14 @@ pub struct Case {
     pub inputs: Vec<Input>,
 }
 
+impl Input {
+    /// For each of some arguments, the first that is the same.
+    pub fn firsts(inputs: &[Self]) -> Vec<usize> {
+        let first = |input| inputs.iter().position(|other| other == input);
+        inputs.iter().enumerate().map(|(at, input)| first(input).unwrap_or(at)).collect()
+    }
+}
+
 impl Case {
     /// The case of a seed. Nearly all are well-formed; the data may still divide by zero.
     pub fn random(seed: u64) -> Self {
@@ -75,7 +83,18 @@ impl Case {
 
 fn inputs(rng: &mut Rng, arrays: &[Array]) -> Vec<Input> {
     let flavour = Flavour::random(rng);
-    arrays.iter().map(|array| data::input(rng, array, flavour)).collect()
+    let mut inputs: Vec<Input> = Vec::with_capacity(arrays.len());
+    for array in arrays {
+        let alike = inputs
+            .iter()
+            .find(|other| (other.value.dtype, &other.value.shape) == (array.0, &array.1));
+        let input = match alike {
+            Some(earlier) if rng.chance(0.25) => earlier.clone(),
+            _ => data::input(rng, array, flavour),
+        };
+        inputs.push(input);
+    }
+    inputs
 }
 
 /// The source and the arguments, for whoever wants to try it by hand.

@@ -7,6 +7,7 @@ use crate::engine::regular;
 use crate::prepared::extents;
 use crate::{Arguments, Engine, Error, Tensor, TensorView, TensorViewMut};
 use ijk_ir::einsum::Product;
+use ijk_plan::Facts;
 use ijk_syntax::Span;
 use std::sync::Arc;
 
@@ -149,7 +150,7 @@ impl Engine {
         outputs: Option<&[TensorViewMut<'_>]>,
     ) -> Result<Arc<Planned>, Error> {
         let plans = &einsum.inner.plans;
-        let key = Key::new(self.context(), inputs, outputs);
+        let key = Key::new(self.context(), inputs, outputs, &Facts::default());
         if let Some(planned) = plans.get(&key) {
             return Ok(planned);
         }

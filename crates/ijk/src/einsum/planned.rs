@@ -8,7 +8,7 @@ use crate::{Engine, Error, TensorView, TensorViewMut};
 use ijk_cpu::RunError;
 use ijk_ir::einsum::Product;
 use ijk_plan::order::{self, Measure, Network, Options, Order, OrderError, Path};
-use ijk_plan::{Layout, PlanError, c_strides, plan_product};
+use ijk_plan::{Facts, Layout, PlanError, c_strides, plan_product};
 use ijk_types::DType;
 
 /// An einsum made ready for certain operands.
@@ -154,5 +154,6 @@ fn whole(
     }
     let (program, instance) = product.lower(dtype, &order.path.0);
     let rules = Rules { memory_limit: limit, strict };
-    Prepared::of(&program, &instance, engine.cpu(), rules, inputs, outputs)
+    let facts = Facts::default();
+    Prepared::of(&program, &instance, engine.cpu(), rules, inputs, outputs, facts)
 }

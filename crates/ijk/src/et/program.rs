@@ -8,6 +8,7 @@ use super::{Bindings, Cases, Outputs, Signature, run};
 use crate::cache::Key;
 use crate::engine::planning;
 use crate::error::has_errors;
+use crate::facts;
 use crate::recent::Recent;
 use crate::{Engine, Error};
 use ijk_ir::et::{Checked, Origin, Solution};
@@ -38,6 +39,8 @@ pub struct Program {
 
 pub(super) struct Inner {
     pub checked: Checked,
+    /// Arrays whose elements stand in indices.
+    pub in_indices: Vec<usize>,
     warnings: Vec<Diagnostic>,
     pub calls: Recent<Call, Ready>,
     pub segments: Recent<Case, Segment>,
@@ -62,6 +65,7 @@ impl Program {
         match checked {
             Some(checked) if !has_errors(&diagnostics) => Ok(Self {
                 inner: Arc::new(Inner {
+                    in_indices: checked.in_indices(),
                     checked,
                     warnings: diagnostics,
                     calls: Recent::default(),
@@ -159,7 +163,8 @@ impl Program {
     ) -> Result<Outputs, Error> {
         let bindings = bindings.into();
         let bound = self.bound(&bindings)?;
-        let key = Key::of_bound(engine.context(), &bound);
+        let facts = facts::of(bound.iter().copied(), &self.inner.in_indices);
+        let key = Key::of_bound(engine.context(), &bound, &facts);
         let most = Most::of(bindings.held().memory, engine.memory_limit());
         let hash = key.hash();
         let ready = self.inner.calls.find(hash, |call| call.is(&key, bindings.held()));

@@ -9,7 +9,6 @@ use super::{Outputs, faults, memory};
 use crate::engine::planning;
 use crate::prepared::Prepared;
 use crate::{Engine, Error, Views};
-use ijk_ir::et::Checked;
 use ijk_plan::PlanError;
 use ijk_tensor::{Tensor, TensorView};
 use smallvec::SmallVec;
@@ -60,7 +59,7 @@ pub(super) fn run(
         let lower = || segments::lower(checked, &case);
         let lower = || engine.at_length(planning(checked.arrays.len()), lower);
         let segment = program.segments.get(&case, lower)?;
-        let last = segment.run(engine, checked, &mut versions, most)?;
+        let last = segment.run(engine, program, &mut versions, most)?;
         let Some(wanted) = segment.then else { break (segment, last) };
         let array = versions[wanted.array].as_ref().expect("it is asked for when it has elements");
         let view = array.view();
@@ -86,7 +85,7 @@ impl Segment {
     fn run(
         &self,
         engine: &Engine,
-        checked: &Checked,
+        Inner { checked, in_indices, .. }: &Inner,
         versions: &mut [Option<Version<'_, '_>>],
         most: Option<Most>,
     ) -> Result<Option<Arc<Prepared>>, Error> {
@@ -98,7 +97,9 @@ impl Segment {
             let fits =
                 |prepared: &Prepared| memory::fits(stage, prepared.temporary_bytes(), held, most);
             let (program, instance) = (&stage.program, &stage.instance);
-            let results = engine.run_instance(program, instance, plans, &inputs, fits);
+            let own = (0..stage.inputs.len()).filter(|&at| in_indices.contains(&stage.inputs[at]));
+            let own: SmallVec<[usize; 4]> = own.collect();
+            let results = engine.run_instance(program, instance, plans, &inputs, &own, fits);
             let (results, prepared) = results.map_err(|error| match error {
                 Error::Plan(PlanError::MemoryLimit { temporaries, .. }) => {
                     memory::fits(stage, temporaries, held, most).err().unwrap_or(error)

@@ -40,7 +40,7 @@ fn contend(peers: &[Peers], case: &Case) -> Result<Agreement, Disagreement> {
 fn apply(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value>, String> {
     let component = ijk::i(&lowered.source).map_err(|error| error.to_string())?;
     let placed: Vec<Placed> = inputs.iter().map(Placed::input).collect();
-    let views: Vec<View> = placed.iter().map(Placed::view).collect();
+    let views: Vec<View> = Input::firsts(inputs).iter().map(|&at| placed[at].view()).collect();
     let views: Vec<_> = views.iter().map(View::tensor).collect();
     let results = engine.apply(&component, &views).map_err(|error| error.to_string())?;
     Ok(results.iter().map(value).collect())
@@ -54,7 +54,7 @@ fn value(tensor: &Tensor) -> Value {
 fn apply_into(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value>, String> {
     let component = ijk::i(&lowered.source).map_err(|error| error.to_string())?;
     let placed: Vec<Placed> = inputs.iter().map(Placed::input).collect();
-    let views: Vec<View> = placed.iter().map(Placed::view).collect();
+    let views: Vec<View> = Input::firsts(inputs).iter().map(|&at| placed[at].view()).collect();
     let views: Vec<_> = views.iter().map(View::tensor).collect();
     let mut results = results(lowered);
     let before: Vec<Vec<Scalar>> = results.iter().map(Placed::all_memory).collect();

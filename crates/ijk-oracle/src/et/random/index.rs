@@ -344,6 +344,9 @@ impl World<'_> {
         let flavour = crate::random::Flavour::Positive;
         let mut input = data_input(self.rng, &(dtype, shape), flavour);
         shift(&mut input, self.rng.between(0, 2) as i64);
+        if self.rng.chance(0.3) && !input.layout.steps.contains(&0) {
+            count(&mut input);
+        }
         self.bound.insert(name.clone(), input);
         let places = ranks.iter().map(|&(rank, _)| Place { rank, tuple: None }).collect();
         self.arrays.push(Array { name, dtype, places, star, bound: true });
@@ -388,6 +391,18 @@ impl World<'_> {
                 factors.fold(self.most(first), |most, (_, e)| most.saturating_mul(self.most(e)))
             }
         }
+    }
+}
+
+/// Makes the elements count.
+fn count(input: &mut Input) {
+    use ijk_types::Scalar;
+    for (place, element) in input.value.data.iter_mut().enumerate() {
+        *element = match *element {
+            Scalar::I32(_) => Scalar::I32(place as i32),
+            Scalar::I64(_) => Scalar::I64(place as i64),
+            other => other,
+        };
     }
 }
 

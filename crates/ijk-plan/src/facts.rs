@@ -1,0 +1,119 @@
+//! What is known of the elements of arguments: programs are planned as if it had been written.
+//!
+//! An array of indices that counts, as `arange` makes it, makes a product with a gather of what would be a product, and
+//! a row that is read at computed places of what would be a row. A program that names two arguments where both are one
+//! array hides that what it multiplies is a square. What is known so is part of what a plan is made for, beside shapes and strides.
+
+use crate::Layout;
+use crate::bounds::Guard;
+use crate::graph::{Graph, Node, Stmt};
+use crate::index;
+use ijk_ir::core::{Access, ArrayId, IndexExpr, Init};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+
+/// What is known of arguments, each told by its position, besides where they lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Facts {
+    /// Arrays of integers that hold 0, 1, 2, … along their one axis of more than one element.
+    pub counting: SmallVec<[u32; 2]>,
+    /// Arrays that are an earlier one, whose position follows.
+    pub same: SmallVec<[(u32, u32); 2]>,
+}
+
+impl Facts {
+    /// No fact.
+    pub fn is_empty(&self) -> bool {
+        self.counting.is_empty() && self.same.is_empty()
+    }
+}
+
+/// The graph with what is known in place of what is read.
+pub(crate) fn told(mut graph: Graph, layout: &Layout) -> Graph {
+    if layout.facts.is_empty() {
+        return graph;
+    }
+    let known = Known::of(&graph, &layout.facts);
+    for at in 0..graph.statements.len() {
+        if let Some(stmt) = known.replaced(&graph, &graph.statements[at]) {
+            graph.statements[at] = stmt;
+        }
+    }
+    graph
+}
+
+/// Facts about arrays of a graph.
+struct Known {
+    counting: Vec<ArrayId>,
+    same: BTreeMap<ArrayId, ArrayId>,
+}
+
+impl Known {
+    fn of(graph: &Graph, facts: &Facts) -> Self {
+        let input = |at: &u32| graph.inputs.get(*at as usize).copied();
+        let counting = facts.counting.iter().filter_map(input).collect();
+        let same = facts.same.iter();
+        let same = same.filter_map(|(at, earlier)| Some((input(at)?, input(earlier)?))).collect();
+        Self { counting, same }
+    }
+
+    /// The array that is read in place of one.
+    fn read(&self, array: ArrayId) -> ArrayId {
+        self.same.get(&array).copied().unwrap_or(array)
+    }
+
+    /// A statement with earlier arrays in place of later ones, and the places of elements that count in place of these:
+    /// they are in bounds where those are. `None` on overflow.
+    fn replaced(&self, graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
+        let extents = stmt.extents();
+        let element = |access: Access| {
+            let access = Access { array: self.read(access.array), ..access };
+            match self.place(graph, &access) {
+                Some(place) => place.clone(),
+                None => IndexExpr::element(access),
+            }
+        };
+        let replace =
+            |e: &IndexExpr| index::mapped(e, &extents, &|axis| IndexExpr::axis(axis), &element);
+        let guards = self.bounds(graph, stmt).into_iter().chain(stmt.guards.iter().cloned());
+        let mut value = stmt.value.map_indices(replace)?;
+        for node in &mut value.nodes {
+            if let Node::Access(array, _) = node {
+                *array = self.read(*array);
+            }
+        }
+        let init = match stmt.init {
+            Init::From(array) => Init::From(self.read(array)),
+            init => init,
+        };
+        Some(Stmt {
+            out_index: stmt.out_index.iter().map(replace).collect::<Option<_>>()?,
+            init,
+            value,
+            guards: guards
+                .map(|(e, extent)| Some((replace(&e)?, extent)))
+                .collect::<Option<_>>()?,
+            ..stmt.clone()
+        })
+    }
+
+    /// Where the elements that count are in bounds, those that stand in the indices of others first.
+    fn bounds(&self, graph: &Graph, stmt: &Stmt) -> Vec<Guard> {
+        let mut bounds = Vec::new();
+        stmt.for_each_index(|e| {
+            index::for_each_element(e, &mut |access| {
+                if self.place(graph, access).is_some() {
+                    let shape = &graph.array(access.array).shape;
+                    bounds.extend(access.index.iter().cloned().zip(shape.iter().copied()));
+                }
+            });
+        });
+        bounds
+    }
+
+    /// The value of an element of an array that counts.
+    fn place<'a>(&self, graph: &Graph, access: &'a Access) -> Option<&'a IndexExpr> {
+        let along = graph.array(access.array).shape.iter().position(|&extent| extent > 1)?;
+        self.counting.contains(&access.array).then(|| &access.index[along])
+    }
+}
