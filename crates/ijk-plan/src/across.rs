@@ -41,7 +41,7 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     if reads.iter().any(|(_, last)| has(last, across)) {
         return None;
     }
-    let of_rows = |(places, _): &&(&[IndexExpr], _)| places.iter().any(|e| has(e, across));
+    let of_rows = |(places, _): &&(&[IndexExpr], _)| places.iter().any(|e| depends(e, across));
     let neighbour = |(_, last): &(_, &IndexExpr)| {
         out.iter().copied().find(|&axis| has(last, axis) && long(axis))
     };
@@ -49,7 +49,10 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     // Contractions lay their results out as they are wanted, but for windows, and batches one by one.
     let windows = reads.iter().any(|(_, last)| last.terms.len() > 1);
     let shared = |axis: usize| reads.iter().all(|(places, _)| places.iter().any(|e| has(e, axis)));
-    if contraction::is_one(graph, stmt) && !windows && !shared(across) {
+    if contraction::is_one(graph, stmt)
+        && (windows != reads.iter().any(|(_, last)| has(last, axis) && last.terms.len() > 1)
+            || !windows && !shared(across))
+    {
         return None;
     }
     let (rows, others): (Vec<usize>, Vec<usize>) =
@@ -66,6 +69,13 @@ fn read<'s>(graph: &Graph, node: &'s Node) -> Option<(&'s [IndexExpr], &'s Index
 /// Tells whether an index goes along an axis.
 fn has(e: &IndexExpr, axis: usize) -> bool {
     e.terms.iter().any(|term| matches!(term, (1, Atom::Axis(a)) if a.0 as usize == axis))
+}
+
+/// Tells whether an index has another value for each value of an axis, or reads an array by it.
+fn depends(e: &IndexExpr, axis: usize) -> bool {
+    let mut found = false;
+    index::for_each_axis(e, &mut |a| found |= a.0 as usize == axis);
+    found
 }
 
 /// Adds the reduction with its axes in another order, and the copy.

@@ -151,21 +151,6 @@ impl Rows {
     }
 }
 
-/// Tells whether a map goes across rows: elements of different ones are its neighbours.
-fn goes_across(graph: &Graph, stmt: &Stmt, node: &Node) -> bool {
-    let (Node::Access(array, index), Some(out)) = (node, index::plain_axes(&stmt.out_index)) else {
-        return false;
-    };
-    let neighbours = |array| graph.by_distance(array).last().copied();
-    let along = neighbours(*array).and_then(|place| index::plain_axis(&index[place]));
-    let across = neighbours(stmt.out).map(|place| out[place]);
-    let (Some(along), Some(across)) = (along.map(|axis| axis.0 as usize), across) else {
-        return false;
-    };
-    let long = |axis: usize| stmt.axes[axis].extent >= FEWER;
-    out.len() == stmt.axes.len() && along != across && long(along) && long(across)
-}
-
 /// The extents of some axes of a statement, and its guards that depend on them alone.
 fn own(stmt: &Stmt, axes: &[usize]) -> Option<(Vec<u64>, Vec<Guard>)> {
     let extents: Vec<u64> = axes.iter().map(|&axis| stmt.axes[axis].extent).collect();
@@ -189,8 +174,7 @@ impl Copies {
     /// Adds a statement, with copies of rows instead of those that are worth it.
     fn add(&mut self, graph: &mut Graph, stmt: Stmt) {
         let mut found = gathers(graph, &stmt);
-        found
-            .retain(|(read, rows)| self.is_worth(graph, &stmt, &stmt.value.nodes[read.node], rows));
+        found.retain(|(_, rows)| self.is_worth(graph, &stmt, rows));
         if found.is_empty() {
             return graph.statements.push(stmt);
         }
@@ -206,8 +190,8 @@ impl Copies {
         }
     }
 
-    /// Tells whether a statement, or several, read the rows often enough, or across.
-    fn is_worth(&self, graph: &Graph, stmt: &Stmt, node: &Node, rows: &Rows) -> bool {
+    /// Tells whether a statement, or several, read the rows often enough.
+    fn is_worth(&self, graph: &Graph, stmt: &Stmt, rows: &Rows) -> bool {
         let points = rows.points();
         let again = self.wanted.iter().any(|wanted| {
             wanted.rows == *rows && wanted.statements >= STATEMENTS && wanted.reduces
@@ -215,9 +199,7 @@ impl Copies {
         // Some rows may be read so often that all copies are much larger than the array.
         let elements = graph.array(rows.array).shape.iter();
         let elements = elements.fold(MORE, |n: u64, &extent| n.saturating_mul(extent));
-        again && points <= elements
-            || points.saturating_mul(FEWER) <= stmt.points()
-            || goes_across(graph, stmt, node)
+        again && points <= elements || points.saturating_mul(FEWER) <= stmt.points()
     }
 
     /// The array that rows are copied to.

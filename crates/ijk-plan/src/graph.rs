@@ -207,11 +207,12 @@ impl Graph {
     pub(crate) fn by_distance(&self, array: ArrayId) -> Vec<usize> {
         let shape = &self.array(array).shape;
         let mut axes: Vec<usize> = (0..shape.len()).collect();
-        if let Some(strides) = self.strides.get(&array) {
-            axes.sort_by_key(|&axis| match strides[axis].unsigned_abs() {
+        match self.strides.get(&array) {
+            Some(strides) => axes.sort_by_key(|&axis| match strides[axis].unsigned_abs() {
                 step if step > 0 && shape[axis] > 1 => Reverse(step),
                 _ => Reverse(usize::MAX),
-            });
+            }),
+            None => axes.sort_by_key(|&axis| shape[axis] > 1),
         }
         axes
     }

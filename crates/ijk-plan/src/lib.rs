@@ -23,7 +23,7 @@
 //!     maps* joins what these put behind reductions with what was there;
 //! 14. *hoist* evaluates functions of few axes before;
 //! 15. *arg* stores positions of extremes that do not cover their output apart;
-//! 16. *rows* copies operands of contractions whose rows lie apart, *tables* arrays that are read at computed
+//! 16. *turned* copies what statements would go across, *rows* operands of contractions whose rows lie apart, *tables* arrays that are read at computed
 //!     places whose rows do;
 //! 17. *emit* gives arrays their memory and statements their kernels;
 //! 18. *forward* goes through axes in the order that neighbours have in memory.
@@ -70,6 +70,7 @@ mod simplify;
 mod split;
 mod sweep;
 mod tables;
+mod turned;
 mod verify;
 
 pub use cost::{Cost, Kernel};
@@ -132,7 +133,8 @@ pub fn plan(program: &Program, instance: &Instance, layout: &Layout) -> Result<P
 
 /// The graph with copies of arrays whose rows lie apart, if there is anything to copy.
 fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
-    let tables = tables::copied(graph, layout);
+    let turned = turned::copied(graph, layout);
+    let tables = tables::copied(turned.as_ref().unwrap_or(graph), layout).or(turned);
     let rows = rows::copied(tables.as_ref().unwrap_or(graph), layout);
     let copied = rows.or(tables)?;
     verify(&copied, "copies");

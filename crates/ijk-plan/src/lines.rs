@@ -37,7 +37,7 @@ pub(crate) fn lengthen(graph: &mut Graph) {
 }
 
 /// Lays the axes of an array out in another order: the first is the one at `order[0]`.
-fn reorder(graph: &mut Graph, array: ArrayId, order: &[usize]) {
+pub(crate) fn reorder(graph: &mut Graph, array: ArrayId, order: &[usize]) {
     let shape = &mut graph.arrays[array.0 as usize].shape;
     *shape = order.iter().map(|&dim| shape[dim]).collect();
     let turn = |places: &mut Vec<IndexExpr>| {

@@ -17,7 +17,10 @@ const LEAST_STEPS: u64 = 64;
 
 /// The graph with such copies; none, if there is nothing to copy.
 pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
-    let operand = |stmt| apart(graph, layout, stmt).or_else(|| thin(graph, layout, stmt));
+    let operand = |stmt| {
+        let other = || thin(graph, layout, stmt).or_else(|| batched(graph, stmt));
+        apart(graph, layout, stmt).or_else(other)
+    };
     let operands: Vec<_> = graph.statements.iter().map(operand).collect();
     operands.iter().any(Option::is_some).then_some(())?;
     let mut copied = Graph { statements: Vec::new(), ..graph.clone() };
@@ -99,6 +102,34 @@ fn thin(graph: &Graph, layout: &Layout, stmt: &Stmt) -> Option<Operand> {
     let node = (0..2).find(|&side| !together(side) && together(1 - side))?;
     let axes = steps[1 - node].iter().chain(&rows[node]).copied().collect();
     Some(Operand { node, array: sides[node].0, axes })
+}
+
+/// Products in batches of fewer elements than this take no longer than a copy of one of their operands.
+const LEAST: u64 = 1 << 12;
+
+/// The operand of products in batches whose neighbours belong to different ones, if those of the output do not.
+fn batched(graph: &Graph, stmt: &Stmt) -> Option<Operand> {
+    if stmt.scan.is_some() || !contraction::multiplies(graph, stmt) {
+        return None;
+    }
+    let kept = stmt.kept_axes();
+    let apart = |array: ArrayId, index: &[IndexExpr]| {
+        let axes = plain_axes(index)?;
+        Some(graph.by_distance(array).into_iter().map(|place| axes[place]).collect::<Vec<_>>())
+    };
+    let last = *apart(stmt.out, &stmt.out_index)?.last()?;
+    (0..2).find_map(|node| {
+        let Node::Access(array, index) = &stmt.value.nodes[node] else { return None };
+        let Node::Access(_, other) = &stmt.value.nodes[1 - node] else { return None };
+        let (axes, other) = (apart(*array, index)?, plain_axes(other)?);
+        let is_batch = |axis: &usize| kept[*axis] && other.contains(axis);
+        let across = axes.last().is_some_and(|axis| is_batch(axis) && *axis != last);
+        if !across || points(stmt, &axes) < LEAST {
+            return None;
+        }
+        let (batch, own): (Vec<usize>, Vec<usize>) = axes.into_iter().partition(is_batch);
+        Some(Operand { node, array: *array, axes: batch.into_iter().chain(own).collect() })
+    })
 }
 
 /// How many points some axes have.

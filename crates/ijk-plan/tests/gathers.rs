@@ -108,8 +108,9 @@ fn rows_that_several_statements_read_are_copied_once() {
 
 #[test]
 fn maps_across_rows_are_of_copies() {
-    let (found, plan) = kernels("y[d,z] = x[c[z],d] * 2\n\ny", &[X, C]);
-    assert_eq!(found, ["map", "map", "map"], "{plan}");
+    let x = ("x", DType::F64, &[40usize, 80][..]);
+    let (found, plan) = kernels("y[d,z] = x[c[z],d] * 2\n\ny", &[x, C]);
+    assert_eq!(found, ["map", "copy"], "{plan}");
     let (found, plan) = kernels("y[z,d] = x[c[z],d] * 2\n\ny", &[X, C]);
     assert_eq!(found, ["map"], "{plan}");
 }
@@ -242,4 +243,75 @@ fn functions_beside_a_lookup_are_stored() {
     let apart = "b[z,h] = MAX(r[z,h], 0)\ny[z,o] = b[z,h] * u[c[z],h,o]\n\ny";
     let (found, plan) = kernels(joined, &lookup);
     assert_eq!(found, kernels(apart, &lookup).0, "{plan}");
+
+const ROWS: (&str, DType, &[usize]) = ("a", DType::F64, &[80, 64]);
+const TURNED: (&str, DType, &[usize]) = ("b", DType::F64, &[64, 80]);
+
+#[test]
+fn maps_go_along_what_they_read() {
+    let cases: [(&str, &[_], &[&str]); 5] = [
+        ("y[d,z] = 2 * a[z,d]\n\ny", &[ROWS], &["map", "copy"]),
+        ("y[z,d] = a[z,d] * b[d,z]\n\ny", &[ROWS, TURNED], &["copy", "map"]),
+        (
+            "y[d,z] = a[z,d] * w[d] / v[z]\n\ny",
+            &[ROWS, ("w", DType::F64, &[64]), ("v", DType::F64, &[80])],
+            &["map", "copy"],
+        ),
+        // What is short, or small, is near however it lies.
+        ("y[d,z] = 2 * s[z,d]\n\ny", &[("s", DType::F64, &[1000, 5])], &["map"]),
+        ("y[d,z] = 2 * s[z,d]\n\ny", &[("s", DType::F64, &[40, 50])], &["map"]),
+    ];
+    for (source, arguments, expected) in cases {
+        let (found, plan) = kernels(source, arguments);
+        assert_eq!(found, expected, "{source}\n{plan}");
+    }
+}
+
+#[test]
+fn windows_and_scatters_read_and_write_rows() {
+    let s = ("s", DType::F64, &[100usize, 64][..]);
+    let c = ("c", DType::I64, &[80usize][..]);
+    let cases: [(&str, &[_], &[&str]); 4] = [
+        (
+            "y[d,t] = b[t+k,d] * w[k]\n\ny\n\nDIMS(t) = 61",
+            &[TURNED, ("w", DType::F64, &[4])],
+            &["copy", "reduce"],
+        ),
+        (
+            "y[n,d] = s[n,d]\ny[c[z],d] max= b[d,z] * 2\n\ny",
+            &[s, c, TURNED],
+            &["map", "copy", "scatter"],
+        ),
+        ("y[d,n] = s[n,d]\ny[d,c[z]] += a[z,d]\n\ny", &[s, c, ROWS], &["map", "scatter", "copy"]),
+        (
+            "y[d,n] = s[n,d]\ny[d,c[z]] max= b[d,z]\n\ny",
+            &[s, c, TURNED],
+            &["map", "copy", "scatter", "copy"],
+        ),
+    ];
+    for (source, arguments, expected) in cases {
+        let (found, plan) = kernels(source, arguments);
+        assert_eq!(found, expected, "{source}\n{plan}");
+    }
+}
+
+#[test]
+fn rows_that_are_normalised_are_turned_once() {
+    let norm = |x: &str, y: &str| {
+        format!(
+            "m[z] = {x} / DIMS(d)\nv[z] = POW({x} - m[z], 2) / DIMS(d)\n{y} = ({x} - m[z]) / SQRT(v[z] + 1)\n\ny"
+        )
+    };
+    for (x, y, argument) in [("a[z,d]", "y[d,z]", ROWS), ("b[d,z]", "y[z,d]", TURNED)] {
+        let (_, plan) = kernels(&norm(x, y), &[argument]);
+        let copies = plan.choices().filter(|choice| choice.starts_with("copy")).count();
+        assert_eq!(copies, 1, "{plan}");
+    }
+}
+
+#[test]
+fn batches_that_are_neighbours_in_an_operand_are_taken_apart() {
+    let arguments = [("a", DType::F64, &[20usize, 18, 16][..]), ("b", DType::F64, &[16, 17, 20])];
+    let (found, plan) = kernels("y[z,i,j] = a[z,i,k] * b[k,j,z]\n\ny", &arguments);
+    assert_eq!(found, ["copy", "contract"], "{plan}");
 }

@@ -1,0 +1,360 @@
+//! Statements that go across the rows of what they read, or write, made to go along them.
+//!
+//! `y[d,b] = x[b,d] / t[b]` reads rows of `x` and writes columns of `y`: each element of a vector goes to a line of its
+//! own. A copy that turns an array goes through squares of both, and takes a part of that time. So a map is stored as it
+//! is read, and turned last; an operand that lies across what is written and all else that is read is turned first, of
+//! windows and scatters as well; and rows that are scattered across those of an array are combined in one that is turned.
+
+use crate::SMALL_DOMAIN;
+use crate::bounds::one_each;
+use crate::contraction;
+use crate::graph::{Axis, Graph, Node, Stmt};
+use crate::index::{self, of_axes, plain_axes, plain_axis, reads};
+use crate::layout::Layout;
+use crate::lines::{self, SHORT};
+use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
+use ijk_types::Reducer;
+
+/// Of the bytes that stay near, so many are one element of an array that is near however it lies.
+const NEAR: u64 = 1 << 7;
+
+/// A map writes, and reads, rows of so many elements: shorter ones are turned as they are read.
+const WIDE: u64 = 64;
+
+/// An array that is scattered to is turned, there and back, where at least one of so many of its elements is reached.
+const REACHED: u64 = 4;
+
+/// The graph with such copies; none, if nothing is to be turned.
+pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
+    let least = layout.near / NEAR;
+    let mut turns = turns(graph, least);
+    if turns.iter().all(|turn| turn.out.is_none() && turn.operands.is_empty()) {
+        return None;
+    }
+    let mut turned = graph.clone();
+    let begun = begin_turned(&mut turned, &turns);
+    if !begun.is_empty() {
+        turns = self::turns(&turned, least);
+    }
+    let mut copies: Vec<(Operand, Option<ArrayId>)> = Vec::new();
+    for operand in turns.iter().flat_map(|turn| &turn.operands) {
+        if !copies.iter().any(|(other, _)| other == operand) {
+            copies.push((operand.clone(), None));
+        }
+    }
+    for (mut stmt, turn) in std::mem::take(&mut turned.statements).into_iter().zip(turns) {
+        for (operand, copy) in &mut copies {
+            let wanted = turn.operands.contains(operand) && operand.is_read(&stmt);
+            if wanted || operand.is_folded_across(&turned, &stmt) {
+                let copy = *copy.get_or_insert_with(|| operand.copy(&mut turned, &stmt));
+                operand.redirect(&mut stmt, copy);
+            }
+        }
+        match turn.out {
+            Some(order) => divide(&mut turned, stmt, &order, &begun),
+            None => turned.statements.push(stmt),
+        }
+    }
+    Some(turned)
+}
+
+/// What of each statement is turned, among arrays of at least so many elements.
+fn turns(graph: &Graph, least: u64) -> Vec<Turn> {
+    graph.statements.iter().map(|stmt| Turn::of(graph, stmt, least)).collect()
+}
+
+/// Lays arrays out in the order in which others go on from them, if nobody else sees them; gives these.
+fn begin_turned(graph: &mut Graph, turns: &[Turn]) -> Vec<ArrayId> {
+    let mut begun = Vec::new();
+    if turns.iter().all(|turn| turn.out.is_none()) {
+        return begun;
+    }
+    let uses = graph.uses();
+    for (at, turn) in turns.iter().enumerate() {
+        let (Init::From(array), Some(order)) = (graph.statements[at].init, &turn.out) else {
+            continue;
+        };
+        let map = graph
+            .statements
+            .iter()
+            .position(|stmt| stmt.out == array && is_map(graph, stmt) && stmt.scan.is_none());
+        let Some(map) = map.filter(|_| uses[array.0 as usize] == 1) else { continue };
+        lines::reorder(graph, array, order);
+        graph.statements[map] = graph.statements[map].clone().in_order();
+        begun.push(array);
+    }
+    begun
+}
+
+/// What of a statement is turned.
+#[derive(Default)]
+struct Turn {
+    /// The places of what it writes, in the order in which that lies first.
+    out: Option<Vec<usize>>,
+    operands: Vec<Operand>,
+}
+
+/// An array with its places in the order of a copy.
+#[derive(Clone, PartialEq)]
+struct Operand {
+    array: ArrayId,
+    order: Vec<usize>,
+}
+
+/// A large array that a statement reads along an axis of its own.
+struct Read<'s> {
+    array: ArrayId,
+    index: &'s [IndexExpr],
+    along: usize,
+}
+
+impl Turn {
+    fn of(graph: &Graph, stmt: &Stmt, least: u64) -> Self {
+        let is_copy = stmt.reduce.is_none() && stmt.as_leaf().is_some();
+        let gathers = stmt.value.nodes.iter().any(|node| node.indices().iter().any(reads));
+        let suits = stmt.points() >= least.max(8 * SMALL_DOMAIN)
+            && stmt.scan.is_none()
+            && (!is_copy || gathers);
+        if !suits || graph.partial.contains(&stmt.out) {
+            return Self::default();
+        }
+        if stmt.out_index.iter().any(reads) {
+            return Self::of_scatter(graph, stmt, least);
+        }
+        let Some(along) = last(graph, stmt) else { return Self::default() };
+        let (own, across) = read(graph, stmt, (along, least));
+        if across.is_empty() {
+            return Self::default();
+        }
+        if !is_map(graph, stmt) {
+            // Kernels of contractions and folds read rows in any order, but for windows.
+            let windows = across.iter().filter(|read| read.is_window(along));
+            return Self {
+                out: None,
+                operands: windows.map(|read| read.operand(graph, along)).collect(),
+            };
+        }
+        let wide = |axis: usize| stmt.axes[axis].extent >= WIDE;
+        let near = |read: &Read<'_>| !read.is_gather() && !(wide(along) && wide(read.along));
+        if across.iter().all(near) {
+            return Self::default();
+        }
+        let rows = across[0].along;
+        let one_way = own.is_empty() && across.iter().all(|read| read.along == rows);
+        let seen = graph.outputs.contains(&stmt.out) || across.iter().any(Read::is_gather);
+        let columns = || across.iter().any(|read| is_folded(graph, read.array));
+        if one_way && seen && !columns() {
+            return Self { out: to_last(graph, stmt, rows), operands: Vec::new() };
+        }
+        let plain = across.iter().filter(|read| !read.is_gather());
+        Self { out: None, operands: plain.map(|read| read.operand(graph, along)).collect() }
+    }
+
+    /// Of a statement that writes at computed places: rows that move, or are combined, lie together.
+    fn of_scatter(graph: &Graph, stmt: &Stmt, least: u64) -> Self {
+        let place = |&place: &usize| {
+            plain_axis(&stmt.out_index[place])
+                .filter(|axis| stmt.axes[axis.0 as usize].extent >= SHORT)
+        };
+        let order = graph.by_distance(stmt.out);
+        let Some(row) = order.iter().rev().find(|at| place(at).is_some()) else {
+            return Self::default();
+        };
+        let along = plain_axis(&stmt.out_index[*row]).map_or(0, |axis| axis.0 as usize);
+        let elements = graph.array(stmt.out).shape.iter().fold(1, |n: u64, &m| n.saturating_mul(m));
+        let reached = stmt.points().saturating_mul(REACHED) >= elements;
+        let is_last = order.last() == Some(row);
+        if !is_last
+            && (!reached || elements < least || !matches!(stmt.reduce, Some(Reducer::Monoid(_))))
+        {
+            return Self::default();
+        }
+        let (_, across) = read(graph, stmt, (along, least));
+        let plain = across.iter().filter(|read| !read.is_gather());
+        let operands = plain.map(|read| read.operand(graph, along)).collect();
+        let others = order.iter().filter(|place| *place != row);
+        let out = (!is_last).then(|| others.chain([row]).copied().collect());
+        Self { out, operands }
+    }
+}
+
+/// The axis along which neighbours are written, if it is long.
+fn last(graph: &Graph, stmt: &Stmt) -> Option<usize> {
+    let place = *graph.by_distance(stmt.out).last()?;
+    let axis = plain_axis(&stmt.out_index[place])?.0 as usize;
+    (stmt.axes[axis].extent >= SHORT).then_some(axis)
+}
+
+/// The places of what a statement writes, that of an axis last.
+fn to_last(graph: &Graph, stmt: &Stmt, axis: usize) -> Option<Vec<usize>> {
+    let is_own =
+        |place: &usize| plain_axis(&stmt.out_index[*place]).is_some_and(|a| a.0 as usize == axis);
+    let (row, others): (Vec<_>, Vec<_>) = graph.by_distance(stmt.out).into_iter().partition(is_own);
+    (row.len() == 1).then(|| others.into_iter().chain(row).collect())
+}
+
+/// Whether each point of a statement writes an element of its own, and all are written.
+fn is_map(graph: &Graph, stmt: &Stmt) -> bool {
+    let fresh = match stmt.reduce {
+        None => true,
+        Some(Reducer::Monoid(monoid)) => stmt.init == Init::Identity(monoid) && one_each(stmt),
+        Some(_) => false,
+    };
+    let whole = plain_axes(&stmt.out_index).is_some_and(|axes| {
+        let shape = axes.iter().map(|&axis| stmt.axes[axis].extent);
+        axes.len() == stmt.axes.len() && graph.array(stmt.out).shape.iter().copied().eq(shape)
+    });
+    fresh && whole
+}
+
+/// The large arrays that a statement reads along an axis, and those that it reads across it.
+fn read<'s>(
+    graph: &Graph,
+    stmt: &'s Stmt,
+    (along, least): (usize, u64),
+) -> (Vec<Read<'s>>, Vec<Read<'s>>) {
+    let kept = stmt.kept_axes();
+    let large = |node: &'s Node| {
+        let Node::Access(array, index) = node else { return None };
+        let elements = graph.array(*array).shape.iter().fold(1, |n: u64, &m| n.saturating_mul(m));
+        let last = &index[*graph.by_distance(*array).last()?];
+        let steps = last.terms.iter().filter_map(|term| match term {
+            (1, Atom::Axis(axis)) => Some(axis.0 as usize),
+            _ => None,
+        });
+        let mut steps = steps.filter(|&axis| kept[axis] && stmt.axes[axis].extent >= SHORT);
+        let large = elements >= least || index.iter().any(reads);
+        let own = steps.next().filter(|_| large)?;
+        Some(Read { array: *array, index, along: own })
+    };
+    let reads = stmt.value.nodes.iter().filter_map(large);
+    let concerned = reads.filter(|read| {
+        let mut concerned = false;
+        read.index
+            .iter()
+            .for_each(|e| index::for_each_axis(e, &mut |a| concerned |= a.0 as usize == along));
+        concerned
+    });
+    concerned.partition(|read| read.along == along)
+}
+
+/// Whether a reduction goes through an array by columns.
+fn is_folded(graph: &Graph, array: ArrayId) -> bool {
+    let columns = Operand { array, order: Vec::new() };
+    graph.statements.iter().any(|stmt| columns.is_folded_across(graph, stmt))
+}
+
+impl Read<'_> {
+    /// Whether its places are computed.
+    fn is_gather(&self) -> bool {
+        self.index.iter().any(reads)
+    }
+
+    /// Whether several elements along an axis are read for each of its values.
+    fn is_window(&self, along: usize) -> bool {
+        let goes = |e: &&IndexExpr| {
+            e.terms.iter().any(|term| matches!(term, (1, Atom::Axis(a)) if a.0 as usize == along))
+        };
+        self.index.iter().find(goes).is_some_and(|e| e.terms.len() > 1 && !self.is_gather())
+    }
+
+    /// The array, with neighbours along an axis.
+    fn operand(&self, graph: &Graph, along: usize) -> Operand {
+        let has = |place: &usize| {
+            let mut has = false;
+            index::for_each_axis(&self.index[*place], &mut |a| has |= a.0 as usize == along);
+            has
+        };
+        let (row, others): (Vec<_>, Vec<_>) =
+            graph.by_distance(self.array).into_iter().partition(has);
+        Operand { array: self.array, order: others.into_iter().chain(row).collect() }
+    }
+}
+
+impl Operand {
+    /// Whether a reduction reads the array so that neighbours belong to different elements: a fold of columns, which may
+    /// as well be one of rows of a copy.
+    fn is_folded_across(&self, graph: &Graph, stmt: &Stmt) -> bool {
+        let kept = stmt.kept_axes();
+        let folds = |node: &Node| match node {
+            Node::Access(array, index) if *array == self.array => {
+                let Some(axes) = plain_axes(index) else { return false };
+                let last = graph.by_distance(*array).last().map(|&place| axes[place]);
+                last.is_some_and(|axis| kept[axis]) && axes.iter().any(|&axis| !kept[axis])
+            }
+            _ => false,
+        };
+        let reduces = matches!(stmt.reduce, Some(Reducer::Monoid(_))) && stmt.scan.is_none();
+        reduces && !contraction::is_one(graph, stmt) && stmt.value.nodes.iter().any(folds)
+    }
+
+    /// Whether a statement reads it at places that are not computed.
+    fn is_read(&self, stmt: &Stmt) -> bool {
+        let is_own = |node: &Node| matches!(node, Node::Access(array, index) if *array == self.array && !index.iter().any(reads));
+        stmt.value.nodes.iter().any(is_own)
+    }
+
+    /// Adds the statement that copies it.
+    fn copy(&self, graph: &mut Graph, stmt: &Stmt) -> ArrayId {
+        let from = graph.array(self.array).clone();
+        let source = places_of(&self.order);
+        let copy = turned_array(graph, self.array, &self.order);
+        let axes = axes(&graph.array(copy).shape);
+        let source = Node::Access(self.array, of_axes(source));
+        debug_assert_eq!(from.shape.len(), axes.len());
+        graph.statements.push(Stmt::map(copy, axes, vec![source], stmt.span));
+        copy
+    }
+
+    /// Has a statement read the copy.
+    fn redirect(&self, stmt: &mut Stmt, copy: ArrayId) {
+        for node in &mut stmt.value.nodes {
+            if let Node::Access(array, index) = node
+                && *array == self.array
+                && !index.iter().any(reads)
+            {
+                *array = copy;
+                *index = self.order.iter().map(|&place| index[place].clone()).collect();
+            }
+        }
+    }
+}
+
+/// An array with the places of another in some order.
+fn turned_array(graph: &mut Graph, array: ArrayId, order: &[usize]) -> ArrayId {
+    let from = graph.array(array).clone();
+    graph.new_array(from.dtype, order.iter().map(|&place| from.shape[place]).collect())
+}
+
+/// For each place, where an order has it.
+fn places_of(order: &[usize]) -> impl Iterator<Item = usize> {
+    (0..order.len()).map(|place| order.iter().position(|&other| other == place).unwrap_or(place))
+}
+
+fn axes(shape: &[u64]) -> Vec<Axis> {
+    let axis = |(place, &extent): (usize, &u64)| Axis { name: format!("i{place}"), extent };
+    shape.iter().enumerate().map(axis).collect()
+}
+
+/// Adds the statement with what it writes in another order, and the copies that turn what was there before and what it
+/// gives.
+fn divide(graph: &mut Graph, stmt: Stmt, order: &[usize], begun: &[ArrayId]) {
+    let (out, span) = (stmt.out, stmt.span);
+    let first = turned_array(graph, out, order);
+    let shape = graph.array(first).shape.clone();
+    let init = match stmt.init {
+        Init::From(before) if !begun.contains(&before) => {
+            let turned = turned_array(graph, before, order);
+            let source = Node::Access(before, of_axes(places_of(order)));
+            graph.statements.push(Stmt::map(turned, axes(&shape), vec![source], span));
+            Init::From(turned)
+        }
+        init => init,
+    };
+    let out_index = order.iter().map(|&place| stmt.out_index[place].clone()).collect();
+    let along = Stmt { out: first, out_index, init, ..stmt };
+    graph.statements.push(along.in_order());
+    let source = Node::Access(first, of_axes(order.iter().copied()));
+    let whole = axes(&graph.array(out).shape);
+    graph.statements.push(Stmt::map(out, whole, vec![source], span));
+}
