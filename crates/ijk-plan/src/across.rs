@@ -41,7 +41,8 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     if reads.iter().any(|(_, last)| has(last, across)) {
         return None;
     }
-    let of_rows = |(places, _): &&(&[IndexExpr], _)| places.iter().any(|e| depends(e, across));
+    let of_rows =
+        |(places, _): &&(&[IndexExpr], _)| places.iter().any(|e| index::depends(e, across));
     let neighbour = |(_, last): &(_, &IndexExpr)| {
         out.iter().copied().find(|&axis| has(last, axis) && long(axis))
     };
@@ -69,13 +70,6 @@ fn read<'s>(graph: &Graph, node: &'s Node) -> Option<(&'s [IndexExpr], &'s Index
 /// Tells whether an index goes along an axis.
 fn has(e: &IndexExpr, axis: usize) -> bool {
     e.terms.iter().any(|term| matches!(term, (1, Atom::Axis(a)) if a.0 as usize == axis))
-}
-
-/// Tells whether an index has another value for each value of an axis, or reads an array by it.
-fn depends(e: &IndexExpr, axis: usize) -> bool {
-    let mut found = false;
-    index::for_each_axis(e, &mut |a| found |= a.0 as usize == axis);
-    found
 }
 
 /// Adds the reduction with its axes in another order, and the copy.

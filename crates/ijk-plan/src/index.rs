@@ -227,6 +227,13 @@ pub(crate) fn for_each_axis(e: &IndexExpr, f: &mut impl FnMut(AxisId)) {
     }
 }
 
+/// Whether an axis occurs in it, in the indices of elements too.
+pub(crate) fn depends(e: &IndexExpr, axis: usize) -> bool {
+    let mut found = false;
+    for_each_axis(e, &mut |a| found |= a.0 as usize == axis);
+    found
+}
+
 /// Calls `f` with every element of an array in it, those in the indices of others before them.
 pub(crate) fn for_each_element(e: &IndexExpr, f: &mut impl FnMut(&Access)) {
     for (_, atom) in &e.terms {

@@ -89,7 +89,8 @@ fn groups_of(graph: &Graph, buffers: &Buffers, near: u64, numbers: Numbers) -> V
     }
     let mut at = 0;
     while at < graph.statements.len() {
-        let sized = |suits| grow(graph, at, suits, numbers)?.sized(graph, buffers, near);
+        let whole = |row: &Row| !row.cuts_runs(graph, buffers, near);
+        let sized = |suits| grow(graph, at, (suits, &whole), numbers)?.sized(graph, near);
         let group = sized(suits_all).or_else(|| sized(suits));
         at = group.as_ref().map_or(at + 1, |group| group.statements.end);
         groups.extend(group);
@@ -100,12 +101,17 @@ fn groups_of(graph: &Graph, buffers: &Buffers, near: u64, numbers: Numbers) -> V
 /// Whether a statement may be in a group.
 type Suits = fn(&Graph, &Stmt) -> bool;
 
-/// The longest group of statements that suit, from one on.
-fn grow(graph: &Graph, first: usize, suits: Suits, numbers: Numbers) -> Option<Group> {
+/// The longest group of statements that suit, from one on, with rows that are whole.
+fn grow(
+    graph: &Graph,
+    first: usize,
+    (suits, whole): (Suits, &impl Fn(&Row) -> bool),
+    numbers: Numbers,
+) -> Option<Group> {
     let stmt = &graph.statements[first];
     let mut rows: Vec<Row> = Vec::new();
     for row in if suits(graph, stmt) { rows_of(stmt, numbers) } else { Vec::new() } {
-        if rows.iter().all(|other| other.is_apart(&row)) {
+        if rows.iter().all(|other| other.is_apart(&row)) && whole(&row) {
             rows.push(row);
         }
     }
@@ -117,7 +123,7 @@ fn grow(graph: &Graph, first: usize, suits: Suits, numbers: Numbers) -> Option<G
         for row in rows.iter().filter_map(|row| row.with(next, &defined, numbers)) {
             // An array that is only read may be indexed by one axis where two rows stand.
             let apart = |other: &Row| other.axes.last() != row.axes.last() && other.is_apart(&row);
-            if common.iter().all(apart) {
+            if common.iter().all(apart) && whole(&row) {
                 common.push(row);
             }
         }
@@ -287,8 +293,7 @@ fn least_rows(rows: u64, each: u64, near: u64) -> u64 {
 
 impl Group {
     /// The group with the size of its blocks, if its arrays are too large to stay near as they are.
-    fn sized(mut self, graph: &Graph, buffers: &Buffers, near: u64) -> Option<Self> {
-        self.rows.retain(|row| !row.cuts_runs(graph, buffers, near));
+    fn sized(mut self, graph: &Graph, near: u64) -> Option<Self> {
         let rows = self.rows.iter().fold(1, |n: u64, row| n.saturating_mul(row.extent));
         if self.reused(graph) <= near || rows == 1 {
             return None;

@@ -140,7 +140,8 @@ impl Turn {
             return Self::default();
         }
         let rows = across[0].along;
-        let one_way = own.is_empty() && across.iter().all(|read| read.along == rows);
+        let one_way = !own.iter().any(|read| read.depends(rows))
+            && across.iter().all(|read| read.along == rows);
         let seen = graph.outputs.contains(&stmt.out) || across.iter().any(Read::is_gather);
         let columns = || across.iter().any(|read| is_folded(graph, read.array));
         if one_way && seen && !columns() {
@@ -228,13 +229,7 @@ fn read<'s>(
         Some(Read { array: *array, index, along: own })
     };
     let reads = stmt.value.nodes.iter().filter_map(large);
-    let concerned = reads.filter(|read| {
-        let mut concerned = false;
-        read.index
-            .iter()
-            .for_each(|e| index::for_each_axis(e, &mut |a| concerned |= a.0 as usize == along));
-        concerned
-    });
+    let concerned = reads.filter(|read| read.depends(along));
     concerned.partition(|read| read.along == along)
 }
 
@@ -245,6 +240,10 @@ fn is_folded(graph: &Graph, array: ArrayId) -> bool {
 }
 
 impl Read<'_> {
+    fn depends(&self, axis: usize) -> bool {
+        self.index.iter().any(|e| index::depends(e, axis))
+    }
+
     /// Whether its places are computed.
     fn is_gather(&self) -> bool {
         self.index.iter().any(reads)
@@ -260,11 +259,7 @@ impl Read<'_> {
 
     /// The array, with neighbours along an axis.
     fn operand(&self, graph: &Graph, along: usize) -> Operand {
-        let has = |place: &usize| {
-            let mut has = false;
-            index::for_each_axis(&self.index[*place], &mut |a| has |= a.0 as usize == along);
-            has
-        };
+        let has = |place: &usize| index::depends(&self.index[*place], along);
         let (row, others): (Vec<_>, Vec<_>) =
             graph.by_distance(self.array).into_iter().partition(has);
         Operand { array: self.array, order: others.into_iter().chain(row).collect() }
