@@ -13,8 +13,10 @@ use numpy::{
     PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyTuple, PyType};
 
 /// Bytes of booleans from which on they are checked without Python's lock.
 const LONG_CHECK: usize = 1 << 20;
@@ -146,10 +148,14 @@ impl ForeignArray for Numpy<'_> {
 pub struct Readonly<'py>(Foreign<Numpy<'py>>);
 
 impl<'py> Readonly<'py> {
-    /// The array, if it is one of NumPy's with elements that ijk computes with, where they lie.
+    /// The array, if it is one of NumPy's, or a scalar, with elements that ijk computes with, where they lie.
     #[inline]
     pub fn of(any: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
-        let Some(Ok(mut array)) = Numpy::of(any).map(Foreign::new) else { return Ok(None) };
+        let array = match Numpy::of(any) {
+            Some(array) => Some(array),
+            None => scalar(any)?.and_then(|array| Numpy::of(&array)),
+        };
+        let Some(Ok(mut array)) = array.map(Foreign::new) else { return Ok(None) };
         if let Some(booleans) = array.unchecked() {
             let checked = match booleans.len() {
                 0..LONG_CHECK => booleans.check(),
@@ -176,6 +182,14 @@ impl<'py> Readonly<'py> {
     pub fn may_read(&self, bytes: &Footprint) -> bool {
         self.0.read_footprint().is_some_and(|read| read.overlap(bytes) != Overlap::Disjoint)
     }
+}
+
+/// A scalar of NumPy's as an array without axes.
+fn scalar<'py>(any: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    static GENERIC: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = any.py();
+    let is_scalar = any.is_instance(GENERIC.import(py, "numpy", "generic")?)?;
+    is_scalar.then(|| any.call_method0(intern!(py, "__array__"))).transpose()
 }
 
 /// An array where it lies, or as one that ijk computes with. `name` is what messages call it.

@@ -70,6 +70,9 @@ pub(super) fn intermediate<'a>(
     let mut sorted = kept.to_vec();
     sorted.sort_by_key(|&index| (ends.of[index as usize], index));
     let of: Vec<Vec<u32>> = factors.iter().map(|axes| distinct(axes)).collect();
+    if let Some(whole) = scaled(&of, kept) {
+        return whole.to_vec();
+    }
     let inner = match &of[..] {
         [a, b] => {
             let own = |x: &[u32], y: &[u32]| -> Vec<u32> {
@@ -103,6 +106,15 @@ pub(super) fn intermediate<'a>(
     sorted.retain(|index| !inner.contains(index));
     sorted.extend(inner);
     sorted
+}
+
+/// The axes of the factor that the other one scales, element by element: nothing is gained where they lie otherwise, and
+/// what a later step sums over stays together.
+fn scaled<'f>(factors: &'f [Vec<u32>], kept: &[u32]) -> Option<&'f [u32]> {
+    let [a, b] = factors else { return None };
+    let (whole, part) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    let all = |axes: &[u32], of: &[u32]| axes.iter().all(|axis| of.contains(axis));
+    (all(part, whole) && all(whole, kept)).then_some(&whole[..])
 }
 
 /// The innermost axes of an operand, as many as fill the lanes; none, where one of these is not kept.
@@ -166,6 +178,9 @@ mod tests {
         let factors: [&[Option<u32>]; 2] = [&[Some(1), Some(2), Some(0)], &[Some(0), Some(3)]];
         assert_eq!(intermediate(&[1, 2, 3], &factors, none(), &extents, &ends), [3, 2, 1]);
         let (extents, ends) = ([4, 4, 16, 3], Ends { of: vec![0, 1, 2, 3] });
+        // What is only scaled lies as it did.
+        let factors: [&[Option<u32>]; 2] = [&[Some(2), Some(0), Some(1)], &[Some(0)]];
+        assert_eq!(intermediate(&[0, 1, 2], &factors, &extents, &ends), [2, 0, 1]);
         // Where the run ends there, everything is in order.
         let factors: [&[Option<u32>]; 2] = [&[Some(1), Some(2), Some(0)], &[Some(0), Some(3)]];
         assert_eq!(intermediate(&[1, 2, 3], &factors, none(), &extents, &ends), [1, 2, 3]);
