@@ -33,7 +33,7 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     let reduces = out.len() < stmt.axes.len();
     let across = out[*graph.by_distance(stmt.out).last()?];
     let long = |axis: usize| stmt.axes[axis].extent >= lines::SHORT;
-    if !covers || !reduces || !long(across) {
+    if !covers || !reduces {
         return None;
     }
     let read = |node| read(graph, node);
@@ -47,13 +47,15 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
         out.iter().copied().find(|&axis| has(last, axis) && long(axis))
     };
     let axis = reads.iter().filter(of_rows).find_map(neighbour)?;
-    // Contractions lay their results out as they are wanted, but for windows, and batches one by one.
-    let windows = reads.iter().any(|(_, last)| last.terms.len() > 1);
+    let goes = |(_, last): &(_, &IndexExpr)| last.terms.len() > 1 && has(last, axis);
+    let is_window = reads.iter().any(goes);
     let shared = |axis: usize| reads.iter().all(|(places, _)| places.iter().any(|e| has(e, axis)));
-    if contraction::is_one(graph, stmt)
-        && (windows != reads.iter().any(|(_, last)| has(last, axis) && last.terms.len() > 1)
-            || !windows && !shared(across))
-    {
+    // Contractions lay their results out as they are wanted, but for windows, and batches one by one.
+    let suits = match contraction::is_one(graph, stmt) {
+        true => is_window || long(across) && shared(across),
+        false => long(across),
+    };
+    if !suits {
         return None;
     }
     let (rows, others): (Vec<usize>, Vec<usize>) =
