@@ -243,6 +243,7 @@ fn functions_beside_a_lookup_are_stored() {
     let apart = "b[z,h] = MAX(r[z,h], 0)\ny[z,o] = b[z,h] * u[c[z],h,o]\n\ny";
     let (found, plan) = kernels(joined, &lookup);
     assert_eq!(found, kernels(apart, &lookup).0, "{plan}");
+}
 
 const ROWS: (&str, DType, &[usize]) = ("a", DType::F64, &[80, 64]);
 const TURNED: (&str, DType, &[usize]) = ("b", DType::F64, &[64, 80]);
