@@ -65,17 +65,17 @@ impl DType {
         }
     }
 
-    /// Whether this is one of the complex types.
+    /// Returns true for the complex types.
     pub const fn is_complex(self) -> bool {
         matches!(self, Self::C64 | Self::C128)
     }
 
-    /// Whether this is `i32` or `i64`.
+    /// Returns true for `i32` and `i64`.
     pub const fn is_integer(self) -> bool {
         matches!(self, Self::I32 | Self::I64)
     }
 
-    /// Whether this is `f32` or `f64`.
+    /// Returns true for `f32` and `f64`.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64)
     }
@@ -131,17 +131,17 @@ impl TypeSet {
         Self(self.0 | other.0)
     }
 
-    /// Whether `t` is in the set.
+    /// Returns true if `t` is in the set.
     pub const fn contains(self, t: DType) -> bool {
         self.0 & Self::only(t).0 != 0
     }
 
-    /// Whether every type of this set is in `other`.
+    /// Returns true if every type of this set is in `other`.
     pub const fn is_subset(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }
 
-    /// Whether no type is in the set.
+    /// Returns true if no type is in the set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -29,7 +29,7 @@ macro_rules! casts {
     };
 }
 
-/// What a number that is not complex has as its parts.
+/// Real and imaginary parts of the types that are not complex.
 macro_rules! no_imaginary_part {
     () => {
         #[inline(always)]
@@ -70,9 +70,9 @@ pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 
     fn into_scalar(self) -> Scalar;
     /// The value of a scalar of this element type; `None` for one of another type.
     fn from_scalar(scalar: Scalar) -> Option<Self>;
-    /// Whether two values are the same bit for bit (so NaN with itself, and not `0.0` with `-0.0`).
+    /// Bitwise equality: NaN equals itself, and `0.0` differs from `-0.0`.
     fn same_bits(self, other: Self) -> bool;
-    /// What a reduction by `monoid` starts from.
+    /// Neutral value of `monoid`, from which a reduction starts.
     ///
     /// # Panics
     /// If the type does not have the monoid: maximum and minimum of complex numbers, `@and` and
@@ -101,9 +101,9 @@ pub trait Ordered: Element {
     fn lt(self, right: Self) -> bool;
     /// `@le`.
     fn le(self, right: Self) -> bool;
-    /// Whether `self` takes the place of `best` in `@argmax`: greater, or the first NaN.
+    /// Order of `@argmax`: true if `self` replaces `best`, as the greater value or the first NaN.
     fn beats_max(self, best: Self) -> bool;
-    /// Whether `self` takes the place of `best` in `@argmin`.
+    /// Order of `@argmin`: true if `self` replaces `best`.
     fn beats_min(self, best: Self) -> bool;
     /// `@bool`: whether it differs from 0.
     fn to_bool(self) -> bool;

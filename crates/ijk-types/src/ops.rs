@@ -297,7 +297,7 @@ impl Monoid {
     }
 }
 
-/// What combines the values that fall on one element of an output.
+/// Combination of the values that fall on one element of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Reducer {
     /// Combine values by a monoid.

@@ -27,8 +27,8 @@ pub const fn bits(key: u64, counter: u64) -> u64 {
     mix(counter.wrapping_mul(step).wrapping_add(start))
 }
 
-/// What `counter` is multiplied by, and what is then added (both wrapping), before [`mix`] makes
-/// random bits of it: for loops over many counters.
+/// Factor and summand (both wrapping) that turn `counter` into the state from which [`mix`] makes random bits: for
+/// loops over many counters.
 pub const fn state(key: u64) -> (u64, u64) {
     (STEP, key.wrapping_add(STEP))
 }

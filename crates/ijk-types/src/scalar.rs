@@ -69,8 +69,7 @@ impl Scalar {
         }
     }
 
-    /// Whether both have the same element type and the same bits (so NaN equals itself, and `0.0`
-    /// does not equal `-0.0`).
+    /// Equality of element type and bits: NaN equals itself, and `0.0` differs from `-0.0`.
     pub fn same_bits(self, other: Self) -> bool {
         fn typed<T: Element>(x: Scalar, y: Scalar) -> bool {
             matches!((T::from_scalar(x), T::from_scalar(y)), (Some(x), Some(y)) if x.same_bits(y))
@@ -170,7 +169,7 @@ pub fn binary(op: BinaryOp, left: Scalar, right: Scalar) -> Result<Scalar, Scala
     }
 }
 
-/// What a reduction by `monoid` starts from.
+/// Neutral value of `monoid`, from which a reduction starts.
 ///
 /// # Panics
 /// If the monoid's operator does not accept `t`.

@@ -69,7 +69,7 @@ pub fn gelu(x: f64) -> f64 {
 /// Beyond this modulus `sin`, `cos` and `tan` need more digits of π than the `_near` functions have.
 pub const FAR: f64 = 1_073_741_824.0;
 
-/// Whether [`sin_near`], [`cos_near`] and [`tan_near`] have no value for `x`.
+/// Returns true if `x` is outside the domain of [`sin_near`], [`cos_near`] and [`tan_near`].
 #[inline(always)]
 pub fn is_far(x: f64) -> bool {
     x.abs() > FAR
@@ -123,7 +123,7 @@ pub fn hypot(x: f64, y: f64) -> f64 {
     power::hypot_double(x, y)
 }
 
-/// Whether [`pow_near`] has no value for this exponent.
+/// Returns true if `y` is outside the domain of [`pow_near`].
 #[inline(always)]
 pub fn pow_is_far(y: f64) -> bool {
     power::is_brief(y)
@@ -149,7 +149,7 @@ pub fn pow(x: f64, y: f64) -> f64 {
     if pow_is_far(y) { pow_far(x, y) } else { pow_near(x, y) }
 }
 
-/// Whether [`modulo_near`] and [`floor_div_near`] have no value for these operands.
+/// Returns true if the operands are outside the domain of [`modulo_near`] and [`floor_div_near`].
 #[inline(always)]
 pub fn modulo_is_far(x: f64, y: f64) -> bool {
     let few_bits = (x / y).abs() < 2_251_799_813_685_248.0;

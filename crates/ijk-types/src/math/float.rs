@@ -1,4 +1,4 @@
-//! What the algorithms need to know of a floating-point format.
+//! Properties of a floating-point format that the algorithms depend on.
 
 use super::tables;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -164,7 +164,7 @@ macro_rules! float {
             }
             #[inline(always)]
             fn power_of_two_or_none(k: Self) -> (Self, Self) {
-                // What is above n's bits is shifted out.
+                // Bits above those of n are shifted out.
                 let first = k.to_bits() >> 1;
                 let least = (Self::MAGIC_OR_NONE - Self::MAGIC) as $bits;
                 let second = k.to_bits().wrapping_sub(first).wrapping_add(2 * $bias - least);

@@ -47,7 +47,7 @@ fn at_ends<F: Float>(unbounded: F, x: F, value: F) -> F {
 #[inline(always)]
 pub fn log1p<F: Float>(x: F) -> F {
     let u = F::ONE + x;
-    // What rounding took away: u + lost = 1 + x exactly.
+    // Rounding error of u: u + lost = 1 + x exactly.
     let back = u - F::ONE;
     let lost = (F::ONE - (u - back)) + (x - back);
     let (e, m, inverse) = F::split(u);

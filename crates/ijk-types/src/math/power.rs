@@ -21,7 +21,7 @@ fn with_sign<F: Float>(x: F, y: F, magnitude: F) -> F {
     if endless || x == F::ONE || y == F::ZERO { F::ONE } else { value }
 }
 
-/// Whether a power is [a few products, quotients and roots](brief) within 2 ulp, and so is defined by them.
+/// Returns true if a power is [a few products, quotients and roots](brief) within 2 ulp, and so is defined by them.
 #[inline(always)]
 pub fn is_brief<F: Float>(y: F) -> bool {
     let (three, four) = (F::TWO + F::ONE, F::TWO + F::TWO);
@@ -142,7 +142,7 @@ pub fn floor_div<F: Float>(x: F, y: F) -> F {
     let r = (-q).mul_add(y, x);
     let wrong = r != F::ZERO && (r < F::ZERO) != (y < F::ZERO);
     let lower = q - F::ONE;
-    // What is rounded up to one has the sign of the quotient, which is positive.
+    // A quotient that rounding raised to one is positive: `lower` is +0, as it must be.
     if wrong { lower } else { q }
 }
 

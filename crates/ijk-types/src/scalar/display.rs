@@ -1,4 +1,4 @@
-//! How values print: as NumPy prints scalars, the shortest digits that read back as the same value.
+//! Printing of scalars as NumPy prints them: the shortest digits that read back as the same value.
 
 use super::Scalar;
 use std::fmt;
