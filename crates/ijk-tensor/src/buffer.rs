@@ -1,6 +1,6 @@
 //! Owned memory for elements: a `Vec<T>` whose `T` is known at run time.
 
-use crate::pool::{Block, Home};
+use crate::pool::{Allocation, PoolRef};
 use crate::{TensorError, TensorPool};
 use ijk_types::with_element;
 use ijk_types::{DType, Element};
@@ -23,7 +23,7 @@ pub(crate) struct Buffer {
     capacity: usize,
     start: usize,
     /// Where the memory goes when it is dropped.
-    home: Home,
+    owner: PoolRef,
 }
 
 // SAFETY: a buffer owns its elements, whose types are all `Send`.
@@ -43,8 +43,8 @@ impl Buffer {
             return Ok(Self::empty(dtype));
         }
         let layout = padded(dtype, len, shape)?;
-        let block = Block::allocate(layout, zeroed).ok_or_else(|| refused(layout, shape))?;
-        Ok(Self::of_block(block, dtype, Home::new()))
+        let block = Allocation::allocate(layout, zeroed).ok_or_else(|| refused(layout, shape))?;
+        Ok(Self::of_allocation(block, dtype, PoolRef::new()))
     }
 
     /// Memory of a pool for `len` elements, not initialised; it returns there when it is dropped.
@@ -58,23 +58,24 @@ impl Buffer {
             return Ok(Self::empty(dtype));
         }
         let layout = padded(dtype, len, shape)?;
-        let block = pool.reuse(layout, dtype.size()).or_else(|| Block::allocate(layout, false));
+        let block =
+            pool.reuse(layout, dtype.size()).or_else(|| Allocation::allocate(layout, false));
         let retry = || {
             pool.clear();
-            Block::allocate(layout, false)
+            Allocation::allocate(layout, false)
         };
         let block = block.or_else(retry).ok_or_else(|| refused(layout, shape))?;
-        Ok(Self::of_block(block, dtype, pool.home(layout.size())))
+        Ok(Self::of_allocation(block, dtype, pool.owner_of(layout.size())))
     }
 
     /// Memory for no elements.
     fn empty(dtype: DType) -> Self {
-        Self { ptr: dangling(dtype), dtype, capacity: 0, start: 0, home: Home::new() }
+        Self { ptr: dangling(dtype), dtype, capacity: 0, start: 0, owner: PoolRef::new() }
     }
 
     /// A block aligned for the type, whose size is a multiple of the type's: the allocation of a
     /// `Vec<T>`.
-    fn of_block(block: Block, dtype: DType, home: Home) -> Self {
+    fn of_allocation(block: Allocation, dtype: DType, owner: PoolRef) -> Self {
         let (ptr, allocated) = block.into_raw();
         let capacity = allocated.size() / dtype.size();
         assert_eq!(layout(dtype, capacity), Some(allocated), "the layout of a vector");
@@ -82,7 +83,7 @@ impl Buffer {
         // SAFETY: `start` elements lie before the aligned one, within the padding; all bits 0 is a
         // value of every element type.
         unsafe { ptr.write_bytes(0, start * dtype.size()) };
-        Self { ptr, dtype, capacity, start, home }
+        Self { ptr, dtype, capacity, start, owner }
     }
 
     /// The elements of a vector from `start` on.
@@ -92,7 +93,7 @@ impl Buffer {
         let mut vec = ManuallyDrop::new(vec);
         let capacity = vec.capacity();
         let ptr = NonNull::new(vec.as_mut_ptr()).expect("a vector's pointer is not null").cast();
-        Self { ptr, dtype, capacity, start, home: Home::new() }
+        Self { ptr, dtype, capacity, start, owner: PoolRef::new() }
     }
 
     /// The vector, without a copy, and where its used elements start.
@@ -104,7 +105,7 @@ impl Buffer {
         debug_assert_eq!(crate::dtype_of::<T>(), self.dtype);
         let mut this = ManuallyDrop::new(self);
         // The vector frees the memory itself.
-        this.home = Home::new();
+        this.owner = PoolRef::new();
         // SAFETY: the allocation is that of a `Vec<T>` of this capacity; elements before `start`
         // are initialised by construction and those after by the caller's promise.
         let vec = unsafe {
@@ -131,8 +132,8 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         if let Some(layout) = layout(self.dtype, self.capacity).filter(|l| l.size() > 0) {
             // SAFETY: allocated with this layout, by `allocate` or by a `Vec<T>`, and ours alone.
-            let block = unsafe { Block::from_raw(self.ptr, layout) };
-            if let Some(kept) = self.home.upgrade() {
+            let block = unsafe { Allocation::from_raw(self.ptr, layout) };
+            if let Some(kept) = self.owner.upgrade() {
                 kept.give(block);
             }
         }

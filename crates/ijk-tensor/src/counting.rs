@@ -1,9 +1,9 @@
-//! An allocator that counts how often memory is asked for, for benchmarks of what should take little.
+//! An allocator that counts allocations, for benchmarks of code that should make few.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Another allocator, which tells how often it is asked for memory: by all threads, what grows included.
+/// Wraps an allocator and counts allocations and reallocations of all threads.
 ///
 /// ```
 /// use ijk_tensor::{counting::Counting, reserve::WithReserve};
@@ -17,17 +17,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub struct Counting<A> {
     inner: A,
     asked: AtomicU64,
-    /// What nobody asks about is not counted, which would take as long as the memory itself.
+    /// Counting is enabled: only while someone reads the counts, since it takes as long as an allocation itself.
     counts: AtomicBool,
 }
 
 impl<A> Counting<A> {
-    /// Counts what that allocator is asked for.
+    /// Wraps `inner`.
     pub const fn new(inner: A) -> Self {
         Self { inner, asked: AtomicU64::new(0), counts: AtomicBool::new(false) }
     }
 
-    /// How often while something is done.
+    /// Number of calls of the allocator during `work`.
     pub fn asked(&self, work: impl FnOnce()) -> u64 {
         let before = self.asked.load(Ordering::Relaxed);
         self.counts.store(true, Ordering::Relaxed);
@@ -43,7 +43,7 @@ impl<A> Counting<A> {
     }
 }
 
-// SAFETY: the other allocator does it all, with the layouts that it is given.
+// SAFETY: forwards every call to the inner allocator, with the same layout.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Counting<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.count();

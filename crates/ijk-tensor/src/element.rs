@@ -14,7 +14,7 @@ pub fn dtype_of<T: Element>() -> DType {
     T::DTYPE
 }
 
-/// Whether `T` is the Rust type of that element type.
+/// Returns true if `T` is the Rust type of `dtype`.
 #[inline]
 fn is_of_dtype<T: 'static>(dtype: DType) -> bool {
     with_element!(dtype, E => TypeId::of::<E>()) == TypeId::of::<T>()

@@ -20,17 +20,17 @@ pub enum TensorError {
     /// Elements of another type than the caller named.
     #[error("the elements are {found}, not {expected}")]
     DType {
-        /// What the caller named.
+        /// Element type that the caller named.
         expected: DType,
-        /// What the array has.
+        /// Element type of the array.
         found: DType,
     },
     /// Another rank than the caller named.
     #[error("the array has rank {found}, not {expected}")]
     Rank {
-        /// What the caller named.
+        /// Rank that the caller named.
         expected: usize,
-        /// What the array has.
+        /// Rank of the array.
         found: usize,
     },
     /// A number of elements that the shape does not have.
@@ -38,9 +38,9 @@ pub enum TensorError {
     Length {
         /// The shape.
         shape: Box<[usize]>,
-        /// How many elements it has.
+        /// Number of elements of the shape.
         expected: usize,
-        /// How many there are: at least that many, where they come from an iterator.
+        /// Number of elements given; at least that many, where they come from an iterator.
         found: usize,
     },
 }

@@ -1,7 +1,7 @@
 //! Arrays in memory that another library owns: NumPy's.
 //!
-//! What such memory holds is checked before it becomes a view: where elements lie, that they are aligned, and,
-//! as any byte can stand for a truth value elsewhere, that booleans are 0 or 1; others are copied.
+//! Such memory is checked before it becomes a view: its extent, its alignment, and that booleans are 0 or 1, since
+//! other libraries store any byte as a truth value. Arrays that fail a check are copied.
 
 use crate::interop::raw_view;
 use crate::shape::{Shape, Strides, c_strides, element_count};
@@ -48,11 +48,11 @@ pub enum ForeignError {
     /// Neighbours are not whole elements apart.
     #[error("the stride of axis {axis} is {stride} bytes, no multiple of an element's {size}")]
     Stride {
-        /// Which axis.
+        /// Position of the axis.
         axis: usize,
-        /// How many bytes apart neighbours are.
+        /// Distance of neighbours in bytes.
         stride: isize,
-        /// How many bytes an element has.
+        /// Size of an element in bytes.
         size: usize,
     },
     /// More elements than an address space holds.
@@ -70,7 +70,7 @@ pub struct Foreign<A> {
     booleans: Booleans,
 }
 
-/// What is known of an array's booleans.
+/// State of the check of an array's booleans.
 enum Booleans {
     /// There are none, or all are 0 or 1.
     Valid,
@@ -233,12 +233,12 @@ pub struct ValidBooleans {
 }
 
 impl UncheckedBooleans<'_> {
-    /// How many bytes there are to be checked.
+    /// Number of bytes to check.
     pub fn len(&self) -> usize {
         self.distinct().iter().product()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no bytes to check.
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }

@@ -37,8 +37,8 @@ mod unix {
     use super::FORKS;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// Whether the handler is registered. Threads that find it missing at the same time register it
-    /// each: a fork then counts twice, which tells processes apart as well.
+    /// Set once the handler is registered. Threads that find it unset at the same time register it each: a fork then
+    /// counts twice, which tells processes apart as well.
     static REGISTERED: AtomicBool = AtomicBool::new(false);
 
     extern "C" fn count() {

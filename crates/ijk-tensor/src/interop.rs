@@ -88,7 +88,7 @@ impl<'a> TensorViewMut<'a> {
     /// If elements are not of type `T`.
     ///
     /// # Safety
-    /// What is written is initialised: the memory may be that of an array that is.
+    /// The caller writes initialised elements only: the memory may belong to an array whose elements are initialised.
     pub unsafe fn into_ndarray_uninit<T: Element>(
         mut self,
     ) -> Result<ArrayViewMutD<'a, MaybeUninit<T>>, TensorError> {

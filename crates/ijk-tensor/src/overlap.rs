@@ -1,4 +1,4 @@
-//! Whether strided arrays share memory.
+//! Decides if strided arrays share memory.
 //!
 //! Bytes of two arrays coincide where a sum of multiples of strides, each bounded by an extent, falls into
 //! a window as wide as an element. The search goes through strides from the largest on, and leaves a branch
@@ -13,7 +13,7 @@ const MOST_BRANCHES: u32 = 100_000;
 /// Most of a step, and of a number of them: more than an address space holds, while sums do not overflow.
 const MOST: i128 = 1 << 58;
 
-/// What is known of two pieces of memory.
+/// Result of the comparison of two memory ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlap {
     /// They have no byte in common.
@@ -59,7 +59,7 @@ impl Footprint {
         Self { low, terms, item, is_empty: shape.contains(&0) }
     }
 
-    /// Whether two arrays share memory.
+    /// Overlap of two arrays.
     ///
     /// ```
     /// use ijk_tensor::{Footprint, Overlap};
@@ -81,7 +81,7 @@ impl Footprint {
         Search::new(terms).run(1 - self.item - least, other.item - 1 - least)
     }
 
-    /// Whether two elements of the array share memory.
+    /// Overlap of two elements of one array.
     ///
     /// ```
     /// use ijk_tensor::{Footprint, Overlap};
@@ -115,8 +115,8 @@ impl Footprint {
         found
     }
 
-    /// Whether each stride steps over all that the smaller ones reach, as in arrays that are made by slicing
-    /// and transposing: their elements share no memory.
+    /// Returns true if each stride steps over all that the smaller ones reach, as in arrays made by slicing and
+    /// transposing: their elements share no memory.
     pub fn is_nested(&self) -> bool {
         let mut terms = self.terms.clone();
         terms.sort_unstable_by_key(|term| term.step);
@@ -128,7 +128,7 @@ impl Footprint {
         })
     }
 
-    /// How many bytes lie before an address, and how many there are from the first to the last.
+    /// Bytes before an address, and bytes from the first to the last element.
     pub(crate) fn extent_around(&self, address: usize) -> (usize, usize) {
         ((address as i128 - self.low) as usize, (self.end() - self.low) as usize)
     }
@@ -183,7 +183,7 @@ impl Search {
         Self { terms, rest, divisors, branches: 0 }
     }
 
-    /// Whether a sum is at least `low` and at most `high`.
+    /// Searches for a sum between `low` and `high`, both inclusive.
     fn run(mut self, low: i128, high: i128) -> Overlap {
         self.from(0, low, high)
     }

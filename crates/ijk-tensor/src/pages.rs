@@ -47,7 +47,7 @@ mod linux {
     use rustix::mm::{Advice, madvise};
     use std::mem::MaybeUninit;
 
-    /// What most machines have. Where huge pages are larger, the kernel takes those that fit.
+    /// Size of a huge page on most machines. Where huge pages are larger, the kernel takes those that fit.
     const HUGE: usize = 2 << 20;
 
     /// The part of memory that whole huge pages are.

@@ -8,14 +8,14 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::{Arc, MutexGuard, Weak};
 
-/// Smaller memory is the allocator's business, which recycles it well. What is larger it may well give
-/// back to the system: then every page costs a fault when it is written next.
+/// Least size of a buffer that the pool keeps. The allocator recycles smaller ones well; larger ones it returns to the
+/// system, and then every page costs a fault at the next write.
 const LEAST: usize = 64 << 10;
 
-/// Most pieces of memory that are kept: each is looked at whenever one is needed.
+/// Greatest number of buffers that are kept: each is examined at every allocation.
 const MOST: usize = 64;
 
-/// A new tensor leaves at most one part in so many of old memory unused.
+/// A buffer is reused for a tensor of `n` bytes if it has at most `n + n / WASTE` bytes.
 const WASTE: usize = 8;
 
 /// Keeps the memory of large tensors that are dropped, for new ones: writing fresh pages costs many
@@ -39,51 +39,51 @@ const WASTE: usize = 8;
 /// ```
 #[derive(Debug)]
 pub struct TensorPool {
-    kept: Arc<Kept>,
+    kept: Arc<PoolState>,
 }
 
-/// What is kept.
+/// Buffers of the pool; tensors hold a weak reference, by which their memory returns.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct PoolState {
     /// Bytes at most, and bytes besides whose pages the operating system may take.
     own: usize,
     lent: usize,
     /// The longest kept first.
-    blocks: ForkMutex<Vec<Held>>,
+    blocks: ForkMutex<Vec<PooledBuffer>>,
 }
 
-/// A piece of memory that is kept.
+/// A buffer that is kept for reuse.
 #[derive(Debug)]
-struct Held {
-    block: Block,
-    /// Whether the operating system may take its pages.
+struct PooledBuffer {
+    block: Allocation,
+    /// The operating system may reclaim the pages.
     lent: bool,
 }
 
-impl Held {
+impl PooledBuffer {
     fn bytes(&self) -> usize {
         self.block.layout.size()
     }
 }
 
 /// The pool that memory returns to, if any.
-pub(crate) type Home = Weak<Kept>;
+pub(crate) type PoolRef = Weak<PoolState>;
 
 impl TensorPool {
-    /// A pool that keeps at most so many bytes, the longest kept of which give way.
+    /// A pool that keeps at most `most` bytes, and evicts the oldest buffers first.
     pub fn new(most: usize) -> Self {
         Self::lending(most, 0)
     }
 
-    /// A pool that keeps so many bytes, and so many more whose pages the operating system may take whenever
-    /// it needs some. Where it cannot be told that, it keeps no more.
+    /// A pool that keeps `own` bytes, and up to `lent` more whose pages the operating system may reclaim (`MADV_FREE`).
+    /// On systems without that, it keeps `own` bytes only.
     ///
     /// ```
     /// let pool = ijk_tensor::TensorPool::lending(256 << 20, 2 << 30);
     /// assert_eq!(pool.bytes(), 0);
     /// ```
     pub fn lending(own: usize, lent: usize) -> Self {
-        Self { kept: Arc::new(Kept { own, lent, blocks: ForkMutex::default() }) }
+        Self { kept: Arc::new(PoolState { own, lent, blocks: ForkMutex::default() }) }
     }
 
     /// Bytes that are kept now.
@@ -97,22 +97,22 @@ impl TensorPool {
         drop(blocks);
     }
 
-    /// Where memory of that size returns to.
-    pub(crate) fn home(&self, bytes: usize) -> Home {
+    /// The pool, for memory of a size that it keeps.
+    pub(crate) fn owner_of(&self, bytes: usize) -> PoolRef {
         if (LEAST..=self.kept.most()).contains(&bytes) {
             Arc::downgrade(&self.kept)
         } else {
-            Home::new()
+            PoolRef::new()
         }
     }
 
-    /// Kept memory for so many bytes, of an alignment, and of a size that elements of `size` fill.
-    pub(crate) fn reuse(&self, needed: Layout, size: usize) -> Option<Block> {
+    /// A kept buffer for `needed`, with the same alignment and a multiple of `size` bytes, the size of an element.
+    pub(crate) fn reuse(&self, needed: Layout, size: usize) -> Option<Allocation> {
         if needed.size() < LEAST {
             return None;
         }
         let most = needed.size() + needed.size() / WASTE;
-        let fits = |held: &Held| {
+        let fits = |held: &PooledBuffer| {
             let bytes = held.bytes();
             let fits = (needed.size()..=most).contains(&bytes) && bytes.is_multiple_of(size);
             fits && held.block.layout.align() == needed.align()
@@ -125,8 +125,8 @@ impl TensorPool {
     }
 }
 
-impl Kept {
-    fn blocks(&self) -> MutexGuard<'_, Vec<Held>> {
+impl PoolState {
+    fn blocks(&self) -> MutexGuard<'_, Vec<PooledBuffer>> {
         self.blocks.lock()
     }
 
@@ -136,25 +136,25 @@ impl Kept {
     }
 
     /// Keeps memory, or frees it where it is too large.
-    pub fn give(&self, block: Block) {
-        self.put(Held { block, lent: false });
+    pub fn give(&self, block: Allocation) {
+        self.put(PooledBuffer { block, lent: false });
         if self.lent == 0 {
             return;
         }
         // Talking to the system takes time: others need not wait for it.
-        for Held { mut block, .. } in self.surplus() {
+        for PooledBuffer { mut block, .. } in self.surplus() {
             if offer_pages(block.memory()) {
-                self.put(Held { block, lent: true });
+                self.put(PooledBuffer { block, lent: true });
             }
         }
     }
 
     /// Takes out what is beyond the bytes kept as they are: of what is not lent yet, the longest kept.
-    fn surplus(&self) -> Vec<Held> {
+    fn surplus(&self) -> Vec<PooledBuffer> {
         let mut blocks = self.blocks();
-        let own = blocks.iter().filter(|held| !held.lent).map(Held::bytes).sum::<usize>();
+        let own = blocks.iter().filter(|held| !held.lent).map(PooledBuffer::bytes).sum::<usize>();
         let mut surplus = own.saturating_sub(self.own);
-        let goes = |held: &mut Held| {
+        let goes = |held: &mut PooledBuffer| {
             let goes = !held.lent && surplus > 0;
             surplus = if goes { surplus.saturating_sub(held.bytes()) } else { surplus };
             goes
@@ -164,7 +164,7 @@ impl Kept {
 
     /// Adds memory, what is lent before what is not. What there is no room for then is freed, the longest kept
     /// first.
-    fn put(&self, held: Held) {
+    fn put(&self, held: PooledBuffer) {
         if held.bytes() > self.most() {
             return;
         }
@@ -175,7 +175,7 @@ impl Kept {
             left = left.saturating_sub(blocks[gone].bytes());
             gone += 1;
         }
-        let gone: Vec<Held> = blocks.drain(..gone).collect();
+        let gone: Vec<PooledBuffer> = blocks.drain(..gone).collect();
         let lent = blocks.iter().take_while(|other| other.lent).count();
         let at = if held.lent { lent } else { blocks.len() };
         blocks.insert(at, held);
@@ -185,21 +185,21 @@ impl Kept {
     }
 }
 
-fn total(blocks: &[Held]) -> usize {
-    blocks.iter().map(Held::bytes).sum()
+fn total(blocks: &[PooledBuffer]) -> usize {
+    blocks.iter().map(PooledBuffer::bytes).sum()
 }
 
 /// Memory from the global allocator.
 #[derive(Debug)]
-pub(crate) struct Block {
+pub(crate) struct Allocation {
     start: NonNull<u8>,
     layout: Layout,
 }
 
 // SAFETY: a block is plain memory that it alone owns.
-unsafe impl Send for Block {}
+unsafe impl Send for Allocation {}
 
-impl Block {
+impl Allocation {
     /// Memory of that layout, whose size is not 0; `None` if the allocator refuses.
     pub fn allocate(layout: Layout, zeroed: bool) -> Option<Self> {
         assert!(layout.size() > 0);
@@ -224,7 +224,7 @@ impl Block {
     /// The owner of memory.
     ///
     /// # Safety
-    /// The global allocator gave it for this layout, whose size is not 0, and nobody else owns it.
+    /// `start` was allocated by the global allocator with `layout`, whose size is not 0, and has no other owner.
     pub unsafe fn from_raw(start: NonNull<u8>, layout: Layout) -> Self {
         Self { start, layout }
     }
@@ -236,7 +236,7 @@ impl Block {
     }
 }
 
-impl Drop for Block {
+impl Drop for Allocation {
     fn drop(&mut self) {
         // SAFETY: allocated with this layout, and owned by this block alone.
         unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) }

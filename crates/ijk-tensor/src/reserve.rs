@@ -1,9 +1,9 @@
 //! A reserve for small pieces of memory, so that a process which has no more ends a computation with an
 //! error instead of being aborted.
 //!
-//! What grows with arrays is asked for in a way that may be refused. Lists of a few elements are not: each
-//! of them would need an error of its own. When the allocator refuses one of those, the reserve is given
-//! up for it, and the next computation is refused until there is a reserve again.
+//! Allocations that grow with arrays are fallible. Lists of a few elements are not: each of them would need an error of
+//! its own. When the allocator refuses one of those, the reserve is released for it, and the next computation is
+//! refused until the reserve is restored.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
@@ -23,7 +23,7 @@ const SMALL: usize = 256 << 10;
 /// The reserve. Atomic statics, since a process has one allocator, which must not lock.
 static KEPT: [AtomicPtr<u8>; PARTS] = [const { AtomicPtr::new(ptr::null_mut()) }; PARTS];
 
-/// Whether any of it was given up, and not restored since.
+/// Some of the reserve was released and has not been restored.
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 /// The system's allocator with a reserve for small pieces, for programs that would rather report an error
@@ -38,13 +38,13 @@ static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WithReserve;
 
-/// Whether there is a reserve, or one can be had: else there is no memory for a computation.
+/// Returns true if the reserve exists or can be restored; otherwise there is no memory for a computation.
 #[inline]
 pub fn is_there() -> bool {
     !KEPT[0].load(Ordering::Relaxed).is_null() || restore()
 }
 
-/// Whether so many bytes may be taken now: what is large may not while the reserve is needed.
+/// Returns true if `bytes` may be allocated now: large requests are refused while the reserve is needed.
 #[inline]
 pub fn allows(bytes: usize) -> bool {
     bytes <= SMALL || !GIVEN_UP.load(Ordering::Relaxed) || restore()

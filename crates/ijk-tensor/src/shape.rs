@@ -37,7 +37,7 @@ pub fn c_strides(shape: &[usize]) -> Strides {
     strides
 }
 
-/// Whether elements lie densely in C order; axes of extent 1 do not count, empty arrays are.
+/// Returns true if elements are dense in C order. Axes of extent 1 do not count, and empty arrays are dense.
 ///
 /// Takes shapes that [`element_count`] accepts.
 ///
@@ -66,7 +66,7 @@ pub(crate) fn offset_of(index: &[usize], shape: &[usize], strides: &[isize]) -> 
     index.iter().zip(strides).map(|(&i, &stride)| i as isize * stride).sum()
 }
 
-/// What is at a position of an axis: how far away it begins, and its shape and strides.
+/// Slice at a position of an axis: its offset, shape and strides.
 ///
 /// # Panics
 /// If there is no such axis or position.

@@ -156,7 +156,7 @@ impl Tensor {
         self.shape.iter().product()
     }
 
-    /// Whether there is no element.
+    /// Returns true if there are no elements.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)

@@ -78,7 +78,7 @@ impl UninitTensor {
     /// The bytes of the memory.
     ///
     /// # Safety
-    /// [`Self::zeroed`] made it, or it has been written since.
+    /// All bytes are initialised: the tensor was made by [`Self::zeroed`], or every element has been written.
     pub(crate) unsafe fn zeroed_bytes(&mut self) -> &mut [u8] {
         let len = self.shape.iter().product::<usize>() * self.buffer.dtype().size();
         // SAFETY: as many bytes are in the buffer, borrowed exclusively and initialised.

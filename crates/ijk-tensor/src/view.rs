@@ -106,7 +106,7 @@ impl<'a> TensorView<'a> {
         self.shape.iter().product()
     }
 
-    /// Whether there is no element.
+    /// Returns true if there are no elements.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
@@ -118,7 +118,7 @@ impl<'a> TensorView<'a> {
         self.ptr.as_ptr()
     }
 
-    /// Whether the elements lie densely in C order.
+    /// Returns true if the elements are dense in C order.
     pub fn is_c_contiguous(&self) -> bool {
         shape::is_c_contiguous(&self.shape, &self.strides)
     }

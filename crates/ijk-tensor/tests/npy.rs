@@ -22,7 +22,7 @@ fn header(descr: &str, fortran: bool, shape: &str) -> String {
     format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n")
 }
 
-/// What a reader says, whether it knows the length or not: the same.
+/// Result of a reader, which must not depend on it knowing the length.
 fn decode(bytes: &[u8]) -> Result<Tensor, String> {
     let sized = npy::decode(bytes, Some(bytes.len() as u64)).map_err(|e| e.to_string());
     let unsized_ = npy::decode(bytes, None).map_err(|e| e.to_string());

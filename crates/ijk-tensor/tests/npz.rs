@@ -52,7 +52,7 @@ fn names() {
     assert_eq!(archive.names(), ["x", "weights/y"]);
 }
 
-/// What an archive holds of a member, packed as it is.
+/// Compressed bytes of a member.
 fn raw(bytes: &[u8], name: &str) -> Vec<u8> {
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
     let index = archive.index_for_name(name).unwrap();
@@ -79,7 +79,7 @@ fn members_are_put_into_an_archive() {
         assert_eq!(names, ["x", "weights/y", "z"]);
         assert_eq!(arrays[1].1, Tensor::from_array(x.clone()));
         assert_eq!(arrays[2].1, Tensor::from_array(y.clone()));
-        // What is no array is kept, too, and so is the comment.
+        // Members that are not arrays are kept, and so is the comment.
         let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
         zip.set_raw_comment(b"mine".as_slice().into()).unwrap();
         zip.start_file("notes.txt", zip::write::SimpleFileOptions::default()).unwrap();

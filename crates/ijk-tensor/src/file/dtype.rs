@@ -4,11 +4,11 @@ use super::Problem;
 use super::literal::Value;
 use ijk_types::DType;
 
-/// How elements are stored.
+/// Storage format of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub dtype: DType,
-    /// Whether bytes of numbers are in the other order than this machine's.
+    /// Numbers have the byte order opposite to this machine's.
     pub swapped: bool,
 }
 
@@ -23,7 +23,7 @@ const CODES: [(&str, DType); 7] = [
     ("c16", DType::C128),
 ];
 
-/// What to convert other types of numbers to.
+/// NumPy type to convert other number types to.
 const CASTS: [(&str, &str); 10] = [
     ("i1", "int32"),
     ("u1", "int32"),
@@ -37,7 +37,7 @@ const CASTS: [(&str, &str); 10] = [
     ("c32", "complex128"),
 ];
 
-/// What kinds that are not numbers are.
+/// Kinds of elements that are not numbers, in words.
 const KINDS: [(char, &str); 7] = [
     ('O', "these are Python objects"),
     ('U', "this is text"),
@@ -59,7 +59,7 @@ pub(crate) fn describe(dtype: DType) -> String {
     format!("{order}{code}")
 }
 
-/// What the `descr` of a header means.
+/// Parses the `descr` of a header.
 pub(crate) fn parse(descr: &Value) -> Result<Stored, Problem> {
     let Value::Str(text) = descr else {
         let hint = "; these are records: save one field of them, `array['name']`".into();

@@ -1,4 +1,4 @@
-//! What can be wrong with a file of arrays.
+//! Errors of reading and writing files of arrays.
 
 use crate::TensorError;
 use std::io;
@@ -13,17 +13,16 @@ pub struct FileError {
     pub path: PathBuf,
     /// The array within it, in an archive.
     pub member: Option<String>,
-    /// What is wrong.
+    /// Cause of the error.
     #[source]
     pub problem: Problem,
 }
 
-/// What is wrong with a file. Offsets are bytes from its beginning (within the member, in an
-/// archive).
+/// Cause of an error. Offsets are bytes from the beginning of the file (of the member, in an archive).
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The operating system says no.
+    /// The operating system refuses.
     #[error("cannot {action}: {}", io_text(source))]
     Io {
         /// `read`, `write` and so on.
@@ -37,7 +36,7 @@ pub enum Problem {
     /// The first bytes are not those of the format.
     #[error("not a .npy file: {} (byte 0)", magic_text(found))]
     Magic {
-        /// What there is instead.
+        /// Bytes found instead.
         found: String,
     },
     /// A version of the format that does not exist yet.
@@ -55,7 +54,7 @@ pub enum Problem {
     Header {
         /// Where.
         offset: u64,
-        /// What.
+        /// Violation in words.
         message: String,
     },
     /// More axes than the format is used for.
@@ -68,7 +67,7 @@ pub enum Problem {
     Dtype {
         /// The type, as NumPy describes it.
         descr: String,
-        /// What to do about it.
+        /// Remedy.
         hint: String,
     },
     /// The data ends early.
@@ -88,7 +87,7 @@ pub enum Problem {
     Short {
         /// Where the file ends.
         offset: u64,
-        /// What is incomplete.
+        /// Name of the truncated part.
         part: &'static str,
     },
     /// The data goes on after the last element.

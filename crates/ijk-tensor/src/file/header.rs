@@ -26,11 +26,11 @@ const MAX_RANK: usize = 64;
 /// Bytes before the dictionary in version 1.0.
 const PREFIX: usize = 10;
 
-/// What a header says.
+/// Fields of a header.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Header {
     pub stored: Stored,
-    /// Whether the first axis is dense, not the last.
+    /// The first axis is dense, not the last.
     pub fortran: bool,
     pub shape: Shape,
     /// Bytes of data: elements times their size, which does not overflow.

@@ -16,7 +16,7 @@ pub(crate) enum Value {
     Dict(Vec<(Value, Value)>),
 }
 
-/// What is wrong, and at which byte.
+/// Syntax error, with its byte offset.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Bad {
     pub offset: usize,
@@ -56,7 +56,7 @@ impl Parser<'_> {
         self.rest().chars().next()
     }
 
-    /// Whether the next character is `c`, which is then consumed.
+    /// Consumes the next character if it is `c`.
     fn eat(&mut self, c: char) -> bool {
         let found = self.peek() == Some(c);
         self.at += if found { c.len_utf8() } else { 0 };

@@ -49,7 +49,7 @@ impl Staged {
         Ok(staged)
     }
 
-    /// What will be the file at `path`, without contents.
+    /// Creates an empty file that becomes the one at `path`.
     ///
     /// # Errors
     /// If `path` is a directory or no file can be made beside it.
@@ -182,7 +182,7 @@ fn beside(target: &Path, old: Option<fs::Permissions>) -> Result<NamedTempFile, 
     builder.tempfile_in(directory_of(target)).map_err(Problem::io("write"))
 }
 
-/// What a new file may have, less what the user's mask takes away.
+/// Permissions of a new file: all but those of the user's mask.
 fn default_permissions() -> Option<fs::Permissions> {
     #[cfg(unix)]
     {
