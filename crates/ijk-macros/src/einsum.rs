@@ -37,7 +37,7 @@ pub fn expand(input: TokenStream, form: Form) -> TokenStream {
     }
 }
 
-/// What an expression of one token that `macro_rules!` has taken is.
+/// Strips the invisible group that `macro_rules!` puts around an expression of one token.
 fn inner(tree: TokenTree) -> TokenTree {
     let TokenTree::Group(group) = &tree else { return tree };
     let mut trees = group.stream().into_iter();

@@ -11,7 +11,7 @@ use ijk_syntax::{Diagnostic, Severity};
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::quote;
 
-/// Which of the macros it is.
+/// Kind of macro to expand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `i!`.

@@ -1,4 +1,4 @@
-//! What a macro is given: a program or a file, perhaps as an item.
+//! Input of a macro: a program or a file, perhaps as an item.
 
 use crate::complain::error;
 use proc_macro2::{Delimiter, Ident, Literal, Span, TokenStream, TokenTree};

@@ -51,19 +51,19 @@ pub fn et(input: TokenStream) -> TokenStream {
     et::expand(input.into()).into()
 }
 
-/// What `ijk::einsum!` calls: subscripts and operands, an expression each.
+/// Implementation of `ijk::einsum!`: subscripts and operands, an expression each.
 #[proc_macro]
 pub fn einsum(input: TokenStream) -> TokenStream {
     einsum::expand(input.into(), Form::Panics).into()
 }
 
-/// What `ijk::try_einsum!` calls.
+/// Implementation of `ijk::try_einsum!`.
 #[proc_macro]
 pub fn try_einsum(input: TokenStream) -> TokenStream {
     einsum::expand(input.into(), Form::Tries).into()
 }
 
-/// What `ijk::into_einsum!` calls: subscripts, operands, and the place for the result.
+/// Implementation of `ijk::into_einsum!`: subscripts, operands, and the place for the result.
 #[proc_macro]
 pub fn into_einsum(input: TokenStream) -> TokenStream {
     einsum::expand(input.into(), Form::Writes).into()

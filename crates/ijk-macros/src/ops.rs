@@ -9,7 +9,7 @@ use quote::{format_ident, quote};
 pub struct Code {
     /// The expression.
     pub code: TokenStream,
-    /// Whether it can fail.
+    /// The operation can fail.
     pub fallible: bool,
 }
 
@@ -91,7 +91,7 @@ pub fn binary(op: BinaryOp, x: &Ident, y: &Ident) -> Code {
     Code { code: quote!(#method(#x, #y)), fallible }
 }
 
-/// What a reduction starts from, in a type.
+/// Neutral value of `monoid` in a type, from which a reduction starts.
 pub fn identity(monoid: Monoid, of: &TokenStream) -> TokenStream {
     let monoid = format_ident!("{monoid:?}");
     quote!(<#of as ::ijk::__private::Element>::identity(::ijk::__private::Monoid::#monoid))

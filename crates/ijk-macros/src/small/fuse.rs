@@ -1,4 +1,4 @@
-//! Which statements are evaluated where they are used instead of into a temporary.
+//! Selection of the statements that are evaluated where they are used, not into a temporary.
 
 use super::shape::{definer, kept, reduced};
 use ijk_ir::core::{Access, ArrayId, Program, ScalarNode, Statement};

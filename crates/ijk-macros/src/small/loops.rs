@@ -112,7 +112,7 @@ impl Writer<'_> {
         code
     }
 
-    /// Whether the places for results have their shapes.
+    /// Condition that the places for results have their shapes.
     fn places(&self) -> TokenStream {
         let outputs = self.plan.program.outputs.iter().enumerate();
         let checks = outputs.filter(|_| self.form == Form::Writes).map(|(n, id)| {
@@ -176,7 +176,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether an array's memory is handed out.
+    /// Returns true if an array is a result of the program.
     fn is_result(&self, array: ArrayId) -> bool {
         self.form != Form::Writes && self.plan.program.outputs.contains(&array)
     }

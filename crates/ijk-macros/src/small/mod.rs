@@ -61,13 +61,13 @@ impl Small {
         &self.code
     }
 
-    /// What the real parts of type variables must be able to.
+    /// Types that the real parts of type variables are restricted to.
     pub fn real(&self) -> &BTreeMap<u32, TypeSet> {
         &self.real
     }
 }
 
-/// Whether loops can be written for a statement.
+/// Returns true if loops can be written for a statement.
 fn is_simple(program: &Program, statement: &Statement) -> bool {
     let plain = statement.out_index.iter().all(|e| e.as_axis().is_some());
     let known = (0..statement.domain.len()).all(|n| shape::is_known(program, statement, n));

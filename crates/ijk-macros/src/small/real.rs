@@ -1,4 +1,4 @@
-//! What real parts of type variables must be able to, for the loops to be well typed.
+//! Types that the real parts of type variables are restricted to, for the loops to be well typed.
 
 use ijk_ir::core::{Program, ScalarNode, Statement, TypeTerm};
 use ijk_types::{BinaryOp, DType, Reducer, ResultType, TypeSet, UnaryOp};

@@ -28,7 +28,7 @@ pub fn reduced(statement: &Statement) -> Vec<AxisId> {
     axes.filter(|axis| !kept.contains(axis)).collect()
 }
 
-/// Whether the extent of an axis is known without solving: by arrays, a number in braces, or 1.
+/// Returns true if the extent of an axis is known without solving: by arrays, a number in braces, or 1.
 pub fn is_known(program: &Program, statement: &Statement, axis: usize) -> bool {
     let known = !sources(program, statement, axis).is_empty();
     let named = statement.domain[axis].pins.iter().any(|pin| matches!(pin, Pin::Name(..)));
