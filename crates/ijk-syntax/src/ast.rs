@@ -53,7 +53,7 @@ pub struct Name {
 /// A component expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What it is.
+    /// Kind of the node.
     pub kind: NodeKind,
     /// Where; for a group, without its parentheses.
     pub span: Span,
@@ -72,7 +72,7 @@ pub enum NodeKind {
     Swap(NodeId),
     /// Two components and the combinator between them, as written (compose is not turned round).
     Combine {
-        /// Which.
+        /// Combinator applied to the operands.
         combinator: Combinator,
         /// Left operand.
         left: NodeId,
@@ -110,7 +110,7 @@ pub enum Combinator {
 pub struct IndexExpr {
     /// The function before the operand or the parentheses.
     pub outer: Option<(Function, Span)>,
-    /// What it applies to.
+    /// Expression that the index expression reduces or applies.
     pub body: Body,
     /// The output's compound index.
     pub output: Compound,
@@ -118,14 +118,14 @@ pub struct IndexExpr {
     pub span: Span,
 }
 
-/// What stands between an index expression's outer function and its `~`.
+/// Body of an index expression: the part between its outer function and its `~`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// One operand.
     Operand(Operand),
     /// A function of operands: infix, prefix in parentheses, or called.
     Apply {
-        /// Which.
+        /// Function applied to the operands.
         function: Function,
         /// Where its symbol or name stands.
         symbol: Span,

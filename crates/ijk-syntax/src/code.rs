@@ -1,9 +1,9 @@
-//! What diagnostics complain of, as names that stay when their words change.
+//! Codes of diagnostics: names that stay when the words of a message change.
 
 use crate::{Diagnostic, Span};
 use std::fmt;
 
-/// What a diagnostic complains of, whichever letters, names and numbers it is about.
+/// Kind of a diagnostic, independent of the letters, names and numbers in its message.
 ///
 /// Codes come from tables ([`codes!`](crate::codes!)), so that tests can ask whether each has been
 /// seen.

@@ -1,4 +1,4 @@
-//! What the grammar complains of.
+//! Codes of syntax errors.
 
 crate::codes! {
     ASSIGNMENT = "assignment";

@@ -96,7 +96,7 @@ impl<'s> Cursor<'s> {
         Name { text: self.text(span).to_owned(), span }
     }
 
-    /// How messages call a token.
+    /// Description of a token in messages.
     pub(crate) fn describe(&self, token: Token) -> String {
         match token.kind {
             TokenKind::End => "the end of the program".to_owned(),

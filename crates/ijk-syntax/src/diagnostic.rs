@@ -1,8 +1,8 @@
-//! What the user is told about a program: a message, where, and how to fix it.
+//! Messages about a program: text, source location, and hints for a fix.
 
 use crate::{Code, Span};
 
-/// Whether a program with the diagnostic is wrong or only suspicious.
+/// Severity of a diagnostic: errors stop a program, warnings do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     /// The program means something, perhaps not what was intended.
@@ -23,7 +23,7 @@ pub struct Hint {
 /// An error or a warning about a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What it complains of; none where the language has no table of codes.
+    /// Kind of the diagnostic; none where the language has no table of codes.
     pub code: Option<Code>,
     /// Error or warning.
     pub severity: Severity,
@@ -31,7 +31,7 @@ pub struct Diagnostic {
     pub message: String,
     /// The offending place.
     pub span: Span,
-    /// What to write at the offending place's caret; may be empty.
+    /// Text at the caret of the offending place; may be empty.
     pub label: String,
     /// Other places concerned, each with what to say of it.
     pub related: Vec<(Span, String)>,

@@ -10,7 +10,7 @@ macro_rules! functions {
             /// Every operator and function.
             pub const ALL: &'static [Function] = &[$(Self::$variant,)*];
 
-            /// How a program spells it: `+`, `@tanh`.
+            /// Spelling in programs: `+`, `@tanh`.
             pub const fn spelling(self) -> &'static str {
                 match self { $(Self::$variant => $spelling,)* }
             }
@@ -137,12 +137,12 @@ impl Function {
         Self::ALL.iter().copied().find(|f| f.spelling().strip_prefix('@') == Some(name))
     }
 
-    /// Whether it is spelled with a symbol.
+    /// Returns true if the function is spelled with a symbol.
     pub fn is_symbol(self) -> bool {
         !self.spelling().starts_with('@')
     }
 
-    /// Whether it can fold the values of dropped letters.
+    /// Returns true if the function can fold the values of dropped letters.
     pub const fn reduces(self) -> bool {
         matches!(
             self,

@@ -50,12 +50,12 @@ pub(crate) fn number_length(text: &str) -> usize {
     end
 }
 
-/// Whether an identifier may start with `c`.
+/// Returns true if an identifier may start with `c`.
 fn starts_identifier(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-/// Whether an identifier may go on with `c`.
+/// Returns true if an identifier may continue with `c`.
 fn continues_identifier(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
@@ -158,7 +158,7 @@ fn number(rest: &str) -> (TokenKind, usize) {
     }
 }
 
-/// Whether no token can start with `c`.
+/// Returns true if no token can start with `c`.
 fn is_unknown(c: char) -> bool {
     !(c.is_whitespace() || c == '#' || continues_identifier(c) || PUNCTUATION.contains(c))
 }

@@ -26,7 +26,7 @@ impl Display for Program {
     }
 }
 
-/// Whether an item that starts like this would go on with the one before.
+/// Returns true if an item that starts like this would be read as the rest of the one before.
 fn continues(item: &str) -> bool {
     item.starts_with(|c| "~+-*/><^$@.".contains(c))
 }
@@ -38,14 +38,14 @@ fn write_item(program: &Program, item: &Item, out: &mut String) -> fmt::Result {
     write_component(program, item.value, out)
 }
 
-/// What is still to be written.
+/// Output that is still to be written.
 enum Piece {
     /// A component, in parentheses if it binds less tightly than this.
     Node(NodeId, u8),
     Text(&'static str),
 }
 
-/// How tightly the operand of `~` must bind.
+/// Precedence that the operand of `~` must have at least.
 const ATOM: u8 = 4;
 
 /// Writes a component without recursion: chains may be millions long.
@@ -116,7 +116,7 @@ impl Display for IndexExpr {
     }
 }
 
-/// Whether a body can stand as `left function right`.
+/// Returns true if a body can be written as `left function right`.
 fn infix(body: &Body) -> bool {
     body.operands().len() == 2
 }
@@ -244,14 +244,14 @@ fn write_arith(f: &mut Formatter<'_>, arith: &Arith, parentheses: bool) -> fmt::
 }
 
 impl Arith {
-    /// Whether it needs parentheses as a factor.
+    /// Returns true if the index needs parentheses as a factor.
     fn is_compound(&self) -> bool {
         matches!(self, Self::Sum(..) | Self::Product(..))
     }
 }
 
 impl ArithOp {
-    /// How programs spell it.
+    /// Spelling in programs.
     pub const fn symbol(self) -> char {
         match self {
             Self::Mul => '*',

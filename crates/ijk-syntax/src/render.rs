@@ -20,7 +20,7 @@ pub fn render(source: &str, origin: &str, diagnostics: &[Diagnostic], color: boo
     let mut text = String::new();
     for diagnostic in diagnostics {
         let shown = renderer.render(&groups(&lines, origin, diagnostic));
-        // What is left in the lines of the source; only colours have escapes of their own.
+        // Escapes from the source are made visible; those of colours are kept.
         let pieces: Vec<_> = shown.split('\x1b').map(visible).collect();
         text.push_str(&pieces.join(if color { "\x1b" } else { r"\x1b" }));
         text.push_str("\n\n");

@@ -13,7 +13,7 @@ pub(crate) struct Report {
     warnings: Tally,
 }
 
-/// How many there were, and the first that was not kept.
+/// Number of diagnostics, and the first one that was dropped.
 #[derive(Default)]
 struct Tally {
     seen: usize,
@@ -36,7 +36,7 @@ impl Report {
         self.errors.seen
     }
 
-    /// Whether further errors are only counted.
+    /// Returns true if further errors are counted but not kept.
     pub(crate) fn is_full(&self) -> bool {
         self.errors.seen >= KEPT
     }

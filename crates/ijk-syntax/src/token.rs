@@ -5,13 +5,13 @@ use crate::Span;
 /// A token: what it is, where its text stands in the source, and how it stands to its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Kind of the token.
     pub kind: TokenKind,
     /// Where its text stands.
     pub span: Span,
-    /// Whether nothing, not even white space, separates it from the token before.
+    /// Nothing, not even white space, separates the token from the one before.
     pub touches_previous: bool,
-    /// Whether it is the first token of its line.
+    /// The token is the first of its line.
     pub after_newline: bool,
 }
 

@@ -28,7 +28,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character is shown as an escape.
+/// Returns true if a character is shown as an escape.
 fn steers(c: char) -> bool {
     match c {
         '\n' | '\t' => false,

@@ -19,7 +19,7 @@ fn parse_cases() {
     assert!(unseen.is_empty(), "no case for {unseen:?}");
 }
 
-/// What there is to say of a program.
+/// Diagnostics of a program, rendered.
 fn outcome(source: &str, seen: &mut HashSet<Code>) -> String {
     let (program, diagnostics) = parse(source);
     let mut lines = String::new();

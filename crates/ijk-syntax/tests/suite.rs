@@ -13,7 +13,7 @@ fn parse_cases() {
     cases::check("parse", outcome);
 }
 
-/// What there is to say of a program.
+/// Diagnostics of a program, rendered.
 fn outcome(source: &str) -> String {
     let (program, diagnostics) = parse(source);
     let mut lines = String::new();

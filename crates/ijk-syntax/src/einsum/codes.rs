@@ -1,4 +1,4 @@
-//! What the subscripts of an einsum can be told.
+//! Codes of errors in the subscripts of an einsum.
 
 crate::codes! {
     ARROW = "einsum-arrow";

@@ -5,7 +5,7 @@ use super::{Index, Subscripts, Term};
 use crate::{Diagnostic, Span};
 use std::collections::BTreeSet;
 
-/// What stands in a list.
+/// Element of a list of subscripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// An index.

@@ -27,15 +27,15 @@ pub use lists::Label;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscripts {
-    /// What spans point into: the text, or lists written out as one.
+    /// Source of the spans: the text, or lists written out as one.
     pub source: String,
     /// The names of indices, by number, in the order of an implicit output.
     pub names: Vec<String>,
     /// One for each operand.
     pub operands: Vec<Term>,
-    /// What is written behind `->`, or what that would be.
+    /// Indices behind `->`, or those of the implicit output.
     pub output: Term,
-    /// Whether the output is written.
+    /// The output is written.
     pub explicit: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct Term {
 /// An occurrence of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Index {
-    /// Which one, in [`Subscripts::names`].
+    /// Position of the index in [`Subscripts::names`].
     pub number: u32,
     /// Its place.
     pub span: Span,
@@ -62,7 +62,7 @@ pub struct Index {
 /// An occurrence of `...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ellipsis {
-    /// How many indices stand in front of it.
+    /// Number of indices in front of it.
     pub at: usize,
     /// Its place.
     pub span: Span,

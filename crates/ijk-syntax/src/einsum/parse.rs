@@ -18,8 +18,8 @@ pub(super) fn parse(text: &str) -> Result<Subscripts, Vec<Diagnostic>> {
     finish(text.to_string(), names, operands, output, errors)
 }
 
-/// Whether a character names an index: letters of ASCII do, and every character from `À` on, spaces of other
-/// scripts among them: opt_einsum names the indices of large networks by all of these.
+/// Returns true if a character names an index: an ASCII letter, or any character from `À` on, spaces of other scripts
+/// included. opt_einsum names the indices of large networks by all of these.
 fn is_index(c: char) -> bool {
     c.is_ascii_alphabetic() || c >= FIRST_BEYOND_ASCII || (!c.is_ascii() && c.is_alphanumeric())
 }
@@ -46,7 +46,7 @@ impl Parser<'_> {
         (operands, output)
     }
 
-    /// What is behind the arrow, up to the end.
+    /// Parses the output: everything behind the arrow.
     fn output(&mut self) -> Term {
         let output = self.term();
         while self.at < self.text.len() {
@@ -111,7 +111,7 @@ impl Parser<'_> {
     }
 }
 
-/// What to say of a character that is no index.
+/// Diagnostic of a character that is no index.
 fn stranger(c: char, span: Span) -> Diagnostic {
     match c {
         '.' => codes::DOTS

@@ -15,7 +15,7 @@ pub struct Program {
     pub call: Option<Call>,
     /// Names of the arrays that are results; empty where the section is missing.
     pub outputs: Vec<Name>,
-    /// What ranks and extents must satisfy.
+    /// Constraints on ranks and extents.
     pub constraints: Vec<Constraint>,
 }
 
@@ -24,7 +24,7 @@ pub struct Program {
 pub struct Statement {
     /// The elements that are assigned.
     pub left: Access,
-    /// How.
+    /// Kind of assignment.
     pub assign: Assign,
     /// Where the assigning symbol stands.
     pub symbol: Span,
@@ -34,7 +34,7 @@ pub struct Statement {
     pub span: Span,
 }
 
-/// How values reach the array on the left.
+/// Assignment of values to the array on the left.
 ///
 /// | spelling | `op` | `accumulate` |
 /// |---|---|---|
@@ -43,9 +43,9 @@ pub struct Statement {
 /// | `=max`, `max=` … | `Max` … | no, yes |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Assign {
-    /// What joins the values that fall on one element.
+    /// Operation that combines the values that fall on one element.
     pub op: AssignOp,
-    /// Whether the array's former elements take part; else they start from the identity.
+    /// Former elements of the array take part; otherwise elements start from the identity.
     pub accumulate: bool,
 }
 
@@ -124,9 +124,9 @@ pub enum Value {
     Tuple(Name),
     /// `DIMS(e, …)[coord]`; without `[coord]` where there is one extent.
     Dims {
-        /// Whose extents.
+        /// Indices of the group.
         of: Vec<Index>,
-        /// Which.
+        /// Position in the group.
         coord: Option<Box<Index>>,
         /// All of it.
         span: Span,
@@ -139,14 +139,14 @@ pub enum Value {
         lo: Box<Value>,
         /// The values are less.
         hi: Box<Value>,
-        /// Whether FLOAT.
+        /// Conversion by FLOAT, not INT.
         float: bool,
         /// All of it.
         span: Span,
     },
     /// `EXP(x)`, `WHERE(c, x, y)`.
     Call {
-        /// Which.
+        /// Function that is called.
         function: ValueFunction,
         /// Where its name stands.
         name: Span,
@@ -182,7 +182,7 @@ pub struct ValueFunction(pub crate::Function);
 pub struct Constraint {
     /// Of what.
     pub quantity: Quantity,
-    /// Whose.
+    /// Tuple of the element.
     pub tuple: Name,
     /// The constraint.
     pub relation: Relation,
@@ -190,7 +190,7 @@ pub struct Constraint {
     pub span: Span,
 }
 
-/// What a constraint is on.
+/// Quantity that a constraint restricts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quantity {
     /// `RANK(tup)`.

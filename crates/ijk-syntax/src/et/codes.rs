@@ -1,4 +1,4 @@
-//! What the grammar of Einsum Tuple complains of, besides what both languages do.
+//! Codes of syntax errors of Einsum Tuple, besides those that both languages share.
 
 crate::codes! {
     ARGUMENT_COUNT = "argument-count";

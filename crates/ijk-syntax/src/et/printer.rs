@@ -116,7 +116,7 @@ trait Written: Tree {
     /// Writes what is neither a sum nor a product.
     fn write_leaf(&self, f: &mut Formatter<'_>) -> fmt::Result;
 
-    /// Whether it is a number without a sign; with one before it that would be the number's.
+    /// Returns true for a number without a sign. A sign before it would be read as part of the number.
     fn is_unsigned_number(&self) -> bool;
 }
 
@@ -164,7 +164,7 @@ fn write_in<T: Written<Op: Display>>(
     f.write_str(if parentheses { ")" } else { "" })
 }
 
-/// Whether it may stand in a product or behind a sign without parentheses.
+/// Returns true if the tree needs no parentheses in a product or behind a sign.
 fn is_factor<T: Tree>(tree: &T) -> bool {
     matches!(tree.form(), Form::Other | Form::Sum([_]))
 }

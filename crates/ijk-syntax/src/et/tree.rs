@@ -1,4 +1,4 @@
-//! What all kinds of expressions have in common: sums and products.
+//! Sums and products: the structure that all kinds of expressions share.
 
 use super::ast::{Bound, CallArg, Index, IndexOp, Value, ValueOp};
 use crate::Span;
@@ -12,7 +12,7 @@ pub(super) trait Tree: Sized {
 
     fn product(first: Self, factors: Vec<(Self::Op, Self)>, span: Span) -> Self;
 
-    /// Which of the two it is.
+    /// Form of the node.
     fn form(&self) -> Form<'_, Self>;
 
     /// As the first term of a longer sum: its sign and the rest, where it is a sum of one term.

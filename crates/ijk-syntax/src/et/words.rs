@@ -42,7 +42,7 @@ pub(super) fn cast(word: &str) -> Option<&'static str> {
     }
 }
 
-/// What to do about a function that reduces elsewhere.
+/// Hint for a function that is a reduction in other languages.
 pub(super) fn reduction(name: &str) -> Option<&'static str> {
     match &*name.to_ascii_lowercase() {
         "sum" => Some("values at the same element are added: `y[i] = x[i,j]` sums over `j`"),
@@ -53,7 +53,7 @@ pub(super) fn reduction(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a word can't be a name.
+/// Returns true for words that cannot be names.
 pub(super) fn is_reserved(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase())
         && (KEYWORDS.contains(&word) || constant(word).is_some() || function(word).is_some())
@@ -75,7 +75,7 @@ pub(super) fn function_names() -> impl Iterator<Item = String> {
     functions().map(|(name, _, _)| name.text())
 }
 
-/// How a function of so many operands is spelled.
+/// Spelling of a function of that many operands.
 pub(super) fn spelling(function: ValueFunction, operands: usize) -> String {
     let mut spelled = functions().filter(|&(_, f, _)| f == function.0);
     let exact = spelled.clone().find(|&(_, _, n)| n == operands);

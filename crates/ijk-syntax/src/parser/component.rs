@@ -6,7 +6,7 @@ use super::{NAME_IT, Parsed, Parser};
 use crate::ast::{Combinator, Name, NodeId, NodeKind};
 use crate::{Diagnostic, Span, Token, TokenKind, codes};
 
-/// What waits for its operand to end.
+/// Operator whose operand is not complete.
 enum Pending {
     /// `(`.
     Group(Span),
@@ -24,7 +24,7 @@ struct Operand {
     span: Span,
 }
 
-/// How tightly a combinator binds.
+/// Precedence of a combinator.
 pub(crate) fn precedence(combinator: Combinator) -> u8 {
     match combinator {
         Combinator::Chain | Combinator::Compose => 1,
@@ -189,7 +189,7 @@ impl Parser<'_> {
         self.node(kind, token.span)
     }
 
-    /// Whether the identifier here starts an index expression.
+    /// Returns true if the identifier here starts an index expression.
     fn starts_index(&self) -> bool {
         let bracket = self.is(1, '[') || self.is(1, '{');
         self.is(1, '~') || self.is_infix(1) || bracket && !self.peek(1).after_newline

@@ -49,7 +49,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether another part of the compound index follows; reports one that does not touch.
+    /// Returns true if another part of the compound index follows; reports one that does not touch.
     fn goes_on(&mut self, output: bool) -> bool {
         let token = self.peek(0);
         let part = match token.kind {
@@ -176,7 +176,7 @@ impl Parser<'_> {
 }
 
 impl Token {
-    /// Whether it goes on with a compound index.
+    /// Returns true if the token can be the next part of a compound index.
     fn touches_part(self) -> bool {
         self.touches_previous && matches!(self.kind, TokenKind::Punct('[' | '{'))
     }

@@ -79,7 +79,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a letter is missing from the output.
+/// Returns true if a letter is missing from the output.
 fn dropped(letters: &str, output: &str) -> bool {
     letters.chars().any(|c| !output.contains(c))
 }

@@ -30,7 +30,7 @@ impl Parser<'_> {
         Ok((None, body))
     }
 
-    /// What may follow a first operand: a function of two and the other.
+    /// Parses the rest of an infix expression, behind its first operand: the function and the other operand.
     fn infix_rest(&mut self, left: Operand) -> Parsed<Body> {
         if !self.is_infix(0) {
             return Ok(Body::Operand(left));
@@ -54,7 +54,7 @@ impl Parser<'_> {
         Ok((Some((function, symbol)), body))
     }
 
-    /// What a function's parentheses hold: its operands, or one more function of operands.
+    /// Parses the parentheses of a function: its operands, or one more function of operands.
     fn parenthesised(&mut self, outer: Function, symbol: Span) -> Parsed<Applied> {
         let open = self.open()?;
         let applied = if self.at_operand() {
@@ -330,7 +330,7 @@ impl Parser<'_> {
         ))
     }
 
-    /// Whether what stands here may have been meant to go on with the number or `.` before it.
+    /// Returns true if the token here may have been meant as the rest of the number or `.` before it.
     fn near_number(&self) -> bool {
         let point = |t: crate::Token| matches!(t.kind, TokenKind::Number | TokenKind::Punct('.'));
         self.peek(0).touches_previous && self.previous().is_some_and(point)
@@ -344,7 +344,7 @@ impl Parser<'_> {
 
 /// Operands.
 impl Parser<'_> {
-    /// Whether an operand stands here.
+    /// Returns true if an operand stands here.
     pub(super) fn at_operand(&self) -> bool {
         match self.kind(0) {
             TokenKind::Ident => !self.is_binding(0),

@@ -21,7 +21,7 @@ use crate::{Diagnostic, Function, Span, Token, TokenKind, codes};
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 
-/// What to do about parentheses that nest too deep.
+/// Hint for parentheses that nest too deep.
 const NAME_IT: &str = "name a part of it";
 
 /// A program has at most this many index expressions, names and combinators.
@@ -66,7 +66,7 @@ struct Parser<'s> {
     program: Program,
     /// Where each binding's name stands.
     names: HashMap<&'s str, Span>,
-    /// Whether a schedule has been warned of.
+    /// A warning about schedules was reported.
     scheduled: bool,
 }
 
@@ -84,14 +84,14 @@ impl<'s> DerefMut for Parser<'s> {
     }
 }
 
-/// What may stand where.
+/// Lookahead.
 impl Parser<'_> {
-    /// Whether the token there is an identifier with a `:` behind it.
+    /// Returns true if the token there is an identifier with a `:` behind it.
     fn is_binding(&self, ahead: usize) -> bool {
         self.kind(ahead) == TokenKind::Ident && self.is(ahead + 1, ':')
     }
 
-    /// Whether `->` stands there.
+    /// Returns true if `->` stands there.
     fn is_arrow(&self, ahead: usize) -> bool {
         self.is(ahead, '-') && self.is(ahead + 1, '>') && self.peek(ahead + 1).touches_previous
     }
@@ -110,7 +110,7 @@ impl Parser<'_> {
         named.then(|| self.text(self.peek(ahead + 1).span))
     }
 
-    /// Whether a function of two operands there goes on with the operand before it.
+    /// Returns true if a function of two operands there continues the operand before it.
     fn is_infix(&self, ahead: usize) -> bool {
         if self.is_arrow(ahead) {
             return false;

@@ -22,7 +22,7 @@ impl Parser<'_> {
         self.at_name(ahead).and_then(constant).is_some()
     }
 
-    /// Whether a sign stands here, directly before digits or a constant.
+    /// Returns true if a sign stands here, directly before digits or a constant.
     pub(super) fn at_signed(&self) -> bool {
         let sign = self.is(0, '-') || self.is(0, '+');
         let number = matches!(self.kind(1), TokenKind::Number | TokenKind::BadNumber);

@@ -9,7 +9,7 @@ use crate::{Code, Diagnostic, Span, TokenKind, codes};
 #[derive(Default)]
 struct Bare {
     first: Option<Span>,
-    /// Whether an item had an error: then what follows may be its rest.
+    /// An item had an error: the tokens that follow may be its rest.
     doubtful: bool,
 }
 
@@ -148,7 +148,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the token is the first of its line and an item may start with it.
+    /// Returns true if the token is the first of its line and an item may start with it.
     fn starts_line(&self) -> bool {
         let token = self.peek(0);
         let starts = matches!(

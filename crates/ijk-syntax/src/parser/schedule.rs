@@ -28,7 +28,7 @@ impl Parser<'_> {
         self.error(warning.with_fix("leave it out", removed, ""));
     }
 
-    /// How many tokens `| i:16,j:16` has; none where something else follows.
+    /// Number of tokens of `| i:16,j:16`; none where another segment follows.
     fn splits(&self) -> Option<usize> {
         if !self.is(0, '|') {
             return None;
@@ -64,8 +64,8 @@ impl Parser<'_> {
         (at > first).then_some(at)
     }
 
-    /// How many tokens `| jii'j'k` has, the letters of an index expression in the order of loops; none
-    /// where the segment is a component.
+    /// Number of tokens of `| jii'j'k`, the letters of an index expression in the order of loops; none where the
+    /// segment is a component.
     fn order(&self, of: NodeId) -> Option<usize> {
         if !self.is(0, '|') {
             return None;
@@ -90,7 +90,7 @@ impl Parser<'_> {
         (primes || plain()).then_some(at)
     }
 
-    /// Whether marks or, as Rust reads it, a marked letter stands there: `'`, `''`, `'j'`.
+    /// Returns true if primes stand there: `'`, `''`, or a primed letter `'j'`, which Rust lexes as a character.
     fn is_prime(&self, ahead: usize) -> bool {
         let token = self.peek(ahead);
         let marked = |text: &str| {

@@ -1,4 +1,4 @@
-//! What must hold of every text of Einsum Tuple. Shared with `fuzz/`.
+//! Properties of every text of Einsum Tuple. Shared with `fuzz/`.
 
 use crate::support::{check_span, check_spans, without_span_texts};
 use ijk_syntax::et::ast::{CallArg, Program, Relation};

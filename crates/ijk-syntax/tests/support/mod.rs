@@ -1,4 +1,4 @@
-//! What must hold of every program text, and texts to hold it against. Shared with `fuzz/`.
+//! Properties of every program text, and texts to test them on. Shared with `fuzz/`.
 
 use ijk_syntax::ast::Program;
 use ijk_syntax::{

@@ -26,7 +26,7 @@ impl Term for CallArg {
     }
 }
 
-/// What was said of the arguments of a call so far.
+/// Options of a call parsed so far.
 #[derive(Default)]
 struct Keywords<'s> {
     /// Where each keyword stands.

@@ -7,8 +7,8 @@ use crate::codes::NOT_CLOSED;
 use crate::{Diagnostic, Span, TokenKind};
 
 impl Parser<'_> {
-    /// What stands between the parenthesis or bracket here and `close`, separated by commas.
-    /// `item` is called with the items so far.
+    /// Parses the items between the parenthesis or bracket here and `close`, separated by commas. `item` is called with
+    /// the items so far.
     pub(super) fn list<T>(
         &mut self,
         close: char,
@@ -87,7 +87,7 @@ impl Parser<'_> {
         self.fail(codes::EXPECTED_OPEN.error(span, message))
     }
 
-    /// How messages call what stands here instead of the rest of an item, and where.
+    /// Description and place of the token that stands here instead of the rest of an item.
     pub(super) fn found(&self) -> (String, Span) {
         let token = self.peek(0);
         match token.kind {

@@ -19,7 +19,7 @@ impl Parser<'_> {
         Ok(CallArg::Literal(text, span))
     }
 
-    /// What stands in the parentheses here. Where tokens do not touch there is one space.
+    /// Text of the parentheses here, with one space where tokens do not touch.
     fn literal_text(&mut self) -> Parsed<String> {
         let mut opened = Vec::new();
         let mut text = String::new();

@@ -80,7 +80,7 @@ impl<'s> DerefMut for Parser<'s> {
 
 /// Symbols of several characters are tokens that touch.
 impl Parser<'_> {
-    /// Whether `symbol` stands there, no matter what follows it.
+    /// Returns true if `symbol` stands there, regardless of the token after it.
     fn is_symbol(&self, ahead: usize, symbol: &str) -> bool {
         let mut tokens = symbol.chars().enumerate();
         tokens.all(|(n, c)| {
@@ -98,8 +98,7 @@ impl Parser<'_> {
         self.since(start)
     }
 
-    /// Whether `open` stands there and belongs to the name before it: on the same line, except in
-    /// parentheses.
+    /// Returns true if `open` stands there and belongs to the name before it: on the same line, except in parentheses.
     fn opens(&self, ahead: usize, open: char) -> bool {
         self.is(ahead, open) && (self.depth > 0 || !self.peek(ahead).after_newline)
     }

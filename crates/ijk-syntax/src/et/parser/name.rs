@@ -12,7 +12,7 @@ impl<'s> Parser<'s> {
         (self.kind(0) == TokenKind::Ident).then(|| self.text(self.peek(0).span))
     }
 
-    /// Which of `words` with parentheses behind it stands here; reports it in small letters.
+    /// The word of `words` that stands here with parentheses behind it; reports one in small letters.
     pub(super) fn capitals(&mut self, words: &[&'static str]) -> Option<&'static str> {
         let text = self.word()?;
         let word = words.iter().copied().find(|w| w.eq_ignore_ascii_case(text))?;

@@ -6,7 +6,7 @@ use crate::codes::UNEXPECTED;
 use crate::report::nearest;
 use crate::{Diagnostic, Span, Token, TokenKind};
 
-/// What an item may look like.
+/// Forms of an item, for messages.
 const FORMS: &str = "an item is `array[index, …] = value`, `function(…)`, an output's name, or \
                      `RANK(…)`/`DIMS(…)` with `=` or `IN`";
 
@@ -20,7 +20,7 @@ pub(super) enum Section {
 }
 
 impl Section {
-    /// How messages call its items.
+    /// Name of the section's items in messages.
     fn item(self) -> &'static str {
         match self {
             Self::Statements => "a statement",
@@ -30,7 +30,7 @@ impl Section {
         }
     }
 
-    /// How messages call it.
+    /// Name of the section in messages.
     fn name(self) -> &'static str {
         match self {
             Self::Statements => "the statements",
@@ -40,14 +40,14 @@ impl Section {
         }
     }
 
-    /// What to write at its first item.
+    /// Hint at the section's first item.
     fn starts(self) -> String {
         let plural = if self == Self::Call { "s" } else { "" };
         format!("{} start{plural} here", self.name())
     }
 }
 
-/// What was seen of the sections so far.
+/// Sections of the program seen so far.
 #[derive(Default)]
 pub(super) struct Stage {
     /// The last of them, and where its first item stands.
@@ -94,7 +94,7 @@ impl Parser<'_> {
         self.check_end(section)
     }
 
-    /// Which section an item that starts here belongs to.
+    /// Section that an item that starts here belongs to.
     pub(super) fn form(&self) -> Option<Section> {
         if self.kind(0) != TokenKind::Ident {
             return None;
@@ -197,7 +197,7 @@ impl Parser<'_> {
         self.fail(error)
     }
 
-    /// Whether the word taken last follows `//`, as a comment of another language would.
+    /// Returns true if the word taken last follows `//`, as a comment of another language would.
     fn behind_slashes(&self) -> bool {
         let before = self.at.checked_sub(3).map(|at| &self.tokens[at..at + 2]);
         let is_slash = |t: &Token| t.kind == TokenKind::Punct('/');

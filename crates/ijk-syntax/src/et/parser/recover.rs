@@ -25,7 +25,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a line starts here, and with it an item.
+    /// Returns true if a line starts here, and with it an item.
     pub(super) fn starts_item(&self) -> bool {
         if !self.peek(0).after_newline || self.kind(0) != TokenKind::Ident {
             return false;
@@ -34,30 +34,30 @@ impl Parser<'_> {
         sure || self.depth == 0 && !self.goes_on() && self.form().is_some()
     }
 
-    /// Whether a line starts here that can be nothing but an item.
+    /// Returns true if a line starts here that can be nothing but an item.
     pub(super) fn starts_item_for_sure(&self) -> bool {
         self.peek(0).after_newline && (self.assigns() || self.constrains())
     }
 
-    /// Whether the token before asks for more.
+    /// Returns true if the token before requires an operand.
     fn goes_on(&self) -> bool {
         let before = self.previous().map(|t| t.kind);
         matches!(before, Some(TokenKind::Punct('+' | '-' | '*' | '/' | '%' | '^' | '=' | ',')))
     }
 
-    /// Whether `name[…] =` or another assignment stands here, on this line.
+    /// Returns true if `name[…] =` or another assignment stands here, on this line.
     fn assigns(&self) -> bool {
         self.is(1, '[') && self.behind_group(1).is_some_and(|ahead| self.at_assignment(ahead))
     }
 
-    /// Whether an item that starts here is a constraint: `RANK` or `DIMS`; in small letters, if
-    /// parentheses and a relation follow.
+    /// Returns true if an item that starts here is a constraint: `RANK` or `DIMS`; in small letters, if parentheses and
+    /// a relation follow.
     pub(super) fn at_constraint(&self) -> bool {
         let text = self.text(self.peek(0).span);
         matches!(text, "RANK" | "DIMS") || self.constrains()
     }
 
-    /// Whether `RANK(…)` or `DIMS(…)` and a relation stand here, on this line.
+    /// Returns true if `RANK(…)` or `DIMS(…)` and a relation stand here, on this line.
     fn constrains(&self) -> bool {
         let text = self.text(self.peek(0).span);
         let is = |word: &str| text.eq_ignore_ascii_case(word);
@@ -73,7 +73,7 @@ impl Parser<'_> {
         !token.after_newline && (word || symbol)
     }
 
-    /// How far ahead the group that opens there ends, if on the same line.
+    /// Offset behind the group that opens there, if it closes on the same line.
     fn behind_group(&self, open: usize) -> Option<usize> {
         let mut depth = 0_usize;
         for ahead in open.. {

@@ -5,7 +5,7 @@ use super::super::{codes, words};
 use super::{Parsed, Parser};
 use crate::{Diagnostic, Span, TokenKind};
 
-/// What may be written for an assignment, and what is meant.
+/// Symbols of other languages for assignments: the symbol, the one of this language, its meaning and a hint.
 const MISSPELLED: [(&str, &str, Assign, &str); 9] = [
     ("==", "=", set(AssignOp::Add), "one `=` assigns; `EQ(x, y)` compares"),
     (":=", "=", set(AssignOp::Add), "`=` assigns"),
@@ -51,7 +51,7 @@ impl Parser<'_> {
         Ok(Access { array, indices: Vec::new(), span })
     }
 
-    /// Whether an assigning symbol stands there, or what is like one.
+    /// Returns true if an assigning symbol, or one that resembles it, stands there.
     pub(super) fn at_assignment(&self, ahead: usize) -> bool {
         let symbols = ["=", "+=", "*="].iter();
         let all = symbols.copied().chain(MISSPELLED.iter().map(|m| m.0));
@@ -122,7 +122,7 @@ impl Parser<'_> {
         add_to(op)
     }
 
-    /// What follows `=` in its symbol.
+    /// Parses the operation behind `=` in an assigning symbol.
     fn setting(&mut self) -> AssignOp {
         let start = self.previous().map_or_else(Span::default, |t| t.span);
         if self.eat('*').is_some() {
@@ -142,7 +142,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether what stands there makes a name before it an array's or a function's.
+    /// Returns true if the tokens there make the name before them that of an array or a function.
     fn is_used(&self, ahead: usize) -> bool {
         let open = matches!(self.kind(ahead), TokenKind::Punct('[' | '(' | '.'));
         open && self.peek(ahead).touches_previous

@@ -5,32 +5,32 @@ use super::super::tree::Tree;
 use super::{Abandon, Parsed, Parser};
 use crate::{Span, Token, TokenKind};
 
-/// What to do about expressions that nest too deep.
+/// Hint for expressions that nest too deep.
 pub(super) const ASSIGN_IT: &str = "assign a part of it to an array";
 
 /// An operator that a kind of terms does not have.
 pub(super) struct Foreign {
-    /// What was written.
+    /// Symbol as written.
     pub(super) symbol: &'static str,
-    /// What to do.
+    /// Remedy.
     pub(super) hint: &'static str,
 }
 
 /// An expression as the grammar reads it.
 pub(super) trait Term: Tree {
-    /// How messages call such expressions.
+    /// Name of such expressions in messages.
     const NAME: &'static str;
 
     /// The symbols of its products; one that starts with another comes first.
     const OPERATORS: &'static [(&'static str, Self::Op)];
 
-    /// How messages call one where it is missing.
+    /// Name of a missing expression in messages.
     const ONE: &'static str;
 
-    /// What to do about several in parentheses.
+    /// Hint for several expressions in parentheses.
     const SEVERAL: &'static str = "parentheses hold one expression";
 
-    /// What may be written for one of them, its symbol and it.
+    /// A symbol of another language, the one of this language, and its operation.
     const MEANT: Option<(&'static str, &'static str, Self::Op)> = None;
 
     /// Operators that others have.
@@ -95,7 +95,7 @@ impl Parser<'_> {
         Some(op)
     }
 
-    /// Whether `*=` stands here, which no product goes on with.
+    /// Returns true if `*=` stands here, which ends a product.
     fn at_compound_assignment(&self) -> bool {
         self.is_symbol(0, "*=")
     }
@@ -170,7 +170,7 @@ impl Parser<'_> {
         self.fail(codes::OPERATOR.error(span, message).with_hint(foreign.hint))
     }
 
-    /// Whether that symbol or word stands here.
+    /// Returns true if that symbol or word stands here.
     fn is_foreign(&self, symbol: &str) -> bool {
         match symbol.starts_with(char::is_alphabetic) {
             true => self.word() == Some(symbol) && !self.peek(0).after_newline,
