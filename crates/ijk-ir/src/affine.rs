@@ -89,7 +89,7 @@ impl IndexExpr {
         }
     }
 
-    /// Whether the axis occurs in it.
+    /// Returns true if the axis occurs in the expression.
     pub fn mentions(&self, axis: AxisId) -> bool {
         self.terms.iter().any(|(_, atom)| atom.mentions(axis))
     }
@@ -118,7 +118,7 @@ impl IndexExpr {
 }
 
 impl Atom {
-    /// Whether the axis occurs in it.
+    /// Returns true if the axis occurs in the expression.
     pub fn mentions(&self, axis: AxisId) -> bool {
         match self {
             Self::Axis(own) => *own == axis,

@@ -1,4 +1,4 @@
-//! What checking, lowering and instantiation complain of.
+//! Codes of errors in checking, lowering and instantiation.
 
 ijk_syntax::codes! {
     ARGUMENT_COUNT = "argument-count";

@@ -98,7 +98,7 @@ pub fn compile_source(source: &str) -> Compilation {
 }
 
 impl Compilation {
-    /// Whether the program is wrong.
+    /// Returns true if the program has errors.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|d| d.severity == Severity::Error)
     }

@@ -45,16 +45,16 @@ struct Node {
     length: u32,
     /// That of a leaf.
     program: Option<Program>,
-    /// What is suspicious in a leaf.
+    /// Warnings of a leaf.
     warnings: Vec<Diagnostic>,
     /// For each statement of a leaf the names of the bindings that it is in.
     paths: Vec<String>,
 }
 
-/// How a program is put together of its parts.
+/// Structure of a program: a leaf, or a composition of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// It is one program, which is there.
+    /// A single program.
     Leaf,
     Swap,
     Chain,
@@ -188,7 +188,7 @@ impl Composed {
         all.map(|leaf| leaf.source()).collect::<Vec<_>>().join("\n")
     }
 
-    /// How many inputs it has.
+    /// Number of inputs.
     pub fn arity(&self) -> usize {
         self.node.scheme.arity()
     }
@@ -198,7 +198,7 @@ impl Composed {
         self.node.scheme.signature()
     }
 
-    /// What is suspicious in its parts; spans are of its own text.
+    /// Warnings of its parts; spans are of its own text.
     pub fn warnings(&self) -> Vec<Diagnostic> {
         let mut offset = 0u32;
         let mut all = Vec::new();

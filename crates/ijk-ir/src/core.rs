@@ -53,7 +53,7 @@ pub struct Program {
     pub same_real: Vec<(u32, u32)>,
 }
 
-/// What is known of an array before it has a shape.
+/// Type and rank of an array, before extents are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Array {
     /// Its rank; `None` where any will do: such an array is an input that is only passed through.
@@ -89,17 +89,17 @@ impl TypeTerm {
 /// An index statement: defines the array `out`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
-    /// What it defines.
+    /// Array that the statement defines.
     pub out: ArrayId,
     /// The iteration domain: the product of these axes, in the order of their first appearance in
     /// the source (operands from left to right, then the output). Where an order of combination is
     /// stated, it is lexicographic in this order.
     pub domain: Vec<Axis>,
-    /// Which element of `out` a point updates: one expression for each of its axes.
+    /// Element of `out` that a point updates: one expression for each of its axes.
     pub out_index: Vec<IndexExpr>,
-    /// What elements hold before any point updates them.
+    /// Elements before any point updates them.
     pub init: Init,
-    /// How values that fall on one element combine. `None` stores: then `out_index` is injective.
+    /// Combination of the values that fall on one element. `None` stores: then `out_index` is injective.
     pub reduce: Option<Reducer>,
     /// The value at a point.
     pub value: ScalarExpr,
@@ -111,7 +111,7 @@ pub struct Statement {
     pub span: Span,
 }
 
-/// What the elements of an array hold before a statement's points update them.
+/// Elements of an array before a statement's points update them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Init {
     /// 0 (false).
@@ -141,7 +141,7 @@ pub struct Axis {
 pub struct Dim {
     /// The array.
     pub array: ArrayId,
-    /// Which of its axes.
+    /// Axis of the array.
     pub axis: u32,
     /// The occurrence of the letter.
     pub span: Span,
@@ -167,7 +167,7 @@ pub struct IndexExpr {
     pub terms: Terms,
 }
 
-/// What an index is linear in.
+/// Atom of an index, which is linear in its atoms.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Atom {
     /// An axis of the domain.
@@ -207,7 +207,7 @@ impl IndexExpr {
         }
     }
 
-    /// Whether it is a sum of multiples of axes and a constant.
+    /// Returns true for a sum of multiples of axes and a constant.
     pub fn is_affine(&self) -> bool {
         self.terms.iter().all(|(_, atom)| matches!(atom, Atom::Axis(_)))
     }
@@ -275,7 +275,7 @@ pub enum ScalarNode {
     Random {
         /// The key of the source of numbers.
         key: u64,
-        /// Which of its numbers.
+        /// Counter of the random number.
         counter: IndexExpr,
         /// Least value.
         lo: ScalarId,

@@ -1,4 +1,4 @@
-//! Which elements depend on which (docs/language/i.md, section 8), by recursion over statements.
+//! Dependencies between elements (docs/language/i.md, section 8), by recursion over statements.
 
 mod points;
 mod solve;

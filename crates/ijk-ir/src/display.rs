@@ -62,7 +62,7 @@ fn atom_text<'a>(atom: &Atom, name: &impl Fn(usize) -> &'a str) -> String {
     }
 }
 
-/// How programs spell a function of one operand.
+/// Spelling of a function of one operand.
 pub fn unary_name(op: UnaryOp) -> String {
     match op {
         UnaryOp::Neg => "-".into(),
@@ -74,7 +74,7 @@ pub fn unary_name(op: UnaryOp) -> String {
     }
 }
 
-/// How programs spell a function of two operands.
+/// Spelling of a function of two operands.
 pub fn binary_name(op: BinaryOp) -> String {
     let function = match op {
         BinaryOp::Add => Function::Add,
@@ -101,7 +101,7 @@ pub fn literal_text(literal: Literal) -> String {
     }
 }
 
-/// How programs spell a monoid.
+/// Spelling of a monoid.
 pub fn monoid_name(monoid: Monoid) -> String {
     binary_name(monoid.op())
 }

@@ -36,13 +36,13 @@ pub enum Component {
 pub struct Leaf {
     /// The program.
     pub program: Program,
-    /// Whose names its extents are counted in.
+    /// Scope that qualifies the names of its extents.
     pub scope: u32,
-    /// How far its source is from the start of the greater one's.
+    /// Offset of its source in that of the greater program.
     pub offset: u32,
 }
 
-/// How many inputs each component takes.
+/// Number of inputs of each component.
 pub type Arities<'a> = &'a dyn Fn(u32) -> usize;
 
 /// An array while the program is being written.
@@ -52,7 +52,7 @@ struct Draft {
     span: CoreSpan,
 }
 
-/// What is to be expanded, within the names that lead to it.
+/// Work to do: a component to expand, within the names that lead to it.
 enum Task {
     Eval(u32, Vec<ArrayId>, Path),
     Then(u32, Vec<ArrayId>, Path),

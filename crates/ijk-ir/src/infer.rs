@@ -105,7 +105,7 @@ impl Infer {
         TypeVar(at)
     }
 
-    /// What is known of a rank.
+    /// Rank as far as it is determined.
     pub fn known_rank(&mut self, v: RankVar) -> Option<KnownRank> {
         let root = self.rank_root(v);
         self.ranks[root.0 as usize].known

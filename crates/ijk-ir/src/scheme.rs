@@ -59,7 +59,7 @@ impl Scheme {
         (self.inputs.len() + self.outputs.len() + self.types.len()) as u64
     }
 
-    /// How many inputs it has.
+    /// Number of inputs.
     pub fn arity(&self) -> usize {
         self.inputs.len()
     }

@@ -22,13 +22,13 @@ pub struct Port {
 /// Inputs, outputs and the size of what a component expands to.
 #[derive(Clone, Debug, Default)]
 pub struct Sig {
-    /// What it takes.
+    /// Inputs.
     pub inputs: Vec<Port>,
-    /// What it gives.
+    /// Outputs.
     pub outputs: Vec<Port>,
-    /// How many statements it expands to.
+    /// Number of statements after expansion.
     pub statements: u64,
-    /// How many components expanding it visits.
+    /// Number of components that expansion visits.
     pub visits: u64,
 }
 
@@ -37,11 +37,11 @@ pub struct Sig {
 pub struct Site {
     /// Its symbol.
     pub symbol: Span,
-    /// What feeds, or the left operand.
+    /// Source of the producer, or of the left operand.
     pub left: Span,
-    /// What is fed, or the right operand.
+    /// Source of the consumer, or of the right operand.
     pub right: Span,
-    /// Whether left and right need parentheses elsewhere.
+    /// Left and right need parentheses elsewhere.
     pub grouped: [bool; 2],
 }
 
@@ -307,7 +307,7 @@ impl Combine<'_> {
     }
 }
 
-/// Whether every parenthesis has its counterpart.
+/// Returns true if parentheses are balanced.
 fn balanced(text: &str) -> bool {
     let depth = text.chars().try_fold(0u32, |depth, c| match c {
         '(' => Some(depth + 1),
@@ -322,7 +322,7 @@ fn sides(written_chain: bool) -> (&'static str, &'static str) {
     if written_chain { ("left", "right") } else { ("right", "left") }
 }
 
-/// Whether chaining would fit, as far as arity and ranks tell; nothing is unified.
+/// Returns true if chaining fits by arity and ranks; nothing is unified.
 fn fits(infer: &mut Infer, left: &Sig, right: &Sig) -> bool {
     let mut ranks = left.outputs.iter().zip(&right.inputs).map(|(from, to)| {
         match (infer.known_rank(from.rank), infer.known_rank(to.rank)) {
@@ -333,8 +333,8 @@ fn fits(infer: &mut Infer, left: &Sig, right: &Sig) -> bool {
     left.outputs.len() <= right.inputs.len() && ranks.all(|same| same)
 }
 
-/// Whether ranks tell that the left was meant to be applied to what the right gives, though the other order
-/// fits, too: `a . p` of `p: ik*kj~ijk` and `a: +ijk~ij`.
+/// Returns true if the ranks show that the left operand was meant to be applied to the outputs of the right, though the
+/// other order fits, too: `a . p` of `p: ik*kj~ijk` and `a: +ijk~ij`.
 ///
 /// The right gives all that the left takes, of known ranks, and takes more than the left gives; and the left
 /// lowers the rank that the right raises, as reductions and products do, so that no two of a kind are meant.
@@ -355,7 +355,7 @@ fn is_composition(infer: &mut Infer, left: &Sig, right: &Sig) -> bool {
     takes.len() > gives.len() && back == needs && lowers && raises && takes.starts_with(&gives)
 }
 
-/// What an error is of, and its words.
+/// Code and text of an error.
 type Error = (Code, String);
 
 /// A conflict at the right operand, with the left one and the definitions beside it.

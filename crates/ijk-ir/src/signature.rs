@@ -5,7 +5,7 @@ use ijk_types::TypeSet;
 use std::collections::HashMap;
 use std::fmt;
 
-/// What a program takes and gives.
+/// Inputs and outputs of a program.
 ///
 /// Displays as `(T[2], T[2]) -> T[3] where T: bool i32 …`, with the rank of each array in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]

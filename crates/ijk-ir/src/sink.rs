@@ -39,12 +39,12 @@ impl Sink {
         self.errors += 1;
     }
 
-    /// How many errors there were.
+    /// Number of errors, those beyond the limit included.
     pub fn errors(&self) -> usize {
         self.errors
     }
 
-    /// What was collected, by place in the source.
+    /// The diagnostics, sorted by place in the source.
     pub fn finish(mut self) -> Vec<Diagnostic> {
         self.diagnostics.sort_by_key(|d| (d.span.start, d.span.end));
         self.diagnostics

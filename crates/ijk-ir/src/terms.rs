@@ -8,7 +8,7 @@ use std::collections::HashMap;
 /// Type variables of a program being written, numbered by the inputs that first have them.
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// What each variable may be.
+    /// Types that each variable may have.
     pub types: Vec<TypeSet>,
     /// See [`crate::core::Program::same_real`].
     pub same_real: Vec<(u32, u32)>,

@@ -1,4 +1,4 @@
-//! What every program in core IR fulfils, checked.
+//! Checks the invariants of programs in core IR.
 
 use crate::core::{
     Access, ArrayId, Atom, AxisId, IndexExpr, Init, Pin, Program, ScalarExpr, ScalarId, ScalarNode,
@@ -7,7 +7,7 @@ use crate::core::{
 use ijk_types::{DType, Reducer, ResultType, TypeSet};
 use thiserror::Error;
 
-/// What is broken in a program. Numbers are those of the program's lists.
+/// Violation of an invariant. Numbers are positions in the program's lists.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VerifyError {
     /// An id of no array.
@@ -43,7 +43,7 @@ pub enum VerifyError {
         array: u32,
         /// Its rank.
         rank: Option<u32>,
-        /// How many positions there are.
+        /// Number of positions.
         positions: usize,
     },
     /// An index expression is not in normal form, or names an axis that the domain lacks.
@@ -51,13 +51,13 @@ pub enum VerifyError {
     Index {
         /// Where.
         place: String,
-        /// What is wrong.
+        /// Violation in words.
         what: &'static str,
     },
     /// A scalar expression is empty or not in post-order.
     #[error("statement {statement}: the value's nodes are not in post-order")]
     Order {
-        /// Which.
+        /// Number of the statement.
         statement: usize,
     },
     /// Element types do not fit.
@@ -65,7 +65,7 @@ pub enum VerifyError {
     Type {
         /// Where.
         place: String,
-        /// What is wrong.
+        /// Violation in words.
         what: String,
     },
     /// An id of no type variable or extent name.
@@ -79,7 +79,7 @@ pub enum VerifyError {
     /// A store that cannot be injective: the output's index lacks an axis.
     #[error("statement {statement}: stores along axis `{axis}`, which its output's index lacks")]
     Collides {
-        /// Which.
+        /// Number of the statement.
         statement: usize,
         /// The axis.
         axis: String,
@@ -87,9 +87,9 @@ pub enum VerifyError {
     /// A reduction by position must drop exactly one axis.
     #[error("statement {statement}: positions along {dropped} dropped axes")]
     Positions {
-        /// Which.
+        /// Number of the statement.
         statement: usize,
-        /// How many axes its output's index lacks.
+        /// Number of axes that the output's index lacks.
         dropped: usize,
     },
 }
@@ -166,7 +166,7 @@ impl Checker<'_> {
         self.errors.push(VerifyError::NoArray { place: place.into(), array: id.0 });
     }
 
-    /// Whether the array exists; it must be defined.
+    /// Checks that the array exists and is defined.
     fn read(&mut self, place: &str, id: ArrayId) -> bool {
         match self.defined.get(id.0 as usize) {
             Some(true) => true,
@@ -401,7 +401,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether two terms are one type whatever their variables are.
+    /// Returns true if two terms are the same type for all values of their variables.
     fn always_equal(&self, a: TypeTerm, b: TypeTerm) -> bool {
         let variable = |term| match term {
             TypeTerm::Var(v) | TypeTerm::RealOf(v) => Some(v as usize),

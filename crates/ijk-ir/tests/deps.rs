@@ -237,7 +237,7 @@ fn any_two_operations() {
             for p in points(&instance.shapes[x.0 as usize]) {
                 let down = &targets(&program, &instance, x, &p)[y.0 as usize];
                 for q in points(&instance.shapes[y.0 as usize]) {
-                    // What one reaches depends on it, and the other way round.
+                    // Dependencies and their inverse agree.
                     let up = &sources(&program, &instance, y, &q)[x.0 as usize];
                     assert!(down.is_exact() && up.is_exact(), "{source}");
                     assert_eq!(

@@ -45,7 +45,7 @@ fn expr(dice: &mut Dice, function: &str, known: usize, depth: usize) -> String {
     }
 }
 
-/// What a program of random ranks equates: pairs, and sums `c = a + b`.
+/// Equations of a program of random ranks: pairs, and sums `c = a + b`.
 #[derive(Default)]
 struct Equations {
     pairs: Vec<(usize, usize)>,

@@ -5,7 +5,7 @@ use ijk_types::DType;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// What explodes takes hours; the rest may run unoptimised, beside other work.
+/// Time limit: above that of an unoptimised run beside other work, far below that of an exponential search.
 const SOON: Duration = Duration::from_secs(60);
 
 fn answered<T>(what: &str, work: impl FnOnce() -> T) -> T {

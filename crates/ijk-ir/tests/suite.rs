@@ -17,7 +17,7 @@ fn check_cases() {
     cases::check("check", outcome);
 }
 
-/// What there is to say of a program and its arguments.
+/// Diagnostics of a program and its arguments.
 fn outcome(source: &str) -> String {
     let compiled = compile_source(source);
     let mut lines = String::new();

@@ -1,5 +1,4 @@
-//! What the verifier finds in programs that were broken on purpose, and that it passes what
-//! lowering writes.
+//! The verifier finds errors in programs that were broken on purpose, and accepts the output of lowering.
 
 use ijk_ir::core::{Atom, AxisId, IndexExpr, Init, Program, ScalarNode, TypeTerm};
 use ijk_ir::{VerifyError, compile_source, verify};

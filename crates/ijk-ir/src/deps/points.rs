@@ -128,17 +128,17 @@ impl PointSet {
         &self.pieces
     }
 
-    /// Whether the set is its pieces' union, not only within it.
+    /// Returns true if the set equals the union of its pieces; otherwise it is a subset.
     pub fn is_exact(&self) -> bool {
         !self.widened
     }
 
-    /// Whether there are no points.
+    /// Returns true if there are no points.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// Whether the point is in it (in an inexact set: may be).
+    /// Returns true if the point is in the set (in an inexact set: may be).
     pub fn contains(&self, point: &[u64]) -> bool {
         point.len() == self.rank && self.pieces.iter().any(|piece| piece.contains(point))
     }

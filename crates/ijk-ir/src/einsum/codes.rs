@@ -1,4 +1,4 @@
-//! What an einsum and the shapes of its operands can be told.
+//! Codes of errors of an einsum and the shapes of its operands.
 
 ijk_syntax::codes! {
     AXES = "einsum-axes";

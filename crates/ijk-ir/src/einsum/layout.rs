@@ -1,10 +1,8 @@
-//! In which order an intermediate has its axes: a path says who is multiplied with whom, not how results
-//! lie.
+//! Order of the axes of intermediate results. A path fixes the products, not the layout of their results.
 //!
-//! What is summed soon is outermost, what stays longest innermost. Then the axes that two operands of a
-//! step have to themselves and keep are neighbours in both of them and in their product, in one order, and
-//! fill vector lanes without any transposition; and what a step sums over are steps from one such run
-//! to the next.
+//! Axes that are summed first are outermost, axes that are kept longest innermost. Then the m axes of a step are
+//! contiguous and in the same order in an operand and in the product, and so are the n axes: they fill vector lanes
+//! without a transposition, and the k axes are strides between such runs.
 
 use super::{Product, distinct};
 
@@ -30,7 +28,7 @@ impl Ends {
             (0..product.operands.len()).map(|operand| product.indices(operand)).collect();
         let result = distinct(&product.result);
         left.iter().chain([&result]).flatten().for_each(|&index| users[index as usize] += 1);
-        // What no step of the path takes is multiplied in the end.
+        // Operands that no step takes are multiplied by the last one.
         let mut of = vec![path.len(); product.extents.len()];
         for (at, step) in path.iter().enumerate() {
             let mut sorted = step.clone();

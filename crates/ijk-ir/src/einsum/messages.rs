@@ -1,4 +1,4 @@
-//! What is told of an einsum whose operands do not fit.
+//! Errors of an einsum whose operands do not fit.
 
 use super::codes;
 use super::resolve::Place;

@@ -28,7 +28,7 @@ use ijk_syntax::Diagnostic;
 use ijk_syntax::einsum::Subscripts;
 use ijk_types::{BinaryOp, DType, Monoid};
 
-/// What multiplies elements of a type, and what adds them.
+/// Multiplication and addition of a type.
 ///
 /// ```
 /// use ijk_ir::einsum::operators;
@@ -48,7 +48,7 @@ pub fn operators(dtype: DType) -> (BinaryOp, Monoid) {
 /// Indices of extent 1 are left out: an axis of one element is read at 0 whatever the others' extents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Product {
-    /// What its text is, for messages.
+    /// Subscripts as text, for messages.
     pub source: String,
     /// The extent of each index.
     pub extents: Vec<u64>,
@@ -68,7 +68,7 @@ impl Product {
         distinct(&self.operands[operand])
     }
 
-    /// Whether some index has no value: every element of the result is a sum of nothing, if there are any.
+    /// Returns true if some index has extent 0: then every element of the result is an empty sum.
     pub fn is_empty(&self) -> bool {
         self.empty_operand().is_some()
     }

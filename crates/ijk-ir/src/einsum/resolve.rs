@@ -1,4 +1,4 @@
-//! Which index each axis has, and its extent.
+//! Resolves the index and the extent of each axis.
 
 use super::{Product, messages};
 use ijk_syntax::einsum::{Subscripts, Term};
@@ -63,7 +63,7 @@ impl Product {
 
 struct Resolver<'a> {
     subscripts: &'a Subscripts,
-    /// How many axes `...` stands for.
+    /// Number of axes that `...` stands for.
     unnamed: usize,
     names: Vec<String>,
     extents: Vec<u64>,

@@ -1,4 +1,4 @@
-//! What each step of a path multiplies, sums over, and gives.
+//! Steps of a path: factors, summed axes, and result.
 
 use super::layout::{Ends, intermediate};
 use super::{Product, distinct};
@@ -6,14 +6,13 @@ use super::{Product, distinct};
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Multiplication {
-    /// What it multiplies: operands by their number, and results of steps, which are counted on from
-    /// there.
+    /// Factors: operands by their number, and results of earlier steps, whose numbers follow those of the operands.
     pub factors: Vec<usize>,
     /// The index of each axis of its result.
     pub axes: Vec<Option<u32>>,
     /// All indices: those of the result first, then those that are summed over.
     pub domain: Vec<u32>,
-    /// How many of them the result has.
+    /// Number of axes that the result keeps.
     pub kept: usize,
 }
 

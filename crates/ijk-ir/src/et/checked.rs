@@ -1,4 +1,4 @@
-//! What is known of a program before, and of its eintups after, ranks and extents are solved.
+//! Checked programs before ranks and extents are solved, and their eintups after.
 
 use super::System;
 use super::walk::{self, Event, Role};
@@ -18,13 +18,13 @@ pub struct Checked {
     pub program: Program,
     /// Eintups in the order of their first appearance.
     pub tuples: Vec<Tuple>,
-    /// How many different shapes they have.
+    /// Number of different shapes.
     pub shapes: u32,
     /// Arrays in the order of their first appearance.
     pub arrays: Vec<ArrayInfo>,
     /// The results: positions in `arrays`.
     pub outputs: Vec<usize>,
-    /// How ranks and extents depend on each other; of no interest to lowering.
+    /// Dependencies between ranks and extents; lowering does not need them.
     pub system: System,
 }
 
@@ -60,7 +60,7 @@ pub enum Origin {
     /// A statement that assigns `RANDOM(…)` alone, the first that uses the array; binding the array
     /// replaces that statement.
     Random {
-        /// Which statement.
+        /// Number of the statement.
         statement: usize,
     },
     /// Computed.

@@ -1,4 +1,4 @@
-//! What checking and solving Einsum Tuple complain of.
+//! Codes of errors in checking and solving Einsum Tuple.
 
 ijk_syntax::codes! {
     AMBIGUOUS = "ambiguous";

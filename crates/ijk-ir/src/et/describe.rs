@@ -1,4 +1,4 @@
-//! What checking found out, as text for people.
+//! Findings of the checker as text.
 
 use super::checked::{Checked, Origin};
 use super::ranks::Problem;
@@ -106,7 +106,7 @@ impl Checked {
         one_line(slice(&self.source, constraint.span))
     }
 
-    /// How an eintup's extents come about.
+    /// Derivation of an eintup's extents.
     fn extent_text(&self, tuple: &Tuple) -> String {
         let shape = tuple.shape;
         let first = name_of(self, shape);

@@ -11,7 +11,7 @@ use ijk_types::random;
 
 /// Draws before a program whose constraints keep failing is given up.
 pub const MAX_TRIES: u64 = 100;
-/// What the extent of an eintup without constraint is drawn from, together with 0.
+/// Extents of an eintup without constraint are drawn from 0 to this.
 const MOST: u64 = 100;
 /// Shares of the way from the least extents to the drawn ones, in 64ths, that are tried.
 const SHARES: [u64; 14] = [64, 52, 40, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1, 0];
@@ -56,7 +56,7 @@ pub(super) fn draw_with(
     Err(last)
 }
 
-/// What is drawn for each shape where it can be chosen.
+/// Extents drawn for each shape that has a choice.
 fn wishes(space: &Space<'_>, seed: u64, attempt: u64) -> Vec<Vec<u64>> {
     let wish = |shape: usize| {
         let key = random::key(seed, shape as u64);
@@ -84,7 +84,7 @@ struct Drawing<'s, 'a> {
     given: &'s [Option<Vec<u64>>],
 }
 
-/// How far extents stay on the way to what was drawn, in 64ths.
+/// Shares of the range between least and greatest extent, in 64ths.
 #[derive(Clone, Copy)]
 struct Shares {
     open: u64,

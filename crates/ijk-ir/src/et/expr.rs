@@ -17,7 +17,7 @@ pub enum Fault {
     Overflow,
 }
 
-/// What no value of a constraint lies outside of.
+/// Bounds of the value of any constraint.
 const WIDE: Interval = Interval { least: -(1 << 100), greatest: 1 << 100 };
 
 impl Expr {
@@ -90,7 +90,7 @@ impl Expr {
         }
     }
 
-    /// How many operands and operators it has.
+    /// Number of operands and operators.
     pub fn size(&self) -> usize {
         match self {
             Self::Integer(_) | Self::Of(..) => 1,

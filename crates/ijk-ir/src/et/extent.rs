@@ -12,11 +12,10 @@ use crate::text::quote;
 use ijk_syntax::et::ast::{Access, Index, IndexOp, Name};
 use ijk_syntax::{Diagnostic, Span};
 
-/// What is known of the elements that a nested array yields: a range for each component, or
-/// nothing before it has elements.
+/// Range of each component that a nested array yields; none before the array has elements.
 pub type Elements<'a> = &'a dyn Fn(&Access) -> Option<Vec<Interval>>;
 
-/// How many components a nested array with `:` has, where that is known.
+/// Number of components of a nested array with `:`, if known.
 pub type Counts<'a> = &'a dyn Fn(&Access) -> Option<u64>;
 
 /// Answers about index expressions of one program under one solution.
@@ -49,9 +48,9 @@ pub struct Extents<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Component {
     range: Interval,
-    /// Whether an eintup in it is empty.
+    /// An eintup in the expression is empty.
     empty: bool,
-    /// Whether no unknown element of an array takes part.
+    /// No unknown element of an array takes part.
     known: bool,
 }
 
@@ -333,7 +332,7 @@ pub(super) fn not_static(source: &str, op: IndexOp, span: Span) -> Diagnostic {
         .with_hint("integers, `RANK(…)`, `DIMS(…)` and arithmetic over those can")
 }
 
-/// How a program spells an operator.
+/// Spelling of an operator.
 pub(super) fn spelling(op: IndexOp) -> &'static str {
     match op {
         IndexOp::Mul => "*",
@@ -343,8 +342,7 @@ pub(super) fn spelling(op: IndexOp) -> &'static str {
     }
 }
 
-/// Whether the expression is of integers, `RANK` and `DIMS` alone, so that its value is the same at
-/// every point.
+/// Returns true for expressions of integers, `RANK` and `DIMS` alone, whose value is the same at every point.
 pub fn is_static(index: &Index) -> bool {
     match index {
         Index::Integer(..) | Index::Dims(..) | Index::Rank(..) => true,
@@ -356,7 +354,7 @@ pub fn is_static(index: &Index) -> bool {
     }
 }
 
-/// Whether the expression has no rank of its own: integers, `RANK` and arithmetic over those.
+/// Returns true for expressions without a rank of their own: integers, `RANK` and arithmetic over those.
 pub fn is_scalar(index: &Index) -> bool {
     match index {
         Index::Integer(..) | Index::Rank(..) => true,

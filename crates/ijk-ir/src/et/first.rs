@@ -120,7 +120,7 @@ fn extents(
 struct Step {
     /// The one shape that is moved; all of them where there is none.
     shape: Option<ShapeId>,
-    /// How far, in [`STEPS`].
+    /// Share of the way, in [`STEPS`].
     share: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Whether given extents satisfy the constraints.
+//! Checks given extents against the constraints.
 
 use super::checked::{Checked, Solution};
 use super::ranks::Ranks;

@@ -1,4 +1,4 @@
-//! How many points statements have.
+//! Number of points of a statement.
 
 use super::ShapeId;
 use super::checked::Checked;

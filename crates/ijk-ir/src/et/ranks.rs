@@ -1,5 +1,5 @@
-//! Which ranks satisfy a program: a search that assigns one group of equal ranks after another and
-//! at once removes what can no longer be from the others.
+//! Search for ranks that satisfy a program: assigns one group of equal ranks after another, and prunes the domains of
+//! the others after each assignment.
 
 mod problem;
 mod search;

@@ -1,4 +1,4 @@
-//! What is said where no ranks are possible.
+//! Errors of programs that no ranks satisfy.
 
 use super::codes;
 use super::ranks::{Impossible, Problem, Source};

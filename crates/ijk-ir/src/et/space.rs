@@ -14,14 +14,14 @@ use ijk_syntax::{Diagnostic, Span};
 /// Terms whose values one message names at most.
 const MAX_TERMS: usize = 8;
 
-/// How the extents of a shape come about.
+/// Origin of the extents of a shape.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind<'a> {
     /// The only extent is the number of components that something has.
     Counted(u64, &'a Link),
     /// Any of the range.
     In(u64, u64),
-    /// What an expression gives.
+    /// Value of an expression.
     Equals(&'a Expr),
     /// Anything.
     Open,

@@ -1,4 +1,4 @@
-//! How the ranks and extents of a program depend on each other.
+//! Dependencies between the ranks and extents of a program.
 
 use super::ShapeId;
 use ijk_syntax::Span;
@@ -33,17 +33,17 @@ pub(super) struct Tie {
 /// The extent of an axis that counts the components of something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Link {
-    /// What has the extent.
+    /// Quantity whose extent the link counts.
     pub counts: Counts,
     /// The rank that it is.
     pub rank: Total,
-    /// Whether any other extent is an error: so it is for `:`, not for `pos[coord]`.
+    /// Any other extent is an error: so it is for `:`, not for `pos[coord]`.
     pub strict: bool,
     /// Where.
     pub span: Span,
 }
 
-/// What has the extent of a [`Link`].
+/// Quantity whose extent a [`Link`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counts {
     /// An eintup's shape, of rank 1.
@@ -80,12 +80,12 @@ pub(super) enum Expr {
     Product(Box<Expr>, Vec<(IndexOp, Expr)>),
 }
 
-/// How ranks and extents depend on each other; made by checking.
+/// Dependencies between ranks and extents; made by checking.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct System {
     /// The group of every node.
     pub(super) groups: Vec<Group>,
-    /// How many groups there are.
+    /// Number of groups.
     pub(super) group_count: u32,
     /// The first node of every array's places.
     pub(super) places: Vec<u32>,

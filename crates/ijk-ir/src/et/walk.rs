@@ -13,7 +13,7 @@ pub enum Role {
     Nested,
 }
 
-/// How a name stands that is not an access's.
+/// Role of a name that is not an array's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// A variable in an index expression.
@@ -26,7 +26,7 @@ pub enum Standing {
     Value,
 }
 
-/// What is met.
+/// Event of the walk.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     Access(&'a Access, Role),

@@ -1,4 +1,4 @@
-//! Whether the points of a domain fall on distinct elements.
+//! Decides if the points of a domain fall on distinct elements.
 //!
 //! First by form: a letter alone in a position (with a factor and a constant), and sums of letters
 //! whose factors count like the digits of a number. Then two letters are looked for that can make
@@ -34,7 +34,7 @@ pub fn check(
     try_out(program, statement, extents, shape)
 }
 
-/// Whether each letter of more than one value is alone in a position.
+/// Returns true if each letter of extent above 1 is alone in a position.
 fn each_alone(statement: &Statement, extents: &[u64]) -> bool {
     let alone = |axis: usize| {
         let is_own = |atom: &Atom| matches!(atom, Atom::Axis(own) if own.0 as usize == axis);
@@ -178,14 +178,14 @@ fn limit(extents: &[u64], max_points: u64) -> (Vec<u64>, bool) {
     (limited, whole)
 }
 
-/// How many elements a bitmap is kept for; beyond, elements are kept in a set.
+/// Greatest number of elements that are marked in a bitmap; more are kept in a set.
 const MAX_BITS: u128 = 8 * MAX_MARKED_POINTS as u128;
 
 fn size(shape: &[u64]) -> u128 {
     shape.iter().fold(1u128, |p, n| p.saturating_mul(u128::from(*n)))
 }
 
-/// How many points may be tried out: fewer where a set is needed, which is slower.
+/// Number of points that may be enumerated: fewer where a set is needed, which is slower.
 fn max_points(shape: &[u64]) -> u64 {
     if size(shape) <= MAX_BITS { MAX_MARKED_POINTS } else { MAX_MARKED_POINTS / 32 }
 }

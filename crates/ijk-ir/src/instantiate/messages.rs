@@ -1,4 +1,4 @@
-//! What is said of arguments that do not fit.
+//! Errors of arguments that do not fit.
 
 use super::extents::{NamedExtent, Origin};
 use crate::codes;
@@ -185,7 +185,7 @@ pub struct Conflict<'a> {
     pub first: (u64, Origin),
     /// Another one.
     pub second: (u64, Origin),
-    /// What names in braces are.
+    /// Extents of names in braces.
     pub names: &'a [Option<NamedExtent>],
 }
 

@@ -172,7 +172,7 @@ pub fn for_each_letter<'a>(arith: &'a Arith, visit: &mut impl FnMut(&'a ijk_synt
     }
 }
 
-/// Whether there is a division or remainder in it.
+/// Returns true if the arithmetic has a division or a remainder.
 pub fn divides(arith: &Arith) -> bool {
     match arith {
         Arith::Integer(..) | Arith::Letter(_) => false,

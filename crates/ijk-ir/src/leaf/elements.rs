@@ -11,13 +11,13 @@ use ijk_types::{DType, ResultType, TypeSet};
 pub struct Why {
     /// The function's symbol, the literal, or the operand.
     pub span: Span,
-    /// What it allows.
+    /// Types that remain allowed.
     pub set: TypeSet,
-    /// How it allows it.
+    /// Relation of the cause to the types, as a verb.
     pub verb: Verb,
 }
 
-/// How something determines an element type.
+/// Relation of a cause to an element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// It takes operands of the types.
@@ -56,11 +56,11 @@ pub enum ValueType {
     Fixed(DType, Span),
 }
 
-/// What the operands' type may be, and why.
+/// Allowed types of the operands, and the cause.
 pub struct Elements<'a> {
     /// The types left.
     pub set: TypeSet,
-    /// What last narrowed them.
+    /// Cause of the last restriction.
     pub why: Why,
     source: &'a str,
     failed: bool,

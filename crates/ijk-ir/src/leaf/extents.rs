@@ -1,4 +1,4 @@
-//! Which letters' extents can be found, told before any extent is known.
+//! Letters whose extents can be derived, decided before any extent is known.
 
 use super::Lowered;
 use super::letters::Letters;

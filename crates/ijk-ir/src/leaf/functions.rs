@@ -1,9 +1,9 @@
-//! What the functions of programs are in the core IR.
+//! Lowering of the functions of programs to the core IR.
 
 use ijk_syntax::Function;
 use ijk_types::{BinaryOp, DType, Literal, Monoid, Reducer, TypeSet, UnaryOp};
 
-/// What a function of one operand computes.
+/// Lowered form of a function of one operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UnaryForm {
     /// A scalar function.
@@ -93,7 +93,7 @@ pub fn binary(function: Function) -> Option<BinaryOp> {
     })
 }
 
-/// What folds dropped letters by the function, where it can.
+/// Reducer that folds dropped letters by the function, if there is one.
 pub fn reducer(function: Function) -> Option<Reducer> {
     match function {
         Function::ArgMax => Some(Reducer::ArgMax),

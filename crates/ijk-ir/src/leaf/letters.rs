@@ -39,7 +39,7 @@ pub enum Place {
     Output,
 }
 
-/// What is known of a letter beside its axis.
+/// Uses of a letter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Use {
     /// Its first occurrence.

@@ -31,9 +31,9 @@ pub struct Leaf {
     /// Inputs are the index operands; the one output is what its one statement defines. Its
     /// `source` and `extent_names` are empty: names count in those of the whole text.
     pub program: Program,
-    /// What narrows the element type of the operands.
+    /// Cause of the restriction of the operands' element type.
     pub operand_why: Why,
-    /// What gives the result its type.
+    /// Cause of the result's type.
     pub result_why: Why,
 }
 
@@ -253,7 +253,7 @@ fn lower_compound(
     compound.positions.iter().take(MAX_RANK).enumerate().map(position).collect()
 }
 
-/// Whether a compound index is one letter, and which axis that is.
+/// Axis of a compound index that is a single letter.
 fn lone_letter(access: &Access, letters_alone: bool) -> Option<AxisId> {
     match &access.index[..] {
         [e] if letters_alone => e.as_axis(),

@@ -1,4 +1,4 @@
-//! Whether an index expression maps or reduces.
+//! Classifies an index expression as a map or a reduction.
 
 use super::arith::{divides, for_each_letter};
 use super::elements::{Elements, ValueType};
@@ -13,7 +13,7 @@ use ijk_syntax::Span;
 use ijk_syntax::ast::{self, Operand, Position};
 use ijk_types::{Reducer, ResultType, TypeSet};
 
-/// What a reduction, or a map, starts from.
+/// Start value of a reduction or a map.
 pub fn init(reducer: Option<Reducer>) -> Init {
     match reducer {
         Some(Reducer::Monoid(monoid)) => Init::Identity(monoid),
@@ -52,8 +52,8 @@ fn dropped<'a>(letters: &'a Letters) -> Vec<(&'a str, Use)> {
     missing.map(|(axis, uses)| (axis.name.as_str(), *uses)).collect()
 }
 
-/// Whether points that no letter tells apart may fall on one element: some output bracket holds
-/// two letters, a division or a remainder.
+/// Returns true if points that no letter distinguishes may fall on one element: some output bracket holds two letters,
+/// a division or a remainder.
 fn folds(expr: &ast::IndexExpr) -> bool {
     expr.output.positions.iter().any(|position| match position {
         Position::Letter(_) => false,

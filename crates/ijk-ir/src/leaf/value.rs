@@ -31,7 +31,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         Self { nodes: Vec::new(), elements, operands, arrays, sink }
     }
 
-    /// What was written.
+    /// The finished expression.
     pub fn finish(self) -> ScalarExpr {
         ScalarExpr { nodes: self.nodes }
     }

@@ -16,7 +16,7 @@ pub struct Arrays {
     pub infos: Vec<ArrayInfo>,
     /// The first access of each.
     pub sizing: Vec<Access>,
-    /// Whether a statement or the framework call reads it.
+    /// Arrays that a statement or the framework call reads.
     pub read: Vec<bool>,
     /// The first statement that assigns it.
     assigned: Vec<Option<usize>>,

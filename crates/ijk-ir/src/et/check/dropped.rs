@@ -96,7 +96,7 @@ const MAX_DEPTH: u32 = 8;
 struct Look<'a> {
     found: &'a Found,
     system: &'a System,
-    /// What is left of [`MAX_WORK`].
+    /// Rest of [`MAX_WORK`].
     left: Cell<u32>,
 }
 
@@ -114,7 +114,7 @@ impl Look<'_> {
         })
     }
 
-    /// Whether points may be skipped for what the statement reads.
+    /// Returns true if an access that the statement reads may skip points.
     fn reads_skip(&self, statement: &Statement) -> bool {
         let mut skips = false;
         walk::statement(statement, &mut |event| {
@@ -153,7 +153,7 @@ impl Look<'_> {
                 let mut sum = Greatest { value: Linear::default(), factor: 0 };
                 for (negated, term) in terms {
                     let term = self.greatest(term)?;
-                    // What an eintup is subtracted from is greatest where that is 0.
+                    // A subtracted eintup has its greatest difference at 0.
                     if *negated && term.factor > 0 {
                         return None;
                     }

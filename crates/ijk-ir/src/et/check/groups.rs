@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// Notes that one complaint shows at most.
 const MAX_NOTES: usize = 8;
 
-/// Which group each node belongs to, and how many there are.
+/// Group of each node, and the number of groups.
 pub fn groups(nodes: usize, ties: &[Tie]) -> (Vec<Group>, u32) {
     let mut parents: Vec<usize> = (0..nodes).collect();
     for (a, b) in ties.iter().filter_map(ends) {
@@ -44,7 +44,7 @@ pub fn ends(tie: &Tie) -> Option<(usize, usize)> {
     Some((tie.left.single()?.0 as usize, tie.right.single()?.0 as usize))
 }
 
-/// What a node's rank is known to be.
+/// Known rank of a node.
 struct Fact {
     node: usize,
     least: i128,

@@ -21,7 +21,7 @@ use names::Names;
 use ranks::Ranker;
 use shapes::Shapes;
 
-/// What is known of names: arrays and eintups.
+/// Arrays and eintups by name.
 struct Found {
     arrays: Arrays,
     shapes: Shapes,
@@ -108,7 +108,7 @@ pub fn check(source: &str, program: Program) -> (Option<Checked>, Vec<Diagnostic
     (checked, sink.finish())
 }
 
-/// What statements and constraints say of ranks and extents.
+/// Collects the restrictions of statements and constraints on ranks and extents.
 fn system(
     source: &str,
     program: &Program,
@@ -146,7 +146,7 @@ fn system(
     }
 }
 
-/// What one extent counts has one rank.
+/// Ties of equal rank between quantities that one extent counts.
 fn counted(links: &[Link], dims_rules: &[Option<usize>]) -> Vec<Tie> {
     let mut first: std::collections::HashMap<(bool, usize, usize), &Link> = Default::default();
     let mut ties = Vec::new();

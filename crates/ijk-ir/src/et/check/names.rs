@@ -1,4 +1,4 @@
-//! Which names are arrays and which are eintups.
+//! Classifies names as arrays or eintups.
 
 use super::super::codes;
 use super::super::walk::{self, Event, Role, Standing};
@@ -8,7 +8,7 @@ use ijk_syntax::et::ast::{Bound, Constraint, Program, Relation};
 use ijk_syntax::{Diagnostic, Span};
 use std::collections::HashMap;
 
-/// How a name is used; the first place of each use.
+/// Uses of a name; the first place of each kind.
 #[derive(Clone, Debug)]
 pub struct Uses {
     pub name: String,
@@ -21,7 +21,7 @@ pub struct Uses {
     pub index: Option<Span>,
     /// In the value of a constraint.
     pub bounds: Option<Span>,
-    /// How often that is.
+    /// Number of uses in bounds.
     times_in_bounds: usize,
     /// The eintup of a constraint.
     pub constrained: Option<Span>,
@@ -29,7 +29,7 @@ pub struct Uses {
     value: Option<Span>,
 }
 
-/// What a name stands for.
+/// Kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Array,
@@ -44,7 +44,7 @@ pub struct Names {
 }
 
 impl Uses {
-    /// What the name stands for; an assigned name that is used as an eintup has been complained of.
+    /// Kind of the name. An assigned name that is used as an eintup has an error already.
     pub fn kind(&self) -> Kind {
         let tuple = self.index.or(self.bounds).or(self.constrained);
         let array = self.assigned.is_some() || (self.read.is_some() && tuple.is_none());
@@ -55,12 +55,12 @@ impl Uses {
         self.assigned.is_some()
     }
 
-    /// Whether nothing but one constraint's value mentions the name.
+    /// Returns true if the name occurs in the value of one constraint only.
     pub fn is_lonely(&self) -> bool {
         !self.in_statements() && self.constrained.is_none() && self.times_in_bounds == 1
     }
 
-    /// Whether a statement or the framework call mentions the eintup.
+    /// Returns true if a statement or the framework call mentions the eintup.
     pub fn in_statements(&self) -> bool {
         self.index.or(self.value).or(self.read).is_some()
     }
@@ -150,7 +150,7 @@ impl Names {
         &mut self.uses[n]
     }
 
-    /// How a name is used.
+    /// Uses of a name.
     pub fn get(&self, name: &str) -> Option<&Uses> {
         self.by_name.get(name).map(|n| &self.uses[*n])
     }

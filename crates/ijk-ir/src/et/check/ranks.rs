@@ -1,4 +1,4 @@
-//! Which ranks are equal: what statements say of them.
+//! Equalities of ranks that follow from statements.
 
 use super::super::arith;
 use super::super::codes;
@@ -19,7 +19,7 @@ pub struct Ranker<'a> {
     pub sink: &'a mut Sink,
     pub ties: Vec<Tie>,
     pub links: Vec<Link>,
-    /// Whether each array has been sized, that is, met before.
+    /// Arrays whose size is known from an earlier access.
     sized: Vec<bool>,
     /// Inputs' places at which only scalars have stood.
     scalar_places: Vec<Vec<Option<Span>>>,
@@ -34,7 +34,7 @@ enum Rank {
     Of(Total, Span),
 }
 
-/// What an index expression stands in.
+/// Context of an index expression.
 #[derive(Clone, Copy)]
 enum Around {
     /// A place or something else of that rank.

@@ -1,4 +1,4 @@
-//! Which eintups share a shape.
+//! Eintups that share a shape.
 
 use super::super::walk::{self, Event};
 use super::super::{Origin, ShapeId, Tuple};
@@ -16,13 +16,13 @@ pub struct Shapes {
     pub standing: Vec<Vec<Option<usize>>>,
     /// Every plain eintup that stands there.
     pub plain: Vec<Vec<Vec<usize>>>,
-    /// Whether an input, which is bound, has it plain.
+    /// Eintups that index an input, which is bound, without arithmetic.
     input: Vec<bool>,
-    /// What each eintup shares the shape of.
+    /// Union-find forest of eintups that share a shape.
     parents: Vec<usize>,
     /// The first statement that mentions each.
     first: Vec<Option<usize>>,
-    /// Whether a constraint is on it.
+    /// Eintups with a constraint.
     constrained: Vec<bool>,
 }
 

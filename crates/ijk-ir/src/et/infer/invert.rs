@@ -16,7 +16,7 @@ const ANY: Interval = Interval { least: 0, greatest: i64::MAX as i128 };
 /// Extents with which a constraint gives a known one.
 pub struct Found {
     pub extents: Vec<u64>,
-    /// Whether there are no others.
+    /// There are no other values.
     pub all: bool,
 }
 
@@ -68,7 +68,7 @@ impl Inverse<'_, '_> {
         })
     }
 
-    /// Whether some value of the unknown in a range may give a value; yes where that cannot be told.
+    /// Returns true if some value of the unknown in a range may give `value`; also where that cannot be decided.
     fn may_give(&self, expr: &Expr, unknown: Interval, value: u64) -> bool {
         let of = |quantity, shape| match quantity {
             Quantity::Rank => Interval::point(self.inference.space.rank(shape) as i128),
@@ -82,7 +82,7 @@ impl Inverse<'_, '_> {
         given.is_none_or(|range| (range.least..=range.greatest).contains(&value.into()))
     }
 
-    /// How often the unknown occurs.
+    /// Number of occurrences of the unknown.
     fn count(&self, expr: &Expr) -> usize {
         let mut count = 0;
         expr.for_each(&mut |quantity, shape| {

@@ -1,4 +1,4 @@
-//! What is said of bound arrays that do not fit, or do not tell.
+//! Errors of bound arrays that do not fit, or do not determine the extents.
 
 use super::{Bound, From, Inference, Known};
 use crate::et::checked::{Checked, Solution};

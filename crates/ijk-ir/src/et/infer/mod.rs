@@ -73,7 +73,7 @@ pub fn infer(
 /// Ranks that may do.
 struct Candidates {
     ranks: Vec<Ranks>,
-    /// What is wrong without eintups of other ranks than the default.
+    /// Errors if all eintups have the default rank.
     unfit: Option<Vec<Diagnostic>>,
 }
 
@@ -103,7 +103,7 @@ fn candidates(
     Err(unfit.unwrap_or_default())
 }
 
-/// What the program and the flags say of ranks, where the default yields to some arrays.
+/// Inference from the program and the flags, with the default overridden for some arrays.
 fn alone<'a>(
     checked: &'a Checked,
     bound: &Bound,
@@ -139,7 +139,7 @@ struct Known<'a> {
     from: From<'a>,
 }
 
-/// What there is for one combination of ranks.
+/// Result for one combination of ranks.
 struct Outcome {
     /// One, or some of several; none where too many would have to be tried.
     solutions: Vec<Solution>,
@@ -153,7 +153,7 @@ struct Inference<'a> {
     bound: &'a Bound,
     given: &'a Given,
     known: Vec<Vec<Option<Known<'a>>>>,
-    /// What constraints leave of extents that are not known.
+    /// Values that constraints leave for unknown extents.
     several: Vec<Vec<Option<invert::Found>>>,
     /// Constraints that have been complained of.
     reported: Vec<bool>,

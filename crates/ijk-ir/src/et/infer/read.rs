@@ -1,4 +1,4 @@
-//! Whose extents a run asks for.
+//! Shapes whose extents a run needs.
 
 use super::Bound;
 use crate::et::Origin;

@@ -16,13 +16,13 @@ const MAX_UNKNOWN: usize = 64;
 /// Extents of an eintup without constraint go from 0 to this.
 const MOST: u64 = 100;
 
-/// What was found for one component.
+/// Solutions of one component.
 pub struct Search {
     /// The shapes whose extents are looked for, the defined after the defining.
     pub unknown: Vec<ShapeId>,
     /// Their extents.
     pub solutions: Vec<Vec<u64>>,
-    /// Whether there are or may be others.
+    /// There are, or may be, other solutions.
     pub open: bool,
 }
 
@@ -93,7 +93,7 @@ struct Trial<'i, 'a> {
     watching: Watching<'i>,
     values: Vec<u64>,
     steps: usize,
-    /// Whether extents outside of their ranges are tried.
+    /// Extents outside of their ranges are tried.
     beyond: bool,
 }
 
@@ -165,7 +165,7 @@ impl Trial<'_, '_> {
         i64::try_from(value).ok().and_then(|v| u64::try_from(v).ok())
     }
 
-    /// Whether known extents that depend on an unknown one may still come out.
+    /// Returns true if known extents that depend on an unknown one are still possible.
     fn possible(&self, n: usize) -> bool {
         let of = |quantity, shape| match quantity {
             Quantity::Rank => Interval::point(self.inference.space.rank(shape) as i128),

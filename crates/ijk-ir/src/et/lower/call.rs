@@ -81,7 +81,7 @@ impl Builder<'_, '_, '_> {
     }
 }
 
-/// Whether a function takes numbers with a fraction only.
+/// Returns true if a function accepts floating-point types only.
 fn is_real(accepts: TypeSet) -> bool {
     accepts.is_subset(TypeSet::INEXACT)
 }

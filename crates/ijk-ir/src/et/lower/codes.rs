@@ -1,4 +1,4 @@
-//! What lowering Einsum Tuple complains of.
+//! Codes of errors in lowering Einsum Tuple.
 
 ijk_syntax::codes! {
     ARRAY_TOO_LARGE = "array-too-large";

@@ -24,12 +24,12 @@ impl Kind {
         }
     }
 
-    /// Whether it counts: a bool or an integer.
+    /// Returns true for a bool or an integer.
     pub fn is_whole(self) -> bool {
         self.dtype() <= DType::I64
     }
 
-    /// What two values have in common.
+    /// Common kind of two values.
     pub fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Integer, Self::Integer) => Self::Integer,

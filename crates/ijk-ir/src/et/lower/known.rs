@@ -1,4 +1,4 @@
-//! What is known of a program's arrays as lowering goes along.
+//! State of a program's arrays in the course of lowering.
 
 use super::Wanted;
 use crate::et::{Checked, Extents, Solution};
@@ -64,7 +64,7 @@ impl<'a> Known<'a> {
         Some(if empty { vec![NO_VALUE; ranges.len()] } else { ranges })
     }
 
-    /// What must be told of a nested array for its greatest elements to be known.
+    /// Elements of a nested array that must be known for the bounds of an access.
     pub fn wanted(&self, access: &Access) -> Option<Wanted> {
         let array = self.checked.array(&access.array.text)?;
         let star = access.indices.iter().position(|e| matches!(e, Index::Star(_)));
@@ -72,7 +72,7 @@ impl<'a> Known<'a> {
         Some(Wanted { array, axis })
     }
 
-    /// Whether an eintup in the expression, or a nested array but for its `:`, is empty.
+    /// Returns true if an eintup in the expression, or a nested array but for its `:`, is empty.
     fn yields_nothing(&self, e: &Index) -> bool {
         match e {
             Index::Integer(..) | Index::Dims(..) | Index::Rank(..) | Index::Star(_) => false,

@@ -44,7 +44,7 @@ pub struct Stage {
     pub outputs: Vec<usize>,
 }
 
-/// What to do next.
+/// Next step of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Run this; its results are new versions of arrays.
@@ -73,7 +73,7 @@ pub struct Lowering<'a> {
     next: usize,
     /// For each statement the ordinal of its first `RANDOM`.
     sites: Vec<u64>,
-    /// Whether a statement is left out, since its array is bound.
+    /// Statements that are skipped, since their arrays are bound.
     replaced: Vec<bool>,
     /// Arrays that are results besides the program's.
     kept: Vec<usize>,
@@ -127,7 +127,7 @@ impl<'a> Lowering<'a> {
         self.kept.extend(arrays);
     }
 
-    /// What to do next; nothing when the program has run.
+    /// Next step; none when the program has run.
     ///
     /// # Errors
     /// Everything that is wrong with element types and sizes of the statements up to here.
@@ -170,7 +170,7 @@ impl<'a> Lowering<'a> {
         self.known.ranges.insert(wanted, ranges.iter().map(range).collect());
     }
 
-    /// What must be told before a statement can be lowered.
+    /// Elements that must be known before a statement can be lowered.
     fn wanted(&self, statement: &ijk_syntax::et::ast::Statement) -> Option<Wanted> {
         let left = self.known.checked.array(&statement.left.array.text)?;
         let sizes = self.known.versions[left].is_none();

@@ -1,4 +1,4 @@
-//! What is known while one statement is lowered.
+//! Context of lowering one statement.
 
 use super::known::Known;
 use super::stage::StageBuilder;
@@ -9,11 +9,11 @@ use ijk_syntax::Diagnostic;
 
 /// One statement's domain, what its points must fulfil, and where arrays and complaints go.
 pub struct Scope<'s, 'a> {
-    /// What is known of the program.
+    /// State of the program's arrays.
     pub known: &'s Known<'a>,
     /// Where the statement will stand.
     pub stage: &'s mut StageBuilder,
-    /// What is wrong.
+    /// Errors found.
     pub errors: &'s mut Sink,
     /// The variables, each with its first axis.
     pub variables: Vec<(&'a str, usize)>,
@@ -21,7 +21,7 @@ pub struct Scope<'s, 'a> {
     pub domain: Vec<Axis>,
     /// Their extents.
     pub extents: Vec<u64>,
-    /// What points must fulfil besides that accesses are in bounds.
+    /// Conditions on points, besides that accesses are in bounds.
     pub guards: Vec<(IndexExpr, u64)>,
     /// Elements that the index in the making reads, each with the extents of its array.
     pub elements: Vec<(Access, Vec<u64>)>,
@@ -56,7 +56,7 @@ impl<'s, 'a> Scope<'s, 'a> {
         }
     }
 
-    /// Whether there is no point.
+    /// Returns true if there is no point.
     pub fn is_empty(&self) -> bool {
         self.extents.contains(&0)
     }
@@ -124,7 +124,7 @@ fn axis(name: &str, component: usize, rank: usize) -> Axis {
     Axis { name, dims: Vec::new(), pins: Vec::new() }
 }
 
-/// Whether an element is part of an index.
+/// Returns true if an element is part of an index.
 fn reads(index: &IndexExpr, access: &Access) -> bool {
     index.terms.iter().any(|(_, atom)| match atom {
         Atom::Axis(_) => false,

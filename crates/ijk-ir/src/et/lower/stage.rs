@@ -24,7 +24,7 @@ impl StageBuilder {
         Self { program, current: vec![None; arrays], ..Self::default() }
     }
 
-    /// Whether a statement here defines the current version of an array.
+    /// Returns true if a statement of the stage defines the current version of an array.
     pub fn defines(&self, array: usize) -> bool {
         matches!(self.current[array], Some((_, true)))
     }
@@ -69,8 +69,8 @@ impl StageBuilder {
         self.instance.dtypes[id.0 as usize]
     }
 
-    /// What has grown, with those of the arrays as results that `live` tells and a statement here
-    /// defines; none where that is nothing. The next stage is empty.
+    /// Finishes the stage and begins an empty one. Its results are those of its arrays that are `live`; no stage
+    /// results if there are none.
     pub fn finish(&mut self, live: impl Fn(usize) -> bool) -> Option<Stage> {
         let arrays = self.current.len();
         let outputs: Vec<usize> = (0..arrays).filter(|&a| self.defines(a) && live(a)).collect();

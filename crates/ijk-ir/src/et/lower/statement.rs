@@ -119,7 +119,7 @@ impl Builder<'_, '_, '_> {
 }
 
 impl Scope<'_, '_> {
-    /// Whether the domain is not too large.
+    /// Checks the size of the domain.
     fn fits(&mut self, statement: &Statement) -> Option<()> {
         let source = &self.known.checked.source;
         if self.domain.len() > MAX_LETTERS {
@@ -147,7 +147,7 @@ impl Scope<'_, '_> {
         Some(shape)
     }
 
-    /// Whether memory could hold an array.
+    /// Checks that the size of an array fits in memory.
     fn holds(&mut self, statement: &Statement, dtype: DType, shape: &[u64]) -> Option<()> {
         let (name, span) = (&statement.left.array.text, statement.left.span);
         if shape.len() > MAX_RANK {

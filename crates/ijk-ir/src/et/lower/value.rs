@@ -31,7 +31,7 @@ pub struct Builder<'b, 's, 'a> {
     seed: u64,
     /// The ordinal of the next `RANDOM` in the program's text.
     site: u64,
-    /// Whether that there are too many operations was said.
+    /// An error about too many operations was reported.
     too_long: bool,
 }
 
@@ -42,7 +42,7 @@ impl<'b, 's, 'a> Builder<'b, 's, 'a> {
         Self { scope, nodes: Vec::new(), seed, site, too_long: false }
     }
 
-    /// What was built.
+    /// The finished expression.
     pub fn finish(self) -> ScalarExpr {
         ScalarExpr { nodes: self.nodes }
     }
@@ -333,7 +333,7 @@ impl<'b, 's, 'a> Builder<'b, 's, 'a> {
         Some(Operand { kind, ..self.convert(operand, kind.dtype(), name)? })
     }
 
-    /// Whether it is not 0.
+    /// Comparison of a value with 0.
     pub fn truth(&mut self, operand: Operand, name: &str) -> Option<Operand> {
         self.convert(operand, DType::Bool, name)
     }

@@ -12,7 +12,7 @@ pub fn variables<'a>(checked: &Checked, statement: &'a Statement) -> Vec<&'a str
     found.names
 }
 
-/// How many `RANDOM`s a value has.
+/// Number of `RANDOM`s in a value.
 pub fn sites(value: &Value) -> u64 {
     match value {
         Value::Number(..)

@@ -33,7 +33,7 @@ pub struct Relation {
     pub right: Right,
     /// The groups on both sides, each once.
     pub groups: Vec<usize>,
-    /// How many ranks and operands judging it looks at.
+    /// Cost of evaluating the relation: number of its ranks and operands.
     pub weight: u64,
     source: Source,
 }
@@ -67,7 +67,7 @@ pub struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    /// What the program asks; groups that it does not constrain have rank 1, or any where `free`.
+    /// Rank problem of a program; groups without constraint have rank 1, or any where `free`.
     pub fn new(checked: &'a Checked, free: bool) -> Self {
         let system = &checked.system;
         let default = if free { ALL } else { 1 << 1 };
@@ -96,7 +96,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Whether a limit only says that ranks are equal which are so anyway.
+    /// Returns true if a limit equates ranks that are equal anyway.
     fn says_nothing(&self, group: usize, limit: &Limit) -> bool {
         matches!(limit, Limit::Equals(Expr::Of(_, shape)) if self.shape(*shape) == group)
     }
@@ -175,7 +175,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Whether a link counts the extent of a place of the array.
+    /// Returns true if a link counts the extent of a place of the array.
     fn star(&self, link: &crate::et::system::Link, array: usize) -> bool {
         use crate::et::system::Counts;
         (0..self.checked.arrays[array].places).any(|place| match link.counts {
@@ -207,7 +207,7 @@ impl<'a> Problem<'a> {
         self.domains[group] = if open { only } else { self.domains[group] & only };
     }
 
-    /// Whether a shape has rank 1 only because nothing says otherwise.
+    /// Returns true if a shape has rank 1 only by default.
     pub fn is_open(&self, shape: ShapeId) -> bool {
         let group = self.shape(shape);
         self.domains[group] == 1 << 1 && group != self.checked.system.one.0 as usize
@@ -244,7 +244,7 @@ impl<'a> Problem<'a> {
         self.relations.push(Relation { left, constant, right, groups, weight, source });
     }
 
-    /// Whether the relation may hold where each group has a rank of its domain.
+    /// Returns true if the relation may hold for ranks within the domains of the groups.
     pub fn possible(&self, relation: &Relation, domain: &impl Fn(usize) -> Domain) -> bool {
         let hull = |group: usize| {
             let bits = domain(group);
@@ -273,7 +273,7 @@ impl<'a> Problem<'a> {
         (0..=MAX_RANK).filter(|r| domain & (1 << r) != 0).collect()
     }
 
-    /// What cannot be, where that shows without a search.
+    /// A contradiction that is visible without a search.
     pub fn impossible(&self) -> Option<Impossible<'a>> {
         let mut state = State::new(self);
         let failed = state.propagate(self, (0..self.relations.len()).collect()).err()?;

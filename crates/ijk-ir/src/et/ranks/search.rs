@@ -129,7 +129,7 @@ impl<'a> RankCombinations<'a> {
         Self { problem, state, order, choices: Vec::new(), phase: Phase::New }
     }
 
-    /// Whether the search ended because it took too long.
+    /// Returns true if the search exceeded its limit.
     pub fn gave_up(&self) -> bool {
         self.phase == Phase::GaveUp
     }
