@@ -46,8 +46,8 @@ impl Application {
         Ok(Self { source, component, arguments })
     }
 
-    /// What to say of an error in the program or its application; where the program takes arguments
-    /// of these shapes, but not of the types of `--dtype`, which would do.
+    /// Report of an error in the program or its application. Suggests another `--dtype` where the program accepts the
+    /// shapes but not the types.
     pub fn failure(&self, error: Error) -> Failure {
         let types = default_types(self.component.signature());
         let shapes = self.arguments.iter().map(|(_, shape)| &shape[..]);

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "ijk", version, about, long_about = LONG, propagate_version = true)]
 pub struct Cli {
-    /// What to do.
+    /// Subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -163,7 +163,7 @@ pub struct Run {
     /// On what
     #[command(flatten)]
     pub given: Given,
-    /// How to run
+    /// Options of the run
     #[command(flatten)]
     pub how: How,
 }
@@ -197,7 +197,7 @@ pub struct Eval {
     /// Write the first output to a file, a second -o the second, and so on; without, print them
     #[arg(short, long = "out", value_name = "FILE")]
     pub out: Vec<String>,
-    /// How to run
+    /// Options of the run
     #[command(flatten)]
     pub how: How,
 }
@@ -217,12 +217,12 @@ pub struct Einsum {
     /// Print the order in which the arguments would be multiplied, and what it costs, instead
     #[arg(long, conflicts_with = "out")]
     pub path: bool,
-    /// How to run
+    /// Options of the run
     #[command(flatten)]
     pub how: How,
 }
 
-/// How `run` and `eval` run.
+/// Options of `run` and `eval`.
 #[derive(Debug, Args)]
 pub struct How {
     /// Number of threads; results do not depend on it
@@ -246,7 +246,7 @@ pub struct How {
     pub zarr: Zarr,
 }
 
-/// How programs on Zarr arrays run.
+/// Options of programs on Zarr arrays.
 #[derive(Debug, Args)]
 pub struct Zarr {
     /// Zarr: number of workers, each with a thread of its own [default: as many as threads]
@@ -345,10 +345,10 @@ pub struct Applied {
 /// `ijk explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// What to explain
+    /// Program and shapes to explain
     #[command(flatten)]
     pub applied: Applied,
-    /// What else decides the extents of a .et program
+    /// Values that decide further extents of a .et program
     #[command(flatten)]
     pub given: Given,
     /// Number of threads to plan for
@@ -399,7 +399,7 @@ pub struct Deps {
     /// The element, such as 1,2; `.` for a result of rank 0
     #[arg(long, value_name = "I,J", value_parser = point, required_unless_present_any = ["from", "to"])]
     pub at: Option<Extents>,
-    /// Which output the element is of: 0, 1, …; in .et its name [default: the first]
+    /// Output of the element: 0, 1, …; in .et its name [default: the first]
     #[arg(long, value_name = "N")]
     pub output: Option<String>,
     /// The element is of this input: print which elements of the outputs it reaches
@@ -411,7 +411,7 @@ pub struct Deps {
     /// An operation: print what it depends on, or whether it depends on that of --from
     #[arg(long, value_name = "OP[I,J]", conflicts_with_all = ["at", "output", "input"])]
     pub to: Option<String>,
-    /// What else decides the extents of a .et program
+    /// Values that decide further extents of a .et program
     #[command(flatten)]
     pub given: Given,
 }
@@ -419,7 +419,7 @@ pub struct Deps {
 /// `ijk bench`.
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// What to measure
+    /// Program and shapes to measure
     #[command(flatten)]
     pub applied: Applied,
     /// On what, instead of made-up arrays of given shapes; a .et program is given nothing else
@@ -479,7 +479,7 @@ pub struct Verify {
     /// Trust a module of your own beside the program, NAME.py or NAME/: its functions may be called, and may do anything
     #[arg(long, value_name = "NAME")]
     pub module: Vec<String>,
-    /// How long Python may take to import, and for each call
+    /// Seconds that Python may take to import, and for each call
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
     /// Number of threads; results do not depend on it
@@ -515,7 +515,7 @@ fn blocks(text: &str) -> Result<Blocks, String> {
     text.split('x').map(block).collect::<Result<_, _>>().map(Blocks)
 }
 
-/// How chunks are compressed: by zstd at a level, or not at all.
+/// Compression of chunks: zstd at a level, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compress(pub Option<u8>);
 

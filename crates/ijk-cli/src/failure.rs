@@ -1,4 +1,4 @@
-//! What a command ends with when it does not succeed.
+//! Failures of commands, with their exit codes.
 
 use ijk::file::{FileError, Problem};
 use ijk::{RunError, TensorError, blocks, visible};
@@ -65,13 +65,13 @@ impl From<TensorError> for Failure {
     }
 }
 
-/// Whether an error says that the machine fails, not that a path is wrong.
+/// Returns true if an error is a failure of the machine, not a wrong path.
 fn is_environment(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{OutOfMemory, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     matches!(kind, StorageFull | QuotaExceeded | OutOfMemory | ReadOnlyFilesystem)
 }
 
-/// Whose fault an error of block tensors is.
+/// Classifies an error of block tensors by its exit code.
 pub fn of_blocks(error: blocks::Error) -> Failure {
     if let blocks::Error::Cluster(error) = error {
         return error.into();
@@ -93,7 +93,7 @@ pub fn of_blocks(error: blocks::Error) -> Failure {
     }
 }
 
-/// Whether an error is, or comes from, one that says that the machine fails.
+/// Returns true if an error is, or comes from, a failure of the machine.
 fn is_of_machine(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {

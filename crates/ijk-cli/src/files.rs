@@ -19,7 +19,7 @@ pub struct Place {
     pub path: PathBuf,
     /// The member, where the file is an archive and one is named.
     pub member: Option<String>,
-    /// Whether the text named the member: an archive keeps its other members.
+    /// The text named the member: an archive keeps its other members.
     pub is_part: bool,
 }
 
@@ -41,13 +41,13 @@ impl Place {
         })
     }
 
-    /// Whether it is a Zarr array: by its name, by what it holds, or as a member of a Zarr group.
+    /// Returns true for a Zarr array: by its name, by its contents, or as a member of a Zarr group.
     pub fn is_zarr(&self) -> bool {
         let is_named = self.has_extension("zarr") || self.path.join("zarr.json").is_file();
         is_named || !self.has_extension("npy") && !self.is_archive() && self.is_member()
     }
 
-    /// Whether it is, or would be, a member of a Zarr group, and no file that is there already.
+    /// Returns true if the path is, or would be, a member of a Zarr group, and is no existing file.
     fn is_member(&self) -> bool {
         #[cfg(feature = "zarr")]
         return !self.path.is_file() && ijk::blocks::ZarrStore::is_in_group(&self.path);
@@ -55,7 +55,7 @@ impl Place {
         false
     }
 
-    /// Whether it is an archive, by its name.
+    /// Returns true if the name is that of an archive.
     pub fn is_archive(&self) -> bool {
         self.has_extension("npz")
     }
@@ -199,7 +199,7 @@ fn member(output: usize, place: &Place) -> String {
 /// An archive to be written.
 struct Archived<'a> {
     path: &'a Path,
-    /// Whether members of an archive that is there are kept.
+    /// Other members of an existing archive are kept.
     is_part: bool,
     arrays: Vec<(String, TensorView<'a>)>,
 }
@@ -232,7 +232,7 @@ fn locked(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Whether a path still leads to a file.
+/// Returns true if a path still leads to the file.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

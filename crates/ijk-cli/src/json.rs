@@ -1,4 +1,4 @@
-//! What `--json` prints.
+//! Output of `--json`.
 
 use ijk::{Scalar, visible};
 use serde_json::{Value, json};

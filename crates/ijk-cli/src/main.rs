@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 
 /// Says what is wrong; rendered diagnostics already start with the word.
 fn end(message: &str, code: u8) -> ExitCode {
-    // What fails in a process that another one started, that one says, too.
+    // The parent process reports failures of its children.
     if ijk::blocks::cluster::Cluster::is_child() {
         return ExitCode::from(code);
     }

@@ -1,4 +1,4 @@
-//! How much memory there is: what would need more is an error, not the end of the process.
+//! Available memory. A command that needs more ends with an error instead of being killed.
 
 use crate::failure::Failure;
 use ijk::{Component, DType, Engine, Error};
@@ -59,7 +59,7 @@ fn of_machine(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// What is left of a control group's limit, if it has one.
+/// Free part of a control group's limit, if it has one.
 fn left(most: &str, used: &str) -> Option<u64> {
     let (most, used): (u64, u64) = (most.trim().parse().ok()?, used.trim().parse().ok()?);
     Some(most.saturating_sub(used))

@@ -1,4 +1,4 @@
-//! What inputs and outputs are called, and `NAME=FILE` options.
+//! Names of inputs and outputs, and `NAME=FILE` options.
 //!
 //! Names are positions from 0, as `--bind` and `--out` take them. Messages about a program count its
 //! arguments and results from 1, as prose does. Where a name is printed the other stands beside it.

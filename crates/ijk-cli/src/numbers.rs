@@ -173,7 +173,7 @@ mod tests {
         align(&values.iter().map(|&x| Scalar::F64(x)).collect::<Vec<_>>()).join(" ")
     }
 
-    /// What NumPy prints between the brackets.
+    /// Expected texts are those that NumPy prints between the brackets.
     #[test]
     fn like_numpy() {
         assert_eq!(f64s(&[1.0, 2.5]), "1.  2.5");

@@ -1,4 +1,4 @@
-//! What goes to the terminal.
+//! Output to the terminal.
 
 use crate::failure::Failure;
 use ijk::visible;
@@ -27,7 +27,7 @@ pub fn complain(message: &str) {
     let _ = writeln!(err, "{}", message.trim_end());
 }
 
-/// Whether messages may have colours.
+/// Returns true if messages may have colours.
 pub fn colors() -> bool {
     io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }
@@ -56,7 +56,7 @@ fn colored(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether what follows an escape character is `[…m`.
+/// Returns true if the text behind an escape character is `[…m`.
 fn chooses_color(text: &str) -> bool {
     let codes = text.strip_prefix('[').and_then(|text| text.split_once('m'));
     codes.is_some_and(|(codes, _)| codes.bytes().all(|b| b.is_ascii_digit() || b == b';'))

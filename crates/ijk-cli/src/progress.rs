@@ -1,4 +1,4 @@
-//! What a terminal shows while something takes long; in a pipe, nothing.
+//! Progress bars for long computations; nothing in a pipe.
 
 use ijk::visible;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// What is done sooner shows no bar.
+/// Delay before a bar appears.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Between two pictures of a bar.
 const TICK: Duration = Duration::from_millis(100);
@@ -26,14 +26,14 @@ pub struct Progress {
     painter: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-/// How far something is.
+/// State of a computation that a bar shows.
 #[derive(Debug)]
 pub struct Seen {
-    /// What is done.
+    /// Work done.
     pub done: u64,
-    /// What there is to do.
+    /// Total work.
     pub of: u64,
-    /// What else there is to tell.
+    /// Text behind the bar.
     pub note: String,
 }
 

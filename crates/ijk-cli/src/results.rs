@@ -6,15 +6,15 @@ use ijk::{DType, Tensor};
 use serde_json::json;
 use std::path::Path;
 
-/// What a program gave.
+/// Results of a program.
 pub struct Results<'a> {
-    /// What each is called.
+    /// Their names.
     pub names: &'a [String],
     /// The results.
     pub outcomes: &'a [Outcome<'a>],
     /// Where some of them were written, by their positions.
     pub outputs: &'a [(usize, Place)],
-    /// How long it took to compute them.
+    /// Duration of the computation.
     pub seconds: f64,
 }
 

@@ -11,19 +11,19 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a run that has begun has to record its finished blocks, unless there is a second signal.
+/// Time that a run that has begun has to record its finished blocks, unless there is a second signal.
 #[cfg(unix)]
 const BEGUN: Duration = Duration::from_secs(20);
 
-/// How long one has that has not.
+/// The same of a run that has not begun.
 #[cfg(unix)]
 const NOT_BEGUN: Duration = Duration::from_millis(150);
 
-/// How often it is looked whether there is a second signal.
+/// Interval of polling for a second signal.
 #[cfg(unix)]
 const NAP: Duration = Duration::from_millis(10);
 
-/// What is to be done when a signal comes. A process has one handler for each, so there is one of this.
+/// Work to do on a signal. A process has one handler for each signal, so there is one of this.
 static SIGNALS: LazyLock<Signals> = LazyLock::new(Signals::default);
 
 #[derive(Default)]
@@ -36,7 +36,7 @@ struct Signals {
     unfinished: Mutex<Unfinished>,
 }
 
-/// What is under way.
+/// Runs under way and files that are incomplete.
 #[derive(Default)]
 struct Unfinished {
     /// Files that do not bear their names yet.
@@ -92,7 +92,7 @@ pub fn end_if_received() {
     }
 }
 
-/// Whether a run writes Zarr arrays.
+/// Returns true if a run writes Zarr arrays.
 fn stores() -> bool {
     SIGNALS.unfinished().run.as_ref().is_some_and(|(arrays, _)| !arrays.is_empty())
 }

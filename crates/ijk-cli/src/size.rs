@@ -17,7 +17,7 @@ const UNITS: [(&str, u64); 10] = [
 /// The bytes of `512MiB`, `1.5 GB` or `4096`; capitals do not matter.
 ///
 /// # Errors
-/// What is wrong, with what would be right.
+/// Parses a size; an error says which texts are valid.
 pub fn size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = |c: char| c.is_ascii_digit() || c == '.';

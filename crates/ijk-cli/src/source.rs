@@ -13,7 +13,7 @@ use std::path::Path;
 pub struct Source {
     /// The text.
     text: String,
-    /// What messages call it.
+    /// Name of the source in messages.
     origin: String,
 }
 
@@ -93,7 +93,7 @@ impl Source {
         ijk::render(&self.text, &self.origin, &[diagnostic], colors())
     }
 
-    /// What to say of an error in applying this program to block tensors.
+    /// Report of an error in applying this program to block tensors.
     pub fn blocks_failure(&self, error: ijk::blocks::Error) -> Failure {
         match error {
             ijk::blocks::Error::Type(_) | ijk::blocks::Error::Text(_) => {
@@ -103,12 +103,12 @@ impl Source {
         }
     }
 
-    /// What messages call it.
+    /// Name of the source in messages.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// What to say of an error in this program or its application.
+    /// Report of an error in this program or its application.
     pub fn failure(&self, error: Error) -> Failure {
         match error {
             Error::Program(report) => Failure::Wrong(report.render(&self.origin, colors())),

@@ -14,7 +14,7 @@ impl Table {
         Self { names: names.iter().map(|name| name.to_string()).collect(), widths }
     }
 
-    /// How many columns there are.
+    /// Number of columns.
     pub fn columns(&self) -> usize {
         self.names.len()
     }

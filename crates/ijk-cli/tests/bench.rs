@@ -33,7 +33,7 @@ impl Desk {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ijk"));
         command.arg("bench").args(args).current_dir(self.0.path()).stdin(Stdio::null());
-        // What the machine can do is measured once for all tests.
+        // Rates of the machine are measured once for all tests.
         command.env("IJK_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
         command
     }
@@ -131,7 +131,7 @@ fn tuples() {
     desk.refuses(&["mm.et"], "`a`");
 }
 
-/// What is printed for the lines of the standard input.
+/// Output for the lines of the standard input.
 fn paced(desk: &Desk, args: &[&str], lines: &[&str]) -> (Vec<Value>, Option<i32>) {
     let mut command = desk.command(&[args, &["--paced"]].concat());
     let mut child =

@@ -42,7 +42,7 @@ impl Desk {
         self.command(args).output().unwrap()
     }
 
-    /// What a command that succeeds prints.
+    /// Output of a command that must succeed.
     fn prints(&self, args: &[&str]) -> String {
         let output = self.run(args);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -130,7 +130,7 @@ fn members_are_put_into_an_archive_that_is_there() {
     // An argument of the same archive.
     desk.prints(&["eval", "i+1~i", "z.npz:new", "-o", "./z.npz:new"]);
     assert_eq!(names(), named(&[("sum", 1), ("all", 1), ("new", 2)]));
-    // Who names no member replaces the archive.
+    // An output without a member replaces the archive.
     desk.prints(&["eval", "I", "v.npy", "-o", "z.npz"]);
     assert_eq!(names(), named(&[("0", 2)]));
     // Several commands at once.

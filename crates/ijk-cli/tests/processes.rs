@@ -49,7 +49,7 @@ impl Desk {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// What commands that run at once end with.
+    /// Runs commands at the same time.
     fn together(&self, commands: &[&[&str]]) -> Vec<Output> {
         let by = Instant::now() + PATIENCE;
         let started: Vec<Child> = commands.iter().map(|args| self.start(args)).collect();
@@ -109,7 +109,7 @@ fn started_processes_give_the_bits_of_one() {
         let (code, _, errors) = desk.run(&[&PRODUCT[..], &options].concat());
         assert!(code == 0 && errors.contains("nothing to do"), "{errors}");
     }
-    // What is printed, is printed once.
+    // Results are printed once.
     let sum = ["eval", "+ij~i", "a.zarr"];
     let (code, once, _) = desk.run(&sum);
     assert!(code == 0 && !once.is_empty());

@@ -1,4 +1,4 @@
-//! What is left when a signal ends the command.
+//! Files after a signal has ended the command.
 #![cfg(unix)]
 
 use ijk::TensorView;

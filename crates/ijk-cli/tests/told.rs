@@ -1,4 +1,4 @@
-//! What commands say: which operations depend on which, plans of Einsum Tuple, and nothing that steers a terminal.
+//! Output of commands: dependencies of operations, plans of Einsum Tuple, and no escapes for the terminal.
 
 use std::fs;
 use std::path::Path;
@@ -92,7 +92,7 @@ fn programs_in_einsum_tuple_are_explained_and_asked() {
     assert!(code == 1 && errors.contains("nowhere.et: no such file"), "{errors}");
 }
 
-/// Whether a text would steer a terminal.
+/// Returns true if a text would control a terminal.
 #[cfg(unix)]
 fn steers(text: &str) -> bool {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -136,7 +136,7 @@ fn names_reach_no_terminal_raw() {
         assert!(code != 0 && !said.is_empty(), "{args:?}");
         assert!(!steers(&printed) && !steers(&said), "{args:?}: {said:?}");
     }
-    // What is printed where all is well: names of files as they are shown.
+    // File names are escaped in successful output, too.
     let good = format!("good{hostile}.npy");
     let (code, printed, errors) = run(&["eval", "i~i", "zeros.npy", "-o", &good]);
     assert!(code == 1 && !steers(&printed) && !steers(&errors));

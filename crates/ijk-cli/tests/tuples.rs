@@ -55,12 +55,12 @@ impl Desk {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What is said by a command that fails with code 1 and writes nothing.
+    /// Message of a command that must fail with code 1 and write nothing.
     fn refuses(&self, args: &[&str]) -> String {
         self.ends_with(1, args)
     }
 
-    /// What a command says that ends with a code, prints nothing and leaves no file.
+    /// Message of a command that must end with a code, print nothing and leave no file.
     fn ends_with(&self, code: i32, args: &[&str]) -> String {
         let files = || fs::read_dir(self.0.path()).unwrap().count();
         let before = files();

@@ -48,7 +48,7 @@ fn impostor(directory: &Path, script: &str) -> PathBuf {
     path
 }
 
-/// What `ijk verify` ends with, and says, where a script stands for Python.
+/// Exit code and message of `ijk verify` where a script stands for Python.
 #[cfg(unix)]
 fn with_impostor(script: &str, args: &[&str]) -> (Option<i32>, String) {
     let (directory, path) = program(PRODUCT);

@@ -42,7 +42,7 @@ impl Desk {
         command.output().unwrap()
     }
 
-    /// What a command that succeeds prints, and says.
+    /// Output and messages of a command that must succeed.
     fn prints(&self, args: &[&str]) -> (String, String) {
         let output = self.run(args);
         let errors = String::from_utf8(output.stderr).unwrap();
@@ -50,7 +50,7 @@ impl Desk {
         (String::from_utf8(output.stdout).unwrap(), errors)
     }
 
-    /// What a command says that fails, and that nothing has changed.
+    /// Asserts that a command fails with that message and changes nothing.
     fn refuses(&self, args: &[&str], said: &str) {
         let before = files(self.0.path());
         let output = self.run(args);
@@ -399,7 +399,7 @@ fn block_recuts_and_says_what_it_costs() {
             line.contains("a pass reads 3.2 kB and keeps ") && line.ends_with("writes nothing")
         );
     }
-    // What is there already costs nothing, and is not spoken of.
+    // Existing blocks cost nothing and are not reported.
     let (_, said) = desk.prints(&["eval", "ij~ij", "a.zarr", "--block", "8", "-o", "same.zarr"]);
     assert!(!said.contains("re-cut"), "{said}");
     let (_, said) = desk.prints(&["eval", "+ij~i", "a.zarr", "--block", "5", "--dtype", "f32"]);
@@ -708,7 +708,7 @@ fn memory_is_a_limit() {
     assert!(said.contains("raise --memory"), "{said}");
     assert_eq!(with(&(least.parse::<u64>().unwrap() - 1).to_string()).status.code(), Some(2));
     assert!(with(least).status.success());
-    // What is collected counts.
+    // Collected results count as memory.
     let collected = desk.run(&["eval", "ij~ij", "a.zarr", "-o", "c.npy", "--memory", "3kB"]);
     assert_eq!(collected.status.code(), Some(2));
     desk.prints(&["eval", "ij~ij", "a.zarr", "-o", "c.npy", "--memory", "8kB"]);

@@ -60,7 +60,7 @@ fn number(flag: &str, text: &str) -> Result<usize, Failure> {
 struct Side {
     /// `input` or `output`.
     kind: &'static str,
-    /// What the one of that position is called.
+    /// Name of the array at a position.
     name: fn(usize) -> String,
     shapes: Vec<Vec<usize>>,
 }

@@ -5,7 +5,7 @@ const SIDE: usize = 64;
 /// Nor are arrays of more elements.
 const ELEMENTS: usize = 4096;
 
-/// Whether an array is small enough to be drawn.
+/// Returns true if an array is small enough to be drawn.
 pub fn is_small(shape: &[usize]) -> bool {
     let count = shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
     shape.iter().all(|&extent| (1..=SIDE).contains(&extent))

@@ -23,7 +23,7 @@ use crate::args::{Check, Run};
 use crate::failure::Failure;
 use std::path::Path;
 
-/// Whether a file's name says that it is an Einsum Tuple program.
+/// Returns true if the file name is that of an Einsum Tuple program.
 fn is_et(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("et"))
 }

@@ -105,7 +105,7 @@ pub(super) fn arrays(
     places.map(|(name, place)| Ok((name, load(&place, dtype)?))).collect()
 }
 
-/// What the command line decides, with the shapes of `--shape`, in the order of the inputs that `--bind` leaves.
+/// Values of the command line, with the shapes of `--shape` for the inputs that `--bind` leaves, in order.
 ///
 /// # Errors
 /// If there are more or fewer shapes.
@@ -158,7 +158,7 @@ fn places(program: &Program, given: &Given) -> Result<Vec<(String, Place)>, Fail
     Ok(places)
 }
 
-/// What the command line decides.
+/// Values of the command line.
 pub(super) fn bindings<'a>(
     given: &Given,
     arrays: &'a [(String, Tensor)],

@@ -92,7 +92,7 @@ fn python(args: &Verify) -> Result<Python, Failure> {
     })
 }
 
-/// Whose fault it is that a verification can not begin. What can not be imported is quoted.
+/// Failure of a verification that cannot begin, with its exit code. Import errors of Python are quoted.
 fn refused(source: &Source, program: &Program, error: VerifyError) -> Failure {
     let message = match (&error, &program.checked().program.call) {
         (VerifyError::Child(ChildError::Missing { .. } | ChildError::Import(_)), Some(call)) => {
@@ -126,7 +126,7 @@ fn told(error: &VerifyError) -> String {
     }
 }
 
-/// What is told of the cases.
+/// Report of the cases.
 struct Report<'a> {
     source: &'a Source,
     json: bool,

@@ -12,7 +12,7 @@ const MOST: usize = 100_000;
 /// Runs that are shorter are timed several at a time, so that reading the clock does not count.
 const SHORT: f64 = 20e-6;
 
-/// What takes longer when it first runs, planning and all, is not short, and is not run again to see.
+/// Least duration of a long run. A first run that takes longer, planning included, is not repeated for warming up.
 const LONG: f64 = 0.5;
 
 /// Times in seconds, ascending, at least one.
@@ -25,7 +25,7 @@ impl Times {
         Self(times)
     }
 
-    /// How many there are.
+    /// Number of measured times.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -90,7 +90,7 @@ pub fn during<E>(
     Ok(Times::new(times))
 }
 
-/// How many runs make a repetition, after one to warm up.
+/// Number of runs of a repetition, found after one run for warming up.
 pub fn batch<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<usize, E> {
     if repeat(1, &mut run)? > LONG {
         return Ok(1);

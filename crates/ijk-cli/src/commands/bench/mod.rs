@@ -35,7 +35,7 @@ impl Memory {
     }
 }
 
-/// What a run does and moves, at least.
+/// Operations and bytes moved of a run, at least.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Work {
     /// The type of its numbers.
@@ -54,9 +54,9 @@ trait Subject {
     fn run(&mut self, engine: &Engine, memory: Memory) -> Result<(), Failure>;
     /// Runs it for its results.
     fn results(&mut self, engine: &Engine) -> Result<Vec<Tensor>, Failure>;
-    /// Whether there is a way to reuse the results' memory.
+    /// Returns true if runs can reuse the results' memory.
     fn reuses(&self) -> bool;
-    /// What it is applied to, as text.
+    /// Arguments as text.
     fn arguments(&self) -> &str;
     /// See [`Work`].
     fn work(&self) -> Work;
@@ -85,7 +85,7 @@ fn engines(threads: &[usize], memory: Option<u64>) -> Result<Vec<Engine>, Failur
 /// Arrays that measuring the machine needs, and some room.
 const ROOM: u64 = 1 << 30;
 
-/// What the machine can do: measured before, or now.
+/// Rates of the machine: read from the cache, or measured now.
 fn probed(args: &Bench, engine: &Engine) -> Probed {
     let cache = Cache::of_user();
     match memory::fits(ROOM) {

@@ -1,4 +1,4 @@
-//! What is said of a measurement.
+//! Report of a measurement.
 
 use super::measure::Times;
 use super::{Memory, Work};
@@ -7,13 +7,13 @@ use ijk::Engine;
 use ijk::probe::{self, Bound, Origin, Probed, Rates};
 use serde_json::{Value, json};
 
-/// What a run does, on what, and what that can do at most.
+/// Context of a measurement: the work, the engine, and the limits of the machine.
 pub struct Setting<'a> {
-    /// What it runs on.
+    /// Engine of the runs.
     pub engine: &'a Engine,
-    /// What it does.
+    /// Work of a run.
     pub work: Work,
-    /// What the machine can do.
+    /// Rates of the machine.
     pub probed: &'a Probed,
 }
 
@@ -23,7 +23,7 @@ pub struct Report<'a> {
     pub setting: Setting<'a>,
     /// Where results went.
     pub memory: Memory,
-    /// How long runs took.
+    /// Durations of the runs.
     pub times: Times,
 }
 
@@ -35,7 +35,7 @@ impl Work {
 }
 
 impl Setting<'_> {
-    /// What so many threads can do.
+    /// Rates of the machine with the engine's number of threads.
     fn rates(&self) -> Rates {
         self.probed.probe.rates(self.engine.threads())
     }
@@ -83,7 +83,7 @@ impl Report<'_> {
         count as f64 / self.times.median() / 1e9
     }
 
-    /// What part of the median the least time is.
+    /// Ratio of the least time to the median.
     fn fraction(&self) -> f64 {
         self.setting.bound().seconds() / self.times.median()
     }

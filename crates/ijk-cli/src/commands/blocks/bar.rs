@@ -1,4 +1,4 @@
-//! How far a computation in blocks is.
+//! Progress bar of a computation in blocks.
 
 use super::outputs::bytes;
 use crate::output;

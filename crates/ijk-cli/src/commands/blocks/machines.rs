@@ -35,10 +35,10 @@ pub fn cluster(args: &Processes) -> Result<Option<Arc<Cluster>>, Failure> {
     Ok(Some(Arc::new(cluster)))
 }
 
-/// What was prepared, if all processes are prepared.
+/// Result of the preparation, if it succeeded in all processes.
 ///
 /// # Errors
-/// What this process lacks, or another one.
+/// Fails if the preparation failed in this process or in another one.
 pub fn agree<T>(
     cluster: Option<&Arc<Cluster>>,
     prepared: Result<T, Failure>,

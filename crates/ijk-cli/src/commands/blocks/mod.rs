@@ -18,7 +18,7 @@ use std::time::Instant;
 
 pub use inputs::{numbered, shapes};
 
-/// Whether an argument or a result is a Zarr array.
+/// Returns true if an argument or a result is a Zarr array.
 ///
 /// # Errors
 /// If none is, but options for them are given; if this command was built without them.
@@ -99,7 +99,7 @@ pub fn run(
     output::print(&if how.json { printed.as_json(threads) } else { printed.as_text() })
 }
 
-/// What computes, and what it is to compute; all that can be checked before.
+/// Executor and results to compute, with all that can be checked before the run.
 fn prepare(
     inputs: &[(String, Place)],
     results: impl FnOnce(&[&BigTensor]) -> Result<Vec<Named>, Failure>,

@@ -35,7 +35,7 @@ pub fn parted<'a>(
             }
         }
     }
-    // What is printed or written as one array is whole in memory before.
+    // Results that are printed or written as one array must fit in memory.
     memory::fits(needed).map_err(|_| {
         let available = memory::available().unwrap_or_default();
         Failure::Environment(format!(
@@ -72,7 +72,7 @@ fn dtype(tensor: &BigTensor) -> DType {
     tensor.element_type().number().unwrap_or(DType::F64)
 }
 
-/// What there is to tell of all results.
+/// Summary of all results.
 pub struct Told<'a> {
     progress: &'a Progress,
     blocks: u64,
@@ -145,7 +145,7 @@ pub fn collect(
     collected: &[(usize, &BigTensor, Option<&Place>)],
     told: &mut Told,
 ) -> Result<Vec<Tensor>, Failure> {
-    // What fits is checked already.
+    // `memory::fits` has checked the size already.
     let (executor, all) = (executor.clone().collect_limit(u64::MAX), total(collected));
     let mut arrays = Vec::with_capacity(collected.len());
     for (_, tensor, _) in collected {
@@ -205,7 +205,7 @@ fn quoted(argument: &str) -> String {
     }
 }
 
-/// How a result is stored.
+/// Options of a stored result.
 #[cfg(feature = "zarr")]
 fn options(tensor: &BigTensor, how: &How) -> ijk::blocks::ZarrOptions {
     use ijk::blocks::{Compression, ZarrOptions};
@@ -251,7 +251,7 @@ pub fn write(
     files::write_all(arrays, &places)
 }
 
-/// What is told of each result.
+/// Summary of each result.
 pub fn outcomes<'a>(
     results: &'a [BigTensor],
     arrays: &'a [Tensor],

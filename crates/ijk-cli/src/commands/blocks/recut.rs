@@ -1,4 +1,4 @@
-//! What it costs to read arguments in other blocks than they are stored in.
+//! Cost of reading arguments in blocks other than those they are stored in.
 
 use super::outputs::bytes;
 use crate::output;
