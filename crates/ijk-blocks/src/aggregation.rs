@@ -1,4 +1,4 @@
-//! What `contract` does with pairs of elements: `+` and `*`, or any other pair.
+//! Aggregations of `contract`: `+` of `*`, or another pair of functions.
 
 mod closures;
 mod lists;
@@ -15,8 +15,8 @@ use ijk_types::{BinaryOp, DType, Element, Monoid, Reducer, scalar};
 use std::fmt;
 use std::sync::Arc;
 
-/// How [`BigTensor::contract`](crate::BigTensor::contract) combines pairs of elements, and what it makes
-/// of all of them; cheap to clone.
+/// Combination of pairs of elements and fold of all pairs, for [`BigTensor::contract`](crate::BigTensor::contract);
+/// cheap to clone.
 ///
 /// However a sum of products is spelled, it is recognised, and multiplied by the engine's kernels:
 ///
@@ -144,7 +144,7 @@ impl Aggregation {
         Self { kind: Kind::Fold(fold, Arc::new(formula)) }
     }
 
-    /// Whether it is a sum of products.
+    /// Returns true for a sum of products.
     pub fn is_product(&self) -> bool {
         let Kind::Fold(Fold::Reduce(Reducer::Monoid(plus)), formula) = &self.kind else {
             return false;
@@ -155,12 +155,12 @@ impl Aggregation {
         )
     }
 
-    /// Whether the engine folds.
+    /// Returns true if the engine computes the fold.
     pub(crate) fn is_engine(&self) -> bool {
         matches!(self.kind, Kind::Fold(Fold::Reduce(_), _))
     }
 
-    /// Whether it needs all pairs of a fibre at once.
+    /// Returns true if the fold needs all pairs of a fibre at once.
     pub(crate) fn needs_whole(&self) -> bool {
         match &self.kind {
             Kind::Fold(Fold::Reduce(Reducer::Monoid(_)), _) => false,
@@ -169,7 +169,7 @@ impl Aggregation {
         }
     }
 
-    /// Whether it has no value where there is no pair.
+    /// Returns true if the fold of no pairs has no value.
     pub(crate) fn has_no_empty_fold(&self) -> bool {
         matches!(self.kind, Kind::Fold(Fold::Reduce(Reducer::ArgMax | Reducer::ArgMin), _))
     }
@@ -209,7 +209,7 @@ impl Aggregation {
         }
     }
 
-    /// What it gives where there is no pair.
+    /// Fold of no pairs.
     pub(crate) fn identity(&self, left: &ElementType, right: &ElementType) -> Option<Value> {
         match &self.kind {
             Kind::Closures(closures) => closures.identity(),
@@ -217,7 +217,7 @@ impl Aggregation {
         }
     }
 
-    /// What it gives where there is nothing to fold of what numbers of these types give.
+    /// Fold of no values, where pairs have numbers of these types.
     pub(crate) fn identity_of(&self, types: &[DType]) -> Option<Value> {
         let Kind::Fold(fold, formula) = &self.kind else { return None };
         let pairs = formula.result(types).ok()?;
@@ -278,7 +278,7 @@ impl fmt::Debug for Aggregation {
     }
 }
 
-/// What [`BigTensor::contract_by`](crate::BigTensor::contract_by) takes: an aggregation or its text.
+/// Argument of [`BigTensor::contract_by`](crate::BigTensor::contract_by): an aggregation or its text.
 pub trait IntoAggregation {
     /// The aggregation.
     ///

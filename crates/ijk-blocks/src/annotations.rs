@@ -160,7 +160,7 @@ fn letter(name: &str) -> Option<String> {
     is_name.then(|| name.replace('.', ""))
 }
 
-/// Whether a statement is its operand, with its axes in some order.
+/// Returns true if a statement copies its operand, with its axes in some order.
 fn is_copy(statement: &Statement) -> bool {
     let Statement { axes, index, formula, reducer, points, .. } = statement;
     let [index] = &index[..] else { return false };

@@ -340,7 +340,7 @@ impl BigTensor {
         all
     }
 
-    /// What is read in other blocks than it is stored in, if that cuts stored blocks apart.
+    /// The tensor as a re-cut, if it reads stored blocks in parts.
     pub(crate) fn as_recut(&self) -> Option<Recut> {
         let (Kind::Reblock { keep }, [of]) = (&self.term.kind, &self.term.operands[..]) else {
             return None;
@@ -349,8 +349,8 @@ impl BigTensor {
         Recut::new(source, self.ty(), *keep)
     }
 
-    /// What the elements of its missing blocks would be: of a sink with this fill, blocks to which nothing
-    /// was added are left out. None where that has to be computed.
+    /// Element of its missing blocks. A sink with this fill value omits blocks to which nothing was added. None where
+    /// the element has to be computed.
     ///
     /// ```
     /// # use ijk_blocks::{BigTensor, Value};
@@ -362,7 +362,7 @@ impl BigTensor {
         crate::BlockPlan::new(self).stages.last()?.identity.clone()
     }
 
-    /// What its elements are.
+    /// Type of its elements.
     pub fn element_type(&self) -> &ElementType {
         &self.ty().element
     }

@@ -1,4 +1,4 @@
-//! What can go wrong, and how it is told.
+//! Errors of block tensors, and their messages.
 
 use crate::formula::FormulaError;
 use crate::types::{Blocks, block_text};
@@ -73,7 +73,7 @@ pub enum Error {
     /// A closure gave a value of another type than it promised.
     #[error("the closure of `{what}` gave {found}, but it promises {expected}")]
     Closure {
-        /// What the closure is for.
+        /// Function or aggregation of the closure, as printed.
         what: String,
         /// The type it gives.
         found: ElementType,
@@ -111,9 +111,9 @@ pub enum Error {
     /// A closure panicked.
     #[error("the closure of `{what}` panicked: {message}")]
     Panic {
-        /// What the closure is for.
+        /// Function or aggregation of the closure, as printed.
         what: String,
-        /// What the panic says.
+        /// Message of the panic.
         message: String,
     },
 }
@@ -181,7 +181,7 @@ impl TextError {
         ijk_syntax::render(&self.source, origin, &self.diagnostics, color)
     }
 
-    /// What there is to say of the text.
+    /// Diagnostics of the text.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -212,9 +212,9 @@ pub struct TypeError {
     pub rule: String,
     /// The operands' names in the rule, and their types.
     pub operands: Vec<(Cow<'static, str>, Type)>,
-    /// What does not fit.
+    /// Violated rule.
     pub problem: Problem,
-    /// What could be done about it.
+    /// Remedy, if there is one.
     pub hint: Option<String>,
     /// Where that is, if it is in a program.
     pub site: Option<Box<Site>>,
@@ -231,7 +231,7 @@ pub struct Site {
     pub reads: Vec<Option<Span>>,
 }
 
-/// What does not fit in a [`TypeError`]. Axes count from 0.
+/// Violated rule of a [`TypeError`]. Axes count from 0.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Problem {
@@ -259,7 +259,7 @@ pub enum Problem {
     Index { index: String, places: [(Cow<'static, str>, usize, Option<usize>); 2] },
     /// Element types of two operands that differ.
     Types { operands: (Cow<'static, str>, Cow<'static, str>), types: (String, String) },
-    /// What cannot run in blocks, and why.
+    /// Construct that cannot run in blocks, and the reason.
     NotInBlocks(String),
     /// An extent that is no whole multiple of the operand's.
     Multiple { axis: usize, of: usize, found: usize },
@@ -422,7 +422,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What to do about blocks that do not fit.
+/// Hint for blocks that do not fit: the reblocking that makes them fit.
 pub(crate) fn reblock_hint(operand: &str, blocks: &[Option<usize>]) -> String {
     format!("reblock({operand}, {}) has blocks that fit", Blocks(blocks))
 }

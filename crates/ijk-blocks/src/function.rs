@@ -1,4 +1,4 @@
-//! What `map` applies to each element.
+//! Functions that `map` applies to each element.
 
 use crate::component;
 use crate::{Block, ElementType, Error, Formula, Problem, TextError, Value};
@@ -43,7 +43,7 @@ pub(crate) enum Kind {
 
 /// A function of the elements of a block.
 pub(crate) trait Elementwise: Send + Sync {
-    /// What errors call it.
+    /// Name in messages.
     fn name(&self) -> String;
     /// The type it gives for elements of a type, if it takes them.
     fn result(&self, of: &ElementType) -> Result<ElementType, Problem>;
@@ -160,7 +160,7 @@ impl fmt::Debug for Function {
     }
 }
 
-/// What [`BigTensor::map`](crate::BigTensor::map) takes: a function or its text.
+/// Argument of [`BigTensor::map`](crate::BigTensor::map): a function or its text.
 pub trait IntoFunction {
     /// The function.
     ///
@@ -266,7 +266,7 @@ impl Elementwise for OfLists {
     }
 }
 
-/// Whether a closure gave what it promises.
+/// Checks that a closure returned values of the type that it declares.
 pub(crate) fn promised(what: &str, expected: &ElementType, values: &[Value]) -> Result<(), Error> {
     match values.iter().find(|value| !value.is_of(expected)) {
         None => Ok(()),

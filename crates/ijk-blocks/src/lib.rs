@@ -41,8 +41,8 @@
 //! ones are looked at, each once in a computation; [`Executor::assume_finite`] says that this is not wanted. Only
 //! the sign of a 0 that is a sum may depend on what is stored.
 //!
-//! Which blocks there are is looked up once ([`Source::present`]), before a stage that reads them begins: what is
-//! missing costs nothing, and what somebody else adds meanwhile may be left out.
+//! The blocks of a source are listed once ([`Source::present`]), before a stage that reads them begins: missing blocks
+//! cost nothing, and blocks that another process adds meanwhile may be ignored.
 
 mod aggregation;
 mod annotations;

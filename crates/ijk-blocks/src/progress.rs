@@ -1,11 +1,11 @@
-//! How far a computation is.
+//! Progress of a computation.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far an [`Executor`](crate::Executor) is with what it computes, to be looked at while it runs; all
-/// processes of a cluster together, in process 0.
+/// Progress of the computation of an [`Executor`](crate::Executor), which can be read while it runs. In process 0 of a
+/// cluster it is the sum of all processes.
 ///
 /// ```
 /// use ijk_blocks::{BigTensor, Executor, Progress};
@@ -23,11 +23,11 @@ pub struct Progress {
     of_blocks: AtomicU64,
     of_operations: AtomicU64,
     own: Counters,
-    /// What other processes say of themselves.
+    /// Last report of each other process.
     others: Mutex<Vec<[u64; DONE]>>,
 }
 
-/// What is done.
+/// Work done by this process.
 #[derive(Debug, Default)]
 struct Counters {
     blocks: AtomicU64,
@@ -37,10 +37,10 @@ struct Counters {
     sent: AtomicU64,
 }
 
-/// How many numbers tell what is done.
+/// Number of counters of work done.
 pub(crate) const DONE: usize = 5;
 
-/// What [`Progress::counts`] tells.
+/// Values of [`Progress::counts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -62,7 +62,7 @@ pub struct Counts {
 }
 
 impl Progress {
-    /// What is done, and what there is to do.
+    /// Work done, and total work.
     pub fn counts(&self) -> Counts {
         let mut done = self.own();
         for other in self.others.lock().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -116,13 +116,13 @@ impl Progress {
         self.own.sent.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// What this process has done.
+    /// Work done by this process.
     pub(crate) fn own(&self) -> [u64; DONE] {
         let Counters { blocks, operations, shared, moved, sent } = &self.own;
         [blocks, operations, shared, moved, sent].map(|n| n.load(Ordering::Relaxed))
     }
 
-    /// What another process has done.
+    /// Records the work done by another process.
     pub(crate) fn heard(&self, process: usize, done: [u64; DONE]) {
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(other) = others.get_mut(process) {

@@ -205,7 +205,7 @@ pub(crate) fn reblock(u: &Type, blocks: &[Option<usize>]) -> Typed {
     }
 }
 
-/// What a message calls the blocks of an axis of `u` and of a result.
+/// Blocks of an axis of `u` and of a result, in words of a message.
 pub(crate) fn broadcast_blocks(
     axes: (usize, usize),
     blocks: (Option<usize>, Option<usize>),

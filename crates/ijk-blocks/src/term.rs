@@ -38,11 +38,11 @@ pub(crate) struct Term {
     pub(crate) kind: Kind,
     pub(crate) operands: Vec<BigTensor>,
     pub(crate) ty: Type,
-    /// Whether its blocks may be changed where they do not fit, and how many bytes may be kept for that.
+    /// Blocks may be re-cut where they do not fit; the value is the limit of bytes kept for that.
     pub(crate) recuts: Option<u64>,
 }
 
-/// What a term does with its operands.
+/// Operation of a term on its operands.
 #[derive(Clone)]
 pub(crate) enum Kind {
     /// Reads blocks.
@@ -107,7 +107,7 @@ impl<const N: usize> From<[usize; N]> for Positions {
 }
 
 impl Positions {
-    /// How many there are on an axis of so many elements.
+    /// Number of blocks along an axis of that extent.
     pub(crate) fn count(&self, extent: usize) -> usize {
         match self {
             Self::All => extent,
@@ -133,7 +133,7 @@ impl BigTensor {
         &self.term.ty.dims
     }
 
-    /// What tells the term from others, as long as it lives.
+    /// Identity of the term, unique while it lives.
     pub(crate) fn id(&self) -> usize {
         Arc::as_ptr(&self.term) as usize
     }

@@ -59,7 +59,7 @@ pub struct Type {
     pub dims: Vec<usize>,
     /// Elements of a block along each axis, at least 1; the last block may have fewer.
     pub blocks: Vec<Option<usize>>,
-    /// What its elements are.
+    /// Type of its elements.
     pub element: ElementType,
 }
 
@@ -88,12 +88,12 @@ impl Type {
         }
     }
 
-    /// Whether there is no element.
+    /// Returns true if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.dims.contains(&0)
     }
 
-    /// How many blocks there are along each axis.
+    /// Number of blocks along each axis.
     ///
     /// ```
     /// # use ijk_blocks::BigTensor;
@@ -142,7 +142,7 @@ pub(crate) fn compatible(left: Option<usize>, right: Option<usize>) -> Option<Op
     }
 }
 
-/// How many blocks an axis has: none where it has no element.
+/// Number of blocks along an axis; none if the extent is 0.
 pub(crate) fn block_count(extent: usize, block: Option<usize>) -> usize {
     extent.div_ceil(block.unwrap_or(extent).max(1))
 }

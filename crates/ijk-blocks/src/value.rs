@@ -61,7 +61,7 @@ impl Value {
         }
     }
 
-    /// Whether it is of a type.
+    /// Returns true if the value has that type.
     pub fn is_of(&self, element: &ElementType) -> bool {
         match (self, element) {
             (Self::Number(scalar), ElementType::Number(dtype)) => scalar.dtype() == *dtype,
@@ -119,7 +119,7 @@ impl List {
         &self.of
     }
 
-    /// What it holds.
+    /// Items of the list.
     pub fn items(&self) -> &[Value] {
         &self.items
     }
@@ -137,7 +137,7 @@ pub enum Block {
 /// A dense array of lists in C order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lists {
-    /// What each list holds.
+    /// Type of the items of each list.
     pub of: ElementType,
     /// The extent of each axis.
     pub shape: Vec<usize>,
@@ -187,7 +187,7 @@ impl Block {
         }
     }
 
-    /// What its elements are.
+    /// Type of the elements.
     pub fn element_type(&self) -> ElementType {
         match self {
             Self::Numbers(tensor) => ElementType::Number(tensor.dtype()),

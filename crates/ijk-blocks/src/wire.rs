@@ -11,7 +11,7 @@ use ijk_types::{C64, C128, DType, Scalar};
 use std::io::{Result, Write};
 use std::ops::Range;
 
-/// How many bytes `write` writes.
+/// Number of bytes that `write` writes.
 pub(crate) fn length(write: impl FnOnce(&mut Length) -> Result<()>) -> usize {
     let mut length = Length(0);
     // Writing to a count cannot fail.
@@ -139,7 +139,7 @@ fn scalar(out: &mut impl Write, x: Scalar) -> Result<()> {
     }
 }
 
-/// What is left of bytes to be read; everything is `None` where they do not hold it.
+/// Bytes still to decode; all methods return `None` where the bytes do not hold the value.
 pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
 
 /// Deeper lists are not read: no type is so deep, and it would take the stack.

@@ -1,5 +1,5 @@
-//! What is missing: results are what they would be if all blocks were stored, and cost follows the blocks that are
-//! there.
+//! Missing blocks: results equal those of the same tensors with all blocks stored, and the cost depends on the blocks
+//! that exist.
 
 mod within;
 

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 /// Nothing here takes so long.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What the processes of these tests know.
+/// Secret of the processes of these tests.
 const SECRET: &str = "correct horse battery staple";
 
 /// Addresses that were free just now.
@@ -38,7 +38,7 @@ fn addresses(processes: usize) -> String {
     lines.collect()
 }
 
-/// What several processes do, which are threads here; each with its number.
+/// Runs several processes, which are threads here; each gets its number.
 fn together<T: Send>(
     processes: usize,
     of: impl Fn(usize, Result<Cluster, Error>) -> T + Sync,
@@ -344,7 +344,7 @@ fn closures_are_for_one_process() {
     }
 }
 
-/// What both of two processes say that do not fit.
+/// Messages of both of two processes that do not fit.
 fn refusals(told: Vec<(Hosts, usize, &str)>, terms: [&str; 2]) -> Vec<String> {
     apart(told, |n, cluster| {
         let executor = Executor::new().workers(1).cluster(Arc::new(cluster?));
@@ -598,7 +598,7 @@ fn spawn(case: &str) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Whether it ended well, and what it said.
+/// Returns (succeeded, output) of a child.
 fn ended(mut child: Child, by: Instant) -> (bool, String) {
     loop {
         if child.try_wait().unwrap().is_some() {

@@ -314,7 +314,7 @@ fn what_a_killed_writer_left_behind_is_swept() {
     assert_eq!([done(0, 0), done(0, 1), done(1, 0), done(1, 1)], [true, false, false, false]);
 }
 
-/// What becomes of chunks: nothing is left of one, or less, or something else.
+/// Damages of a chunk: removed, truncated or replaced.
 const DAMAGES: [fn(&Path); 7] = [
     |chunk| fs::remove_file(chunk).unwrap(),
     |chunk| fs::write(chunk, "").unwrap(),

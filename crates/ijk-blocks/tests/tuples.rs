@@ -13,7 +13,7 @@ use ijk_oracle::{Value, interpret};
 use ijk_tensor::Tensor;
 use ijk_types::{DType, Scalar};
 
-/// Whether elements are the same, but for the order in which floats are summed.
+/// Returns true if elements agree up to the order in which floats are summed.
 fn is_near(found: &Tensor, expected: &Value) -> bool {
     let near = |(l, r): (Scalar, &Scalar)| match expected.dtype {
         DType::F32 | DType::F64 => {
@@ -112,7 +112,7 @@ fn positions_may_be_quotients_and_remainders() {
     assert_eq!(numbers(around), [0, 1, 2, 3, 4, 5, 0, 1, 2]);
 }
 
-/// What each number of workers gives, which is one.
+/// The result, which must not depend on the number of workers.
 fn with_workers(tensor: &BigTensor) -> Tensor {
     let found = [1, 2, 3].map(|workers| {
         let found = Executor::new().workers(workers).collect(tensor).unwrap();

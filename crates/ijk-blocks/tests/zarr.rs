@@ -152,7 +152,7 @@ fn blocks_of_the_fill_value_are_left_out() {
     }
 }
 
-/// What opening an array says whose metadata are changed.
+/// Error of opening an array with changed metadata.
 fn refused(change: impl FnOnce(&mut serde_json::Value)) -> String {
     let directory = changed("shards", change);
     let opened = BigTensor::open(directory.path().join("a.zarr"));
@@ -526,7 +526,7 @@ fn what_inflates_too_far_is_refused() {
     fs::write(path.join("c/0/0"), &bomb).unwrap();
     let read = || ZarrStore::open(&path).unwrap().read(&[0, 0]).unwrap_err().to_string();
     assert!(read().contains("file c/0/0: zstd: "), "{}", read());
-    // What no compressor would have made so long is not read into memory.
+    // Chunks larger than any compressor makes them are not read into memory.
     let file = fs::File::create(path.join("c/0/0")).unwrap();
     file.set_len(1 << 40).unwrap();
     assert!(

@@ -30,9 +30,9 @@ pub trait Semiring: 'static {
     type Value: Element;
     /// The identity of [`plus`](Self::plus).
     fn zero() -> Self::Value;
-    /// What folds.
+    /// Fold.
     fn plus(x: Self::Value, y: Self::Value) -> Self::Value;
-    /// What combines pairs.
+    /// Combination of a pair.
     fn times(x: Self::Value, y: Self::Value) -> Self::Value;
 }
 
@@ -44,14 +44,13 @@ pub(crate) struct Extents {
     pub(crate) columns: usize,
 }
 
-/// What contracts blocks.
+/// Contraction of two blocks.
 pub(crate) trait Contracts: Send + Sync {
-    /// What errors call it.
+    /// Name in messages.
     fn name(&self) -> String;
     /// The type it gives for elements of these types, if it takes them.
     fn result(&self, left: &ElementType, right: &ElementType) -> Result<ElementType, Problem>;
-    /// What it gives where there is no pair; none where that has to be computed, since it needs all
-    /// pairs of a fibre at once.
+    /// Fold of no pairs; none where that has to be computed, since the fold needs all pairs of a fibre at once.
     fn identity(&self) -> Option<Value>;
     /// The product of two blocks in C order, `rows` by `pairs` and `pairs` by `columns`, combined with
     /// `before` if there is such a block; of that shape, whatever that of the blocks.
@@ -214,7 +213,7 @@ where
     }
 }
 
-/// What becomes of the values of each fibre, row by row.
+/// Folds the values of each fibre, row by row.
 pub(crate) fn fibres(
     left: &Block,
     right: &Block,

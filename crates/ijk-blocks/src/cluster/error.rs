@@ -1,4 +1,4 @@
-//! What can go wrong between processes.
+//! Errors between processes.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ pub enum ClusterError {
     Hosts {
         /// Its number, from 1.
         line: usize,
-        /// What it says.
+        /// Offending text.
         text: String,
-        /// What is wrong with it.
+        /// Reason.
         why: String,
     },
     /// A host list without a host.
@@ -24,7 +24,7 @@ pub enum ClusterError {
     /// A host list or secret that cannot be read.
     #[error("the {what} {} cannot be read: {cause}", path.display())]
     File {
-        /// What it is.
+        /// The document: host list or secret.
         what: &'static str,
         /// Where.
         path: PathBuf,
@@ -38,7 +38,7 @@ pub enum ClusterError {
     Process {
         /// Its number.
         process: usize,
-        /// How many there are.
+        /// Number of processes.
         processes: usize,
     },
     /// A secret that could be guessed.
@@ -86,7 +86,7 @@ pub enum ClusterError {
     Absent {
         /// The process.
         process: String,
-        /// How long it was waited for.
+        /// Seconds waited.
         seconds: u64,
         /// Why it could not be reached last, or what it was waited for to do.
         cause: String,
@@ -102,7 +102,7 @@ pub enum ClusterError {
         what: &'static str,
         /// The other's.
         theirs: String,
-        /// What this one has.
+        /// Value of this process.
         ours: String,
     },
     /// Two processes with one number.
@@ -138,7 +138,7 @@ pub enum ClusterError {
     Lost {
         /// The process.
         process: String,
-        /// How that was noticed.
+        /// Observation by which the loss was noticed.
         reason: String,
     },
     /// A closure, which cannot be compared between processes.
@@ -146,7 +146,7 @@ pub enum ClusterError {
         "`{what}` is a closure, and closures run in one process only: spell it as a formula or in i, so that processes can tell that they compute the same"
     )]
     Closure {
-        /// What it is for.
+        /// Function or aggregation of the closure, as printed.
         what: String,
     },
     /// Connections were there, but could not be used: no memory, no threads.
@@ -154,7 +154,7 @@ pub enum ClusterError {
     Connections(io::Error),
 }
 
-/// What the reason is, mostly.
+/// Hint for the most frequent cause.
 fn bind_hint(cause: &io::Error) -> &'static str {
     match cause.kind() {
         io::ErrorKind::AddrInUse => "; is it running already, or another process with its number?",

@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// How a connection begins.
+/// First bytes of a connection.
 const MAGIC: &[u8; 8] = b"ijk-meet";
 
 /// Sent in place of a proof to a caller whose own proof is wrong.
@@ -175,7 +175,7 @@ fn challenged(stream: &mut impl Read) -> Result<[u8; 32], Trouble> {
     Ok(challenge)
 }
 
-/// What only one side of a connection can say of bytes.
+/// Keyed hash of bytes that only this side of the connection can produce.
 fn seal(key: &[u8; 32], side: Side, bytes: &[u8]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_keyed(key);
     *hasher.update(side.name()).update(bytes).finalize().as_bytes()
@@ -256,7 +256,7 @@ mod tests {
             .unwrap()
     }
 
-    /// What both say of each other.
+    /// Results of both sides of a handshake.
     fn meet(
         caller: (Hello, &str),
         called: (Hello, &str),

@@ -1,20 +1,20 @@
-//! What the processes of a run tell each other, once they have proved the secret (see
-//! [`handshake`](super::handshake)), and in what they may not differ.
+//! Self-descriptions that the processes of a run exchange once they have proved the secret (see
+//! [`handshake`](super::handshake)), and the properties in which they must agree.
 
 use super::secret::{hex, random};
 use super::{ClusterError, Hosts};
 use crate::wire::{self, Input};
 
-/// What a connection is for.
+/// Purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// What timely sends.
+    /// Dataflow of timely.
     Data,
     /// Errors, blocks that are asked for, signs of life.
     Link,
 }
 
-/// What processes of a run agree on.
+/// Properties in which the processes of a run must agree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Terms {
     /// Workers of each process.
@@ -27,7 +27,7 @@ pub(crate) struct Terms {
     pub(crate) plan: String,
 }
 
-/// What a process says of itself.
+/// Self-description of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) version: String,
@@ -37,7 +37,7 @@ pub(super) struct Hello {
     /// A digest of the host list.
     pub(super) hosts: String,
     pub(super) purpose: Purpose,
-    /// How many runs there were before this one.
+    /// Number of earlier runs.
     pub(super) run: usize,
     pub(super) workers: usize,
     pub(super) memory: String,

@@ -65,7 +65,7 @@ impl Hosts {
         Self::parse(&text)
     }
 
-    /// How many processes there are.
+    /// Number of processes.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.0.len()

@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 /// Tells a child its number, and how many processes there are.
 const CHILD: &str = "IJK_LAUNCHED";
 
-/// How a child says where it listens; what it says before is not for the parent.
+/// Prefix of the line by which a child reports its address. The parent ignores earlier output.
 const LISTENS: &str = "ijk process listens at ";
 
-/// How long children have to end by themselves when the parent is done.
+/// Time that children have to end by themselves when the parent is done.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Children, which end with their parent.
@@ -120,7 +120,7 @@ impl Starting {
         };
         let Some(address) = listens(process, &mut lines) else {
             let ended = child.wait()?;
-            // What it said should be read before it is told that it ended.
+            // Passes on all output of the child before its end is reported.
             errors.join().unwrap_or_default();
             return Err(std::io::Error::other(format!("it ended first: {ended}")));
         };

@@ -1,4 +1,4 @@
-//! How the processes of a run find each other.
+//! Rendezvous: the processes of a run connect to each other.
 //!
 //! Before data are exchanged all processes meet in a star: everybody calls process 0 and says whether it is
 //! prepared ([`agree`]). For a run they meet in a mesh ([`connect`]): each process calls those before it in the host
@@ -29,24 +29,24 @@ pub(crate) struct Peer {
     pub(crate) link: TcpStream,
 }
 
-/// How often it is looked whether somebody gave up.
+/// Polling interval for processes that gave up.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long those who are told that this process gives up have to hear it.
+/// Time that other processes have to receive the reason when this one gives up.
 const FAREWELL: Duration = Duration::from_millis(300);
 
-/// How long those who are still waited for have to say who they wait for.
+/// Time that a process which this one still waits for has to report the process that it waits for itself.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// Timeouts of sockets are no longer.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// What a process says on its links before the run.
+/// Message on a link before the run: ready.
 const READY: &[u8] = b"+";
 /// Before the number of the process that gave up, and why.
 const GAVE_UP: u8 = b'-';
 
-/// Who meets whom.
+/// Topology of the connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Round {
     /// All meet process 0.
@@ -115,7 +115,7 @@ pub(super) fn connect(cluster: &Cluster, terms: &Terms) -> Result<Vec<Option<Pee
 #[derive(Clone)]
 struct Met {
     stream: Arc<TcpStream>,
-    /// Which run of which process is at the other end.
+    /// Identity of the process and run at the other end.
     instance: String,
 }
 
@@ -181,7 +181,7 @@ impl<'a> Meeting<'a> {
         }
     }
 
-    /// Whether a process is to call this one.
+    /// Returns true if a process is to call this one.
     fn expects(&self, process: usize) -> bool {
         let own = self.cluster.process;
         let calls = self.round == Round::Mesh || own == 0;
@@ -265,7 +265,7 @@ impl<'a> Meeting<'a> {
         let links: Vec<_> = self.places().links.clone();
         for (process, met) in links.into_iter().enumerate() {
             let Some(Met { stream, .. }) = met else { continue };
-            // What is there is read; what is not is not waited for.
+            // Reads buffered bytes only, without waiting for more.
             let mut first = [0; 9];
             stream.set_nonblocking(true).map_err(|e| self.broken(e))?;
             let seen = stream.peek(&mut first);
@@ -313,7 +313,7 @@ impl<'a> Meeting<'a> {
         let hub = self.round == Round::Star && self.cluster.process == 0;
         let say = || {
             for (_, link) in &links {
-                // Who is gone already says why below.
+                // A closed link is reported below, with its reason.
                 frame(&mut Timed::new(link, LOOK), READY).unwrap_or_default();
             }
         };
@@ -321,7 +321,7 @@ impl<'a> Meeting<'a> {
             say();
         }
         for (process, link) in &links {
-            // Who waits for others no longer has to say for whom.
+            // Processes that time out need time to report the process that they waited for.
             let most = self.left().saturating_add(LAST_WORD);
             self.listen(*process, &mut Timed::new(link, most))?;
         }
@@ -337,7 +337,7 @@ impl<'a> Meeting<'a> {
         links.filter_map(|(n, met)| Some((n, Arc::clone(&met.as_ref()?.stream)))).collect()
     }
 
-    /// What a meeting ends with; if there is to be no run, everybody who is there hears why.
+    /// Result of the rendezvous; if there is to be no run, sends the reason to all connected processes.
     fn ended(&self, met: Result<(), Refusal>) -> Result<(), ClusterError> {
         met.map_err(|refusal| {
             self.give_up(&refusal);
@@ -376,7 +376,7 @@ impl<'a> Meeting<'a> {
         self.refusal(error)
     }
 
-    /// What there was instead of a call.
+    /// Last caller that was refused, as a substitute for the missing call.
     fn uncalled(&self) -> String {
         match self.cluster.notices.last() {
             Some((from, why)) => format!("it did not call, but somebody from {from}: {why}"),
@@ -399,7 +399,7 @@ impl<'a> Meeting<'a> {
         self.refusal(ClusterError::Connections(error))
     }
 
-    /// What this process itself finds.
+    /// Refusal by this process.
     fn refusal(&self, error: ClusterError) -> Refusal {
         let (origin, reason) = (self.cluster.process, error.to_string());
         Refusal { error: error.into(), origin, reason }
@@ -418,7 +418,7 @@ impl<'a> Meeting<'a> {
 }
 
 impl Refusal {
-    /// What the others are told.
+    /// Encoding for the other processes.
     fn as_bytes(&self) -> Vec<u8> {
         let cut = &self.reason[..self.reason.floor_char_boundary(4096)];
         [&[GAVE_UP][..], &(self.origin as u64).to_le_bytes(), cut.as_bytes()].concat()
@@ -440,7 +440,7 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    /// What processes of these numbers say, which listen anywhere but for the first.
+    /// Messages of processes of these numbers, all but the first of which listen on any port.
     fn met(processes: &[usize], wait: Duration) -> Vec<String> {
         let first = TcpListener::bind("127.0.0.1:0").unwrap();
         let list = format!("{}\n127.0.0.1:1\n127.0.0.1:2", first.local_addr().unwrap());

@@ -69,7 +69,7 @@ pub struct Cluster {
     children: Option<Children>,
 }
 
-/// How long processes wait for each other unless told otherwise.
+/// Default time that processes wait for each other.
 const WAIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
@@ -108,7 +108,7 @@ impl Cluster {
         Ok(Self { hosts, process, secret, wait: WAIT, listener, runs, notices, children: None })
     }
 
-    /// How long to wait for the other processes when a computation begins; 60 seconds by default.
+    /// Sets the time to wait for the other processes when a computation begins; 60 seconds by default.
     #[must_use]
     pub fn wait(mut self, most: Duration) -> Self {
         self.wait = most;
@@ -120,12 +120,12 @@ impl Cluster {
         self.process
     }
 
-    /// How many processes there are.
+    /// Number of processes.
     pub fn processes(&self) -> usize {
         self.hosts.len()
     }
 
-    /// Whether this process was started by [`launch`](Self::launch): what fails in it, process 0 says, too.
+    /// Returns true if this process was started by [`launch`](Self::launch): process 0 reports its failures, too.
     pub fn is_child() -> bool {
         launch::is_child()
     }
@@ -141,8 +141,8 @@ impl Cluster {
     /// Waits until all processes are here and have prepared what they need; if one could not, none goes on.
     ///
     /// # Errors
-    /// What this process's preparation failed with, which the others are told as this text; that another's did;
-    /// as for [`meet`](Self::meet).
+    /// Waits for the preparation of all processes. If it failed in this process, the others receive the error as
+    /// `text`; if it failed in another one, returns that error; as for [`meet`](Self::meet).
     pub fn agree<T, E: From<ClusterError>>(
         &self,
         prepared: Result<T, E>,
@@ -159,12 +159,12 @@ impl Cluster {
         meet::connect(self, terms)
     }
 
-    /// What messages call this process.
+    /// Name of this process in messages.
     pub(crate) fn name(&self) -> String {
         self.hosts.name(self.process)
     }
 
-    /// What messages call a process.
+    /// Name of a process in messages.
     pub(crate) fn name_of(&self, process: usize) -> String {
         self.hosts.name(process)
     }

@@ -1,4 +1,4 @@
-//! What is said of callers that were not let in.
+//! Notices about callers that were refused.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -27,7 +27,7 @@ impl Notices {
         self.said().last = Some((from, why.to_owned()));
     }
 
-    /// What listens at the address of a process is none; it is tried again.
+    /// The listener at the address of a process is not one of ijk; the call is repeated.
     pub(super) fn listener(&self, own: &str, at: SocketAddr, why: &str) {
         let what = format!("what listens at {at} is not believed, but tried again: {why}");
         self.say(own, at, why, &what);

@@ -1,4 +1,4 @@
-//! What the processes of a cluster know and others do not.
+//! Shared secret of the processes of a cluster.
 
 use super::{ClusterError, text_of};
 use std::env::VarError;
@@ -20,7 +20,7 @@ pub struct Secret {
     key: [u8; 32],
 }
 
-/// What keys are derived for; another protocol has another name here.
+/// Context of key derivation; another protocol uses another name.
 const CONTEXT: &str = "ijk 2026 processes of a cluster meet";
 
 impl Secret {
@@ -48,8 +48,8 @@ impl Secret {
         Self::new(&text)
     }
 
-    /// What is wrong with who may read or write a file that holds a secret, as a sentence; `None` where only its
-    /// owner may, or the system does not tell.
+    /// Exposure of a file that holds a secret to other users, as a sentence; `None` if only its owner has access, or
+    /// the system cannot tell.
     pub fn exposure(path: &Path) -> Option<String> {
         let mode = mode(path)? & 0o777;
         let others = match mode & 0o077 {
@@ -80,12 +80,12 @@ impl Secret {
         Self { key: blake3::derive_key(CONTEXT, b"") }
     }
 
-    /// What only somebody who knows the secret can say of a message.
+    /// Proof that the sender of a message knows the secret.
     pub(super) fn proof(&self, message: &[u8]) -> [u8; 32] {
         *blake3::keyed_hash(&self.key, message).as_bytes()
     }
 
-    /// Whether it is what somebody who knows the secret says; in constant time.
+    /// Checks such a proof, in constant time.
     pub(super) fn accepts(&self, message: &[u8], proof: [u8; 32]) -> bool {
         blake3::keyed_hash(&self.key, message) == blake3::Hash::from_bytes(proof)
     }

@@ -1,4 +1,5 @@
-//! What values a formula may have, as far as that follows from what is known of its operands.
+//! Abstract interpretation of formulas: a superset of the values that a formula may have, derived from those of its
+//! operands.
 //!
 //! A panel is left out only where all that it could add is known to add nothing, so ranges hold every value that
 //! there may be: bounds are computed in the elements' own type, whose rounding is monotone.
@@ -6,7 +7,7 @@
 use super::{Formula, Node};
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp, scalar};
 
-/// What some elements may be.
+/// Set of values that elements may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Among {
     /// One value, of these bits.
@@ -43,7 +44,7 @@ impl Within {
         !self.nan && self.least.is_finite() && self.greatest.is_finite()
     }
 
-    /// Whether zeros, of either sign, are all there is.
+    /// Returns true if all values are zeros, of either sign.
     fn is_zero(&self) -> bool {
         !self.nan && self.least == 0.0 && self.greatest == 0.0
     }
@@ -62,7 +63,7 @@ impl Within {
 }
 
 impl Among {
-    /// What elements of a type are of which nothing is known.
+    /// Set of all values of a type.
     pub(crate) fn unknown(dtype: DType) -> Self {
         match is_inexact(dtype) {
             true => Self::Within(Within::ALL),
@@ -70,12 +71,12 @@ impl Among {
         }
     }
 
-    /// Whether all of them are a value, to the last bit.
+    /// Returns true if all values equal `value`, to the last bit.
     pub(crate) fn is(&self, value: Scalar) -> bool {
         matches!(self, Self::Is(own) if own.same_bits(value))
     }
 
-    /// Whether folding with them changes nothing. The sum of zeros is 0 whatever their signs.
+    /// Returns true if folding with such values changes nothing. The sum of zeros is 0 whatever their signs.
     pub(crate) fn adds_nothing(&self, reducer: Reducer, dtype: DType) -> bool {
         let Reducer::Monoid(monoid) = reducer else { return false };
         match *self {
@@ -132,14 +133,14 @@ fn is_inexact(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
 }
 
-/// Whether floats of 32 bits are computed with.
+/// Returns true if the type is computed in 32-bit floats.
 fn single(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::C64)
 }
 
 impl Formula {
-    /// What its values may be where the variables, of these types, may have these. `finite` says that nothing is
-    /// infinite or NaN that is not known to be.
+    /// Set of values for variables of these types and sets. `finite` assumes that no element is infinite or NaN that is
+    /// not known to be.
     ///
     /// [`Among::Any`], too, where it may have no value, as an integer divided by zero.
     pub(crate) fn among(&self, types: &[DType], variables: &[Among], finite: bool) -> Among {
@@ -170,7 +171,7 @@ impl Formula {
     }
 }
 
-/// What a function gives; none where it may have no value.
+/// Value of a function; none where it may have no value.
 fn unary(op: UnaryOp, (x, from): (Among, DType), to: DType) -> Option<Among> {
     if let Among::Is(x) = x {
         return scalar::unary(op, x).ok().map(Among::Is);

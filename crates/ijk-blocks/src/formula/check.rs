@@ -15,7 +15,7 @@ pub enum FormulaError {
         function: String,
         /// The operands' type.
         found: DType,
-        /// What it takes.
+        /// Accepted types.
         accepts: TypeSet,
     },
     /// Operands of two types.

@@ -4,10 +4,10 @@ use super::{Fold, Formula, FormulaError, Node, fold_name, words};
 use crate::{ElementType, Error, Value};
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, ScalarError, TypeSet, scalar};
 
-/// What becomes of the elements of a list.
+/// Fold of the elements of a list.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ListFold {
-    /// How many there are.
+    /// Number of elements.
     Length,
     /// They are combined; or the position of the first greatest or least.
     Reduce(Reducer),
@@ -37,7 +37,7 @@ impl ListFold {
         }
     }
 
-    /// What the list may hold.
+    /// Types that the elements of the list may have.
     pub(super) fn accepts(self) -> TypeSet {
         match self {
             Self::Length => TypeSet::ALL,
@@ -47,7 +47,7 @@ impl ListFold {
     }
 }
 
-/// How deep lists nest, and the numbers in them.
+/// Nesting depth of lists, and the type of the numbers in them.
 fn apart(of: &ElementType) -> (u32, DType) {
     match of {
         ElementType::Number(dtype) => (0, *dtype),
@@ -81,7 +81,7 @@ impl Formula {
         Ok(depths.into_iter().zip(types).map(|(depth, dtype)| nested(depth, dtype)).collect())
     }
 
-    /// How deep the lists of each node nest, where those of the variables nest so deep.
+    /// Nesting depth of the lists of each node, given that of the variables.
     pub(super) fn depths(
         &self,
         types: &[DType],
@@ -143,7 +143,7 @@ impl Formula {
     }
 }
 
-/// What messages call the function of a node.
+/// Name of the function of a node in messages.
 fn name(node: &Node) -> String {
     match *node {
         Node::Unary(op, _) => words::unary(op),
@@ -204,7 +204,7 @@ fn fold_list(fold: ListFold, list: &Value, of: &ElementType) -> Result<Scalar, E
     }
 }
 
-/// What becomes of numbers, one after another; `of` is the type of a sum.
+/// Fold of numbers in order; `of` is the type of a sum.
 ///
 /// # Errors
 /// Those of the numbers; the position of the greatest of none.

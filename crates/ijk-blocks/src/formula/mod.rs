@@ -49,7 +49,7 @@ pub(crate) enum Node {
     Select(u32, u32, u32),
     /// Random numbers: see [`Random`].
     Random(Box<Random>),
-    /// What becomes of the elements of a list.
+    /// Fold of the elements of a list.
     Fold(ListFold, u32),
 }
 
@@ -58,7 +58,7 @@ pub(crate) enum Node {
 pub(crate) struct Random {
     /// The key of the source of numbers.
     pub(crate) key: u64,
-    /// Which of its numbers: this, and multiples of variables, which are whole numbers.
+    /// Counter of the number: this constant plus multiples of variables, which are whole numbers.
     pub(crate) constant: i64,
     pub(crate) counters: Vec<(i64, u32)>,
     pub(crate) lo: u32,
@@ -117,7 +117,7 @@ impl Formula {
         Self { nodes }
     }
 
-    /// What becomes of the elements of a list.
+    /// Fold of the elements of a list.
     #[must_use]
     pub(crate) fn fold(fold: ListFold, of: Formula) -> Self {
         let at = of.last();

@@ -6,7 +6,7 @@ use crate::TextError;
 use ijk_syntax::{Diagnostic, MAX_NESTING, Span, Token, TokenKind, lex};
 use ijk_types::{BinaryOp, Literal, Monoid, Reducer, UnaryOp};
 
-/// What becomes of all values of a fibre.
+/// Fold of all values of a fibre.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fold {
     Reduce(Reducer),
@@ -33,7 +33,7 @@ pub(super) fn fold(name: &str) -> Option<Fold> {
     FOLDS.iter().find(|(word, _)| *word == name).map(|&(_, fold)| fold)
 }
 
-/// What a reducer is called.
+/// Name of a reducer.
 pub(crate) fn fold_name(fold: Fold) -> &'static str {
     FOLDS.iter().find(|(_, other)| *other == fold).map_or("fold", |(name, _)| name)
 }

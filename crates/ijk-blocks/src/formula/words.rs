@@ -1,4 +1,4 @@
-//! How formulas spell functions.
+//! Spelling of functions in formulas.
 
 use super::{Formula, ListFold, Node};
 use ijk_types::{BinaryOp, DType, Literal, UnaryOp};
@@ -73,13 +73,13 @@ const SYMBOLS: &[(&str, BinaryOp, u8)] = &[
 
 const OR: u8 = 1;
 const AND: u8 = 2;
-/// How tightly `not` binds.
+/// Precedence of `not`.
 pub(super) const NOT: u8 = 3;
-/// How tightly comparisons bind.
+/// Precedence of comparisons.
 pub(super) const COMPARISON: u8 = 4;
 const SUM: u8 = 5;
 const PRODUCT: u8 = 6;
-/// How tightly a sign binds.
+/// Precedence of a sign.
 pub(super) const SIGN: u8 = 7;
 const POWER: u8 = 8;
 /// Binds tighter than every operator.
@@ -93,18 +93,18 @@ const CONSTANTS: &[(&str, f64)] = &[
     ("e", std::f64::consts::E),
 ];
 
-/// What a name calls.
+/// Meaning of a name that is called.
 #[derive(Clone, Copy)]
 pub(super) enum Called {
     Unary(UnaryOp),
     Binary(BinaryOp),
     Where,
-    /// What folds a list.
+    /// Fold of a list.
     Fold(ListFold),
 }
 
 impl Called {
-    /// How many operands it takes.
+    /// Number of operands.
     pub(super) fn arity(self) -> usize {
         match self {
             Self::Unary(_) | Self::Fold(_) => 1,
@@ -124,7 +124,7 @@ pub(super) fn called(name: &str) -> Option<Called> {
     unary().or_else(binary).or_else(cast).or_else(choice)
 }
 
-/// What folds a list, by its name.
+/// Fold of a list, by its name.
 pub(super) fn fold(name: &str) -> Option<Called> {
     ListFold::from_name(name).map(Called::Fold)
 }
@@ -139,7 +139,7 @@ pub(super) fn symbol(symbol: &str) -> Option<(BinaryOp, u8)> {
     SYMBOLS.iter().find(|(text, ..)| *text == symbol).map(|&(_, op, binds)| (op, binds))
 }
 
-/// What a function of one operand is called.
+/// Name of a function of one operand.
 pub(super) fn unary(op: UnaryOp) -> String {
     match op {
         UnaryOp::Cast(to) => to.name().into(),
@@ -147,7 +147,7 @@ pub(super) fn unary(op: UnaryOp) -> String {
     }
 }
 
-/// What a function of two operands is called.
+/// Name of a function of two operands.
 pub(super) fn binary(op: BinaryOp) -> String {
     match SYMBOLS.iter().find(|(_, other, _)| *other == op) {
         Some((symbol, ..)) => (*symbol).into(),

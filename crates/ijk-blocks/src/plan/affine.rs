@@ -31,18 +31,18 @@ impl Affine {
         }
     }
 
-    /// Whether it is a sum of multiples of axes, and always on the operand's axis.
+    /// Returns true for a sum of multiples of axes that is always within the operand's axis.
     pub(crate) fn is_plain(&self) -> bool {
         self.rest.is_empty() && self.extent.is_none()
     }
 
-    /// Whether none of its positions is among these where the axes have these ranges.
+    /// Returns true if no position is in `positions` for axes of these ranges.
     pub(crate) fn misses(&self, positions: &Range<usize>, ranges: &[Range<usize>]) -> bool {
         let all = self.range(ranges);
         all.start.max(positions.start) >= all.end.min(positions.end)
     }
 
-    /// Whether it depends on an axis.
+    /// Returns true if the position depends on an axis.
     pub(crate) fn has(&self, axis: usize) -> bool {
         let mut among = false;
         self.rest.iter().for_each(|(_, atom)| among |= depends(atom, axis));
@@ -69,7 +69,7 @@ impl Affine {
         }
         let all = interval::range(&self.expr(), &|axis: AxisId| of(axis.0 as usize));
         debug_assert!(self.extent.is_some() || all.least >= 0);
-        // What is beyond the operand's axis is not read.
+        // Positions beyond the operand's axis are not read.
         let most = self.extent.map_or(i128::from(i64::MAX), |extent| extent as i128);
         let [start, end] = [all.least, all.greatest.saturating_add(1)].map(|n| n.clamp(0, most));
         start as usize..end.max(start) as usize
@@ -103,7 +103,7 @@ impl Affine {
     }
 }
 
-/// Whether an atom depends on an axis; elements do as their operands do.
+/// Returns true if an atom depends on an axis; elements depend on the axes of their operands.
 fn depends(atom: &Atom, axis: usize) -> bool {
     let any = |e: &IndexExpr| e.terms.iter().any(|(_, atom)| depends(atom, axis));
     match atom {
@@ -168,7 +168,7 @@ pub(crate) fn renumbered(affine: &Affine, numbers: &[usize]) -> Affine {
     Affine { rest: with_index, ..affine.clone() }
 }
 
-/// What is no axis, with accesses in place of elements.
+/// Atoms that are not axes, with accesses in place of elements.
 pub(crate) fn filled(affine: &Affine, access: &impl Fn(usize) -> Access) -> Vec<(i64, Atom)> {
     let by = |atom: &Atom| match atom {
         Atom::Element(of) => IndexExpr::element(access(of.array.0 as usize)),

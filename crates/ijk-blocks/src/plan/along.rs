@@ -49,12 +49,12 @@ impl Along {
         Self { steps }
     }
 
-    /// Whether positions stay as they are.
+    /// Returns true for the identity map.
     pub(crate) fn is_identity(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// How many steps there are.
+    /// Number of steps.
     pub(crate) fn steps(&self) -> usize {
         self.steps.len()
     }

@@ -1,4 +1,4 @@
-//! How much there is to compute, and what tells a plan from others.
+//! Number of operations of a plan, and the text that identifies it.
 
 use super::{BlockPlan, Expr, Kernel, Stage};
 use crate::StoreError;
@@ -18,7 +18,7 @@ impl BlockPlan {
         self.stages.iter().fold(0, |sum: u64, stage| sum.saturating_add(stage.all_operations()))
     }
 
-    /// What a closure is for, if there is one.
+    /// Function or aggregation of a closure in the plan, as printed.
     pub(crate) fn closure(&self) -> Option<String> {
         self.stages.iter().find_map(|stage| match &stage.kernel {
             Kernel::Contract(by) if matches!(by.kind, Kind::Closures(_)) => Some(by.to_string()),
@@ -150,7 +150,7 @@ mod tests {
         let first = plan(|u| u.map("x + 1").unwrap()).identity().unwrap();
         assert_eq!(first, plan(|u| u.map("x + 1").unwrap()).identity().unwrap());
         assert_ne!(first, plan(|u| u.map("x + 2").unwrap()).identity().unwrap());
-        // Which positions are taken, no line shows.
+        // Selected positions are not part of the displayed plan.
         let taken = |n: usize| plan(|u| u.select([vec![0, n].into(), (..).into()]).unwrap());
         assert_eq!(taken(2).to_string(), taken(3).to_string());
         assert_ne!(taken(2).identity().unwrap(), taken(3).identity().unwrap());

@@ -45,7 +45,7 @@ impl BlockPlan {
     }
 }
 
-/// How many blocks, of how many panels.
+/// Number of blocks along each axis, and number of panels.
 fn axes(stage: &Stage) -> String {
     let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let blocks = plural(stage.blocks(), "block");

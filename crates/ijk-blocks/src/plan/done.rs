@@ -42,7 +42,7 @@ impl Done {
         self.0.iter().fold(0, |sum: u64, at| sum.saturating_add(stage.operations(at)))
     }
 
-    /// Whether nothing is left of a stage.
+    /// Returns true if all blocks of the stage are finished.
     pub(crate) fn is_all(&self, stage: &Stage) -> bool {
         self.0.len() == stage.blocks()
     }

@@ -1,4 +1,4 @@
-//! What is computed of arrays element by element, wherever their elements are read.
+//! Elementwise expressions over arrays, evaluated wherever their elements are read.
 
 use super::along::{Along, Step};
 use crate::function::{Elementwise, Function, Kind};
@@ -42,7 +42,7 @@ impl fmt::Debug for Closure {
 pub(crate) struct Leaf {
     /// The number of the array.
     pub(crate) array: usize,
-    /// What its elements are.
+    /// Type of its elements.
     pub(crate) element: ElementType,
     /// The elements of its missing blocks.
     pub(crate) fill: Option<Value>,
@@ -97,7 +97,7 @@ impl Expr {
         axes.all(|(n, (axis, along))| n == *axis && along.is_identity()).then_some(leaf.array)
     }
 
-    /// Whether it had better be an array of its own.
+    /// Returns true if the expression should be computed once, as an array of its own.
     pub(crate) fn is_large(&self) -> bool {
         self.size() > MOST
             || self.leaves().iter().any(|leaf| leaf.axes.iter().any(|(_, a)| a.steps() > 8))
@@ -193,8 +193,8 @@ impl Expr {
         Self::Formula { formula: formula.with(&parts), operands: all, types, of: to }
     }
 
-    /// What its elements are where all blocks that it reads are missing; none where that has to be
-    /// computed, or has no value.
+    /// Element where all blocks that the expression reads are missing; none where that has to be computed, or has no
+    /// value.
     pub(crate) fn fill(&self) -> Option<Value> {
         match self {
             Self::Leaf(leaf) => leaf.fill.clone(),

@@ -31,7 +31,7 @@ use crate::store::Source;
 use crate::{BigTensor, Type};
 use std::sync::Arc;
 
-/// How the blocks of a tensor are computed: stages, each of which makes an array of blocks.
+/// Plan of the computation of a tensor: stages, each of which makes an array of blocks.
 ///
 /// ```
 /// use ijk_blocks::{BigTensor, BlockPlan};
@@ -44,7 +44,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct BlockPlan {
-    /// What stages read and write.
+    /// Arrays that stages read and write.
     pub(crate) arrays: Vec<Array>,
     /// In the order in which they can run; the last makes the result.
     pub(crate) stages: Vec<Stage>,
@@ -72,7 +72,7 @@ impl BlockPlan {
         lower::lower(term)
     }
 
-    /// How many stages there are.
+    /// Number of stages.
     pub fn stages(&self) -> usize {
         self.stages.len()
     }

@@ -1,4 +1,4 @@
-//! Which worker computes which blocks of a stage, in which order, and who needs what for that.
+//! Schedule of a stage: the worker that computes each block, the order of blocks, and the parts that workers need.
 
 mod choose;
 mod costs;
@@ -29,17 +29,17 @@ pub(crate) struct Schedule {
     bytes: f64,
     /// Axes of the output along which blocks are in different rows, and in different columns.
     pub(super) axes: [Vec<usize>; 2],
-    /// How many blocks these axes have.
+    /// Number of blocks of these axes.
     pub(super) grids: [Vec<usize>; 2],
     /// For each operand, the axes of the output that it depends on.
     pub(super) reads: Vec<Vec<usize>>,
-    /// How many rows and columns a round has.
+    /// Number of rows and columns of a round.
     pub(super) tile: [usize; 2],
     panels: usize,
     done: Done,
     /// The rounds in which something is to be computed, if not all.
     left: Option<Vec<usize>>,
-    /// What is computed, if not all of that.
+    /// Blocks and panels to compute, if not all.
     steps: Option<Arc<Steps>>,
 }
 
@@ -58,12 +58,12 @@ struct Step {
     panels: Vec<usize>,
 }
 
-/// What is computed in a round, by whom, and of what.
+/// Work of a round: the blocks of each worker and the parts that they need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Round {
     /// For each worker, its blocks of the output.
     pub(crate) places: Vec<Vec<Place>>,
-    /// What is read for each panel.
+    /// Parts that are read for each panel.
     pub(crate) needs: Vec<Need>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// Who reads it for a panel.
+    /// Worker that reads the part for a panel.
     pub(crate) fn reader(&self, number: usize, panel: usize) -> usize {
         self.workers[(number + panel) % self.workers.len()]
     }
@@ -193,7 +193,7 @@ impl Schedule {
         (&steps.rounds[number], (time - steps.starts[number]) as usize)
     }
 
-    /// How many times there are: each is a panel of a round, one at least.
+    /// Number of times: each is a panel of a round, and there is at least one.
     pub(crate) fn times(&self) -> u64 {
         if let Some(steps) = &self.steps {
             return steps.starts.last().copied().unwrap_or_default();
@@ -203,7 +203,7 @@ impl Schedule {
         rounds.saturating_mul(self.panels.max(1) as u64)
     }
 
-    /// How many rounds there are from row to row, and from column to column.
+    /// Number of rounds along the rows and along the columns.
     fn rounds(&self) -> [usize; 2] {
         [0, 1].map(|side| Coordinates::count(&self.grids[side]).div_ceil(self.tile[side]))
     }
@@ -218,7 +218,7 @@ impl Schedule {
         (self.panels > 0).then_some(panel)
     }
 
-    /// Whether a round begins at a time, and whether it ends there.
+    /// Returns (is the first of a round, is the last of a round).
     pub(crate) fn ends(&self, time: u64) -> (bool, bool) {
         if let Some(steps) = &self.steps {
             let (step, number) = Self::step(steps, time);
@@ -273,8 +273,8 @@ impl Schedule {
         round
     }
 
-    /// Who receives a part for a panel in each process but one: of the workers of a process that need it one,
-    /// in turn.
+    /// Workers that receive a part for a panel, one in each process but `but`: the workers of a process that need it
+    /// take turns.
     pub(crate) fn receivers(&self, need: &Need, but: usize, turn: usize) -> Vec<usize> {
         let mut workers = need.workers.clone();
         workers.sort_unstable();
@@ -301,7 +301,7 @@ impl Schedule {
         self.bytes
     }
 
-    /// How many workers of each process there are.
+    /// Number of workers of each process.
     pub(crate) fn workers(&self) -> usize {
         self.team.workers
     }

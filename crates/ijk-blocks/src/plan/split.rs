@@ -1,8 +1,8 @@
 //! Contractions of a long axis into few blocks: parts of the axis are folded side by side, into blocks of
 //! their own, and these are folded in the end.
 //!
-//! Whether, and into how many parts, follows from extents and blocks alone: results have the same bits
-//! whoever computes them.
+//! The decision and the number of parts depend on extents and blocks alone, so that the bits of results do not depend
+//! on the number of workers.
 
 use super::{Affine, Expr, Kernel, Operand, Points, Stage, StageAxis};
 use crate::aggregation::Kind;
@@ -27,9 +27,9 @@ const READ: f64 = 8.0;
 
 /// Parts of the first folded axis.
 pub(super) struct Parts {
-    /// How many of its blocks a part has.
+    /// Number of blocks of a part.
     each: usize,
-    /// What folds them.
+    /// Fold of the parts.
     fold: Fold,
 }
 

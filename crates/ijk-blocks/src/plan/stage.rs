@@ -20,8 +20,7 @@ pub(crate) struct Stage {
     pub(crate) out: Type,
     /// The elements of an output block to which nothing was added, if that need not be computed.
     pub(crate) identity: Option<Value>,
-    /// Whether the first folded axis is folded in parts, of so many blocks each: then the last axis of the
-    /// output is that of the parts.
+    /// Blocks per part if the first folded axis is split: then the last axis of the output is that of the parts.
     pub(crate) split: Option<usize>,
 }
 
@@ -35,7 +34,7 @@ pub(crate) struct Points {
 }
 
 impl Points {
-    /// Whether every point writes at its own place.
+    /// Returns true if every point writes at its own position.
     pub(crate) fn are_plain(&self) -> bool {
         self.writes.is_empty() && self.guards.is_empty()
     }
@@ -45,7 +44,7 @@ impl Points {
         self.writes.iter().map(|(_, affine)| affine).chain(&self.guards)
     }
 
-    /// Whether an axis of the output is one at computed positions.
+    /// Returns true if an axis of the output is written at computed positions.
     pub(crate) fn writes(&self, axis: usize) -> bool {
         self.writes.iter().any(|(written, _)| *written == axis)
     }
@@ -57,12 +56,12 @@ pub(crate) struct StageAxis {
     pub(crate) name: String,
     pub(crate) extent: usize,
     pub(crate) block: Option<usize>,
-    /// Whether the output lacks it.
+    /// The output lacks the axis.
     pub(crate) folded: bool,
 }
 
 impl StageAxis {
-    /// How many blocks it has.
+    /// Number of its blocks.
     pub(crate) fn blocks(&self) -> usize {
         block_count(self.extent, self.block)
     }
@@ -73,7 +72,7 @@ impl StageAxis {
     }
 }
 
-/// What a stage reads, along some of its axes.
+/// Operand of a stage: an expression and the stage's axes that it is read along.
 #[derive(Clone, Debug)]
 pub(crate) struct Operand {
     pub(crate) expr: Expr,
@@ -82,23 +81,23 @@ pub(crate) struct Operand {
 }
 
 impl Operand {
-    /// What is read of the expression where the stage's axes have these positions.
+    /// Ranges of the expression's axes for these ranges of the stage's axes.
     pub(crate) fn ranges(&self, ranges: &[Range<usize>]) -> Vec<Range<usize>> {
         self.index.iter().map(|affine| affine.range(ranges)).collect()
     }
 
-    /// Whether positions may be beyond its axes, or are elements of other operands: then parts have all axes.
+    /// Returns true if positions may be beyond its axes, or are elements of other operands: then parts have all axes.
     pub(crate) fn skips(&self) -> bool {
         self.index.iter().any(|affine| !affine.is_plain())
     }
 
-    /// Whether it depends on an axis of the stage.
+    /// Returns true if the operand depends on an axis of the stage.
     pub(crate) fn has(&self, axis: usize) -> bool {
         self.index.iter().any(|affine| affine.has(axis))
     }
 }
 
-/// What a stage does at each point of its grid.
+/// Operation of a stage at each point of its grid.
 #[derive(Clone, Debug)]
 pub(crate) enum Kernel {
     /// The one operand is the output.
@@ -110,12 +109,12 @@ pub(crate) enum Kernel {
 }
 
 impl Stage {
-    /// How many of its axes the output has.
+    /// Number of its axes that the output has.
     pub(crate) fn kept(&self) -> usize {
         self.out.rank()
     }
 
-    /// How many blocks of the output there are.
+    /// Number of blocks of the output.
     pub(crate) fn blocks(&self) -> usize {
         Coordinates::count(&self.out.grid())
     }
@@ -125,7 +124,7 @@ impl Stage {
         self.split.and_then(|_| self.kept().checked_sub(1))
     }
 
-    /// Whether what an operand has for a block depends on where that is along an axis.
+    /// Returns true if the part of an operand for a block depends on the block's position along an axis.
     pub(crate) fn reads(&self, operand: usize, axis: usize) -> bool {
         let has = |axis| self.operands.get(operand).is_some_and(|operand| operand.has(axis));
         has(axis) || self.parts() == Some(axis) && has(self.kept())
@@ -140,15 +139,15 @@ impl Stage {
         grid
     }
 
-    /// How many panels each block of the output is made of, in order: the points of the grid of axes
-    /// that are folded. One at least where all has to be there at once.
+    /// Number of panels of each block of the output: the points of the grid of the folded axes, in order. At least one
+    /// where the fold needs all at once.
     pub(crate) fn panels(&self) -> usize {
         let panels = Coordinates::count(&self.folded());
         let whole = matches!(&self.kernel, Kernel::Contract(by) if by.needs_whole());
         if whole { 1 } else { panels }
     }
 
-    /// Whether all points are skipped where the axes have these positions.
+    /// Returns true if all points are skipped for axes of these ranges.
     pub(crate) fn misses(&self, ranges: &[Range<usize>]) -> bool {
         if (0..self.operands.len()).any(|operand| self.ends_before(operand, ranges)) {
             return true;
@@ -158,13 +157,13 @@ impl Stage {
         !(self.points.writes.iter().all(is_written) && self.points.guards.iter().all(holds))
     }
 
-    /// Whether an operand has nothing for a panel, as the last part has fewer of them.
+    /// Returns true if an operand has no part for a panel, as the last part of a split axis has fewer of them.
     pub(crate) fn ends_before(&self, operand: usize, ranges: &[Range<usize>]) -> bool {
         let folded = self.kept();
         self.split.is_some() && self.operands[operand].has(folded) && ranges[folded].is_empty()
     }
 
-    /// How many points an axis has: one where the output is written at computed positions.
+    /// Number of points along an axis: one where the output is written at computed positions.
     pub(crate) fn extent(&self, axis: usize, of: usize) -> usize {
         if self.points.writes(axis) { of.min(1) } else { of }
     }
@@ -183,7 +182,7 @@ impl Stage {
 pub(crate) struct Coordinates;
 
 impl Coordinates {
-    /// How many points there are, or the most that can be counted.
+    /// Number of points of a grid, saturating.
     pub(crate) fn count(grid: &[usize]) -> usize {
         grid.iter().fold(1, |n: usize, &blocks| n.saturating_mul(blocks))
     }

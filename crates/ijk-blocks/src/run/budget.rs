@@ -1,4 +1,4 @@
-//! How much memory a plan takes: what is refused before anything is computed, where it does not fit.
+//! Memory of a plan. A plan that exceeds its limit is refused before anything is computed.
 //!
 //! Counted are blocks of results that are being computed, parts of operands with the blocks that they are read from,
 //! buffers of codecs, intermediate results that stay in memory, and a result that is collected. Not counted are the
@@ -9,17 +9,17 @@ use crate::plan::{Array, BlockPlan, Coordinates, Expr, From, Kernel, Leaf, Stage
 use crate::{Error, Type, Value};
 use std::ops::Range;
 
-/// What a plan takes, and how much it may.
+/// Memory of a plan, and its limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     limit: Option<u64>,
-    /// What is there all the time.
+    /// Bytes held throughout the run.
     held: u64,
-    /// What the sink takes to write a block of the result.
+    /// Bytes of the sink while it writes a block of the result.
     writing: u64,
 }
 
-/// What a region takes.
+/// Memory of a region.
 #[derive(Clone, Copy, Debug, Default)]
 struct Region {
     /// While it is used.
@@ -59,7 +59,7 @@ impl Budget {
         Some(self.limit?.saturating_sub(self.held).saturating_sub(extra))
     }
 
-    /// What a worker takes while it makes a region, or writes a block.
+    /// Bytes of a worker while it makes a region, or writes a block.
     fn extra(&self, plan: &BlockPlan, number: usize) -> u64 {
         let regions = regions(plan, &plan.stages[number]);
         let made = regions.iter().map(|region| region.peak - region.held).max().unwrap_or(0);
@@ -82,7 +82,7 @@ impl Budget {
         let block = largest(&stage.out);
         let held = regions.iter().fold(0u64, |sum, region| sum.saturating_add(region.held));
         let made = regions.iter().map(|region| region.peak - region.held).max().unwrap_or(0);
-        // What closures contract is arranged first; what is written at computed positions is written anew.
+        // Operands of a closure's contraction are packed first; an output written at computed positions is copied.
         let anew = match &stage.kernel {
             Kernel::Contract(by) if !by.is_engine() => held,
             _ if !stage.points.are_plain() => block,
@@ -99,7 +99,7 @@ impl Budget {
     }
 }
 
-/// Whether blocks of a stage are those of one array.
+/// Returns true if the blocks of a stage are parts of one array.
 fn is_whole(plan: &BlockPlan, stage: &Stage) -> bool {
     let [operand] = &stage.operands[..] else { return false };
     let array = operand.expr.as_array();
@@ -121,7 +121,7 @@ fn elements(extents: impl Iterator<Item = usize>, size: usize) -> u64 {
     extents.fold(size as u64, |bytes, extent| bytes.saturating_mul(extent as u64))
 }
 
-/// What a part of each operand takes: the most of the first blocks and the second.
+/// Memory of a part of each operand: the larger of the first and the second block's.
 fn regions(plan: &BlockPlan, stage: &Stage) -> Vec<Region> {
     let range = |axis: &crate::plan::StageAxis, n: usize| {
         axis.range(n.min(axis.blocks().saturating_sub(1)))

@@ -28,7 +28,7 @@ struct Placed {
 }
 
 impl Computer<'_> {
-    /// What an operand has where the stage's axes have these positions.
+    /// Part of an operand for these ranges of the stage's axes.
     pub(crate) fn operand(
         &self,
         operand: usize,
@@ -51,14 +51,14 @@ impl Computer<'_> {
         parts.collect::<Result<_, _>>().map(Some)
     }
 
-    /// Whether a panel adds nothing, by what is known before its parts are read.
+    /// Returns true if a panel adds nothing, by facts known before its parts are read.
     fn is_known_to_add_nothing(&self, ranges: &[Range<usize>]) -> bool {
         let operands = self.stage.operands.iter();
         let known = |operand: &Operand| self.reader.known(&operand.expr, &operand.ranges(ranges));
         self.adds_nothing(&operands.map(known).collect::<Vec<_>>())
     }
 
-    /// Whether an operand's part adds nothing where all others are missing, by what is known before it is read.
+    /// Returns true if an operand's part adds nothing where all others are missing, by facts known before it is read.
     pub(crate) fn is_known_to_be_harmless(&self, operand: usize, ranges: &[Range<usize>]) -> bool {
         let mut known = vec![None; self.stage.operands.len()];
         let of = &self.stage.operands[operand];
@@ -87,7 +87,7 @@ impl Computer<'_> {
         }
     }
 
-    /// Whether an operand is one block that adds nothing where all others are missing.
+    /// Returns true if an operand is one block that adds nothing where all others are missing.
     pub(crate) fn is_harmless(&self, operand: usize) -> Result<bool, Error> {
         let Expr::Leaf(leaf) = &self.stage.operands[operand].expr else { return Ok(false) };
         let ty = &self.reader.arrays[leaf.array].ty;
@@ -146,7 +146,7 @@ impl Computer<'_> {
         let operands = parts.into_iter().zip(&self.stage.operands);
         let placed = operands.map(|(part, operand)| {
             let part = match part {
-                // Which points are skipped follows from where a part ends.
+                // The skipped points depend on the end of a part.
                 None if operand.skips() => {
                     let shape: Vec<usize> = operand.ranges(ranges).iter().map(Range::len).collect();
                     let fill = operand.expr.fill();

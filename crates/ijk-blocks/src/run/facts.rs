@@ -1,5 +1,5 @@
-//! Which values the elements of parts are among: looked at where a panel may be skipped, and remembered for each
-//! block as long as a computation runs.
+//! Facts about the values of parts: computed where a panel may be skipped, and cached for each block for the duration
+//! of a computation.
 
 use super::part::Part;
 use crate::formula::{Among, Within};
@@ -33,7 +33,7 @@ fn bounds(ranges: &[Range<usize>]) -> impl Iterator<Item = usize> {
     ranges.iter().flat_map(|range| [range.start, range.end])
 }
 
-/// What is known of the parts of a plan's arrays.
+/// Cached value sets of the parts of a plan's arrays.
 #[derive(Debug, Default)]
 pub(crate) struct Facts(Mutex<HashMap<Origin, Among>>);
 
@@ -42,12 +42,12 @@ impl Facts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known of a part before it is read.
+    /// Value set of a part, if it is known before the part is read.
     pub(crate) fn get(&self, origin: &Origin) -> Option<Among> {
         self.known().get(origin).copied()
     }
 
-    /// What a part's elements are among.
+    /// Value set of a part's elements.
     pub(crate) fn of(&self, part: &Part) -> Among {
         part.among(|| {
             let Some(origin) = part.origin() else { return look(part) };

@@ -1,4 +1,4 @@
-//! How workers learn that one of them failed, in this process or another.
+//! Propagation of a worker's failure to all workers, of this process and others.
 
 use crate::Error;
 use crate::cluster::ClusterError;
@@ -14,12 +14,12 @@ pub(super) struct Failure {
     others: OnceLock<Box<dyn Others>>,
 }
 
-/// What a process says of a failure.
+/// Report of a failure to other processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Report {
     /// Where it is.
     pub(super) process: usize,
-    /// Whether the process is gone rather than failed.
+    /// The process disappeared rather than failed.
     pub(super) lost: bool,
     pub(super) reason: String,
 }
@@ -28,7 +28,7 @@ pub(super) struct Report {
 pub(super) trait Others: Send + Sync {
     /// The number of this process.
     fn process(&self) -> usize;
-    /// What messages call a process.
+    /// Name of a process in messages.
     fn name(&self, process: usize) -> String;
     /// Tells the other processes.
     fn tell(&self, report: &Report);
@@ -44,7 +44,7 @@ impl Failure {
         failure
     }
 
-    /// Whether a worker failed: the others are to stop.
+    /// Returns true if a worker failed: the others are to stop.
     pub(super) fn is_set(&self) -> bool {
         self.is_set.load(Ordering::Acquire)
     }
@@ -86,7 +86,7 @@ impl Failure {
         self.stop();
     }
 
-    /// Whether the reason is known.
+    /// Returns true if the cause is known.
     pub(super) fn is_told(&self) -> bool {
         self.told.load(Ordering::Acquire)
     }

@@ -22,9 +22,9 @@ pub(crate) struct Work<'a> {
     pub(crate) formula: &'a Formula,
     /// The extents of the domain's axes; the first ones are the output's.
     pub(crate) extents: &'a [usize],
-    /// How many axes the output has.
+    /// Number of axes of the output.
     pub(crate) kept: usize,
-    /// What folds along the others.
+    /// Fold along the other axes.
     pub(crate) reducer: Option<Reducer>,
     /// The output's element type.
     pub(crate) of: DType,
@@ -46,7 +46,7 @@ pub(crate) struct Target {
 /// An operand: its elements, and for each of its axes where a point of the domain reads.
 pub(crate) type Input<'a> = (TensorView<'a>, Vec<Affine>);
 
-/// What an engine has compiled, by what it was compiled for.
+/// Cache of compiled kernels.
 pub(crate) struct Kernels {
     engine: Arc<Engine>,
     strict: bool,
@@ -57,7 +57,7 @@ pub(crate) struct Kernels {
     stop: Option<Arc<AtomicBool>>,
 }
 
-/// What a compiled kernel depends on. Formulas are told apart by where they are, which is in the plan.
+/// Key of a compiled kernel. Formulas are identified by their address, which is in the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     formula: usize,
@@ -73,7 +73,7 @@ type InputKey = (DType, Vec<usize>, Vec<isize>, Vec<Affine>);
 /// A kernel.
 struct Ready {
     compiled: Compiled,
-    /// Whether it takes what it continues as one more argument and gives all anew.
+    /// The kernel takes the block that it continues as one more argument, and writes a new one.
     copies: bool,
 }
 
@@ -270,7 +270,7 @@ fn value(formula: &Formula, inputs: &[Input]) -> ScalarExpr {
     ScalarExpr { nodes: nodes.collect() }
 }
 
-/// Which of its numbers a source of random ones gives at a point.
+/// Counter of a source of random numbers at a point.
 fn counter(of: &Random, formula: &Formula, inputs: &[Input]) -> IndexExpr {
     let term = |&(coefficient, node): &(i64, u32)| match formula.nodes[node as usize] {
         Node::Variable(number) => (coefficient, Atom::Element(Box::new(access(number, inputs)))),
@@ -305,7 +305,7 @@ fn in_place(plan: &Plan) -> Option<Plan> {
     Some(plan)
 }
 
-/// Whether a step reads a buffer; sweeps may.
+/// Returns true if a step reads a buffer; sweeps may.
 fn reads(step: &Step, buffer: BufferId) -> bool {
     match step {
         Step::Fill(..) => false,

@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use whole::Whole;
 
-/// What computes block tensors: how many workers, how much is collected. Cheap to clone.
+/// Computes block tensors with a number of workers and a memory limit. Cheap to clone.
 ///
 /// Results are the same, bit for bit, for any number of workers and threads: a block of a result is made of
 /// panels in ascending order, whoever computes it.
@@ -53,7 +53,7 @@ use whole::Whole;
 #[derive(Clone, Debug)]
 pub struct Executor {
     engine: Arc<Engine>,
-    /// What a worker of several computes with.
+    /// Engine of a worker where there are several.
     single: Arc<Engine>,
     workers: usize,
     limit: u64,
@@ -115,9 +115,8 @@ impl Executor {
         Ok(Self::on(Arc::new(engine)))
     }
 
-    /// How many workers there are, each with a thread of its own; by default as many as the engine has
-    /// threads. What has fewer blocks than there are workers is computed block by block, with all threads of
-    /// the engine.
+    /// Sets the number of workers, each with a thread of its own; by default the number of threads of the engine. A
+    /// stage with fewer blocks than workers is computed block by block, with all threads of the engine.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers.max(1);
@@ -148,8 +147,8 @@ impl Executor {
     /// [scratch](Self::scratch), and a result that is collected. Rounds are as large, and as many workers compute, as
     /// fits; where not even one block at a time does, nothing is computed.
     ///
-    /// What the program takes by itself comes on top, some megabytes for itself, its threads and the scratch of
-    /// kernels; so do arguments that are in memory already, and a [`MemoryStore`] that is written.
+    /// The limit excludes the memory of the program itself, some megabytes for code, threads and the scratch of
+    /// kernels; so it does arguments that are in memory already, and a [`MemoryStore`] that is written.
     ///
     /// ```
     /// # use ijk_blocks::{BigTensor, Executor};
@@ -222,7 +221,7 @@ impl Executor {
         self.strict
     }
 
-    /// Whether elements are assumed to be finite.
+    /// Returns true if elements are assumed to be finite.
     #[cfg(feature = "zarr")]
     pub(crate) fn is_finite(&self) -> bool {
         self.finite
@@ -252,7 +251,7 @@ impl Executor {
         self
     }
 
-    /// How many threads it has.
+    /// Number of threads.
     pub fn threads(&self) -> usize {
         self.engine.threads()
     }
@@ -308,7 +307,7 @@ impl Executor {
         self.budget(&BlockPlan::new(tensor), (0, writing)).map(drop)
     }
 
-    /// What a plan takes, whose result takes so many bytes, and so many to write a block.
+    /// Budget of a plan whose result takes `result` bytes, and `writing` bytes to write a block.
     fn budget(&self, plan: &BlockPlan, (result, writing): (u64, u64)) -> Result<Budget, Error> {
         let processes = self.cluster.as_ref().map_or(1, |cluster| cluster.processes());
         let kept = self.room(processes).kept(plan);
@@ -341,13 +340,13 @@ impl Executor {
         }
     }
 
-    /// What ends computations early.
+    /// Flag that ends computations early.
     #[cfg(feature = "zarr")]
     pub(crate) fn stopped_by(&self) -> Option<&AtomicBool> {
         self.stop.as_deref()
     }
 
-    /// What computes with all threads, and with one.
+    /// Kernels with all threads, and with one.
     fn kernels(&self) -> [Arc<Kernels>; 2] {
         let kernels = |engine: &Arc<Engine>| {
             Arc::new(Kernels::new(Arc::clone(engine), self.strict).until(self.stop.clone()))
@@ -376,7 +375,7 @@ impl Executor {
         processes::run(&given, goal)
     }
 
-    /// How much of an intermediate result stays in memory, if so many processes share it.
+    /// Memory for intermediate results, shared by that many processes.
     fn room(&self, processes: usize) -> Room<'_> {
         let most = |limit: u64| (limit / 8).saturating_mul(processes as u64);
         Room(self.scratch.as_deref().zip(self.memory.map(most)))
@@ -553,7 +552,7 @@ fn whole(store: &MemoryStore, ty: &Type) -> Result<Block, Error> {
     Ok(all)
 }
 
-/// What a user's closure gives, or the error that it panicked.
+/// Result of a user's closure, or the error that it panicked.
 fn guarded<T>(what: &str, run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     result.unwrap_or_else(|panic| {
@@ -561,7 +560,7 @@ fn guarded<T>(what: &str, run: impl FnOnce() -> Result<T, Error>) -> Result<T, E
     })
 }
 
-/// What a panic says.
+/// Message of a panic.
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -20,7 +20,7 @@ pub(crate) struct Part {
     pub(crate) axes: Vec<usize>,
     /// Where it was read, if its elements are an array's.
     origin: Option<Arc<Origin>>,
-    /// What its elements are among, once somebody has looked.
+    /// Value set of its elements, computed on demand.
     among: Arc<OnceLock<Among>>,
     doubtful: bool,
 }
@@ -53,7 +53,7 @@ impl Part {
         self.origin.as_deref()
     }
 
-    /// What its elements are among, which `look` finds out once.
+    /// Value set of its elements, computed once by `look`.
     pub(crate) fn among(&self, look: impl FnOnce() -> Among) -> Among {
         *self.among.get_or_init(look)
     }

@@ -10,7 +10,7 @@ use crate::{Block, Error, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many bytes an intermediate result may have before it goes to a scratch; none go there without one.
+/// Size in bytes above which an intermediate result goes to scratch storage; without one, none do.
 #[derive(Clone, Copy)]
 pub(super) struct Room<'a>(pub(super) Option<(&'a dyn Scratch, u64)>);
 
@@ -69,7 +69,7 @@ pub(super) struct Places {
     pub(super) sinks: Vec<Arc<dyn Sink>>,
     /// For each array, which blocks are there.
     pub(super) present: Vec<Present>,
-    /// What is known of blocks that were read.
+    /// Facts about blocks that were read.
     pub(super) facts: Facts,
 }
 
@@ -98,7 +98,7 @@ impl Places {
         Self { sources, sinks, present, facts: Facts::default() }
     }
 
-    /// What reads for a stage.
+    /// Reader of a stage's operands.
     pub(super) fn reader<'a>(
         &'a self,
         plan: &'a BlockPlan,
@@ -147,7 +147,7 @@ pub(super) fn leave_out(
     numbers.map(|n| Coordinates::of(&grid, n)).try_for_each(|at| deliver(stage, sink, &at, None))
 }
 
-/// Whether what is missing in a sink is what blocks of a stage are to which nothing was added.
+/// Returns true if a missing block of a sink equals a block of the stage to which nothing was added.
 fn means_the_same(stage: &Stage, sink: &dyn Sink) -> bool {
     match (sink.fill(), fill(stage)) {
         (Some(Value::Number(own)), Value::Number(fill)) => own.same_bits(fill),

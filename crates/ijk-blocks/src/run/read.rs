@@ -13,24 +13,24 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// What regions are computed with.
+/// Context for computing regions.
 pub(crate) struct Reader<'a> {
     pub(crate) arrays: &'a [Array],
     /// For each array, where its blocks are.
     pub(crate) stores: &'a [Arc<dyn Source>],
     pub(crate) kernels: &'a Kernels,
-    /// What is known of blocks that were read.
+    /// Facts about blocks that were read.
     pub(crate) facts: &'a Facts,
     /// For each array, which of its blocks are there, if somebody has asked.
     pub(crate) present: &'a [Present],
-    /// Whether nothing is infinite or NaN that is not known to be.
+    /// Elements are assumed finite unless known otherwise.
     pub(crate) finite: bool,
 }
 
 /// The blocks of an array that are there, once it is known; none where all may be.
 pub(crate) type Present = OnceLock<Option<HashSet<Vec<usize>>>>;
 
-/// What is known of elements before they are read.
+/// Facts about elements before they are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Known {
     Nothing,
@@ -141,15 +141,15 @@ impl Reader<'_> {
         Ok(present.get_or_init(|| found).as_ref())
     }
 
-    /// Whether a block is known not to be there.
+    /// Returns true if a block is known to be missing.
     fn is_missing(&self, array: usize, at: &[usize]) -> bool {
         self.present[array]
             .get()
             .is_some_and(|known| known.as_ref().is_some_and(|present| !present.contains(at)))
     }
 
-    /// What is known, before anything is read, of the elements of an expression at positions of its axes: none
-    /// where all blocks that they come from are known to be missing.
+    /// Facts, before anything is read, about the elements of an expression at positions of its axes: none where all
+    /// blocks that they come from are known to be missing.
     pub(crate) fn known(&self, expr: &Expr, ranges: &[Range<usize>]) -> Option<Known> {
         let of = |leaf: &Leaf| -> Option<Known> {
             let ty = &self.arrays[leaf.array].ty;

@@ -1,4 +1,4 @@
-//! Which panels of a stage add nothing, as blocks of theirs are missing.
+//! Panels of a stage that add nothing because blocks of theirs are missing.
 //!
 //! A missing block is a fill value everywhere, and what it is combined with decides whether that annihilates:
 //! 0 times NaN is NaN. So there are panels that are skipped whatever the other parts hold (of whole numbers),
@@ -13,20 +13,20 @@ use ijk_types::{DType, Literal, Reducer, Scalar};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is skipped of a stage.
+/// Rule by which panels of a stage are skipped.
 #[derive(Debug)]
 pub(crate) struct Skips {
     goal: Goal,
     /// The types of the operands' elements, which are numbers, and what missing ones are.
     types: Vec<DType>,
     fills: Vec<Option<Scalar>>,
-    /// Whether nothing is infinite or NaN that is not known to be.
+    /// Elements are assumed finite unless known otherwise.
     finite: bool,
     /// By which operands are there.
     verdicts: Mutex<HashMap<Vec<State>, Verdict>>,
 }
 
-/// What a panel has to be to be skipped.
+/// Condition under which a panel is skipped.
 #[derive(Debug)]
 enum Goal {
     /// Missing.
@@ -39,7 +39,7 @@ enum Goal {
     Fill(Formula, Scalar),
 }
 
-/// What is known of an operand's part at once.
+/// State of an operand's part, known without its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum State {
     Missing,
@@ -48,7 +48,7 @@ pub(crate) enum State {
     Doubtful,
 }
 
-/// Whether a panel is skipped.
+/// Decision about a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Always,
@@ -83,12 +83,12 @@ impl Skips {
         Self { goal, types, fills, finite, verdicts: Mutex::default() }
     }
 
-    /// Whether nothing is infinite or NaN that is not known to be.
+    /// Returns true if elements are assumed finite unless known otherwise.
     pub(crate) fn finite(&self) -> bool {
         self.finite
     }
 
-    /// Whether a panel of these parts is skipped.
+    /// Returns true if a panel of these parts is skipped.
     pub(crate) fn skips(&self, parts: &[Option<Part>], facts: &Facts) -> bool {
         let state = |part: &Option<Part>| match part {
             None => State::Missing,
@@ -109,7 +109,7 @@ impl Skips {
         }
     }
 
-    /// What is told of a panel by which of its parts are there.
+    /// Decision about a panel from the states of its parts.
     pub(crate) fn verdict(&self, states: &[State]) -> Verdict {
         if states.iter().all(|state| *state == State::Present) {
             return Verdict::Never;
@@ -147,7 +147,7 @@ impl Skips {
         if self.holds(&harmless) { Verdict::Depends } else { Verdict::Never }
     }
 
-    /// What the elements of an operand are where it is missing.
+    /// Value set of an operand's elements where it is missing.
     pub(crate) fn missing(&self, operand: usize) -> Among {
         match self.fills[operand] {
             Some(fill) => Among::Is(fill),
@@ -155,7 +155,7 @@ impl Skips {
         }
     }
 
-    /// Whether a panel is skipped whose parts have these elements.
+    /// Returns true if a panel is skipped whose parts have these value sets.
     pub(crate) fn holds(&self, operands: &[Among]) -> bool {
         match &self.goal {
             Goal::Missing | Goal::Never => false,
@@ -180,7 +180,7 @@ fn harmless(dtype: DType, state: State) -> Among {
     }
 }
 
-/// Whether a formula of such operands is a value everywhere.
+/// Returns true if a formula of such operands equals a value everywhere.
 fn is_fill(
     formula: &Formula,
     types: &[DType],
@@ -189,13 +189,13 @@ fn is_fill(
     finite: bool,
 ) -> bool {
     let found = formula.among(types, operands, finite);
-    // Who cares for infinities cares for the sign of 0, of which they are quotients.
+    // Unless elements are finite, the sign of 0 matters, since quotients by 0 are infinities of either sign.
     let zero = Reducer::Monoid(ijk_types::Monoid::Add);
     let is_zero = || fill == Scalar::zero(fill.dtype()) && found.adds_nothing(zero, fill.dtype());
     found.is(fill) || finite && is_zero()
 }
 
-/// Whether a formula of expressions some of which are missing is the fill of the expression everywhere.
+/// Returns true if a formula of expressions, some of them missing, equals the fill of the expression everywhere.
 pub(crate) fn is_expression_fill(
     expr: &Expr,
     (formula, operands, types): (&Formula, &[Expr], &[DType]),

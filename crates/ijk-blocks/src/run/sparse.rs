@@ -1,5 +1,5 @@
-//! What there is to compute of a stage whose arrays lack blocks: found from the blocks that are there, so that it
-//! costs nothing to be without the others.
+//! Sparse work list of a stage whose arrays lack blocks: derived from the blocks that exist, so that missing blocks
+//! cost nothing.
 //!
 //! A panel of a block of the output adds nothing where all of its parts are missing, if what these are then does.
 //! So the candidates are the panels for which the blocks of some operand are there; where it is known that a panel
@@ -44,7 +44,7 @@ const MANY: usize = 1024;
 const OPERANDS: usize = 6;
 
 impl Sparse {
-    /// What there is to compute; none where that is all, or too much to be listed.
+    /// Work list of a stage; none where all panels are computed, or there are too many to list.
     pub(crate) fn new(computer: &Computer) -> Result<Option<Self>, Error> {
         let stage = computer.stage;
         let points = stage.blocks().saturating_mul(stage.panels());
@@ -68,7 +68,7 @@ impl Sparse {
         let lines: Vec<Option<Line>> =
             others.map(|n| Line::new(computer, n)).collect::<Result<_, _>>()?;
         let cost = |line: &Line| line.blocks(stage);
-        // Whether an operand has to be there.
+        // Returns true if no panel adds anything without this operand.
         let needed = |operand: usize| {
             let other = |n: usize, bits: usize| match bits >> n & 1 {
                 1 if n != operand => State::Present,
@@ -159,7 +159,7 @@ impl Line {
         self.panels.get(&key)
     }
 
-    /// How many blocks of the output have a panel of it.
+    /// Number of blocks of the output that have a panel of it.
     fn blocks(&self, stage: &Stage) -> usize {
         let grid = stage.out.grid();
         let others = (0..grid.len()).filter(|axis| !self.axes.contains(axis));
@@ -192,7 +192,7 @@ fn place_of(stage: &Stage, point: &[usize]) -> (Vec<usize>, usize) {
     {
         (*part, *first) = (*first / each, *first % each);
     }
-    // What needs all at once has one panel.
+    // A fold that needs all pairs at once has one panel.
     let panel = folded.iter().zip(&grid).fold(0, |panel, (&n, &blocks)| panel * blocks + n);
     (at, if stage.panels() == 1 { 0 } else { panel })
 }

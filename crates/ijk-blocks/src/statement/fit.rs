@@ -65,7 +65,7 @@ impl Fit {
         best.filter(|&block| block < whole)
     }
 
-    /// Whether operands have blocks of no more bytes than they may, if an index has a block.
+    /// Returns true if the blocks of all operands stay within the limit of bytes, for that block of an index.
     fn is_moderate(&self, places: &[Met], block: usize) -> bool {
         let bytes = |operand: usize, blocks: &[Option<usize>]| {
             let ty = self.operands[operand].ty();

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// At each point of some axes, combine what the operands have there; fold along the last axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
-    /// How terms are printed: `einsum(ij,jk->ik)`.
+    /// Name in printed terms: `einsum(ij,jk->ik)`.
     pub(crate) name: String,
     /// Axes of the result, in its order, then those that are folded.
     pub(crate) axes: Vec<StageAxis>,
@@ -23,18 +23,18 @@ pub(crate) struct Statement {
     pub(crate) index: Vec<Vec<Affine>>,
     /// The operands' types.
     pub(crate) types: Vec<Type>,
-    /// What is computed of an element of each operand.
+    /// Map of an element of each operand.
     pub(crate) formula: Formula,
-    /// What folds; none where the result has all axes.
+    /// Fold; none where the result has all axes.
     pub(crate) reducer: Option<Reducer>,
     /// Where points write, if not each at its own place, and which are skipped.
     pub(crate) points: Points,
 }
 
-/// What messages call operands.
+/// Names of operands in messages.
 const NAMES: [&str; 6] = ["u", "v", "w", "x", "y", "z"];
 
-/// What messages call the operand of that number.
+/// Name of an operand in messages.
 fn name(operand: usize) -> Cow<'static, str> {
     NAMES.get(operand).copied().unwrap_or("an operand").into()
 }

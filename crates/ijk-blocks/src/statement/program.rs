@@ -71,7 +71,7 @@ pub fn apply_program(lowered: &Program, operands: &[&BigTensor]) -> Result<Vec<B
 /// Applies the statements of a program with known types, shapes and extents to block tensors: see [`apply`].
 ///
 /// # Errors
-/// What cannot run in blocks.
+/// Constructs that cannot run in blocks.
 pub fn apply_instance(
     program: &Program,
     instance: &Instance,
@@ -108,7 +108,7 @@ fn statements(
     Ok(program.outputs.iter().map(|id| arrays[id].clone()).collect())
 }
 
-/// What an array of that name held before, combined with what a statement adds.
+/// Combines the former elements of an array with those that a statement adds.
 fn onto(
     before: &BigTensor,
     built: &BigTensor,
@@ -177,7 +177,7 @@ struct Builder<'a> {
 struct Read {
     tensor: BigTensor,
     index: Vec<Affine>,
-    /// What messages call it, and where in the program it is read first.
+    /// Name in messages, and the place in the program where it is read first.
     name: Cow<'static, str>,
     span: Option<Span>,
 }
@@ -276,7 +276,7 @@ impl<'a> Builder<'a> {
         Err(TypeError::named(&self.rule[..], self.shown(), problem).into())
     }
 
-    /// What the result holds before, where that is not what its fold begins with.
+    /// Former elements of the result, where the fold does not begin with its identity.
     fn before(&self) -> Result<Option<BigTensor>, Error> {
         let filled = |monoid: Option<Monoid>| {
             let (of, dims) = (self.element(), self.shape().iter().map(|&n| n as usize));
@@ -299,7 +299,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What messages call the array that is written.
+    /// Name of the written array in messages.
     fn written(&self) -> Cow<'static, str> {
         let span = self.program.arrays[self.statement.out.0 as usize].span;
         self.name_at(span).unwrap_or_else(|| "what was there".into())
@@ -583,7 +583,7 @@ impl<'a> Builder<'a> {
         self.arrays[&before].ty().blocks.get(axis).copied().flatten()
     }
 
-    /// How an axis is cut that is written at computed positions: as what these are computed of.
+    /// Block of an axis that is written at computed positions: that of the index arrays.
     fn block_among(&self, at: &Affine, axes: &[StageAxis]) -> Option<usize> {
         let term = |&(coefficient, axis): &(i64, usize)| {
             Some(axes[axis].block?.saturating_mul(coefficient.unsigned_abs() as usize))
@@ -595,7 +595,8 @@ impl<'a> Builder<'a> {
         at.terms.iter().filter_map(term).max().or(inner).or(gathered.flatten().copied().max())
     }
 
-    /// What needs all values of an axis at once has it in one block, and its points at their own places.
+    /// Checks that a fold which needs all values of an axis at once has them in one block, with points at their own
+    /// positions.
     fn check_fold(&self, axes: &[StageAxis], points: &Points) -> Result<(), Error> {
         if !matches!(self.statement.reduce, Some(Reducer::ArgMax | Reducer::ArgMin)) {
             return Ok(());

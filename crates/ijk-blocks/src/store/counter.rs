@@ -13,10 +13,10 @@ struct Counter {
     ty: Type,
 }
 
-/// What is made at a time.
+/// Number of positions made at a time.
 const PART: usize = 1 << 16;
 
-/// What messages call it.
+/// Name in messages.
 const NAME: &str = "positions";
 
 impl BigTensor {
@@ -26,7 +26,7 @@ impl BigTensor {
         Self::from_source(store)?.reblock([None])
     }
 
-    /// Whether it is one.
+    /// Returns true for a counter.
     pub(crate) fn is_counter(&self) -> bool {
         let [source] = &self.term.operands[..] else { return false };
         matches!(&source.term.kind, crate::term::Kind::Source(of) if of.name() == NAME)

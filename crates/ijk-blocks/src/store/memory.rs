@@ -43,7 +43,7 @@ impl MemoryStore {
         Self { ty, fill, blocks: RwLock::default() }
     }
 
-    /// How many blocks it holds.
+    /// Number of blocks in memory.
     pub fn blocks(&self) -> usize {
         self.blocks.read().unwrap_or_else(PoisonError::into_inner).len()
     }

@@ -37,7 +37,7 @@ pub trait Source: Send + Sync + fmt::Debug {
     /// The tensor's type; its blocks are what [`read`](Self::read) gives.
     fn ty(&self) -> &Type;
 
-    /// What the elements of missing blocks are.
+    /// Element of missing blocks.
     fn fill(&self) -> Value {
         Value::zero(&self.ty().element)
     }
@@ -64,11 +64,11 @@ pub trait Source: Send + Sync + fmt::Debug {
         crate::run::largest(self.ty())
     }
 
-    /// What messages and printed terms call it.
+    /// Name in messages and printed terms.
     fn name(&self) -> String;
 
-    /// What tells it from others and from what it was before it changed; its name where that is all there is to
-    /// tell.
+    /// Identity: distinguishes the source from others, and from its state before a change; its name where nothing else
+    /// is known.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -95,7 +95,7 @@ pub trait Sink: Send + Sync + fmt::Debug {
     /// The type of the tensor that it takes.
     fn ty(&self) -> &Type;
 
-    /// What the elements of missing blocks are, if it can do without some.
+    /// Element of missing blocks, if some may be omitted.
     fn fill(&self) -> Option<Value>;
 
     /// Takes the block at a place of the grid; `None` where all its elements are [`fill`](Self::fill).
@@ -126,12 +126,12 @@ pub trait Sink: Send + Sync + fmt::Debug {
         0
     }
 
-    /// Whether a block is there already, from an earlier run: it is not computed again.
+    /// Returns true if a block exists from an earlier run: it is not computed again.
     fn is_done(&self, _at: &[usize]) -> bool {
         false
     }
 
-    /// Whether there may be such blocks.
+    /// Returns true if there may be such blocks.
     fn may_be_done(&self) -> bool {
         true
     }

@@ -51,7 +51,7 @@ impl Recut {
     /// A source in the blocks of a type, if stored blocks are cut apart; where blocks are made of whole stored ones
     /// each is read once as it is.
     pub(crate) fn new(source: &Arc<dyn Source>, ty: &Type, keep: u64) -> Option<Self> {
-        // What is in memory is there as a whole.
+        // Only files are re-cut: arrays in memory are cheap to read in any blocks.
         let is_file = source.path().is_some() && source.ty().element.number().is_some();
         let axes = axes(source.ty(), &ty.blocks);
         let is_cut = axes.iter().any(|axis| axis.is_cut());
@@ -227,8 +227,7 @@ fn pieces(range: Range<usize>, extent: usize, block: Option<usize>) -> Vec<Piece
     (range.start / size..=(range.end - 1) / size).map(piece).collect()
 }
 
-/// What it costs to read a stored array in other blocks, as far as that is known before. Bytes are those of elements:
-/// what is compressed has fewer.
+/// Estimated cost of reading a stored array in other blocks. Bytes are those of elements; compressed chunks have fewer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecutCost {
     /// The array.
@@ -252,7 +251,8 @@ impl RecutCost {
         let block = block_bytes(ty, &vec![0; ty.rank()]);
         let (mut read, mut kept) = (stored as f64, 0u64);
         for (n, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.is_cut()) {
-            // What the next block along this axis has in common with this one, and with all that come between.
+            // Stored blocks that the next block along this axis shares with this one, kept across all blocks between
+            // them.
             let at_once = axes[..=n].iter().map(Axis::at_once);
             let between = axes[n + 1..].iter().map(|axis| axis.stored_blocks() as u64);
             let band = at_once.chain(between).fold(block, u64::saturating_mul);
@@ -284,7 +284,7 @@ fn axes(stored: &Type, read: &[Option<usize>]) -> Vec<Axis> {
 }
 
 impl Axis {
-    /// Whether some stored block has parts in several of the others.
+    /// Returns true if a stored block is divided between several of the others.
     fn is_cut(&self) -> bool {
         self.read < self.extent && !self.read.is_multiple_of(self.stored)
     }
@@ -299,7 +299,7 @@ impl Axis {
         most.min(self.stored_blocks()) as u64
     }
 
-    /// How many pairs of a block and a stored block have elements in common: as many as there are ends of either.
+    /// Number of pairs of a block and a stored block that overlap: the number of ends of either.
     fn pairs(&self) -> usize {
         let Some(last) = self.extent.checked_sub(1) else { return 0 };
         let both = last / common_multiple(self.stored, self.read);
@@ -415,7 +415,7 @@ mod tests {
                 let found = crate::Executor::new().workers(1).collect(&recut).unwrap();
                 assert_eq!(found, expected, "{stored:?} {read:?} {keep}");
                 let (reads, grid) = (counted.1.load(Ordering::Relaxed), tensor.ty().grid());
-                // What is missing may be left out.
+                // Missing blocks are not read: their number is random.
                 if keep > 1000 {
                     let all = Coordinates::count(&grid);
                     assert!((all - 1..=all).contains(&reads), "{stored:?} {read:?}: {reads}");
@@ -424,7 +424,7 @@ mod tests {
                 if keep == 0 {
                     let axes = axes(tensor.ty(), &ty.blocks);
                     let pairs = axes.iter().map(Axis::pairs).product::<usize>();
-                    // What is missing is not read: where there is one block, nothing is.
+                    // Missing blocks are not read: if the only block is missing, nothing is.
                     let least = if Coordinates::count(&grid) > 1 { pairs / 2 } else { 0 };
                     assert!((least..=pairs).contains(&reads), "{stored:?} {read:?}: {reads}");
                     assert!(cost.read > cost.stored && cost.kept == 0);

@@ -1,4 +1,4 @@
-//! What the environment asks of tests.
+//! Environment variables of tests.
 
 /// A number from the environment.
 pub fn number(name: &str, otherwise: u64) -> u64 {

@@ -12,7 +12,7 @@ use std::sync::mpsc::Sender;
 use std::thread::{self, Scope};
 use std::time::Duration;
 
-/// How long a greeting may take, from the first byte to the last.
+/// Time limit of a handshake, from the first byte to the last.
 const GREETING: Duration = Duration::from_secs(5);
 
 /// Between two looks whether somebody calls: at first, and at most.
@@ -112,7 +112,7 @@ impl Meeting<'_> {
         if self.expects(process) && is_new && self.round.purposes().contains(&purpose) {
             places.of(purpose)[process] = Some(Met { stream: Arc::clone(&stream), instance });
             drop(places);
-            // Who does not hear it calls again.
+            // A caller that misses the answer calls again.
             frame(&mut Timed::new(&stream, GREETING), READY).unwrap_or_default();
             return Ok(());
         }
@@ -127,7 +127,7 @@ impl Meeting<'_> {
         Err(refusal)
     }
 
-    /// What messages call somebody who called.
+    /// Name of a caller in messages.
     fn caller(&self, process: Option<usize>, from: &str) -> String {
         match process {
             Some(process) if process < self.cluster.hosts.len() => self.cluster.hosts.name(process),

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 /// Grids that give somebody so much more to do than the best, as a part of it, are as good if less moves.
 const SLACK: usize = 16;
 
-/// How good a grid is.
+/// Order of grids, by cost.
 struct Rank {
     grid: Grid,
     tile: [usize; 2],

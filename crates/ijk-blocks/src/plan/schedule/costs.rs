@@ -1,4 +1,4 @@
-//! What a stage moves and holds on a grid of workers, by how many lines of blocks it goes through at a time.
+//! Bytes that a stage moves and holds on a grid of workers, as a function of the number of lines of blocks of a round.
 //!
 //! Estimates, which tell grids and rounds from each other: the lines that have a part of an operand in common
 //! count as if a round began with the first of them.
@@ -6,10 +6,10 @@
 use super::super::stage::{Coordinates, Kernel, Stage, StageAxis};
 use super::grid::Grid;
 
-/// What blocks of a stage's output are made of.
+/// Sizes of a stage's output blocks and of the parts they are computed from.
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
-    /// How many blocks the axes of rows and of columns have.
+    /// Number of blocks of the axes of rows and of columns.
     pub(super) grids: [Vec<usize>; 2],
     /// Bytes of a block of the output.
     pub(super) block: f64,
@@ -22,7 +22,7 @@ pub(super) struct Costs {
     /// So many rows are enough for a round, whatever fits, if the workers have something to do: parts of a folded
     /// axis have nothing in common.
     pub(super) rows: usize,
-    /// Whether blocks stay while others are computed: else each is finished at once.
+    /// Blocks of a round stay in memory until its end; otherwise each is finished at once.
     pub(super) stay: bool,
 }
 
@@ -69,7 +69,7 @@ impl Costs {
         }
     }
 
-    /// How many rows and columns of blocks there are.
+    /// Number of rows and columns of blocks.
     pub(super) fn lines(&self) -> [usize; 2] {
         [0, 1].map(|side| Coordinates::count(&self.grids[side]))
     }
@@ -108,7 +108,7 @@ impl Costs {
         own(0) * own(1) * self.block + parts
     }
 
-    /// Whether a round of so many lines takes no more memory in a process than there is.
+    /// Returns true if a round of that many lines fits in the memory of a process.
     pub(super) fn fits(&self, grid: &Grid, tile: [usize; 2]) -> bool {
         self.stay && self.most.is_none_or(|most| self.bytes(grid, tile) <= most as f64)
     }
@@ -139,14 +139,14 @@ impl Costs {
     }
 }
 
-/// How many parts an operand has in so many neighbouring lines.
+/// Number of parts of an operand in that many neighbouring lines.
 fn distinct(has: &[bool], grid: &[usize], lines: usize) -> f64 {
     let own = strides(grid).zip(has).filter(|(_, has)| **has);
     let met = own.map(|((stride, blocks), _)| blocks.min(lines.div_ceil(stride)) as f64);
     met.product::<f64>().min(lines as f64)
 }
 
-/// How many of those to whom the lines are dealt in turn need each part.
+/// Number of holders that need each part, where lines are dealt to `holders` in turn.
 fn sharers(has: &[bool], grid: &[usize], lines: usize, holders: usize) -> f64 {
     let others = strides(grid).zip(has).filter(|(_, has)| !**has);
     let met = others.map(|((stride, blocks), _)| {

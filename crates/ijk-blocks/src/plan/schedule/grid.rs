@@ -1,4 +1,4 @@
-//! Which worker of which process has a row and a column of blocks.
+//! Grid of workers: the rows and columns of blocks of each worker of each process.
 
 use super::super::stage::Stage;
 
@@ -26,7 +26,7 @@ impl Team {
         }
     }
 
-    /// How many there are.
+    /// Number of workers of all processes.
     pub(crate) fn all(self) -> usize {
         self.processes.saturating_mul(self.workers)
     }
@@ -45,7 +45,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// How many rows, or columns, of workers there are in all processes.
+    /// Number of rows, or columns, of workers of all processes.
     pub(crate) fn lines(&self, side: usize) -> usize {
         self.processes[side].saturating_mul(self.workers[side])
     }

@@ -1,4 +1,4 @@
-//! What any algorithm has to move for a contraction.
+//! Lower bound of the bytes that any algorithm moves for a contraction.
 
 use super::super::stage::{Kernel, Stage};
 

@@ -1,14 +1,14 @@
-//! What the rows, or the columns, of blocks of a round need.
+//! Needs of the rows, or the columns, of blocks of a round.
 
 use super::super::schedule::Schedule;
 use super::super::stage::{Coordinates, Stage, StageAxis};
 use crate::Error;
 use std::collections::{BTreeSet, HashMap};
 
-/// Which axes of a stage have their last block where that is shorter: a bit for each. All else of a block's
-/// extents is the same everywhere. Where an axis is folded in parts, the bit of their axis is that of the last part,
-/// which may have fewer panels; one bit more is that of the panels that it has not, and these and the folded
-/// axis's last block count there only.
+/// Set of the axes of a stage at their last block where that is shorter: a bit for each. The extents of all other
+/// blocks are equal. Where an axis is folded in parts, the bit of their axis is that of the last part, which may have
+/// fewer panels; one bit more is that of the panels that it lacks, and only there do these and the folded axis's last
+/// block count.
 pub(super) type Ends = u128;
 
 /// Parts of an operand, or blocks of the output, that are alike.
@@ -17,7 +17,7 @@ pub(super) struct Group {
     /// The rows, or columns, of the grid of all workers that need each.
     pub(super) workers: Vec<usize>,
     pub(super) ends: Ends,
-    /// How many there are.
+    /// Number of parts or blocks in the group.
     pub(super) count: u64,
 }
 
@@ -27,7 +27,7 @@ pub(super) type Needs = Vec<Vec<Group>>;
 /// More lines are not gone through.
 const MOST: usize = 1 << 24;
 
-/// What is needed in the rounds along a side of the schedule (rows, or columns), with how many rounds need it.
+/// Needs of the rounds along a side of the schedule (rows, or columns), with the number of rounds that have them.
 pub(super) fn rounds(
     stage: &Stage,
     schedule: &Schedule,
@@ -119,7 +119,7 @@ pub(super) fn extent(stage: &Stage, axis: usize, ends: Ends) -> usize {
     of.range(if counts && has(axis) { of.blocks().saturating_sub(1) } else { 0 }).len()
 }
 
-/// How many blocks of an axis the last of its parts has.
+/// Number of blocks of an axis in the last of its parts.
 fn last_part(axis: &StageAxis, each: usize) -> usize {
     axis.blocks() - (axis.blocks() - 1) / each * each
 }

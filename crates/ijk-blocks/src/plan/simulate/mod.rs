@@ -18,7 +18,7 @@ use traffic::Traffic;
 /// Machines on paper, all alike, each with a network connection and a share of the stores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machines {
-    /// How many.
+    /// Number of machines.
     pub machines: usize,
     /// Workers of each.
     pub workers: usize,
@@ -46,17 +46,17 @@ impl Default for Machines {
     }
 }
 
-/// What a plan would do on [`Machines`]; displays as text of several lines.
+/// Predicted behaviour of a plan on [`Machines`]; displays as text of several lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
     /// On what.
     pub machines: Machines,
-    /// What each stage does, in the order in which they run.
+    /// The stages, in the order in which they run.
     pub stages: Vec<Simulated>,
 }
 
 impl Simulation {
-    /// How long all stages take, one after another.
+    /// Seconds of all stages, one after another.
     pub fn seconds(&self) -> f64 {
         self.stages.iter().map(|stage| stage.seconds).sum()
     }
@@ -67,17 +67,17 @@ impl Simulation {
     }
 }
 
-/// What a stage does. Bytes are those of elements; panels that are skipped as blocks are missing are none here.
+/// Predicted behaviour of a stage. Bytes are those of elements; panels that missing blocks would skip are counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulated {
-    /// How the plan prints it.
+    /// The stage as the plan prints it.
     pub stage: String,
     /// Rows and columns of machines and of their workers; none where blocks are computed one after another, each by
     /// all workers of one machine.
     pub grid: Option<Grid>,
-    /// How many rounds there are.
+    /// Number of rounds.
     pub rounds: u64,
-    /// How many panels a block is made of.
+    /// Number of panels of a block.
     pub panels: u64,
     /// Bytes that come into each machine from others, once for all of its workers; on average as many go out.
     pub moved: Spread,
@@ -92,15 +92,15 @@ pub struct Simulated {
     pub memory: Spread,
     /// Operations on elements by all workers.
     pub operations: f64,
-    /// How long the workers with most to do compute.
+    /// Computing time of the worker with most work.
     pub compute_seconds: f64,
-    /// How long the machines with most to move wait for the network.
+    /// Network time of the machine with most traffic.
     pub network_seconds: f64,
-    /// How long the machines with most to read and write wait for stores.
+    /// Storage time of the machine that reads and writes most.
     pub disk_seconds: f64,
-    /// How long it takes: a panel is computed while those within the window are read and moved.
+    /// Time of the stage: a panel is computed while those within the window are read and moved.
     pub seconds: f64,
-    /// What any algorithm has to move, where that is known: for contractions of two operands.
+    /// Lower bound of the moved bytes, where it is known: for contractions of two operands.
     pub bound: Option<Bound>,
 }
 
@@ -121,9 +121,9 @@ impl Spread {
 }
 
 impl BlockPlan {
-    /// What the plan would do on machines, by their speed alone: every block is there, messages take no time
-    /// but for their bytes, and who reads a part for others changes from panel to panel, evenly. Results of
-    /// stages that are computed with again lie on the machines that made them.
+    /// Simulates the plan on machines, from their rates alone: every block exists, messages have no latency, and the
+    /// worker that reads a part for others changes from panel to panel, evenly. Results of stages that later stages
+    /// read stay on the machines that made them.
     ///
     /// # Errors
     /// [`Error::TooManyBlocks`] where so many would not be computed in anybody's time.

@@ -1,4 +1,4 @@
-//! What moves and what is computed in the rounds of a stage.
+//! Bytes moved and operations computed in the rounds of a stage.
 
 use super::super::expr::Expr;
 use super::super::schedule::{Grid, Schedule};
@@ -9,7 +9,7 @@ use crate::Error;
 use crate::aggregation::Kind;
 use crate::formula::{Formula, Node};
 
-/// What a stage does, for each machine, and in which time.
+/// Work and traffic of a stage for each machine, and its time.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
     pub(super) grid: Option<Grid>,
@@ -40,7 +40,7 @@ struct Model<'a> {
     stage: &'a Stage,
     schedule: &'a Schedule,
     machines: &'a Machines,
-    /// Whether an array is on the machines, and in no store.
+    /// Returns true if an array is on the machines, and in no store.
     local: &'a dyn Fn(usize) -> bool,
 }
 
@@ -183,7 +183,8 @@ impl Model<'_> {
         step
     }
 
-    /// What needs of a round's rows and columns are together: who needs so many parts that are alike.
+    /// Pairs the needs of a round's rows with those of its columns: the workers that need parts that are alike, and the
+    /// number of parts.
     fn pairs(&self, sides: [&Needs; 2], of: usize, mut each: impl FnMut(Vec<usize>, Ends, f64)) {
         for rows in &sides[0][of] {
             for columns in &sides[1][of] {
@@ -265,7 +266,7 @@ impl Part {
             let share = here.len() as f64 / all;
             // It comes once, whoever needs it here.
             let from_others = self.bytes * (1.0 - share);
-            // Who reads a part of an array on the machines gets it from whoever has made it.
+            // A part of an array on the machines is sent by the machine that made it.
             let made_elsewhere = self.local * share * (1.0 - 1.0 / machines);
             step.moved[machine] += (from_others + made_elsewhere) * count;
             step.read[machine] += self.stored * share * count;
@@ -277,7 +278,7 @@ impl Part {
     }
 }
 
-/// How many positions along an axis of an operand a block of the stage reads among.
+/// Number of positions along an axis of an operand among which a block of the stage reads.
 fn span(affine: &super::super::Affine, model: &Model, ends: Ends) -> f64 {
     let most = affine.extent.map_or(f64::INFINITY, |extent| extent as f64);
     if !affine.rest.is_empty() {
@@ -298,7 +299,7 @@ fn bytes(element: &crate::ElementType) -> f64 {
     element.number().map_or(64, |dtype| dtype.size()) as f64
 }
 
-/// How many operators a formula has.
+/// Number of operators of a formula.
 fn operations(formula: &Formula) -> f64 {
     let is_operator = |node: &&Node| !matches!(node, Node::Variable(_) | Node::Number(_));
     formula.nodes.iter().filter(is_operator).count() as f64

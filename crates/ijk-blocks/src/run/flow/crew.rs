@@ -1,4 +1,4 @@
-//! Which workers compute a stage.
+//! Subset of workers that compute a stage.
 
 /// Every so many of the workers of all processes. Schedules number those who compute, timely numbers all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ impl Crew {
         Self { every: every.max(1) }
     }
 
-    /// Whether all workers compute.
+    /// Returns true if all workers compute.
     pub(in crate::run) fn is_everybody(self) -> bool {
         self.every == 1
     }

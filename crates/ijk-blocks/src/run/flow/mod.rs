@@ -43,7 +43,7 @@ pub(crate) const WINDOW: u64 = 2;
 /// An operator works so long at a time; then the others have their turn.
 const QUANTUM: Duration = Duration::from_millis(20);
 
-/// How long a worker without anything to do sleeps before it asks whether another one failed.
+/// Time that an idle worker sleeps before it checks for a failure.
 const NAP: Duration = Duration::from_millis(50);
 
 /// A stage that is to be computed.
@@ -54,14 +54,14 @@ pub(super) struct Job {
     pub(super) stage: usize,
     pub(super) skips: Skips,
     pub(super) schedule: Schedule,
-    /// What there is to compute, if that is not all.
+    /// Work list, if not all panels are computed.
     pub(super) sparse: Option<Arc<Sparse>>,
     pub(super) crew: Crew,
     /// For each stage, where its blocks are; none in one process.
     pub(super) homes: Vec<Arc<Homes>>,
 }
 
-/// What the operators of all workers of a process share.
+/// State shared by the operators of all workers of a process.
 pub(super) struct Shared {
     job: Job,
     shelf: Shelf,
@@ -91,7 +91,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Who reads a part for a panel: workers take turns, those first that have it in their process.
+    /// Worker that reads a part for a panel: workers take turns, those of the process that has it first.
     fn reader(&self, need: &Need, number: usize, panel: usize) -> usize {
         let Some(home) = self.home(need, panel) else { return need.reader(number, panel) };
         let near = |place: &&usize| self.job.schedule.process(**place) == home;
@@ -102,13 +102,14 @@ impl Shared {
         }
     }
 
-    /// Whether a part may be there for a panel.
+    /// Returns true if a part may exist for a panel.
     fn may_be_there(&self, need: &Need, panel: usize) -> bool {
         let panels = self.job.sparse.as_ref().and_then(|sparse| sparse.of(need.operand, &need.at));
         panels.is_none_or(|panels| panels.binary_search(&panel).is_ok())
     }
 
-    /// Whether it is known that a part may be there for a panel: one of an operand that decides what is computed.
+    /// Returns true if a part is known to be listed for a panel: one of an operand that decides which panels are
+    /// computed.
     fn is_there(&self, need: &Need, panel: usize) -> bool {
         let panels = self.job.sparse.as_ref().and_then(|sparse| sparse.of(need.operand, &need.at));
         panels.is_some_and(|panels| panels.binary_search(&panel).is_ok())
@@ -151,14 +152,14 @@ pub(super) fn run(job: Job, workers: usize, progress: &Arc<Progress>) -> Result<
     }
 }
 
-/// What one worker does until the stage is complete or somebody failed. It does not panic: the others would
-/// wait for it forever.
+/// Runs one worker until the stage is complete or a worker failed. It does not panic: the others would wait for it
+/// forever.
 pub(super) fn work(worker: &mut Worker, shared: &Arc<Shared>) {
     let compute = || run_stage(worker, shared);
     if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(compute)) {
         shared.failure.set(Error::Worker(super::panic_text(&*panic)));
     }
-    // What failed never completes: it would be waited for.
+    // A failed dataflow never completes, and the worker would wait for it.
     for dataflow in worker.installed_dataflows() {
         worker.drop_dataflow(dataflow);
     }

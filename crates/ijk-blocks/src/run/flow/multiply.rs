@@ -52,14 +52,14 @@ pub(super) fn multiply<'scope>(
     stream
 }
 
-/// What a step led to.
+/// Outcome of a step.
 enum Progress {
     Same,
     Next,
     End,
 }
 
-/// What a worker has to fold.
+/// Work of a worker: the blocks of a round and their panels.
 struct Folding {
     shared: Arc<Shared>,
     /// The place of the worker in the schedule.
@@ -71,9 +71,9 @@ struct Folding {
     users: Option<Vec<(Need, Vec<usize>)>>,
     /// The numbers of blocks to which this time's panel may add something.
     now: Vec<usize>,
-    /// How many of them have it.
+    /// Number of blocks of `now` that have been folded.
     done: usize,
-    /// How many blocks of the round have gone to their sink.
+    /// Number of blocks of the round that have been delivered.
     delivered: usize,
     /// Operations of the round so far.
     operations: u64,

@@ -1,4 +1,4 @@
-//! What workers send to other processes.
+//! Messages of workers to other processes.
 
 use crate::run::part::Part;
 use timely::Accountable;

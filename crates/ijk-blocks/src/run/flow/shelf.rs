@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// all of its parts lie here that there are.
 #[derive(Debug)]
 pub(super) struct Shelf {
-    /// How many workers take from it.
+    /// Number of workers that read the cache.
     workers: usize,
     times: Mutex<HashMap<u64, Time>>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Shelf {
 struct Time {
     /// By the number among the round's needs.
     parts: HashMap<usize, Part>,
-    /// How many workers need nothing more of them.
+    /// Number of workers that have finished with the parts.
     gone: usize,
 }
 

@@ -51,7 +51,7 @@ pub(super) fn source<'scope>(
     (stream, scope.activator_for(address))
 }
 
-/// What a worker still has to read.
+/// Parts that a worker still has to read.
 struct Reading {
     shared: Arc<Shared>,
     /// The place of the worker in the schedule.

@@ -1,4 +1,4 @@
-//! Which blocks an earlier run left: process 0 looks, and tells the others before anybody writes.
+//! Finished blocks of an earlier run: process 0 finds them, and sends them to the others before any process writes.
 
 use super::{Given, Goal};
 use crate::Error;
@@ -7,7 +7,7 @@ use crate::plan::{Coordinates, Done, Stage};
 use crate::wire::{self, Input};
 use std::io::{self, Read, Write};
 
-/// What process 0 finds.
+/// Finished blocks, found by process 0.
 pub(super) fn found(given: &Given, goal: &Goal) -> Done {
     match (given.plan.stages.last(), goal) {
         (Some(last), Goal::Sink(sink)) if given.cluster.process() == 0 => Done::new(last, &**sink),
@@ -15,7 +15,7 @@ pub(super) fn found(given: &Given, goal: &Goal) -> Done {
     }
 }
 
-/// What process 0 found, in all processes.
+/// Finished blocks that process 0 found, in all processes.
 pub(super) fn agree(given: &Given, found: Done, peers: &[Option<Peer>]) -> Result<Done, Error> {
     let Some(last) = given.plan.stages.last() else { return Ok(found) };
     if let Some(Some(first)) = peers.first() {

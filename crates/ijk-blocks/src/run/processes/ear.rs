@@ -6,13 +6,13 @@ use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
-/// What reads all links of a process.
+/// Reader of all links of a process.
 pub(super) struct Ear {
     readers: Arc<Readers>,
     bell: Bell,
 }
 
-/// What wakes who waits for all links.
+/// Wakes the thread that polls all links.
 #[cfg(target_os = "linux")]
 type Bell = Arc<std::os::unix::net::UnixStream>;
 #[cfg(not(target_os = "linux"))]
@@ -114,7 +114,7 @@ mod linux {
     use std::sync::mpsc::{self, Receiver, Sender};
     use std::time::{Duration, Instant};
 
-    /// How long a thread stays with a link on which nothing comes any more.
+    /// Time that a thread stays with a link after the last message.
     const QUIET: Duration = Duration::from_secs(1);
 
     /// Links on which nothing comes at the moment.
@@ -122,7 +122,7 @@ mod linux {
         links: Vec<Hearing>,
         /// Where links come back.
         back: (Sender<Hearing>, Receiver<Hearing>),
-        /// What wakes who waits when one does.
+        /// Wakes the poller when one is returned.
         bell: (UnixStream, Arc<UnixStream>),
     }
 
@@ -195,7 +195,7 @@ mod linux {
             let reader = readers.spawn(format!("ijk:hear-{process}"), move || {
                 match link.run(Some(QUIET)) {
                     Ok(()) => {
-                        // Who waits may be gone.
+                        // The poller may have ended.
                         back.send(link).unwrap_or_default();
                         super::ring(&bell);
                     }

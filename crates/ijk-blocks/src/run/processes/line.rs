@@ -12,7 +12,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use timely::communication::allocator::zero_copy::stream::Stream;
 
-/// What the ends of all lines of a process share.
+/// State shared by the streams of a process.
 pub(super) struct Shore {
     pub(super) failure: Arc<Failure>,
     pub(super) progress: Arc<Progress>,
@@ -117,11 +117,11 @@ const LENGTH: std::ops::Range<usize> = 32..40;
 /// Where a stream is within timely's messages.
 struct Frames {
     header: [u8; HEADER],
-    /// How much of the header is there.
+    /// Number of bytes of the header received.
     filled: usize,
-    /// How much of the message is missing.
+    /// Number of bytes of the message still to come.
     missing: usize,
-    /// Whether the sign for the end has passed.
+    /// The end marker has passed.
     ended: bool,
 }
 

@@ -1,9 +1,9 @@
 //! The links between processes: errors, blocks that are asked for, signs of life.
 //!
-//! What is to be said to a process waits in its [`Outbox`]; a thread writes it while there is something, and no
-//! longer. One thread, the [`ear`](super::ear), waits for all links at once; a link on which much comes gets a thread
-//! that reads it while it does. So many processes that have little to say to each other need few threads. A reader
-//! never writes, so two processes that answer each other at once do not wait for each other.
+//! Messages to a process are queued in its [`Outbox`]; a thread writes them while there are any, and then ends. One
+//! thread, the [`ear`](super::ear), polls all links; a link with much traffic gets a thread that reads it while that
+//! lasts. So processes with little traffic need few threads. A reader never writes, so two processes that answer each
+//! other at once do not deadlock.
 
 use super::ear::Ear;
 use super::message::Message;
@@ -21,19 +21,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often a process says that it lives, if it says nothing else and there are few.
+/// Heartbeat interval of a process that sends nothing else, for few processes.
 const PULSE: Duration = Duration::from_millis(250);
 
 /// The same for more processes than this: less often, so that all of them together say no more.
 const FEW: u32 = 8;
 
-/// Who says nothing for so long is lost.
+/// Time without a message after which a process counts as lost.
 pub(super) const SILENCE: Duration = Duration::from_secs(30);
 
-/// How long those who wait sleep before they ask whether somebody failed.
+/// Time that a waiting thread sleeps before it checks for a failure.
 pub(super) const NAP: Duration = Duration::from_millis(50);
 
-/// How long the others have to hang up at the end.
+/// Time that the other processes have to close their connections at the end.
 pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Where messages of this process go, and from where answers come.
@@ -45,7 +45,7 @@ pub(super) struct Desk {
     stores: Vec<Arc<dyn Store>>,
     asked: AtomicUsize,
     waiting: Mutex<HashMap<usize, Sender<Option<Arc<Block>>>>>,
-    /// Which processes need nothing any more.
+    /// Processes that have finished.
     done: Mutex<Vec<bool>>,
     changed: Condvar,
     closing: AtomicBool,
@@ -122,7 +122,7 @@ impl Desk {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this process needs nothing any more.
+    /// Returns true once this process has finished.
     pub(super) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Acquire)
     }
@@ -190,7 +190,7 @@ impl Desk {
             }
             Message::Answer { number, block } => {
                 let Some(waiting) = self.waiting().remove(&number) else { return false };
-                // Who asked may have stopped waiting.
+                // The requester may have stopped waiting.
                 waiting.send(block).unwrap_or(());
             }
             Message::Done => {
@@ -224,7 +224,7 @@ pub(super) enum End {
     Wrong(String),
 }
 
-/// What reads a link.
+/// Reader of one link.
 pub(super) struct Hearing {
     pub(super) process: usize,
     pub(super) stream: Arc<TcpStream>,

@@ -1,4 +1,4 @@
-//! What processes tell each other on their links.
+//! Messages between processes on their links.
 
 use crate::Block;
 use crate::progress::DONE;
@@ -23,7 +23,7 @@ pub(super) enum Message {
 }
 
 impl Message {
-    /// Whether it has no more bytes than a socket has room for.
+    /// Returns true if the message fits in the buffer of a socket.
     pub(super) fn is_short(&self) -> bool {
         !matches!(self, Self::Answer { block: Some(_), .. })
     }
@@ -62,7 +62,7 @@ impl Message {
         }
     }
 
-    /// Whether these bytes begin a message that is answered with a block.
+    /// Returns true if these bytes begin a request for a block.
     #[cfg(target_os = "linux")]
     pub(super) fn is_ask(bytes: &[u8]) -> bool {
         Input(bytes).number() == Some(2)

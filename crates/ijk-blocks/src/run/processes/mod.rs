@@ -37,17 +37,17 @@ use timely::communication::allocator::ProcessBuilder;
 use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
 use timely::communication::{AllocatorBuilder, Hooks};
 
-/// What is computed, and with what.
+/// Plan of a run with its resources.
 pub(super) struct Given<'a> {
     pub(super) cluster: &'a Arc<Cluster>,
     pub(super) plan: &'a Arc<BlockPlan>,
-    /// What computes with all threads, and with one.
+    /// Kernels with all threads, and with one.
     pub(super) kernels: [Arc<Kernels>; 2],
     /// Workers of each process.
     pub(super) workers: usize,
     pub(super) memory: Option<u64>,
     pub(super) room: Room<'a>,
-    /// Whether nothing is infinite or NaN that is not known to be.
+    /// Elements are assumed finite unless known otherwise.
     pub(super) finite: bool,
     pub(super) strict: bool,
     /// The level of instructions.
@@ -89,7 +89,7 @@ impl Given<'_> {
         Ok(Terms { workers, memory, simd, plan: self.plan.identity()? + &assumed })
     }
 
-    /// Who computes what, stage by stage.
+    /// Owners of the blocks of each stage.
     fn homes(&self, done: &Done) -> Vec<Arc<Homes>> {
         let all = Team { processes: self.cluster.processes(), workers: self.workers };
         let home = |stage: usize| {
@@ -281,7 +281,7 @@ fn gather(to: &MemoryStore, from: &dyn Source, homes: &Homes) -> Result<(), Erro
     Ok(())
 }
 
-/// How other processes learn of a failure.
+/// Propagation of a failure to other processes.
 struct Peers {
     cluster: Arc<Cluster>,
     told: Vec<(TcpStream, Arc<Outbox>)>,

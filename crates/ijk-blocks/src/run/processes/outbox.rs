@@ -1,4 +1,4 @@
-//! What is to be said to another process.
+//! Queue of messages to another process.
 
 use super::message::Message;
 use crate::cluster::ClusterError;
@@ -9,13 +9,13 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-/// How long a thread that has written everything waits for more.
+/// Time that an idle writer thread waits for more messages.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Messages for one process, in their order. A thread writes them while there are any, and some time after.
 pub(super) struct Outbox {
     stream: TcpStream,
-    /// Who is told if nothing can be written.
+    /// Notified if a write fails.
     failure: OnceLock<Weak<Failure>>,
     pending: Mutex<Pending>,
     changed: Condvar,
@@ -24,15 +24,15 @@ pub(super) struct Outbox {
 #[derive(Default)]
 struct Pending {
     letters: VecDeque<Letter>,
-    /// Whether there is a thread that writes them.
+    /// A thread is writing.
     is_written: bool,
-    /// Whether nothing more will come.
+    /// No more messages will come.
     is_closed: bool,
 }
 
 enum Letter {
     Message(Message),
-    /// What is left of one.
+    /// Unwritten rest of a message.
     Rest(Vec<u8>),
 }
 
@@ -46,7 +46,7 @@ impl Outbox {
         })
     }
 
-    /// Who is told if nothing can be written.
+    /// Sets the failure to notify if a write fails.
     pub(super) fn fails(&self, failure: &Arc<Failure>) {
         self.failure.get_or_init(|| Arc::downgrade(failure));
     }
@@ -156,7 +156,7 @@ impl Outbox {
                 }
             };
             if written.is_err() {
-                // What reads the link finds out why.
+                // The reader of the link finds the cause.
                 self.stop();
                 pending = self.pending();
                 pending.letters.clear();

@@ -8,7 +8,7 @@ use crate::{Block, StoreError, Type, Value};
 use std::fmt;
 use std::sync::Arc;
 
-/// Who computes a block of a stage.
+/// Assignment of the blocks of a stage to processes.
 #[derive(Clone, Debug)]
 pub(in crate::run) struct Homes {
     pub(super) schedule: Schedule,

@@ -1,4 +1,4 @@
-//! How the elements of a chunk become bytes, and bytes elements.
+//! Conversion between the elements and the bytes of a chunk.
 //!
 //! Bytes come from anywhere: nothing here takes more memory than the elements of a chunk do, and half as much
 //! again for what is between two codecs. That is why what inflates (zstd, gzip, shards) is inflated here, up to
@@ -32,7 +32,7 @@ pub(super) struct Codecs {
     compressors: Vec<Compressor>,
 }
 
-/// What makes bytes of elements.
+/// Encoding of elements as bytes.
 #[derive(Clone, Debug)]
 enum Bytes {
     /// One after another; whether they are as they are in memory.
@@ -101,12 +101,12 @@ impl Codecs {
         Ok(Self { transposes, bytes: bytes.ok_or_else(missing)?, compressors })
     }
 
-    /// Whether a chunk's file is its elements as they are in memory.
+    /// Returns true if a chunk's file equals its elements in memory.
     pub(super) fn is_raw(&self) -> bool {
         self.is_native() && self.compressors.is_empty()
     }
 
-    /// Whether what is compressed is the elements as they are in memory.
+    /// Returns true if the compressed bytes are the elements in memory.
     fn is_native(&self) -> bool {
         self.transposes.is_empty() && matches!(self.bytes, Bytes::Plain { native: true, .. })
     }
@@ -149,7 +149,7 @@ impl Codecs {
         let Some((first, rest)) = self.compressors.split_first() else {
             return self.elements(encoded, shape, elements, out);
         };
-        // What each of them takes at most: that of the one before, were it not compressed at all.
+        // Size limit of each codec's output: that of its input, without compression.
         let plain = self.uncompressed(out.len());
         let mut encoded = Cow::Borrowed(encoded);
         for (number, codec) in rest.iter().enumerate().rev() {

@@ -7,7 +7,7 @@ use super::problem::Problem;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What Python writes for numbers that JSON cannot spell.
+/// Spellings of Python for numbers that JSON cannot represent.
 const BARE: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 
 /// A document, in which bare tokens are strings as the specification has them.
@@ -121,7 +121,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// Whether the next byte belongs to a string, quotes included.
+    /// Returns true if the next byte belongs to a string, quotes included.
     fn is_in_string(&mut self, byte: u8) -> bool {
         match (self.string, byte) {
             (true, _) if self.escaped => self.escaped = false,

@@ -11,10 +11,10 @@ use tempfile::NamedTempFile;
 /// Where ijk keeps what is no part of the array: readers of Zarr look only for `zarr.json` and chunks.
 pub(super) const OWN: &str = ".ijk";
 
-/// What ends the names of files that are being written.
+/// Suffix of files that are being written.
 const TEMPORARY: &str = ".tmp";
 
-/// What the names of files begin with that this process is writing.
+/// Prefix of files that this process is writing.
 fn temporary_prefix() -> String {
     format!("writing-{}-", std::process::id())
 }
@@ -110,7 +110,7 @@ impl Files {
         builder.prefix(&prefix).suffix(TEMPORARY);
         #[cfg(unix)]
         {
-            // What a new file may have, less what the user's mask takes away.
+            // Permissions of a new file: all but those of the user's mask.
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
@@ -138,10 +138,10 @@ impl Files {
         fs::metadata(self.path(key)).ok().filter(fs::Metadata::is_file).map(|meta| meta.len())
     }
 
-    /// Whether there is nothing yet.
+    /// Returns true if nothing exists yet.
     pub(super) fn is_free(&self) -> bool {
         match fs::read_dir(&self.root) {
-            // What a run began that ended before it had written anything.
+            // A run that ended before it wrote anything leaves only this directory.
             Ok(mut entries) => {
                 entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == OWN))
             }

@@ -25,7 +25,7 @@ pub(super) fn parse(value: &Value, dtype: DType) -> Result<Scalar, Problem> {
     })
 }
 
-/// What is read, for messages.
+/// Accepted spellings, for messages.
 fn allowed(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "true, false, 0, 1 and null",

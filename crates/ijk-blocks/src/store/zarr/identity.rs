@@ -1,4 +1,4 @@
-//! What tells an array from what it was before it changed.
+//! Identity of an array, which changes with its contents.
 
 use super::files::{Files, OWN};
 use super::problem::Problem;
@@ -31,7 +31,7 @@ pub(super) fn of(files: &Files) -> Result<String, Problem> {
     Ok(format!("{} files of {bytes} bytes, {}", found.files.len(), digest.finish()))
 }
 
-/// What there is below a directory, by paths from there.
+/// Files below a directory, by relative path.
 #[derive(Default)]
 struct Found {
     /// Names, sizes, and times of change in nanoseconds.

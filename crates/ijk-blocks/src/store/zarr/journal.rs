@@ -1,5 +1,5 @@
-//! Which blocks are finished: chunks, with their lengths and checksums, and blocks that need no chunk, since all
-//! their elements are the fill value.
+//! Journals of finished blocks: chunks, with their lengths and checksums, and blocks without a chunk, all of whose
+//! elements are the fill value.
 //!
 //! Every process that writes an array has a journal of its own in `.ijk`. A line of it names a chunk just before the
 //! chunk's file gets its name, so that a process that is killed loses no chunk that is there. In batches, by a thread of
@@ -87,13 +87,13 @@ fn checksum(json: &[u8]) -> String {
     format!("{:016x}", XxHash64::oneshot(0, json))
 }
 
-/// What journals say.
+/// Contents of the journals.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     /// Of several records of a block, any may be of what is there.
     pub(super) chunks: HashMap<u64, Vec<Chunk>>,
     pub(super) empty: Spans,
-    /// How many journals there are.
+    /// Number of journals.
     pub(super) journals: usize,
 }
 
@@ -117,7 +117,7 @@ impl Records {
         Ok(all)
     }
 
-    /// How many of so many blocks are recorded.
+    /// Number of the blocks below `blocks` that are recorded.
     pub(super) fn count(&self, blocks: u64) -> u64 {
         let is_chunk = |block: &&u64| **block < blocks && !self.empty.contains(**block);
         let chunks = self.chunks.keys().filter(is_chunk).count() as u64;
@@ -185,7 +185,7 @@ fn text<'a>(
 #[derive(Debug)]
 pub(super) struct Journal {
     shared: Arc<Shared>,
-    /// What syncs, as soon as there is something to sync.
+    /// Thread that syncs, started with the first record.
     syncer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -205,7 +205,7 @@ struct State {
     since: Option<Instant>,
     file: Option<Arc<File>>,
     is_syncing: bool,
-    /// How many wait until all is synced.
+    /// Number of threads that wait until all is synced.
     waiting: usize,
     is_closing: bool,
     failed: Option<(io::ErrorKind, String)>,
@@ -219,7 +219,7 @@ struct Batch {
     bytes: u64,
     /// Blocks without a chunk that are not recorded yet.
     empty: Vec<Range<u64>>,
-    /// Whether lines were added.
+    /// Records were added.
     is_recorded: bool,
 }
 

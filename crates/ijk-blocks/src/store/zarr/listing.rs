@@ -1,4 +1,4 @@
-//! Which chunks are there: one look at each directory, not one for each chunk that might be.
+//! Lists existing chunks: one listing of each directory, not a lookup of each possible chunk.
 
 use super::files::Files;
 use super::metadata::Layout;

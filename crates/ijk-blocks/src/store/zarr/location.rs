@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-/// What a directory is that has a `zarr.json`.
+/// Kind of a directory with a `zarr.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     Array,
@@ -55,8 +55,7 @@ pub(super) fn enclosing_array(path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Whether a path is, or would be, that of a member of a group: directories between that are not there yet become
-/// groups.
+/// Returns true if a path is, or would be, that of a member of a group: missing directories between become groups.
 pub(super) fn is_in_group(path: &Path) -> bool {
     nearest(path).is_some_and(|above| node(&above) == Some(Node::Group)) || is_in_old_group(path)
 }
@@ -123,7 +122,7 @@ fn replace(file: &Path, text: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What is at a path.
+/// Kind of the node at a path.
 pub(super) fn node(path: &Path) -> Option<Node> {
     match document(path)?.json.get("node_type")?.as_str()? {
         "array" => Some(Node::Array),

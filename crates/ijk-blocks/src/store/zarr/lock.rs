@@ -1,4 +1,4 @@
-//! Who may write an array: one run at a time, of however many processes.
+//! Locks of arrays: one run writes at a time, of however many processes.
 //!
 //! Two files are locked. One lies beside the array's directory and outlives it, so that a directory that is removed
 //! while a run writes it is not made anew by another run meanwhile; it is there only as long as somebody holds it.
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// The name of the file in the directory.
 pub(super) const LOCK: &str = ".ijk/lock";
 
-/// How often a file is opened that its last holder removes before it is locked.
+/// Number of attempts to lock a file that its last holder may remove after it is opened.
 const ATTEMPTS: usize = 100;
 
 /// Keeps others from writing an array, as long as it lives.
@@ -26,7 +26,7 @@ pub(super) struct Lock {
     beside: Option<Held>,
 }
 
-/// Whether others may hold a lock, too.
+/// Mode of a lock: shared or exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Exclusive,
@@ -65,7 +65,7 @@ impl Lock {
         Ok(Self { inside, beside })
     }
 
-    /// Whether the directory is still the one that was locked.
+    /// Returns true if the directory is still the one that was locked.
     pub(super) fn is_in_place(&self) -> bool {
         self.inside.as_ref().is_none_or(Held::is_in_place)
     }
@@ -76,7 +76,7 @@ impl Lock {
 struct Held {
     file: File,
     path: PathBuf,
-    /// Whether the last holder removes it.
+    /// The last holder removes the file.
     transient: bool,
 }
 
@@ -153,7 +153,7 @@ impl Held {
         text.parse().ok()
     }
 
-    /// Whether its path still leads to it.
+    /// Returns true if its path still leads to it.
     fn is_in_place(&self) -> bool {
         #[cfg(unix)]
         {

@@ -50,7 +50,7 @@ fn sequences(mut block: &[u8], length: usize, out: &mut Vec<u8>) -> Option<()> {
         }
         repeat(out, start, count);
     }
-    // What is empty is a token without literals.
+    // An empty input is a token without literals.
     None
 }
 

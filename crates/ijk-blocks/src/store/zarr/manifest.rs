@@ -1,4 +1,4 @@
-//! What a half-written array is part of: the computation, so that the same one continues, and no other.
+//! Manifest of an unfinished array: identity of the computation, so that only the same one continues it.
 
 use super::files::{Files, is_missing};
 use super::problem::Problem;
@@ -17,11 +17,11 @@ pub(super) const FILE: &str = ".ijk/manifest.json";
 /// A computation, as far as its result depends on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// Which bits its sums have.
+    /// Version of the order of summation, which determines the bits of sums.
     order: u32,
     /// The level of instructions, which they depend on, too.
     simd: String,
-    /// Whether elements were assumed to be finite, so that missing blocks annihilate them.
+    /// Elements were assumed to be finite, so that missing blocks annihilate them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     finite: bool,
     /// True if factors of reduced values were not reassociated.
@@ -32,14 +32,14 @@ pub(super) struct Manifest {
     /// A digest of the block plan: the same for all spellings of one program.
     plan: String,
     inputs: Vec<Input>,
-    /// What finishes it, for people.
+    /// Command that finishes the array, for messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) command: Option<String>,
-    /// Whether the result is there.
+    /// The result is complete.
     pub(super) complete: bool,
 }
 
-/// What a computation reads.
+/// Input of the computation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Input {
     name: String,
@@ -106,7 +106,7 @@ impl Manifest {
         text.map_err(|error| Problem::Manifest(error.to_string()))
     }
 
-    /// What makes this another computation than that of a store, if anything does.
+    /// Difference between this computation and that of a store, if there is one.
     pub(super) fn difference(&self, there: &Self) -> Option<String> {
         if self.plan != there.plan {
             return Some(match self.program == there.program {

@@ -37,7 +37,7 @@ struct RegularGrid {
     chunk_shape: Vec<NonZeroU64>,
 }
 
-/// What Zarr calls an element type.
+/// Name of an element type in Zarr.
 pub(super) fn zarr_name(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "bool",
@@ -96,7 +96,7 @@ impl Layout {
         Ok(Self { ty, dtype, chunk, fill, elements, codecs, annotations, keys, stored })
     }
 
-    /// Whether chunks are the same files with the same meaning: names and attributes may differ, and spellings.
+    /// Returns true if chunks are the same files with the same meaning: names, attributes and spellings may differ.
     fn is_stored_as(&self, other: &Self) -> bool {
         let ones = vec![1; self.ty.rank()];
         self.ty == other.ty
@@ -117,7 +117,7 @@ impl Layout {
         self.chunk.iter().fold(self.dtype.size() as u64, |n, extent| n.saturating_mul(extent.get()))
     }
 
-    /// Whether there are chunks of which a part lies beyond the end of an axis.
+    /// Returns true if some chunks extend beyond the end of an axis.
     pub(super) fn is_ragged(&self) -> bool {
         let mut axes = self.chunk.iter().zip(&self.ty.dims);
         axes.any(|(chunk, &extent)| !(extent as u64).is_multiple_of(chunk.get()))
@@ -245,8 +245,8 @@ pub(super) fn text(ty: &Type, options: &ZarrOptions) -> Result<String, Problem> 
     Ok(format!("{metadata},\n  \"attributes\": {attributes}\n}}\n"))
 }
 
-/// Whether two texts of `zarr.json` say the same of chunks: names, attributes and what means nothing may be added to
-/// a result.
+/// Returns true if two texts of `zarr.json` describe the same chunks: names, attributes and entries without meaning may
+/// be added to a result.
 pub(super) fn are_same(left: &[u8], right: &[u8]) -> bool {
     match (Layout::parse(left), Layout::parse(right)) {
         (Ok(left), Ok(right)) => left.is_stored_as(&right),

@@ -75,7 +75,7 @@ use std::sync::Arc;
 pub struct ZarrStore {
     files: Files,
     layout: Layout,
-    /// What it is as a sink; as a source, no block is as long as its axis.
+    /// Type as a sink; as a source, no block is as long as its axis.
     ty: Type,
     options: ZarrOptions,
     /// Of results that may be computed in several runs.
@@ -157,8 +157,8 @@ impl ZarrStore {
         Ok(layout)
     }
 
-    /// Whether a path is, or would be, that of a member of a Zarr group: the nearest directory above that is there
-    /// is one. Directories between become groups when an array is made at the path.
+    /// Returns true if a path is, or would be, that of a member of a Zarr group: the nearest existing directory above
+    /// it is one. Missing directories between become groups when an array is made at the path.
     pub fn is_in_group(path: impl AsRef<Path>) -> bool {
         location::is_in_group(path.as_ref())
     }
@@ -210,7 +210,7 @@ impl ZarrStore {
         if shape == block {
             return Ok(Some(Block::Numbers(whole)));
         }
-        // What lies beyond the array's end is not part of it.
+        // Elements beyond the array's end are not part of it.
         let window: Vec<_> = block.iter().map(|&extent| 0..extent).collect();
         Ok(Some(Block::Numbers(whole.view().part(&window).to_tensor()?)))
     }
@@ -280,7 +280,7 @@ fn little_endian(tensor: &Tensor) -> Cow<'_, [u8]> {
     Cow::Owned(bytes)
 }
 
-/// What is wrong with an array as a whole.
+/// Error of an array as a whole.
 fn of_store(files: &Files, problem: Problem) -> StoreError {
     StoreError { place: files.root().display().to_string(), cause: problem.into() }
 }

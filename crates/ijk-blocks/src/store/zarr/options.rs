@@ -1,4 +1,4 @@
-//! How arrays are written.
+//! Options of writing arrays.
 
 use super::problem::Problem;
 use crate::{Annotations, BigTensor, Type};
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How a Zarr array is written: not compressed, with a fill value of 0, unless it is told otherwise.
+/// Options of a Zarr array that is written. The default is no compression and a fill value of 0.
 ///
 /// ```
 /// use ijk_blocks::{Compression, ZarrOptions};
@@ -30,11 +30,11 @@ pub struct ZarrOptions {
     attributes: Option<Arc<str>>,
     only_new: bool,
     command: Option<String>,
-    /// Whether blocks that are the fill value everywhere are written, too.
+    /// Blocks that equal the fill value everywhere are written, too.
     pub(super) whole: bool,
 }
 
-/// How chunks are compressed.
+/// Compression of chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// Not at all: numbers of computations seldom become much smaller.
@@ -50,21 +50,21 @@ impl ZarrOptions {
         Self::default()
     }
 
-    /// How chunks are compressed.
+    /// Sets the compression of chunks.
     #[must_use]
     pub fn compression(mut self, compression: Compression) -> Self {
         self.compression = compression;
         self
     }
 
-    /// What the elements of missing chunks are; of the array's element type.
+    /// Sets the element of missing chunks; of the array's element type.
     #[must_use]
     pub fn fill(mut self, fill: Scalar) -> Self {
         self.fill = Some(fill);
         self
     }
 
-    /// Whether an array that is there already is removed, instead of continued or refused.
+    /// Removes an existing array, instead of continuing or refusing it.
     #[must_use]
     pub fn fresh(mut self, fresh: bool) -> Self {
         self.fresh = fresh;
@@ -128,22 +128,21 @@ impl ZarrOptions {
         self.attributes.as_deref().unwrap_or("{}")
     }
 
-    /// Whether anything that is at the path already is refused, what an earlier run of the same computation left,
-    /// too.
+    /// Refuses any existing file at the path, results of an earlier run of the same computation included.
     #[must_use]
     pub fn only_new(mut self, only_new: bool) -> Self {
         self.only_new = only_new;
         self
     }
 
-    /// What finishes the array if this run does not, as messages are to say it: the command, say.
+    /// Sets the command that finishes the array if this run does not, for messages.
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = Some(command.into());
         self
     }
 
-    /// Whether blocks that are the fill value everywhere are written, too: what is missing is what nobody wrote.
+    /// Writes blocks that equal the fill value everywhere, too: a missing block is then one that no run wrote.
     #[must_use]
     pub(super) fn whole(mut self) -> Self {
         self.whole = true;

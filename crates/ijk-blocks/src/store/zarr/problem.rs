@@ -1,4 +1,4 @@
-//! What can be wrong with a Zarr array.
+//! Errors of a Zarr array.
 
 use super::codecs::Codecs;
 use ijk_tensor::TensorError;

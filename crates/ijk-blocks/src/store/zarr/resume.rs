@@ -15,12 +15,12 @@ use ijk_cpu::RunError;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What earlier runs left, and what this one adds.
+/// Blocks of earlier runs, and those that this one adds.
 #[derive(Debug)]
 pub(super) struct Earlier {
     /// Blocks that earlier runs finished, and that are as they left them.
     kept: Records,
-    /// How many more they finished, which are gone or damaged.
+    /// Number of further blocks that are recorded but missing or damaged.
     damaged: u64,
     /// Dropped before the lock: it records what is written last.
     pub(super) journal: Journal,
@@ -41,25 +41,25 @@ impl Drop for Metadata {
     fn drop(&mut self) {
         let is_ours = || self.files.metadata().is_ok_and(|found| found == self.text.as_bytes());
         if !Manifest::is_there(&self.files) && is_ours() {
-            // What cannot be removed is not there, or not to be written any more.
+            // A file that cannot be removed is absent, or no longer writable.
             std::fs::remove_file(self.files.path("zarr.json")).unwrap_or_default();
         }
     }
 }
 
 impl Earlier {
-    /// Whether there is a block for which there is nothing to do.
+    /// Returns true if some block is finished.
     pub(super) fn is_any(&self) -> bool {
         !self.kept.chunks.is_empty() || self.kept.empty.iter().next().is_some()
     }
 
-    /// Whether there is nothing to do for a block.
+    /// Returns true if a block is finished.
     pub(super) fn has(&self, number: u64) -> bool {
         self.kept.chunks.contains_key(&number) || self.kept.empty.contains(number)
     }
 }
 
-/// What became of the result of an [`Executor`].
+/// Outcome of saving a result of an [`Executor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saved {
     /// Blocks of the result.
@@ -191,7 +191,7 @@ impl ZarrStore {
         files.abandon().map_err(|problem| of_store(&files, problem))
     }
 
-    /// Whether an earlier run completed the result: there is nothing to do.
+    /// Returns true if an earlier run completed the result.
     pub fn is_complete(&self) -> bool {
         let manifest = self.earlier.as_ref().and_then(|earlier| earlier.manifest.as_ref());
         manifest.is_some_and(|manifest| manifest.complete)
@@ -229,13 +229,13 @@ impl ZarrStore {
         manifest.write_through(&self.files)
     }
 
-    /// How many blocks earlier runs computed that are gone or damaged.
+    /// Number of recorded blocks that are missing or damaged.
     fn damaged(&self) -> usize {
         self.earlier.as_ref().map_or(0, |earlier| earlier.damaged as usize)
     }
 }
 
-/// What a run finds at a path: the manifest of the same computation, if it is to be continued.
+/// Manifest at a path, if it is that of the same computation, to be continued.
 fn found(
     files: &Files,
     manifest: &Manifest,
@@ -261,7 +261,7 @@ fn found(
     }
 }
 
-/// Whether `zarr.json` of an array says of chunks what a text does.
+/// Returns true if the `zarr.json` of an array describes the same chunks as a text.
 fn is_stored_alike(found: &[u8], text: &str) -> bool {
     metadata::are_same(found, text.as_bytes())
 }
@@ -314,7 +314,7 @@ pub(super) fn check_finished(files: &Files, layout: &Layout) -> Result<(), Probl
     Err(Problem::Unfinished { done: Records::read(files)?.count(blocks), blocks, command })
 }
 
-/// Whether a tensor is computed from what is at a path, or beneath it.
+/// Returns true if a tensor reads the array at a path, or one beneath it.
 fn reads(tensor: &BigTensor, path: &Path) -> bool {
     let path = resolved(path);
     BlockPlan::new(tensor).arrays.iter().any(|array| match &array.from {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// What begins the names of directories of intermediate results.
+/// Prefix of directories of intermediate results.
 const PREFIX: &str = "scratch-";
 
 /// A directory for intermediate results: Zarr arrays, not compressed, that are removed when nobody reads them any
@@ -50,12 +50,12 @@ impl ZarrScratch {
     }
 }
 
-/// What begins the names of those of this process.
+/// Prefix of those of this process.
 pub(super) fn own_prefix() -> String {
     format!("{PREFIX}{}-", std::process::id())
 }
 
-/// Whether a file's name is that of an intermediate result.
+/// Returns true if a file name is that of an intermediate result.
 pub(super) fn is_scratch(name: &str) -> bool {
     name.starts_with(PREFIX)
 }

@@ -14,7 +14,7 @@ pub(super) struct Shards {
     inner: Vec<NonZeroU64>,
     codecs: Codecs,
     index: Codecs,
-    /// How many inner chunks there are along each axis.
+    /// Number of inner chunks along each axis.
     grid: Vec<usize>,
     /// Bytes of the encoded index.
     index_length: usize,
@@ -165,7 +165,7 @@ fn index_shape(grid: &[usize]) -> Vec<NonZeroU64> {
     extents.filter_map(|n| NonZeroU64::new(n as u64)).collect()
 }
 
-/// How many shards are in each other.
+/// Nesting depth of shards.
 fn depth(codecs: &[MetadataV3]) -> usize {
     let (mut depth, mut codecs) = (0, codecs.to_vec());
     while let Some(shards) = codecs.iter().find(|codec| codec.name() == "sharding_indexed") {

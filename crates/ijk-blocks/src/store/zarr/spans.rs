@@ -12,7 +12,7 @@ impl Spans {
         after > 0 && number < self.0[after - 1].end
     }
 
-    /// How many numbers there are.
+    /// Number of positions.
     #[cfg(test)]
     pub(super) fn len(&self) -> u64 {
         self.0.iter().map(|span| span.end - span.start).sum()

@@ -1,4 +1,4 @@
-//! Whether what earlier runs recorded is there, byte for byte.
+//! Verifies recorded blocks, byte for byte.
 
 use super::files::Files;
 use super::journal::{Chunk, Records};
@@ -18,11 +18,11 @@ use twox_hash::XxHash64;
 /// Chunks are read in pieces of so many bytes.
 const PIECE: usize = 1 << 20;
 
-/// What is as it was recorded.
+/// Result of the verification.
 #[derive(Debug, Default)]
 pub(super) struct Verified {
     pub(super) kept: Records,
-    /// How many blocks were recorded, but are gone or differ.
+    /// Number of recorded blocks that are missing or differ.
     pub(super) damaged: u64,
     /// Files of chunks that no record vouches for.
     stale: Vec<PathBuf>,
@@ -159,7 +159,7 @@ impl Verifier<'_> {
         match digest(path, chunks, piece) {
             Ok(found) => Ok(chunks.iter().find(|chunk| Some(*chunk) == found.as_ref()).cloned()),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error.into()),
-            // What cannot be read is damaged: a disk that fails, a directory or a broken link for a file.
+            // An unreadable chunk counts as damaged: a disk error, a directory or a broken link in place of a file.
             Err(_) => Ok(None),
         }
     }
