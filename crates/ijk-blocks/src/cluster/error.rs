@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why processes do not compute together, or no longer. Processes are named with their addresses.
+/// Errors by which processes do not compute together, or no longer. Processes are named with their addresses.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ClusterError {
@@ -88,7 +88,7 @@ pub enum ClusterError {
         process: String,
         /// Seconds waited.
         seconds: u64,
-        /// Why it could not be reached last, or what it was waited for to do.
+        /// Last connection error, or the step that was waited for.
         cause: String,
     },
     /// Processes that were not started alike.
@@ -98,9 +98,9 @@ pub enum ClusterError {
         process: String,
         /// This one.
         own: String,
-        /// In what.
+        /// Property that differs.
         what: &'static str,
-        /// The other's.
+        /// Value of the other process.
         theirs: String,
         /// Value of this process.
         ours: String,
@@ -149,7 +149,7 @@ pub enum ClusterError {
         /// Function or aggregation of the closure, as printed.
         what: String,
     },
-    /// Connections were there, but could not be used: no memory, no threads.
+    /// Established connections that cannot be used: no memory, no threads.
     #[error("the connections between processes cannot be used: {0}")]
     Connections(io::Error),
 }

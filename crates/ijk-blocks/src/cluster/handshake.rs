@@ -1,14 +1,14 @@
 //! Handshake: both sides prove the secret before any message is trusted.
 //!
-//! Each side sends a random challenge and proves, by a keyed hash of both challenges, that it knows the secret; who
-//! called proves first, so that a stranger who calls gets no proof to try secrets on. Only then do both say who they
-//! are and what they are about to compute ([`Hello`]), under a key of this connection, and compare it. Both know all
-//! that was said, so both refuse for the same reason, and each can name it. The beginning and the proofs are the
-//! same in all versions: whoever knows the secret learns which version the other one has.
+//! Each side sends a random challenge and proves, by a keyed hash of both challenges, that it knows the secret. The
+//! caller proves first, so that an unknown caller gets no proof to test secrets against. Only then do both send their
+//! [`PeerInfo`] (identity and plan), under a key of this connection, and compare it. Both have the same data, so both
+//! refuse for the same reason, and each can name it. The first bytes and the proofs are the same in all versions: a
+//! peer that knows the secret learns the other's version.
 //!
-//! All of it has one deadline ([`Timed`]): bytes that trickle in win no time.
+//! One deadline covers the whole handshake ([`Timed`]): a slow sender gains no time.
 
-use super::hello::Hello;
+use super::peer_info::PeerInfo;
 use super::secret::{Secret, random};
 use crate::wire;
 use std::io::{self, ErrorKind, Read, Write};
@@ -21,7 +21,7 @@ const MAGIC: &[u8; 8] = b"ijk-meet";
 /// Sent in place of a proof to a caller whose own proof is wrong.
 const REFUSED: [u8; 32] = [0; 32];
 
-/// Most bytes of a greeting; longer ones are refused.
+/// Greatest size of a message of the handshake.
 const LONGEST: usize = 1 << 16;
 
 /// The side of a connection. Proofs of the two differ, so that none can be reflected.
@@ -47,45 +47,46 @@ impl Side {
     }
 }
 
-/// Why a connection was not taken. Only [`Differs`](Self::Differs) comes from somebody who knows the secret.
+/// Error of a handshake. Only [`Mismatch`](Self::Mismatch) comes from a peer that knows the secret.
 #[derive(Debug)]
-pub(super) enum Trouble {
-    /// It does not speak like a process of ijk.
-    Stranger,
-    /// The connection broke, or took too long.
-    Broken(io::Error),
-    /// It has another secret.
+pub(super) enum HandshakeError {
+    /// The peer does not follow the protocol.
+    Protocol,
+    /// The connection broke or timed out.
+    Io(io::Error),
+    /// The peer has another secret.
     Secret,
-    /// It differs: in what, its value, this process's; and which process it is, if that could be read.
-    Differs(Option<usize>, &'static str, String, String),
+    /// The peer differs from this process: its number, if that could be read, the property, its value, and this
+    /// process's.
+    Mismatch(Option<usize>, &'static str, String, String),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for HandshakeError {
     fn from(error: io::Error) -> Self {
-        Self::Broken(error)
+        Self::Io(error)
     }
 }
 
-/// Proves the secret both ways, then exchanges greetings; what the other one said.
-pub(super) fn greet(
+/// Proves the secret in both directions, then exchanges self-descriptions; returns the peer's.
+pub(super) fn handshake(
     stream: &mut (impl Read + Write),
-    own: &Hello,
+    own: &PeerInfo,
     secret: &Secret,
     side: Side,
-) -> Result<Hello, Trouble> {
+) -> Result<PeerInfo, HandshakeError> {
     let mut sealed = Sealed { key: prove(stream, secret, side)?, side, stream };
     let heard = sealed.exchange(&own.encode())?;
     let other = compare(&heard, own)?;
     if other.program == own.program {
         return Ok(other);
     }
-    // Both know by now that they differ, and show in what.
+    // Both know by now that they differ, and send their plans for the message.
     let plan = sealed.exchange(own.plan.as_bytes())?;
     let (what, l, r) = other.other_program(&String::from_utf8_lossy(&plan), own);
-    Err(Trouble::Differs(Some(other.process), what, l, r))
+    Err(HandshakeError::Mismatch(Some(other.process), what, l, r))
 }
 
-/// A connection both sides of which have proved the secret, and its key.
+/// A connection whose sides have proved the secret, and its key.
 struct Sealed<'a, S> {
     key: [u8; 32],
     side: Side,
@@ -93,44 +94,44 @@ struct Sealed<'a, S> {
 }
 
 impl<S: Read + Write> Sealed<'_, S> {
-    /// Says something, and hears what the other side says.
-    fn exchange(&mut self, said: &[u8]) -> Result<Vec<u8>, Trouble> {
+    /// Sends bytes with their keyed hash, and receives those of the peer.
+    fn exchange(&mut self, said: &[u8]) -> Result<Vec<u8>, HandshakeError> {
         frame(self.stream, said)?;
         self.stream.write_all(&seal(&self.key, self.side, said))?;
         let heard = read_frame(self.stream)?;
         let mut sealed = [0; 32];
         self.stream.read_exact(&mut sealed)?;
-        // Comparing hashes takes the same time wherever they differ.
+        // Comparing hashes takes constant time.
         let expected = seal(&self.key, self.side.other(), &heard);
         match blake3::Hash::from_bytes(expected) == blake3::Hash::from_bytes(sealed) {
             true => Ok(heard),
-            false => Err(Trouble::Stranger),
+            false => Err(HandshakeError::Protocol),
         }
     }
 }
 
-/// That a greeting fits this process's own.
-fn compare(heard: &[u8], own: &Hello) -> Result<Hello, Trouble> {
-    let other = Hello::decode(heard);
-    let version = Hello::version(heard).ok_or(Trouble::Stranger)?;
+/// Compares the peer's self-description with this process's.
+fn compare(heard: &[u8], own: &PeerInfo) -> Result<PeerInfo, HandshakeError> {
+    let other = PeerInfo::decode(heard);
+    let version = PeerInfo::version(heard).ok_or(HandshakeError::Protocol)?;
     if version != own.version {
         let (theirs, ours) = (version.to_owned(), own.version.clone());
         let process = other.map(|other| other.process);
-        return Err(Trouble::Differs(process, "their version of ijk", theirs, ours));
+        return Err(HandshakeError::Mismatch(process, "their version of ijk", theirs, ours));
     }
-    let other = other.ok_or(Trouble::Stranger)?;
+    let other = other.ok_or(HandshakeError::Protocol)?;
     match other.difference(own) {
-        Some((what, l, r)) => Err(Trouble::Differs(Some(other.process), what, l, r)),
+        Some((what, l, r)) => Err(HandshakeError::Mismatch(Some(other.process), what, l, r)),
         None => Ok(other),
     }
 }
 
-/// Proves that this process knows the secret, and sees whether the other one does; a key of this connection.
+/// Proves the secret and verifies the peer's proof; returns a key of this connection.
 fn prove(
     stream: &mut (impl Read + Write),
     secret: &Secret,
     side: Side,
-) -> Result<[u8; 32], Trouble> {
+) -> Result<[u8; 32], HandshakeError> {
     let challenge = random().map_err(|error| io::Error::other(error.to_string()))?;
     let opening = [&MAGIC[..], &challenge].concat();
     let both = match side {
@@ -152,10 +153,10 @@ fn prove(
     stream.read_exact(&mut proof)?;
     if !secret.accepts(&message(side.other().name()), proof) {
         if side == Side::Called {
-            // So that it can say why; it learns no more than from being left.
+            // Lets the caller report the reason; a closed connection would reveal as much.
             stream.write_all(&REFUSED)?;
         }
-        return Err(Trouble::Secret);
+        return Err(HandshakeError::Secret);
     }
     if side == Side::Called {
         stream.write_all(&secret.proof(&message(side.name())))?;
@@ -163,12 +164,12 @@ fn prove(
     Ok(secret.proof(&message(b"connection")))
 }
 
-/// Reads how the other one begins; its challenge.
-fn challenged(stream: &mut impl Read) -> Result<[u8; 32], Trouble> {
+/// Reads the peer's first bytes; returns its challenge.
+fn challenged(stream: &mut impl Read) -> Result<[u8; 32], HandshakeError> {
     let mut magic = [0; 8];
     stream.read_exact(&mut magic)?;
     if magic != *MAGIC {
-        return Err(Trouble::Stranger);
+        return Err(HandshakeError::Protocol);
     }
     let mut challenge = [0; 32];
     stream.read_exact(&mut challenge)?;
@@ -181,7 +182,7 @@ fn seal(key: &[u8; 32], side: Side, bytes: &[u8]) -> [u8; 32] {
     *hasher.update(side.name()).update(bytes).finalize().as_bytes()
 }
 
-/// Writes bytes after their number.
+/// Writes bytes with their length before them.
 pub(super) fn frame(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     let mut all = Vec::with_capacity(bytes.len() + 8);
     wire::number(&mut all, bytes.len())?;
@@ -189,7 +190,7 @@ pub(super) fn frame(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(&all)
 }
 
-/// Reads them; nobody has reason to send many.
+/// Reads such bytes; the length is limited.
 pub(super) fn read_frame(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut length = [0; 8];
     stream.read_exact(&mut length)?;
@@ -243,55 +244,55 @@ impl Write for Timed<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::Hosts;
-    use super::super::hello::Terms;
+    use super::super::peer_info::Terms;
     use super::*;
     use std::net::TcpListener;
 
     const SECRET: &str = "correct horse battery";
 
-    fn hello(process: usize) -> Hello {
+    fn info(process: usize) -> PeerInfo {
         let hosts = Hosts::parse("a:1\nb:2").unwrap();
         let plan = "s0 = copy a\ns1 = multiply".into();
-        Hello::new(&hosts, process, 3, &Terms { workers: 2, memory: None, simd: "avx2", plan })
+        PeerInfo::new(&hosts, process, 3, &Terms { workers: 2, memory: None, simd: "avx2", plan })
             .unwrap()
     }
 
     /// Results of both sides of a handshake.
-    fn meet(
-        caller: (Hello, &str),
-        called: (Hello, &str),
-    ) -> (Result<Hello, Trouble>, Result<Hello, Trouble>) {
+    fn both(
+        caller: (PeerInfo, &str),
+        called: (PeerInfo, &str),
+    ) -> (Result<PeerInfo, HandshakeError>, Result<PeerInfo, HandshakeError>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let secret = |text: &str| Secret::new(text).unwrap();
         std::thread::scope(|scope| {
             let call = scope.spawn(move || {
                 let mut stream = TcpStream::connect(address).unwrap();
-                greet(&mut stream, &caller.0, &secret(caller.1), Side::Caller)
+                handshake(&mut stream, &caller.0, &secret(caller.1), Side::Caller)
             });
             let mut stream = listener.accept().unwrap().0;
-            let called = greet(&mut stream, &called.0, &secret(called.1), Side::Called);
+            let called = handshake(&mut stream, &called.0, &secret(called.1), Side::Called);
             (call.join().unwrap(), called)
         })
     }
 
     #[test]
     fn those_who_agree_meet() {
-        let (l, r) = meet((hello(1), SECRET), (hello(0), &format!(" {SECRET}\n")));
+        let (l, r) = both((info(1), SECRET), (info(0), &format!(" {SECRET}\n")));
         assert_eq!((l.unwrap().process, r.unwrap().process), (0, 1));
     }
 
     #[test]
     fn another_secret_is_noticed_on_both_sides_before_anything_else() {
-        let mut other = hello(1);
+        let mut other = info(1);
         other.version = "9.9.9".into();
-        let (l, r) = meet((other, SECRET), (hello(0), "battery staple horse"));
-        assert!(matches!((l, r), (Err(Trouble::Secret), Err(Trouble::Secret))));
+        let (l, r) = both((other, SECRET), (info(0), "battery staple horse"));
+        assert!(matches!((l, r), (Err(HandshakeError::Secret), Err(HandshakeError::Secret))));
     }
 
     #[test]
     fn differences_are_told_with_both_values_on_both_sides() {
-        type Change = fn(&mut Hello);
+        type Change = fn(&mut PeerInfo);
         let changes: [(&str, Change, &str); 6] = [
             ("their version of ijk", |h| h.version = "9.9.9".into(), "9.9.9"),
             ("their host lists (digest)", |h| h.hosts = "00".into(), "00"),
@@ -308,12 +309,16 @@ mod tests {
             ),
         ];
         for (expected, change, value) in changes {
-            let mut other = hello(1);
+            let mut other = info(1);
             change(&mut other);
-            let (l, r) = meet((other, SECRET), (hello(0), SECRET));
-            let Err(Trouble::Differs(_, what, theirs, ours)) = r else { panic!("{expected}") };
+            let (l, r) = both((other, SECRET), (info(0), SECRET));
+            let Err(HandshakeError::Mismatch(_, what, theirs, ours)) = r else {
+                panic!("{expected}")
+            };
             assert_eq!((what, &theirs[..]), (expected, value));
-            let Err(Trouble::Differs(_, what, there, here)) = l else { panic!("{expected}") };
+            let Err(HandshakeError::Mismatch(_, what, there, here)) = l else {
+                panic!("{expected}")
+            };
             assert_eq!((what, there, here), (expected, ours, theirs));
         }
     }
@@ -344,8 +349,11 @@ mod tests {
         for noise in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"ijk-meet\xff\xff", b"", &opening, &guess] {
             let secret = Secret::new(SECRET).unwrap();
             let mut stream = Noise(noise, Vec::new());
-            let met = greet(&mut stream, &hello(0), &secret, Side::Called);
-            assert!(matches!(met, Err(Trouble::Stranger | Trouble::Broken(_) | Trouble::Secret)));
+            let met = handshake(&mut stream, &info(0), &secret, Side::Called);
+            assert!(matches!(
+                met,
+                Err(HandshakeError::Protocol | HandshakeError::Io(_) | HandshakeError::Secret)
+            ));
             // No more than a challenge, and that the proof is none.
             let said = &stream.1;
             assert!(said.len() <= 40 || said[40..] == REFUSED, "{said:?}");
@@ -356,12 +364,15 @@ mod tests {
     fn what_one_side_says_proves_nothing_when_it_is_sent_back() {
         let secret = Secret::new(SECRET).unwrap();
         let mut first = Noise(&[], Vec::new());
-        assert!(greet(&mut first, &hello(0), &secret, Side::Caller).is_err());
+        assert!(handshake(&mut first, &info(0), &secret, Side::Caller).is_err());
         // The caller's own opening, and a proof of it in its own words.
         let opening = first.1;
         let proof = secret.proof(&[b"caller ", &opening[8..], &opening[8..]].concat());
         let mut echo = Noise(&[&opening[..], &proof[..]].concat(), Vec::new());
-        assert!(matches!(greet(&mut echo, &hello(0), &secret, Side::Caller), Err(Trouble::Secret)));
+        assert!(matches!(
+            handshake(&mut echo, &info(0), &secret, Side::Caller),
+            Err(HandshakeError::Secret)
+        ));
     }
 
     #[test]
@@ -378,7 +389,7 @@ mod tests {
         let mut bytes = [0; 1 << 20];
         let mut timed = Timed::new(&stream, Duration::from_millis(100));
         assert_eq!(timed.read_exact(&mut bytes).unwrap_err().kind(), ErrorKind::TimedOut);
-        assert!(greet(&mut timed, &hello(0), &secret, Side::Called).is_err());
+        assert!(handshake(&mut timed, &info(0), &secret, Side::Called).is_err());
         drop(stream);
         trickle.join().unwrap();
     }

@@ -1,4 +1,4 @@
-//! Where the processes of a cluster are.
+//! Addresses of the processes of a cluster.
 
 use super::{ClusterError, text_of};
 use std::fmt;
@@ -71,7 +71,7 @@ impl Hosts {
         self.0.len()
     }
 
-    /// Something for each process.
+    /// One value for each process.
     pub(super) fn each<T>(&self, make: impl FnMut(usize) -> T) -> Vec<T> {
         (0..self.0.len()).map(make).collect()
     }
@@ -81,7 +81,7 @@ impl Hosts {
         &self.0[process]
     }
 
-    /// A place for messages: `process 1 (blue.example.org:7000)`.
+    /// Name in messages: `process 1 (blue.example.org:7000)`.
     pub(super) fn name(&self, process: usize) -> String {
         format!("process {process} ({})", self.address(process))
     }

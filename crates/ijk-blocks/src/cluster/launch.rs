@@ -1,9 +1,9 @@
-//! Other processes of this program, on this machine.
+//! Starting the other processes of a cluster on this machine.
 //!
-//! Nobody chooses a port that somebody else might take first: each process binds one that is free, and tells
-//! the parent, which tells all of them where everybody is, and a secret for this run. They talk through pipes,
-//! the standard streams of the children, so that the secret is in no argument and no environment.
-//! A child reads its standard input to the end, which comes when its parent is gone, and then ends, too.
+//! Each process binds a free port and reports it to the parent, so that no port has to be chosen in advance. The parent
+//! sends all addresses and a secret of this run. They use pipes, the standard streams of the children, so that the
+//! secret is in no argument and no environment. A child reads its standard input to the end, which comes when its
+//! parent ends, and then ends, too.
 
 use super::{Cluster, ClusterError, Hosts, Secret, secret};
 use std::io::{BufRead, BufReader, Write};
@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Tells a child its number, and how many processes there are.
+/// Environment variable with the child's number and the number of processes.
 const CHILD: &str = "IJK_LAUNCHED";
 
 /// Prefix of the line by which a child reports its address. The parent ignores earlier output.
@@ -31,7 +31,7 @@ struct Running {
     child: Child,
     /// Closed when the parent ends.
     _stdin: ChildStdin,
-    /// Those who pass on what it says.
+    /// Threads that pass on its output.
     said: Vec<JoinHandle<()>>,
 }
 
@@ -41,7 +41,7 @@ impl Cluster {
     /// line with the number of its process. They end when this process does.
     ///
     /// # Errors
-    /// If they cannot be started, or do not get here.
+    /// If they cannot be started, or do not reach this call.
     pub fn launch(processes: usize) -> Result<Self, ClusterError> {
         match std::env::var(CHILD) {
             Ok(place) => child(&place),
@@ -74,7 +74,7 @@ fn parent(processes: usize) -> Result<Cluster, ClusterError> {
     };
     let mut starting = Vec::new();
     for process in 1..processes {
-        // All of them start at once, and say one after the other that they have.
+        // All of them start at once, and report one after the other.
         starting.push(start(process, processes).map_err(|error| wrong(process, error))?);
     }
     for (n, started) in starting.into_iter().enumerate() {
@@ -93,7 +93,7 @@ fn parent(processes: usize) -> Result<Cluster, ClusterError> {
     Ok(Cluster { children: Some(running), ..cluster })
 }
 
-/// A child that has not said where it listens; ended if it is not waited for.
+/// A child that has not reported its address; killed if it is dropped.
 struct Starting {
     child: Option<Child>,
     stdin: Option<ChildStdin>,
@@ -112,7 +112,7 @@ fn start(process: usize, processes: usize) -> std::io::Result<Starting> {
 }
 
 impl Starting {
-    /// The child, and where it listens.
+    /// The child, and its address.
     fn listens(mut self, process: usize) -> std::io::Result<(Running, String)> {
         let all = (self.child.take(), self.stdin.take(), self.lines.take(), self.errors.take());
         let (Some(mut child), Some(stdin), Some(mut lines), Some(errors)) = all else {
@@ -139,7 +139,7 @@ impl Drop for Starting {
     }
 }
 
-/// Where a child says that it listens.
+/// Reads the address that a child reports.
 fn listens(process: usize, lines: &mut impl BufRead) -> Option<String> {
     loop {
         let mut line = Vec::new();
@@ -154,7 +154,7 @@ fn listens(process: usize, lines: &mut impl BufRead) -> Option<String> {
     }
 }
 
-/// Passes on what a process says, line by line.
+/// Passes on the output of a process, line by line.
 fn pass_on(process: usize, mut from: impl BufRead + Send + 'static) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut line = Vec::new();
@@ -167,7 +167,7 @@ fn pass_on(process: usize, mut from: impl BufRead + Send + 'static) -> JoinHandl
 
 fn say(process: usize, line: &str) {
     let mut out = std::io::stderr().lock();
-    // Nobody may be listening.
+    // The standard error output may be closed.
     let shown = ijk_syntax::visible(line.trim_end());
     writeln!(out, "process {process}: {shown}").unwrap_or_default();
 }
@@ -202,7 +202,7 @@ fn child(place: &str) -> Result<Cluster, ClusterError> {
 }
 
 impl Children {
-    /// A child that ended although nobody is done, and how.
+    /// A child that ended before the run did, and its status.
     pub(super) fn ended(&self) -> Option<(usize, String)> {
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         running.iter_mut().enumerate().find_map(|(n, running)| match running.child.try_wait() {
@@ -217,7 +217,7 @@ impl Children {
 }
 
 impl Drop for Children {
-    /// They are done when this process is, or never will be.
+    /// Waits for the children; those that do not end in time are killed.
     fn drop(&mut self) {
         let deadline = Instant::now() + GRACE;
         for mut running in self.list().drain(..) {

@@ -1,21 +1,21 @@
 //! Several processes that compute together, on one machine or many.
 
 mod error;
-mod guests;
 mod handshake;
-mod hello;
 mod hosts;
 mod launch;
-mod meet;
 mod notices;
+mod peer_info;
+mod pending;
+mod rendezvous;
 mod secret;
 
 pub use error::ClusterError;
 pub use hosts::Hosts;
 pub use secret::Secret;
 
-pub(crate) use hello::Terms;
-pub(crate) use meet::Peer;
+pub(crate) use peer_info::Terms;
+pub(crate) use rendezvous::Peer;
 
 use launch::Children;
 use notices::Notices;
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The processes of one computation, of which this is one: see [`Executor::cluster`](crate::Executor::cluster).
+/// This process and its peers in one computation: see [`Executor::cluster`](crate::Executor::cluster).
 ///
 /// All processes run the same program: each makes the same terms, and collects or writes them in the same
 /// order. They are told apart by their numbers, from 0. Process 0 gets what is
@@ -32,12 +32,11 @@ use std::time::Duration;
 ///
 /// # Trust
 ///
-/// Processes only compute with those who prove to know the same [`Secret`], are of the same version, have the
-/// same list of hosts and are about to compute the same. The secret comes first: before it is proved nothing that
-/// comes in is believed, and a caller who does not prove it within some seconds is dropped, with a line on the
-/// standard error output, while others are answered. What processes send each other after that is neither
-/// encrypted nor signed: whoever can read or change what goes over the network between them can read or change
-/// tensors. Keep them on a network that you trust.
+/// Processes compute only with peers that prove to know the same [`Secret`] and have the same version, list of hosts
+/// and plan. The secret comes first: before it is proved nothing received is trusted, and a caller that does not prove
+/// it within some seconds is dropped, with a line on the standard error output, while others are answered. Later
+/// traffic is neither encrypted nor signed: whoever can read or change the network traffic between processes can read
+/// or change tensors. Use a network that you trust.
 ///
 /// # On one machine
 ///
@@ -130,33 +129,33 @@ impl Cluster {
         launch::is_child()
     }
 
-    /// Waits until all processes are here, so that what one has done before, the others find.
+    /// Waits for all processes. Effects of one process before this call are visible to the others after it.
     ///
     /// # Errors
-    /// As when a computation begins: if a process does not come, or is not what it should be.
+    /// As when a computation begins: if a process does not connect, or is not compatible.
     pub fn meet(&self) -> Result<(), ClusterError> {
-        meet::agree(self, &Terms::default(), None)
+        rendezvous::agree(self, &Terms::default(), None)
     }
 
-    /// Waits until all processes are here and have prepared what they need; if one could not, none goes on.
+    /// Waits until all processes have prepared; if one could not, none continues.
     ///
     /// # Errors
-    /// Waits for the preparation of all processes. If it failed in this process, the others receive the error as
-    /// `text`; if it failed in another one, returns that error; as for [`meet`](Self::meet).
+    /// If the preparation failed in this process, whose error the others receive as `text`, or in another one; as for
+    /// [`meet`](Self::meet).
     pub fn agree<T, E: From<ClusterError>>(
         &self,
         prepared: Result<T, E>,
         text: impl Fn(&E) -> String,
     ) -> Result<T, E> {
         let trouble = prepared.as_ref().err().map(text);
-        let met = meet::agree(self, &Terms::default(), trouble.as_deref());
+        let met = rendezvous::agree(self, &Terms::default(), trouble.as_deref());
         let prepared = prepared?;
         met.map(|()| prepared).map_err(E::from)
     }
 
     /// Connections to the other processes, for a run on these terms.
     pub(crate) fn connect(&self, terms: &Terms) -> Result<Vec<Option<Peer>>, ClusterError> {
-        meet::connect(self, terms)
+        rendezvous::connect(self, terms)
     }
 
     /// Name of this process in messages.
@@ -174,7 +173,7 @@ impl Cluster {
     }
 }
 
-/// The text of a file that is given to a cluster.
+/// The text of a file of the cluster's configuration.
 fn text_of(what: &'static str, path: &Path) -> Result<String, ClusterError> {
     std::fs::read_to_string(path).map_err(|cause| ClusterError::File {
         what,

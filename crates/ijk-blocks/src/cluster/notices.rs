@@ -5,23 +5,23 @@ use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 
-/// So many lines are written about strangers, and no more.
+/// Greatest number of notices that are written.
 const LINES: usize = 10;
 
-/// Writes of each stranger once, to the standard error output.
+/// Writes a notice for each refused address once, to the standard error output.
 #[derive(Debug, Default)]
 pub(super) struct Notices(Mutex<Said>);
 
 #[derive(Debug, Default)]
 struct Said {
     of: HashSet<(IpAddr, String)>,
-    /// The last stranger, and why it was not let in.
+    /// The last refused caller, and the reason.
     last: Option<(SocketAddr, String)>,
 }
 
 impl Notices {
-    /// Somebody called `own` and was not let in.
-    pub(super) fn stranger(&self, own: &str, from: SocketAddr, why: &str) {
+    /// A call of `own` was refused.
+    pub(super) fn refused(&self, own: &str, from: SocketAddr, why: &str) {
         let what = format!("a caller from {from} is not let in: {why}");
         self.say(own, from, why, &what);
         self.said().last = Some((from, why.to_owned()));
@@ -33,7 +33,7 @@ impl Notices {
         self.say(own, at, why, &what);
     }
 
-    /// The last stranger who called, for an error that says who did not call.
+    /// The last refused caller, for the error about the one that did not call.
     pub(super) fn last(&self) -> Option<(SocketAddr, String)> {
         self.said().last.clone()
     }
@@ -45,7 +45,7 @@ impl Notices {
         }
         let end = if said.of.len() == LINES { "; of others nothing is said" } else { "" };
         drop(said);
-        // Nobody may be listening.
+        // The standard error output may be closed.
         writeln!(std::io::stderr().lock(), "{own}: {what}{end}").unwrap_or_default();
     }
 

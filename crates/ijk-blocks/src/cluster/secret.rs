@@ -75,7 +75,7 @@ impl Secret {
         }
     }
 
-    /// That of processes on one machine who have not been given any.
+    /// The secret of the processes of one machine that were given none.
     pub(super) fn none() -> Self {
         Self { key: blake3::derive_key(CONTEXT, b"") }
     }
@@ -109,7 +109,7 @@ fn mode(_: &Path) -> Option<u32> {
     None
 }
 
-/// Bytes that nobody can guess.
+/// Cryptographically random bytes.
 pub(super) fn random() -> Result<[u8; 32], ClusterError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|cause| ClusterError::Random(cause.to_string()))?;
@@ -121,7 +121,7 @@ pub(super) fn generated() -> Result<String, ClusterError> {
     Ok(hex(&random()?))
 }
 
-/// Bytes as text.
+/// Bytes in hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -10,7 +10,7 @@ use crate::wire::{self, Input};
 pub(super) enum Purpose {
     /// Dataflow of timely.
     Data,
-    /// Errors, blocks that are asked for, signs of life.
+    /// Errors, requests for blocks, heartbeats.
     Link,
 }
 
@@ -21,15 +21,15 @@ pub(crate) struct Terms {
     pub(crate) workers: usize,
     /// Each process's memory limit.
     pub(crate) memory: Option<u64>,
-    /// The level of instructions that they compute with, on which the last bits of sums depend.
+    /// Instruction set, on which the last bits of sums depend.
     pub(crate) simd: &'static str,
-    /// The plan, as text that tells it from others.
+    /// The plan, as text that identifies it.
     pub(crate) plan: String,
 }
 
 /// Self-description of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hello {
+pub(super) struct PeerInfo {
     pub(super) version: String,
     pub(super) byte_order: String,
     pub(super) process: usize,
@@ -44,16 +44,16 @@ pub(super) struct Hello {
     pub(super) simd: String,
     /// A digest of the plan.
     pub(super) program: String,
-    /// The beginning of the plan, which is said only where digests differ.
+    /// The beginning of the plan, which is sent only where digests differ.
     pub(super) plan: String,
-    /// Tells this process in this run from every other one.
+    /// Unique identity of this process in this run.
     pub(super) instance: String,
 }
 
-/// Most bytes of a plan that are told.
+/// Greatest number of bytes of a plan that are sent.
 const SHOWN: usize = 1 << 13;
 
-impl Hello {
+impl PeerInfo {
     pub(super) fn new(
         hosts: &Hosts,
         process: usize,
@@ -116,7 +116,7 @@ impl Hello {
         })
     }
 
-    /// In what another process differs from this one, its value and this one's.
+    /// The first property in which a peer differs from this process, with its value and this one's.
     pub(super) fn difference(&self, own: &Self) -> Option<(&'static str, String, String)> {
         let texts = [
             ("their byte order", &self.byte_order, &own.byte_order),
@@ -135,12 +135,12 @@ impl Hello {
         all.find(|(_, theirs, ours)| theirs != ours)
     }
 
-    /// The version in a greeting of any version: it stands first, whatever else changes.
+    /// The version, which every version sends first.
     pub(super) fn version(bytes: &[u8]) -> Option<&str> {
         Input(bytes).text()
     }
 
-    /// In what the plan of another process, which begins so, differs from this one's.
+    /// The first line in which the plan of a peer, whose beginning is `plan`, differs from this one's.
     pub(super) fn other_program(&self, plan: &str, own: &Self) -> (&'static str, String, String) {
         let mut lines = plan.lines().zip(own.plan.lines());
         let shown = lines.find(|(theirs, ours)| theirs != ours);

@@ -1,41 +1,41 @@
-//! Connections on which greetings are under way.
+//! Connections whose handshake is in progress.
 
 use std::collections::BTreeMap;
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many callers may be greeting at once; the oldest makes room for the next.
+/// Greatest number of incoming handshakes; the oldest is shut down for the next.
 pub(super) const MOST: usize = 64;
 
 /// Connections whose handshake is in progress. Shutting one down ends the thread that reads it.
 #[derive(Debug, Default)]
-pub(super) struct Greetings(Mutex<Open>);
+pub(super) struct PendingHandshakes(Mutex<Open>);
 
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    /// By number, so the oldest first; and whether the other side called.
+    /// By number, so the oldest first; the flag marks incoming connections.
     streams: BTreeMap<u64, (Arc<TcpStream>, bool)>,
     closed: bool,
 }
 
-/// A connection that [`Greetings`] knows.
+/// Registration of a connection.
 #[derive(Debug)]
 pub(super) struct Ticket(u64);
 
-impl Greetings {
-    /// A connection that this process opened; `None` if there are to be no more.
+impl PendingHandshakes {
+    /// Registers an outgoing connection; `None` after [`close`](Self::close).
     pub(super) fn call(&self, stream: &Arc<TcpStream>) -> Option<Ticket> {
         self.add(stream, false)
     }
 
-    /// A connection that somebody else opened, for which the oldest of too many makes room.
+    /// Registers an incoming connection; shuts the oldest one down if there are too many.
     pub(super) fn admit(&self, stream: &Arc<TcpStream>) -> Option<Ticket> {
         let mut open = self.open();
-        let guests = open.streams.iter().filter(|(_, (_, is_guest))| *is_guest);
-        let guests: Vec<u64> = guests.map(|(&n, _)| n).collect();
-        if guests.len() >= MOST
-            && let Some((oldest, _)) = open.streams.remove(&guests[0])
+        let incoming = open.streams.iter().filter(|(_, (_, is_incoming))| *is_incoming);
+        let incoming: Vec<u64> = incoming.map(|(&n, _)| n).collect();
+        if incoming.len() >= MOST
+            && let Some((oldest, _)) = open.streams.remove(&incoming[0])
         {
             shut(&oldest);
         }
@@ -43,26 +43,26 @@ impl Greetings {
         self.add(stream, true)
     }
 
-    /// Takes a connection out; false if it was shut.
+    /// Removes a connection; false if it was shut down.
     pub(super) fn done(&self, ticket: Ticket) -> bool {
         self.open().streams.remove(&ticket.0).is_some()
     }
 
-    /// Shuts all of them, and those that come.
+    /// Shuts all of them down, and refuses later ones.
     pub(super) fn close(&self) {
         let mut open = self.open();
         open.closed = true;
         std::mem::take(&mut open.streams).values().for_each(|(stream, _)| shut(stream));
     }
 
-    fn add(&self, stream: &Arc<TcpStream>, is_guest: bool) -> Option<Ticket> {
+    fn add(&self, stream: &Arc<TcpStream>, is_incoming: bool) -> Option<Ticket> {
         let mut open = self.open();
         if open.closed {
             return None;
         }
         let number = open.next;
         open.next += 1;
-        open.streams.insert(number, (Arc::clone(stream), is_guest));
+        open.streams.insert(number, (Arc::clone(stream), is_incoming));
         Some(Ticket(number))
     }
 
@@ -86,22 +86,21 @@ mod tests {
     fn the_oldest_caller_makes_room() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (greetings, mut ends) = (Greetings::default(), Vec::new());
+        let (pending, mut ends) = (PendingHandshakes::default(), Vec::new());
         let mut connect = || {
             let stream = Arc::new(TcpStream::connect(address).unwrap());
             ends.push(listener.accept().unwrap().0);
             stream
         };
         let own = connect();
-        let called = greetings.call(&own).unwrap();
+        let called = pending.call(&own).unwrap();
         let streams: Vec<_> = (0..MOST + 2).map(|_| connect()).collect();
-        let tickets: Vec<_> =
-            streams.iter().map(|stream| greetings.admit(stream).unwrap()).collect();
-        let kept: Vec<bool> = tickets.into_iter().map(|ticket| greetings.done(ticket)).collect();
+        let tickets: Vec<_> = streams.iter().map(|stream| pending.admit(stream).unwrap()).collect();
+        let kept: Vec<bool> = tickets.into_iter().map(|ticket| pending.done(ticket)).collect();
         assert_eq!(kept.iter().position(|&kept| kept), Some(2));
-        assert!(kept[2..].iter().all(|&kept| kept) && greetings.done(called));
+        assert!(kept[2..].iter().all(|&kept| kept) && pending.done(called));
         assert_eq!(ends[1].read(&mut [0]).unwrap(), 0, "the first caller waits");
-        greetings.close();
-        assert!(greetings.call(&own).is_none());
+        pending.close();
+        assert!(pending.call(&own).is_none());
     }
 }

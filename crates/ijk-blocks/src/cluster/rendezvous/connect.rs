@@ -1,8 +1,8 @@
-//! Calling the processes before this one in the host list.
+//! Outgoing connections, to the processes before this one in the host list.
 
-use super::{Meeting, Met, Refusal, is_late};
-use crate::cluster::handshake::{Side, Timed, Trouble, greet};
-use crate::cluster::hello::{Hello, Purpose};
+use super::{Connection, Refusal, Rendezvous, is_late};
+use crate::cluster::handshake::{HandshakeError, Side, Timed, handshake};
+use crate::cluster::peer_info::{PeerInfo, Purpose};
 use crate::cluster::{ClusterError, hosts};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -10,22 +10,22 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// So many processes are called at once.
+/// Number of processes that are called at once.
 pub(super) const AT_ONCE: usize = 4;
 
-/// Between attempts: at first, and at most.
+/// Delay between attempts: the first, and the greatest.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
 
-/// A connection that takes longer is tried again.
+/// Timeout of an attempt to connect.
 const CONNECT: Duration = Duration::from_secs(2);
 
-/// Why an attempt gave no connection.
+/// Failure of an attempt.
 enum Missed {
     /// There will be no run.
     Refused(Refusal),
-    /// Nobody is there: that says less than what was heard before.
+    /// No connection: less informative than an earlier failure.
     Nobody(String),
-    /// Nothing that is believed: it may be different next time.
+    /// A failed handshake, which may succeed next time.
     Again(String),
 }
 
@@ -35,23 +35,23 @@ impl From<Refusal> for Missed {
     }
 }
 
-impl Meeting<'_> {
-    /// Calls a process until all connections to it are there.
+impl Rendezvous<'_> {
+    /// Connects to a process, for all purposes.
     pub(super) fn call(&self, process: usize) -> Result<(), Refusal> {
-        for &purpose in self.round.purposes() {
+        for &purpose in self.topology.purposes() {
             let mut pause = PAUSE.0;
             while !self.is_over() {
                 match self.attempt(process, purpose) {
                     Ok(met) => {
-                        let mut places = self.places();
-                        places.reasons[process] = None;
-                        places.of(purpose)[process] = Some(met);
+                        let mut connections = self.connections();
+                        connections.reasons[process] = None;
+                        connections.of(purpose)[process] = Some(met);
                         break;
                     }
                     Err(Missed::Refused(refusal)) => return Err(refusal),
-                    Err(Missed::Again(why)) => self.places().reasons[process] = Some(why),
+                    Err(Missed::Again(why)) => self.connections().reasons[process] = Some(why),
                     Err(Missed::Nobody(why)) => {
-                        self.places().reasons[process].get_or_insert(why);
+                        self.connections().reasons[process].get_or_insert(why);
                     }
                 }
                 thread::sleep(pause);
@@ -61,19 +61,19 @@ impl Meeting<'_> {
         Ok(())
     }
 
-    fn attempt(&self, process: usize, purpose: Purpose) -> Result<Met, Missed> {
+    fn attempt(&self, process: usize, purpose: Purpose) -> Result<Connection, Missed> {
         let nobody = |error: io::Error| Missed::Nobody(error.to_string());
         let (stream, at) = self.connect(process).map_err(nobody)?;
         let stream = Arc::new(stream);
         let over = || Missed::Again("there is no time left".into());
-        let ticket = self.greetings.call(&stream).ok_or_else(over)?;
+        let ticket = self.pending.call(&stream).ok_or_else(over)?;
         let met = self.introduce(process, purpose, &stream, at);
-        // Where it was shut there will be no run.
-        self.greetings.done(ticket);
-        met.map(|instance| Met { stream, instance })
+        // If it was shut down, there will be no run.
+        self.pending.done(ticket);
+        met.map(|instance| Connection { stream, instance })
     }
 
-    /// Greets the process at the other end, and hears what it makes of that; which instance it is.
+    /// Performs the handshake with the process, and awaits its readiness; returns its instance.
     fn introduce(
         &self,
         process: usize,
@@ -81,16 +81,16 @@ impl Meeting<'_> {
         stream: &TcpStream,
         at: SocketAddr,
     ) -> Result<String, Missed> {
-        let own = Hello { purpose, ..self.own.clone() };
+        let own = PeerInfo { purpose, ..self.own.clone() };
         let mut timed = Timed::new(stream, self.left());
-        let met = match greet(&mut timed, &own, &self.cluster.secret, Side::Caller) {
+        let met = match handshake(&mut timed, &own, &self.cluster.secret, Side::Caller) {
             Ok(met) => met,
-            Err(Trouble::Differs(_, what, theirs, ours)) => {
+            Err(HandshakeError::Mismatch(_, what, theirs, ours)) => {
                 return Err(self.differs(process, what, theirs, ours).into());
             }
             Err(trouble) => {
                 let why = self.why(&trouble);
-                if matches!(trouble, Trouble::Secret | Trouble::Stranger) {
+                if matches!(trouble, HandshakeError::Secret | HandshakeError::Protocol) {
                     self.cluster.notices.listener(&self.cluster.name(), at, &why);
                 }
                 return Err(Missed::Again(why));
@@ -103,14 +103,14 @@ impl Meeting<'_> {
         let mut first = [0; 1];
         match stream.peek(&mut first) {
             Ok(1..) => {}
-            // It may have taken too long, and is called once more.
+            // The peer may have timed out, and is called again.
             Ok(0) => return Err(Missed::Again("it hung up".into())),
             Err(error) if is_late(&error) => {
                 return Err(Missed::Again("it does not answer".into()));
             }
             Err(error) => return Err(Missed::Again(error.to_string())),
         }
-        self.listen(process, &mut timed)?;
+        self.await_ready(process, &mut timed)?;
         Ok(met.instance)
     }
 

@@ -1,10 +1,10 @@
-//! Answering who calls.
+//! Incoming connections.
 
-use super::{Meeting, Met, READY, Refusal, Word, is_late, tell_all};
+use super::{Connection, Outcome, READY, Refusal, Rendezvous, is_late, tell_all};
 use crate::cluster::ClusterError;
-use crate::cluster::guests::MOST;
-use crate::cluster::handshake::{Side, Timed, Trouble, frame, greet};
-use crate::cluster::hello::Hello;
+use crate::cluster::handshake::{HandshakeError, Side, Timed, frame, handshake};
+use crate::cluster::peer_info::PeerInfo;
+use crate::cluster::pending::MOST;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,25 +13,25 @@ use std::thread::{self, Scope};
 use std::time::Duration;
 
 /// Time limit of a handshake, from the first byte to the last.
-const GREETING: Duration = Duration::from_secs(5);
+const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// Between two looks whether somebody calls: at first, and at most.
+/// Polling interval of the listener: the first, and the greatest.
 const NAP: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
 
-impl Meeting<'_> {
-    /// Answers callers, each on a thread of its own, until the meeting is over.
-    pub(super) fn answer<'scope>(
+impl Rendezvous<'_> {
+    /// Accepts callers, each on a thread of its own, until the rendezvous is over.
+    pub(super) fn accept<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
-        tell: &Sender<Word>,
+        tell: &Sender<Outcome>,
     ) {
         let mut nap = NAP.0;
         while !self.is_over() {
-            // Those that had to make room may not have gone yet.
+            // Connections that were shut down may still have threads.
             let full = self.busy.load(Ordering::Acquire) >= 2 * MOST;
             if !full && let Ok((stream, from)) = self.cluster.listener.accept() {
                 nap = NAP.0;
-                self.host(scope, stream, from, tell.clone());
+                self.accept_one(scope, stream, from, tell.clone());
                 continue;
             }
             thread::sleep(nap);
@@ -39,41 +39,42 @@ impl Meeting<'_> {
         }
     }
 
-    /// Greets a caller on a thread of its own; if there is none to be had, the caller has to call again.
-    fn host<'scope>(
+    /// Handles a caller on a thread of its own. If no thread can be started, the caller calls again.
+    fn accept_one<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         stream: TcpStream,
         from: SocketAddr,
-        tell: Sender<Word>,
+        tell: Sender<Outcome>,
     ) {
         self.busy.fetch_add(1, Ordering::AcqRel);
-        let guest = move || {
-            let word = self.greet(stream, from);
+        let admit = move || {
+            let outcome = self.admit(stream, from);
             self.busy.fetch_sub(1, Ordering::AcqRel);
-            tell_all(&tell, word);
+            tell_all(&tell, outcome);
         };
-        if thread::Builder::new().spawn_scoped(scope, guest).is_err() {
+        if thread::Builder::new().spawn_scoped(scope, admit).is_err() {
             self.busy.fetch_sub(1, Ordering::AcqRel);
         }
     }
 
-    /// Lets a caller in who is expected; whoever has not proved the secret can do no more than go.
-    fn greet(&self, stream: TcpStream, from: SocketAddr) -> Result<(), Refusal> {
-        // A socket that cannot even be set up is as good as closed.
+    /// Performs the handshake with a caller, and keeps the connection if it is expected. An unauthenticated caller is
+    /// dropped without other effects.
+    fn admit(&self, stream: TcpStream, from: SocketAddr) -> Result<(), Refusal> {
+        // A socket that cannot be configured is as good as closed.
         if stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true)).is_err() {
             return Ok(());
         }
         let stream = Arc::new(stream);
-        let Some(ticket) = self.greetings.admit(&stream) else { return Ok(()) };
-        let most = self.left().min(GREETING);
+        let Some(ticket) = self.pending.admit(&stream) else { return Ok(()) };
+        let most = self.left().min(TIME_LIMIT);
         let secret = &self.cluster.secret;
-        let heard = greet(&mut Timed::new(&stream, most), &self.own, secret, Side::Called);
-        let stays = self.greetings.done(ticket);
+        let heard = handshake(&mut Timed::new(&stream, most), &self.own, secret, Side::Called);
+        let stays = self.pending.done(ticket);
         match heard {
             Ok(_) if !stays => Ok(()),
-            Ok(hello) => self.receive(hello, stream, from),
-            Err(Trouble::Differs(process, what, theirs, ours)) => {
+            Ok(info) => self.receive(info, stream, from),
+            Err(HandshakeError::Mismatch(process, what, theirs, ours)) => {
                 let process = self.caller(process, &from.to_string());
                 let own = self.cluster.name();
                 Err(self.refusal(ClusterError::Differs { process, own, what, theirs, ours }))
@@ -87,43 +88,44 @@ impl Meeting<'_> {
         }
     }
 
-    fn turned_away(&self, trouble: &Trouble, from: SocketAddr) {
+    fn turned_away(&self, trouble: &HandshakeError, from: SocketAddr) {
         let why = match trouble {
-            Trouble::Broken(error) if is_late(error) => {
+            HandshakeError::Io(error) if is_late(error) => {
                 "it did not prove in time that it knows the secret".into()
             }
             trouble => self.why(trouble),
         };
-        self.cluster.notices.stranger(&self.cluster.name(), from, &why);
+        self.cluster.notices.refused(&self.cluster.name(), from, &why);
     }
 
     /// Keeps the connection of a process that is expected.
     fn receive(
         &self,
-        hello: Hello,
+        info: PeerInfo,
         stream: Arc<TcpStream>,
         from: SocketAddr,
     ) -> Result<(), Refusal> {
-        let Hello { process, purpose, instance, .. } = hello;
-        let mut places = self.places();
-        let known = places.of(purpose).get(process).cloned().flatten();
-        // A process whose connection broke before it heard the answer calls again.
+        let PeerInfo { process, purpose, instance, .. } = info;
+        let mut connections = self.connections();
+        let known = connections.of(purpose).get(process).cloned().flatten();
+        // A process whose connection broke before it received the answer calls again.
         let is_new = known.as_ref().is_none_or(|known| known.instance == instance);
-        if self.expects(process) && is_new && self.round.purposes().contains(&purpose) {
-            places.of(purpose)[process] = Some(Met { stream: Arc::clone(&stream), instance });
-            drop(places);
+        if self.expects(process) && is_new && self.topology.purposes().contains(&purpose) {
+            connections.of(purpose)[process] =
+                Some(Connection { stream: Arc::clone(&stream), instance });
+            drop(connections);
             // A caller that misses the answer calls again.
-            frame(&mut Timed::new(&stream, GREETING), READY).unwrap_or_default();
+            frame(&mut Timed::new(&stream, TIME_LIMIT), READY).unwrap_or_default();
             return Ok(());
         }
-        drop(places);
+        drop(connections);
         let first = known.and_then(|known| known.stream.peer_addr().ok());
         let first = first.map_or("here".into(), |first| first.to_string());
         let process = self.caller(Some(process), "not in the host list");
         let second = from.to_string();
         let refusal = self.refusal(ClusterError::Twice { process, first, second });
-        // It goes away anyway.
-        frame(&mut Timed::new(&stream, GREETING), &refusal.as_bytes()).unwrap_or_default();
+        // The connection is dropped anyway.
+        frame(&mut Timed::new(&stream, TIME_LIMIT), &refusal.as_bytes()).unwrap_or_default();
         Err(refusal)
     }
 

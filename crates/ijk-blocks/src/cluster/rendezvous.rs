@@ -1,18 +1,19 @@
 //! Rendezvous: the processes of a run connect to each other.
 //!
-//! Before data are exchanged all processes meet in a star: everybody calls process 0 and says whether it is
-//! prepared ([`agree`]). For a run they meet in a mesh ([`connect`]): each process calls those before it in the host
-//! list, the nearest first, and is called by those after it, on two connections, one for timely's data and a link
-//! ([`Purpose`]). Calls and callers are handled side by side ([`call`], [`answer`]), so that nobody who is slow or
-//! does not belong here holds up others. When a process has met all it should, it says so on all links; when all
-//! have said so, the run begins. Whoever gives up says why on the links that it has, so nobody waits for it in vain.
+//! Before data are exchanged the processes connect in a star: all call process 0 and report their preparation
+//! ([`agree`]). For a run they connect in a mesh ([`connect`]): each process calls those before it in the host list,
+//! the nearest first, and is called by those after it, on two connections, one for timely's data and a link
+//! ([`Purpose`]). Outgoing and incoming connections are handled concurrently ([`mod@connect`], [`accept`]), so that
+//! slow or unknown peers do not delay others. A process with all its connections sends "ready" on all links; when all
+//! have done so, the run begins. A process that gives up sends the reason on its links, so that no other one waits for
+//! it in vain.
 
-mod answer;
-mod call;
+mod accept;
+mod connect;
 
-use super::guests::Greetings;
-use super::handshake::{Timed, Trouble, frame, read_frame};
-use super::hello::{Hello, Purpose, Terms};
+use super::handshake::{HandshakeError, Timed, frame, read_frame};
+use super::peer_info::{PeerInfo, Purpose, Terms};
+use super::pending::PendingHandshakes;
 use super::{Cluster, ClusterError};
 use std::io::{self, Read};
 use std::net::{Shutdown, TcpStream};
@@ -30,32 +31,32 @@ pub(crate) struct Peer {
 }
 
 /// Polling interval for processes that gave up.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL: Duration = Duration::from_millis(100);
 
 /// Time that other processes have to receive the reason when this one gives up.
-const FAREWELL: Duration = Duration::from_millis(300);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Time that a process which this one still waits for has to report the process that it waits for itself.
-const LAST_WORD: Duration = Duration::from_secs(1);
+const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Timeouts of sockets are no longer.
+/// Greatest timeout of a socket.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Message on a link before the run: ready.
 const READY: &[u8] = b"+";
-/// Before the number of the process that gave up, and why.
+/// Begins the message of a process that gives up: its number and the reason follow.
 const GAVE_UP: u8 = b'-';
 
 /// Topology of the connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Round {
-    /// All meet process 0.
+enum Topology {
+    /// All connect to process 0.
     Star,
-    /// Each meets all others.
+    /// Each connects to all others.
     Mesh,
 }
 
-impl Round {
+impl Topology {
     fn purposes(self) -> &'static [Purpose] {
         match self {
             Self::Star => &[Purpose::Link],
@@ -64,7 +65,7 @@ impl Round {
     }
 }
 
-/// Why a meeting ends without a run: the error, and what the others are told of it.
+/// Reason for which a rendezvous ends without a run: the error, and its text for the others.
 struct Refusal {
     error: Box<ClusterError>,
     /// The process that gave up first.
@@ -72,36 +73,36 @@ struct Refusal {
     reason: String,
 }
 
-/// Meets process 0, and by it all others, unless one says why it cannot go on: `trouble` is this one's reason.
+/// Connects to process 0, and by it synchronises with all others, unless one fails: `trouble` is this one's failure.
 pub(super) fn agree(
     cluster: &Cluster,
     terms: &Terms,
     trouble: Option<&str>,
 ) -> Result<(), ClusterError> {
-    let meeting = Meeting::new(cluster, terms, Round::Star)?;
-    let met = meeting.meet_all().and_then(|()| match trouble {
+    let rendezvous = Rendezvous::new(cluster, terms, Topology::Star)?;
+    let outcome = rendezvous.connect_all().and_then(|()| match trouble {
         Some(reason) => {
             let (origin, reason) = (cluster.process, reason.to_owned());
             let error = ClusterError::Left { process: cluster.name(), reason: reason.clone() };
             Err(Refusal { error: error.into(), origin, reason })
         }
-        None => meeting.ready(),
+        None => rendezvous.ready(),
     });
-    meeting.ended(met)
+    rendezvous.ended(outcome)
 }
 
-/// Meets all other processes; `None` in the place of this one.
+/// Connects to all other processes; `None` in the place of this one.
 pub(super) fn connect(cluster: &Cluster, terms: &Terms) -> Result<Vec<Option<Peer>>, ClusterError> {
-    let meeting = Meeting::new(cluster, terms, Round::Mesh)?;
-    let met = meeting.meet_all().and_then(|()| meeting.ready());
-    meeting.ended(met)?;
-    let places = meeting.places.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let alone = |met: Option<Met>| Arc::into_inner(met?.stream);
-    let pairs = places.data.into_iter().zip(places.links);
+    let rendezvous = Rendezvous::new(cluster, terms, Topology::Mesh)?;
+    let outcome = rendezvous.connect_all().and_then(|()| rendezvous.ready());
+    rendezvous.ended(outcome)?;
+    let connections = rendezvous.connections.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let alone = |one: Option<Connection>| Arc::into_inner(one?.stream);
+    let pairs = connections.data.into_iter().zip(connections.links);
     let peers = pairs.map(|(data, link)| Some(Peer { data: alone(data)?, link: alone(link)? }));
     let peers: Vec<Option<Peer>> = peers.collect();
     for peer in peers.iter().flatten() {
-        // Deadlines of the meeting do not count any more.
+        // The deadline of the rendezvous is over.
         let most = Some(cluster.wait.clamp(Duration::from_secs(1), LONGEST));
         for stream in [&peer.data, &peer.link] {
             let set = stream.set_read_timeout(most).and_then(|()| stream.set_write_timeout(most));
@@ -111,24 +112,24 @@ pub(super) fn connect(cluster: &Cluster, terms: &Terms) -> Result<Vec<Option<Pee
     Ok(peers)
 }
 
-/// A connection that is as it should be.
+/// An authenticated connection.
 #[derive(Clone)]
-struct Met {
+struct Connection {
     stream: Arc<TcpStream>,
     /// Identity of the process and run at the other end.
     instance: String,
 }
 
-/// The connections that are there, by process.
-struct Places {
-    data: Vec<Option<Met>>,
-    links: Vec<Option<Met>>,
-    /// Why processes that are called could not be reached last.
+/// The connections by process.
+struct Connections {
+    data: Vec<Option<Connection>>,
+    links: Vec<Option<Connection>>,
+    /// Last connection error of each process that is called.
     reasons: Vec<Option<String>>,
 }
 
-impl Places {
-    fn of(&mut self, purpose: Purpose) -> &mut Vec<Option<Met>> {
+impl Connections {
+    fn of(&mut self, purpose: Purpose) -> &mut Vec<Option<Connection>> {
         match purpose {
             Purpose::Data => &mut self.data,
             Purpose::Link => &mut self.links,
@@ -136,37 +137,37 @@ impl Places {
     }
 }
 
-struct Meeting<'a> {
+struct Rendezvous<'a> {
     cluster: &'a Cluster,
-    own: Hello,
-    round: Round,
-    /// None if there is all the time there may be.
+    own: PeerInfo,
+    topology: Topology,
+    /// None for an unlimited time.
     deadline: Option<Instant>,
-    places: Mutex<Places>,
-    greetings: Greetings,
-    /// Greetings of callers that have not ended.
+    connections: Mutex<Connections>,
+    pending: PendingHandshakes,
+    /// Connections in the handshake.
     busy: AtomicUsize,
     over: AtomicBool,
 }
 
-/// That something happened, or cannot.
-type Word = Result<(), Refusal>;
+/// Result of a thread that connects or accepts.
+type Outcome = Result<(), Refusal>;
 
-impl<'a> Meeting<'a> {
-    fn new(cluster: &'a Cluster, terms: &Terms, round: Round) -> Result<Self, ClusterError> {
+impl<'a> Rendezvous<'a> {
+    fn new(cluster: &'a Cluster, terms: &Terms, topology: Topology) -> Result<Self, ClusterError> {
         let hosts = &cluster.hosts;
-        let places = Places {
+        let connections = Connections {
             data: hosts.each(|_| None),
             links: hosts.each(|_| None),
             reasons: hosts.each(|_| None),
         };
         Ok(Self {
             cluster,
-            own: Hello::new(hosts, cluster.process, cluster.next_run(), terms)?,
-            round,
+            own: PeerInfo::new(hosts, cluster.process, cluster.next_run(), terms)?,
+            topology,
             deadline: Instant::now().checked_add(cluster.wait),
-            places: Mutex::new(places),
-            greetings: Greetings::default(),
+            connections: Mutex::new(connections),
+            pending: PendingHandshakes::default(),
             busy: AtomicUsize::new(0),
             over: AtomicBool::new(false),
         })
@@ -174,37 +175,37 @@ impl<'a> Meeting<'a> {
 
     /// The processes that this one calls, in this order: of many, no two call the same one first.
     fn called(&self) -> Vec<usize> {
-        match (self.round, self.cluster.process) {
-            (Round::Star, 0) => Vec::new(),
-            (Round::Star, _) => vec![0],
-            (Round::Mesh, own) => (0..own).rev().collect(),
+        match (self.topology, self.cluster.process) {
+            (Topology::Star, 0) => Vec::new(),
+            (Topology::Star, _) => vec![0],
+            (Topology::Mesh, own) => (0..own).rev().collect(),
         }
     }
 
     /// Returns true if a process is to call this one.
     fn expects(&self, process: usize) -> bool {
         let own = self.cluster.process;
-        let calls = self.round == Round::Mesh || own == 0;
+        let calls = self.topology == Topology::Mesh || own == 0;
         calls && (own + 1..self.cluster.hosts.len()).contains(&process)
     }
 
-    fn meet_all(&self) -> Result<(), Refusal> {
+    fn connect_all(&self) -> Result<(), Refusal> {
         thread::scope(|scope| {
-            let met = self.start(scope).and_then(|heard| self.watch(&heard));
+            let outcome = self.start(scope).and_then(|heard| self.watch(&heard));
             self.over.store(true, Ordering::Release);
-            self.greetings.close();
-            met
+            self.pending.close();
+            outcome
         })
     }
 
-    /// Starts who calls others, and who answers them.
+    /// Starts the threads that connect and accept.
     fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
-    ) -> Result<mpsc::Receiver<Word>, Refusal> {
+    ) -> Result<mpsc::Receiver<Outcome>, Refusal> {
         let (tell, heard) = mpsc::channel();
         let (calls, next) = (Arc::new(self.called()), Arc::new(AtomicUsize::new(0)));
-        for _ in 0..calls.len().min(call::AT_ONCE) {
+        for _ in 0..calls.len().min(connect::AT_ONCE) {
             let (calls, next, tell) = (Arc::clone(&calls), Arc::clone(&next), tell.clone());
             let caller = move || {
                 while let Some(&process) = calls.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -214,23 +215,23 @@ impl<'a> Meeting<'a> {
             thread::Builder::new().spawn_scoped(scope, caller).map_err(|e| self.broken(e))?;
         }
         if (0..self.cluster.hosts.len()).any(|process| self.expects(process)) {
-            let host = move || self.answer(scope, &tell);
-            thread::Builder::new().spawn_scoped(scope, host).map_err(|e| self.broken(e))?;
+            let acceptor = move || self.accept(scope, &tell);
+            thread::Builder::new().spawn_scoped(scope, acceptor).map_err(|e| self.broken(e))?;
         }
         Ok(heard)
     }
 
-    /// Waits until all are met, or this one or another one gives up.
-    fn watch(&self, heard: &mpsc::Receiver<Word>) -> Result<(), Refusal> {
+    /// Waits until all are connected, or some process gives up.
+    fn watch(&self, heard: &mpsc::Receiver<Outcome>) -> Result<(), Refusal> {
         let mut looked = Instant::now();
         while let Some(missing) = self.missing() {
-            match heard.recv_timeout(LOOK) {
-                Ok(word) => word?,
+            match heard.recv_timeout(POLL) {
+                Ok(outcome) => outcome?,
                 Err(RecvTimeoutError::Timeout) => {}
-                // Nobody is left who could change anything.
-                Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
+                // No thread is left that could change anything.
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(POLL),
             }
-            if looked.elapsed() >= LOOK {
+            if looked.elapsed() >= POLL {
                 self.check(missing)?;
                 looked = Instant::now();
             }
@@ -238,33 +239,36 @@ impl<'a> Meeting<'a> {
         Ok(())
     }
 
-    /// The first process whose connections are not all there.
+    /// The first process with a missing connection.
     fn missing(&self) -> Option<usize> {
-        let mut places = self.places();
+        let mut connections = self.connections();
         let called = self.called().into_iter().rev();
         let expected = (0..self.cluster.hosts.len()).filter(|&process| self.expects(process));
         called.chain(expected).find(|&process| {
-            self.round.purposes().iter().any(|&purpose| places.of(purpose)[process].is_none())
+            self.topology
+                .purposes()
+                .iter()
+                .any(|&purpose| connections.of(purpose)[process].is_none())
         })
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn connections(&self) -> MutexGuard<'_, Connections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
 
-    /// An error if it took too long, or somebody gave up.
+    /// Checks the deadline, and the links for processes that gave up.
     fn check(&self, missing: usize) -> Result<(), Refusal> {
         let ended = self.cluster.children.as_ref().and_then(super::Children::ended);
         if let Some((process, status)) = ended {
             return Err(self.left_by(process, format!("it ended: {status}")));
         }
-        let links: Vec<_> = self.places().links.clone();
-        for (process, met) in links.into_iter().enumerate() {
-            let Some(Met { stream, .. }) = met else { continue };
+        let links: Vec<_> = self.connections().links.clone();
+        for (process, outcome) in links.into_iter().enumerate() {
+            let Some(Connection { stream, .. }) = outcome else { continue };
             // Reads buffered bytes only, without waiting for more.
             let mut first = [0; 9];
             stream.set_nonblocking(true).map_err(|e| self.broken(e))?;
@@ -274,7 +278,7 @@ impl<'a> Meeting<'a> {
                 Err(error) if is_late(&error) => {}
                 Ok(1..9) => {}
                 Ok(9) if first[8..] == *READY => {}
-                _ => self.listen(process, &mut Timed::new(&stream, LOOK))?,
+                _ => self.await_ready(process, &mut Timed::new(&stream, POLL))?,
             }
         }
         match self.left() {
@@ -283,8 +287,8 @@ impl<'a> Meeting<'a> {
         }
     }
 
-    /// Hears that a process is ready, or why one gave up.
-    fn listen(&self, process: usize, link: &mut impl Read) -> Result<(), Refusal> {
+    /// Waits for "ready", or the reason for which a process gave up.
+    fn await_ready(&self, process: usize, link: &mut impl Read) -> Result<(), Refusal> {
         let said = match read_frame(link) {
             Ok(said) => said,
             Err(error) if is_late(&error) => {
@@ -306,15 +310,15 @@ impl<'a> Meeting<'a> {
         }
     }
 
-    /// Says that all are here, and waits until all say so.
+    /// Sends "ready", and waits for that of all others.
     fn ready(&self) -> Result<(), Refusal> {
         let links = self.links();
-        // Of a star, process 0 speaks for all others.
-        let hub = self.round == Round::Star && self.cluster.process == 0;
+        // In a star, process 0 confirms for all others.
+        let hub = self.topology == Topology::Star && self.cluster.process == 0;
         let say = || {
             for (_, link) in &links {
                 // A closed link is reported below, with its reason.
-                frame(&mut Timed::new(link, LOOK), READY).unwrap_or_default();
+                frame(&mut Timed::new(link, POLL), READY).unwrap_or_default();
             }
         };
         if !hub {
@@ -322,8 +326,8 @@ impl<'a> Meeting<'a> {
         }
         for (process, link) in &links {
             // Processes that time out need time to report the process that they waited for.
-            let most = self.left().saturating_add(LAST_WORD);
-            self.listen(*process, &mut Timed::new(link, most))?;
+            let most = self.left().saturating_add(REPORT_TIMEOUT);
+            self.await_ready(*process, &mut Timed::new(link, most))?;
         }
         if hub {
             say();
@@ -332,14 +336,14 @@ impl<'a> Meeting<'a> {
     }
 
     fn links(&self) -> Vec<(usize, Arc<TcpStream>)> {
-        let places = self.places();
-        let links = places.links.iter().enumerate();
-        links.filter_map(|(n, met)| Some((n, Arc::clone(&met.as_ref()?.stream)))).collect()
+        let connections = self.connections();
+        let links = connections.links.iter().enumerate();
+        links.filter_map(|(n, outcome)| Some((n, Arc::clone(&outcome.as_ref()?.stream)))).collect()
     }
 
     /// Result of the rendezvous; if there is to be no run, sends the reason to all connected processes.
-    fn ended(&self, met: Result<(), Refusal>) -> Result<(), ClusterError> {
-        met.map_err(|refusal| {
+    fn ended(&self, outcome: Result<(), Refusal>) -> Result<(), ClusterError> {
+        outcome.map_err(|refusal| {
             self.give_up(&refusal);
             *refusal.error
         })
@@ -348,13 +352,13 @@ impl<'a> Meeting<'a> {
     fn give_up(&self, refusal: &Refusal) {
         let links = self.links();
         for (_, link) in &links {
-            // Nothing can be done for those who do not hear it.
-            let said = frame(&mut Timed::new(link, LOOK), &refusal.as_bytes());
+            // A peer with a broken link cannot be informed.
+            let said = frame(&mut Timed::new(link, POLL), &refusal.as_bytes());
             said.and_then(|()| link.shutdown(Shutdown::Write)).unwrap_or_default();
         }
-        let until = Instant::now() + FAREWELL;
+        let until = Instant::now() + CLOSE_TIMEOUT;
         for (_, link) in &links {
-            // A connection that is closed with something unread loses what was sent, too.
+            // Closing a connection with unread data would discard the sent data, too.
             let left = until.saturating_duration_since(Instant::now());
             io::copy(&mut Timed::new(link, left), &mut io::sink()).map(drop).unwrap_or_default();
         }
@@ -365,9 +369,9 @@ impl<'a> Meeting<'a> {
         self.deadline.map_or(LONGEST, left).min(LONGEST)
     }
 
-    /// Why it took too long.
+    /// Refusal because of the deadline.
     fn absent(&self, process: usize) -> Refusal {
-        let reason = self.places().reasons[process].clone();
+        let reason = self.connections().reasons[process].clone();
         let called = reason.unwrap_or_else(|| match self.expects(process) {
             true => self.uncalled(),
             false => "it does not answer".into(),
@@ -405,14 +409,14 @@ impl<'a> Meeting<'a> {
         Refusal { error: error.into(), origin, reason }
     }
 
-    /// Why a connection was not taken, in words.
-    fn why(&self, trouble: &Trouble) -> String {
+    /// Text of a handshake error.
+    fn why(&self, trouble: &HandshakeError) -> String {
         match trouble {
-            Trouble::Secret => format!("it has another secret than {}", self.cluster.name()),
-            Trouble::Stranger => "it is no process of ijk".into(),
-            Trouble::Broken(error) if is_late(error) => "it does not answer".into(),
-            Trouble::Broken(_) => "it hung up before it proved the secret".into(),
-            Trouble::Differs(_, what, ..) => format!("it differs in {what}"),
+            HandshakeError::Secret => format!("it has another secret than {}", self.cluster.name()),
+            HandshakeError::Protocol => "it is no process of ijk".into(),
+            HandshakeError::Io(error) if is_late(error) => "it does not answer".into(),
+            HandshakeError::Io(_) => "it hung up before it proved the secret".into(),
+            HandshakeError::Mismatch(_, what, ..) => format!("it differs in {what}"),
         }
     }
 }
@@ -425,9 +429,9 @@ impl Refusal {
     }
 }
 
-/// Passes word on; who does not listen any more knows enough.
-fn tell_all(tell: &Sender<Word>, word: Word) {
-    tell.send(word).unwrap_or_default();
+/// Reports an outcome; a closed channel needs none.
+fn tell_all(tell: &Sender<Outcome>, outcome: Outcome) {
+    tell.send(outcome).unwrap_or_default();
 }
 
 fn is_late(error: &io::Error) -> bool {
@@ -441,7 +445,7 @@ mod tests {
     use std::net::TcpListener;
 
     /// Messages of processes of these numbers, all but the first of which listen on any port.
-    fn met(processes: &[usize], wait: Duration) -> Vec<String> {
+    fn outcome(processes: &[usize], wait: Duration) -> Vec<String> {
         let first = TcpListener::bind("127.0.0.1:0").unwrap();
         let list = format!("{}\n127.0.0.1:1\n127.0.0.1:2", first.local_addr().unwrap());
         let hosts = Hosts::parse(&list).unwrap();
@@ -462,7 +466,7 @@ mod tests {
 
     #[test]
     fn two_processes_with_one_number_hear_of_it() {
-        let said = met(&[0, 1, 1], Duration::from_secs(20));
+        let said = outcome(&[0, 1, 1], Duration::from_secs(20));
         assert!(
             said[0].starts_with("process 1 (127.0.0.1:1) came twice, from 127.0.0.1:"),
             "{said:?}"
@@ -475,8 +479,8 @@ mod tests {
 
     #[test]
     fn who_does_not_come_is_named() {
-        // The last one waits for nobody else.
-        let said = met(&[0, 2], Duration::from_millis(1200));
+        // The last one waits for no other.
+        let said = outcome(&[0, 2], Duration::from_millis(1200));
         assert!(
             said[0].starts_with("process 1 (127.0.0.1:1) did not come within 1 s: "),
             "{said:?}"
