@@ -1,10 +1,10 @@
 //! Memory of a plan. A plan that exceeds its limit is refused before anything is computed.
 //!
-//! Counted are blocks of results that are being computed, parts of operands with the blocks that they are read from,
-//! buffers of codecs, intermediate results that stay in memory, and a result that is collected. Not counted are the
-//! program itself, its threads' stacks and the kernels' own scratch, and arguments that are in memory already.
+//! Counted are blocks of results in progress, parts of operands with the blocks that they are read from, buffers of
+//! codecs, intermediate results that stay in memory, and a result that is collected. Not counted are the program
+//! itself, its threads' stacks, the scratch of kernels, and arguments that are in memory already.
 
-use super::places::Kept;
+use super::stores::Residence;
 use crate::plan::{Array, BlockPlan, Coordinates, Expr, From, Kernel, Leaf, Stage};
 use crate::{Error, Type, Value};
 use std::ops::Range;
@@ -22,25 +22,25 @@ pub(super) struct Budget {
 /// Memory of a region.
 #[derive(Clone, Copy, Debug, Default)]
 struct Region {
-    /// While it is used.
+    /// Bytes while it is used.
     held: u64,
-    /// While it is made.
+    /// Bytes while it is made.
     peak: u64,
 }
 
 impl Budget {
-    /// The budget of a plan, some of whose intermediate results stay in memory, shared by so many processes, in a
-    /// process that holds so much besides.
+    /// The budget of a plan. Intermediate results that stay in memory are shared by `processes`; a process holds `held`
+    /// bytes besides.
     ///
     /// # Errors
     /// [`Error::Memory`] where not even one block at a time fits.
     pub(super) fn new(
         plan: &BlockPlan,
         limit: Option<u64>,
-        (kept, processes): (&[Kept], usize),
+        (kept, processes): (&[Residence], usize),
         (held, writing): (u64, u64),
     ) -> Result<Self, Error> {
-        let between = plan.stages.iter().zip(kept).filter(|(_, kept)| **kept == Kept::Memory);
+        let between = plan.stages.iter().zip(kept).filter(|(_, kept)| **kept == Residence::Memory);
         let share = |bytes: u64| bytes.div_ceil(processes.max(1) as u64);
         let between = between.map(|(stage, _)| share(super::bytes(&stage.out)));
         let held = between.fold(held, u64::saturating_add);
@@ -52,8 +52,8 @@ impl Budget {
         }
     }
 
-    /// Most bytes of blocks and parts of a stage, of which several workers each make a region and write a block
-    /// besides; none where there is no limit.
+    /// Limit of the bytes of blocks and parts of a stage, if `workers` workers each make a region and write a block;
+    /// none without a memory limit.
     pub(super) fn most(&self, plan: &BlockPlan, number: usize, workers: usize) -> Option<u64> {
         let extra = self.extra(plan, number).saturating_mul(workers as u64);
         Some(self.limit?.saturating_sub(self.held).saturating_sub(extra))
@@ -70,12 +70,12 @@ impl Budget {
         if number + 1 == plan.stages.len() { self.writing } else { 0 }
     }
 
-    /// Bytes that parts of each operand take.
+    /// Bytes of the parts of each operand.
     pub(super) fn parts(plan: &BlockPlan, stage: &Stage) -> Vec<u64> {
         regions(plan, stage).iter().map(|region| region.held).collect()
     }
 
-    /// The least that a stage takes: one block at a time.
+    /// Minimum of a stage: one block at a time.
     fn least(&self, plan: &BlockPlan, number: usize) -> u64 {
         let stage = &plan.stages[number];
         let regions = regions(plan, stage);
@@ -88,7 +88,7 @@ impl Budget {
             _ if !stage.points.are_plain() => block,
             _ => 0,
         };
-        // A block that is read is the one that is written, where that is all there is to do.
+        // A stage that only copies writes the block that it has read.
         let is_copy = matches!(stage.kernel, Kernel::Copy);
         let same = is_copy && is_whole(plan, stage);
         let computed = if same { 0 } else { block.saturating_add(anew) };
@@ -152,7 +152,7 @@ fn region(plan: &BlockPlan, expr: &Expr, ranges: &[Range<usize>]) -> Region {
         Expr::Leaf(leaf) => of_leaf(&plan.arrays[leaf.array], leaf, ranges, size),
         Expr::Formula { operands, .. } => {
             let (inner, made) = of(&mut operands.iter());
-            // It has all axes, whether its operands do or not.
+            // The part has all axes, whether its operands do or not.
             let held = elements(ranges.iter().map(Range::len), size);
             let peak = inner.saturating_add(made.max(held));
             Region { held, peak: peak.max(held) }

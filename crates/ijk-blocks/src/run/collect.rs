@@ -1,4 +1,4 @@
-//! The list of what all pairs of a fibre give.
+//! Aggregation into the list of the values of all pairs of a fibre.
 
 use crate::aggregation::{Contracts, Extents, fibres};
 use crate::{Block, ElementType, Error, Formula, Problem, Value};

@@ -1,10 +1,10 @@
 //! Blocks of a stage's output, panel by panel.
 
 use super::facts::Origin;
-use super::kernel::{Input, Target, Work};
+use super::kernel::{KernelInput, Target, Work};
 use super::part::Part;
-use super::read::{Known, Reader, present};
-use super::skips::{Skips, State, Verdict};
+use super::read::{KnownValues, Reader, present};
+use super::skips::{PartState, Skips, Verdict};
 use crate::aggregation::{Contracts, Extents, Kind};
 use crate::formula::{Among, Fold, Formula};
 use crate::plan::{Affine, Coordinates, Expr, Kernel, Operand, Stage};
@@ -13,14 +13,14 @@ use ijk_types::{DType, Reducer};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A stage with what its blocks are computed with.
+/// A stage with the context of its computation.
 pub(crate) struct Computer<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) reader: Reader<'a>,
     pub(crate) skips: &'a Skips,
 }
 
-/// A part of an operand, and where points of the stage read it.
+/// A part of an operand, and the affine map of points of the stage to its elements.
 struct Placed {
     part: Part,
     /// For each axis of the part's block.
@@ -66,20 +66,20 @@ impl Computer<'_> {
         self.adds_nothing(&known)
     }
 
-    fn adds_nothing(&self, known: &[Option<Known>]) -> bool {
-        let state = |known: &Option<Known>| match known {
-            None => State::Missing,
-            Some(_) => State::Present,
+    fn adds_nothing(&self, known: &[Option<KnownValues>]) -> bool {
+        let state = |known: &Option<KnownValues>| match known {
+            None => PartState::Missing,
+            Some(_) => PartState::Present,
         };
-        let states: Vec<State> = known.iter().map(state).collect();
+        let states: Vec<PartState> = known.iter().map(state).collect();
         match self.skips.verdict(&states) {
             Verdict::Always => true,
             Verdict::Never => false,
             Verdict::Depends => {
-                let of = |(n, known): (usize, &Option<Known>)| match known {
+                let of = |(n, known): (usize, &Option<KnownValues>)| match known {
                     None => Some(self.skips.missing(n)),
-                    Some(Known::Among(among)) => Some(*among),
-                    Some(Known::Nothing) => None,
+                    Some(KnownValues::Among(among)) => Some(*among),
+                    Some(KnownValues::Nothing) => None,
                 };
                 let all: Option<Vec<Among>> = known.iter().enumerate().map(of).collect();
                 all.is_some_and(|all| self.skips.holds(&all))
@@ -107,7 +107,7 @@ impl Computer<'_> {
         Ok(self.skips.holds(&all.collect::<Vec<_>>()))
     }
 
-    /// Adds a panel to what a block of the output holds; `None` holds nothing yet.
+    /// Adds a panel to a block of the output; `None` is a block to which nothing was added.
     ///
     /// Panels come in ascending order. Those that cannot change the block are skipped.
     pub(crate) fn add(
@@ -137,7 +137,7 @@ impl Computer<'_> {
         block.map(Some)
     }
 
-    /// Parts, filled where they are missing, with where they are read.
+    /// Parts, filled where they are missing, with their affine maps.
     fn placed(
         &self,
         parts: Vec<Option<Part>>,
@@ -170,7 +170,7 @@ impl Computer<'_> {
         }
     }
 
-    /// The elements of a part in the order of some axes of the stage, which are the ones it is read along.
+    /// The elements of a part in the order of some axes of the stage, along which it is read.
     fn arranged(
         &self,
         Placed { part, index }: &Placed,
@@ -210,7 +210,7 @@ impl Computer<'_> {
             let index = placed.index.clone();
             placed.part.numbers().map(|view| (view, index))
         });
-        let inputs: Vec<Input> = inputs.collect();
+        let inputs: Vec<KernelInput> = inputs.collect();
         match before.map(Arc::unwrap_or_clone) {
             Some(Block::Numbers(mut tensor)) => {
                 self.reader.kernels.fold(work, &inputs, &mut tensor)?;
@@ -220,7 +220,7 @@ impl Computer<'_> {
         }
     }
 
-    /// Where points write in a block of the output, if not each at its own place.
+    /// Positions in a block of the output at which points write, if they are computed.
     fn target(&self, ranges: &[Range<usize>]) -> Option<Target> {
         let points = &self.stage.points;
         if points.are_plain() {

@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where a part was read, or of what it was computed.
+/// Origin of a part, as a key of the cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
-    /// The number of an array, a block, and the bounds of each range of positions in it.
+    /// Number of an array, a block, and the bounds of each range of positions in it.
     Block(usize, Vec<usize>),
-    /// An expression, told from others by where it is, which is in the plan, and the bounds of ranges of its axes.
+    /// Address of an expression, which is in the plan, and the bounds of ranges of its axes.
     Region(usize, Vec<usize>),
 }
 
@@ -81,7 +81,7 @@ fn within<T: Element, F: Float, const N: usize>(
     let mut extremes = Extremes::default();
     rows(view, &mut |row| extremes.add(row, &floats));
     let mut within = extremes.within()?;
-    // Comparisons do not tell the zeros apart, but they are seldom the extremes.
+    // Comparisons do not distinguish the zeros, but they are seldom the extremes.
     let has = |zero: f64| {
         let is = |x: F| x.into().to_bits() == zero.to_bits();
         let mut found = false;
@@ -97,7 +97,7 @@ fn within<T: Element, F: Float, const N: usize>(
     Some(within)
 }
 
-/// Visits elements that lie side by side.
+/// Visits contiguous runs of elements.
 fn rows<T: Element>(view: &TensorView, visit: &mut impl FnMut(&[T])) {
     match view.as_slice::<T>() {
         Some(row) => visit(row),
@@ -120,7 +120,7 @@ impl Float for f64 {
     const NEG_INFINITY: Self = Self::NEG_INFINITY;
 }
 
-/// So many elements are compared side by side, which is one vector, or some.
+/// Number of elements that are compared at a time: one vector, or a few.
 const LANES: usize = 16;
 
 /// The extremes in each lane, and the last NaN there, or infinity.

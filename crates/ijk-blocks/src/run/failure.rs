@@ -10,34 +10,34 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 pub(super) struct Failure {
     is_set: AtomicBool,
     error: Mutex<Option<Error>>,
-    told: AtomicBool,
+    cause_known: AtomicBool,
     others: OnceLock<Box<dyn Others>>,
 }
 
 /// Report of a failure to other processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Report {
-    /// Where it is.
+    /// Process that failed.
     pub(super) process: usize,
     /// The process disappeared rather than failed.
     pub(super) lost: bool,
     pub(super) reason: String,
 }
 
-/// Those beside the workers of this process who need to know.
+/// Parties outside this process's workers that must learn of a failure.
 pub(super) trait Others: Send + Sync {
     /// The number of this process.
     fn process(&self) -> usize;
     /// Name of a process in messages.
     fn name(&self, process: usize) -> String;
-    /// Tells the other processes.
+    /// Sends the report to the other processes.
     fn tell(&self, report: &Report);
-    /// Ends what waits for them.
+    /// Shuts down connections that wait for other processes.
     fn stop(&self);
 }
 
 impl Failure {
-    /// That of several processes.
+    /// A failure that is propagated to other processes.
     pub(super) fn among(others: impl Others + 'static) -> Self {
         let failure = Self::default();
         failure.others.get_or_init(|| Box::new(others));
@@ -49,14 +49,14 @@ impl Failure {
         self.is_set.load(Ordering::Acquire)
     }
 
-    /// Tells all workers to stop.
+    /// Stops all workers because of an error.
     pub(super) fn set(&self, error: Error) {
         let process = self.others.get().map_or(0, |others| others.process());
         let report = Report { process, lost: false, reason: error.to_string() };
         self.keep(error, &report);
     }
 
-    /// The same for what another process says.
+    /// Stops all workers because of a report by another process.
     pub(super) fn report(&self, report: &Report) {
         let process = self.others.get().map_or(String::new(), |others| others.name(report.process));
         let reason = report.reason.clone();
@@ -67,7 +67,7 @@ impl Failure {
         self.keep(error.into(), report);
     }
 
-    /// Tells all workers to stop for a reason that is still to be told.
+    /// Stops all workers; the cause is set later.
     pub(super) fn stop(&self) {
         if !self.is_set.swap(true, Ordering::AcqRel)
             && let Some(others) = self.others.get()
@@ -78,7 +78,7 @@ impl Failure {
 
     fn keep(&self, error: Error, report: &Report) {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        if !self.told.swap(true, Ordering::AcqRel)
+        if !self.cause_known.swap(true, Ordering::AcqRel)
             && let Some(others) = self.others.get()
         {
             others.tell(report);
@@ -87,8 +87,8 @@ impl Failure {
     }
 
     /// Returns true if the cause is known.
-    pub(super) fn is_told(&self) -> bool {
-        self.told.load(Ordering::Acquire)
+    pub(super) fn is_cause_known(&self) -> bool {
+        self.cause_known.load(Ordering::Acquire)
     }
 
     /// The error, if there is one.

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A formula over a domain, as the engine computes it.
+/// A formula over a domain, to be computed by the engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work<'a> {
     pub(crate) formula: &'a Formula,
@@ -28,23 +28,23 @@ pub(crate) struct Work<'a> {
     pub(crate) reducer: Option<Reducer>,
     /// The output's element type.
     pub(crate) of: DType,
-    /// Where points write, if not each at its own place.
+    /// Positions of the output at which points write, if they are computed.
     pub(crate) target: Option<&'a Target>,
 }
 
-/// Where points of a domain write.
+/// Computed output positions of the points of a domain.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Target {
     /// The output's shape; axes that are written at computed positions have one point in the domain.
     pub(crate) shape: Vec<usize>,
-    /// For each axis of the output where a point writes, or is skipped.
+    /// For each axis of the output, the position at which a point writes; out-of-bounds points are skipped.
     pub(crate) writes: Vec<Affine>,
     /// Positions, with the extents beyond which points are skipped.
     pub(crate) guards: Vec<(Affine, usize)>,
 }
 
-/// An operand: its elements, and for each of its axes where a point of the domain reads.
-pub(crate) type Input<'a> = (TensorView<'a>, Vec<Affine>);
+/// An operand: its elements, and for each of its axes the position at which a point of the domain reads.
+pub(crate) type KernelInput<'a> = (TensorView<'a>, Vec<Affine>);
 
 /// Cache of compiled kernels.
 pub(crate) struct Kernels {
@@ -53,7 +53,7 @@ pub(crate) struct Kernels {
     compiled: Mutex<HashMap<Key, Arc<Ready>>>,
     /// The formula of a copy.
     same: Box<Formula>,
-    /// Set where all is to end.
+    /// Flag that interrupts the computation.
     stop: Option<Arc<AtomicBool>>,
 }
 
@@ -83,16 +83,16 @@ impl Kernels {
         Self { engine, strict, compiled: Mutex::default(), same, stop: None }
     }
 
-    /// The same, until a flag is set.
+    /// The same, interrupted by a flag.
     pub(crate) fn until(mut self, stop: Option<Arc<AtomicBool>>) -> Self {
         self.stop = stop;
         self
     }
 
-    /// That nobody wants the computation to end.
+    /// Checks the flag.
     ///
     /// # Errors
-    /// [`RunError::Interrupted`] if somebody does.
+    /// [`RunError::Interrupted`] if it is set.
     pub(crate) fn goes_on(&self) -> Result<(), Error> {
         match &self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => Err(RunError::Interrupted.into()),
@@ -100,7 +100,7 @@ impl Kernels {
         }
     }
 
-    /// The engine, whose runs end where all is to end.
+    /// The engine, whose runs the flag interrupts.
     fn engine(&self) -> Stoppable<'_> {
         self.engine.until(self.stop.as_ref())
     }
@@ -111,17 +111,17 @@ impl Kernels {
     }
 
     /// The output, as a new tensor.
-    pub(crate) fn compute(&self, work: Work, inputs: &[Input]) -> Result<Tensor, Error> {
+    pub(crate) fn compute(&self, work: Work, inputs: &[KernelInput]) -> Result<Tensor, Error> {
         let ready = self.ready(work, inputs, false)?;
         let views: Vec<TensorView> = inputs.iter().map(|(view, _)| view.clone()).collect();
         Ok(self.engine().execute_new(&ready.compiled, &views)?.swap_remove(0))
     }
 
-    /// Folds into an output that is there already.
+    /// Folds into an existing output.
     pub(crate) fn fold(
         &self,
         work: Work,
-        inputs: &[Input],
+        inputs: &[KernelInput],
         into: &mut Tensor,
     ) -> Result<(), Error> {
         let ready = self.ready(work, inputs, true)?;
@@ -135,8 +135,13 @@ impl Kernels {
         Ok(self.engine().execute_onto(&ready.compiled, &views, &mut [into])?)
     }
 
-    fn ready(&self, work: Work, inputs: &[Input], continues: bool) -> Result<Arc<Ready>, Error> {
-        let input = |(view, axes): &Input| {
+    fn ready(
+        &self,
+        work: Work,
+        inputs: &[KernelInput],
+        continues: bool,
+    ) -> Result<Arc<Ready>, Error> {
+        let input = |(view, axes): &KernelInput| {
             (view.dtype(), view.shape().to_vec(), view.strides().to_vec(), axes.to_vec())
         };
         let key = Key {
@@ -155,7 +160,7 @@ impl Kernels {
         Ok(ready)
     }
 
-    fn compile(&self, work: Work, inputs: &[Input], continues: bool) -> Result<Ready, Error> {
+    fn compile(&self, work: Work, inputs: &[KernelInput], continues: bool) -> Result<Ready, Error> {
         let (program, instance) = lower(work, inputs, continues);
         let mut layout = Layout::contiguous(&program, &instance);
         for (strides, (view, _)) in layout.inputs.iter_mut().zip(inputs) {
@@ -175,7 +180,7 @@ impl Kernels {
 }
 
 /// The program of one statement.
-fn lower(work: Work, inputs: &[Input], continues: bool) -> (Program, Instance) {
+fn lower(work: Work, inputs: &[KernelInput], continues: bool) -> (Program, Instance) {
     let kept = work.target.map_or(&work.extents[..work.kept], |target| &target.shape);
     let out_shape: Vec<u64> = kept.iter().map(|&n| n as u64).collect();
     let mut arrays: Vec<(DType, Vec<u64>)> = inputs
@@ -238,19 +243,19 @@ fn name(n: usize) -> String {
 }
 
 /// An element of an input at its positions.
-fn access(number: usize, inputs: &[Input]) -> Access {
+fn access(number: usize, inputs: &[KernelInput]) -> Access {
     let index = inputs[number].1.iter().map(|affine| index_expr(affine, inputs)).collect();
     Access { array: ArrayId(number as u32), index, span: Span::default() }
 }
 
-/// A position as the core IR has it, with elements of inputs at theirs.
-fn index_expr(affine: &Affine, inputs: &[Input]) -> IndexExpr {
+/// A position in core IR, with elements of inputs at their positions.
+fn index_expr(affine: &Affine, inputs: &[KernelInput]) -> IndexExpr {
     let rest = filled(affine, &|operand| access(operand, inputs));
     Affine { rest, ..affine.clone() }.expr()
 }
 
 /// A formula of elements of the inputs.
-fn value(formula: &Formula, inputs: &[Input]) -> ScalarExpr {
+fn value(formula: &Formula, inputs: &[KernelInput]) -> ScalarExpr {
     let types: Vec<DType> = inputs.iter().map(|(view, _)| view.dtype()).collect();
     let types = formula.types(&types).unwrap_or_default();
     let nodes = formula.nodes.iter().enumerate().map(|(n, node)| match *node {
@@ -271,17 +276,17 @@ fn value(formula: &Formula, inputs: &[Input]) -> ScalarExpr {
 }
 
 /// Counter of a source of random numbers at a point.
-fn counter(of: &Random, formula: &Formula, inputs: &[Input]) -> IndexExpr {
+fn counter(of: &Random, formula: &Formula, inputs: &[KernelInput]) -> IndexExpr {
     let term = |&(coefficient, node): &(i64, u32)| match formula.nodes[node as usize] {
         Node::Variable(number) => (coefficient, Atom::Element(Box::new(access(number, inputs)))),
-        // Nothing is computed of tensors that count before they are operands.
+        // Tensors are counted before they are operands, so that nothing is computed here.
         ref other => unreachable!("an operand counts, not {other:?}"),
     };
     IndexExpr { constant: of.constant, terms: of.counters.iter().map(term).collect() }
 }
 
-/// The same plan on a result that holds already what the plan copies into it first, from its last
-/// argument; none where that is not how the plan begins.
+/// The same plan, but in place: it begins with a result that already holds the last argument, which the plan would copy
+/// into it first; none where the plan does not begin so.
 fn in_place(plan: &Plan) -> Option<Plan> {
     let (first, rest) = plan.steps.split_first()?;
     let place = |buffer: BufferId| plan.buffers.get(buffer.0 as usize).map(|buffer| buffer.place);
@@ -299,7 +304,7 @@ fn in_place(plan: &Plan) -> Option<Plan> {
         return None;
     }
     let mut plan = Plan { steps: rest.to_vec(), ..plan.clone() };
-    // Nothing reads the argument any more: its buffer stands for nothing.
+    // Nothing reads the argument any more: its buffer becomes unused.
     let gone = plan.buffers.get_mut(load.base.buffer.0 as usize)?;
     (gone.place, gone.shape, gone.strides) = (Place::Temporary(0), vec![0], vec![1]);
     Some(plan)
@@ -337,7 +342,7 @@ mod tests {
         Tensor::from_vec(values, &extents)
     }
 
-    /// A product of matrices, twice, and whether the second was folded in place into the first.
+    /// A product of matrices, twice; returns if the second was folded in place into the first.
     fn twice(op: BinaryOp, monoid: Monoid, n: usize) -> Result<(Tensor, bool), Error> {
         let kernels = Kernels::new(Arc::new(Engine::builder().threads(1).build()), false);
         let pair = Formula::binary(op, Formula::variable(0), Formula::variable(1));
@@ -352,7 +357,7 @@ mod tests {
         };
         let (a, b) = (matrix([n, n])?, matrix([n, n])?);
         let index = |axes: [usize; 2]| axes.map(Affine::axis).to_vec();
-        let inputs: [Input; 2] = [(a.view(), index([0, 2])), (b.view(), index([2, 1]))];
+        let inputs: [KernelInput; 2] = [(a.view(), index([0, 2])), (b.view(), index([2, 1]))];
         let mut sum = kernels.compute(work, &inputs)?;
         kernels.fold(work, &inputs, &mut sum)?;
         let in_place = !kernels.ready(work, &inputs, true)?.copies;

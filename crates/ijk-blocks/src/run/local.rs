@@ -1,19 +1,19 @@
-//! One block after another, each with all threads of the engine.
+//! Execution of a stage block by block, each with all threads of the engine.
 
 use super::compute::Computer;
-use super::places::{Places, deliver};
 use super::sparse::Sparse;
+use super::stores::{BlockStores, deliver};
 use crate::Error;
 use crate::plan::{Coordinates, Done};
 use crate::progress::Progress;
 
-/// Computes a stage; of what lacks blocks what there is to compute.
+/// Computes all blocks of a stage, or those of its sparse work list.
 pub(super) fn run(
     computer: &Computer,
     number: usize,
     done: &Done,
     sparse: Option<&Sparse>,
-    places: &Places,
+    block_stores: &BlockStores,
     progress: &Progress,
 ) -> Result<(), Error> {
     let compute = |at: &[usize], panels: &mut dyn Iterator<Item = usize>| {
@@ -30,7 +30,7 @@ pub(super) fn run(
             progress.operated(here);
         }
         progress.operated(stage.operations(at).saturating_sub(operations));
-        deliver(stage, &*places.sinks[number], at, block)?;
+        deliver(stage, &*block_stores.sinks[number], at, block)?;
         progress.computed();
         Ok(())
     };

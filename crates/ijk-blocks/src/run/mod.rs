@@ -1,4 +1,4 @@
-//! Computes the blocks of a term.
+//! Execution of block plans.
 
 mod budget;
 mod collect;
@@ -9,11 +9,11 @@ mod flow;
 mod kernel;
 mod local;
 mod part;
-mod places;
 mod processes;
 mod read;
 mod skips;
 mod sparse;
+mod stores;
 mod whole;
 
 pub(crate) use budget::largest;
@@ -29,18 +29,18 @@ use compute::Computer;
 use failure::Failure;
 use ijk_cpu::{Engine, RunError};
 use kernel::Kernels;
-use places::{Places, Room};
-use processes::{Given, Goal};
+use processes::{Destination, RunContext};
 use skips::Skips;
 use sparse::Sparse;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use whole::Whole;
+use stores::{BlockStores, SpillPolicy};
+use whole::WholeArray;
 
 /// Computes block tensors with a number of workers and a memory limit. Cheap to clone.
 ///
-/// Results are the same, bit for bit, for any number of workers and threads: a block of a result is made of
-/// panels in ascending order, whoever computes it.
+/// Results are the same, bit for bit, for any number of workers and threads: a block of a result is folded over its
+/// panels in ascending order, whichever worker computes it.
 ///
 /// ```
 /// use ijk_blocks::{BigTensor, Executor};
@@ -58,7 +58,7 @@ pub struct Executor {
     workers: usize,
     limit: u64,
     memory: Option<u64>,
-    /// Bytes that are held besides.
+    /// Bytes that the caller holds.
     beside: u64,
     finite: bool,
     strict: bool,
@@ -68,7 +68,7 @@ pub struct Executor {
     stop: Option<Arc<AtomicBool>>,
 }
 
-/// Most bytes that are collected unless another limit is given: 4 GiB.
+/// Default limit of the bytes of a collected result: 4 GiB.
 const COLLECTED: u64 = 4 << 30;
 
 impl Default for Executor {
@@ -78,12 +78,12 @@ impl Default for Executor {
 }
 
 impl Executor {
-    /// All threads of the machine.
+    /// An executor with all threads of the machine.
     pub fn new() -> Self {
         Self::on(Arc::new(Engine::default()))
     }
 
-    /// The threads of an engine.
+    /// An executor with the threads of an engine.
     pub fn on(engine: Arc<Engine>) -> Self {
         let single = Arc::new(Engine::builder().threads(1).level(engine.level()).build());
         let workers = engine.threads();
@@ -105,10 +105,11 @@ impl Executor {
         }
     }
 
-    /// So many threads, or all of the machine if 0, with the instructions that the environment asks for.
+    /// An executor with `threads` threads, or all of the machine if 0, and the instruction set that the environment
+    /// selects.
     ///
     /// # Errors
-    /// If it asks for instructions that the machine has not.
+    /// If the environment selects instructions that the machine lacks.
     pub fn with_threads(threads: usize) -> Result<Self, Error> {
         let engine = Engine::builder().threads(threads).build();
         engine.check_level().map_err(RunError::from)?;
@@ -123,29 +124,29 @@ impl Executor {
         self
     }
 
-    /// Computes together with other processes, each with so many workers as this one.
+    /// Computes together with other processes, each with as many workers as this one.
     ///
-    /// All of them have to collect or write the same terms in the same order, with sources and sinks that read
-    /// and write the same blocks; literals are in all of them. A block of a result is written by the process
-    /// that computes it, and what is collected goes to process 0: the others get a block without elements.
-    /// Closures, which nobody can compare, are refused.
+    /// All of them have to collect or write the same terms in the same order, with sources and sinks that read and
+    /// write the same blocks; literals are in all of them. A block of a result is written by the process that computes
+    /// it. Process 0 gets a collected result: the others get a block without elements. Closures are refused, since
+    /// processes cannot compare them.
     #[must_use]
     pub fn cluster(mut self, cluster: Arc<Cluster>) -> Self {
         self.cluster = Some(cluster);
         self
     }
 
-    /// Tells how far it is while it computes; one computation at a time.
+    /// Reports progress while it computes; one computation at a time.
     #[must_use]
     pub fn observed(mut self, progress: Arc<Progress>) -> Self {
         self.progress = progress;
         self
     }
 
-    /// Most bytes of memory that a computation may take, in each process: for blocks that are being computed, parts of
-    /// operands and the blocks that they are read from, buffers of codecs, intermediate results that do not go to a
-    /// [scratch](Self::scratch), and a result that is collected. Rounds are as large, and as many workers compute, as
-    /// fits; where not even one block at a time does, nothing is computed.
+    /// Sets the memory limit of a computation, in each process: for blocks in progress, parts of operands and the
+    /// blocks that they are read from, buffers of codecs, intermediate results that do not go to a
+    /// [scratch](Self::scratch), and a result that is collected. The size of rounds and the number of workers adapt to
+    /// the limit. Where not even one block at a time fits, nothing is computed.
     ///
     /// The limit excludes the memory of the program itself, some megabytes for code, threads and the scratch of
     /// kernels; so it does arguments that are in memory already, and a [`MemoryStore`] that is written.
@@ -163,33 +164,33 @@ impl Executor {
         self
     }
 
-    /// So many bytes of the [memory limit](Self::memory_limit) are taken by what the caller holds meanwhile: other
-    /// results that were collected.
+    /// Subtracts bytes that the caller holds from the [memory limit](Self::memory_limit): other results that were
+    /// collected.
     #[must_use]
     pub fn beside(mut self, bytes: u64) -> Self {
         self.beside = bytes;
         self
     }
 
-    /// Where the results of contractions go that are computed with again, if they are large: more than an eighth
-    /// of the memory limit, in each process, or a quarter together. Without a limit they stay in memory.
+    /// Sets the storage of large intermediate results: those of more than an eighth of the memory limit, in each
+    /// process, or a quarter together. Without a limit they stay in memory.
     #[must_use]
     pub fn scratch(mut self, scratch: Arc<dyn Scratch>) -> Self {
         self.scratch = Some(scratch);
         self
     }
 
-    /// The same, unless there is one.
+    /// Sets the storage of intermediate results, unless it is set.
     #[cfg(feature = "zarr")]
     pub(crate) fn scratch_or(mut self, scratch: Arc<dyn Scratch>) -> Self {
         self.scratch.get_or_insert(scratch);
         self
     }
 
-    /// Says that no element is infinite or NaN that products would have to look for: products skip missing blocks
-    /// whatever the others hold, which then need not be read to find out.
+    /// Asserts that no element is infinite or NaN that products would have to check: products skip missing blocks
+    /// regardless of the other operands, which then need not be read.
     ///
-    /// Without it, the result is what it would be if all blocks were stored.
+    /// Without it, results are those with all blocks stored.
     ///
     /// ```
     /// # use ijk_blocks::{BigTensor, Executor};
@@ -227,7 +228,7 @@ impl Executor {
         self.finite
     }
 
-    /// Ends computations soon after the flag is set, with [`RunError::Interrupted`](ijk_cpu::RunError): before
+    /// Interrupts computations soon after the flag is set, with [`RunError::Interrupted`](ijk_cpu::RunError): before
     /// the next panel is read or computed.
     ///
     /// ```
@@ -244,7 +245,7 @@ impl Executor {
         self
     }
 
-    /// Most bytes of a result that is [collected](Self::collect); 4 GiB by default.
+    /// Limit of the bytes of a [collected](Self::collect) result; 4 GiB by default.
     #[must_use]
     pub fn collect_limit(mut self, bytes: u64) -> Self {
         self.limit = bytes;
@@ -256,7 +257,7 @@ impl Executor {
         self.engine.threads()
     }
 
-    /// The level of instructions that it computes with: results depend on it, in their last bits.
+    /// The instruction set: the last bits of results depend on it.
     pub fn simd(&self) -> &'static str {
         self.engine.level().name()
     }
@@ -264,7 +265,7 @@ impl Executor {
     /// Computes a tensor as one block.
     ///
     /// # Errors
-    /// [`Error::Limit`] where it is too large, before anything is computed; else whatever fails.
+    /// [`Error::Limit`] where it is too large, before anything is computed; other errors of the computation.
     pub fn collect(&self, tensor: &BigTensor) -> Result<Block, Error> {
         let ty = tensor.ty();
         let bytes = bytes(ty);
@@ -275,33 +276,33 @@ impl Executor {
         let Some(cluster) = &self.cluster else {
             // Before anything is allocated.
             self.check_collect(tensor)?;
-            let fill = plan.stages.last().map_or_else(|| Value::zero(&ty.element), places::fill);
-            let all = Arc::new(Whole::new(ty.clone(), fill)?);
-            self.run(&plan, Arc::<Whole>::clone(&all), bytes)?;
+            let fill = plan.stages.last().map_or_else(|| Value::zero(&ty.element), stores::fill);
+            let all = Arc::new(WholeArray::new(ty.clone(), fill)?);
+            self.run(&plan, Arc::<WholeArray>::clone(&all), bytes)?;
             return all.finished();
         };
         self.check_collect(tensor)?;
-        let store = plan.stages.last().map_or_else(|| MemoryStore::new(ty.clone()), places::memory);
+        let store = plan.stages.last().map_or_else(|| MemoryStore::new(ty.clone()), stores::memory);
         let store = Arc::new(store);
-        self.together(cluster, &plan, Goal::Collect(Arc::clone(&store)))?;
+        self.together(cluster, &plan, Destination::Collect(Arc::clone(&store)))?;
         if cluster.process() > 0 {
             return Ok(Block::full(&Value::zero(&ty.element), &[0])?);
         }
         whole(&store, ty)
     }
 
-    /// That a tensor can be [collected](Self::collect) with the memory that may be taken; nothing is computed.
+    /// Checks that a tensor can be [collected](Self::collect) within the memory limit; nothing is computed.
     ///
     /// # Errors
-    /// [`Error::Memory`] where it cannot.
+    /// [`Error::Memory`] if it cannot.
     pub fn check_collect(&self, tensor: &BigTensor) -> Result<(), Error> {
-        // Of processes, the first one holds blocks, and the array that they are put together in.
+        // The first of several processes holds blocks, and the array that they are assembled in.
         let times = if self.cluster.is_some() { 2 } else { 1 };
         let result = bytes(tensor.ty()).saturating_mul(times);
         self.budget(&BlockPlan::new(tensor), (result, 0)).map(drop)
     }
 
-    /// That a tensor can be computed into a sink that takes so many bytes to write a block.
+    /// Checks that a tensor can be computed into a sink that takes `writing` bytes to write a block.
     #[cfg(feature = "zarr")]
     pub(crate) fn check_write(&self, tensor: &BigTensor, writing: u64) -> Result<(), Error> {
         self.budget(&BlockPlan::new(tensor), (0, writing)).map(drop)
@@ -310,7 +311,7 @@ impl Executor {
     /// Budget of a plan whose result takes `result` bytes, and `writing` bytes to write a block.
     fn budget(&self, plan: &BlockPlan, (result, writing): (u64, u64)) -> Result<Budget, Error> {
         let processes = self.cluster.as_ref().map_or(1, |cluster| cluster.processes());
-        let kept = self.room(processes).kept(plan);
+        let kept = self.spill_policy(processes).residences(plan);
         let held = result.saturating_add(self.beside);
         Budget::new(plan, self.memory, (&kept, processes), (held, writing))
     }
@@ -319,12 +320,12 @@ impl Executor {
     /// [done](Sink::is_done) are not computed again.
     ///
     /// # Errors
-    /// [`Error::Sink`] if the sink is of another type; else whatever fails. Blocks that were written stay.
+    /// [`Error::Sink`] if the sink is of another type; other errors of the computation. Blocks that were written stay.
     pub fn write(&self, tensor: &BigTensor, sink: Arc<dyn Sink>) -> Result<(), Error> {
         self.complete(tensor, sink).map(drop)
     }
 
-    /// The same; how many blocks were done before.
+    /// The same; returns the number of blocks that were finished before.
     pub(crate) fn complete(&self, tensor: &BigTensor, sink: Arc<dyn Sink>) -> Result<usize, Error> {
         if sink.ty() != tensor.ty() {
             let [expected, found] = [tensor.ty(), sink.ty()].map(|ty| Box::new(ty.clone()));
@@ -334,7 +335,7 @@ impl Executor {
         match &self.cluster {
             Some(cluster) => {
                 self.budget(&plan, (0, sink.writing()))?;
-                self.together(cluster, &plan, Goal::Sink(sink))
+                self.together(cluster, &plan, Destination::Sink(sink))
             }
             None => self.run(&plan, sink, 0),
         }
@@ -354,7 +355,7 @@ impl Executor {
         [&self.engine, &self.single].map(kernels)
     }
 
-    /// The other processes that it computes with.
+    /// The cluster of processes, if there is one.
     #[cfg(feature = "zarr")]
     pub(crate) fn processes(&self) -> Option<&Cluster> {
         self.cluster.as_deref()
@@ -364,24 +365,34 @@ impl Executor {
         &self,
         cluster: &Arc<Cluster>,
         plan: &Arc<BlockPlan>,
-        goal: Goal,
+        goal: Destination,
     ) -> Result<usize, Error> {
         let (workers, memory, progress) = (self.workers, self.memory, &self.progress);
         let (kernels, simd) = (self.kernels(), self.simd());
-        let room = self.room(cluster.processes());
+        let spill = self.spill_policy(cluster.processes());
         let (finite, strict) = (self.finite, self.strict);
-        let given =
-            Given { cluster, plan, kernels, workers, memory, room, finite, strict, simd, progress };
+        let given = RunContext {
+            cluster,
+            plan,
+            kernels,
+            workers,
+            memory,
+            spill,
+            finite,
+            strict,
+            simd,
+            progress,
+        };
         processes::run(&given, goal)
     }
 
     /// Memory for intermediate results, shared by that many processes.
-    fn room(&self, processes: usize) -> Room<'_> {
+    fn spill_policy(&self, processes: usize) -> SpillPolicy<'_> {
         let most = |limit: u64| (limit / 8).saturating_mul(processes as u64);
-        Room(self.scratch.as_deref().zip(self.memory.map(most)))
+        SpillPolicy(self.scratch.as_deref().zip(self.memory.map(most)))
     }
 
-    /// Computes a plan alone, into a sink that takes so many bytes.
+    /// Computes a plan in this process, into a sink that takes `writing` bytes to write a block.
     fn run(&self, plan: &Arc<BlockPlan>, sink: Arc<dyn Sink>, result: u64) -> Result<usize, Error> {
         let Some(last) = plan.stages.last() else { return Ok(0) };
         let before = Done::new(last, &*sink);
@@ -390,40 +401,47 @@ impl Executor {
             return Ok(before.len());
         }
         let budget = self.budget(plan, (result, sink.writing()))?;
-        let stores = self.room(1).stores(plan)?;
-        let places = Arc::new(Places::new(plan, Arc::clone(&sink), &stores));
+        let stores = self.spill_policy(1).stores(plan)?;
+        let block_stores = Arc::new(BlockStores::new(plan, Arc::clone(&sink), &stores));
         let [all, one] = self.kernels();
         let operations = plan.operations().saturating_sub(before.operations(last));
         self.progress.begin(plan.blocks().saturating_sub(before.len() as u64), operations, 0);
         for number in 0..plan.stages.len() {
             let done = if number + 1 == plan.stages.len() { &before } else { &Done::default() };
-            self.stage((plan, number), done, &places, [&all, &one], &budget)?;
+            self.stage((plan, number), done, &block_stores, [&all, &one], &budget)?;
         }
         sink.finish()?;
         Ok(before.len())
     }
 
-    /// Computes a stage with what computes with all threads, or what does with one.
+    /// Computes a stage, with kernels of all threads or of one.
     fn stage(
         &self,
         (plan, number): (&Arc<BlockPlan>, usize),
         done: &Done,
-        places: &Arc<Places>,
+        block_stores: &Arc<BlockStores>,
         [all, one]: [&Arc<Kernels>; 2],
         budget: &Budget,
     ) -> Result<(), Error> {
         let stage = &plan.stages[number];
         let skips = Skips::new(stage, self.finite);
-        let reader = places.reader(plan, all, &skips);
+        let reader = block_stores.reader(plan, all, &skips);
         let computer = Computer { stage, reader, skips: &skips };
         let sparse = Sparse::new(&computer)?.map(Arc::new);
         if let Some(sparse) = &sparse {
-            self.pass_over(stage, done, sparse, &*places.sinks[number])?;
+            self.pass_over(stage, done, sparse, &*block_stores.sinks[number])?;
         } else {
             check_count(stage, done)?;
         }
         let Some(schedule) = self.schedule((plan, number), budget) else {
-            return local::run(&computer, number, done, sparse.as_deref(), places, &self.progress);
+            return local::run(
+                &computer,
+                number,
+                done,
+                sparse.as_deref(),
+                block_stores,
+                &self.progress,
+            );
         };
         let schedule = schedule.without(done);
         let schedule = match &sparse {
@@ -433,15 +451,26 @@ impl Executor {
         if schedule.times() == 0 {
             return Ok(());
         }
-        let (plan, places, kernels) = (Arc::clone(plan), Arc::clone(places), Arc::clone(one));
-        let (crew, homes) = (flow::Crew::every(1), Vec::new());
+        let (plan, block_stores, kernels) =
+            (Arc::clone(plan), Arc::clone(block_stores), Arc::clone(one));
+        let (subset, owners) = (flow::WorkerSubset::every(1), Vec::new());
         let (stage, workers) = (number, schedule.workers());
-        let job = flow::Job { plan, places, kernels, stage, skips, schedule, sparse, crew, homes };
+        let job = flow::Job {
+            plan,
+            block_stores,
+            kernels,
+            stage,
+            skips,
+            schedule,
+            sparse,
+            subset,
+            owners,
+        };
         flow::run(job, workers, &self.progress)
     }
 
-    /// The schedule of a stage for as many workers as have something to do and fit in memory; none for one, who goes
-    /// from block to block.
+    /// The schedule of a stage for as many workers as have work and fit in memory; none for one worker, which computes
+    /// block by block.
     fn schedule(&self, (plan, number): (&BlockPlan, usize), budget: &Budget) -> Option<Schedule> {
         let stage = &plan.stages[number];
         let team = Team::alone(self.workers).of(stage);
@@ -456,7 +485,7 @@ impl Executor {
         fewer.take_while(|&workers| workers > 1).find_map(schedule)
     }
 
-    /// Finishes the blocks of a stage of which nothing has to be computed.
+    /// Finishes the blocks of a stage without panels to compute.
     fn pass_over(
         &self,
         stage: &Stage,
@@ -474,14 +503,14 @@ impl Executor {
         let grid = stage.out.grid();
         let number = |at: &[usize]| at.iter().zip(&grid).fold(0, |n, (at, blocks)| n * blocks + at);
         if stage.blocks() == usize::MAX {
-            // They have no numbers.
+            // Number of blocks exceeds the range of numbers.
             return Ok(());
         }
         let mut start = 0;
         let mut skip = |end: usize, next: usize| {
             let gap = start..end;
             start = next;
-            if gap.is_empty() { Ok(()) } else { places::leave_out(stage, sink, gap) }
+            if gap.is_empty() { Ok(()) } else { stores::leave_out(stage, sink, gap) }
         };
         let mut all: Vec<usize> = sparse.blocks.iter().map(|at| number(at)).collect();
         if !done.is_empty() {
@@ -493,10 +522,10 @@ impl Executor {
     }
 }
 
-/// Most panels of blocks that are gone through one by one: nobody waits for more.
+/// Greatest number of panels of blocks that are visited one by one: more would take too long.
 const MOST: usize = 1 << 36;
 
-/// That a stage can be gone through block by block.
+/// Checks the number of panels of a stage.
 fn check_count(stage: &Stage, done: &Done) -> Result<(), Error> {
     let blocks = stage.blocks().saturating_sub(done.len());
     match blocks.saturating_mul(stage.panels().max(1)) {
@@ -512,18 +541,18 @@ fn bytes(ty: &Type) -> u64 {
 }
 
 impl BigTensor {
-    /// Computes it with all threads of the machine, as one block: see [`Executor::collect`].
+    /// Computes the tensor with all threads of the machine, as one block: see [`Executor::collect`].
     ///
     /// # Errors
-    /// If it has more than 4 GiB; else whatever fails.
+    /// If it has more than 4 GiB; other errors of the computation.
     pub fn collect(&self) -> Result<Block, Error> {
         Executor::new().collect(self)
     }
 
-    /// Computes it with all threads of the machine into a sink of its type: see [`Executor::write`].
+    /// Computes the tensor with all threads of the machine into a sink of its type: see [`Executor::write`].
     ///
     /// # Errors
-    /// Whatever fails.
+    /// Errors of the computation.
     pub fn write(&self, sink: Arc<dyn Sink>) -> Result<(), Error> {
         Executor::new().write(self, sink)
     }

@@ -9,8 +9,8 @@ use ijk_tensor::{Tensor, TensorError, TensorView};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Some elements of a block, without a copy, as the elements of an expression: those of axes that the block
-/// does not have are the same all along.
+/// View of some elements of a block, as the elements of an expression, which is constant along the axes that the block
+/// does not have.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     block: Arc<Block>,
@@ -18,7 +18,7 @@ pub(crate) struct Part {
     window: Vec<Range<usize>>,
     /// For each axis of the block, the expression's.
     pub(crate) axes: Vec<usize>,
-    /// Where it was read, if its elements are an array's.
+    /// Origin, if its elements are an array's.
     origin: Option<Arc<Origin>>,
     /// Value set of its elements, computed on demand.
     among: Arc<OnceLock<Among>>,
@@ -31,14 +31,14 @@ impl Part {
         Self { block, window, axes, origin, among, doubtful }
     }
 
-    /// The same, of an array that is read.
+    /// The same, with the origin.
     #[must_use]
     pub(crate) fn from(mut self, origin: Origin) -> Self {
         self.origin = Some(Arc::new(origin));
         self
     }
 
-    /// The same, computed of what is missing in part: there may be nothing in it that counts.
+    /// The same, computed from operands some of which are missing: it may add nothing.
     #[must_use]
     pub(crate) fn doubted(mut self) -> Self {
         self.doubtful = true;
@@ -58,7 +58,7 @@ impl Part {
         *self.among.get_or_init(look)
     }
 
-    /// The block, and which of its elements these are.
+    /// The block, and the range of its elements.
     pub(crate) fn stored(&self) -> (&Block, &[Range<usize>]) {
         (&self.block, &self.window)
     }
@@ -77,7 +77,7 @@ impl Part {
         Self::new(Arc::new(block), window, axes)
     }
 
-    /// One element that is the same all along every axis.
+    /// One element, constant along every axis.
     pub(crate) fn everywhere(value: &Value) -> Result<Self, TensorError> {
         Ok(Self::whole(Block::full(value, &[])?, Vec::new()))
     }
@@ -102,7 +102,7 @@ impl Part {
         }))
     }
 
-    /// The block, if these are its elements in the order of these axes.
+    /// The block, if the part is all of it, in the order of these axes.
     pub(crate) fn as_block(&self, axes: &[usize]) -> Option<Arc<Block>> {
         (self.is_whole() && self.axes == axes).then(|| Arc::clone(&self.block))
     }

@@ -1,7 +1,7 @@
-//! Regions of expressions: what is read, and what is computed of it element by element.
+//! Regions of expressions: reads their arrays and evaluates them element by element.
 
 use super::facts::{Facts, Origin};
-use super::kernel::{Input, Kernels, Work};
+use super::kernel::{KernelInput, Kernels, Work};
 use super::part::{Part, assign};
 use super::skips::is_expression_fill;
 use crate::formula::Among;
@@ -16,36 +16,36 @@ use std::sync::{Arc, OnceLock};
 /// Context for computing regions.
 pub(crate) struct Reader<'a> {
     pub(crate) arrays: &'a [Array],
-    /// For each array, where its blocks are.
+    /// For each array, the source of its blocks.
     pub(crate) stores: &'a [Arc<dyn Source>],
     pub(crate) kernels: &'a Kernels,
     /// Facts about blocks that were read.
     pub(crate) facts: &'a Facts,
-    /// For each array, which of its blocks are there, if somebody has asked.
+    /// For each array, its existing blocks, listed on demand.
     pub(crate) present: &'a [Present],
     /// Elements are assumed finite unless known otherwise.
     pub(crate) finite: bool,
 }
 
-/// The blocks of an array that are there, once it is known; none where all may be.
+/// The existing blocks of an array, once listed; none where all may exist.
 pub(crate) type Present = OnceLock<Option<HashSet<Vec<usize>>>>;
 
 /// Facts about elements before they are read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Known {
+pub(crate) enum KnownValues {
     Nothing,
     Among(Among),
 }
 
 /// The runs of an axis of an array that lie in one block.
-struct Group {
+struct BlockRuns {
     block: usize,
     runs: Vec<Run>,
 }
 
 impl Reader<'_> {
-    /// The elements of an expression at positions of its axes; `None` where all blocks that they come from
-    /// are missing, and all of them are the expression's fill.
+    /// The elements of an expression at positions of its axes; `None` where all blocks that they come from are missing,
+    /// and all of them are the expression's fill.
     pub(crate) fn region(
         &self,
         expr: &Expr,
@@ -107,11 +107,12 @@ impl Reader<'_> {
         shape: &[usize],
         axes: Vec<usize>,
     ) -> Result<Option<Part>, Error> {
-        let groups: Vec<Vec<Group>> = runs.iter().map(|runs| grouped(runs)).collect();
+        let groups: Vec<Vec<BlockRuns>> = runs.iter().map(|runs| grouped(runs)).collect();
         let counts: Vec<usize> = groups.iter().map(Vec::len).collect();
         let mut all: Option<Block> = None;
         for at in Coordinates::all(&counts) {
-            let here: Vec<&Group> = at.iter().zip(&groups).map(|(&n, groups)| &groups[n]).collect();
+            let here: Vec<&BlockRuns> =
+                at.iter().zip(&groups).map(|(&n, groups)| &groups[n]).collect();
             let place: Vec<usize> = here.iter().map(|group| group.block).collect();
             let Some(block) = self.read(leaf.array, &place)? else { continue };
             if all.is_none() {
@@ -130,7 +131,7 @@ impl Reader<'_> {
         Ok(all.map(|block| Part::whole(block, axes)))
     }
 
-    /// The blocks of an array that are there, if that can be told.
+    /// The existing blocks of an array, if they can be listed.
     pub(crate) fn present(&self, array: usize) -> Result<Option<&HashSet<Vec<usize>>>, Error> {
         let present = &self.present[array];
         if let Some(known) = present.get() {
@@ -150,8 +151,8 @@ impl Reader<'_> {
 
     /// Facts, before anything is read, about the elements of an expression at positions of its axes: none where all
     /// blocks that they come from are known to be missing.
-    pub(crate) fn known(&self, expr: &Expr, ranges: &[Range<usize>]) -> Option<Known> {
-        let of = |leaf: &Leaf| -> Option<Known> {
+    pub(crate) fn known(&self, expr: &Expr, ranges: &[Range<usize>]) -> Option<KnownValues> {
+        let of = |leaf: &Leaf| -> Option<KnownValues> {
             let ty = &self.arrays[leaf.array].ty;
             let runs = leaf.axes.iter().enumerate();
             let runs = runs.map(|(n, (axis, along))| {
@@ -159,7 +160,7 @@ impl Reader<'_> {
             });
             let runs: Vec<Vec<Run>> = runs.collect();
             if runs.iter().any(Vec::is_empty) {
-                return Some(Known::Nothing);
+                return Some(KnownValues::Nothing);
             }
             let counts: Vec<usize> = runs.iter().map(Vec::len).collect();
             let block = |n: &[usize]| -> Vec<usize> {
@@ -178,11 +179,11 @@ impl Reader<'_> {
                 let window: Vec<_> = one.iter().map(|run| run.within.clone()).collect();
                 Origin::block(leaf.array, &at, &window)
             });
-            Some(origin.map_or(Known::Nothing, |origin| self.remembered(&origin)))
+            Some(origin.map_or(KnownValues::Nothing, |origin| self.remembered(&origin)))
         };
         match expr {
             Expr::Leaf(leaf) => of(leaf),
-            _ if expr.fill().is_none() => Some(Known::Nothing),
+            _ if expr.fill().is_none() => Some(KnownValues::Nothing),
             _ => {
                 let is_there = expr.leaves().into_iter().any(|leaf| of(leaf).is_some());
                 is_there.then(|| self.remembered(&Origin::region(expr, ranges)))
@@ -190,11 +191,11 @@ impl Reader<'_> {
         }
     }
 
-    fn remembered(&self, origin: &Origin) -> Known {
-        self.facts.get(origin).map_or(Known::Nothing, Known::Among)
+    fn remembered(&self, origin: &Origin) -> KnownValues {
+        self.facts.get(origin).map_or(KnownValues::Nothing, KnownValues::Among)
     }
 
-    /// A block of an array, of the shape and type that it should have.
+    /// A block of an array, checked for its shape and type.
     pub(crate) fn read(&self, array: usize, at: &[usize]) -> Result<Option<Arc<Block>>, Error> {
         if self.is_missing(array, at) {
             return Ok(None);
@@ -224,7 +225,7 @@ impl Reader<'_> {
         let kept = extents.len();
         let work = Work { formula, extents: &extents, kept, reducer: None, of, target: None };
         let own = |part: &Part| part.axes.iter().map(|&axis| Affine::axis(axis)).collect();
-        let inputs: Vec<Input> =
+        let inputs: Vec<KernelInput> =
             parts.iter().filter_map(|part| Some((part.numbers()?, own(part)))).collect();
         let tensor = self.kernels.compute(work, &inputs)?;
         Ok(Part::whole(Block::Numbers(tensor), (0..kept).collect()))
@@ -242,13 +243,13 @@ pub(crate) fn present(part: Option<Part>, of: &Expr) -> Result<Part, Error> {
     }
 }
 
-/// Runs by their blocks, in the order in which these are met first.
-fn grouped(runs: &[Run]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+/// Runs by their blocks, in order of first occurrence.
+fn grouped(runs: &[Run]) -> Vec<BlockRuns> {
+    let mut groups: Vec<BlockRuns> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for run in runs {
         let place = *places.entry(run.block).or_insert_with(|| {
-            groups.push(Group { block: run.block, runs: Vec::new() });
+            groups.push(BlockRuns { block: run.block, runs: Vec::new() });
             groups.len() - 1
         });
         groups[place].runs.push(run.clone());

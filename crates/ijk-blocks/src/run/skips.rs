@@ -1,8 +1,8 @@
 //! Panels of a stage that add nothing because blocks of theirs are missing.
 //!
-//! A missing block is a fill value everywhere, and what it is combined with decides whether that annihilates:
-//! 0 times NaN is NaN. So there are panels that are skipped whatever the other parts hold (of whole numbers),
-//! panels that never are, and those for which the other parts have to be looked at.
+//! A missing block equals its fill value everywhere, and the other operands decide if that annihilates: 0 times NaN is
+//! NaN. So some panels are skipped whatever the other parts hold (integers), some never are, and for the rest the other
+//! parts have to be examined.
 
 use super::facts::Facts;
 use super::part::Part;
@@ -16,22 +16,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Rule by which panels of a stage are skipped.
 #[derive(Debug)]
 pub(crate) struct Skips {
-    goal: Goal,
-    /// The types of the operands' elements, which are numbers, and what missing ones are.
+    rule: SkipRule,
+    /// The types of the operands' elements, which are numbers, and the elements of missing ones.
     types: Vec<DType>,
     fills: Vec<Option<Scalar>>,
     /// Elements are assumed finite unless known otherwise.
     finite: bool,
-    /// By which operands are there.
-    verdicts: Mutex<HashMap<Vec<State>, Verdict>>,
+    /// Decisions by the states of the operands.
+    verdicts: Mutex<HashMap<Vec<PartState>, Verdict>>,
 }
 
 /// Condition under which a panel is skipped.
 #[derive(Debug)]
-enum Goal {
+enum SkipRule {
     /// Missing.
     Missing,
-    /// Nothing.
+    /// Never.
     Never,
     /// A formula that changes no fold.
     Fold(Arc<Formula>, Reducer, DType),
@@ -41,10 +41,10 @@ enum Goal {
 
 /// State of an operand's part, known without its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum State {
+pub(crate) enum PartState {
     Missing,
     Present,
-    /// It was computed of what is missing in part.
+    /// It was computed from operands some of which are missing.
     Doubtful,
 }
 
@@ -62,25 +62,25 @@ impl Skips {
         let exprs = || stage.operands.iter().map(|operand| &operand.expr);
         let types: Option<Vec<DType>> = exprs().map(|expr| expr.element().number()).collect();
         let fills = exprs().map(|expr| expr.fill()?.as_number()).collect();
-        let goal = match (&stage.kernel, &types) {
-            (Kernel::Copy, _) => Goal::Missing,
+        let rule = match (&stage.kernel, &types) {
+            (Kernel::Copy, _) => SkipRule::Missing,
             (Kernel::Contract(by), Some(types)) => match &by.kind {
                 Kind::Fold(Fold::Reduce(reducer), formula) => match formula.result(types) {
-                    Ok(of) => Goal::Fold(Arc::clone(formula), *reducer, of),
-                    Err(_) => Goal::Never,
+                    Ok(of) => SkipRule::Fold(Arc::clone(formula), *reducer, of),
+                    Err(_) => SkipRule::Never,
                 },
-                _ => Goal::Never,
+                _ => SkipRule::Never,
             },
             (Kernel::Map(formula), Some(_)) => {
                 match stage.identity.as_ref().and_then(crate::Value::as_number) {
-                    Some(fill) => Goal::Fill(formula.clone(), fill),
-                    None => Goal::Never,
+                    Some(fill) => SkipRule::Fill(formula.clone(), fill),
+                    None => SkipRule::Never,
                 }
             }
-            (_, None) => Goal::Never,
+            (_, None) => SkipRule::Never,
         };
         let types = types.unwrap_or_default();
-        Self { goal, types, fills, finite, verdicts: Mutex::default() }
+        Self { rule, types, fills, finite, verdicts: Mutex::default() }
     }
 
     /// Returns true if elements are assumed finite unless known otherwise.
@@ -91,11 +91,11 @@ impl Skips {
     /// Returns true if a panel of these parts is skipped.
     pub(crate) fn skips(&self, parts: &[Option<Part>], facts: &Facts) -> bool {
         let state = |part: &Option<Part>| match part {
-            None => State::Missing,
-            Some(part) if part.is_doubtful() => State::Doubtful,
-            Some(_) => State::Present,
+            None => PartState::Missing,
+            Some(part) if part.is_doubtful() => PartState::Doubtful,
+            Some(_) => PartState::Present,
         };
-        let states: Vec<State> = parts.iter().map(state).collect();
+        let states: Vec<PartState> = parts.iter().map(state).collect();
         match self.verdict(&states) {
             Verdict::Always => true,
             Verdict::Never => false,
@@ -110,17 +110,17 @@ impl Skips {
     }
 
     /// Decision about a panel from the states of its parts.
-    pub(crate) fn verdict(&self, states: &[State]) -> Verdict {
-        if states.iter().all(|state| *state == State::Present) {
+    pub(crate) fn verdict(&self, states: &[PartState]) -> Verdict {
+        if states.iter().all(|state| *state == PartState::Present) {
             return Verdict::Never;
         }
-        match &self.goal {
-            Goal::Never => return Verdict::Never,
-            Goal::Missing => {
-                let missing = states.iter().all(|state| *state == State::Missing);
+        match &self.rule {
+            SkipRule::Never => return Verdict::Never,
+            SkipRule::Missing => {
+                let missing = states.iter().all(|state| *state == PartState::Missing);
                 return if missing { Verdict::Always } else { Verdict::Never };
             }
-            Goal::Fold(..) | Goal::Fill(..) => {}
+            SkipRule::Fold(..) | SkipRule::Fill(..) => {}
         }
         let mut known = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&verdict) = known.get(states) {
@@ -131,10 +131,10 @@ impl Skips {
         verdict
     }
 
-    fn judged(&self, states: &[State]) -> Verdict {
-        let among = |of: &dyn Fn(usize, State) -> Among| -> Vec<Among> {
-            let of = |(n, &state): (usize, &State)| match state {
-                State::Missing => self.missing(n),
+    fn judged(&self, states: &[PartState]) -> Verdict {
+        let among = |of: &dyn Fn(usize, PartState) -> Among| -> Vec<Among> {
+            let of = |(n, &state): (usize, &PartState)| match state {
+                PartState::Missing => self.missing(n),
                 state => of(n, state),
             };
             states.iter().enumerate().map(of).collect()
@@ -142,7 +142,7 @@ impl Skips {
         if self.holds(&among(&|n, _| Among::unknown(self.types[n]))) {
             return Verdict::Always;
         }
-        // Where the most harmless elements there could be are not skipped, none are.
+        // If elements chosen in favour of skipping are not skipped, none are.
         let harmless = among(&|n, state| harmless(self.types[n], state));
         if self.holds(&harmless) { Verdict::Depends } else { Verdict::Never }
     }
@@ -157,12 +157,12 @@ impl Skips {
 
     /// Returns true if a panel is skipped whose parts have these value sets.
     pub(crate) fn holds(&self, operands: &[Among]) -> bool {
-        match &self.goal {
-            Goal::Missing | Goal::Never => false,
-            Goal::Fold(formula, reducer, of) => {
+        match &self.rule {
+            SkipRule::Missing | SkipRule::Never => false,
+            SkipRule::Fold(formula, reducer, of) => {
                 formula.among(&self.types, operands, self.finite).adds_nothing(*reducer, *of)
             }
-            Goal::Fill(formula, fill) => {
+            SkipRule::Fill(formula, fill) => {
                 is_fill(formula, &self.types, operands, *fill, self.finite)
             }
         }
@@ -170,8 +170,8 @@ impl Skips {
 }
 
 /// Elements that annihilation does not depend on.
-fn harmless(dtype: DType, state: State) -> Among {
-    let number = if state == State::Doubtful { 0 } else { 1 };
+fn harmless(dtype: DType, state: PartState) -> Among {
+    let number = if state == PartState::Doubtful { 0 } else { 1 };
     match dtype {
         DType::F32 | DType::F64 | DType::C64 | DType::C128 => {
             Literal::Integer(number).to_scalar(dtype).map_or(Among::Any, Among::Is)
@@ -220,7 +220,8 @@ pub(crate) fn is_expression_fill(
         parts.iter().enumerate().map(operand).collect()
     };
     let holds = |operands: &[Among]| is_fill(formula, types, operands, fill, finite);
-    let state = |part: &Part| if part.is_doubtful() { State::Doubtful } else { State::Present };
+    let state =
+        |part: &Part| if part.is_doubtful() { PartState::Doubtful } else { PartState::Present };
     holds(&among(&|n, _| Among::unknown(types[n])))
         || holds(&among(&|n, part| harmless(types[n], state(part))))
             && holds(&among(&|_, part| facts.of(part)))

@@ -1,12 +1,12 @@
 //! Sparse work list of a stage whose arrays lack blocks: derived from the blocks that exist, so that missing blocks
 //! cost nothing.
 //!
-//! A panel of a block of the output adds nothing where all of its parts are missing, if what these are then does.
-//! So the candidates are the panels for which the blocks of some operand are there; where it is known that a panel
-//! adds nothing without a certain operand, whatever the others hold, those of this operand alone.
+//! A panel of a block of the output adds nothing where all of its parts are missing, if the fill values annihilate. So
+//! the candidates are the panels with a block of some operand. If a panel adds nothing without a certain operand,
+//! whatever the others hold, the candidates are those of this operand alone.
 
 use super::compute::Computer;
-use super::skips::{State, Verdict};
+use super::skips::{PartState, Verdict};
 use crate::Error;
 use crate::plan::{Affine, Coordinates, Leaf, Operand, Run, Stage};
 use std::collections::HashMap;
@@ -15,32 +15,32 @@ use std::ops::Range;
 /// Blocks and panels of a stage that may have to be computed.
 #[derive(Debug)]
 pub(crate) struct Sparse {
-    /// The operands of which blocks have to be there, and for which panels they are.
-    lines: Vec<Line>,
+    /// Existing panels of the operands that decide.
+    lines: Vec<OperandPanels>,
     /// The blocks of the output that have such a panel, in ascending order.
     pub(crate) blocks: Vec<Vec<usize>>,
 }
 
-/// The panels of an operand that are there.
+/// Existing panels of an operand.
 #[derive(Debug)]
-struct Line {
+struct OperandPanels {
     operand: usize,
     /// The axes of the output that it depends on.
     axes: Vec<usize>,
-    /// For each place along these, panels in ascending order.
+    /// For each position along these, panels in ascending order.
     panels: HashMap<Vec<usize>, Vec<usize>>,
 }
 
-/// Beyond so many candidates they are gone through, not listed.
+/// Greatest number of candidates that are listed.
 const MOST: usize = 1 << 24;
 
-/// With so few panels it is faster to look for each block.
+/// With so few panels each block is looked up.
 const FEW: usize = 16;
 
-/// With more panels than this it is worth to look at an array that is one block before anything else.
+/// With more panels than this, an operand of one block is read and examined first.
 const MANY: usize = 1024;
 
-/// Beyond so many operands it is not asked which of them have to be there.
+/// Greatest number of operands for which required ones are determined.
 const OPERANDS: usize = 6;
 
 impl Sparse {
@@ -49,12 +49,12 @@ impl Sparse {
         let stage = computer.stage;
         let points = stage.blocks().saturating_mul(stage.panels());
         let count = stage.operands.len();
-        let nothing = vec![State::Missing; count];
+        let nothing = vec![PartState::Missing; count];
         if points <= FEW || computer.skips.verdict(&nothing) != Verdict::Always {
             return Ok(None);
         }
-        // Of what is one block, and so there for all panels, it is known at once whether it matters alone; whether
-        // it does beside another one follows from where that is.
+        // An operand of one block exists for all panels. It is excluded if it adds nothing alone; the candidates then
+        // follow from the other operands.
         let mut apart = None;
         if points > MANY && count > 1 {
             for operand in 0..count {
@@ -65,14 +65,14 @@ impl Sparse {
             }
         }
         let others = (0..count).filter(|&n| Some(n) != apart);
-        let lines: Vec<Option<Line>> =
-            others.map(|n| Line::new(computer, n)).collect::<Result<_, _>>()?;
-        let cost = |line: &Line| line.blocks(stage);
+        let lines: Vec<Option<OperandPanels>> =
+            others.map(|n| OperandPanels::new(computer, n)).collect::<Result<_, _>>()?;
+        let cost = |line: &OperandPanels| line.blocks(stage);
         // Returns true if no panel adds anything without this operand.
         let needed = |operand: usize| {
             let other = |n: usize, bits: usize| match bits >> n & 1 {
-                1 if n != operand => State::Present,
-                _ => State::Missing,
+                1 if n != operand => PartState::Present,
+                _ => PartState::Missing,
             };
             let states = |bits: usize| (0..count).map(|n| other(n, bits)).collect::<Vec<_>>();
             count <= OPERANDS
@@ -83,7 +83,7 @@ impl Sparse {
             lines.iter().flatten().filter(|line| needed(line.operand)).min_by_key(|l| cost(l));
         let lines = match one.map(|line| line.operand) {
             Some(operand) => lines.into_iter().flatten().filter(|l| l.operand == operand).collect(),
-            None => match lines.into_iter().collect::<Option<Vec<Line>>>() {
+            None => match lines.into_iter().collect::<Option<Vec<OperandPanels>>>() {
                 Some(lines) => lines,
                 None => return Ok(None),
             },
@@ -111,15 +111,15 @@ impl Sparse {
         all
     }
 
-    /// The panels for which an operand is there, if it is one that tells.
+    /// The panels for which an operand exists, if it is one that decides.
     pub(crate) fn of(&self, operand: usize, at: &[usize]) -> Option<&[usize]> {
         let line = self.lines.iter().find(|line| line.operand == operand)?;
         Some(line.at(at).map_or(&[], Vec::as_slice))
     }
 }
 
-impl Line {
-    /// Where an operand is there; none where that is not known, or everywhere.
+impl OperandPanels {
+    /// Existing panels of an operand; none where they are not known, or all exist.
     fn new(computer: &Computer, number: usize) -> Result<Option<Self>, Error> {
         let (stage, operand) = (computer.stage, &computer.stage.operands[number]);
         let axes: Vec<usize> = (0..stage.kept()).filter(|&n| stage.reads(number, n)).collect();
@@ -199,12 +199,12 @@ fn place_of(stage: &Stage, point: &[usize]) -> (Vec<usize>, usize) {
 
 /// Blocks along an axis of a stage.
 #[derive(Clone, Debug)]
-enum Places {
+enum PositionSet {
     All(Range<usize>),
     These(Vec<usize>),
 }
 
-impl Places {
+impl PositionSet {
     fn len(&self) -> usize {
         match self {
             Self::All(range) => range.len(),
@@ -233,7 +233,7 @@ impl Places {
     }
 }
 
-/// Where the blocks of an array are read along the axes of a stage.
+/// Map of the blocks of an array to those of the stage that read them.
 struct Maps {
     /// The blocks of each axis of the stage.
     all: Vec<Range<usize>>,
@@ -241,21 +241,21 @@ struct Maps {
     axes: Vec<Map>,
 }
 
-/// Where the blocks of an axis of an array are read.
+/// Map along one axis of an array.
 enum Map {
-    /// In the block of that number of an axis of the stage.
+    /// To the block of that number of an axis of the stage.
     Same(usize),
-    /// In those blocks of an axis of the stage.
+    /// To those blocks of an axis of the stage.
     Among(usize, HashMap<usize, Vec<usize>>),
-    /// Wherever these are read at all.
+    /// To all of them.
     Fixed(Vec<usize>),
 }
 
-/// Longer axes are only followed block by block.
+/// Longer axes are followed block by block only.
 const LONGEST: usize = 1 << 21;
 
 impl Maps {
-    /// None where positions depend on more than one axis that is cut.
+    /// None where positions depend on more than one axis that has several blocks.
     fn new(computer: &Computer, operand: &Operand, leaf: &Leaf, own: &[usize]) -> Option<Self> {
         let stage = computer.stage;
         let ty = &computer.reader.arrays[leaf.array].ty;
@@ -302,8 +302,8 @@ impl Maps {
             Some(Map::Among(axis, blocks))
         };
         let axes = leaf.axes.iter().enumerate().map(map).collect::<Option<_>>()?;
-        // Along axes of the output on which the operand does not depend one stands for all; which part it is follows
-        // from the block of the axis that is folded.
+        // One position stands for all along axes of the output on which the operand does not depend; its part follows
+        // from the block of the split axis.
         let all = stage.axes.iter().enumerate().map(|(n, axis)| {
             let one = n < stage.kept() && !own.contains(&n) || stage.parts() == Some(n);
             0..if one { axis.blocks().min(1) } else { axis.blocks() }
@@ -313,16 +313,18 @@ impl Maps {
     }
 
     /// The blocks of each axis of the stage where a block of the array is read; none where it is not.
-    fn places(&self, block: &[usize]) -> Option<Vec<Places>> {
-        let mut places: Vec<Places> = self.all.iter().cloned().map(Places::All).collect();
+    fn places(&self, block: &[usize]) -> Option<Vec<PositionSet>> {
+        let mut places: Vec<PositionSet> = self.all.iter().cloned().map(PositionSet::All).collect();
         for (map, &number) in self.axes.iter().zip(block) {
             let (axis, here) = match map {
                 Map::Fixed(fixed) => {
                     fixed.binary_search(&number).ok()?;
                     continue;
                 }
-                Map::Same(axis) => (*axis, Places::All(number..number + 1)),
-                Map::Among(axis, blocks) => (*axis, Places::These(blocks.get(&number)?.clone())),
+                Map::Same(axis) => (*axis, PositionSet::All(number..number + 1)),
+                Map::Among(axis, blocks) => {
+                    (*axis, PositionSet::These(blocks.get(&number)?.clone()))
+                }
             };
             places[axis] = places[axis].clone().and(here);
         }

@@ -1,4 +1,4 @@
-//! A result that is collected: blocks go to their places in one array.
+//! A collected result: blocks are copied into one array.
 
 use super::part::assign;
 use crate::store::Sink;
@@ -6,16 +6,16 @@ use crate::{Block, Error, StoreError, Type, Value};
 use ijk_tensor::TensorError;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// An array that blocks are written into.
+/// Sink that assembles blocks in an array.
 #[derive(Debug)]
-pub(super) struct Whole {
+pub(super) struct WholeArray {
     ty: Type,
     fill: Value,
     /// None where the only block is still to come.
     all: Mutex<Option<Block>>,
 }
 
-impl Whole {
+impl WholeArray {
     pub(super) fn new(ty: Type, fill: Value) -> Result<Self, TensorError> {
         let all = match is_one(&ty) {
             true => None,
@@ -38,7 +38,7 @@ fn is_one(ty: &Type) -> bool {
     ty.grid().iter().all(|&blocks| blocks == 1)
 }
 
-impl Sink for Whole {
+impl Sink for WholeArray {
     fn ty(&self) -> &Type {
         &self.ty
     }

@@ -1,16 +1,16 @@
-//! Parcels as bytes, for workers of other processes: only the elements of a part travel, not the block that it
-//! is part of.
+//! Encoding of messages for workers of other processes: the elements of a part are sent, not the block that it is a
+//! view of.
 
-use super::parcel::{Parcel, Parcels};
+use super::message::{PartMessage, PartMessages};
 use crate::run::part::Part;
 use crate::wire::{self, Input};
 use std::io::{Result, Write};
 use timely::bytes::arc::Bytes;
 use timely::dataflow::channels::ContainerBytes;
 
-impl ContainerBytes for Parcels {
+impl ContainerBytes for PartMessages {
     fn from_bytes(bytes: Bytes) -> Self {
-        // A process of the same version wrote them.
+        // The sender has the same version.
         read(&mut Input(&bytes)).expect("a whole message")
     }
 
@@ -23,9 +23,9 @@ impl ContainerBytes for Parcels {
     }
 }
 
-fn write(parcels: &Parcels, out: &mut impl Write) -> Result<()> {
-    wire::number(out, parcels.0.len())?;
-    for Parcel { to, need, part } in &parcels.0 {
+fn write(messages: &PartMessages, out: &mut impl Write) -> Result<()> {
+    wire::number(out, messages.0.len())?;
+    for PartMessage { to, need, part } in &messages.0 {
         let doubtful = usize::from(part.is_doubtful());
         [*to, *need, doubtful].into_iter().try_for_each(|n| wire::number(out, n))?;
         wire::list(out, &part.axes)?;
@@ -35,16 +35,16 @@ fn write(parcels: &Parcels, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-fn read(input: &mut Input) -> Option<Parcels> {
+fn read(input: &mut Input) -> Option<PartMessages> {
     let count = input.number()?;
-    let mut parcel = || {
+    let mut message = || {
         let [to, need, doubtful] = [input.number()?, input.number()?, input.number()?];
         let axes = input.list()?;
         let part = Part::whole(input.block()?, axes);
-        Some(Parcel { to, need, part: if doubtful != 0 { part.doubted() } else { part } })
+        Some(PartMessage { to, need, part: if doubtful != 0 { part.doubted() } else { part } })
     };
-    let parcels: Option<Vec<Parcel>> = (0..count).map(|_| parcel()).collect();
-    Some(Parcels(parcels?))
+    let messages: Option<Vec<PartMessage>> = (0..count).map(|_| message()).collect();
+    Some(PartMessages(messages?))
 }
 
 #[cfg(test)]
@@ -59,17 +59,17 @@ mod tests {
     fn parcels_come_back_from_their_bytes() {
         let block = Arc::new(Block::Numbers(Tensor::zeros(DType::F32, &[3, 5]).unwrap()));
         let part = Part::new(block, vec![1..3, 2..5], vec![2, 0]);
-        let parcel = Parcel { to: 3, need: 7, part };
-        let parcels = Parcels(vec![parcel.clone(), parcel.clone()]);
+        let message = PartMessage { to: 3, need: 7, part };
+        let messages = PartMessages(vec![message.clone(), message.clone()]);
         let mut bytes = Vec::new();
-        parcels.into_bytes(&mut bytes);
-        assert_eq!(bytes.len(), parcels.length_in_bytes());
+        messages.into_bytes(&mut bytes);
+        assert_eq!(bytes.len(), messages.length_in_bytes());
         assert_eq!(bytes.len() % 8, 0);
-        let read = Parcels::from_bytes(timely::bytes::arc::BytesMut::from(bytes).freeze());
+        let read = PartMessages::from_bytes(timely::bytes::arc::BytesMut::from(bytes).freeze());
         for other in &read.0 {
             assert_eq!((other.to, other.need), (3, 7));
             assert_eq!(other.part.axes, [2, 0]);
-            assert_eq!(*other.part.dense().unwrap(), *parcel.part.dense().unwrap());
+            assert_eq!(*other.part.dense().unwrap(), *message.part.dense().unwrap());
         }
         assert_eq!(read.0.len(), 2);
     }

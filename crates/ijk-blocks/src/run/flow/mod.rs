@@ -1,79 +1,78 @@
-//! A stage as a dataflow: workers that read parts of operands for each other, and multiply as these arrive.
+//! Dataflow of a stage: workers read parts of operands for each other, and multiply them as they arrive.
 //!
-//! Each worker runs two operators ([`source`], [`multiply`]). Time is that of the [`Schedule`]: a panel of a
-//! round. A source puts what its worker reads at a time on the [`shelf`] of its process, and sends it once to each
-//! other process that needs it, where whoever receives it does the same. It does so only while that time is
-//! within a window of the least one that somebody still computes; so what is under way is bounded by the window,
-//! however long the folded axis is. When all of a time has arrived, its panel is folded into the blocks of the
-//! output that the worker owns, in ascending order of time, and after the last panel of a round these go to
-//! their sink.
+//! Each worker runs two operators ([`source`], [`multiply`]). A timestamp is a panel of a round of the [`Schedule`]. A
+//! source puts the parts that its worker reads at a time into the [`panel_cache`] of its process, and sends each once
+//! to every other process that needs it, whose receiver puts it into its own cache. A source runs at most a window
+//! ahead of the frontier, so that the parts in flight are bounded by the window, however long the folded axis is. When
+//! the frontier has passed a time, its panel is folded into the blocks of the output that the worker owns, in ascending
+//! order of time. After the last panel of a round its blocks are delivered to their sink.
 //!
-//! Nobody spins: a throttled source sleeps until the window moves, and a worker without anything to do parks.
+//! No thread spins: a throttled source sleeps until the window moves, and an idle worker parks.
 
 mod bytes;
-mod crew;
+mod message;
 mod multiply;
-mod parcel;
-mod shelf;
+mod panel_cache;
 mod source;
+mod subset;
 
 use super::Failure;
 use super::compute::Computer;
 use super::kernel::Kernels;
-use super::places::{Places, deliver};
-use super::processes::Homes;
+use super::processes::Owners;
 use super::skips::Skips;
 use super::sparse::Sparse;
+use super::stores::{BlockStores, deliver};
 use crate::plan::{BlockPlan, From, Need, Schedule, Stage};
 use crate::progress::Progress;
 use crate::{Block, Error};
-pub(super) use crew::Crew;
-use shelf::Shelf;
+use panel_cache::PanelCache;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+pub(super) use subset::WorkerSubset;
 use timely::dataflow::operators::Probe;
 use timely::dataflow::operators::probe::Handle;
 use timely::worker::Worker;
 
-/// So many panels are under way at a time: one is multiplied while the next is read.
+/// Number of panels in flight: one is multiplied while the next is read.
 pub(crate) const WINDOW: u64 = 2;
 
-/// An operator works so long at a time; then the others have their turn.
+/// Time that an operator runs before it yields to the others.
 const QUANTUM: Duration = Duration::from_millis(20);
 
 /// Time that an idle worker sleeps before it checks for a failure.
 const NAP: Duration = Duration::from_millis(50);
 
-/// A stage that is to be computed.
+/// A stage and the resources of its computation.
 pub(super) struct Job {
     pub(super) plan: Arc<BlockPlan>,
-    pub(super) places: Arc<Places>,
+    pub(super) block_stores: Arc<BlockStores>,
     pub(super) kernels: Arc<Kernels>,
     pub(super) stage: usize,
     pub(super) skips: Skips,
     pub(super) schedule: Schedule,
     /// Work list, if not all panels are computed.
     pub(super) sparse: Option<Arc<Sparse>>,
-    pub(super) crew: Crew,
-    /// For each stage, where its blocks are; none in one process.
-    pub(super) homes: Vec<Arc<Homes>>,
+    pub(super) subset: WorkerSubset,
+    /// For each stage, the owners of its blocks; empty in one process.
+    pub(super) owners: Vec<Arc<Owners>>,
 }
 
 /// State shared by the operators of all workers of a process.
-pub(super) struct Shared {
+pub(super) struct StageState {
     job: Job,
-    shelf: Shelf,
+    cache: PanelCache,
     failure: Arc<Failure>,
     progress: Arc<Progress>,
 }
 
-impl Shared {
+impl StageState {
     pub(super) fn new(job: Job, failure: &Arc<Failure>, progress: &Arc<Progress>) -> Self {
         let (failure, progress) = (Arc::clone(failure), Arc::clone(progress));
-        let shelf = Shelf::new(job.schedule.workers());
-        Self { job, shelf, failure, progress }
+        let cache = PanelCache::new(job.schedule.workers());
+        Self { job, cache, failure, progress }
     }
 
     fn stage(&self) -> &Stage {
@@ -81,12 +80,12 @@ impl Shared {
     }
 
     fn computer(&self) -> Computer<'_> {
-        let Job { plan, places, kernels, skips, .. } = &self.job;
-        Computer { stage: self.stage(), reader: places.reader(plan, kernels, skips), skips }
+        let Job { plan, block_stores, kernels, skips, .. } = &self.job;
+        Computer { stage: self.stage(), reader: block_stores.reader(plan, kernels, skips), skips }
     }
 
     fn deliver(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), Error> {
-        deliver(self.stage(), &*self.job.places.sinks[self.job.stage], at, block)?;
+        deliver(self.stage(), &*self.job.block_stores.sinks[self.job.stage], at, block)?;
         self.progress.computed();
         Ok(())
     }
@@ -117,7 +116,7 @@ impl Shared {
 
     /// The process that has the first block of a part, if a stage has made it.
     fn home(&self, need: &Need, panel: usize) -> Option<usize> {
-        if self.job.homes.is_empty() {
+        if self.job.owners.is_empty() {
             return None;
         }
         let (plan, operand) = (&self.job.plan, &self.stage().operands[need.operand]);
@@ -125,14 +124,14 @@ impl Shared {
         operand.expr.leaves().into_iter().find_map(|leaf| {
             let array = &plan.arrays[leaf.array];
             let From::Stage(stage) = array.from else { return None };
-            Some(self.job.homes[stage].process(&leaf.first(&array.ty, &ranges)?))
+            Some(self.job.owners[stage].process(&leaf.first(&array.ty, &ranges)?))
         })
     }
 }
 
-/// Runs a job on so many workers, each with a thread.
+/// Runs a job on `workers` workers, each with a thread.
 pub(super) fn run(job: Job, workers: usize, progress: &Arc<Progress>) -> Result<(), Error> {
-    let shared = Arc::new(Shared::new(job, &Arc::default(), progress));
+    let shared = Arc::new(StageState::new(job, &Arc::default(), progress));
     let own = Arc::clone(&shared);
     let started = timely::execute(timely::Config::process(workers), move |worker| {
         work(worker, &shared);
@@ -144,7 +143,7 @@ pub(super) fn run(job: Job, workers: usize, progress: &Arc<Progress>) -> Result<
             ended.map(drop).map_err(Error::Worker)
         }
         Err(message) => {
-            // Workers that were started before one that the system refused wait for it.
+            // The workers that were started wait for one that the system refused.
             own.failure
                 .set(Error::Worker(format!("a worker's thread could not be started: {message}")));
             own.failure.take().map_or(Ok(()), Err)
@@ -154,7 +153,7 @@ pub(super) fn run(job: Job, workers: usize, progress: &Arc<Progress>) -> Result<
 
 /// Runs one worker until the stage is complete or a worker failed. It does not panic: the others would wait for it
 /// forever.
-pub(super) fn work(worker: &mut Worker, shared: &Arc<Shared>) {
+pub(super) fn work(worker: &mut Worker, shared: &Arc<StageState>) {
     let compute = || run_stage(worker, shared);
     if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(compute)) {
         shared.failure.set(Error::Worker(super::panic_text(&*panic)));
@@ -165,12 +164,12 @@ pub(super) fn work(worker: &mut Worker, shared: &Arc<Shared>) {
     }
 }
 
-fn run_stage(worker: &mut Worker, shared: &Arc<Shared>) {
-    // The least time that somebody still computes; beyond all others in the end.
+fn run_stage(worker: &mut Worker, shared: &Arc<StageState>) {
+    // The least time in progress at any worker; the greatest value at the end.
     let least = Rc::new(Cell::new(0));
     let (probe, source) = worker.dataflow::<u64, _, _>(|scope| {
-        let (parcels, source) = source::source(scope, Arc::clone(shared), Rc::clone(&least));
-        let finished = multiply::multiply(parcels, Arc::clone(shared));
+        let (messages, source) = source::source(scope, Arc::clone(shared), Rc::clone(&least));
+        let finished = multiply::multiply(messages, Arc::clone(shared));
         let (probe, _): (Handle<u64>, _) = finished.probe();
         (probe, source)
     });
@@ -184,7 +183,7 @@ fn run_stage(worker: &mut Worker, shared: &Arc<Shared>) {
     }
 }
 
-/// A share of a worker's time.
+/// Time slice of an operator.
 struct Quantum(Instant);
 
 impl Quantum {

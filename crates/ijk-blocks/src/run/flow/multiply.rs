@@ -1,7 +1,7 @@
 //! Receives parts from other processes, folds panels into the blocks that a worker owns, and delivers these.
 
-use super::parcel::{ByWorker, Parcel, Parcels};
-use super::{Quantum, Shared};
+use super::message::{ByWorker, PartMessage, PartMessages};
+use super::{Quantum, StageState};
 use crate::plan::{Need, Place};
 use crate::{Block, Error};
 use std::collections::HashMap;
@@ -11,37 +11,37 @@ use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::DistributorPact;
 use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
 
-/// The operator of a worker. Its output carries nothing: only how far it is.
+/// The operator of a worker. Its output is empty, and only its frontier is observed.
 pub(super) fn multiply<'scope>(
-    parcels: Stream<'scope, u64, Parcels>,
-    shared: Arc<Shared>,
-) -> Stream<'scope, u64, Parcels> {
-    let scope = parcels.scope();
+    messages: Stream<'scope, u64, PartMessages>,
+    shared: Arc<StageState>,
+) -> Stream<'scope, u64, PartMessages> {
+    let scope = messages.scope();
     let mut builder = OperatorBuilder::new("multiply".into(), scope);
     let address = builder.operator_info().address;
     let again = scope.activator_for(Rc::clone(&address));
-    let mut input = builder.new_input(parcels, DistributorPact(|_| ByWorker));
-    let (_, stream) = builder.new_output::<Parcels>();
-    let place = shared.job.crew.place(scope.index());
-    let mut folding = Folding::new(shared, place.unwrap_or_default());
+    let mut input = builder.new_input(messages, DistributorPact(|_| ByWorker));
+    let (_, stream) = builder.new_output::<PartMessages>();
+    let place = shared.job.subset.place(scope.index());
+    let mut folder = BlockFolder::new(shared, place.unwrap_or_default());
     builder.build(move |mut capabilities| {
         let mut capability = capabilities.pop().filter(|_| place.is_some());
         move |frontiers| {
-            input.for_each(|stamp, parcels| {
+            input.for_each(|stamp, messages| {
                 // Sources send at one time each.
-                stamp.least().into_iter().for_each(|&time| folding.receive(time, parcels));
+                stamp.least().into_iter().for_each(|&time| folder.receive(time, messages));
             });
             let quantum = Quantum::begin();
             while let Some(held) = capability.as_mut() {
-                let waits = frontiers[0].less_equal(&folding.time);
-                if waits || folding.shared.failure.is_set() {
+                let waits = frontiers[0].less_equal(&folder.time);
+                if waits || folder.shared.failure.is_set() {
                     return;
                 }
-                match folding.step() {
-                    Err(error) => return folding.shared.failure.set(error),
-                    Ok(Progress::Same) => {}
-                    Ok(Progress::Next) => held.downgrade(&folding.time),
-                    Ok(Progress::End) => capability = None,
+                match folder.step() {
+                    Err(error) => return folder.shared.failure.set(error),
+                    Ok(FoldStep::Same) => {}
+                    Ok(FoldStep::Next) => held.downgrade(&folder.time),
+                    Ok(FoldStep::End) => capability = None,
                 }
                 if quantum.is_over() {
                     return again.activate();
@@ -53,21 +53,21 @@ pub(super) fn multiply<'scope>(
 }
 
 /// Outcome of a step.
-enum Progress {
+enum FoldStep {
     Same,
     Next,
     End,
 }
 
 /// Work of a worker: the blocks of a round and their panels.
-struct Folding {
-    shared: Arc<Shared>,
-    /// The place of the worker in the schedule.
+struct BlockFolder {
+    shared: Arc<StageState>,
+    /// Position of the worker in the schedule.
     place: usize,
     time: u64,
     /// This round's blocks.
     places: Vec<Place>,
-    /// For each of the round's needs that may be missing, the numbers of blocks that are made of it.
+    /// Sparse only: for each of the round's needs, the numbers of the blocks that are computed from it.
     users: Option<Vec<(Need, Vec<usize>)>>,
     /// The numbers of blocks to which this time's panel may add something.
     now: Vec<usize>,
@@ -77,19 +77,19 @@ struct Folding {
     delivered: usize,
     /// Operations of the round so far.
     operations: u64,
-    /// Blocks of this round, as far as they are.
+    /// Blocks of this round, as computed so far.
     blocks: HashMap<Vec<usize>, Arc<Block>>,
 }
 
-impl Folding {
-    fn new(shared: Arc<Shared>, place: usize) -> Self {
+impl BlockFolder {
+    fn new(shared: Arc<StageState>, place: usize) -> Self {
         let (places, blocks) = (Vec::new(), HashMap::new());
         let (users, now) = (None, Vec::new());
         let (time, done, delivered, operations) = (0, 0, 0, 0);
-        let mut folding =
+        let mut folder =
             Self { shared, place, time, places, users, now, done, delivered, operations, blocks };
-        folding.list();
-        folding
+        folder.list();
+        folder
     }
 
     fn list(&mut self) {
@@ -114,30 +114,30 @@ impl Folding {
         }
     }
 
-    fn receive(&self, time: u64, parcels: &mut Parcels) {
-        for Parcel { need, part, .. } in parcels.0.drain(..) {
-            self.shared.shelf.put(time, need, part);
+    fn receive(&self, time: u64, messages: &mut PartMessages) {
+        for PartMessage { need, part, .. } in messages.0.drain(..) {
+            self.shared.cache.put(time, need, part);
         }
     }
 
-    /// Folds into one block, or delivers one, or goes to the next time.
-    fn step(&mut self) -> Result<Progress, Error> {
+    /// Folds into one block, or delivers one, or goes on to the next time.
+    fn step(&mut self) -> Result<FoldStep, Error> {
         if let Some(&number) = self.now.get(self.done) {
             self.done += 1;
             self.fold(number)?;
-            return Ok(Progress::Same);
+            return Ok(FoldStep::Same);
         }
         if self.shared.job.schedule.ends(self.time).1 && self.delivered < self.places.len() {
             self.delivered += 1;
             self.deliver(self.delivered - 1)?;
-            return Ok(Progress::Same);
+            return Ok(FoldStep::Same);
         }
-        self.shared.shelf.leave(self.time);
+        self.shared.cache.leave(self.time);
         self.time += 1;
         self.list();
         match self.time < self.shared.job.schedule.times() {
-            true => Ok(Progress::Next),
-            false => Ok(Progress::End),
+            true => Ok(FoldStep::Next),
+            false => Ok(FoldStep::End),
         }
     }
 
@@ -146,7 +146,7 @@ impl Folding {
         let Some(panel) = self.shared.job.schedule.panel(self.time) else { return Ok(()) };
         let Place { at, needs } = &self.places[number];
         let block = self.blocks.remove(at);
-        let part = |&need: &usize| self.shared.shelf.get(self.time, need);
+        let part = |&need: &usize| self.shared.cache.get(self.time, need);
         let ranges = self.shared.stage().ranges(at, panel);
         let parts = needs.iter().map(part).collect();
         if let Some(block) = self.shared.computer().add(block, parts, &ranges)? {
@@ -158,12 +158,12 @@ impl Folding {
         Ok(())
     }
 
-    /// Hands over a block of the round, all of whose panels are folded.
+    /// Delivers a block of the round, all of whose panels are folded.
     fn deliver(&mut self, number: usize) -> Result<(), Error> {
         let at = &self.places[number].at;
         self.shared.deliver(at, self.blocks.remove(at))?;
         if self.users.is_some() && self.delivered == self.places.len() {
-            // Panels that were left out are done, too.
+            // Skipped panels count as done.
             let all = self.places.iter().map(|place| self.shared.stage().operations(&place.at));
             let all = all.fold(0u64, u64::saturating_add);
             self.shared.progress.operated(all.saturating_sub(self.operations));
@@ -172,7 +172,7 @@ impl Folding {
     }
 }
 
-/// For each need, the numbers of blocks that are made of it.
+/// For each need, the numbers of blocks that are computed from it.
 fn users(needs: Vec<Need>, places: &[Place]) -> Vec<(Need, Vec<usize>)> {
     let mut users: Vec<(Need, Vec<usize>)> =
         needs.into_iter().map(|need| (need, Vec::new())).collect();

@@ -1,7 +1,7 @@
 //! Reads parts of operands for the workers that need them.
 
-use super::parcel::{Parcel, Parcels};
-use super::{Quantum, Shared, WINDOW};
+use super::message::{PartMessage, PartMessages};
+use super::{Quantum, StageState, WINDOW};
 use crate::Error;
 use crate::plan::{Need, Round};
 use std::cell::Cell;
@@ -11,19 +11,18 @@ use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
 use timely::dataflow::{Scope, Stream};
 use timely::scheduling::activate::Activator;
 
-/// The source of a worker, and what wakes it when the window has moved. `least` is the least time that
-/// somebody still computes.
+/// The source of a worker, and its activator for when the window moves. `least` is the frontier.
 pub(super) fn source<'scope>(
     scope: Scope<'scope, u64>,
-    shared: Arc<Shared>,
+    shared: Arc<StageState>,
     least: Rc<Cell<u64>>,
-) -> (Stream<'scope, u64, Parcels>, Activator) {
+) -> (Stream<'scope, u64, PartMessages>, Activator) {
     let mut builder = OperatorBuilder::new("read".into(), scope);
     let address = builder.operator_info().address;
     let again = scope.activator_for(Rc::clone(&address));
-    let (mut output, stream) = builder.new_output::<Parcels>();
-    let place = shared.job.crew.place(scope.index());
-    let mut reading = Reading::new(shared, place.unwrap_or_default());
+    let (mut output, stream) = builder.new_output::<PartMessages>();
+    let place = shared.job.subset.place(scope.index());
+    let mut reading = PartReader::new(shared, place.unwrap_or_default());
     builder.build(move |mut capabilities| {
         let mut capability = capabilities.pop().filter(|_| place.is_some());
         move |_| {
@@ -34,9 +33,9 @@ pub(super) fn source<'scope>(
                     return;
                 }
                 match reading.next() {
-                    Some(Ok(parcels)) if parcels.is_empty() => {}
-                    Some(Ok(parcels)) => {
-                        output.activate().give(&*held, &mut Parcels(parcels));
+                    Some(Ok(messages)) if messages.is_empty() => {}
+                    Some(Ok(messages)) => {
+                        output.activate().give(&*held, &mut PartMessages(messages));
                     }
                     Some(Err(error)) => return reading.shared.failure.set(error),
                     None if reading.advance() => held.downgrade(&reading.time),
@@ -52,20 +51,20 @@ pub(super) fn source<'scope>(
 }
 
 /// Parts that a worker still has to read.
-struct Reading {
-    shared: Arc<Shared>,
-    /// The place of the worker in the schedule.
+struct PartReader {
+    shared: Arc<StageState>,
+    /// Position of the worker in the schedule.
     place: usize,
     time: u64,
     round: Round,
-    /// The operand of which alone there are parts for this panel.
+    /// The only operand with parts for this panel, if there is one.
     alone: Option<usize>,
     /// Numbers of the round's needs that this worker reads for this panel, the next one last.
     left: Vec<usize>,
 }
 
-impl Reading {
-    fn new(shared: Arc<Shared>, place: usize) -> Self {
+impl PartReader {
+    fn new(shared: Arc<StageState>, place: usize) -> Self {
         let (round, alone, left) = (Round::default(), None, Vec::new());
         let mut reading = Self { shared, place, time: 0, round, alone, left };
         reading.list();
@@ -93,22 +92,22 @@ impl Reading {
         self.alone = first.filter(|&first| there.all(|need| need.operand == first));
     }
 
-    /// Goes to the next time, if there is one.
+    /// Goes on to the next time, if there is one.
     fn advance(&mut self) -> bool {
         self.time += 1;
         self.list();
         self.time < self.shared.job.schedule.times()
     }
 
-    /// The next part of this time, for each other process that needs it; for none where it is missing.
-    fn next(&mut self) -> Option<Result<Vec<Parcel>, Error>> {
+    /// The next part of this time, for each other process that needs it; no message if it is missing.
+    fn next(&mut self) -> Option<Result<Vec<PartMessage>, Error>> {
         let need = self.left.pop()?;
         Some(self.read(need))
     }
 
-    fn read(&self, number: usize) -> Result<Vec<Parcel>, Error> {
+    fn read(&self, number: usize) -> Result<Vec<PartMessage>, Error> {
         let need = &self.round.needs[number];
-        let Shared { job, shelf, progress, .. } = &*self.shared;
+        let StageState { job, cache: panel_cache, progress, .. } = &*self.shared;
         let panel = job.schedule.panel(self.time).unwrap_or_default();
         let ranges = self.shared.stage().ranges(&need.at, panel);
         if self.shared.stage().ends_before(need.operand, &ranges) {
@@ -128,9 +127,9 @@ impl Reading {
         let own = job.schedule.process(self.place);
         let receivers = job.schedule.receivers(need, own, number + panel);
         progress.moved(receivers.len() * part.bytes());
-        shelf.put(self.time, number, part.clone());
-        let parcel =
-            |place| Parcel { to: job.crew.worker(place), need: number, part: part.clone() };
-        Ok(receivers.into_iter().map(parcel).collect())
+        panel_cache.put(self.time, number, part.clone());
+        let message =
+            |place| PartMessage { to: job.subset.worker(place), need: number, part: part.clone() };
+        Ok(receivers.into_iter().map(message).collect())
     }
 }

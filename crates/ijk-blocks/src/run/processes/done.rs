@@ -1,6 +1,6 @@
 //! Finished blocks of an earlier run: process 0 finds them, and sends them to the others before any process writes.
 
-use super::{Given, Goal};
+use super::{Destination, RunContext};
 use crate::Error;
 use crate::cluster::{ClusterError, Peer};
 use crate::plan::{Coordinates, Done, Stage};
@@ -8,19 +8,25 @@ use crate::wire::{self, Input};
 use std::io::{self, Read, Write};
 
 /// Finished blocks, found by process 0.
-pub(super) fn found(given: &Given, goal: &Goal) -> Done {
-    match (given.plan.stages.last(), goal) {
-        (Some(last), Goal::Sink(sink)) if given.cluster.process() == 0 => Done::new(last, &**sink),
+pub(super) fn found(context: &RunContext, destination: &Destination) -> Done {
+    match (context.plan.stages.last(), destination) {
+        (Some(last), Destination::Sink(sink)) if context.cluster.process() == 0 => {
+            Done::new(last, &**sink)
+        }
         _ => Done::default(),
     }
 }
 
 /// Finished blocks that process 0 found, in all processes.
-pub(super) fn agree(given: &Given, found: Done, peers: &[Option<Peer>]) -> Result<Done, Error> {
-    let Some(last) = given.plan.stages.last() else { return Ok(found) };
+pub(super) fn agree(
+    context: &RunContext,
+    found: Done,
+    peers: &[Option<Peer>],
+) -> Result<Done, Error> {
+    let Some(last) = context.plan.stages.last() else { return Ok(found) };
     if let Some(Some(first)) = peers.first() {
-        let heard = hear(&mut &first.link, last);
-        return Ok(heard.map_err(ClusterError::Connections)?);
+        let received = receive(&mut &first.link, last);
+        return Ok(received.map_err(ClusterError::Connections)?);
     }
     let message = encode(last, &found);
     for peer in peers.iter().flatten() {
@@ -29,12 +35,11 @@ pub(super) fn agree(given: &Given, found: Done, peers: &[Option<Peer>]) -> Resul
     Ok(found)
 }
 
-/// The ends of runs of blocks that are done and blocks that are not, in their order, after how many ends there
-/// are.
+/// Encodes alternating runs of finished and unfinished blocks by their ends, with the number of ends first.
 fn encode(stage: &Stage, done: &Done) -> Vec<u8> {
     let grid = stage.out.grid();
     let mut ends = Vec::new();
-    // Most often there is none, and nothing to look for.
+    // Most often there is none, and the scan is skipped.
     let blocks = if done.is_empty() { 0 } else { stage.blocks() };
     for number in 0..blocks {
         let inside = ends.len() % 2 == 1;
@@ -51,7 +56,7 @@ fn encode(stage: &Stage, done: &Done) -> Vec<u8> {
     bytes
 }
 
-fn hear(link: &mut impl Read, stage: &Stage) -> io::Result<Done> {
+fn receive(link: &mut impl Read, stage: &Stage) -> io::Result<Done> {
     let wrong = || io::Error::new(io::ErrorKind::InvalidData, "process 0 is not understood");
     let mut number = || {
         let mut bytes = [0; 8];
@@ -83,12 +88,12 @@ mod tests {
             let places = numbers.iter().map(|&n| vec![n / 3, n % 3]);
             let done: Done = places.clone().collect();
             let bytes = encode(&stage, &done);
-            let heard = hear(&mut &bytes[..], &stage).unwrap();
-            assert_eq!(heard.len(), numbers.len());
-            assert!(places.clone().all(|at| heard.has(&at)));
-            assert!(hear(&mut &bytes[..bytes.len() - 1], &stage).is_err());
+            let received = receive(&mut &bytes[..], &stage).unwrap();
+            assert_eq!(received.len(), numbers.len());
+            assert!(places.clone().all(|at| received.has(&at)));
+            assert!(receive(&mut &bytes[..bytes.len() - 1], &stage).is_err());
         }
         let absurd: Vec<u8> = [2u64, 0, 1 << 40].iter().flat_map(|n| n.to_le_bytes()).collect();
-        assert!(hear(&mut &absurd[..], &stage).is_err());
+        assert!(receive(&mut &absurd[..], &stage).is_err());
     }
 }

@@ -1,13 +1,13 @@
-//! The links between processes: errors, blocks that are asked for, signs of life.
+//! Links between processes: errors, requests for blocks, heartbeats.
 //!
 //! Messages to a process are queued in its [`Outbox`]; a thread writes them while there are any, and then ends. One
-//! thread, the [`ear`](super::ear), polls all links; a link with much traffic gets a thread that reads it while that
+//! thread, the [`poller`](super::poller), polls all links; a link with much traffic gets a thread that reads it while that
 //! lasts. So processes with little traffic need few threads. A reader never writes, so two processes that answer each
 //! other at once do not deadlock.
 
-use super::ear::Ear;
 use super::message::Message;
 use super::outbox::Outbox;
+use super::poller::LinkPoller;
 use crate::progress::Progress;
 use crate::run::failure::{Failure, Report};
 use crate::store::Store;
@@ -22,22 +22,22 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Heartbeat interval of a process that sends nothing else, for few processes.
-const PULSE: Duration = Duration::from_millis(250);
+const HEARTBEAT: Duration = Duration::from_millis(250);
 
-/// The same for more processes than this: less often, so that all of them together say no more.
-const FEW: u32 = 8;
+/// Beyond this number of processes the interval grows, so that their total traffic does not.
+const FEW_PEERS: u32 = 8;
 
 /// Time without a message after which a process counts as lost.
-pub(super) const SILENCE: Duration = Duration::from_secs(30);
+pub(super) const PEER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Time that a waiting thread sleeps before it checks for a failure.
-pub(super) const NAP: Duration = Duration::from_millis(50);
+pub(super) const POLL: Duration = Duration::from_millis(50);
 
 /// Time that the other processes have to close their connections at the end.
-pub(super) const FAREWELL: Duration = Duration::from_secs(2);
+pub(super) const SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
 
-/// Where messages of this process go, and from where answers come.
-pub(super) struct Desk {
+/// The channels to all peers: outgoing messages, pending requests, and the state that incoming messages change.
+pub(super) struct PeerChannels {
     outboxes: Vec<Option<Arc<Outbox>>>,
     pub(super) failure: Arc<Failure>,
     progress: Arc<Progress>,
@@ -53,13 +53,13 @@ pub(super) struct Desk {
 
 /// The threads of the links.
 pub(super) struct Links {
-    pub(super) desk: Arc<Desk>,
-    pulse: JoinHandle<()>,
-    ear: Ear,
+    pub(super) channels: Arc<PeerChannels>,
+    heartbeat: JoinHandle<()>,
+    poller: LinkPoller,
 }
 
 impl Links {
-    /// Starts the threads of links to other processes.
+    /// Starts the threads of the links.
     pub(super) fn start(
         streams: Vec<Option<TcpStream>>,
         outboxes: Vec<Option<Arc<Outbox>>>,
@@ -67,7 +67,7 @@ impl Links {
         stores: Vec<Arc<dyn Store>>,
     ) -> io::Result<Self> {
         let done = outboxes.iter().map(Option::is_none).collect();
-        let desk = Arc::new(Desk {
+        let channels = Arc::new(PeerChannels {
             outboxes,
             failure: Arc::clone(failure),
             progress: Arc::clone(progress),
@@ -78,42 +78,42 @@ impl Links {
             changed: Condvar::new(),
             closing: AtomicBool::new(false),
         });
-        let ear = Ear::start(&desk, streams)?;
-        let own = Arc::clone(&desk);
-        let pulse = std::thread::Builder::new().name("ijk:pulse".into());
-        let pulse = pulse.spawn(move || own.live())?;
-        Ok(Self { desk, pulse, ear })
+        let poller = LinkPoller::start(&channels, streams)?;
+        let own = Arc::clone(&channels);
+        let heartbeat = std::thread::Builder::new().name("ijk:heartbeat".into());
+        let heartbeat = heartbeat.spawn(move || own.send_heartbeats())?;
+        Ok(Self { channels, heartbeat, poller })
     }
 
-    /// Waits until no process needs anything any more, or somebody failed.
+    /// Waits until no process needs anything more, or one failed.
     pub(super) fn finish(&self) {
-        for outbox in self.desk.outboxes.iter().flatten() {
-            outbox.put(Message::Alive(self.desk.progress.own()));
+        for outbox in self.channels.outboxes.iter().flatten() {
+            outbox.put(Message::Heartbeat(self.channels.progress.own()));
             outbox.put(Message::Done);
         }
-        let mut done = self.desk.done();
-        while done.contains(&false) && !self.desk.failure.is_set() {
-            let waited = self.desk.changed.wait_timeout(done, NAP);
+        let mut done = self.channels.done();
+        while done.contains(&false) && !self.channels.failure.is_set() {
+            let waited = self.channels.changed.wait_timeout(done, POLL);
             done = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// Ends the threads, when everything is written.
+    /// Ends the threads when everything is written.
     pub(super) fn close(self) {
-        self.desk.closing.store(true, Ordering::Release);
-        // Whoever has not seen that waits by now, and is woken.
-        drop(self.desk.done());
-        self.desk.changed.notify_all();
-        // They do not panic; if they do, there is nobody else to tell.
-        self.pulse.join().unwrap_or(());
-        let outboxes = || self.desk.outboxes.iter().flatten();
+        self.channels.closing.store(true, Ordering::Release);
+        // A thread that has not seen the flag is waiting now, and is woken.
+        drop(self.channels.done());
+        self.channels.changed.notify_all();
+        // These threads do not panic.
+        self.heartbeat.join().unwrap_or(());
+        let outboxes = || self.channels.outboxes.iter().flatten();
         outboxes().for_each(|outbox| outbox.close());
         outboxes().for_each(|outbox| outbox.wait());
-        self.ear.close();
+        self.poller.close();
     }
 }
 
-impl Desk {
+impl PeerChannels {
     fn done(&self) -> MutexGuard<'_, Vec<bool>> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -127,17 +127,17 @@ impl Desk {
         self.closing.load(Ordering::Acquire)
     }
 
-    /// Says from time to time to all others that this process lives.
-    fn live(&self) {
+    /// Sends heartbeats to all peers.
+    fn send_heartbeats(&self) {
         let processes = u32::try_from(self.outboxes.len()).unwrap_or(u32::MAX);
-        let pulse = (PULSE * processes.div_ceil(FEW).max(1)).min(SILENCE / 8);
+        let heartbeat = (HEARTBEAT * processes.div_ceil(FEW_PEERS).max(1)).min(PEER_TIMEOUT / 8);
         let mut done = self.done();
         while !self.is_closing() {
-            let waited = self.changed.wait_timeout(done, pulse);
+            let waited = self.changed.wait_timeout(done, heartbeat);
             let (guard, waited) = waited.unwrap_or_else(PoisonError::into_inner);
             drop(guard);
             if waited.timed_out() {
-                let alive = || Message::Alive(self.progress.own());
+                let alive = || Message::Heartbeat(self.progress.own());
                 self.outboxes.iter().flatten().for_each(|outbox| outbox.put_if_quiet(alive()));
             }
             done = self.done();
@@ -150,8 +150,8 @@ impl Desk {
         }
     }
 
-    /// A block that another process has computed.
-    pub(super) fn ask(
+    /// Requests a block from the process that owns it.
+    pub(super) fn request(
         &self,
         process: usize,
         stage: usize,
@@ -160,9 +160,9 @@ impl Desk {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = mpsc::channel();
         self.waiting().insert(number, sender);
-        self.send(process, Message::Ask { number, stage, at: at.to_vec() });
+        self.send(process, Message::Request { number, stage, at: at.to_vec() });
         loop {
-            match answer.recv_timeout(NAP) {
+            match answer.recv_timeout(POLL) {
                 Ok(block) => return Ok(block),
                 Err(_) if self.failure.is_set() => {
                     let place = format!("stage {stage}");
@@ -173,12 +173,12 @@ impl Desk {
         }
     }
 
-    /// Does what a message asks for; false if it makes no sense.
-    fn hear(&self, process: usize, message: Message) -> bool {
+    /// Handles a message; false if it is invalid.
+    fn handle(&self, process: usize, message: Message) -> bool {
         match message {
-            Message::Alive(done) => self.progress.heard(process, done),
+            Message::Heartbeat(done) => self.progress.heard(process, done),
             Message::Failed(report) => self.failure.report(&report),
-            Message::Ask { number, stage, at } => {
+            Message::Request { number, stage, at } => {
                 let Some(store) = self.stores.get(stage) else { return false };
                 match store.read(&at) {
                     Ok(block) => {
@@ -201,7 +201,7 @@ impl Desk {
         true
     }
 
-    /// Takes note of a link that has ended.
+    /// Records the end of a link.
     pub(super) fn ended(&self, process: usize, end: End) {
         let reason = match end {
             End::Enough => return,
@@ -209,32 +209,32 @@ impl Desk {
             End::Wrong(reason) => reason,
         };
         let left = self.done()[process];
-        if !left && !self.failure.is_told() {
+        if !left && !self.failure.is_cause_known() {
             self.failure.report(&Report { process, lost: true, reason });
         }
     }
 }
 
-/// Why nothing more is read.
+/// Reason for which a reader stops.
 pub(super) enum End {
-    /// The other one hung up, or the connection broke.
+    /// The peer closed the connection, or it broke.
     Closed,
-    /// This process is done.
+    /// This process has finished.
     Enough,
     Wrong(String),
 }
 
 /// Reader of one link.
-pub(super) struct Hearing {
+pub(super) struct LinkReader {
     pub(super) process: usize,
     pub(super) stream: Arc<TcpStream>,
-    pub(super) desk: Arc<Desk>,
-    /// When something came last.
-    pub(super) heard: Instant,
+    pub(super) channels: Arc<PeerChannels>,
+    /// Time of the last message.
+    pub(super) last_received: Instant,
 }
 
-impl Hearing {
-    /// Reads messages until none comes for so long; none stands for as long as the link lasts.
+impl LinkReader {
+    /// Reads messages until none arrives for `quiet`; without that, until the link ends.
     pub(super) fn run(&mut self, quiet: Option<Duration>) -> Result<(), End> {
         loop {
             let mut length = [0; 8];
@@ -242,13 +242,13 @@ impl Hearing {
                 return Ok(());
             }
             let message = self.message(u64::from_le_bytes(length))?;
-            if !self.desk.hear(self.process, message) {
+            if !self.channels.handle(self.process, message) {
                 return Err(End::Wrong("what it says makes no sense".to_owned()));
             }
         }
     }
 
-    /// Reads a message that is there, short, and answered at once; false if what comes is another one.
+    /// Reads a message that is in the buffer, short, and handled without I/O; false if the next message is not.
     #[cfg(target_os = "linux")]
     pub(super) fn short(&mut self) -> Result<bool, End> {
         let mut bytes = [0; 256];
@@ -263,20 +263,21 @@ impl Hearing {
         let Some(length) = bytes[..there].first_chunk() else { return Ok(false) };
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
         let whole = length.saturating_add(8);
-        if whole > there || Message::is_ask(&bytes[8..whole]) {
+        if whole > there || Message::is_request(&bytes[8..whole]) {
             return Ok(false);
         }
-        // It is there, so that reading it does not wait.
+        // The bytes are buffered, so that this does not block.
         self.fill(&mut bytes[..whole], None)?;
         let wrong = |why: &str| End::Wrong(format!("what it says {why}"));
         let message = Message::decode(&bytes[8..whole]);
-        match self.desk.hear(self.process, message.ok_or_else(|| wrong("is not understood"))?) {
+        match self.channels.handle(self.process, message.ok_or_else(|| wrong("is not understood"))?)
+        {
             true => Ok(true),
             false => Err(wrong("makes no sense")),
         }
     }
 
-    /// Reads a message of so many bytes.
+    /// Reads a message of `length` bytes.
     fn message(&mut self, length: u64) -> Result<Message, End> {
         let mut bytes = Vec::new();
         let room = usize::try_from(length).map(|length| bytes.try_reserve_exact(length));
@@ -289,14 +290,14 @@ impl Hearing {
         Message::decode(&bytes).ok_or_else(wrong)
     }
 
-    /// Reads as many bytes; false if there is none for so long.
+    /// Fills `bytes`; false if none arrives for `quiet`.
     fn fill(&mut self, mut bytes: &mut [u8], quiet: Option<Duration>) -> Result<bool, End> {
         let (all, began, mut closing) = (bytes.len(), Instant::now(), None);
         while !bytes.is_empty() {
             match (&*self.stream).read(bytes) {
                 Ok(0) => return Err(End::Closed),
                 Ok(read) => {
-                    self.heard = Instant::now();
+                    self.last_received = Instant::now();
                     bytes = &mut bytes[read..];
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -307,8 +308,8 @@ impl Hearing {
                 return Ok(false);
             }
             self.check_silence()?;
-            if self.desk.is_closing()
-                && closing.get_or_insert_with(Instant::now).elapsed() > FAREWELL
+            if self.channels.is_closing()
+                && closing.get_or_insert_with(Instant::now).elapsed() > SHUTDOWN_LIMIT
             {
                 return Err(End::Enough);
             }
@@ -316,12 +317,12 @@ impl Hearing {
         Ok(true)
     }
 
-    /// That something came not too long ago.
+    /// Fails if the peer has been silent for too long.
     pub(super) fn check_silence(&self) -> Result<(), End> {
-        if self.heard.elapsed() <= SILENCE {
+        if self.last_received.elapsed() <= PEER_TIMEOUT {
             return Ok(());
         }
-        Err(End::Wrong(format!("it has said nothing for {} s", SILENCE.as_secs())))
+        Err(End::Wrong(format!("it has said nothing for {} s", PEER_TIMEOUT.as_secs())))
     }
 }
 
@@ -329,10 +330,10 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Waits a little for the reason of a failure, which may come later than its consequences.
+/// Waits a little for the cause of a failure, which may arrive later than its consequences.
 pub(super) fn reason(failure: &Failure) -> Option<Error> {
-    let late = Instant::now() + FAREWELL;
-    while !failure.is_told() && Instant::now() < late {
+    let late = Instant::now() + SHUTDOWN_LIMIT;
+    while !failure.is_cause_known() && Instant::now() < late {
         std::thread::sleep(Duration::from_millis(5));
     }
     failure.take()

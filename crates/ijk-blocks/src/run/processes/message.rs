@@ -10,15 +10,15 @@ use std::sync::Arc;
 /// A message on a link.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Message {
-    /// Its sender lives, and has done so much.
-    Alive([u64; DONE]),
-    /// Somebody failed.
+    /// Heartbeat, with the sender's counters of work done.
+    Heartbeat([u64; DONE]),
+    /// A process failed.
     Failed(Report),
-    /// Its sender wants a block of a stage; the number is for the answer.
-    Ask { number: usize, stage: usize, at: Vec<usize> },
-    /// A block, unless it is missing.
+    /// Request for a block of a stage; the number identifies the answer.
+    Request { number: usize, stage: usize, at: Vec<usize> },
+    /// Answer: a block, unless it is missing.
     Answer { number: usize, block: Option<Arc<Block>> },
-    /// Its sender needs nothing any more.
+    /// The sender needs nothing more.
     Done,
 }
 
@@ -28,7 +28,7 @@ impl Message {
         !matches!(self, Self::Answer { block: Some(_), .. })
     }
 
-    /// Its bytes.
+    /// Encoding of the message.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(wire::length(|out| self.write(out)));
         // Writing to memory cannot fail.
@@ -38,7 +38,7 @@ impl Message {
 
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         match self {
-            Self::Alive(done) => {
+            Self::Heartbeat(done) => {
                 wire::number(out, 0)?;
                 done.iter().try_for_each(|&n| out.write_all(&n.to_le_bytes()))
             }
@@ -46,7 +46,7 @@ impl Message {
                 [1, *process, usize::from(*lost)].iter().try_for_each(|&n| wire::number(out, n))?;
                 wire::text(out, reason)
             }
-            Self::Ask { number, stage, at } => {
+            Self::Request { number, stage, at } => {
                 [2, *number, *stage].iter().try_for_each(|&n| wire::number(out, n))?;
                 wire::list(out, at)
             }
@@ -64,11 +64,11 @@ impl Message {
 
     /// Returns true if these bytes begin a request for a block.
     #[cfg(target_os = "linux")]
-    pub(super) fn is_ask(bytes: &[u8]) -> bool {
+    pub(super) fn is_request(bytes: &[u8]) -> bool {
         Input(bytes).number() == Some(2)
     }
 
-    /// The message of these bytes, if they are one.
+    /// Decodes a message.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut input = Input(bytes);
         let message = match input.number()? {
@@ -77,13 +77,15 @@ impl Message {
                 for n in &mut done {
                     *n = u64::from_le_bytes(input.take()?);
                 }
-                Self::Alive(done)
+                Self::Heartbeat(done)
             }
             1 => {
                 let (process, lost) = (input.number()?, input.number()? != 0);
                 Self::Failed(Report { process, lost, reason: input.text()?.to_owned() })
             }
-            2 => Self::Ask { number: input.number()?, stage: input.number()?, at: input.list()? },
+            2 => {
+                Self::Request { number: input.number()?, stage: input.number()?, at: input.list()? }
+            }
             3 => {
                 let (number, present) = (input.number()?, input.number()? != 0);
                 let block = if present { Some(Arc::new(input.block()?)) } else { None };
@@ -106,9 +108,9 @@ mod tests {
         let block = Block::Numbers(Tensor::from_vec(vec![1.5f32, 2.5, 3.5], &[3]).unwrap());
         let report = Report { process: 2, lost: true, reason: "⊥ is gone".into() };
         for message in [
-            Message::Alive([1, 2, 3, 4, u64::MAX]),
+            Message::Heartbeat([1, 2, 3, 4, u64::MAX]),
             Message::Failed(report),
-            Message::Ask { number: 7, stage: 1, at: vec![3, 0] },
+            Message::Request { number: 7, stage: 1, at: vec![3, 0] },
             Message::Answer { number: 7, block: Some(Arc::new(block)) },
             Message::Answer { number: 8, block: None },
             Message::Done,

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Time that an idle writer thread waits for more messages.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Messages for one process, in their order. A thread writes them while there are any, and some time after.
+/// Ordered queue of messages to one process. A thread writes them while there are any, and for a while after.
 pub(super) struct Outbox {
     stream: TcpStream,
     /// Notified if a write fails.
@@ -23,14 +23,14 @@ pub(super) struct Outbox {
 
 #[derive(Default)]
 struct Pending {
-    letters: VecDeque<Letter>,
+    queue: VecDeque<Queued>,
     /// A thread is writing.
     is_written: bool,
     /// No more messages will come.
     is_closed: bool,
 }
 
-enum Letter {
+enum Queued {
     Message(Message),
     /// Unwritten rest of a message.
     Rest(Vec<u8>),
@@ -51,25 +51,25 @@ impl Outbox {
         self.failure.get_or_init(|| Arc::downgrade(failure));
     }
 
-    /// Sends a message, after those that wait; a short one at once, if there are none and there is room.
+    /// Sends a message behind the queued ones; a short one directly, if none is queued and the socket has room.
     pub(super) fn put(self: &Arc<Self>, message: Message) {
         let mut pending = self.pending();
         if pending.is_closed {
             return;
         }
         if pending.is_written || !message.is_short() {
-            pending.letters.push_back(Letter::Message(message));
+            pending.queue.push_back(Queued::Message(message));
             return self.write_soon(pending);
         }
         let bytes = framed(&message);
         match write_now(&self.stream, &bytes) {
             Ok(written) if written == bytes.len() => {}
             Ok(written) => {
-                pending.letters.push_back(Letter::Rest(bytes[written..].to_vec()));
+                pending.queue.push_back(Queued::Rest(bytes[written..].to_vec()));
                 self.write_soon(pending);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                pending.letters.push_back(Letter::Message(message));
+                pending.queue.push_back(Queued::Message(message));
                 self.write_soon(pending);
             }
             Err(_) => {
@@ -79,14 +79,14 @@ impl Outbox {
         }
     }
 
-    /// Sends a message, unless others are being sent anyway.
+    /// Sends a message, unless others are being written.
     pub(super) fn put_if_quiet(self: &Arc<Self>, message: Message) {
         if !self.pending().is_written {
             self.put(message);
         }
     }
 
-    /// Says that nothing more will come.
+    /// Marks the end of the messages.
     pub(super) fn close(&self) {
         let mut pending = self.pending();
         pending.is_closed = true;
@@ -107,7 +107,7 @@ impl Outbox {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a thread write what waits.
+    /// Starts or wakes the writer thread.
     fn write_soon(self: &Arc<Self>, mut pending: MutexGuard<'_, Pending>) {
         if pending.is_written {
             drop(pending);
@@ -116,7 +116,7 @@ impl Outbox {
         pending.is_written = true;
         drop(pending);
         let own = Arc::clone(self);
-        let writer = std::thread::Builder::new().name("ijk:tell".into());
+        let writer = std::thread::Builder::new().name("ijk:write".into());
         if let Err(error) = writer.spawn(move || own.write_all()) {
             self.pending().is_written = false;
             self.changed.notify_all();
@@ -126,17 +126,16 @@ impl Outbox {
         }
     }
 
-    /// Writes what waits and what comes, until nothing has come for a while.
+    /// Writes queued messages, until none has been queued for a while.
     fn write_all(&self) {
         let mut pending = self.pending();
         loop {
-            let Some(letter) = pending.letters.pop_front() else {
+            let Some(letter) = pending.queue.pop_front() else {
                 if pending.is_closed {
                     self.hang_up();
                     break;
                 }
-                let waits =
-                    |pending: &mut Pending| pending.letters.is_empty() && !pending.is_closed;
+                let waits = |pending: &mut Pending| pending.queue.is_empty() && !pending.is_closed;
                 let waited = self.changed.wait_timeout_while(pending, LINGER, waits);
                 let (guard, waited) = waited.unwrap_or_else(PoisonError::into_inner);
                 pending = guard;
@@ -148,8 +147,8 @@ impl Outbox {
             drop(pending);
             let mut stream = &self.stream;
             let written = match letter {
-                Letter::Rest(bytes) => stream.write_all(&bytes),
-                Letter::Message(message) => {
+                Queued::Rest(bytes) => stream.write_all(&bytes),
+                Queued::Message(message) => {
                     let bytes = message.encode();
                     let length = (bytes.len() as u64).to_le_bytes();
                     stream.write_all(&length).and_then(|()| stream.write_all(&bytes))
@@ -159,7 +158,7 @@ impl Outbox {
                 // The reader of the link finds the cause.
                 self.stop();
                 pending = self.pending();
-                pending.letters.clear();
+                pending.queue.clear();
                 pending.is_closed = true;
                 continue;
             }
@@ -182,20 +181,20 @@ impl Outbox {
     }
 }
 
-/// A message after its length.
+/// A message with its length before it.
 fn framed(message: &Message) -> Vec<u8> {
     let bytes = message.encode();
     [&(bytes.len() as u64).to_le_bytes()[..], &bytes].concat()
 }
 
-/// Writes as much as there is room for.
+/// Writes as many bytes as the socket has room for.
 #[cfg(target_os = "linux")]
 fn write_now(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     use rustix::net::{SendFlags, send};
     Ok(send(stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
 }
 
-/// Writes nothing, where that might wait for room.
+/// Writes nothing, where a write might block.
 #[cfg(not(target_os = "linux"))]
 fn write_now(_: &TcpStream, _: &[u8]) -> io::Result<usize> {
     Err(io::ErrorKind::WouldBlock.into())

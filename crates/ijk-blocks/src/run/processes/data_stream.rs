@@ -1,9 +1,9 @@
-//! The socket on which timely sends to another process.
+//! Socket of timely to another process, which hides failures of the connection.
 //!
-//! Timely panics when a socket breaks, on a thread of its own, and its workers after it. So none breaks: when a
-//! peer is lost, or anybody failed, everybody is told to stop, and this end goes on as if the stream were whole,
-//! but not before the workers are gone, who must not see what is made up: what is missing of the last message,
-//! and timely's sign for the end, a header without a message.
+//! When a socket breaks, timely panics on a thread of its own, and its workers after it. So this wrapper reports no
+//! errors. When a peer is lost, or any worker failed, it stops all workers, waits until they have ended, and then
+//! completes the stream with made-up bytes: the rest of the last message, and timely's end marker, a header without a
+//! message. The workers must not see made-up bytes.
 
 use crate::progress::Progress;
 use crate::run::failure::Failure;
@@ -13,19 +13,19 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use timely::communication::allocator::zero_copy::stream::Stream;
 
 /// State shared by the streams of a process.
-pub(super) struct Shore {
+pub(super) struct StreamContext {
     pub(super) failure: Arc<Failure>,
     pub(super) progress: Arc<Progress>,
     workers_gone: Mutex<bool>,
     gone: Condvar,
 }
 
-impl Shore {
+impl StreamContext {
     pub(super) fn new(failure: Arc<Failure>, progress: Arc<Progress>) -> Self {
         Self { failure, progress, workers_gone: Mutex::new(false), gone: Condvar::new() }
     }
 
-    /// Says that no worker of this process is left.
+    /// Marks the workers of this process as ended.
     pub(super) fn leave(&self) {
         *self.workers_gone.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.gone.notify_all();
@@ -38,21 +38,21 @@ impl Shore {
     }
 }
 
-/// One end of a line.
-pub(super) struct Line {
+/// One end of a connection.
+pub(super) struct DataStream {
     stream: TcpStream,
-    shore: Arc<Shore>,
+    shared: Arc<StreamContext>,
     frames: Frames,
     broken: bool,
 }
 
-impl Line {
-    pub(super) fn new(stream: TcpStream, shore: Arc<Shore>) -> Self {
-        Self { stream, shore, frames: Frames::default(), broken: false }
+impl DataStream {
+    pub(super) fn new(stream: TcpStream, shared: Arc<StreamContext>) -> Self {
+        Self { stream, shared, frames: Frames::default(), broken: false }
     }
 }
 
-impl Read for Line {
+impl Read for DataStream {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         while !self.broken {
             match self.stream.read(bytes) {
@@ -63,9 +63,9 @@ impl Read for Line {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => {
-                    // Its link tells why.
-                    self.shore.failure.stop();
-                    self.shore.wait_for_workers();
+                    // The link reports the reason.
+                    self.shared.failure.stop();
+                    self.shared.wait_for_workers();
                     self.broken = true;
                 }
             }
@@ -74,16 +74,16 @@ impl Read for Line {
     }
 }
 
-impl Write for Line {
+impl Write for DataStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        while !self.shore.failure.is_set() {
+        while !self.shared.failure.is_set() {
             match self.stream.write(bytes) {
                 Ok(written) => {
-                    self.shore.progress.sent(written);
+                    self.shared.progress.sent(written);
                     return Ok(written);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => self.shore.failure.stop(),
+                Err(_) => self.shared.failure.stop(),
             }
         }
         Ok(bytes.len())
@@ -94,9 +94,9 @@ impl Write for Line {
     }
 }
 
-impl Stream for Line {
+impl Stream for DataStream {
     fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self::new(self.stream.try_clone()?, Arc::clone(&self.shore)))
+        Ok(Self::new(self.stream.try_clone()?, Arc::clone(&self.shared)))
     }
 
     fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
@@ -104,17 +104,17 @@ impl Stream for Line {
     }
 
     fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        // Of what is broken nothing is left to shut down.
+        // A broken connection needs no shutdown.
         self.stream.shutdown(how).unwrap_or_default();
         Ok(())
     }
 }
 
-/// Bytes of the header before each of timely's messages, and where in it the length of the message stands.
+/// Size of the header before each of timely's messages, and the position of the message length in it.
 const HEADER: usize = 48;
 const LENGTH: std::ops::Range<usize> = 32..40;
 
-/// Where a stream is within timely's messages.
+/// Position of a stream within timely's messages.
 struct Frames {
     header: [u8; HEADER],
     /// Number of bytes of the header received.
@@ -132,7 +132,7 @@ impl Default for Frames {
 }
 
 impl Frames {
-    /// Sees what comes next.
+    /// Parses the next bytes of the stream.
     fn pass(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let known = if self.missing > 0 { self.missing } else { HEADER - self.filled };
@@ -154,7 +154,7 @@ impl Frames {
         }
     }
 
-    /// Makes up what is missing; no byte at the end.
+    /// Writes the bytes that complete the stream; returns 0 at the end.
     fn close(&mut self, bytes: &mut [u8]) -> usize {
         if self.ended {
             return 0;
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use timely::communication::networking::MessageHeader;
 
-    /// A stream of messages of these lengths, as timely writes them.
+    /// A stream of messages of these lengths, as timely encodes them.
     fn stream(lengths: &[usize]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for &length in lengths {
@@ -202,7 +202,7 @@ mod tests {
                 }
                 all.extend_from_slice(&bytes[..made]);
             }
-            // Messages, then one without a byte.
+            // Messages, then an empty one.
             let mut rest = &all[..];
             let mut last = 1;
             while let Some(header) = MessageHeader::try_read(rest) {

@@ -1,8 +1,8 @@
-//! The blocks of a stage, each of which is where it was computed.
+//! Owners of the blocks of a stage: each block stays in the process that computed it.
 
-use super::links::Desk;
+use super::links::PeerChannels;
 use crate::plan::Schedule;
-use crate::run::flow::Crew;
+use crate::run::flow::WorkerSubset;
 use crate::store::{Source, Store};
 use crate::{Block, StoreError, Type, Value};
 use std::fmt;
@@ -10,28 +10,28 @@ use std::sync::Arc;
 
 /// Assignment of the blocks of a stage to processes.
 #[derive(Clone, Debug)]
-pub(in crate::run) struct Homes {
+pub(in crate::run) struct Owners {
     pub(super) schedule: Schedule,
-    pub(super) crew: Crew,
+    pub(super) subset: WorkerSubset,
 }
 
-impl Homes {
-    /// The process that has a block.
+impl Owners {
+    /// The process that owns a block.
     pub(in crate::run) fn process(&self, at: &[usize]) -> usize {
         self.schedule.process(self.schedule.owner(at))
     }
 }
 
-/// A source of blocks of this process and the others, who are asked for theirs.
-pub(super) struct Spread {
+/// Source of the blocks of all processes: those of others are requested.
+pub(super) struct DistributedSource {
     pub(super) own: Arc<dyn Store>,
     pub(super) process: usize,
     pub(super) stage: usize,
-    pub(super) homes: Arc<Homes>,
-    pub(super) desk: Arc<Desk>,
+    pub(super) owners: Arc<Owners>,
+    pub(super) channels: Arc<PeerChannels>,
 }
 
-impl Source for Spread {
+impl Source for DistributedSource {
     fn ty(&self) -> &Type {
         Source::ty(&*self.own)
     }
@@ -41,9 +41,9 @@ impl Source for Spread {
     }
 
     fn read(&self, at: &[usize]) -> Result<Option<Arc<Block>>, StoreError> {
-        match self.homes.process(at) {
+        match self.owners.process(at) {
             process if process == self.process => self.own.read(at),
-            process => self.desk.ask(process, self.stage, at),
+            process => self.channels.request(process, self.stage, at),
         }
     }
 
@@ -52,7 +52,7 @@ impl Source for Spread {
     }
 }
 
-impl fmt::Debug for Spread {
+impl fmt::Debug for DistributedSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name())
     }

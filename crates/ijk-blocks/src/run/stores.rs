@@ -1,4 +1,4 @@
-//! Where the blocks of a plan's arrays are.
+//! Storage of the blocks of a plan's arrays.
 
 use super::facts::Facts;
 use super::kernel::Kernels;
@@ -10,76 +10,78 @@ use crate::{Block, Error, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Size in bytes above which an intermediate result goes to scratch storage; without one, none do.
+/// Policy for large intermediate results: those above the size in bytes go to scratch storage; without one, none do.
 #[derive(Clone, Copy)]
-pub(super) struct Room<'a>(pub(super) Option<(&'a dyn Scratch, u64)>);
+pub(super) struct SpillPolicy<'a>(pub(super) Option<(&'a dyn Scratch, u64)>);
 
-/// Where the blocks of a stage are kept.
+/// Storage of the blocks of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum Residence {
     Memory,
     Scratch,
-    /// Where the result goes.
+    /// The destination of the result.
     Sink,
 }
 
-/// So many times as much as one of them may all intermediate results have that stay in memory.
+/// Ratio of the bytes of all intermediate results in memory to those of one.
 const TOGETHER: u64 = 2;
 
-impl Room<'_> {
-    /// Where the blocks of each stage are kept.
-    pub(super) fn kept(self, plan: &BlockPlan) -> Vec<Kept> {
+impl SpillPolicy<'_> {
+    /// Storage of the blocks of each stage.
+    pub(super) fn residences(self, plan: &BlockPlan) -> Vec<Residence> {
         let last = plan.stages.len().saturating_sub(1);
         let mut left = self.0.map_or(u64::MAX, |(_, most)| most.saturating_mul(TOGETHER));
         let kept = |(number, stage): (usize, &Stage)| {
             let bytes = super::bytes(&stage.out);
             match self.0 {
-                _ if number == last => Kept::Sink,
+                _ if number == last => Residence::Sink,
                 Some((_, most))
                     if (bytes > most || bytes > left) && stage.out.element.number().is_some() =>
                 {
-                    Kept::Scratch
+                    Residence::Scratch
                 }
                 _ => {
                     left = left.saturating_sub(bytes);
-                    Kept::Memory
+                    Residence::Memory
                 }
             }
         };
         plan.stages.iter().enumerate().map(kept).collect()
     }
 
-    /// Where the blocks of each stage are; those of the last go elsewhere.
+    /// The stores of the stages; that of the last one is not used.
     pub(super) fn stores(self, plan: &BlockPlan) -> Result<Vec<Arc<dyn Store>>, Error> {
-        let store = |(stage, kept): (&Stage, Kept)| -> Result<Arc<dyn Store>, Error> {
+        let store = |(stage, kept): (&Stage, Residence)| -> Result<Arc<dyn Store>, Error> {
             match (self.0, kept) {
-                (Some((scratch, _)), Kept::Scratch) => Ok(scratch.store(&stage.out, &fill(stage))?),
+                (Some((scratch, _)), Residence::Scratch) => {
+                    Ok(scratch.store(&stage.out, &fill(stage))?)
+                }
                 _ => Ok(Arc::new(memory(stage))),
             }
         };
-        plan.stages.iter().zip(self.kept(plan)).map(store).collect()
+        plan.stages.iter().zip(self.residences(plan)).map(store).collect()
     }
 }
 
-/// Where the blocks of a plan's arrays are.
-pub(super) struct Places {
-    /// For each array, what is read.
+/// Sources and sinks of the blocks of a plan's arrays.
+pub(super) struct BlockStores {
+    /// For each array, its source.
     pub(super) sources: Vec<Arc<dyn Source>>,
-    /// For each stage, what is written.
+    /// For each stage, its sink.
     pub(super) sinks: Vec<Arc<dyn Sink>>,
-    /// For each array, which blocks are there.
+    /// For each array, its existing blocks.
     pub(super) present: Vec<Present>,
     /// Facts about blocks that were read.
     pub(super) facts: Facts,
 }
 
-impl Places {
-    /// Stages but the last go to these stores.
+impl BlockStores {
+    /// Stages but the last write to these stores.
     pub(super) fn new(plan: &BlockPlan, sink: Arc<dyn Sink>, stores: &[Arc<dyn Store>]) -> Self {
         Self::spread(plan, sink, stores, |stage| Arc::clone(&stores[stage]) as Arc<dyn Source>)
     }
 
-    /// The same where blocks of stages come from elsewhere, too.
+    /// The same with other sources for the blocks of stages.
     pub(super) fn spread(
         plan: &BlockPlan,
         sink: Arc<dyn Sink>,
@@ -116,8 +118,8 @@ pub(super) fn memory(stage: &Stage) -> MemoryStore {
     MemoryStore::with_fill(stage.out.clone(), fill(stage))
 }
 
-/// Hands a finished block to where it goes; one to which nothing was added is missing there, too, if that
-/// means the same.
+/// Delivers a finished block to its sink. A block to which nothing was added is omitted, if missing blocks of the sink
+/// have the same elements.
 pub(super) fn deliver(
     stage: &Stage,
     sink: &dyn Sink,
@@ -133,8 +135,7 @@ pub(super) fn deliver(
     Ok(sink.write(at, block)?)
 }
 
-/// Hands over the blocks of these numbers, of which nothing had to be computed; their sink is told no more where
-/// what is missing means the same.
+/// Finishes the blocks of these numbers, of which nothing had to be computed, in one call where the sink may omit them.
 pub(super) fn leave_out(
     stage: &Stage,
     sink: &dyn Sink,

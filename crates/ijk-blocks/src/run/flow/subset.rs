@@ -1,13 +1,13 @@
 //! Subset of workers that compute a stage.
 
-/// Every so many of the workers of all processes. Schedules number those who compute, timely numbers all.
+/// Every n-th worker of all processes. Schedules number the workers of the subset, timely numbers all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::run) struct Crew {
+pub(in crate::run) struct WorkerSubset {
     every: usize,
 }
 
-impl Crew {
-    /// Every so many of them, the first among them; 1 is everybody.
+impl WorkerSubset {
+    /// Every `every`-th worker, beginning with the first; 1 is all of them.
     pub(in crate::run) fn every(every: usize) -> Self {
         Self { every: every.max(1) }
     }
@@ -17,12 +17,12 @@ impl Crew {
         self.every == 1
     }
 
-    /// The place of a worker in schedules, if it computes.
+    /// Position of a worker in schedules, if it computes.
     pub(in crate::run) fn place(self, worker: usize) -> Option<usize> {
         worker.is_multiple_of(self.every).then_some(worker / self.every)
     }
 
-    /// The worker in a place.
+    /// The worker at a position.
     pub(in crate::run) fn worker(self, place: usize) -> usize {
         place * self.every
     }
