@@ -5,7 +5,7 @@ mod lists;
 
 pub use closures::Semiring;
 pub(crate) use closures::{Contracts, Extents, fibres};
-use lists::OfLists;
+use lists::ListContraction;
 
 use crate::component;
 use crate::formula::{Fold, fold_name, parse_aggregation};
@@ -116,7 +116,7 @@ impl Aggregation {
         plus: impl Fn(U, U) -> U + Send + Sync + 'static,
         times: impl Fn(T, T) -> U + Send + Sync + 'static,
     ) -> Self {
-        Self { kind: Kind::Closures(Arc::new(closures::OfNumbers::new(zero, plus, times))) }
+        Self { kind: Kind::Closures(Arc::new(closures::NumberContraction::new(zero, plus, times))) }
     }
 
     /// The same of elements of any type, lists among them: pairs of `from` give values of `zero`'s type.
@@ -126,7 +126,9 @@ impl Aggregation {
         plus: impl Fn(&Value, &Value) -> Value + Send + Sync + 'static,
         times: impl Fn(&Value, &Value) -> Value + Send + Sync + 'static,
     ) -> Self {
-        Self { kind: Kind::Closures(Arc::new(closures::OfValues { from, zero, plus, times })) }
+        Self {
+            kind: Kind::Closures(Arc::new(closures::ValueContraction { from, zero, plus, times })),
+        }
     }
 
     /// Any function of all values that pairs of `from` give by `times`, as a value of type `to`. It needs
@@ -137,7 +139,9 @@ impl Aggregation {
         times: impl Fn(&Value, &Value) -> Value + Send + Sync + 'static,
         whole: impl Fn(&[Value]) -> Value + Send + Sync + 'static,
     ) -> Self {
-        Self { kind: Kind::Closures(Arc::new(closures::Whole { from, to, times, whole })) }
+        Self {
+            kind: Kind::Closures(Arc::new(closures::WholeContraction { from, to, times, whole })),
+        }
     }
 
     pub(crate) fn of(fold: Fold, formula: Formula) -> Self {
@@ -203,7 +207,7 @@ impl Aggregation {
             Kind::Fold(fold, formula) if left.number().and(right.number()).is_none() => {
                 let (fold, formula) = (*fold, Arc::clone(formula));
                 let from = [left.clone(), right.clone()];
-                Self { kind: Kind::Closures(Arc::new(OfLists { fold, formula, from })) }
+                Self { kind: Kind::Closures(Arc::new(ListContraction { fold, formula, from })) }
             }
             _ => self,
         }

@@ -1,6 +1,6 @@
 //! Names of axes and attributes: what goes along with data, and means nothing to a computation.
 
-use crate::formula::Node;
+use crate::formula::FormulaNode;
 use crate::statement::Statement;
 use crate::term::{Kind, Term};
 use crate::{BigTensor, Source};
@@ -32,11 +32,11 @@ impl BigTensor {
     /// # Ok::<(), ijk_blocks::Error>(())
     /// ```
     pub fn annotations(&self) -> Annotations {
-        let mut known: HashMap<usize, Known> = HashMap::new();
+        let mut known: HashMap<usize, TermAnnotations> = HashMap::new();
         for tensor in self.terms() {
             let of = |operand: &BigTensor| known[&operand.id()].clone();
-            let operands: Vec<Known> = tensor.term.operands.iter().map(of).collect();
-            known.insert(tensor.id(), Known::of(&tensor.term, operands));
+            let operands: Vec<TermAnnotations> = tensor.term.operands.iter().map(of).collect();
+            known.insert(tensor.id(), TermAnnotations::of(&tensor.term, operands));
         }
         known.remove(&self.id()).unwrap_or_default().told()
     }
@@ -44,7 +44,7 @@ impl BigTensor {
 
 /// Annotations of a term: names of its axes, and attributes.
 #[derive(Clone, Default)]
-struct Known {
+struct TermAnnotations {
     axes: Vec<Name>,
     attributes: Option<Arc<str>>,
 }
@@ -56,8 +56,8 @@ struct Name {
     letter: Option<String>,
 }
 
-impl Known {
-    fn of(term: &Term, operands: Vec<Known>) -> Self {
+impl TermAnnotations {
+    fn of(term: &Term, operands: Vec<TermAnnotations>) -> Self {
         let rank = term.ty.rank();
         if let Kind::Source(source) = &term.kind {
             return Self::stored(&**source, rank);
@@ -104,7 +104,7 @@ impl Known {
         Self { axes, attributes }
     }
 
-    fn computed(statement: &Statement, operands: &[Known], rank: usize) -> Self {
+    fn computed(statement: &Statement, operands: &[TermAnnotations], rank: usize) -> Self {
         let name = |axis: usize| {
             let own = &statement.axes[axis];
             if statement.points.writes(axis) {
@@ -168,7 +168,7 @@ fn is_copy(statement: &Statement) -> bool {
     read.sort_unstable();
     reducer.is_none()
         && points.are_plain()
-        && formula.nodes == [Node::Variable(0)]
+        && formula.nodes == [FormulaNode::Variable(0)]
         && index.len() == axes.len()
         && read.into_iter().eq(0..axes.len())
 }

@@ -1,6 +1,6 @@
 //! Functions and aggregations that are spelled in i.
 
-use crate::formula::{Fold, Formula, Node};
+use crate::formula::{Fold, Formula, FormulaNode};
 use crate::{Function, TextError};
 use ijk_ir::compile_source;
 use ijk_ir::core::{Access, ArrayId, AxisId, Init, Program, ScalarNode, Statement};
@@ -107,14 +107,14 @@ fn span(statement: &Statement) -> Span {
 
 /// Puts statements into one formula.
 struct Inliner {
-    nodes: Vec<Node>,
+    nodes: Vec<FormulaNode>,
     /// For each array, the node that is an element of it.
     arrays: HashMap<ArrayId, u32>,
 }
 
 impl Inliner {
     fn new(program: &Program) -> Self {
-        let nodes = (0..program.inputs.len()).map(Node::Variable).collect();
+        let nodes = (0..program.inputs.len()).map(FormulaNode::Variable).collect();
         let arrays = program.inputs.iter().zip(0..).map(|(&id, n)| (id, n)).collect();
         Self { nodes, arrays }
     }
@@ -134,10 +134,10 @@ impl Inliner {
                     places.push(self.element(access)?);
                     continue;
                 }
-                ScalarNode::Const(literal, _) => Node::Number(*literal),
-                ScalarNode::Unary(op, x) => Node::Unary(*op, at(*x)),
-                ScalarNode::Binary(op, x, y) => Node::Binary(*op, at(*x), at(*y)),
-                ScalarNode::Select(c, x, y) => Node::Select(at(*c), at(*x), at(*y)),
+                ScalarNode::Const(literal, _) => FormulaNode::Number(*literal),
+                ScalarNode::Unary(op, x) => FormulaNode::Unary(*op, at(*x)),
+                ScalarNode::Binary(op, x, y) => FormulaNode::Binary(*op, at(*x), at(*y)),
+                ScalarNode::Select(c, x, y) => FormulaNode::Select(at(*c), at(*x), at(*y)),
                 ScalarNode::Index(_) | ScalarNode::Random { .. } => return None,
             };
             places.push(self.nodes.len() as u32);

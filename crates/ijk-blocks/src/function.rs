@@ -74,7 +74,7 @@ impl Function {
 
     /// A closure of numbers.
     pub fn closure<T: Element, U: Element>(f: impl Fn(T) -> U + Send + Sync + 'static) -> Self {
-        Self { kind: Kind::Closure(Arc::new(OfNumbers { f, types: std::marker::PhantomData })) }
+        Self { kind: Kind::Closure(Arc::new(NumberClosure { f, types: std::marker::PhantomData })) }
     }
 
     /// A closure of elements of one type, lists among them, that gives elements of another.
@@ -95,7 +95,7 @@ impl Function {
         to: ElementType,
         f: impl Fn(&Value) -> Value + Send + Sync + 'static,
     ) -> Self {
-        Self { kind: Kind::Closure(Arc::new(OfValues { from, to, f })) }
+        Self { kind: Kind::Closure(Arc::new(ValueClosure { from, to, f })) }
     }
 
     /// The type it gives for elements of a type.
@@ -113,7 +113,7 @@ impl Function {
         match (&self.kind, element) {
             (Kind::Formula(formula), ElementType::Array(_)) => {
                 let (formula, from) = (Arc::clone(formula), element.clone());
-                Self { kind: Kind::Closure(Arc::new(OfLists { formula, from })) }
+                Self { kind: Kind::Closure(Arc::new(ListFormula { formula, from })) }
             }
             _ => self,
         }
@@ -193,12 +193,12 @@ impl IntoFunction for &Function {
     }
 }
 
-struct OfNumbers<T, U, F> {
+struct NumberClosure<T, U, F> {
     f: F,
     types: std::marker::PhantomData<fn(T) -> U>,
 }
 
-impl<T: Element, U: Element, F: Fn(T) -> U + Send + Sync> Elementwise for OfNumbers<T, U, F> {
+impl<T: Element, U: Element, F: Fn(T) -> U + Send + Sync> Elementwise for NumberClosure<T, U, F> {
     fn name(&self) -> String {
         format!("|x: {}| …", T::DTYPE)
     }
@@ -217,13 +217,13 @@ impl<T: Element, U: Element, F: Fn(T) -> U + Send + Sync> Elementwise for OfNumb
     }
 }
 
-struct OfValues<F> {
+struct ValueClosure<F> {
     from: ElementType,
     to: ElementType,
     f: F,
 }
 
-impl<F: Fn(&Value) -> Value + Send + Sync> Elementwise for OfValues<F> {
+impl<F: Fn(&Value) -> Value + Send + Sync> Elementwise for ValueClosure<F> {
     fn name(&self) -> String {
         format!("|x: {}| …", self.from)
     }
@@ -243,12 +243,12 @@ impl<F: Fn(&Value) -> Value + Send + Sync> Elementwise for OfValues<F> {
 }
 
 /// A formula of lists.
-struct OfLists {
+struct ListFormula {
     formula: Arc<Formula>,
     from: ElementType,
 }
 
-impl Elementwise for OfLists {
+impl Elementwise for ListFormula {
     fn name(&self) -> String {
         self.formula.display(&["x"]).to_string()
     }

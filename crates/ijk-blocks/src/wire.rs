@@ -140,12 +140,12 @@ fn scalar(out: &mut impl Write, x: Scalar) -> Result<()> {
 }
 
 /// Bytes still to decode; all methods return `None` where the bytes do not hold the value.
-pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
+pub(crate) struct Decoder<'a>(pub(crate) &'a [u8]);
 
 /// Deeper lists are not read: no type is so deep, and it would take the stack.
 const DEEPEST: usize = 64;
 
-impl<'a> Input<'a> {
+impl<'a> Decoder<'a> {
     pub(crate) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (first, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -259,7 +259,7 @@ mod tests {
         for block in blocks() {
             for window in [[0..3, 0..5], [1..3, 0..5], [0..3, 1..4], [1..2, 2..3], [1..1, 0..5]] {
                 let bytes = bytes_of(&block, &window);
-                let mut input = Input(&bytes);
+                let mut input = Decoder(&bytes);
                 let read = input.block().unwrap();
                 assert!(input.0.is_empty());
                 assert_eq!(read.shape(), [window[0].len(), window[1].len()]);
@@ -277,15 +277,15 @@ mod tests {
         for block in blocks() {
             let bytes = bytes_of(&block, &[0..3, 0..5]);
             for end in 0..bytes.len() {
-                assert!(Input(&bytes[..end]).block().is_none());
+                assert!(Decoder(&bytes[..end]).block().is_none());
             }
             for at in (0..40).step_by(8) {
                 let mut wrong = bytes.clone();
                 wrong[at..at + 8].fill(0xff);
-                assert!(Input(&wrong).block().is_none());
+                assert!(Decoder(&wrong).block().is_none());
             }
         }
-        assert_eq!(Input(&[0; 8]).text(), Some(""));
-        assert_eq!(Input(&[1, 0, 0, 0, 0, 0, 0, 0, 0xff, 0, 0, 0, 0, 0, 0, 0]).text(), None);
+        assert_eq!(Decoder(&[0; 8]).text(), Some(""));
+        assert_eq!(Decoder(&[1, 0, 0, 0, 0, 0, 0, 0, 0xff, 0, 0, 0, 0, 0, 0, 0]).text(), None);
     }
 }

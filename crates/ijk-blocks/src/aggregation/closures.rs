@@ -64,20 +64,20 @@ pub(crate) trait Contracts: Send + Sync {
     ) -> Result<Block, Error>;
 }
 
-pub(super) struct OfNumbers<T, U, P, F> {
+pub(super) struct NumberContraction<T, U, P, F> {
     zero: U,
     plus: P,
     times: F,
     of: PhantomData<fn(T)>,
 }
 
-impl<T, U, P, F> OfNumbers<T, U, P, F> {
+impl<T, U, P, F> NumberContraction<T, U, P, F> {
     pub(super) fn new(zero: U, plus: P, times: F) -> Self {
         Self { zero, plus, times, of: PhantomData }
     }
 }
 
-impl<T, U, P, F> Contracts for OfNumbers<T, U, P, F>
+impl<T, U, P, F> Contracts for NumberContraction<T, U, P, F>
 where
     T: Element,
     U: Element,
@@ -127,14 +127,14 @@ fn numbers<T: Element>(block: &Block) -> &[T] {
     block.as_numbers().and_then(Tensor::as_slice).unwrap_or_default()
 }
 
-pub(super) struct OfValues<P, F> {
+pub(super) struct ValueContraction<P, F> {
     pub(super) from: ElementType,
     pub(super) zero: Value,
     pub(super) plus: P,
     pub(super) times: F,
 }
 
-impl<P, F> Contracts for OfValues<P, F>
+impl<P, F> Contracts for ValueContraction<P, F>
 where
     P: Fn(&Value, &Value) -> Value + Send + Sync,
     F: Fn(&Value, &Value) -> Value + Send + Sync,
@@ -172,14 +172,14 @@ where
     }
 }
 
-pub(super) struct Whole<F, W> {
+pub(super) struct WholeContraction<F, W> {
     pub(super) from: ElementType,
     pub(super) to: ElementType,
     pub(super) times: F,
     pub(super) whole: W,
 }
 
-impl<F, W> Contracts for Whole<F, W>
+impl<F, W> Contracts for WholeContraction<F, W>
 where
     F: Fn(&Value, &Value) -> Value + Send + Sync,
     W: Fn(&[Value]) -> Value + Send + Sync,

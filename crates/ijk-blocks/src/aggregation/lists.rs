@@ -8,13 +8,13 @@ use ijk_types::{Reducer, scalar};
 use std::sync::Arc;
 
 /// A fold of a formula of `l` and `r`, of which one or both are lists.
-pub(super) struct OfLists {
+pub(super) struct ListContraction {
     pub(super) fold: Fold,
     pub(super) formula: Arc<Formula>,
     pub(super) from: [ElementType; 2],
 }
 
-impl OfLists {
+impl ListContraction {
     /// The element type that the map gives for a pair.
     fn pairs(&self) -> ElementType {
         // Types were checked when the term was built.
@@ -44,7 +44,7 @@ impl OfLists {
     }
 }
 
-impl Contracts for OfLists {
+impl Contracts for ListContraction {
     fn name(&self) -> String {
         format!("{}({})", fold_name(self.fold), self.formula.display(&["l", "r"]))
     }

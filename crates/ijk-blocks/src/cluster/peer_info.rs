@@ -3,7 +3,7 @@
 
 use super::secret::{hex, random};
 use super::{ClusterError, Hosts};
-use crate::wire::{self, Input};
+use crate::wire::{self, Decoder};
 
 /// Purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl PeerInfo {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut input = Input(bytes);
+        let mut input = Decoder(bytes);
         let mut text = || input.text().map(str::to_owned);
         let [version, byte_order, hosts] = [text()?, text()?, text()?];
         let [memory, program, simd, instance] = [text()?, text()?, text()?, text()?];
@@ -137,7 +137,7 @@ impl PeerInfo {
 
     /// The version, which every version sends first.
     pub(super) fn version(bytes: &[u8]) -> Option<&str> {
-        Input(bytes).text()
+        Decoder(bytes).text()
     }
 
     /// The first line in which the plan of a peer, whose beginning is `plan`, differs from this one's.

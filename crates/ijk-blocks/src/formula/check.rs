@@ -1,6 +1,6 @@
 //! The element types of a formula.
 
-use super::{Formula, Node};
+use super::{Formula, FormulaNode};
 use crate::ElementType;
 use ijk_types::{DType, LiteralError, TypeSet, UnaryOp};
 use thiserror::Error;
@@ -72,7 +72,7 @@ impl Formula {
     /// The type of each node.
     pub(crate) fn types(&self, variables: &[DType]) -> Result<Vec<DType>, FormulaError> {
         let types = self.numbers(variables)?;
-        if self.nodes.iter().any(|node| matches!(node, Node::Fold(..))) {
+        if self.nodes.iter().any(|node| matches!(node, FormulaNode::Fold(..))) {
             self.depths(&types, &vec![0; variables.len()])?;
         }
         Ok(types)
@@ -96,26 +96,26 @@ impl Formula {
     /// does not.
     fn of_operands(
         &self,
-        node: &Node,
+        node: &FormulaNode,
         variables: &[DType],
         types: &[Option<DType>],
     ) -> Result<Option<DType>, FormulaError> {
         let at = |n: u32| types[n as usize];
         Ok(match *node {
-            Node::Variable(number) => Some(variables[number]),
-            Node::Number(_) => None,
-            Node::Unary(UnaryOp::Cast(to), _) => Some(to),
-            Node::Unary(op, x) => at(x).map(|x| op.result().of(x)),
-            Node::Binary(op, x, y) => {
+            FormulaNode::Variable(number) => Some(variables[number]),
+            FormulaNode::Number(_) => None,
+            FormulaNode::Unary(UnaryOp::Cast(to), _) => Some(to),
+            FormulaNode::Unary(op, x) => at(x).map(|x| op.result().of(x)),
+            FormulaNode::Binary(op, x, y) => {
                 let operands = same(&|| super::words::binary(op), at(x), at(y))?;
                 match op.result() {
                     ijk_types::ResultType::Fixed(fixed) => Some(fixed),
                     result => operands.map(|t| result.of(t)),
                 }
             }
-            Node::Select(_, x, y) => same(&|| "where".into(), at(x), at(y))?,
-            Node::Random(ref of) => same(&|| "random".into(), at(of.lo), at(of.hi))?,
-            Node::Fold(fold, x) => fold.fixed().or(at(x)),
+            FormulaNode::Select(_, x, y) => same(&|| "where".into(), at(x), at(y))?,
+            FormulaNode::Random(ref of) => same(&|| "random".into(), at(of.lo), at(of.hi))?,
+            FormulaNode::Fold(fold, x) => fold.fixed().or(at(x)),
         })
     }
 
@@ -126,20 +126,20 @@ impl Formula {
         for (n, node) in self.nodes.iter().enumerate().rev() {
             let own = *types[n].get_or_insert(first);
             let wanted = match *node {
-                Node::Binary(op, x, y) => {
+                FormulaNode::Binary(op, x, y) => {
                     let known = types[x as usize].or(types[y as usize]);
                     let fixed = matches!(op.result(), ijk_types::ResultType::Fixed(_));
                     known.unwrap_or(if fixed { first } else { own })
                 }
                 // A number that the cast's type has is of that type.
-                Node::Unary(UnaryOp::Cast(to), x) => match self.nodes[x as usize] {
-                    Node::Number(literal) if literal.to_scalar(to).is_ok() => to,
+                FormulaNode::Unary(UnaryOp::Cast(to), x) => match self.nodes[x as usize] {
+                    FormulaNode::Number(literal) if literal.to_scalar(to).is_ok() => to,
                     _ => first,
                 },
-                Node::Fold(fold, _) if fold.fixed().is_some() => first,
+                FormulaNode::Fold(fold, _) if fold.fixed().is_some() => first,
                 _ => own,
             };
-            let condition = if let Node::Select(c, ..) = node { Some(*c) } else { None };
+            let condition = if let FormulaNode::Select(c, ..) = node { Some(*c) } else { None };
             for operand in node.operands().filter(|&operand| Some(operand) != condition) {
                 types[operand as usize].get_or_insert(wanted);
             }
@@ -151,26 +151,26 @@ impl Formula {
     }
 
     /// A node takes its operands.
-    fn check(&self, node: &Node, own: DType, types: &[DType]) -> Result<(), FormulaError> {
+    fn check(&self, node: &FormulaNode, own: DType, types: &[DType]) -> Result<(), FormulaError> {
         let at = |n: u32| types[n as usize];
         let accept = |function: String, accepts: TypeSet, found: DType| {
             let accepted = accepts.contains(found);
             accepted.then_some(()).ok_or(FormulaError::Accepts { function, found, accepts })
         };
         match *node {
-            Node::Variable(_) => Ok(()),
-            Node::Number(literal) => Ok(literal.to_scalar(own).map(|_| ())?),
-            Node::Unary(op, x) => accept(super::words::unary(op), op.accepts(), at(x)),
-            Node::Binary(op, x, y) => {
+            FormulaNode::Variable(_) => Ok(()),
+            FormulaNode::Number(literal) => Ok(literal.to_scalar(own).map(|_| ())?),
+            FormulaNode::Unary(op, x) => accept(super::words::unary(op), op.accepts(), at(x)),
+            FormulaNode::Binary(op, x, y) => {
                 same(&|| super::words::binary(op), Some(at(x)), Some(at(y)))?;
                 accept(super::words::binary(op), op.accepts(), at(x))
             }
-            Node::Select(c, x, y) => {
+            FormulaNode::Select(c, x, y) => {
                 same(&|| "where".into(), Some(at(x)), Some(at(y)))?;
                 accept("where".into(), TypeSet::BOOL, at(c))
             }
-            Node::Fold(fold, x) => accept(fold.name().into(), fold.accepts(), at(x)),
-            Node::Random(ref of) => {
+            FormulaNode::Fold(fold, x) => accept(fold.name().into(), fold.accepts(), at(x)),
+            FormulaNode::Random(ref of) => {
                 same(&|| "random".into(), Some(at(of.lo)), Some(at(of.hi)))?;
                 let drawn = TypeSet::I64.union(TypeSet::only(DType::F64));
                 accept("random".into(), drawn, at(of.lo))?;

@@ -1,6 +1,6 @@
 //! Formulas of elements that are lists: what folds a list, and everything else element by element.
 
-use super::{Fold, Formula, FormulaError, Node, fold_name, words};
+use super::{Fold, Formula, FormulaError, FormulaNode, fold_name, words};
 use crate::{ElementType, Error, Value};
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, ScalarError, TypeSet, scalar};
 
@@ -91,8 +91,8 @@ impl Formula {
         for node in &self.nodes {
             let of = |n: u32| nested(depths[n as usize], types[n as usize]);
             let depth = match *node {
-                Node::Variable(number) => variables[number],
-                Node::Fold(fold, x) => {
+                FormulaNode::Variable(number) => variables[number],
+                FormulaNode::Fold(fold, x) => {
                     let (function, found) = (fold.name().to_owned(), of(x));
                     match (depths[x as usize], fold) {
                         (0, _) => return Err(FormulaError::NoList { function, found }),
@@ -133,8 +133,8 @@ impl Formula {
         for (node, of) in self.nodes.iter().zip(&of) {
             let operands: Vec<&Value> = node.operands().map(|n| &values[n as usize]).collect();
             let value = match *node {
-                Node::Variable(number) => variables[number].clone(),
-                Node::Fold(fold, _) => Value::Number(fold_list(fold, operands[0], of)?),
+                FormulaNode::Variable(number) => variables[number].clone(),
+                FormulaNode::Fold(fold, _) => Value::Number(fold_list(fold, operands[0], of)?),
                 _ => each(node, of, &operands)?,
             };
             values.push(value);
@@ -144,17 +144,17 @@ impl Formula {
 }
 
 /// Name of the function of a node in messages.
-fn name(node: &Node) -> String {
+fn name(node: &FormulaNode) -> String {
     match *node {
-        Node::Unary(op, _) => words::unary(op),
-        Node::Binary(op, ..) => words::binary(op),
+        FormulaNode::Unary(op, _) => words::unary(op),
+        FormulaNode::Binary(op, ..) => words::binary(op),
         _ => "where".into(),
     }
 }
 
 /// A function of numbers, for each element of operands that are lists, and for all of these those that are
 /// numbers.
-fn each(node: &Node, of: &ElementType, operands: &[&Value]) -> Result<Value, Error> {
+fn each(node: &FormulaNode, of: &ElementType, operands: &[&Value]) -> Result<Value, Error> {
     let ElementType::Array(items) = of else {
         let numbers: Option<Vec<Scalar>> = operands.iter().map(|value| value.as_number()).collect();
         return Ok(Value::Number(of_numbers(node, of, &numbers.unwrap_or_default())?));
@@ -181,14 +181,18 @@ fn each(node: &Node, of: &ElementType, operands: &[&Value]) -> Result<Value, Err
 }
 
 /// A function of numbers.
-fn of_numbers(node: &Node, of: &ElementType, operands: &[Scalar]) -> Result<Scalar, ScalarError> {
+fn of_numbers(
+    node: &FormulaNode,
+    of: &ElementType,
+    operands: &[Scalar],
+) -> Result<Scalar, ScalarError> {
     let dtype = of.number().unwrap_or(DType::F64);
     let wrong = ScalarError::Type(dtype);
     match (node, operands) {
-        (Node::Number(literal), _) => literal.to_scalar(dtype).map_err(|_| wrong),
-        (Node::Unary(op, _), [x]) => scalar::unary(*op, *x),
-        (Node::Binary(op, ..), [x, y]) => scalar::binary(*op, *x, *y),
-        (Node::Select(..), [c, x, y]) => Ok(if *c == Scalar::Bool(true) { *x } else { *y }),
+        (FormulaNode::Number(literal), _) => literal.to_scalar(dtype).map_err(|_| wrong),
+        (FormulaNode::Unary(op, _), [x]) => scalar::unary(*op, *x),
+        (FormulaNode::Binary(op, ..), [x, y]) => scalar::binary(*op, *x, *y),
+        (FormulaNode::Select(..), [c, x, y]) => Ok(if *c == Scalar::Bool(true) { *x } else { *y }),
         _ => Err(wrong),
     }
 }

@@ -1,15 +1,15 @@
 //! Scalar formulas: what is computed of each element, or of each pair of elements.
 
-mod among;
 mod check;
 mod lists;
 mod parse;
+mod value_set;
 mod words;
 
-pub(crate) use among::{Among, Within};
 pub use check::FormulaError;
 pub(crate) use lists::{ListFold, folded};
 pub(crate) use parse::{Fold, fold_name, parse_aggregation};
+pub(crate) use value_set::{FloatBounds, ValueSet};
 
 use ijk_types::{BinaryOp, DType, Literal, Scalar, ScalarError, UnaryOp, scalar};
 use std::fmt;
@@ -34,12 +34,12 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     /// Operands before users; the last is the value.
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<FormulaNode>,
 }
 
 /// A node of a formula; operands are the numbers of earlier nodes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Node {
+pub(crate) enum FormulaNode {
     /// The variable of that number.
     Variable(usize),
     Number(Literal),
@@ -65,7 +65,7 @@ pub(crate) struct Random {
     pub(crate) hi: u32,
 }
 
-impl Node {
+impl FormulaNode {
     pub(crate) fn operands(&self) -> impl Iterator<Item = u32> {
         let operands = match *self {
             Self::Variable(_) | Self::Number(_) => Vec::new(),
@@ -98,14 +98,14 @@ impl Node {
 impl Formula {
     /// The variable of that number: `x`; `l` is 0 and `r` 1.
     pub fn variable(number: usize) -> Self {
-        Self { nodes: vec![Node::Variable(number)] }
+        Self { nodes: vec![FormulaNode::Variable(number)] }
     }
 
     /// A number, which takes the type of what it is combined with.
     pub fn number(value: f64) -> Self {
         let whole = value.fract() == 0.0 && value.abs() < 1e15 && !is_negative_zero(value);
         let literal = if whole { Literal::Integer(value as i64) } else { Literal::Float(value) };
-        Self { nodes: vec![Node::Number(literal)] }
+        Self { nodes: vec![FormulaNode::Number(literal)] }
     }
 
     /// A function of one operand.
@@ -113,7 +113,7 @@ impl Formula {
     pub fn unary(op: UnaryOp, of: Formula) -> Self {
         let at = of.last();
         let mut nodes = of.nodes;
-        nodes.push(Node::Unary(op, at));
+        nodes.push(FormulaNode::Unary(op, at));
         Self { nodes }
     }
 
@@ -122,7 +122,7 @@ impl Formula {
     pub(crate) fn fold(fold: ListFold, of: Formula) -> Self {
         let at = of.last();
         let mut nodes = of.nodes;
-        nodes.push(Node::Fold(fold, at));
+        nodes.push(FormulaNode::Fold(fold, at));
         Self { nodes }
     }
 
@@ -130,7 +130,7 @@ impl Formula {
     #[must_use]
     pub fn binary(op: BinaryOp, left: Formula, right: Formula) -> Self {
         let (mut nodes, [l, r]) = joined([left, right]);
-        nodes.push(Node::Binary(op, l, r));
+        nodes.push(FormulaNode::Binary(op, l, r));
         Self { nodes }
     }
 
@@ -138,7 +138,7 @@ impl Formula {
     #[must_use]
     pub fn select(condition: Formula, then: Formula, otherwise: Formula) -> Self {
         let (mut nodes, [c, x, y]) = joined([condition, then, otherwise]);
-        nodes.push(Node::Select(c, x, y));
+        nodes.push(FormulaNode::Select(c, x, y));
         Self { nodes }
     }
 
@@ -178,7 +178,7 @@ impl Formula {
             }
         }
         let mut places = vec![0; self.nodes.len()];
-        let mut nodes: Vec<Node> = Vec::new();
+        let mut nodes: Vec<FormulaNode> = Vec::new();
         for (n, node) in self.nodes.into_iter().enumerate().filter(|(n, _)| needed[*n]) {
             places[n] = nodes.len() as u32;
             nodes.push(node.moved(|operand| places[operand as usize]));
@@ -198,9 +198,11 @@ impl Formula {
             matches!(op, Add | Mul | Max | Min | And | Or)
         };
         match self.nodes[..] {
-            [Node::Variable(0), Node::Variable(1), Node::Binary(op, 0, 1)] => Some(op),
-            [Node::Variable(1), Node::Variable(0), Node::Binary(op, 0, 1)]
-            | [Node::Variable(0), Node::Variable(1), Node::Binary(op, 1, 0)] => {
+            [FormulaNode::Variable(0), FormulaNode::Variable(1), FormulaNode::Binary(op, 0, 1)] => {
+                Some(op)
+            }
+            [FormulaNode::Variable(1), FormulaNode::Variable(0), FormulaNode::Binary(op, 0, 1)]
+            | [FormulaNode::Variable(0), FormulaNode::Variable(1), FormulaNode::Binary(op, 1, 0)] => {
                 Some(op).filter(|&op| commutative(op))
             }
             _ => None,
@@ -210,7 +212,7 @@ impl Formula {
     /// The same with formulas in place of the variables.
     #[must_use]
     pub(crate) fn with(&self, variables: &[Formula]) -> Self {
-        let mut nodes: Vec<Node> = Vec::new();
+        let mut nodes: Vec<FormulaNode> = Vec::new();
         let mut starts = Vec::with_capacity(variables.len());
         for formula in variables {
             let start = nodes.len() as u32;
@@ -219,7 +221,7 @@ impl Formula {
         }
         let mut places: Vec<u32> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
-            if let Node::Variable(number) = *node {
+            if let FormulaNode::Variable(number) = *node {
                 places.push(starts[number]);
                 continue;
             }
@@ -244,16 +246,16 @@ impl Formula {
         for (node, &dtype) in self.nodes.iter().zip(&of_nodes) {
             let at = |n: u32| values[n as usize];
             values.push(match *node {
-                Node::Variable(number) => variables[number],
-                Node::Number(literal) => literal.to_scalar(dtype).map_err(|_| unknown())?,
-                Node::Unary(op, x) => scalar::unary(op, at(x))?,
-                Node::Binary(op, x, y) => scalar::binary(op, at(x), at(y))?,
-                Node::Select(c, x, y) => match at(c) {
+                FormulaNode::Variable(number) => variables[number],
+                FormulaNode::Number(literal) => literal.to_scalar(dtype).map_err(|_| unknown())?,
+                FormulaNode::Unary(op, x) => scalar::unary(op, at(x))?,
+                FormulaNode::Binary(op, x, y) => scalar::binary(op, at(x), at(y))?,
+                FormulaNode::Select(c, x, y) => match at(c) {
                     Scalar::Bool(true) => at(x),
                     _ => at(y),
                 },
                 // They differ from point to point; numbers have nothing to fold.
-                Node::Random(_) | Node::Fold(..) => return Err(unknown()),
+                FormulaNode::Random(_) | FormulaNode::Fold(..) => return Err(unknown()),
             });
         }
         values.pop().ok_or_else(unknown)
@@ -261,7 +263,7 @@ impl Formula {
 
     /// The formula as text.
     pub fn display<'a>(&'a self, variables: &'a [&'a str]) -> impl fmt::Display + 'a {
-        words::Shown { formula: self, variables }
+        words::FormulaDisplay { formula: self, variables }
     }
 }
 
@@ -270,8 +272,8 @@ fn is_negative_zero(value: f64) -> bool {
 }
 
 /// The nodes of formulas one after another, and where the value of each is.
-fn joined<const N: usize>(formulas: [Formula; N]) -> (Vec<Node>, [u32; N]) {
-    let mut nodes: Vec<Node> = Vec::new();
+fn joined<const N: usize>(formulas: [Formula; N]) -> (Vec<FormulaNode>, [u32; N]) {
+    let mut nodes: Vec<FormulaNode> = Vec::new();
     let places = formulas.map(|formula| {
         let start = nodes.len() as u32;
         nodes.extend(formula.nodes.iter().map(|node| node.moved(|operand| operand + start)));

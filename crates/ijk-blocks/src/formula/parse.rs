@@ -1,7 +1,7 @@
 //! Formulas and aggregations as text: `exp(x) + 1`, `sum(l * r)`.
 
 use super::words::{self, COMPARISON, Called, NOT, SIGN};
-use super::{Formula, Node};
+use super::{Formula, FormulaNode};
 use crate::TextError;
 use ijk_syntax::{Diagnostic, MAX_NESTING, Span, Token, TokenKind, lex};
 use ijk_types::{BinaryOp, Literal, Monoid, Reducer, UnaryOp};
@@ -148,7 +148,7 @@ impl<'a> Parser<'a> {
             TokenKind::Punct('-') => {
                 let of = self.expression(SIGN)?;
                 Ok(match of.nodes[..] {
-                    [Node::Number(literal)] => negated(literal),
+                    [FormulaNode::Number(literal)] => negated(literal),
                     _ => Formula::unary(UnaryOp::Neg, of),
                 })
             }
@@ -181,7 +181,7 @@ impl<'a> Parser<'a> {
             let message = format!("the number `{text}` is out of range");
             return fail(Diagnostic::error(token.span, message));
         };
-        Ok(Formula { nodes: vec![Node::Number(literal)] })
+        Ok(Formula { nodes: vec![FormulaNode::Number(literal)] })
     }
 
     fn name(&self, token: Token) -> Parsed<Formula> {
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
             return Ok(Formula::variable(number));
         }
         if let Some(value) = words::constant(name) {
-            return Ok(Formula { nodes: vec![Node::Number(Literal::Float(value))] });
+            return Ok(Formula { nodes: vec![FormulaNode::Number(Literal::Float(value))] });
         }
         let error = Diagnostic::error(token.span, format!("there is no variable `{name}`"));
         let hint = match words::called(name) {
@@ -317,5 +317,5 @@ fn negated(literal: Literal) -> Formula {
         Literal::Integer(n) => Literal::Integer(n.wrapping_neg()),
         Literal::Float(x) => Literal::Float(-x),
     };
-    Formula { nodes: vec![Node::Number(literal)] }
+    Formula { nodes: vec![FormulaNode::Number(literal)] }
 }

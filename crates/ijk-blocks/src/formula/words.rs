@@ -1,6 +1,6 @@
 //! Spelling of functions in formulas.
 
-use super::{Formula, ListFold, Node};
+use super::{Formula, FormulaNode, ListFold};
 use ijk_types::{BinaryOp, DType, Literal, UnaryOp};
 use std::fmt;
 
@@ -162,12 +162,12 @@ fn name_in<T: PartialEq + fmt::Debug>(table: &[(&str, T)], op: T) -> String {
 }
 
 /// A formula with names for its variables.
-pub(super) struct Shown<'a> {
+pub(super) struct FormulaDisplay<'a> {
     pub(super) formula: &'a Formula,
     pub(super) variables: &'a [&'a str],
 }
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for FormulaDisplay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Each node's text, with how tightly its outermost operator binds. Long ones are cut, since a node
         // may be used many times.
@@ -186,35 +186,43 @@ impl fmt::Display for Shown<'_> {
 /// Most characters of a formula that are shown.
 const MOST: usize = 200;
 
-impl Shown<'_> {
-    fn text(&self, node: &Node, texts: &[(String, u8)]) -> (String, u8) {
+impl FormulaDisplay<'_> {
+    fn text(&self, node: &FormulaNode, texts: &[(String, u8)]) -> (String, u8) {
         let at = |n: u32| texts[n as usize].0.as_str();
         let within = |n: u32, least: u8| match &texts[n as usize] {
             (text, binds) if *binds >= least => text.clone(),
             (text, _) => format!("({text})"),
         };
         match *node {
-            Node::Variable(number) => {
+            FormulaNode::Variable(number) => {
                 let name = self.variables.get(number);
                 (name.map_or_else(|| format!("x{number}"), |name| (*name).into()), ATOM)
             }
-            Node::Number(Literal::Integer(n)) => (n.to_string(), if n < 0 { SIGN } else { ATOM }),
-            Node::Number(Literal::Float(x)) => (x.to_string(), if x < 0.0 { SIGN } else { ATOM }),
-            Node::Unary(UnaryOp::Neg, x) => (format!("-{}", within(x, SIGN)), SIGN),
-            Node::Unary(UnaryOp::Not, x) => (format!("not {}", within(x, NOT)), NOT),
-            Node::Unary(op, x) => (format!("{}({})", unary(op), at(x)), ATOM),
-            Node::Fold(fold, x) => (format!("{}({})", fold.name(), at(x)), ATOM),
-            Node::Binary(op, x, y) => match SYMBOLS.iter().find(|(_, other, _)| *other == op) {
-                Some(&(symbol, _, binds)) => {
-                    // Comparisons do not chain.
-                    let left = if binds == COMPARISON { binds + 1 } else { binds };
-                    let text = format!("{} {symbol} {}", within(x, left), within(y, binds + 1));
-                    (text, binds)
+            FormulaNode::Number(Literal::Integer(n)) => {
+                (n.to_string(), if n < 0 { SIGN } else { ATOM })
+            }
+            FormulaNode::Number(Literal::Float(x)) => {
+                (x.to_string(), if x < 0.0 { SIGN } else { ATOM })
+            }
+            FormulaNode::Unary(UnaryOp::Neg, x) => (format!("-{}", within(x, SIGN)), SIGN),
+            FormulaNode::Unary(UnaryOp::Not, x) => (format!("not {}", within(x, NOT)), NOT),
+            FormulaNode::Unary(op, x) => (format!("{}({})", unary(op), at(x)), ATOM),
+            FormulaNode::Fold(fold, x) => (format!("{}({})", fold.name(), at(x)), ATOM),
+            FormulaNode::Binary(op, x, y) => {
+                match SYMBOLS.iter().find(|(_, other, _)| *other == op) {
+                    Some(&(symbol, _, binds)) => {
+                        // Comparisons do not chain.
+                        let left = if binds == COMPARISON { binds + 1 } else { binds };
+                        let text = format!("{} {symbol} {}", within(x, left), within(y, binds + 1));
+                        (text, binds)
+                    }
+                    None => (format!("{}({}, {})", binary(op), at(x), at(y)), ATOM),
                 }
-                None => (format!("{}({}, {})", binary(op), at(x), at(y)), ATOM),
-            },
-            Node::Select(c, x, y) => (format!("where({}, {}, {})", at(c), at(x), at(y)), ATOM),
-            Node::Random(ref of) => (format!("random({}, {})", at(of.lo), at(of.hi)), ATOM),
+            }
+            FormulaNode::Select(c, x, y) => {
+                (format!("where({}, {}, {})", at(c), at(x), at(y)), ATOM)
+            }
+            FormulaNode::Random(ref of) => (format!("random({}, {})", at(of.lo), at(of.hi)), ATOM),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{BlockPlan, Expr, Kernel, Stage};
 use crate::StoreError;
 use crate::aggregation::Kind;
-use crate::formula::{Formula, Node};
+use crate::formula::{Formula, FormulaNode};
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -105,7 +105,8 @@ fn of_expr(expr: &Expr) -> u64 {
 }
 
 fn of_formula(formula: &Formula) -> u64 {
-    let is_leaf = |node: &&Node| matches!(node, Node::Variable(_) | Node::Number(_));
+    let is_leaf =
+        |node: &&FormulaNode| matches!(node, FormulaNode::Variable(_) | FormulaNode::Number(_));
     formula.nodes.iter().filter(|node| !is_leaf(node)).count() as u64
 }
 

@@ -1,6 +1,6 @@
 //! Elementwise expressions over arrays, evaluated wherever their elements are read.
 
-use super::along::{Along, Step};
+use super::axis_map::{AxisMap, MapStep};
 use crate::function::{Elementwise, Function, Kind};
 use crate::{ElementType, Formula, Value};
 use ijk_types::{DType, Scalar};
@@ -47,7 +47,7 @@ pub(crate) struct Leaf {
     /// The elements of its missing blocks.
     pub(crate) fill: Option<Value>,
     /// For each axis of the array, an axis of the expression and where its positions lie.
-    pub(crate) axes: Vec<(usize, Along)>,
+    pub(crate) axes: Vec<(usize, AxisMap)>,
 }
 
 impl Leaf {
@@ -57,7 +57,7 @@ impl Leaf {
         ty: &crate::Type,
         ranges: &[std::ops::Range<usize>],
     ) -> Option<Vec<usize>> {
-        let first = |(n, (axis, along)): (usize, &(usize, Along))| {
+        let first = |(n, (axis, along)): (usize, &(usize, AxisMap))| {
             let range = ranges[*axis].clone();
             let one = range.start..range.end.min(range.start + 1);
             Some(along.runs(one, ty.dims[n], ty.blocks[n]).first()?.block)
@@ -77,7 +77,7 @@ impl Expr {
         element: ElementType,
         fill: Option<Value>,
     ) -> Self {
-        let axes = (0..rank).map(|axis| (axis, Along::default())).collect();
+        let axes = (0..rank).map(|axis| (axis, AxisMap::default())).collect();
         Self::Leaf(Leaf { array, element, fill, axes })
     }
 
@@ -131,7 +131,7 @@ impl Expr {
     /// The same seen along other axes: for each of its axes, the new one, and the step that leads from
     /// positions there to positions here.
     #[must_use]
-    pub(crate) fn seen(&self, axes: &[(usize, Option<Step>)]) -> Self {
+    pub(crate) fn seen(&self, axes: &[(usize, Option<MapStep>)]) -> Self {
         let mut seen = self.clone();
         seen.for_each_leaf(&mut |leaf| {
             for (axis, along) in &mut leaf.axes {

@@ -2,7 +2,7 @@
 
 use super::expr::Expr;
 use super::{
-    Affine, Array, BlockPlan, From, Kernel, Operand, Points, Stage, StageAxis, Step, renumbered,
+    Affine, Array, BlockPlan, From, Kernel, MapStep, Operand, Points, Stage, StageAxis, renumbered,
     split,
 };
 use crate::formula::Fold;
@@ -230,16 +230,17 @@ fn seen_along(expr: Expr, index: &[Affine]) -> Operand {
     let views = index.iter().map(|affine| match (&affine.terms[..], affine.constant) {
         _ if !affine.is_plain() => None,
         ([(1, _)], 0) => Some(None),
-        ([(1, _)], by @ 1..) => Some(Some(Step::Shift(by as usize))),
+        ([(1, _)], by @ 1..) => Some(Some(MapStep::Shift(by as usize))),
         _ => None,
     });
-    let views: Vec<Option<Option<Step>>> = views.collect();
+    let views: Vec<Option<Option<MapStep>>> = views.collect();
     let axes = views.iter().enumerate().map(|(n, view)| (n, view.clone().flatten()));
-    let axes: Vec<(usize, Option<Step>)> = axes.collect();
-    let along = |(affine, view): (&Affine, &Option<Option<Step>>)| match (view, &affine.terms[..]) {
-        (Some(_), &[(1, axis)]) => Affine::axis(axis),
-        _ => affine.clone(),
-    };
+    let axes: Vec<(usize, Option<MapStep>)> = axes.collect();
+    let along =
+        |(affine, view): (&Affine, &Option<Option<MapStep>>)| match (view, &affine.terms[..]) {
+            (Some(_), &[(1, axis)]) => Affine::axis(axis),
+            _ => affine.clone(),
+        };
     let index = index.iter().zip(&views).map(along).collect();
     Operand { expr: expr.seen(&axes), index }
 }
@@ -286,17 +287,17 @@ fn narrowed(expr: Expr, index: &[Affine]) -> Operand {
     let mut own: Vec<usize> = expr.axes().into_iter().collect();
     own.sort_unstable();
     let place = |axis| own.iter().position(|&other| other == axis).unwrap_or_default();
-    let axes: Vec<(usize, Option<Step>)> = (0..index.len()).map(|n| (place(n), None)).collect();
+    let axes: Vec<(usize, Option<MapStep>)> = (0..index.len()).map(|n| (place(n), None)).collect();
     let index = own.iter().map(|&axis| index[axis].clone()).collect();
     Operand { expr: expr.seen(&axes), index }
 }
 
 fn broadcast(expr: &Expr, from: &Type, to: &Type) -> Expr {
     let new = to.rank() - from.rank();
-    let axes: Vec<(usize, Option<Step>)> = (0..from.rank())
+    let axes: Vec<(usize, Option<MapStep>)> = (0..from.rank())
         .map(|axis| {
             let (extent, repeated) = (from.dims[axis], to.dims[axis + new]);
-            (axis + new, (extent != repeated).then_some(Step::Modulo(extent)))
+            (axis + new, (extent != repeated).then_some(MapStep::Modulo(extent)))
         })
         .collect();
     expr.seen(&axes)
@@ -305,8 +306,8 @@ fn broadcast(expr: &Expr, from: &Type, to: &Type) -> Expr {
 fn select(expr: &Expr, positions: &[Positions]) -> Expr {
     let step = |positions: &Positions| match positions {
         Positions::All => None,
-        Positions::Range(range) => Some(Step::Shift(range.start)),
-        Positions::At(at) => Some(Step::Table(Arc::clone(at))),
+        Positions::Range(range) => Some(MapStep::Shift(range.start)),
+        Positions::At(at) => Some(MapStep::Table(Arc::clone(at))),
     };
     let axes: Vec<_> = positions.iter().map(step).enumerate().collect();
     expr.seen(&axes)

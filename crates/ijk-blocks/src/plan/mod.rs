@@ -7,7 +7,7 @@
 //! tell where to read. What is computed element by element is part of the operand it belongs to.
 
 mod affine;
-mod along;
+mod axis_map;
 mod count;
 mod display;
 mod done;
@@ -19,7 +19,7 @@ mod split;
 mod stage;
 
 pub(crate) use affine::{Affine, filled, renumbered};
-pub(crate) use along::{Along, Run, Step};
+pub(crate) use axis_map::{AxisMap, MapStep, Run};
 pub(crate) use done::Done;
 pub(crate) use expr::{Expr, Leaf};
 pub use schedule::Grid;

@@ -40,20 +40,20 @@ pub(crate) struct Schedule {
     /// The rounds in which something is to be computed, if not all.
     left: Option<Vec<usize>>,
     /// Blocks and panels to compute, if not all.
-    steps: Option<Arc<Steps>>,
+    steps: Option<Arc<SparseRounds>>,
 }
 
 /// Rounds of some blocks and panels.
 #[derive(Debug, Default)]
-struct Steps {
-    rounds: Vec<Step>,
+struct SparseRounds {
+    rounds: Vec<SparseRound>,
     /// The time at which each round begins, and at which the last ends.
     starts: Vec<u64>,
 }
 
 /// A round of some blocks and panels.
 #[derive(Debug, Default)]
-struct Step {
+struct SparseRound {
     blocks: Vec<Vec<usize>>,
     panels: Vec<usize>,
 }
@@ -169,12 +169,12 @@ impl Schedule {
                 all.extend(panels(at));
             }
         }
-        let mut steps = Steps { rounds: Vec::with_capacity(rounds.len()), starts: vec![0] };
+        let mut steps = SparseRounds { rounds: Vec::with_capacity(rounds.len()), starts: vec![0] };
         for (blocks, panels) in rounds.into_values() {
             let panels: Vec<usize> = panels.into_iter().collect();
             let start = steps.starts.last().copied().unwrap_or_default();
             steps.starts.push(start + panels.len() as u64);
-            steps.rounds.push(Step { blocks, panels });
+            steps.rounds.push(SparseRound { blocks, panels });
         }
         self.steps = Some(Arc::new(steps));
         self
@@ -188,7 +188,7 @@ impl Schedule {
     }
 
     /// The round of a time and its number within that.
-    fn step(steps: &Steps, time: u64) -> (&Step, usize) {
+    fn step(steps: &SparseRounds, time: u64) -> (&SparseRound, usize) {
         let number = steps.starts.partition_point(|&start| start <= time).saturating_sub(1);
         (&steps.rounds[number], (time - steps.starts[number]) as usize)
     }
@@ -329,7 +329,7 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use super::costs::Parts;
+    use super::costs::OperandCost;
     use super::*;
     use crate::{BigTensor, BlockPlan};
     use ijk_types::DType;
@@ -337,8 +337,11 @@ mod tests {
 
     /// The costs of a matrix product of so many rows and columns, with parts of so many bytes.
     pub(super) fn product(lines: [usize; 2], parts: [f64; 2]) -> Costs {
-        let part =
-            |n: usize| Parts { bytes: parts[n], held: parts[n], has: [vec![n == 0], vec![n == 1]] };
+        let part = |n: usize| OperandCost {
+            bytes: parts[n],
+            held: parts[n],
+            has: [vec![n == 0], vec![n == 1]],
+        };
         Costs {
             grids: lines.map(|lines| vec![lines]),
             block: 1.0,

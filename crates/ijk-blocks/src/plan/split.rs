@@ -26,7 +26,7 @@ const MOST_BYTES: f64 = (1u64 << 30) as f64;
 const READ: f64 = 8.0;
 
 /// Parts of the first folded axis.
-pub(super) struct Parts {
+pub(super) struct Split {
     /// Number of blocks of a part.
     each: usize,
     /// Fold of the parts.
@@ -34,7 +34,7 @@ pub(super) struct Parts {
 }
 
 /// The parts of a stage, if it is better computed so.
-pub(super) fn parts(stage: &Stage) -> Option<Parts> {
+pub(super) fn parts(stage: &Stage) -> Option<Split> {
     let Kernel::Contract(by) = &stage.kernel else { return None };
     let &Kind::Fold(fold @ Fold::Reduce(Reducer::Monoid(_)), _) = &by.kind else { return None };
     let size = stage.out.element.number()?.size() as f64;
@@ -56,11 +56,11 @@ pub(super) fn parts(stage: &Stage) -> Option<Parts> {
     let parts = (MOST_BLOCKS / blocks).min((MOST_BYTES / (block * blocks as f64)) as usize);
     let worth = (READ * block / read).ceil() as usize;
     let each = folded.div_ceil(parts.max(1)).max(FEWEST.div_ceil(panels.max(1))).max(worth);
-    (blocks < ENOUGH && each <= folded / 2).then_some(Parts { each, fold })
+    (blocks < ENOUGH && each <= folded / 2).then_some(Split { each, fold })
 }
 
 /// The stage that folds parts; `made` takes the one that makes them, and gives what it makes.
-pub(super) fn split(stage: Stage, parts: &Parts, made: impl FnOnce(Stage) -> Expr) -> Stage {
+pub(super) fn split(stage: Stage, parts: &Split, made: impl FnOnce(Stage) -> Expr) -> Stage {
     let (kept, out, identity) = (stage.kept(), stage.out.clone(), stage.identity.clone());
     let extent = stage.axes[kept].blocks().div_ceil(parts.each);
     let axis = StageAxis { name: "part".into(), extent, block: Some(1), folded: true };

@@ -6,7 +6,7 @@ use super::part::Part;
 use super::read::{KnownValues, Reader, present};
 use super::skips::{PartState, Skips, Verdict};
 use crate::aggregation::{Contracts, Extents, Kind};
-use crate::formula::{Among, Fold, Formula};
+use crate::formula::{Fold, Formula, ValueSet};
 use crate::plan::{Affine, Coordinates, Expr, Kernel, Operand, Stage};
 use crate::{Block, Error, Value};
 use ijk_types::{DType, Reducer};
@@ -78,10 +78,10 @@ impl Computer<'_> {
             Verdict::Depends => {
                 let of = |(n, known): (usize, &Option<KnownValues>)| match known {
                     None => Some(self.skips.missing(n)),
-                    Some(KnownValues::Among(among)) => Some(*among),
+                    Some(KnownValues::In(values)) => Some(*values),
                     Some(KnownValues::Nothing) => None,
                 };
-                let all: Option<Vec<Among>> = known.iter().enumerate().map(of).collect();
+                let all: Option<Vec<ValueSet>> = known.iter().enumerate().map(of).collect();
                 all.is_some_and(|all| self.skips.holds(&all))
             }
         }
@@ -99,11 +99,11 @@ impl Computer<'_> {
         let window = crate::wire::whole(block.shape());
         let origin = Origin::block(leaf.array, &at, &window);
         let part = Part::new(block, window, (0..ty.rank()).collect()).from(origin);
-        let among = |n: usize| match n == operand {
+        let values = |n: usize| match n == operand {
             true => self.reader.facts.of(&part),
             false => self.skips.missing(n),
         };
-        let all = (0..self.stage.operands.len()).map(among);
+        let all = (0..self.stage.operands.len()).map(values);
         Ok(self.skips.holds(&all.collect::<Vec<_>>()))
     }
 

@@ -2,7 +2,7 @@
 //! of a computation.
 
 use super::part::Part;
-use crate::formula::{Among, Within};
+use crate::formula::{FloatBounds, ValueSet};
 use crate::plan::Expr;
 use ijk_tensor::TensorView;
 use ijk_types::{C64, C128, DType, Element};
@@ -35,21 +35,21 @@ fn bounds(ranges: &[Range<usize>]) -> impl Iterator<Item = usize> {
 
 /// Cached value sets of the parts of a plan's arrays.
 #[derive(Debug, Default)]
-pub(crate) struct Facts(Mutex<HashMap<Origin, Among>>);
+pub(crate) struct Facts(Mutex<HashMap<Origin, ValueSet>>);
 
 impl Facts {
-    fn known(&self) -> MutexGuard<'_, HashMap<Origin, Among>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<Origin, ValueSet>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Value set of a part, if it is known before the part is read.
-    pub(crate) fn get(&self, origin: &Origin) -> Option<Among> {
+    pub(crate) fn get(&self, origin: &Origin) -> Option<ValueSet> {
         self.known().get(origin).copied()
     }
 
     /// Value set of a part's elements.
-    pub(crate) fn of(&self, part: &Part) -> Among {
-        part.among(|| {
+    pub(crate) fn of(&self, part: &Part) -> ValueSet {
+        part.value_set(|| {
             let Some(origin) = part.origin() else { return look(part) };
             if let Some(known) = self.get(origin) {
                 return known;
@@ -61,23 +61,23 @@ impl Facts {
     }
 }
 
-fn look(part: &Part) -> Among {
-    let Some(view) = part.numbers() else { return Among::Any };
+fn look(part: &Part) -> ValueSet {
+    let Some(view) = part.numbers() else { return ValueSet::Any };
     let within = match view.dtype() {
         DType::F32 => within(&view, |x: f32| [x]),
         DType::F64 => within(&view, |x: f64| [x]),
         DType::C64 => within(&view, |z: C64| [z.re, z.im]),
         DType::C128 => within(&view, |z: C128| [z.re, z.im]),
-        _ => return Among::Any,
+        _ => return ValueSet::Any,
     };
-    within.map_or_else(|| Among::unknown(view.dtype()), Among::Within)
+    within.map_or_else(|| ValueSet::unknown(view.dtype()), ValueSet::Bounds)
 }
 
 /// Bounds of elements of `N` floats each; `None` if all are NaN, or there is none.
 fn within<T: Element, F: Float, const N: usize>(
     view: &TensorView,
     floats: impl Fn(T) -> [F; N],
-) -> Option<Within> {
+) -> Option<FloatBounds> {
     let mut extremes = Extremes::default();
     rows(view, &mut |row| extremes.add(row, &floats));
     let mut within = extremes.within()?;
@@ -157,11 +157,11 @@ impl<F: Float> Extremes<F> {
     }
 
     /// Bounds in which zeros have no sign; `None` if all elements are NaN.
-    fn within(&self) -> Option<Within> {
+    fn within(&self) -> Option<FloatBounds> {
         let least = self.least.iter().fold(f64::INFINITY, |m, &x| m.min(x.into()));
         let greatest = self.greatest.iter().fold(f64::NEG_INFINITY, |m, &x| m.max(x.into()));
         let nan = self.nan.iter().any(|&x| x.into().is_nan());
-        (least <= greatest).then_some(Within { least, greatest, nan })
+        (least <= greatest).then_some(FloatBounds { least, greatest, nan })
     }
 }
 
@@ -172,16 +172,16 @@ mod tests {
     use ijk_tensor::Tensor;
     use std::sync::Arc;
 
-    fn of(values: &[f64]) -> Within {
+    fn of(values: &[f64]) -> FloatBounds {
         let tensor = Tensor::from_vec(values.to_vec(), &[values.len()]).unwrap();
         let part = Part::whole(Block::Numbers(tensor), vec![0]);
         match Facts::default().of(&part) {
-            Among::Within(within) => within,
+            ValueSet::Bounds(within) => within,
             other => panic!("{other:?}"),
         }
     }
 
-    fn bits(within: Within) -> (u64, u64, bool) {
+    fn bits(within: FloatBounds) -> (u64, u64, bool) {
         (within.least.to_bits(), within.greatest.to_bits(), within.nan)
     }
 
@@ -205,15 +205,15 @@ mod tests {
         let values = (0..12).map(|n| if n == 3 { f32::NAN } else { n as f32 }).collect();
         let block = Arc::new(Block::Numbers(Tensor::from_vec(values, &[3, 4]).unwrap()));
         let part = Part::new(block, vec![0..3, 0..3], vec![0, 1]);
-        let expected = Within { least: 0.0, greatest: 10.0, nan: false };
-        assert_eq!(Facts::default().of(&part), Among::Within(expected));
+        let expected = FloatBounds { least: 0.0, greatest: 10.0, nan: false };
+        assert_eq!(Facts::default().of(&part), ValueSet::Bounds(expected));
     }
 
     #[test]
     fn parts_of_complex_numbers_count_both() {
         let values = vec![C128::new(1.0, -4.0), C128::new(2.0, f64::INFINITY)];
         let part = Part::whole(Block::Numbers(Tensor::from_vec(values, &[2]).unwrap()), vec![0]);
-        let expected = Within { least: -4.0, greatest: f64::INFINITY, nan: false };
-        assert_eq!(Facts::default().of(&part), Among::Within(expected));
+        let expected = FloatBounds { least: -4.0, greatest: f64::INFINITY, nan: false };
+        assert_eq!(Facts::default().of(&part), ValueSet::Bounds(expected));
     }
 }

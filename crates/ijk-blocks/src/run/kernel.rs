@@ -1,7 +1,7 @@
 //! Formulas and folds of them on views, by the engine.
 
 use crate::Error;
-use crate::formula::{Formula, Node, Random};
+use crate::formula::{Formula, FormulaNode, Random};
 use crate::plan::{Affine, filled};
 use ijk_cpu::{Compiled, Engine, RunError, Stoppable};
 use ijk_ir::core::{
@@ -259,18 +259,18 @@ fn value(formula: &Formula, inputs: &[KernelInput]) -> ScalarExpr {
     let types: Vec<DType> = inputs.iter().map(|(view, _)| view.dtype()).collect();
     let types = formula.types(&types).unwrap_or_default();
     let nodes = formula.nodes.iter().enumerate().map(|(n, node)| match *node {
-        Node::Variable(number) => ScalarNode::Access(access(number, inputs)),
-        Node::Number(literal) => ScalarNode::Const(literal, TypeTerm::Fixed(types[n])),
-        Node::Unary(op, x) => ScalarNode::Unary(op, ScalarId(x)),
-        Node::Binary(op, x, y) => ScalarNode::Binary(op, ScalarId(x), ScalarId(y)),
-        Node::Select(c, x, y) => ScalarNode::Select(ScalarId(c), ScalarId(x), ScalarId(y)),
-        Node::Random(ref of) => ScalarNode::Random {
+        FormulaNode::Variable(number) => ScalarNode::Access(access(number, inputs)),
+        FormulaNode::Number(literal) => ScalarNode::Const(literal, TypeTerm::Fixed(types[n])),
+        FormulaNode::Unary(op, x) => ScalarNode::Unary(op, ScalarId(x)),
+        FormulaNode::Binary(op, x, y) => ScalarNode::Binary(op, ScalarId(x), ScalarId(y)),
+        FormulaNode::Select(c, x, y) => ScalarNode::Select(ScalarId(c), ScalarId(x), ScalarId(y)),
+        FormulaNode::Random(ref of) => ScalarNode::Random {
             key: of.key,
             counter: counter(of, formula, inputs),
             lo: ScalarId(of.lo),
             hi: ScalarId(of.hi),
         },
-        Node::Fold(..) => unreachable!("numbers are no lists: types were checked"),
+        FormulaNode::Fold(..) => unreachable!("numbers are no lists: types were checked"),
     });
     ScalarExpr { nodes: nodes.collect() }
 }
@@ -278,7 +278,9 @@ fn value(formula: &Formula, inputs: &[KernelInput]) -> ScalarExpr {
 /// Counter of a source of random numbers at a point.
 fn counter(of: &Random, formula: &Formula, inputs: &[KernelInput]) -> IndexExpr {
     let term = |&(coefficient, node): &(i64, u32)| match formula.nodes[node as usize] {
-        Node::Variable(number) => (coefficient, Atom::Element(Box::new(access(number, inputs)))),
+        FormulaNode::Variable(number) => {
+            (coefficient, Atom::Element(Box::new(access(number, inputs))))
+        }
         // Tensors are counted before they are operands, so that nothing is computed here.
         ref other => unreachable!("an operand counts, not {other:?}"),
     };

@@ -1,7 +1,7 @@
 //! Regions of expressions, computed or read.
 
 use super::facts::Origin;
-use crate::formula::Among;
+use crate::formula::ValueSet;
 use crate::plan::Coordinates;
 use crate::value::Lists;
 use crate::{Block, Value};
@@ -21,14 +21,14 @@ pub(crate) struct Part {
     /// Origin, if its elements are an array's.
     origin: Option<Arc<Origin>>,
     /// Value set of its elements, computed on demand.
-    among: Arc<OnceLock<Among>>,
+    value_set: Arc<OnceLock<ValueSet>>,
     doubtful: bool,
 }
 
 impl Part {
     pub(crate) fn new(block: Arc<Block>, window: Vec<Range<usize>>, axes: Vec<usize>) -> Self {
-        let (origin, among, doubtful) = (None, Arc::default(), false);
-        Self { block, window, axes, origin, among, doubtful }
+        let (origin, value_set, doubtful) = (None, Arc::default(), false);
+        Self { block, window, axes, origin, value_set, doubtful }
     }
 
     /// The same, with the origin.
@@ -54,8 +54,8 @@ impl Part {
     }
 
     /// Value set of its elements, computed once by `look`.
-    pub(crate) fn among(&self, look: impl FnOnce() -> Among) -> Among {
-        *self.among.get_or_init(look)
+    pub(crate) fn value_set(&self, look: impl FnOnce() -> ValueSet) -> ValueSet {
+        *self.value_set.get_or_init(look)
     }
 
     /// The block, and the range of its elements.

@@ -4,7 +4,7 @@ use super::facts::{Facts, Origin};
 use super::kernel::{KernelInput, Kernels, Work};
 use super::part::{Part, assign};
 use super::skips::is_expression_fill;
-use crate::formula::Among;
+use crate::formula::ValueSet;
 use crate::plan::{Affine, Array, Coordinates, Expr, Leaf, Run};
 use crate::store::Source;
 use crate::{Block, Error, Formula, Value};
@@ -34,7 +34,7 @@ pub(crate) type Present = OnceLock<Option<HashSet<Vec<usize>>>>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KnownValues {
     Nothing,
-    Among(Among),
+    In(ValueSet),
 }
 
 /// The runs of an axis of an array that lie in one block.
@@ -192,7 +192,7 @@ impl Reader<'_> {
     }
 
     fn remembered(&self, origin: &Origin) -> KnownValues {
-        self.facts.get(origin).map_or(KnownValues::Nothing, KnownValues::Among)
+        self.facts.get(origin).map_or(KnownValues::Nothing, KnownValues::In)
     }
 
     /// A block of an array, checked for its shape and type.

@@ -7,7 +7,7 @@
 use super::facts::Facts;
 use super::part::Part;
 use crate::aggregation::Kind;
-use crate::formula::{Among, Fold, Formula};
+use crate::formula::{Fold, Formula, ValueSet};
 use crate::plan::{Expr, Kernel, Stage};
 use ijk_types::{DType, Literal, Reducer, Scalar};
 use std::collections::HashMap;
@@ -132,35 +132,35 @@ impl Skips {
     }
 
     fn judged(&self, states: &[PartState]) -> Verdict {
-        let among = |of: &dyn Fn(usize, PartState) -> Among| -> Vec<Among> {
+        let values = |of: &dyn Fn(usize, PartState) -> ValueSet| -> Vec<ValueSet> {
             let of = |(n, &state): (usize, &PartState)| match state {
                 PartState::Missing => self.missing(n),
                 state => of(n, state),
             };
             states.iter().enumerate().map(of).collect()
         };
-        if self.holds(&among(&|n, _| Among::unknown(self.types[n]))) {
+        if self.holds(&values(&|n, _| ValueSet::unknown(self.types[n]))) {
             return Verdict::Always;
         }
         // If elements chosen in favour of skipping are not skipped, none are.
-        let harmless = among(&|n, state| harmless(self.types[n], state));
+        let harmless = values(&|n, state| harmless(self.types[n], state));
         if self.holds(&harmless) { Verdict::Depends } else { Verdict::Never }
     }
 
     /// Value set of an operand's elements where it is missing.
-    pub(crate) fn missing(&self, operand: usize) -> Among {
+    pub(crate) fn missing(&self, operand: usize) -> ValueSet {
         match self.fills[operand] {
-            Some(fill) => Among::Is(fill),
-            None => Among::unknown(self.types[operand]),
+            Some(fill) => ValueSet::Is(fill),
+            None => ValueSet::unknown(self.types[operand]),
         }
     }
 
     /// Returns true if a panel is skipped whose parts have these value sets.
-    pub(crate) fn holds(&self, operands: &[Among]) -> bool {
+    pub(crate) fn holds(&self, operands: &[ValueSet]) -> bool {
         match &self.rule {
             SkipRule::Missing | SkipRule::Never => false,
             SkipRule::Fold(formula, reducer, of) => {
-                formula.among(&self.types, operands, self.finite).adds_nothing(*reducer, *of)
+                formula.value_set(&self.types, operands, self.finite).adds_nothing(*reducer, *of)
             }
             SkipRule::Fill(formula, fill) => {
                 is_fill(formula, &self.types, operands, *fill, self.finite)
@@ -170,13 +170,13 @@ impl Skips {
 }
 
 /// Elements that annihilation does not depend on.
-fn harmless(dtype: DType, state: PartState) -> Among {
+fn harmless(dtype: DType, state: PartState) -> ValueSet {
     let number = if state == PartState::Doubtful { 0 } else { 1 };
     match dtype {
         DType::F32 | DType::F64 | DType::C64 | DType::C128 => {
-            Literal::Integer(number).to_scalar(dtype).map_or(Among::Any, Among::Is)
+            Literal::Integer(number).to_scalar(dtype).map_or(ValueSet::Any, ValueSet::Is)
         }
-        _ => Among::Any,
+        _ => ValueSet::Any,
     }
 }
 
@@ -184,11 +184,11 @@ fn harmless(dtype: DType, state: PartState) -> Among {
 fn is_fill(
     formula: &Formula,
     types: &[DType],
-    operands: &[Among],
+    operands: &[ValueSet],
     fill: Scalar,
     finite: bool,
 ) -> bool {
-    let found = formula.among(types, operands, finite);
+    let found = formula.value_set(types, operands, finite);
     // Unless elements are finite, the sign of 0 matters, since quotients by 0 are infinities of either sign.
     let zero = Reducer::Monoid(ijk_types::Monoid::Add);
     let is_zero = || fill == Scalar::zero(fill.dtype()) && found.adds_nothing(zero, fill.dtype());
@@ -209,20 +209,20 @@ pub(crate) fn is_expression_fill(
     if parts.iter().all(Option::is_none) {
         return true;
     }
-    let among = |of: &dyn Fn(usize, &Part) -> Among| -> Vec<Among> {
+    let values = |of: &dyn Fn(usize, &Part) -> ValueSet| -> Vec<ValueSet> {
         let operand = |(n, part): (usize, &Option<Part>)| match part {
             Some(part) => of(n, part),
             None => match operands[n].fill().and_then(|fill| fill.as_number()) {
-                Some(fill) => Among::Is(fill),
-                None => Among::unknown(types[n]),
+                Some(fill) => ValueSet::Is(fill),
+                None => ValueSet::unknown(types[n]),
             },
         };
         parts.iter().enumerate().map(operand).collect()
     };
-    let holds = |operands: &[Among]| is_fill(formula, types, operands, fill, finite);
+    let holds = |operands: &[ValueSet]| is_fill(formula, types, operands, fill, finite);
     let state =
         |part: &Part| if part.is_doubtful() { PartState::Doubtful } else { PartState::Present };
-    holds(&among(&|n, _| Among::unknown(types[n])))
-        || holds(&among(&|n, part| harmless(types[n], state(part))))
-            && holds(&among(&|_, part| facts.of(part)))
+    holds(&values(&|n, _| ValueSet::unknown(types[n])))
+        || holds(&values(&|n, part| harmless(types[n], state(part))))
+            && holds(&values(&|_, part| facts.of(part)))
 }

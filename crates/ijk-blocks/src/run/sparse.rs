@@ -246,7 +246,7 @@ enum Map {
     /// To the block of that number of an axis of the stage.
     Same(usize),
     /// To those blocks of an axis of the stage.
-    Among(usize, HashMap<usize, Vec<usize>>),
+    ValueSet(usize, HashMap<usize, Vec<usize>>),
     /// To all of them.
     Fixed(Vec<usize>),
 }
@@ -261,7 +261,7 @@ impl Maps {
         let ty = &computer.reader.arrays[leaf.array].ty;
         let whole: Vec<Range<usize>> = stage.axes.iter().map(|axis| 0..axis.extent).collect();
         let is_cut = |axis: usize| stage.axes[axis].blocks() > 1;
-        let map = |(n, (place, along)): (usize, &(usize, crate::plan::Along))| {
+        let map = |(n, (place, along)): (usize, &(usize, crate::plan::AxisMap))| {
             let affine: &Affine = &operand.index[*place];
             let (extent, block) = (ty.dims[n], ty.blocks[n]);
             let runs = |ranges: &[Range<usize>]| -> Vec<Run> {
@@ -299,7 +299,7 @@ impl Maps {
                     }
                 }
             }
-            Some(Map::Among(axis, blocks))
+            Some(Map::ValueSet(axis, blocks))
         };
         let axes = leaf.axes.iter().enumerate().map(map).collect::<Option<_>>()?;
         // One position stands for all along axes of the output on which the operand does not depend; its part follows
@@ -322,7 +322,7 @@ impl Maps {
                     continue;
                 }
                 Map::Same(axis) => (*axis, PositionSet::All(number..number + 1)),
-                Map::Among(axis, blocks) => {
+                Map::ValueSet(axis, blocks) => {
                     (*axis, PositionSet::These(blocks.get(&number)?.clone()))
                 }
             };

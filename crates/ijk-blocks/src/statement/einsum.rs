@@ -1,7 +1,7 @@
 //! `einsum` of any number of block tensors, as a statement for each step.
 
 use super::fit::Fit;
-use super::{Met, Statement, common_block, name, types};
+use super::{AxisUse, Statement, common_block, name, types};
 use crate::plan::{Affine, Points, StageAxis};
 use crate::term::Kind;
 use crate::{BigTensor, Error, Formula, Problem, TextError, Type, TypeError};
@@ -50,7 +50,7 @@ impl BigTensor {
         let fitted = fit.operands()?;
         let operands: Vec<&BigTensor> = fitted.iter().collect();
         let blocks = blocks(&rule, &product, &operands)?;
-        Steps::new(rule, &product, blocks, of, &operands).run()
+        PathBuilder::new(rule, &product, blocks, of, &operands).run()
     }
 }
 
@@ -89,13 +89,13 @@ fn blocks(
 }
 
 /// For each index, the axes that it is.
-fn places(product: &Product, operands: &[&BigTensor]) -> Vec<Vec<Met>> {
-    let mut places: Vec<Vec<Met>> = vec![Vec::new(); product.extents.len()];
+fn places(product: &Product, operands: &[&BigTensor]) -> Vec<Vec<AxisUse>> {
+    let mut places: Vec<Vec<AxisUse>> = vec![Vec::new(); product.extents.len()];
     for (operand, axes) in product.operands.iter().enumerate() {
         for (axis, index) in axes.iter().enumerate() {
             let Some(index) = index else { continue };
             let block = operands[operand].ty().blocks[axis];
-            places[*index as usize].push(Met { operand, axis, block });
+            places[*index as usize].push(AxisUse { operand, axis, block });
         }
     }
     places
@@ -104,7 +104,7 @@ fn places(product: &Product, operands: &[&BigTensor]) -> Vec<Vec<Met>> {
 /// A tensor that is to be multiplied, with the index of each axis.
 type Factor = (BigTensor, Vec<Option<u32>>);
 
-struct Steps<'a> {
+struct PathBuilder<'a> {
     rule: String,
     product: &'a Product,
     blocks: Vec<Option<usize>>,
@@ -112,7 +112,7 @@ struct Steps<'a> {
     list: Vec<Factor>,
 }
 
-impl<'a> Steps<'a> {
+impl<'a> PathBuilder<'a> {
     fn new(
         rule: String,
         product: &'a Product,

@@ -1,6 +1,6 @@
 //! Blocks that fit, where operands may be cut otherwise.
 
-use super::Met;
+use super::AxisUse;
 use crate::store::{block_bytes, common_multiple};
 use crate::types::compatible;
 use crate::{BigTensor, Error, Type};
@@ -30,10 +30,11 @@ impl Fit {
     }
 
     /// Gives the axes of an index blocks that are compatible, as far as operands may be re-cut.
-    pub(super) fn index(&mut self, places: &[Met]) {
-        let block = |place: &Met| self.blocks[place.operand][place.axis];
-        let may = |place: &&Met| self.operands[place.operand].term.recuts.is_some();
-        let common = |found: Option<Option<usize>>, place: &Met| compatible(found?, block(place));
+    pub(super) fn index(&mut self, places: &[AxisUse]) {
+        let block = |place: &AxisUse| self.blocks[place.operand][place.axis];
+        let may = |place: &&AxisUse| self.operands[place.operand].term.recuts.is_some();
+        let common =
+            |found: Option<Option<usize>>, place: &AxisUse| compatible(found?, block(place));
         if places.iter().fold(Some(None), common).is_some() {
             return;
         }
@@ -49,14 +50,14 @@ impl Fit {
 
     /// The block of an index whose operands may all be re-cut. A common multiple of the blocks cuts no stored block
     /// apart. Where it is much larger than these, it is the greatest that leaves blocks of a moderate size.
-    fn best(&self, places: &[Met]) -> Option<usize> {
+    fn best(&self, places: &[AxisUse]) -> Option<usize> {
         let met = places.iter().filter_map(|place| self.blocks[place.operand][place.axis]);
         let mut blocks: Vec<usize> = met.collect();
         blocks.sort_unstable();
         blocks.dedup();
         let most = *blocks.last()?;
         let all = blocks.iter().copied().fold(1, common_multiple);
-        let extent = |place: &Met| self.operands[place.operand].dims()[place.axis];
+        let extent = |place: &AxisUse| self.operands[place.operand].dims()[place.axis];
         let whole = places.iter().map(extent).max().unwrap_or_default();
         let multiple = Some(all.min(whole)).filter(|&multiple| multiple <= most.saturating_mul(2));
         let candidates = multiple.into_iter().chain(blocks.iter().rev().copied());
@@ -66,7 +67,7 @@ impl Fit {
     }
 
     /// Returns true if the blocks of all operands stay within the limit of bytes, for that block of an index.
-    fn is_moderate(&self, places: &[Met], block: usize) -> bool {
+    fn is_moderate(&self, places: &[AxisUse], block: usize) -> bool {
         let bytes = |operand: usize, blocks: &[Option<usize>]| {
             let ty = self.operands[operand].ty();
             let ty = Type { blocks: blocks.into(), ..ty.clone() };

@@ -40,11 +40,11 @@ fn name(operand: usize) -> Cow<'static, str> {
 }
 
 /// Operands as messages show them: what they are called, and their types.
-type Shown = Vec<(Cow<'static, str>, Type)>;
+type OperandTypes = Vec<(Cow<'static, str>, Type)>;
 
 /// An axis of an operand, and its blocks.
 #[derive(Clone, Copy, Debug)]
-struct Met {
+struct AxisUse {
     operand: usize,
     axis: usize,
     block: Option<usize>,
@@ -54,17 +54,17 @@ struct Met {
 fn common_block(
     rule: &str,
     index: &str,
-    places: &[Met],
-    operands: &Shown,
+    places: &[AxisUse],
+    operands: &OperandTypes,
 ) -> Result<Option<usize>, Box<TypeError>> {
-    let mut first: Option<Met> = None;
+    let mut first: Option<AxisUse> = None;
     for &place in places {
         let Some(met) = first.filter(|met| met.block.is_some()) else {
             first = Some(place);
             continue;
         };
         if compatible(met.block, place.block).is_none() {
-            let name = |met: Met| operands[met.operand].0.clone();
+            let name = |met: AxisUse| operands[met.operand].0.clone();
             let places = [met, place].map(|met| (name(met), met.axis, met.block));
             let problem = Problem::Index { index: index.into(), places };
             let mut blocks = operands[place.operand].1.blocks.clone();
@@ -77,6 +77,6 @@ fn common_block(
 }
 
 /// The operands of a rule, as its messages show them.
-fn types(operands: &[&BigTensor]) -> Shown {
+fn types(operands: &[&BigTensor]) -> OperandTypes {
     operands.iter().enumerate().map(|(n, of)| (name(n), of.ty().clone())).collect()
 }

@@ -1,8 +1,8 @@
 //! Programs in i and Einsum Tuple over block tensors.
 
 use super::fit::Fit;
-use super::{Met, Shown, Statement, common_block, name, types};
-use crate::formula::{Fold, Formula, Node, Random, fold_name};
+use super::{AxisUse, OperandTypes, Statement, common_block, name, types};
+use crate::formula::{Fold, Formula, FormulaNode, Random, fold_name};
 use crate::plan::{Affine, Points, StageAxis};
 use crate::term::Kind;
 use crate::{BigTensor, Error, MemoryStore, Problem, Site, TextError, Type, TypeError};
@@ -125,7 +125,7 @@ fn onto(
     let mut fit = Fit::new([before.clone(), built.clone()]);
     for axis in 0..before.ty().rank() {
         let block = |of: &BigTensor| of.ty().blocks[axis];
-        let met = |(operand, of)| Met { operand, axis, block: block(of) };
+        let met = |(operand, of)| AxisUse { operand, axis, block: block(of) };
         fit.index(&[(0, before), (1, built)].map(met));
     }
     let [before, built] = &fit.operands()?[..] else {
@@ -138,7 +138,7 @@ fn onto(
     let axes = (0..before.ty().rank()).map(|axis| {
         let met = |operand: usize| {
             let block = operands[operand].1.blocks[axis];
-            Met { operand, axis, block }
+            AxisUse { operand, axis, block }
         };
         let own = of.out_index[axis].as_axis().map(|own| of.domain[own.0 as usize].name.clone());
         let name = own.unwrap_or_else(|| format!("{axis}"));
@@ -239,12 +239,12 @@ impl<'a> Builder<'a> {
     }
 
     /// For each of the term's axes, the axes of operands that it is.
-    fn plain(&self, axes: usize) -> Vec<Vec<Met>> {
-        let mut plain: Vec<Vec<Met>> = vec![Vec::new(); axes];
+    fn plain(&self, axes: usize) -> Vec<Vec<AxisUse>> {
+        let mut plain: Vec<Vec<AxisUse>> = vec![Vec::new(); axes];
         for (operand, Read { tensor, index, .. }) in self.reads.iter().enumerate() {
             for (axis, affine) in index.iter().enumerate() {
                 if let Some(own) = affine.as_axis() {
-                    plain[own].push(Met { operand, axis, block: tensor.ty().blocks[axis] });
+                    plain[own].push(AxisUse { operand, axis, block: tensor.ty().blocks[axis] });
                 }
             }
         }
@@ -261,7 +261,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Operands with their names and types.
-    fn shown(&self) -> Shown {
+    fn shown(&self) -> OperandTypes {
         self.reads.iter().map(|read| (read.name.clone(), read.tensor.ty().clone())).collect()
     }
 
@@ -354,22 +354,22 @@ impl<'a> Builder<'a> {
     /// The value at a point, of elements that become operands.
     fn formula(&mut self) -> Result<Formula, Error> {
         let statement = self.statement;
-        let mut nodes: Vec<Node> = Vec::with_capacity(statement.value.nodes.len());
+        let mut nodes: Vec<FormulaNode> = Vec::with_capacity(statement.value.nodes.len());
         // Where the value of each of the statement's nodes is.
         let mut starts: Vec<u32> = Vec::with_capacity(statement.value.nodes.len());
         for node in &statement.value.nodes {
             let at = |node: core::ScalarId| starts[node.0 as usize];
             let node = match node {
-                ScalarNode::Access(access) => Node::Variable(self.read(access)?),
+                ScalarNode::Access(access) => FormulaNode::Variable(self.read(access)?),
                 ScalarNode::Const(literal, TypeTerm::Fixed(of)) => {
-                    nodes.push(Node::Number(*literal));
-                    Node::Unary(UnaryOp::Cast(*of), nodes.len() as u32 - 1)
+                    nodes.push(FormulaNode::Number(*literal));
+                    FormulaNode::Unary(UnaryOp::Cast(*of), nodes.len() as u32 - 1)
                 }
                 // It takes the type of what it is combined with.
-                ScalarNode::Const(literal, _) => Node::Number(*literal),
-                ScalarNode::Unary(op, x) => Node::Unary(*op, at(*x)),
-                ScalarNode::Binary(op, x, y) => Node::Binary(*op, at(*x), at(*y)),
-                ScalarNode::Select(c, x, y) => Node::Select(at(*c), at(*x), at(*y)),
+                ScalarNode::Const(literal, _) => FormulaNode::Number(*literal),
+                ScalarNode::Unary(op, x) => FormulaNode::Unary(*op, at(*x)),
+                ScalarNode::Binary(op, x, y) => FormulaNode::Binary(*op, at(*x), at(*y)),
+                ScalarNode::Select(c, x, y) => FormulaNode::Select(at(*c), at(*x), at(*y)),
                 ScalarNode::Index(index) => {
                     let value = self.value(index)?;
                     let base = nodes.len() as u32;
@@ -381,11 +381,11 @@ impl<'a> Builder<'a> {
                     let mut counters = Vec::with_capacity(counter.terms.len());
                     for (coefficient, axis) in self.counted(counter)? {
                         counters.push((coefficient, nodes.len() as u32));
-                        nodes.push(Node::Variable(axis));
+                        nodes.push(FormulaNode::Variable(axis));
                     }
                     let (key, constant) = (*key, counter.constant);
                     let (lo, hi) = (at(*lo), at(*hi));
-                    Node::Random(Box::new(Random { key, constant, counters, lo, hi }))
+                    FormulaNode::Random(Box::new(Random { key, constant, counters, lo, hi }))
                 }
             };
             starts.push(nodes.len() as u32);
@@ -458,7 +458,8 @@ impl<'a> Builder<'a> {
 
     /// The value of an index as a formula, in which axes are operands that count, cut as these are.
     fn value(&mut self, e: &IndexExpr) -> Result<Formula, Error> {
-        let whole = |n: i64| Formula { nodes: vec![Node::Number(ijk_types::Literal::Integer(n))] };
+        let whole =
+            |n: i64| Formula { nodes: vec![FormulaNode::Number(ijk_types::Literal::Integer(n))] };
         // Numbers take the type of what they are combined with: whole numbers of 64 bits.
         let wide = |of: Formula| Formula::unary(UnaryOp::Cast(DType::I64), of);
         let mut sum = wide(whole(e.constant));
@@ -555,7 +556,7 @@ impl<'a> Builder<'a> {
                 false => common_block(&self.rule, &name, &plain[place], &shown)?,
             };
             // Axes that are whole or uncut after they were made to fit stay so.
-            let is_fitted = |met: &Met| self.reads[met.operand].tensor.term.recuts.is_some();
+            let is_fitted = |met: &AxisUse| self.reads[met.operand].tensor.term.recuts.is_some();
             let is_fitted = plain[place].iter().any(is_fitted);
             let block = block.or_else(|| self.block_of(axis).filter(|_| !is_fitted));
             let block = block.or_else(|| self.former_block(place));

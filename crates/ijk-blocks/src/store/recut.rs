@@ -18,14 +18,14 @@ pub(crate) struct Recut {
     ty: Type,
     /// Most bytes that are kept.
     keep: u64,
-    kept: Mutex<Kept>,
+    kept: Mutex<BlockCache>,
 }
 
 /// A stored block, once it is read; `None` in it where it is missing.
 type Slot = Arc<Mutex<Option<Option<Arc<Block>>>>>;
 
 #[derive(Debug, Default)]
-struct Kept {
+struct BlockCache {
     blocks: HashMap<Vec<usize>, Entry>,
     /// Places by when they were read last.
     order: BTreeMap<u64, Vec<usize>>,
@@ -93,12 +93,12 @@ impl Recut {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, BlockCache> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl BlockCache {
     /// Where a block is kept from now on; those that were not read for long go.
     fn slot(&mut self, at: &[usize], bytes: u64, most: u64) -> Slot {
         self.clock += 1;

@@ -14,7 +14,7 @@ pub(super) struct Costs {
     /// Bytes of a block of the output.
     pub(super) block: f64,
     pub(super) panels: f64,
-    pub(super) operands: Vec<Parts>,
+    pub(super) operands: Vec<OperandCost>,
     /// So many panels are there at once.
     pub(super) window: f64,
     /// Most bytes in a process.
@@ -28,7 +28,7 @@ pub(super) struct Costs {
 
 /// The parts of an operand.
 #[derive(Clone, Debug)]
-pub(super) struct Parts {
+pub(super) struct OperandCost {
     /// Bytes of each.
     pub(super) bytes: f64,
     /// Bytes of memory that each takes.
@@ -52,7 +52,7 @@ impl Costs {
             let has = [0, 1]
                 .map(|side| axes[side].iter().map(|&axis| stage.reads(number, axis)).collect());
             let bytes = bytes * size(&operand.expr.element());
-            Parts { bytes, held: bytes, has }
+            OperandCost { bytes, held: bytes, has }
         };
         let blocks =
             |side: usize| axes[side].iter().map(|&axis| stage.axes[axis].blocks()).collect();
@@ -98,7 +98,7 @@ impl Costs {
     /// Bytes that a round of so many lines takes in a process.
     pub(super) fn bytes(&self, grid: &Grid, tile: [usize; 2]) -> f64 {
         let own = |side: usize| tile[side].div_ceil(grid.processes[side]) as f64;
-        let held = |parts: &Parts| {
+        let held = |parts: &OperandCost| {
             let come = |side: usize| {
                 own(side).min(distinct(&parts.has[side], &self.grids[side], tile[side]))
             };

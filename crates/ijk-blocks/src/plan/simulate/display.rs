@@ -35,7 +35,7 @@ impl fmt::Display for Simulation {
         write!(
             f,
             "in all      {}, at most {} on a machine",
-            Time(self.seconds()),
+            Seconds(self.seconds()),
             bytes(self.memory())
         )
     }
@@ -54,11 +54,11 @@ impl fmt::Display for Simulated {
         writeln!(f, "  written   {} by a machine", self.written)?;
         writeln!(f, "  memory    {} on a machine", self.memory)?;
         let [compute, network, disk] =
-            [self.compute_seconds, self.network_seconds, self.disk_seconds].map(Time);
+            [self.compute_seconds, self.network_seconds, self.disk_seconds].map(Seconds);
         writeln!(
             f,
             "  time      {}: compute {compute}, network {network}, disk {disk}",
-            Time(self.seconds)
+            Seconds(self.seconds)
         )?;
         let Some(bound) = &self.bound else { return Ok(()) };
         let least = bytes(bound.by_memory.max(bound.by_work));
@@ -103,9 +103,9 @@ fn round(value: f64) -> f64 {
 }
 
 /// A time, in the unit that suits it.
-struct Time(f64);
+struct Seconds(f64);
 
-impl fmt::Display for Time {
+impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0;
         let (value, unit) = match seconds {
@@ -123,7 +123,7 @@ impl fmt::Display for Time {
 
 #[cfg(test)]
 mod tests {
-    use super::Time;
+    use super::Seconds;
 
     #[test]
     fn times_have_units() {
@@ -136,7 +136,7 @@ mod tests {
             (9000.0, "2.5 h"),
             (864_000.0, "10.0 days"),
         ] {
-            assert_eq!(Time(seconds).to_string(), text);
+            assert_eq!(Seconds(seconds).to_string(), text);
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) type Ends = u128;
 
 /// Parts of an operand, or blocks of the output, that are alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Group {
+pub(super) struct NeedGroup {
     /// The rows, or columns, of the grid of all workers that need each.
     pub(super) workers: Vec<usize>,
     pub(super) ends: Ends,
@@ -22,7 +22,7 @@ pub(super) struct Group {
 }
 
 /// For each operand, and for the output in the end, what the lines of a round need.
-pub(super) type Needs = Vec<Vec<Group>>;
+pub(super) type Needs = Vec<Vec<NeedGroup>>;
 
 /// More lines are not gone through.
 const MOST: usize = 1 << 24;
@@ -72,13 +72,13 @@ pub(super) fn rounds(
 }
 
 /// Parts by who needs them and by their extents.
-fn grouped(parts: impl Iterator<Item = (BTreeSet<usize>, Ends)>) -> Vec<Group> {
+fn grouped(parts: impl Iterator<Item = (BTreeSet<usize>, Ends)>) -> Vec<NeedGroup> {
     let mut counts: HashMap<(Vec<usize>, Ends), u64> = HashMap::new();
     for (workers, ends) in parts {
         *counts.entry((workers.into_iter().collect(), ends)).or_default() += 1;
     }
-    let group = |((workers, ends), count)| Group { workers, ends, count };
-    let mut groups: Vec<Group> = counts.into_iter().map(group).collect();
+    let group = |((workers, ends), count)| NeedGroup { workers, ends, count };
+    let mut groups: Vec<NeedGroup> = counts.into_iter().map(group).collect();
     groups.sort_unstable();
     groups
 }

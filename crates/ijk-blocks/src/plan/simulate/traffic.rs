@@ -4,10 +4,10 @@ use super::super::expr::Expr;
 use super::super::schedule::{Grid, Schedule};
 use super::super::stage::{Kernel, Operand, Stage};
 use super::Machines;
-use super::lines::{self, Ends, Group, Needs};
+use super::lines::{self, Ends, NeedGroup, Needs};
 use crate::Error;
 use crate::aggregation::Kind;
-use crate::formula::{Formula, Node};
+use crate::formula::{Formula, FormulaNode};
 
 /// Work and traffic of a stage for each machine, and its time.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) struct Traffic {
 }
 
 /// A panel of a round: operations of each worker, bytes of each machine.
-struct Step {
+struct PanelCost {
     operations: Vec<f64>,
     moved: Vec<f64>,
     read: Vec<f64>,
@@ -159,8 +159,8 @@ impl Model<'_> {
     }
 
     /// One panel of a round.
-    fn step(&self, sides: [&Needs; 2], panel: Ends) -> Step {
-        let mut step = Step {
+    fn step(&self, sides: [&Needs; 2], panel: Ends) -> PanelCost {
+        let mut step = PanelCost {
             operations: vec![0.0; self.schedule.team.all()],
             moved: self.zeros(),
             read: self.zeros(),
@@ -176,7 +176,7 @@ impl Model<'_> {
         });
         for (number, operand) in self.stage.operands.iter().enumerate() {
             self.pairs(sides, number, |workers, ends, count| {
-                let part = Part::new(self, operand, ends | panel);
+                let part = PartCost::new(self, operand, ends | panel);
                 part.add(self, &workers, count, &mut step);
             });
         }
@@ -197,7 +197,7 @@ impl Model<'_> {
                     rows.workers.iter().flat_map(|&row| worker(row)).collect();
                 // Those of a machine are neighbours then.
                 workers.sort_unstable();
-                let Group { ends, count, .. } = columns;
+                let NeedGroup { ends, count, .. } = columns;
                 each(workers, rows.ends | ends, rows.count as f64 * *count as f64);
             }
         }
@@ -228,7 +228,7 @@ impl Model<'_> {
 }
 
 /// A part of an operand in one panel.
-struct Part {
+struct PartCost {
     /// Bytes that are sent.
     bytes: f64,
     /// Bytes of arrays in stores, and of arrays on the machines, that it is made of.
@@ -238,7 +238,7 @@ struct Part {
     operations: f64,
 }
 
-impl Part {
+impl PartCost {
     fn new(model: &Model, operand: &Operand, ends: Ends) -> Self {
         let spans: Vec<f64> =
             operand.index.iter().map(|affine| span(affine, model, ends)).collect();
@@ -258,7 +258,7 @@ impl Part {
     }
 
     /// Adds so many parts, each of which one of the workers that need it reads for the others. They take turns.
-    fn add(&self, model: &Model, workers: &[usize], count: f64, step: &mut Step) {
+    fn add(&self, model: &Model, workers: &[usize], count: f64, step: &mut PanelCost) {
         let (all, machines) = (workers.len() as f64, step.moved.len() as f64);
         step.exchanged += self.bytes * (all - 1.0) * count;
         for here in workers.chunk_by(|&l, &r| model.machine(l) == model.machine(r)) {
@@ -301,7 +301,8 @@ fn bytes(element: &crate::ElementType) -> f64 {
 
 /// Number of operators of a formula.
 fn operations(formula: &Formula) -> f64 {
-    let is_operator = |node: &&Node| !matches!(node, Node::Variable(_) | Node::Number(_));
+    let is_operator =
+        |node: &&FormulaNode| !matches!(node, FormulaNode::Variable(_) | FormulaNode::Number(_));
     formula.nodes.iter().filter(is_operator).count() as f64
 }
 

@@ -3,7 +3,7 @@
 
 use super::message::{PartMessage, PartMessages};
 use crate::run::part::Part;
-use crate::wire::{self, Input};
+use crate::wire::{self, Decoder};
 use std::io::{Result, Write};
 use timely::bytes::arc::Bytes;
 use timely::dataflow::channels::ContainerBytes;
@@ -11,7 +11,7 @@ use timely::dataflow::channels::ContainerBytes;
 impl ContainerBytes for PartMessages {
     fn from_bytes(bytes: Bytes) -> Self {
         // The sender has the same version.
-        read(&mut Input(&bytes)).expect("a whole message")
+        read(&mut Decoder(&bytes)).expect("a whole message")
     }
 
     fn length_in_bytes(&self) -> usize {
@@ -35,7 +35,7 @@ fn write(messages: &PartMessages, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-fn read(input: &mut Input) -> Option<PartMessages> {
+fn read(input: &mut Decoder) -> Option<PartMessages> {
     let count = input.number()?;
     let mut message = || {
         let [to, need, doubtful] = [input.number()?, input.number()?, input.number()?];

@@ -4,7 +4,7 @@ use super::{Destination, RunContext};
 use crate::Error;
 use crate::cluster::{ClusterError, Peer};
 use crate::plan::{Coordinates, Done, Stage};
-use crate::wire::{self, Input};
+use crate::wire::{self, Decoder};
 use std::io::{self, Read, Write};
 
 /// Finished blocks, found by process 0.
@@ -61,7 +61,7 @@ fn receive(link: &mut impl Read, stage: &Stage) -> io::Result<Done> {
     let mut number = || {
         let mut bytes = [0; 8];
         link.read_exact(&mut bytes)?;
-        Input(&bytes).number().ok_or_else(wrong)
+        Decoder(&bytes).number().ok_or_else(wrong)
     };
     let (count, grid, blocks) = (number()?, stage.out.grid(), stage.blocks());
     let mut done = Vec::new();

@@ -3,7 +3,7 @@
 use crate::Block;
 use crate::progress::DONE;
 use crate::run::failure::Report;
-use crate::wire::{self, Input};
+use crate::wire::{self, Decoder};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -65,12 +65,12 @@ impl Message {
     /// Returns true if these bytes begin a request for a block.
     #[cfg(target_os = "linux")]
     pub(super) fn is_request(bytes: &[u8]) -> bool {
-        Input(bytes).number() == Some(2)
+        Decoder(bytes).number() == Some(2)
     }
 
     /// Decodes a message.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut input = Input(bytes);
+        let mut input = Decoder(bytes);
         let message = match input.number()? {
             0 => {
                 let mut done = [0; DONE];

@@ -5,7 +5,7 @@
 //! what is expected, while the other codecs are those of `zarrs`.
 
 use super::compression::Compressor;
-use super::problem::Problem;
+use super::error::ZarrError;
 use super::shards::Shards;
 use std::borrow::Cow;
 use std::num::NonZeroU64;
@@ -65,7 +65,7 @@ impl Codecs {
         codecs: &[MetadataV3],
         shape: &[NonZeroU64],
         elements: &Elements,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, ZarrError> {
         let (mut transposes, mut bytes, mut compressors) = (Vec::new(), None, Vec::new());
         let mut inner = shape.to_vec();
         for metadata in codecs {
@@ -73,11 +73,11 @@ impl Codecs {
                 ("transpose", None) => {
                     let Codec::ArrayToArray(codec) = library(&ordered(metadata, inner.len()))?
                     else {
-                        return Err(Problem::unknown_codec("transpose"));
+                        return Err(ZarrError::unknown_codec("transpose"));
                     };
                     let encoded =
                         codec.encoded_representation(&inner, &elements.of, &elements.fill);
-                    inner = encoded.map_err(|error| Problem::codec("transpose", error))?.0;
+                    inner = encoded.map_err(|error| ZarrError::codec("transpose", error))?.0;
                     transposes.push(codec);
                 }
                 ("bytes", None) => bytes = Some(plain(metadata, elements)?),
@@ -92,12 +92,12 @@ impl Codecs {
                     let names: Vec<&str> = codecs.iter().map(MetadataV3::name).collect();
                     let message =
                         format!("codec `{name}` is out of order in [{}]", names.join(", "));
-                    return Err(Problem::Metadata(message));
+                    return Err(ZarrError::Metadata(message));
                 }
-                (name, _) => return Err(Problem::unknown_codec(name)),
+                (name, _) => return Err(ZarrError::unknown_codec(name)),
             }
         }
-        let missing = || Problem::Metadata("no codec makes bytes of elements".into());
+        let missing = || ZarrError::Metadata("no codec makes bytes of elements".into());
         Ok(Self { transposes, bytes: bytes.ok_or_else(missing)?, compressors })
     }
 
@@ -145,7 +145,7 @@ impl Codecs {
         shape: &[NonZeroU64],
         elements: &Elements,
         out: &mut [u8],
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ZarrError> {
         let Some((first, rest)) = self.compressors.split_first() else {
             return self.elements(encoded, shape, elements, out);
         };
@@ -170,7 +170,7 @@ impl Codecs {
         shape: &[NonZeroU64],
         elements: &Elements,
         out: &mut [u8],
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ZarrError> {
         if self.transposes.is_empty() {
             return self.bytes.decode(bytes, shape, elements, out);
         }
@@ -192,8 +192,8 @@ impl Codecs {
     }
 }
 
-fn transposing(error: zarrs::array::CodecError) -> Problem {
-    Problem::codec("transpose", error)
+fn transposing(error: zarrs::array::CodecError) -> ZarrError {
+    ZarrError::codec("transpose", error)
 }
 
 impl Bytes {
@@ -203,7 +203,7 @@ impl Bytes {
         shape: &[NonZeroU64],
         elements: &Elements,
         out: &mut [u8],
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ZarrError> {
         match self {
             Self::Shards(shards) => shards.decode(bytes, shape, elements, out),
             Self::Plain { native: true, .. } => copied(bytes, out),
@@ -212,29 +212,29 @@ impl Bytes {
                 let (of, fill) = (&elements.of, &elements.fill);
                 let decoded = codec.decode(bytes.into(), shape, of, fill, &options());
                 let decoded = decoded.and_then(|bytes| Ok(bytes.into_fixed()?));
-                copied(&decoded.map_err(|error| Problem::codec("bytes", error))?, out)
+                copied(&decoded.map_err(|error| ZarrError::codec("bytes", error))?, out)
             }
         }
     }
 }
 
 /// Copies what should be as long.
-pub(super) fn copied(bytes: &[u8], out: &mut [u8]) -> Result<(), Problem> {
+pub(super) fn copied(bytes: &[u8], out: &mut [u8]) -> Result<(), ZarrError> {
     check_length(out.len(), bytes.len())?;
     out.copy_from_slice(bytes);
     Ok(())
 }
 
-pub(super) fn check_length(expected: usize, found: usize) -> Result<(), Problem> {
+pub(super) fn check_length(expected: usize, found: usize) -> Result<(), ZarrError> {
     match expected == found {
         true => Ok(()),
-        false => Err(Problem::Length { expected: expected as u64, found: found as u64 }),
+        false => Err(ZarrError::Length { expected: expected as u64, found: found as u64 }),
     }
 }
 
 /// A codec of the library.
-pub(super) fn library(metadata: &MetadataV3) -> Result<Codec, Problem> {
-    Codec::from_metadata(metadata).map_err(|error| Problem::Metadata(error.to_string()))
+pub(super) fn library(metadata: &MetadataV3) -> Result<Codec, ZarrError> {
+    Codec::from_metadata(metadata).map_err(|error| ZarrError::Metadata(error.to_string()))
 }
 
 /// The order of a transpose as positions: `"C"` are the axes as they are, `"F"` the same from the last to the first.
@@ -249,17 +249,17 @@ fn ordered(metadata: &MetadataV3, rank: usize) -> Cow<'_, MetadataV3> {
     Cow::Owned(MetadataV3::new_with_configuration(metadata.name(), options))
 }
 
-fn plain(metadata: &MetadataV3, elements: &Elements) -> Result<Bytes, Problem> {
+fn plain(metadata: &MetadataV3, elements: &Elements) -> Result<Bytes, ZarrError> {
     let endian = metadata.configuration().and_then(|options| options.get("endian")?.as_str());
     // One byte has no order, whatever is said of it.
     let own = MetadataV3::new("bytes");
     let metadata = if endian.is_none() { &own } else { metadata };
     let Codec::ArrayToBytes(codec) = library(metadata)? else {
-        return Err(Problem::unknown_codec(metadata.name()));
+        return Err(ZarrError::unknown_codec(metadata.name()));
     };
     let own = if cfg!(target_endian = "little") { "little" } else { "big" };
     if endian.is_none() && elements.size > 1 {
-        return Err(Problem::Metadata("codec `bytes` does not say `endian`".into()));
+        return Err(ZarrError::Metadata("codec `bytes` does not say `endian`".into()));
     }
     Ok(Bytes::Plain { codec, native: endian.is_none_or(|endian| endian == own) })
 }

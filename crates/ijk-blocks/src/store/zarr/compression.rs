@@ -1,8 +1,8 @@
 //! Codecs from bytes to bytes, which give no more than is expected.
 
 use super::codecs::{check_length, copied, library, options};
+use super::error::ZarrError;
 use super::lz4;
-use super::problem::Problem;
 use flate2::read::GzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
 use std::io::Read;
@@ -28,7 +28,7 @@ pub(super) enum Compressor {
 const CHECKSUM: usize = 4;
 
 impl Compressor {
-    pub(super) fn new(metadata: &MetadataV3) -> Result<Self, Problem> {
+    pub(super) fn new(metadata: &MetadataV3) -> Result<Self, ZarrError> {
         match metadata.name() {
             "zstd" | "numcodecs.zstd" => Ok(Self::Zstd),
             "gzip" | "numcodecs.gzip" => Ok(Self::Gzip),
@@ -38,9 +38,9 @@ impl Compressor {
             "numcodecs.shuffle" => Ok(Self::Shuffle(element_size(metadata)?)),
             "crc32c" => match library(metadata)? {
                 Codec::BytesToBytes(codec) => Ok(Self::Crc32c(codec)),
-                _ => Err(Problem::unknown_codec("crc32c")),
+                _ => Err(ZarrError::unknown_codec("crc32c")),
             },
-            name => Err(Problem::unknown_codec(name)),
+            name => Err(ZarrError::unknown_codec(name)),
         }
     }
 
@@ -71,22 +71,24 @@ impl Compressor {
     }
 
     /// Decodes bytes that become so many at most.
-    pub(super) fn decode(&self, encoded: &[u8], most: usize) -> Result<Vec<u8>, Problem> {
-        let failed = |error: std::io::Error| Problem::codec(self.name(), error);
+    pub(super) fn decode(&self, encoded: &[u8], most: usize) -> Result<Vec<u8>, ZarrError> {
+        let failed = |error: std::io::Error| ZarrError::codec(self.name(), error);
         match self {
             Self::Zstd => {
                 let decoder = zstd::stream::read::Decoder::new(encoded).map_err(failed)?;
                 self.read(decoder, most)
             }
             Self::Gzip => self.read(GzDecoder::new(encoded), most),
-            Self::Zlib => zlib(encoded, most).map_err(|why| Problem::codec(self.name(), why)),
+            Self::Zlib => zlib(encoded, most).map_err(|why| ZarrError::codec(self.name(), why)),
             Self::Blosc => blosc(encoded, |found| found <= most),
-            Self::Lz4 => lz4::decode(encoded, most).map_err(|why| Problem::codec(self.name(), why)),
+            Self::Lz4 => {
+                lz4::decode(encoded, most).map_err(|why| ZarrError::codec(self.name(), why))
+            }
             Self::Shuffle(size) => {
                 if encoded.len() > most {
                     let why =
                         format!("it has {} bytes, but at most {most} are expected", encoded.len());
-                    return Err(Problem::codec(self.name(), why));
+                    return Err(ZarrError::codec(self.name(), why));
                 }
                 let mut decoded = vec![0; encoded.len()];
                 unshuffle(encoded, *size, &mut decoded)?;
@@ -95,28 +97,28 @@ impl Compressor {
             Self::Crc32c(codec) => {
                 let representation = BytesRepresentation::UnboundedSize;
                 let decoded = codec.decode(encoded.into(), &representation, &options());
-                decoded.map(Into::into).map_err(|error| Problem::codec(self.name(), error))
+                decoded.map(Into::into).map_err(|error| ZarrError::codec(self.name(), error))
             }
         }
     }
 
-    fn read(&self, decoder: impl Read, most: usize) -> Result<Vec<u8>, Problem> {
+    fn read(&self, decoder: impl Read, most: usize) -> Result<Vec<u8>, ZarrError> {
         let mut decoded = Vec::new();
         let limit = (most as u64).saturating_add(1);
         let read = decoder.take(limit).read_to_end(&mut decoded);
-        read.map_err(|error| Problem::codec(self.name(), error))?;
+        read.map_err(|error| ZarrError::codec(self.name(), error))?;
         match decoded.len() <= most {
             true => Ok(decoded),
             false => {
                 let why = format!("it inflates to more than {most} bytes");
-                Err(Problem::codec(self.name(), why))
+                Err(ZarrError::codec(self.name(), why))
             }
         }
     }
 
     /// Decodes bytes that become as many as there is room for.
-    pub(super) fn decode_into(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), Problem> {
-        let failed = |error: std::io::Error| Problem::codec(self.name(), error);
+    pub(super) fn decode_into(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), ZarrError> {
+        let failed = |error: std::io::Error| ZarrError::codec(self.name(), error);
         match self {
             Self::Zstd => {
                 let count = zstd::bulk::decompress_to_buffer(encoded, out).map_err(failed)?;
@@ -166,25 +168,25 @@ fn zlib(encoded: &[u8], most: usize) -> Result<Vec<u8>, String> {
 }
 
 /// Bytes of an element that was shuffled; numcodecs takes 4 where nothing is said.
-fn element_size(metadata: &MetadataV3) -> Result<usize, Problem> {
+fn element_size(metadata: &MetadataV3) -> Result<usize, ZarrError> {
     let size = metadata.configuration().and_then(|options| options.get("elementsize"));
     let Some(size) = size else { return Ok(4) };
     let number = size.as_u64().and_then(|size| usize::try_from(size).ok());
     number.ok_or_else(|| {
         let why =
             format!("codec `numcodecs.shuffle`: elementsize {size} is no whole number of bytes");
-        Problem::Metadata(why)
+        ZarrError::Metadata(why)
     })
 }
 
 /// Puts bytes back that were shuffled.
-fn unshuffle(shuffled: &[u8], size: usize, out: &mut [u8]) -> Result<(), Problem> {
+fn unshuffle(shuffled: &[u8], size: usize, out: &mut [u8]) -> Result<(), ZarrError> {
     if size <= 1 {
         return copied(shuffled, out);
     }
     if !shuffled.len().is_multiple_of(size) {
         let why = format!("{} bytes are no elements of {size} bytes", shuffled.len());
-        return Err(Problem::codec("numcodecs.shuffle", why));
+        return Err(ZarrError::codec("numcodecs.shuffle", why));
     }
     let count = shuffled.len() / size;
     for (place, bytes) in shuffled.chunks_exact(count.max(1)).enumerate() {
@@ -208,17 +210,17 @@ fn fill(reader: &mut impl Read, out: &mut [u8]) -> std::io::Result<usize> {
 }
 
 /// Decompresses what says that it becomes as many bytes as are wanted.
-fn blosc(encoded: &[u8], wanted: impl FnOnce(usize) -> bool) -> Result<Vec<u8>, Problem> {
-    let corrupt = || Problem::codec("blosc", "its header is corrupt");
+fn blosc(encoded: &[u8], wanted: impl FnOnce(usize) -> bool) -> Result<Vec<u8>, ZarrError> {
+    let corrupt = || ZarrError::codec("blosc", "its header is corrupt");
     // The validation reads the header of 16 bytes whether it is there or not.
     let length = (encoded.len() >= 16).then(|| blosc_validate(encoded)).flatten();
     let length = length.ok_or_else(corrupt)?;
     if !wanted(length) {
         let why = format!("it becomes {length} bytes, which is not what is expected");
-        return Err(Problem::codec("blosc", why));
+        return Err(ZarrError::codec("blosc", why));
     }
     if length == 0 {
         return Ok(Vec::new());
     }
-    blosc_decompress_bytes(encoded, length, 1).map_err(|error| Problem::codec("blosc", error))
+    blosc_decompress_bytes(encoded, length, 1).map_err(|error| ZarrError::codec("blosc", error))
 }

@@ -3,7 +3,7 @@
 //! Python's `json` writes NaN and infinities as bare tokens, which JSON does not have, and reads them again. So do
 //! `zarr` and `xarray`, mostly in attributes. Attributes are kept as text: numbers stay as they were written.
 
-use super::problem::Problem;
+use super::error::ZarrError;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -19,8 +19,8 @@ pub(super) struct Document {
 }
 
 impl Document {
-    pub(super) fn parse(text: &[u8]) -> Result<Self, Problem> {
-        let wrong = |error: String| Problem::Metadata(error);
+    pub(super) fn parse(text: &[u8]) -> Result<Self, ZarrError> {
+        let wrong = |error: String| ZarrError::Metadata(error);
         let text = std::str::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
         let json = serde_json::from_str::<Value>(&quoted(text));
         let json = json.map_err(|error| wrong(error.to_string()))?;
@@ -50,8 +50,8 @@ pub(super) fn consolidated(group: &str, path: &str, metadata: &str) -> Option<St
 }
 
 /// That a text is a JSON object, bare tokens included.
-pub(super) fn check_object(text: &str) -> Result<(), Problem> {
-    let wrong = |why: &str| Problem::Metadata(format!("attributes: {why}"));
+pub(super) fn check_object(text: &str) -> Result<(), ZarrError> {
+    let wrong = |why: &str| ZarrError::Metadata(format!("attributes: {why}"));
     match serde_json::from_str::<Value>(&quoted(text)) {
         Ok(Value::Object(_)) => Ok(()),
         Ok(_) => Err(wrong("they are no JSON object")),

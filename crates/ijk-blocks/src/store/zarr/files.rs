@@ -1,8 +1,8 @@
 //! The files of a Zarr array.
 
 use super::durable::sync_directory;
+use super::error::ZarrError;
 use super::metadata::Layout;
-use super::problem::Problem;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -43,13 +43,13 @@ impl Files {
     }
 
     /// The text of `zarr.json`.
-    pub(super) fn metadata(&self) -> Result<Vec<u8>, Problem> {
+    pub(super) fn metadata(&self) -> Result<Vec<u8>, ZarrError> {
         let (file, found) = match self.open("zarr.json")? {
             Some(file) => file,
             None => return Err(self.missing()),
         };
         if found > METADATA {
-            return Err(Problem::LongMetadata { found, most: METADATA });
+            return Err(ZarrError::LongMetadata { found, most: METADATA });
         }
         let mut text = Vec::new();
         file.take(METADATA).read_to_end(&mut text)?;
@@ -57,20 +57,20 @@ impl Files {
     }
 
     /// Why there is no `zarr.json`.
-    fn missing(&self) -> Problem {
+    fn missing(&self) -> ZarrError {
         match fs::metadata(&self.root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Problem::Missing,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => ZarrError::Missing,
             Err(error) => error.into(),
-            Ok(meta) if !meta.is_dir() => Problem::File,
+            Ok(meta) if !meta.is_dir() => ZarrError::File,
             Ok(_) if self.path(".zarray").exists() || self.path(".zgroup").exists() => {
-                Problem::Version2
+                ZarrError::Version2
             }
-            Ok(_) => Problem::NoMetadata,
+            Ok(_) => ZarrError::NoMetadata,
         }
     }
 
     /// A file and its length, if it is there.
-    pub(super) fn open(&self, key: &str) -> Result<Option<(File, u64)>, Problem> {
+    pub(super) fn open(&self, key: &str) -> Result<Option<(File, u64)>, ZarrError> {
         let file = match File::open(self.path(key)) {
             Ok(file) => file,
             // A chunk is not there either where what should be its directory is a file.
@@ -85,17 +85,17 @@ impl Files {
     }
 
     /// Makes the array's directory, and ours in it.
-    pub(super) fn prepare(&self) -> Result<(), Problem> {
+    pub(super) fn prepare(&self) -> Result<(), ZarrError> {
         Ok(fs::create_dir_all(self.path(OWN))?)
     }
 
     /// Writes a file that is there whole or not at all, whatever becomes of this process.
-    pub(super) fn write(&self, key: &str, bytes: &[u8]) -> Result<(), Problem> {
+    pub(super) fn write(&self, key: &str, bytes: &[u8]) -> Result<(), ZarrError> {
         self.name(self.written(bytes)?, key)
     }
 
     /// The same, and the file outlasts a loss of power.
-    pub(super) fn write_through(&self, key: &str, bytes: &[u8]) -> Result<(), Problem> {
+    pub(super) fn write_through(&self, key: &str, bytes: &[u8]) -> Result<(), ZarrError> {
         let file = self.written(bytes)?;
         file.as_file().sync_all()?;
         self.name(file, key)?;
@@ -104,7 +104,7 @@ impl Files {
     }
 
     /// A file of some bytes under another name.
-    pub(super) fn written(&self, bytes: &[u8]) -> Result<NamedTempFile, Problem> {
+    pub(super) fn written(&self, bytes: &[u8]) -> Result<NamedTempFile, ZarrError> {
         let mut builder = tempfile::Builder::new();
         let prefix = temporary_prefix();
         builder.prefix(&prefix).suffix(TEMPORARY);
@@ -114,13 +114,13 @@ impl Files {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        let mut file = builder.tempfile_in(self.path(OWN)).map_err(Problem::of_writing)?;
+        let mut file = builder.tempfile_in(self.path(OWN)).map_err(ZarrError::of_writing)?;
         file.write_all(bytes)?;
         Ok(file)
     }
 
     /// Gives a file its name.
-    pub(super) fn name(&self, file: NamedTempFile, key: &str) -> Result<(), Problem> {
+    pub(super) fn name(&self, file: NamedTempFile, key: &str) -> Result<(), ZarrError> {
         let path = self.path(key);
         // Most chunks are not the first of their directory.
         let file = match file.persist(&path) {
@@ -129,7 +129,7 @@ impl Files {
             Err(error) => return Err(error.error.into()),
         };
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        file.persist(&path).map_err(|error| Problem::of_writing(error.error))?;
+        file.persist(&path).map_err(|error| ZarrError::of_writing(error.error))?;
         Ok(())
     }
 
@@ -150,7 +150,7 @@ impl Files {
     }
 
     /// That what is at the path may be removed as an array: it is one, or the beginning of one, or nothing.
-    pub(super) fn check_removable(&self) -> Result<(), Problem> {
+    pub(super) fn check_removable(&self) -> Result<(), ZarrError> {
         if !self.is_free() && !self.path(OWN).is_dir() {
             // Else it is no array of format 3.
             Layout::parse(&self.metadata()?)?;
@@ -159,7 +159,7 @@ impl Files {
     }
 
     /// Removes an array, but neither what ijk keeps of it nor anything else that may be in its directory.
-    pub(super) fn remove(&self) -> Result<(), Problem> {
+    pub(super) fn remove(&self) -> Result<(), ZarrError> {
         // Without metadata nobody takes what is left for an array.
         match fs::remove_file(self.path("zarr.json")) {
             Err(error) if !is_missing(&error) => return Err(error.into()),
@@ -183,17 +183,17 @@ impl Files {
     }
 
     /// Removes what writers that were ended left behind.
-    pub(super) fn sweep(&self) -> Result<(), Problem> {
+    pub(super) fn sweep(&self) -> Result<(), ZarrError> {
         self.sweep_if(|name| super::scratch::is_scratch(name) || name.ends_with(TEMPORARY))
     }
 
     /// Removes what this process has not finished writing.
-    pub(super) fn abandon(&self) -> Result<(), Problem> {
+    pub(super) fn abandon(&self) -> Result<(), ZarrError> {
         let own = [temporary_prefix(), super::scratch::own_prefix()];
         self.sweep_if(|name| own.iter().any(|prefix| name.starts_with(prefix)))
     }
 
-    fn sweep_if(&self, is_left: impl Fn(&str) -> bool) -> Result<(), Problem> {
+    fn sweep_if(&self, is_left: impl Fn(&str) -> bool) -> Result<(), ZarrError> {
         let entries = match fs::read_dir(self.path(OWN)) {
             Ok(entries) => entries,
             Err(error) if is_missing(&error) => return Ok(()),

@@ -1,11 +1,11 @@
 //! Fill values, as the specification spells them and as others do.
 
-use super::problem::Problem;
+use super::error::ZarrError;
 use ijk_types::{C64, C128, DType, Scalar};
 use serde_json::Value;
 
 /// The fill value of elements of a type. `null` is 0, as it is for zarr-python.
-pub(super) fn parse(value: &Value, dtype: DType) -> Result<Scalar, Problem> {
+pub(super) fn parse(value: &Value, dtype: DType) -> Result<Scalar, ZarrError> {
     if value.is_null() {
         return Ok(Scalar::zero(dtype));
     }
@@ -18,7 +18,7 @@ pub(super) fn parse(value: &Value, dtype: DType) -> Result<Scalar, Problem> {
         DType::C64 => parts(value, single).map(|[re, im]| Scalar::C64(C64::new(re, im))),
         DType::C128 => parts(value, double).map(|[re, im]| Scalar::C128(C128::new(re, im))),
     };
-    fill.ok_or_else(|| Problem::Fill {
+    fill.ok_or_else(|| ZarrError::Fill {
         value: value.to_string(),
         of: dtype,
         allowed: allowed(dtype),

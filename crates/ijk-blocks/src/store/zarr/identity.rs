@@ -1,7 +1,7 @@
 //! Identity of an array, which changes with its contents.
 
+use super::error::ZarrError;
 use super::files::{Files, OWN};
-use super::problem::Problem;
 use crate::store::Digest;
 use std::collections::HashSet;
 use std::fs::{self, DirEntry};
@@ -11,7 +11,7 @@ use std::time::UNIX_EPOCH;
 
 /// The metadata, and the name, size and time of change of each other file, also of those behind symbolic links, with
 /// what the links say. Contents are not read: that would take as long as many a computation.
-pub(super) fn of(files: &Files) -> Result<String, Problem> {
+pub(super) fn of(files: &Files) -> Result<String, ZarrError> {
     let mut digest = Digest::new();
     digest.add(&files.metadata()?);
     let mut found = Found::default();
@@ -43,7 +43,7 @@ struct Found {
 }
 
 impl Found {
-    fn walk(&mut self, root: &Path) -> Result<(), Problem> {
+    fn walk(&mut self, root: &Path) -> Result<(), ZarrError> {
         if let Ok(target) = fs::read_link(root) {
             self.links.push((String::new(), target.to_string_lossy().into_owned()));
         }

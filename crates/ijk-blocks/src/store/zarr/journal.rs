@@ -8,8 +8,8 @@
 //! that was cut off has not.
 
 use super::durable;
+use super::error::ZarrError;
 use super::files::{Files, OWN};
-use super::problem::Problem;
 use super::spans::Spans;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ impl Chunk {
 /// A line of a journal. Blocks have numbers, the last axis of the grid fastest.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Line {
+enum Record {
     Chunk {
         block: u64,
         #[serde(flatten)]
@@ -67,11 +67,11 @@ enum Line {
     Empty { from: u64, to: u64 },
 }
 
-impl Line {
+impl Record {
     /// The line as text: JSON, and a checksum of that.
-    fn text(&self) -> Result<String, Problem> {
+    fn text(&self) -> Result<String, ZarrError> {
         let json = serde_json::to_string(self);
-        let json = json.map_err(|error| Problem::Manifest(error.to_string()))?;
+        let json = json.map_err(|error| ZarrError::Manifest(error.to_string()))?;
         Ok(format!("{json}\t{}\n", checksum(json.as_bytes())))
     }
 
@@ -99,16 +99,16 @@ pub(super) struct Records {
 
 impl Records {
     /// The records of all journals of an array.
-    pub(super) fn read(files: &Files) -> Result<Self, Problem> {
+    pub(super) fn read(files: &Files) -> Result<Self, ZarrError> {
         let (mut all, mut empty) = (Self::default(), Vec::new());
         for name in names(files)? {
             all.journals += 1;
             for line in fs::read(files.path(&name))?.split(|&byte| byte == b'\n') {
-                match Line::parse(line) {
-                    Some(Line::Chunk { block, chunk }) => {
+                match Record::parse(line) {
+                    Some(Record::Chunk { block, chunk }) => {
                         all.chunks.entry(block).or_default().push(chunk);
                     }
-                    Some(Line::Empty { from, to }) => empty.push(from..to),
+                    Some(Record::Empty { from, to }) => empty.push(from..to),
                     None => {}
                 }
             }
@@ -130,7 +130,7 @@ impl Records {
     }
 
     /// Writes these records as the only journal of an array.
-    pub(super) fn replace(&self, files: &Files) -> Result<(), Problem> {
+    pub(super) fn replace(&self, files: &Files) -> Result<(), ZarrError> {
         let old = names(files)?;
         let chunks = self
             .chunks
@@ -142,12 +142,12 @@ impl Records {
     }
 
     /// Removes all journals of an array.
-    pub(super) fn remove(files: &Files) -> Result<(), Problem> {
+    pub(super) fn remove(files: &Files) -> Result<(), ZarrError> {
         remove(files, &names(files)?)
     }
 }
 
-fn remove(files: &Files, names: &[String]) -> Result<(), Problem> {
+fn remove(files: &Files, names: &[String]) -> Result<(), ZarrError> {
     for name in names {
         fs::remove_file(files.path(name))?;
     }
@@ -155,7 +155,7 @@ fn remove(files: &Files, names: &[String]) -> Result<(), Problem> {
 }
 
 /// The keys of all journals.
-fn names(files: &Files) -> Result<Vec<String>, Problem> {
+fn names(files: &Files) -> Result<Vec<String>, ZarrError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(files.path(OWN))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
@@ -175,31 +175,31 @@ fn unused(names: &[String]) -> String {
 fn text<'a>(
     chunks: impl Iterator<Item = (u64, &'a Chunk)>,
     empty: &Spans,
-) -> Result<String, Problem> {
-    let chunks = chunks.map(|(block, chunk)| Line::Chunk { block, chunk: chunk.clone() });
-    let empty = empty.iter().map(|span| Line::Empty { from: span.start, to: span.end });
+) -> Result<String, ZarrError> {
+    let chunks = chunks.map(|(block, chunk)| Record::Chunk { block, chunk: chunk.clone() });
+    let empty = empty.iter().map(|span| Record::Empty { from: span.start, to: span.end });
     chunks.chain(empty).map(|line| line.text()).collect()
 }
 
 /// The journal of this process.
 #[derive(Debug)]
 pub(super) struct Journal {
-    shared: Arc<Shared>,
+    shared: Arc<JournalShared>,
     /// Thread that syncs, started with the first record.
     syncer: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct JournalShared {
     files: Files,
     /// Blocks of the array.
     blocks: u64,
-    state: Mutex<State>,
+    state: Mutex<JournalState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct JournalState {
     batch: Batch,
     /// When the first block of the batch was added.
     since: Option<Instant>,
@@ -237,7 +237,7 @@ impl Journal {
     /// A journal of an array of so many blocks; its file is made when there is something to record.
     pub(super) fn new(files: &Files, blocks: u64) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
-        let shared = Arc::new(Shared { files: files.clone(), blocks, state, changed });
+        let shared = Arc::new(JournalShared { files: files.clone(), blocks, state, changed });
         Self { shared, syncer: Mutex::default() }
     }
 
@@ -248,12 +248,12 @@ impl Journal {
     }
 
     /// Records a block whose chunk is about to get its name.
-    pub(super) fn record(&self, block: u64, chunk: &Chunk) -> Result<(), Problem> {
+    pub(super) fn record(&self, block: u64, chunk: &Chunk) -> Result<(), ZarrError> {
         self.change(|state| state.record(Some((block, chunk))))
     }
 
     /// Adds the chunk of a block that is recorded to what is to be synced.
-    pub(super) fn add(&self, key: String, chunk: &Chunk) -> Result<(), Problem> {
+    pub(super) fn add(&self, key: String, chunk: &Chunk) -> Result<(), ZarrError> {
         self.change(|state| {
             state.batch.bytes += chunk.length;
             state.batch.chunks.push(key);
@@ -262,7 +262,7 @@ impl Journal {
     }
 
     /// Adds blocks that need no chunks.
-    pub(super) fn add_empty(&self, blocks: Range<u64>) -> Result<(), Problem> {
+    pub(super) fn add_empty(&self, blocks: Range<u64>) -> Result<(), ZarrError> {
         self.change(|state| {
             state.batch.empty.push(blocks);
             if state.batch.empty.len() < EMPTY { Ok(()) } else { state.record(None) }
@@ -271,8 +271,8 @@ impl Journal {
 
     fn change(
         &self,
-        change: impl FnOnce(&mut State) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
+        change: impl FnOnce(&mut JournalState) -> Result<(), ZarrError>,
+    ) -> Result<(), ZarrError> {
         self.start()?;
         let mut state = self.shared.lock();
         state.check()?;
@@ -287,7 +287,7 @@ impl Journal {
     }
 
     /// Makes the file, and starts the thread that syncs.
-    fn start(&self) -> Result<(), Problem> {
+    fn start(&self) -> Result<(), ZarrError> {
         let mut syncer = self.syncer.lock().unwrap_or_else(PoisonError::into_inner);
         if syncer.is_some() {
             return Ok(());
@@ -304,7 +304,7 @@ impl Journal {
     }
 
     /// Waits until all blocks that were added are synced and recorded.
-    pub(super) fn flush(&self) -> Result<(), Problem> {
+    pub(super) fn flush(&self) -> Result<(), ZarrError> {
         let mut state = self.shared.lock();
         state.waiting += 1;
         self.shared.changed.notify_all();
@@ -330,9 +330,9 @@ impl Drop for Journal {
     }
 }
 
-impl State {
+impl JournalState {
     /// Writes a line for a chunk, and before it for blocks without one.
-    fn record(&mut self, chunk: Option<(u64, &Chunk)>) -> Result<(), Problem> {
+    fn record(&mut self, chunk: Option<(u64, &Chunk)>) -> Result<(), ZarrError> {
         let empty = self.batch.empty.drain(..).collect();
         let lines = text(chunk.into_iter(), &empty)?;
         let Some(file) = &self.file else { return Ok(()) };
@@ -345,7 +345,7 @@ impl State {
     }
 
     /// That nothing has failed.
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<(), ZarrError> {
         match &self.failed {
             None => Ok(()),
             Some((kind, text)) => Err(io::Error::new(*kind, text.clone()).into()),
@@ -353,15 +353,15 @@ impl State {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl JournalShared {
+    fn lock(&self) -> MutexGuard<'_, JournalState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn create(&self) -> Result<File, Problem> {
+    fn create(&self) -> Result<File, ZarrError> {
         let own = self.files.path(OWN);
         let file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(&own);
-        let (file, _) = file.map_err(Problem::of_writing)?.keep().map_err(|error| error.error)?;
+        let (file, _) = file.map_err(ZarrError::of_writing)?.keep().map_err(|error| error.error)?;
         durable::reserve(&file, RESERVED.min(self.blocks.saturating_mul(LINE)));
         Ok(file)
     }
@@ -478,7 +478,7 @@ mod tests {
         let (_directory, files) = files();
         let journal = Journal::new(&files, 9);
         journal.add("c/0".into(), &Chunk::of(b"1")).unwrap();
-        assert!(matches!(journal.flush(), Err(Problem::Io(_))));
+        assert!(matches!(journal.flush(), Err(ZarrError::Io(_))));
         assert!(journal.add_empty(1..2).is_err() && journal.flush().is_err());
     }
 }

@@ -1,14 +1,14 @@
 //! Lists existing chunks: one listing of each directory, not a lookup of each possible chunk.
 
+use super::error::ZarrError;
 use super::files::Files;
 use super::metadata::Layout;
-use super::problem::Problem;
 use std::fs;
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 /// The places of all chunks of an array that have a file.
-pub(super) fn chunks(files: &Files, layout: &Layout) -> Result<Vec<Vec<usize>>, Problem> {
+pub(super) fn chunks(files: &Files, layout: &Layout) -> Result<Vec<Vec<usize>>, ZarrError> {
     let grid = layout.ty.grid();
     let first = layout.key(&vec![0; grid.len()]);
     let mut found = Vec::new();
@@ -49,7 +49,7 @@ fn walk(
     grid: &[usize],
     at: &mut Vec<usize>,
     found: &mut Vec<Vec<usize>>,
-) -> Result<(), Problem> {
+) -> Result<(), ZarrError> {
     each(directory, &mut |name| {
         let Some(place) = number(name).filter(|&n| n < grid[at.len()]) else { return Ok(()) };
         at.push(place);
@@ -66,8 +66,8 @@ fn walk(
 /// Visits the names of a directory, of which there are none where it is none.
 fn each(
     directory: &Path,
-    visit: &mut dyn FnMut(&str) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+    visit: &mut dyn FnMut(&str) -> Result<(), ZarrError>,
+) -> Result<(), ZarrError> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if is_none(&error) => return Ok(()),

@@ -1,8 +1,8 @@
 //! Where an array is: no URL, in no other array, perhaps in a group.
 
 use super::document::{self, Document};
+use super::error::ZarrError;
 use super::files::{Files, OWN};
-use super::problem::Problem;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// Kind of a directory with a `zarr.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum NodeKind {
     Array,
     Group,
 }
@@ -24,19 +24,19 @@ const GROUP: &str =
 const MEMBERS: usize = 4096;
 
 /// That a path is one of this machine.
-pub(super) fn check_path(path: &Path) -> Result<(), Problem> {
+pub(super) fn check_path(path: &Path) -> Result<(), ZarrError> {
     match crate::url_scheme(path) {
-        Some(scheme) => Err(Problem::Url { scheme: scheme.into() }),
+        Some(scheme) => Err(ZarrError::Url { scheme: scheme.into() }),
         None => Ok(()),
     }
 }
 
 /// That an array may be made at a path: it would be part of no other one.
-pub(super) fn check_place(path: &Path) -> Result<(), Problem> {
+pub(super) fn check_place(path: &Path) -> Result<(), ZarrError> {
     check_path(path)?;
     match enclosing_array(path) {
-        Some(array) => Err(Problem::InArray { array }),
-        None if is_in_old_group(path) => Err(Problem::OldGroup),
+        Some(array) => Err(ZarrError::InArray { array }),
+        None if is_in_old_group(path) => Err(ZarrError::OldGroup),
         None => Ok(()),
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn enclosing_array(path: &Path) -> Option<PathBuf> {
     let mut within = path.as_path();
     for above in path.ancestors().skip(1) {
         let is_ours = within.file_name().is_some_and(|name| name == OWN);
-        if !is_ours && node(above) == Some(Node::Array) {
+        if !is_ours && node(above) == Some(NodeKind::Array) {
             return Some(above.into());
         }
         within = above;
@@ -57,7 +57,8 @@ pub(super) fn enclosing_array(path: &Path) -> Option<PathBuf> {
 
 /// Returns true if a path is, or would be, that of a member of a group: missing directories between become groups.
 pub(super) fn is_in_group(path: &Path) -> bool {
-    nearest(path).is_some_and(|above| node(&above) == Some(Node::Group)) || is_in_old_group(path)
+    nearest(path).is_some_and(|above| node(&above) == Some(NodeKind::Group))
+        || is_in_old_group(path)
 }
 
 fn is_in_old_group(path: &Path) -> bool {
@@ -72,7 +73,7 @@ fn nearest(path: &Path) -> Option<PathBuf> {
 }
 
 /// Makes groups of the directories between a group and a path that are not there.
-pub(super) fn make_groups(path: &Path) -> Result<(), Problem> {
+pub(super) fn make_groups(path: &Path) -> Result<(), ZarrError> {
     if !is_in_group(path) {
         return Ok(());
     }
@@ -88,9 +89,9 @@ pub(super) fn make_groups(path: &Path) -> Result<(), Problem> {
 
 /// Adds an array that was made at a path to the consolidated metadata of the groups that it is in, and groups between
 /// with it.
-pub(super) fn consolidate(path: &Path, metadata: &str) -> Result<(), Problem> {
+pub(super) fn consolidate(path: &Path, metadata: &str) -> Result<(), ZarrError> {
     let path = resolved(path);
-    let groups = path.ancestors().skip(1).take_while(|above| node(above) == Some(Node::Group));
+    let groups = path.ancestors().skip(1).take_while(|above| node(above) == Some(NodeKind::Group));
     for group in groups {
         let text = String::from_utf8_lossy(&Files::new(group).metadata()?).into_owned();
         let Ok(key) = path.strip_prefix(group) else { continue };
@@ -113,7 +114,7 @@ pub(super) fn consolidate(path: &Path, metadata: &str) -> Result<(), Problem> {
 }
 
 /// Replaces a file at once.
-fn replace(file: &Path, text: &str) -> Result<(), Problem> {
+fn replace(file: &Path, text: &str) -> Result<(), ZarrError> {
     let directory = file.parent().unwrap_or(Path::new("."));
     let mut new = tempfile::NamedTempFile::new_in(directory)?;
     new.write_all(text.as_bytes())?;
@@ -123,10 +124,10 @@ fn replace(file: &Path, text: &str) -> Result<(), Problem> {
 }
 
 /// Kind of the node at a path.
-pub(super) fn node(path: &Path) -> Option<Node> {
+pub(super) fn node(path: &Path) -> Option<NodeKind> {
     match document(path)?.json.get("node_type")?.as_str()? {
-        "array" => Some(Node::Array),
-        "group" => Some(Node::Group),
+        "array" => Some(NodeKind::Array),
+        "group" => Some(NodeKind::Group),
         _ => None,
     }
 }
@@ -172,8 +173,8 @@ pub(super) fn arrays_in(group: &Path) -> Vec<String> {
         members.sort();
         for member in members.into_iter().rev() {
             match node(&group.join(&member)) {
-                Some(Node::Array) => found.push(member.to_string_lossy().into_owned()),
-                Some(Node::Group) => left.push(member),
+                Some(NodeKind::Array) => found.push(member.to_string_lossy().into_owned()),
+                Some(NodeKind::Group) => left.push(member),
                 None => {}
             }
         }
@@ -227,7 +228,7 @@ pub(super) fn named(
 fn dimensions_beside(path: &Path) -> HashMap<String, u64> {
     let path = resolved(path);
     let mut all = HashMap::new();
-    let Some(group) = path.parent().filter(|parent| node(parent) == Some(Node::Group)) else {
+    let Some(group) = path.parent().filter(|parent| node(parent) == Some(NodeKind::Group)) else {
         return all;
     };
     for (_, member) in members(group).filter(|(_, member)| *member != path) {

@@ -5,8 +5,8 @@
 //! The other one lies in the directory, to which there may be several paths. A run of one process holds both alone;
 //! of several processes all hold them together, so that no other run begins before the last of them has ended.
 
+use super::error::ZarrError;
 use super::files::{Files, OWN};
-use super::problem::Problem;
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
@@ -35,7 +35,7 @@ enum Mode {
 
 impl Lock {
     /// Locks the path of an array, whether or not there is a directory.
-    pub(super) fn beside(files: &Files) -> Result<Self, Problem> {
+    pub(super) fn beside(files: &Files) -> Result<Self, ZarrError> {
         if let Some(parent) = files.root().parent() {
             fs::create_dir_all(parent)?;
         }
@@ -44,14 +44,14 @@ impl Lock {
     }
 
     /// Locks the directory, too, which is made if it is not there.
-    pub(super) fn enter(&mut self, files: &Files) -> Result<(), Problem> {
+    pub(super) fn enter(&mut self, files: &Files) -> Result<(), ZarrError> {
         fs::create_dir_all(files.path(OWN))?;
         self.inside = Some(Held::new(files.path(LOCK), Mode::Exclusive)?);
         Ok(())
     }
 
     /// Lets the other processes of the run take part.
-    pub(super) fn share(&mut self) -> Result<(), Problem> {
+    pub(super) fn share(&mut self) -> Result<(), ZarrError> {
         for held in [&mut self.inside, &mut self.beside].into_iter().flatten() {
             held.share()?;
         }
@@ -59,7 +59,7 @@ impl Lock {
     }
 
     /// Takes part in what the first process of a run has locked.
-    pub(super) fn join(files: &Files) -> Result<Self, Problem> {
+    pub(super) fn join(files: &Files) -> Result<Self, ZarrError> {
         let beside = Held::beside(files.root(), Mode::Shared)?;
         let inside = Some(Held::new(files.path(LOCK), Mode::Shared)?);
         Ok(Self { inside, beside })
@@ -82,11 +82,11 @@ struct Held {
 
 impl Held {
     /// The file beside an array, if one can be made there.
-    fn beside(root: &Path, mode: Mode) -> Result<Option<Self>, Problem> {
+    fn beside(root: &Path, mode: Mode) -> Result<Option<Self>, ZarrError> {
         let Some(path) = path_beside(root) else { return Ok(None) };
         match Self::locked(path, mode, true) {
             // A directory may be writable though the one that it is in is not; names may be too long.
-            Err(Problem::Io(_)) => Ok(None),
+            Err(ZarrError::Io(_)) => Ok(None),
             Err(problem) => Err(problem),
             Ok(held) => {
                 if mode == Mode::Exclusive {
@@ -97,11 +97,11 @@ impl Held {
         }
     }
 
-    fn new(path: PathBuf, mode: Mode) -> Result<Self, Problem> {
+    fn new(path: PathBuf, mode: Mode) -> Result<Self, ZarrError> {
         Self::locked(path, mode, false)
     }
 
-    fn locked(path: PathBuf, mode: Mode, transient: bool) -> Result<Self, Problem> {
+    fn locked(path: PathBuf, mode: Mode, transient: bool) -> Result<Self, ZarrError> {
         let options =
             File::options().create(true).truncate(false).read(true).write(true).to_owned();
         let mut holder = None;
@@ -124,11 +124,11 @@ impl Held {
                 }
             }
         }
-        Err(Problem::Locked { holder })
+        Err(ZarrError::Locked { holder })
     }
 
     /// Lets others hold it, too.
-    fn share(&mut self) -> Result<(), Problem> {
+    fn share(&mut self) -> Result<(), ZarrError> {
         self.file.unlock()?;
         let shared = Self::locked(self.path.clone(), Mode::Shared, self.transient)?;
         std::mem::replace(self, shared).forget();
@@ -199,7 +199,7 @@ fn path_beside(root: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn locked(files: &Files) -> Result<Lock, Problem> {
+    fn locked(files: &Files) -> Result<Lock, ZarrError> {
         let mut lock = Lock::beside(files)?;
         lock.enter(files)?;
         Ok(lock)

@@ -1,7 +1,7 @@
 //! Manifest of an unfinished array: identity of the computation, so that only the same one continues it.
 
+use super::error::ZarrError;
 use super::files::{Files, is_missing};
-use super::problem::Problem;
 use crate::plan::{BlockPlan, From};
 use crate::store::Digest;
 use crate::{BigTensor, StoreError};
@@ -31,7 +31,7 @@ pub(super) struct Manifest {
     program: String,
     /// A digest of the block plan: the same for all spellings of one program.
     plan: String,
-    inputs: Vec<Input>,
+    inputs: Vec<ManifestInput>,
     /// Command that finishes the array, for messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) command: Option<String>,
@@ -41,7 +41,7 @@ pub(super) struct Manifest {
 
 /// Input of the computation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Input {
+struct ManifestInput {
     name: String,
     identity: String,
 }
@@ -55,7 +55,7 @@ impl Manifest {
         for array in &plan.arrays {
             digest.add(array.ty.to_string().as_bytes());
             if let From::Source(source) = &array.from {
-                inputs.push(Input { name: source.name(), identity: source.identity()? });
+                inputs.push(ManifestInput { name: source.name(), identity: source.identity()? });
             }
         }
         for stage in &plan.stages {
@@ -73,13 +73,13 @@ impl Manifest {
     }
 
     /// The manifest in an array's directory, if there is one.
-    pub(super) fn read(files: &Files) -> Result<Option<Self>, Problem> {
+    pub(super) fn read(files: &Files) -> Result<Option<Self>, ZarrError> {
         let text = match fs::read(files.path(FILE)) {
             Ok(text) => text,
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let wrong = |error: serde_json::Error| Problem::Manifest(error.to_string());
+        let wrong = |error: serde_json::Error| ZarrError::Manifest(error.to_string());
         let mut there: Self = serde_json::from_slice(&text).map_err(wrong)?;
         // Messages quote it, and it may come from anywhere.
         there.program = printable(&there.program);
@@ -92,18 +92,18 @@ impl Manifest {
         files.length(FILE).is_some()
     }
 
-    pub(super) fn write(&self, files: &Files) -> Result<(), Problem> {
+    pub(super) fn write(&self, files: &Files) -> Result<(), ZarrError> {
         files.write(FILE, self.text()?.as_bytes())
     }
 
     /// Writes it, so that it outlasts a loss of power.
-    pub(super) fn write_through(&self, files: &Files) -> Result<(), Problem> {
+    pub(super) fn write_through(&self, files: &Files) -> Result<(), ZarrError> {
         files.write_through(FILE, self.text()?.as_bytes())
     }
 
-    fn text(&self) -> Result<String, Problem> {
+    fn text(&self) -> Result<String, ZarrError> {
         let text = serde_json::to_string_pretty(self);
-        text.map_err(|error| Problem::Manifest(error.to_string()))
+        text.map_err(|error| ZarrError::Manifest(error.to_string()))
     }
 
     /// Difference between this computation and that of a store, if there is one.

@@ -3,8 +3,8 @@
 use super::ZarrOptions;
 use super::codecs::{Codecs, Elements};
 use super::document::{self, Document};
+use super::error::ZarrError;
 use super::fill;
-use super::problem::Problem;
 use crate::{Annotations, Type};
 use ijk_tensor::Tensor;
 use ijk_types::{DType, Scalar};
@@ -52,31 +52,31 @@ pub(super) fn zarr_name(dtype: DType) -> &'static str {
 
 impl Layout {
     /// Reads the text of `zarr.json`.
-    pub(super) fn parse(text: &[u8]) -> Result<Self, Problem> {
+    pub(super) fn parse(text: &[u8]) -> Result<Self, ZarrError> {
         let Document { mut json, attributes } = Document::parse(text)?;
         if json.get("zarr_format") == Some(&json!(2)) {
-            return Err(Problem::Version2);
+            return Err(ZarrError::Version2);
         }
         if json.get("node_type") == Some(&json!("group")) {
-            return Err(Problem::Group { arrays: Vec::new() });
+            return Err(ZarrError::Group { arrays: Vec::new() });
         }
         // The library has its own mind about what a fill value may be.
         let fill = json.get_mut("fill_value").map(Value::take);
         let metadata: ArrayMetadataV3 =
-            serde_json::from_value(json).map_err(|error| Problem::Metadata(error.to_string()))?;
-        let missing = || Problem::Metadata("missing field `fill_value`".into());
+            serde_json::from_value(json).map_err(|error| ZarrError::Metadata(error.to_string()))?;
+        let missing = || ZarrError::Metadata("missing field `fill_value`".into());
         let mut layout = Self::new(&metadata, &fill.ok_or_else(missing)?)?;
         layout.annotations.attributes = attributes.map(Into::into);
         Ok(layout)
     }
 
-    fn new(metadata: &ArrayMetadataV3, fill: &Value) -> Result<Self, Problem> {
+    fn new(metadata: &ArrayMetadataV3, fill: &Value) -> Result<Self, ZarrError> {
         check_extensions(metadata)?;
         let dtype = element_type(&metadata.data_type)?;
         let dims = extents(&metadata.shape)?;
         let chunk = chunk_shape(metadata)?;
         let overflow =
-            || Problem::ChunkSize { shape: chunk.iter().map(|n| n.get()).collect(), of: dtype };
+            || ZarrError::ChunkSize { shape: chunk.iter().map(|n| n.get()).collect(), of: dtype };
         let count = chunk.iter().try_fold(dtype.size() as u64, |n, c| n.checked_mul(c.get()));
         if count.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
             return Err(overflow());
@@ -88,7 +88,7 @@ impl Layout {
         let blocks: Vec<Option<usize>> = dims.iter().zip(&chunk).map(block).collect();
         let codecs = Codecs::new(&metadata.codecs, &chunk, &elements)?;
         let keys = ChunkKeyEncoding::from_metadata(&metadata.chunk_key_encoding);
-        let keys = keys.map_err(|error| Problem::Metadata(error.to_string()))?;
+        let keys = keys.map_err(|error| ZarrError::Metadata(error.to_string()))?;
         let names = metadata.dimension_names.clone().unwrap_or_default();
         let annotations = Annotations { names, attributes: None };
         let stored = metadata.codecs.iter().map(|codec| spelled(codec, dtype)).collect();
@@ -131,50 +131,50 @@ impl Layout {
 }
 
 /// That there is nothing that has to be understood and is not.
-fn check_extensions(metadata: &ArrayMetadataV3) -> Result<(), Problem> {
+fn check_extensions(metadata: &ArrayMetadataV3) -> Result<(), ZarrError> {
     let known = String::from("there is none that is");
     if let Some(transformer) = metadata.storage_transformers.first() {
         let (what, name) = ("storage transformer", transformer.name().to_owned());
-        return Err(Problem::Unknown { what, name, known });
+        return Err(ZarrError::Unknown { what, name, known });
     }
     match metadata.additional_fields.iter().find(|(_, field)| field.must_understand()) {
-        Some((name, _)) => Err(Problem::Unknown { what: "field", name: name.clone(), known }),
+        Some((name, _)) => Err(ZarrError::Unknown { what: "field", name: name.clone(), known }),
         None => Ok(()),
     }
 }
 
-fn element_type(metadata: &MetadataV3) -> Result<DType, Problem> {
+fn element_type(metadata: &MetadataV3) -> Result<DType, ZarrError> {
     let named = DType::ALL.into_iter().find(|&dtype| zarr_name(dtype) == metadata.name());
-    named.ok_or_else(|| Problem::ElementType { found: metadata.name().to_owned() })
+    named.ok_or_else(|| ZarrError::ElementType { found: metadata.name().to_owned() })
 }
 
-fn extents(shape: &[u64]) -> Result<Vec<usize>, Problem> {
+fn extents(shape: &[u64]) -> Result<Vec<usize>, ZarrError> {
     let extent = |(axis, &extent): (usize, &u64)| match isize::try_from(extent) {
         Ok(extent) => Ok(extent as usize),
-        Err(_) => Err(Problem::Extent { axis, extent }),
+        Err(_) => Err(ZarrError::Extent { axis, extent }),
     };
     shape.iter().enumerate().map(extent).collect()
 }
 
-fn chunk_shape(metadata: &ArrayMetadataV3) -> Result<Vec<NonZeroU64>, Problem> {
+fn chunk_shape(metadata: &ArrayMetadataV3) -> Result<Vec<NonZeroU64>, ZarrError> {
     let grid = &metadata.chunk_grid;
     if grid.name() != "regular" {
         let known = String::from("only `regular` is");
-        return Err(Problem::Unknown { what: "chunk grid", name: grid.name().into(), known });
+        return Err(ZarrError::Unknown { what: "chunk grid", name: grid.name().into(), known });
     }
     let keys = metadata.chunk_key_encoding.name();
     if !["default", "v2"].contains(&keys) {
         let known = String::from("only `default` and `v2` are");
-        return Err(Problem::Unknown { what: "chunk key encoding", name: keys.into(), known });
+        return Err(ZarrError::Unknown { what: "chunk key encoding", name: keys.into(), known });
     }
     let grid: RegularGrid = grid
         .to_typed_configuration()
-        .map_err(|error| Problem::Metadata(format!("chunk grid: {error}")))?;
+        .map_err(|error| ZarrError::Metadata(format!("chunk grid: {error}")))?;
     let (axes, rank) = (grid.chunk_shape.len(), metadata.shape.len());
     match axes == rank {
         true => Ok(grid.chunk_shape),
         false => {
-            Err(Problem::Metadata(format!("the array has {rank} axes, but chunks have {axes}")))
+            Err(ZarrError::Metadata(format!("the array has {rank} axes, but chunks have {axes}")))
         }
     }
 }
@@ -183,9 +183,9 @@ fn filled(
     metadata: &ArrayMetadataV3,
     value: &Value,
     dtype: DType,
-) -> Result<(Scalar, Elements), Problem> {
+) -> Result<(Scalar, Elements), ZarrError> {
     let of = DataType::from_metadata(&metadata.data_type);
-    let of = of.map_err(|error| Problem::Metadata(error.to_string()))?;
+    let of = of.map_err(|error| ZarrError::Metadata(error.to_string()))?;
     let value = fill::parse(value, dtype)?;
     let bytes = Tensor::full(value, &[])?.as_bytes().to_vec();
     Ok((value, Elements { of, fill: FillValue::new(bytes), size: dtype.size() }))
@@ -203,17 +203,17 @@ fn spelled(codec: &MetadataV3, dtype: DType) -> (String, Value) {
 }
 
 /// The text of `zarr.json` of an array that is written.
-pub(super) fn text(ty: &Type, options: &ZarrOptions) -> Result<String, Problem> {
+pub(super) fn text(ty: &Type, options: &ZarrOptions) -> Result<String, ZarrError> {
     let Some(dtype) = ty.element.number() else {
-        return Err(Problem::Lists(ty.element.to_string()));
+        return Err(ZarrError::Lists(ty.element.to_string()));
     };
     let name = zarr_name(dtype);
     let fill = options.fill_of(dtype)?;
     let bytes = Tensor::full(fill, &[])?;
     let of = DataType::from_metadata(&MetadataV3::new(name));
-    let of = of.map_err(|error| Problem::Metadata(error.to_string()))?;
+    let of = of.map_err(|error| ZarrError::Metadata(error.to_string()))?;
     let fill = of.metadata_fill_value(&FillValue::new(bytes.as_bytes().to_vec()));
-    let fill = fill.map_err(|error| Problem::Metadata(format!("fill value: {error}")))?;
+    let fill = fill.map_err(|error| ZarrError::Metadata(format!("fill value: {error}")))?;
     let chunk = |(&extent, block): (&usize, &Option<usize>)| {
         block.map_or(extent, |block| block.min(extent)).max(1)
     };

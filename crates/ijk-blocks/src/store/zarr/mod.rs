@@ -4,6 +4,7 @@ mod codecs;
 mod compression;
 mod document;
 mod durable;
+mod error;
 mod files;
 mod fill;
 mod identity;
@@ -15,7 +16,6 @@ mod lz4;
 mod manifest;
 mod metadata;
 mod options;
-mod problem;
 mod resume;
 mod scratch;
 mod shards;
@@ -28,11 +28,11 @@ pub use scratch::ZarrScratch;
 
 use super::{Sink, Source};
 use crate::{Annotations, BigTensor, Block, Error, StoreError, Type, Value};
+use error::ZarrError;
 use files::Files;
 use ijk_tensor::Tensor;
 use journal::Chunk;
 use metadata::Layout;
-use problem::Problem;
 use resume::Earlier;
 use std::borrow::Cow;
 use std::io::Read;
@@ -118,8 +118,8 @@ impl ZarrStore {
         let opened = location::check_path(path.as_ref()).and_then(|()| files.metadata());
         let opened = opened.and_then(|text| Layout::parse(&text));
         let layout = opened.map_err(|problem| match problem {
-            Problem::Group { .. } => {
-                of_store(&files, Problem::Group { arrays: location::arrays_in(files.root()) })
+            ZarrError::Group { .. } => {
+                of_store(&files, ZarrError::Group { arrays: location::arrays_in(files.root()) })
             }
             problem => of_store(&files, problem),
         })?;
@@ -143,12 +143,12 @@ impl ZarrStore {
         Ok(Self { files, layout, ty, options, earlier: None })
     }
 
-    fn make(files: &Files, ty: &Type, options: &ZarrOptions) -> Result<Layout, Problem> {
+    fn make(files: &Files, ty: &Type, options: &ZarrOptions) -> Result<Layout, ZarrError> {
         let text = metadata::text(ty, options)?;
         let layout = Layout::parse(text.as_bytes())?;
         location::check_place(files.root())?;
         if !files.is_free() {
-            return Err(Problem::Exists);
+            return Err(ZarrError::Exists);
         }
         location::make_groups(files.root())?;
         files.prepare()?;
@@ -178,12 +178,12 @@ impl ZarrStore {
         self.layout.key(at)
     }
 
-    fn of_block(&self, at: &[usize], problem: Problem) -> StoreError {
+    fn of_block(&self, at: &[usize], problem: ZarrError) -> StoreError {
         let (path, key) = (self.files.root().display(), self.key(at));
         StoreError::of_block(&format!("{path}, file {key}"), at, problem)
     }
 
-    fn block(&self, at: &[usize]) -> Result<Option<Block>, Problem> {
+    fn block(&self, at: &[usize]) -> Result<Option<Block>, ZarrError> {
         let Some((mut file, found)) = self.files.open(&self.layout.key(at))? else {
             return Ok(None);
         };
@@ -192,11 +192,11 @@ impl ZarrStore {
         let count = shape.iter().product::<usize>() * dtype.size();
         // Before memory is taken for it.
         if let Some(expected) = codecs.encoded_length(count).filter(|&expected| expected != found) {
-            return Err(Problem::Length { expected, found });
+            return Err(ZarrError::Length { expected, found });
         }
         let most = codecs.most(count) as u64;
         if found > most {
-            return Err(Problem::LongChunk { found, most });
+            return Err(ZarrError::LongChunk { found, most });
         }
         let whole = Tensor::from_bytes(*dtype, &shape, |bytes| {
             if codecs.is_raw() {
@@ -216,14 +216,14 @@ impl ZarrStore {
     }
 
     /// Takes blocks that are the fill value everywhere, by their numbers: there are no chunks.
-    fn omit(&self, numbers: Range<u64>) -> Result<(), Problem> {
+    fn omit(&self, numbers: Range<u64>) -> Result<(), ZarrError> {
         match &self.earlier {
             Some(earlier) => earlier.journal.add_empty(numbers),
             None => Ok(()),
         }
     }
 
-    fn omit_one(&self, at: &[usize]) -> Result<(), Problem> {
+    fn omit_one(&self, at: &[usize]) -> Result<(), ZarrError> {
         let number = self.number(at);
         self.omit(number..number + 1)
     }
@@ -235,12 +235,12 @@ impl ZarrStore {
     }
 
     /// Writes a block, unless the fill value is all there is of it.
-    fn put(&self, at: &[usize], block: &Block) -> Result<(), Problem> {
+    fn put(&self, at: &[usize], block: &Block) -> Result<(), ZarrError> {
         let shape = self.ty.block_shape(at);
         let numbers = block
             .as_numbers()
             .filter(|tensor| tensor.shape() == shape && self.ty.element == tensor.dtype().into());
-        let numbers = numbers.ok_or(Problem::Block)?;
+        let numbers = numbers.ok_or(ZarrError::Block)?;
         let fill = self.layout.elements.fill.as_ne_bytes();
         let is_fill = |element: &[u8]| element == fill;
         if !self.options.whole && numbers.as_bytes().chunks_exact(fill.len()).all(is_fill) {
@@ -281,7 +281,7 @@ fn little_endian(tensor: &Tensor) -> Cow<'_, [u8]> {
 }
 
 /// Error of an array as a whole.
-fn of_store(files: &Files, problem: Problem) -> StoreError {
+fn of_store(files: &Files, problem: ZarrError) -> StoreError {
     StoreError { place: files.root().display().to_string(), cause: problem.into() }
 }
 

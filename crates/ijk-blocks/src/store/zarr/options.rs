@@ -1,6 +1,6 @@
 //! Options of writing arrays.
 
-use super::problem::Problem;
+use super::error::ZarrError;
 use crate::{Annotations, BigTensor, Type};
 use ijk_types::{DType, Scalar};
 use serde_json::json;
@@ -112,11 +112,11 @@ impl ZarrOptions {
     }
 
     /// The names of so many axes, if any is named.
-    pub(super) fn axis_names(&self, rank: usize) -> Result<Option<&[Option<String>]>, Problem> {
+    pub(super) fn axis_names(&self, rank: usize) -> Result<Option<&[Option<String>]>, ZarrError> {
         match &self.names {
             Some(names) if names.len() != rank => {
                 let why = format!("{} names of axes are given, but there are {rank}", names.len());
-                Err(Problem::Metadata(why))
+                Err(ZarrError::Metadata(why))
             }
             Some(names) if names.iter().any(Option::is_some) => Ok(Some(names)),
             _ => Ok(None),
@@ -178,11 +178,11 @@ impl ZarrOptions {
     }
 
     /// The fill value for elements of a type.
-    pub(super) fn fill_of(&self, dtype: DType) -> Result<Scalar, Problem> {
+    pub(super) fn fill_of(&self, dtype: DType) -> Result<Scalar, ZarrError> {
         match self.fill {
             Some(fill) if fill.dtype() != dtype => {
                 let why = format!("the fill value is of {}, the elements of {dtype}", fill.dtype());
-                Err(Problem::Metadata(why))
+                Err(ZarrError::Metadata(why))
             }
             Some(fill) => Ok(fill),
             None => Ok(Scalar::zero(dtype)),
@@ -198,9 +198,9 @@ impl Compression {
         Some(json!({ "name": "zstd", "configuration": configuration }))
     }
 
-    pub(super) fn encode(self, bytes: &[u8]) -> Result<Cow<'_, [u8]>, Problem> {
+    pub(super) fn encode(self, bytes: &[u8]) -> Result<Cow<'_, [u8]>, ZarrError> {
         let Self::Zstd(level) = self else { return Ok(Cow::Borrowed(bytes)) };
-        let failed = |error: std::io::Error| Problem::codec("zstd", error);
+        let failed = |error: std::io::Error| ZarrError::codec("zstd", error);
         let mut compressor = zstd::bulk::Compressor::new(i32::from(level)).map_err(failed)?;
         compressor.include_checksum(true).map_err(failed)?;
         Ok(Cow::Owned(compressor.compress(bytes).map_err(failed)?))

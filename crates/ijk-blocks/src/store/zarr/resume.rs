@@ -1,12 +1,12 @@
 //! Results that are computed in several runs, where one ends early.
 
+use super::error::ZarrError;
 use super::files::Files;
 use super::journal::{Journal, Records};
 use super::location::{self, resolved};
 use super::lock::Lock;
 use super::manifest::{FILE, Manifest};
 use super::metadata::{self, Layout};
-use super::problem::Problem;
 use super::verify::{Verified, Verifier};
 use super::{ZarrOptions, ZarrScratch, ZarrStore, of_store};
 use crate::plan::{BlockPlan, Coordinates, From};
@@ -98,7 +98,7 @@ impl ZarrStore {
     ) -> Result<Self, StoreError> {
         let files = Files::new(path.as_ref());
         if reads(tensor, path.as_ref()) {
-            return Err(of_store(&files, Problem::IsInput));
+            return Err(of_store(&files, ZarrError::IsInput));
         }
         let manifest = Manifest::new(tensor, executor.simd())?;
         let mut manifest = manifest.assuming(executor.is_finite(), executor.is_strict());
@@ -113,7 +113,7 @@ impl ZarrStore {
         ty: &Type,
         manifest: Manifest,
         (executor, options): (&Executor, &ZarrOptions),
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, ZarrError> {
         let text = metadata::text(ty, options)?;
         let layout = Layout::parse(text.as_bytes())?;
         location::check_place(files.root())?;
@@ -169,7 +169,7 @@ impl ZarrStore {
             let text = metadata::text(ty, options)?;
             match is_stored_alike(&found, &text) {
                 true => Ok((Layout::parse(text.as_bytes())?, text, Lock::join(&files)?)),
-                false => Err(Problem::Other("it is stored otherwise: see zarr.json".into())),
+                false => Err(ZarrError::Other("it is stored otherwise: see zarr.json".into())),
             }
         });
         let (layout, text, lock) = joined.map_err(|problem| of_store(&files, problem))?;
@@ -205,12 +205,12 @@ impl ZarrStore {
         self.completed().map_err(|problem| of_store(&self.files, problem))
     }
 
-    fn completed(&self) -> Result<(), Problem> {
+    fn completed(&self) -> Result<(), ZarrError> {
         let Some(earlier) = &self.earlier else { return Ok(()) };
         let Some(mut manifest) = earlier.manifest.clone() else { return Ok(()) };
         earlier.journal.flush()?;
         if !earlier.lock.is_in_place() {
-            return Err(Problem::Removed);
+            return Err(ZarrError::Removed);
         }
         let (records, grid) = (Records::read(&self.files)?, self.layout.ty.grid());
         let is_there = |number: u64| match records.chunks.get(&number) {
@@ -223,7 +223,7 @@ impl ZarrStore {
         let blocks = Coordinates::count(&grid) as u64;
         let missing = (0..blocks).filter(|&number| !is_there(number)).count() as u64;
         if missing > 0 {
-            return Err(Problem::Gone { missing });
+            return Err(ZarrError::Gone { missing });
         }
         manifest.complete = true;
         manifest.write_through(&self.files)
@@ -241,23 +241,23 @@ fn found(
     manifest: &Manifest,
     text: &str,
     options: &ZarrOptions,
-) -> Result<Option<Manifest>, Problem> {
+) -> Result<Option<Manifest>, ZarrError> {
     if options.is_fresh() {
         return files.check_removable().map(|()| None);
     }
     let there = Manifest::read(files)?;
     if (there.is_none() || options.is_only_new()) && !files.is_free() {
-        return Err(Problem::Exists);
+        return Err(ZarrError::Exists);
     }
     if let Some(what) = there.as_ref().and_then(|there| manifest.difference(there)) {
-        return Err(Problem::Other(what));
+        return Err(ZarrError::Other(what));
     }
     match files.metadata() {
         // The run that should have written them ended before, or they are lost.
         Err(_) => Ok(None),
         Ok(found) if found.iter().all(|&byte| byte == 0) => Ok(None),
         Ok(found) if is_stored_alike(&found, text) => Ok(there),
-        Ok(_) => Err(Problem::Other("it is stored otherwise: see zarr.json".into())),
+        Ok(_) => Err(ZarrError::Other("it is stored otherwise: see zarr.json".into())),
     }
 }
 
@@ -268,7 +268,7 @@ fn is_stored_alike(found: &[u8], text: &str) -> bool {
 
 /// Makes an array without chunks, in place of what is there. Whatever ends this early, nobody takes blocks of what
 /// was there for those of this computation, or what is left for a result.
-fn begin(files: &Files, manifest: Manifest, text: &str) -> Result<Manifest, Problem> {
+fn begin(files: &Files, manifest: Manifest, text: &str) -> Result<Manifest, ZarrError> {
     if files.is_free() && !Manifest::is_there(files) {
         // Nothing is lost but a beginning: all of it is synced with the first blocks.
         manifest.write(files)?;
@@ -290,7 +290,7 @@ fn again(
     (manifest, there): (Manifest, Manifest),
     verified: &Verified,
     blocks: u64,
-) -> Result<Manifest, Problem> {
+) -> Result<Manifest, ZarrError> {
     let is_whole = verified.kept.count(blocks) == blocks;
     let complete = there.complete && is_whole;
     let mut manifest = if is_whole { there } else { manifest };
@@ -306,12 +306,12 @@ fn again(
 }
 
 /// That an array is no result, or one that is finished.
-pub(super) fn check_finished(files: &Files, layout: &Layout) -> Result<(), Problem> {
+pub(super) fn check_finished(files: &Files, layout: &Layout) -> Result<(), ZarrError> {
     let Some(Manifest { complete: false, command, .. }) = Manifest::read(files)? else {
         return Ok(());
     };
     let blocks = Coordinates::count(&layout.ty.grid()) as u64;
-    Err(Problem::Unfinished { done: Records::read(files)?.count(blocks), blocks, command })
+    Err(ZarrError::Unfinished { done: Records::read(files)?.count(blocks), blocks, command })
 }
 
 /// Returns true if a tensor reads the array at a path, or one beneath it.
@@ -409,5 +409,5 @@ impl Executor {
 }
 
 fn is_interruption(error: &StoreError) -> bool {
-    matches!(error.cause.downcast_ref(), Some(Problem::Interrupted))
+    matches!(error.cause.downcast_ref(), Some(ZarrError::Interrupted))
 }

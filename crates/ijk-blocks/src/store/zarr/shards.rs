@@ -2,7 +2,7 @@
 
 use super::codecs::{Codecs, Elements};
 use super::compression::Compressor;
-use super::problem::Problem;
+use super::error::ZarrError;
 use serde::Deserialize;
 use std::num::NonZeroU64;
 use zarrs::array::{FillValue, data_type};
@@ -53,8 +53,8 @@ impl Shards {
         metadata: &MetadataV3,
         shape: &[NonZeroU64],
         elements: &Elements,
-    ) -> Result<Self, Problem> {
-        let wrong = |why: String| Problem::Metadata(format!("codec `sharding_indexed`: {why}"));
+    ) -> Result<Self, ZarrError> {
+        let wrong = |why: String| ZarrError::Metadata(format!("codec `sharding_indexed`: {why}"));
         let Configuration { chunk_shape, codecs, index_codecs, index_location } =
             metadata.to_typed_configuration().map_err(|error| wrong(error.to_string()))?;
         let fits = shape.len() == chunk_shape.len()
@@ -95,7 +95,7 @@ impl Shards {
         shape: &[NonZeroU64],
         elements: &Elements,
         out: &mut [u8],
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ZarrError> {
         let entries = self.entries(shard)?;
         let length = out.len() / entries.len().max(1);
         let mut chunk = vec![0; length];
@@ -109,7 +109,7 @@ impl Shards {
                 let encoded = encoded.ok_or_else(|| {
                     let within = format!("of a shard of {} bytes", shard.len());
                     let what = format!("inner chunk {number} is at byte {place}, {bytes} long, ");
-                    Problem::codec("sharding_indexed", what + &within)
+                    ZarrError::codec("sharding_indexed", what + &within)
                 })?;
                 self.codecs.decode(encoded, &self.inner, elements, &mut chunk)?;
             }
@@ -119,11 +119,11 @@ impl Shards {
     }
 
     /// Place and length of every inner chunk.
-    fn entries(&self, shard: &[u8]) -> Result<Vec<[u64; 2]>, Problem> {
+    fn entries(&self, shard: &[u8]) -> Result<Vec<[u64; 2]>, ZarrError> {
         let Some(rest) = shard.len().checked_sub(self.index_length) else {
             let why =
                 format!("its index has {} bytes, the shard {}", self.index_length, shard.len());
-            return Err(Problem::codec("sharding_indexed", why));
+            return Err(ZarrError::codec("sharding_indexed", why));
         };
         let encoded = if self.at_start { &shard[..self.index_length] } else { &shard[rest..] };
         let chunks: usize = self.grid.iter().product();

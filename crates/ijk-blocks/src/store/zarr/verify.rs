@@ -1,9 +1,9 @@
 //! Verifies recorded blocks, byte for byte.
 
+use super::error::ZarrError;
 use super::files::Files;
 use super::journal::{Chunk, Records};
 use super::metadata::Layout;
-use super::problem::Problem;
 use crate::plan::Coordinates;
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -41,7 +41,7 @@ type Candidate = (u64, PathBuf, Vec<Chunk>);
 
 impl Verifier<'_> {
     /// Reads each chunk that is there once.
-    pub(super) fn verify(&self, mut records: Records) -> Result<Verified, Problem> {
+    pub(super) fn verify(&self, mut records: Records) -> Result<Verified, ZarrError> {
         let grid = self.layout.ty.grid();
         let blocks = Coordinates::count(&grid) as u64;
         let recorded = records.count(blocks);
@@ -77,7 +77,7 @@ impl Verifier<'_> {
     }
 
     /// The blocks that have chunks, in ascending order, with their files.
-    fn present(&self, grid: &[usize]) -> Result<Vec<(u64, PathBuf)>, Problem> {
+    fn present(&self, grid: &[usize]) -> Result<Vec<(u64, PathBuf)>, ZarrError> {
         // Results have keys such as `c/0/3`.
         let mut level = vec![(0, self.files.path("c"))];
         for &blocks in grid {
@@ -106,7 +106,7 @@ impl Verifier<'_> {
     }
 
     /// For each candidate the record that its file is like.
-    fn read(&self, candidates: &[Candidate]) -> Result<Vec<Option<Chunk>>, Problem> {
+    fn read(&self, candidates: &[Candidate]) -> Result<Vec<Option<Chunk>>, ZarrError> {
         let (next, problem) = (AtomicUsize::new(0), Mutex::new(None));
         let work = || {
             let (mut piece, mut found) = (vec![0; PIECE], Vec::new());
@@ -142,7 +142,7 @@ impl Verifier<'_> {
             return Err(problem);
         }
         if found.len() < candidates.len() {
-            return Err(Problem::Interrupted);
+            return Err(ZarrError::Interrupted);
         }
         let mut all = vec![None; candidates.len()];
         found.into_iter().for_each(|(number, chunk)| all[number] = chunk);
@@ -155,7 +155,7 @@ impl Verifier<'_> {
         path: &Path,
         chunks: &[Chunk],
         piece: &mut [u8],
-    ) -> Result<Option<Chunk>, Problem> {
+    ) -> Result<Option<Chunk>, ZarrError> {
         match digest(path, chunks, piece) {
             Ok(found) => Ok(chunks.iter().find(|chunk| Some(*chunk) == found.as_ref()).cloned()),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error.into()),
@@ -189,7 +189,7 @@ fn digest(path: &Path, chunks: &[Chunk], piece: &mut [u8]) -> io::Result<Option<
 
 impl Verified {
     /// Removes chunks that are computed again, or that blocks turn out to need none of.
-    pub(super) fn clear(&self) -> Result<(), Problem> {
+    pub(super) fn clear(&self) -> Result<(), ZarrError> {
         for path in &self.stale {
             match fs::symlink_metadata(path)?.is_dir() {
                 true => fs::remove_dir_all(path)?,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 /// A map of positions of an axis to positions of an axis of an array: steps, the first applied first.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Along {
-    steps: Vec<Step>,
+pub(crate) struct AxisMap {
+    steps: Vec<MapStep>,
 }
 
 /// A step of a map of positions.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum MapStep {
     /// So many further on.
     Shift(usize),
     /// The remainder: what repeats every so many positions.
@@ -32,15 +32,15 @@ pub(crate) struct Run {
     pub(crate) within: Range<usize>,
 }
 
-impl Along {
+impl AxisMap {
     /// The map that first applies a step, then this one.
     #[must_use]
-    pub(crate) fn after(&self, step: Step) -> Self {
+    pub(crate) fn after(&self, step: MapStep) -> Self {
         let mut steps = vec![step];
         for step in &self.steps {
             match (steps.last_mut(), step) {
-                (Some(Step::Shift(by)), Step::Shift(further)) => *by += further,
-                (Some(Step::Table(table)), step) => {
+                (Some(MapStep::Shift(by)), MapStep::Shift(further)) => *by += further,
+                (Some(MapStep::Table(table)), step) => {
                     *table = table.iter().map(|&position| step.apply(position)).collect();
                 }
                 _ => steps.push(step.clone()),
@@ -90,7 +90,7 @@ impl Along {
     }
 }
 
-impl Step {
+impl MapStep {
     fn apply(&self, position: usize) -> usize {
         match self {
             Self::Shift(by) => position + by,
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn positions(
-        along: &Along,
+        along: &AxisMap,
         range: Range<usize>,
         extent: usize,
         block: Option<usize>,
@@ -157,8 +157,8 @@ mod tests {
     #[test]
     fn steps_apply_one_after_another() {
         // Every other one of what is repeated, from the second on.
-        let along = Along::default().after(Step::Modulo(3)).after(Step::Shift(1));
-        let along = along.after(Step::Table([0, 2, 4].into()));
+        let along = AxisMap::default().after(MapStep::Modulo(3)).after(MapStep::Shift(1));
+        let along = along.after(MapStep::Table([0, 2, 4].into()));
         assert_eq!(along.steps(), 1);
         assert_eq!(positions(&along, 0..3, 3, Some(2)), [1, 0, 2]);
         assert_eq!(positions(&along, 1..2, 3, None), [0]);
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn runs_end_with_blocks() {
-        let identity = Along::default();
+        let identity = AxisMap::default();
         let runs = identity.runs(2..7, 8, Some(3));
         let run = |at, block, within| Run { at, block, within };
         assert_eq!(runs, [run(0, 0, 2..3), run(1, 1, 0..3), run(4, 2, 0..1)]);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn repetition_wraps() {
-        let along = Along::default().after(Step::Modulo(3));
+        let along = AxisMap::default().after(MapStep::Modulo(3));
         assert_eq!(positions(&along, 2..8, 3, None), [2, 0, 1, 2, 0, 1]);
     }
 }

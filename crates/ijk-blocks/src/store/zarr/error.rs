@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// Why a Zarr array or a chunk of it was not read or written.
 #[derive(Debug, Error)]
-pub(super) enum Problem {
+pub(super) enum ZarrError {
     #[error("no such directory")]
     Missing,
     #[error("it is a file; a Zarr array is a directory")]
@@ -83,7 +83,7 @@ pub(super) enum Problem {
     Tensor(#[from] TensorError),
 }
 
-impl Problem {
+impl ZarrError {
     /// A codec that cannot decode what a chunk holds.
     pub(super) fn codec(codec: &'static str, why: impl ToString) -> Self {
         Self::Codec { codec, why: why.to_string() }

@@ -4,29 +4,29 @@
 //! A panel is left out only where all that it could add is known to add nothing, so ranges hold every value that
 //! there may be: bounds are computed in the elements' own type, whose rounding is monotone.
 
-use super::{Formula, Node};
+use super::{Formula, FormulaNode};
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp, scalar};
 
 /// Set of values that elements may have.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Among {
+pub(crate) enum ValueSet {
     /// One value, of these bits.
     Is(Scalar),
     /// Floats, and the parts of complex numbers.
-    Within(Within),
+    Bounds(FloatBounds),
     /// Any value of their type.
     Any,
 }
 
 /// Floats from the least to the greatest, of which -0 is less than 0, and perhaps NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Within {
+pub(crate) struct FloatBounds {
     pub(crate) least: f64,
     pub(crate) greatest: f64,
     pub(crate) nan: bool,
 }
 
-impl Within {
+impl FloatBounds {
     const ALL: Self = Self { least: f64::NEG_INFINITY, greatest: f64::INFINITY, nan: true };
     const ZEROS: Self = Self { least: -0.0, greatest: 0.0, nan: false };
 
@@ -62,11 +62,11 @@ impl Within {
     }
 }
 
-impl Among {
+impl ValueSet {
     /// Set of all values of a type.
     pub(crate) fn unknown(dtype: DType) -> Self {
         match is_inexact(dtype) {
-            true => Self::Within(Within::ALL),
+            true => Self::Bounds(FloatBounds::ALL),
             false => Self::Any,
         }
     }
@@ -82,7 +82,7 @@ impl Among {
         match *self {
             Self::Is(value) if monoid == ijk_types::Monoid::Add => value == Scalar::zero(dtype),
             Self::Is(value) => value.same_bits(scalar::identity(monoid, dtype)),
-            Self::Within(within) => monoid == ijk_types::Monoid::Add && within.is_zero(),
+            Self::Bounds(within) => monoid == ijk_types::Monoid::Add && within.is_zero(),
             Self::Any => false,
         }
     }
@@ -91,31 +91,31 @@ impl Among {
     fn assumed_finite(self, dtype: DType) -> Self {
         let most = if single(dtype) { f64::from(f32::MAX) } else { f64::MAX };
         match self {
-            Self::Within(Within { least, greatest, .. }) => {
+            Self::Bounds(FloatBounds { least, greatest, .. }) => {
                 let [least, greatest] = [least, greatest].map(|bound| bound.clamp(-most, most));
-                Self::Within(Within { least, greatest, nan: false })
+                Self::Bounds(FloatBounds { least, greatest, nan: false })
             }
             known => known,
         }
     }
 
     /// As a range, of elements of a type that has one.
-    fn within(self, dtype: DType) -> Option<Within> {
-        let point = |x: f64| Within { least: x, greatest: x, nan: x.is_nan() };
+    fn within(self, dtype: DType) -> Option<FloatBounds> {
+        let point = |x: f64| FloatBounds { least: x, greatest: x, nan: x.is_nan() };
         match self {
-            Self::Within(within) => Some(within),
+            Self::Bounds(within) => Some(within),
             Self::Is(Scalar::F32(x)) => Some(point(x.into())),
             Self::Is(Scalar::F64(x)) => Some(point(x)),
             Self::Is(Scalar::C64(z)) => Some(parts(z.re.into(), z.im.into())),
             Self::Is(Scalar::C128(z)) => Some(parts(z.re, z.im)),
-            _ => is_inexact(dtype).then_some(Within::ALL),
+            _ => is_inexact(dtype).then_some(FloatBounds::ALL),
         }
-        .map(|within| if within.least.is_nan() { Within::ALL } else { within })
+        .map(|within| if within.least.is_nan() { FloatBounds::ALL } else { within })
     }
 
     /// The one value that a range has, if it has one.
     fn narrowed(self, dtype: DType) -> Self {
-        let Self::Within(Within { least, greatest, nan: false }) = self else { return self };
+        let Self::Bounds(FloatBounds { least, greatest, nan: false }) = self else { return self };
         match dtype {
             _ if least.to_bits() != greatest.to_bits() => self,
             DType::F32 => Self::Is(Scalar::F32(least as f32)),
@@ -125,8 +125,8 @@ impl Among {
     }
 }
 
-fn parts(re: f64, im: f64) -> Within {
-    Within::between(&[re, im], re.is_nan() || im.is_nan())
+fn parts(re: f64, im: f64) -> FloatBounds {
+    FloatBounds::between(&[re, im], re.is_nan() || im.is_nan())
 }
 
 fn is_inexact(dtype: DType) -> bool {
@@ -142,73 +142,78 @@ impl Formula {
     /// Set of values for variables of these types and sets. `finite` assumes that no element is infinite or NaN that is
     /// not known to be.
     ///
-    /// [`Among::Any`], too, where it may have no value, as an integer divided by zero.
-    pub(crate) fn among(&self, types: &[DType], variables: &[Among], finite: bool) -> Among {
-        let Ok(types) = self.types(types) else { return Among::Any };
-        let mut all: Vec<Among> = Vec::with_capacity(self.nodes.len());
+    /// [`ValueSet::Any`], too, where it may have no value, as an integer divided by zero.
+    pub(crate) fn value_set(
+        &self,
+        types: &[DType],
+        variables: &[ValueSet],
+        finite: bool,
+    ) -> ValueSet {
+        let Ok(types) = self.types(types) else { return ValueSet::Any };
+        let mut all: Vec<ValueSet> = Vec::with_capacity(self.nodes.len());
         for (node, &dtype) in self.nodes.iter().zip(&types) {
             let of = |n: u32| (all[n as usize], types[n as usize]);
             let found = match *node {
-                Node::Variable(number) => Some(variables[number]),
-                Node::Number(literal) => literal.to_scalar(dtype).ok().map(Among::Is),
-                Node::Unary(op, x) => unary(op, of(x), dtype),
-                Node::Binary(op, x, y) => binary(op, of(x), of(y).0),
-                Node::Select(c, x, y) => Some(match of(c).0 {
-                    Among::Is(Scalar::Bool(true)) => of(x).0,
-                    Among::Is(_) => of(y).0,
-                    _ => Among::unknown(dtype),
+                FormulaNode::Variable(number) => Some(variables[number]),
+                FormulaNode::Number(literal) => literal.to_scalar(dtype).ok().map(ValueSet::Is),
+                FormulaNode::Unary(op, x) => unary(op, of(x), dtype),
+                FormulaNode::Binary(op, x, y) => binary(op, of(x), of(y).0),
+                FormulaNode::Select(c, x, y) => Some(match of(c).0 {
+                    ValueSet::Is(Scalar::Bool(true)) => of(x).0,
+                    ValueSet::Is(_) => of(y).0,
+                    _ => ValueSet::unknown(dtype),
                 }),
                 // They differ from point to point.
-                Node::Random(_) => Some(Among::unknown(dtype)),
+                FormulaNode::Random(_) => Some(ValueSet::unknown(dtype)),
                 // Numbers have nothing to fold.
-                Node::Fold(..) => None,
+                FormulaNode::Fold(..) => None,
             };
-            let Some(found) = found else { return Among::Any };
+            let Some(found) = found else { return ValueSet::Any };
             let found = if finite { found.assumed_finite(dtype) } else { found };
             all.push(found.narrowed(dtype));
         }
-        all.pop().unwrap_or(Among::Any)
+        all.pop().unwrap_or(ValueSet::Any)
     }
 }
 
 /// Value of a function; none where it may have no value.
-fn unary(op: UnaryOp, (x, from): (Among, DType), to: DType) -> Option<Among> {
-    if let Among::Is(x) = x {
-        return scalar::unary(op, x).ok().map(Among::Is);
+fn unary(op: UnaryOp, (x, from): (ValueSet, DType), to: DType) -> Option<ValueSet> {
+    if let ValueSet::Is(x) = x {
+        return scalar::unary(op, x).ok().map(ValueSet::Is);
     }
     let real = |dtype| matches!(dtype, DType::F32 | DType::F64);
     let found = match (op, x) {
-        (UnaryOp::Neg, Among::Within(x)) => x.negated(),
-        (UnaryOp::Abs, Among::Within(x)) if real(from) => {
+        (UnaryOp::Neg, ValueSet::Bounds(x)) => x.negated(),
+        (UnaryOp::Abs, ValueSet::Bounds(x)) if real(from) => {
             let greatest = x.least.abs().max(x.greatest.abs());
-            Within { least: 0.0, greatest, nan: x.nan }
+            FloatBounds { least: 0.0, greatest, nan: x.nan }
         }
-        (UnaryOp::Cast(DType::F64), Among::Within(x)) if real(from) => x,
-        (UnaryOp::Cast(DType::F32), Among::Within(x)) if real(from) => {
+        (UnaryOp::Cast(DType::F64), ValueSet::Bounds(x)) if real(from) => x,
+        (UnaryOp::Cast(DType::F32), ValueSet::Bounds(x)) if real(from) => {
             let [least, greatest] = [x.least, x.greatest].map(|bound| f64::from(bound as f32));
-            Within { least, greatest, nan: x.nan }
+            FloatBounds { least, greatest, nan: x.nan }
         }
-        _ => return Some(Among::unknown(to)),
+        _ => return Some(ValueSet::unknown(to)),
     };
-    Some(Among::Within(found))
+    Some(ValueSet::Bounds(found))
 }
 
 /// The same of two operands of one type.
-fn binary(op: BinaryOp, (x, dtype): (Among, DType), y: Among) -> Option<Among> {
-    if let (Among::Is(x), Among::Is(y)) = (x, y) {
-        return scalar::binary(op, x, y).ok().map(Among::Is);
+fn binary(op: BinaryOp, (x, dtype): (ValueSet, DType), y: ValueSet) -> Option<ValueSet> {
+    if let (ValueSet::Is(x), ValueSet::Is(y)) = (x, y) {
+        return scalar::binary(op, x, y).ok().map(ValueSet::Is);
     }
     let exact = !is_inexact(dtype);
     let one = match (x, y) {
-        (Among::Is(one), _) | (_, Among::Is(one)) => Some(one),
+        (ValueSet::Is(one), _) | (_, ValueSet::Is(one)) => Some(one),
         _ => None,
     };
     match op {
         BinaryOp::Mul | BinaryOp::And if exact && one == Some(Scalar::zero(dtype)) => {
-            return one.map(Among::Is);
+            return one.map(ValueSet::Is);
         }
         BinaryOp::Or | BinaryOp::Add if one == Some(Scalar::Bool(true)) => {
-            return one.map(Among::Is);
+            return one.map(ValueSet::Is);
         }
         // By zero, or to a negative power.
         BinaryOp::Div | BinaryOp::Mod | BinaryOp::Pow if exact => return None,
@@ -216,7 +221,7 @@ fn binary(op: BinaryOp, (x, dtype): (Among, DType), y: Among) -> Option<Among> {
     }
     let fixed = matches!(op.result(), ijk_types::ResultType::Fixed(_));
     let (Some(x), Some(y), false) = (x.within(dtype), y.within(dtype), fixed) else {
-        return Some(Among::Any);
+        return Some(ValueSet::Any);
     };
     let complex = matches!(dtype, DType::C64 | DType::C128);
     let found = match op {
@@ -226,9 +231,9 @@ fn binary(op: BinaryOp, (x, dtype): (Among, DType), y: Among) -> Option<Among> {
         BinaryOp::Sub => sum(x, y.negated(), dtype),
         BinaryOp::Div if !complex => quotient(x, y, dtype),
         BinaryOp::Max | BinaryOp::Min => extreme(op, x, y),
-        _ => Within::ALL,
+        _ => FloatBounds::ALL,
     };
-    Some(Among::Within(found))
+    Some(ValueSet::Bounds(found))
 }
 
 /// A number as the type rounds it.
@@ -236,47 +241,47 @@ fn rounded(x: f64, dtype: DType) -> f64 {
     if single(dtype) { f64::from(x as f32) } else { x }
 }
 
-fn product(x: Within, y: Within, dtype: DType) -> Within {
+fn product(x: FloatBounds, y: FloatBounds, dtype: DType) -> FloatBounds {
     if x.has_zero() && y.has_infinity() || y.has_zero() && x.has_infinity() {
-        return Within::ALL;
+        return FloatBounds::ALL;
     }
     let ends =
         [x.least * y.least, x.least * y.greatest, x.greatest * y.least, x.greatest * y.greatest];
-    Within::between(&ends.map(|end| rounded(end, dtype)), x.nan || y.nan)
+    FloatBounds::between(&ends.map(|end| rounded(end, dtype)), x.nan || y.nan)
 }
 
-fn quotient(x: Within, y: Within, dtype: DType) -> Within {
+fn quotient(x: FloatBounds, y: FloatBounds, dtype: DType) -> FloatBounds {
     if y.has_zero() || x.has_infinity() && y.has_infinity() {
-        return Within::ALL;
+        return FloatBounds::ALL;
     }
     let ends =
         [x.least / y.least, x.least / y.greatest, x.greatest / y.least, x.greatest / y.greatest];
-    Within::between(&ends.map(|end| rounded(end, dtype)), x.nan || y.nan)
+    FloatBounds::between(&ends.map(|end| rounded(end, dtype)), x.nan || y.nan)
 }
 
 /// Of complex numbers: where one factor is 0 and the other finite, parts are zeros of any sign.
-fn product_of_parts(x: Within, y: Within) -> Within {
+fn product_of_parts(x: FloatBounds, y: FloatBounds) -> FloatBounds {
     let is_zero = x.is_zero() && y.is_finite() || y.is_zero() && x.is_finite();
-    if is_zero { Within::ZEROS } else { Within::ALL }
+    if is_zero { FloatBounds::ZEROS } else { FloatBounds::ALL }
 }
 
-fn sum(x: Within, y: Within, dtype: DType) -> Within {
+fn sum(x: FloatBounds, y: FloatBounds, dtype: DType) -> FloatBounds {
     let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
-    let cancels = |x: Within, y: Within| x.least == low && y.greatest == high;
+    let cancels = |x: FloatBounds, y: FloatBounds| x.least == low && y.greatest == high;
     if cancels(x, y) || cancels(y, x) {
-        return Within::ALL;
+        return FloatBounds::ALL;
     }
     let ends = [x.least + y.least, x.greatest + y.greatest];
-    Within::between(&ends.map(|end| rounded(end, dtype)), x.nan || y.nan)
+    FloatBounds::between(&ends.map(|end| rounded(end, dtype)), x.nan || y.nan)
 }
 
 /// The greater or the less. Of two zeros it may be either.
-fn extreme(op: BinaryOp, x: Within, y: Within) -> Within {
+fn extreme(op: BinaryOp, x: FloatBounds, y: FloatBounds) -> FloatBounds {
     let choose = |x: f64, y: f64| match (op == BinaryOp::Max) == (x.total_cmp(&y).is_gt()) {
         true => x,
         false => y,
     };
-    let mut found = Within {
+    let mut found = FloatBounds {
         least: choose(x.least, y.least),
         greatest: choose(x.greatest, y.greatest),
         nan: x.nan || y.nan,
@@ -297,27 +302,27 @@ mod tests {
     use super::*;
     use ijk_types::Monoid;
 
-    fn of(text: &str, l: Among, r: Among) -> Among {
+    fn of(text: &str, l: ValueSet, r: ValueSet) -> ValueSet {
         let formula = Formula::parse(text, &["l", "r"]).unwrap();
-        formula.among(&[DType::F64; 2], &[l, r], false)
+        formula.value_set(&[DType::F64; 2], &[l, r], false)
     }
 
-    fn is(x: f64) -> Among {
-        Among::Is(Scalar::F64(x))
+    fn is(x: f64) -> ValueSet {
+        ValueSet::Is(Scalar::F64(x))
     }
 
-    fn within(least: f64, greatest: f64) -> Among {
-        Among::Within(Within { least, greatest, nan: false })
+    fn within(least: f64, greatest: f64) -> ValueSet {
+        ValueSet::Bounds(FloatBounds { least, greatest, nan: false })
     }
 
     #[test]
     fn zero_annihilates_what_is_finite() {
-        let adds = |among: Among| among.adds_nothing(Reducer::Monoid(Monoid::Add), DType::F64);
+        let adds = |values: ValueSet| values.adds_nothing(Reducer::Monoid(Monoid::Add), DType::F64);
         assert!(of("l * r", is(0.0), within(1.0, 3.0)).is(Scalar::F64(0.0)));
         assert!(of("l * r", is(0.0), within(-3.0, -1.0)).is(Scalar::F64(-0.0)));
         assert!(adds(of("l * r", is(0.0), within(-3.0, f64::MAX))));
         assert!(!adds(of("l * r", is(0.0), within(1.0, f64::INFINITY))));
-        assert!(!adds(of("l * r", is(0.0), Among::unknown(DType::F64))));
+        assert!(!adds(of("l * r", is(0.0), ValueSet::unknown(DType::F64))));
         assert!(!adds(of("l * r", is(f64::NAN), within(0.0, 1.0))));
         assert!(!adds(of("r * (l + 1)", is(0.0), within(0.0, 1.0))));
         // A product that overflows first.
@@ -328,12 +333,13 @@ mod tests {
     #[test]
     fn infinity_annihilates_what_has_not_the_opposite() {
         let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
-        let greater = |among: Among| among.adds_nothing(Reducer::Monoid(Monoid::Max), DType::F64);
+        let greater =
+            |values: ValueSet| values.adds_nothing(Reducer::Monoid(Monoid::Max), DType::F64);
         assert!(greater(of("l + r", is(low), within(low, f64::MAX))));
         assert!(!greater(of("l + r", is(low), within(0.0, high))));
         assert!(!greater(of("l - r", is(low), within(low, 0.0))));
         assert!(of("l + r", within(-1.0, high), is(high)).is(Scalar::F64(high)));
-        let nan = Among::Within(Within { least: 0.0, greatest: 1.0, nan: true });
+        let nan = ValueSet::Bounds(FloatBounds { least: 0.0, greatest: 1.0, nan: true });
         assert!(!greater(of("l + r", is(low), nan)));
     }
 
@@ -342,7 +348,9 @@ mod tests {
         let whole = |text: &str| {
             let formula = Formula::parse(text, &["l", "r"]).unwrap();
             let zero = Scalar::I32(0);
-            formula.among(&[DType::I32; 2], &[Among::Is(zero), Among::Any], false).is(zero)
+            formula
+                .value_set(&[DType::I32; 2], &[ValueSet::Is(zero), ValueSet::Any], false)
+                .is(zero)
         };
         assert!(whole("l * r") && whole("r * (2 * l)"));
         assert!(!whole("l + r") && !whole("l * (1 / r)"));
@@ -379,7 +387,7 @@ mod tests {
                 for (c, d) in [(0, 10), (4, 5), (5, 5), (2, 7), (6, 10), (0, 4), (3, 3)] {
                     let (x, y) = (&values[a..=b], &values[c..=d]);
                     let ranges = [x, y].map(|v| within(v[0], v[v.len() - 1]).narrowed(DType::F64));
-                    let found = formula.among(&[DType::F64; 2], &ranges, false);
+                    let found = formula.value_set(&[DType::F64; 2], &ranges, false);
                     let bounds = found.within(DType::F64).unwrap();
                     for (&l, &r) in x.iter().flat_map(|l| y.iter().map(move |r| (l, r))) {
                         let value = formula.evaluate(&[Scalar::F64(l), Scalar::F64(r)]).unwrap();
@@ -401,8 +409,8 @@ mod tests {
     #[test]
     fn what_is_assumed_to_be_finite_is_annihilated() {
         let formula = Formula::parse("l * (r * r)", &["l", "r"]).unwrap();
-        let variables = [is(0.0), Among::unknown(DType::F64)];
-        let found = formula.among(&[DType::F64; 2], &variables, true);
+        let variables = [is(0.0), ValueSet::unknown(DType::F64)];
+        let found = formula.value_set(&[DType::F64; 2], &variables, true);
         assert!(found.adds_nothing(Reducer::Monoid(Monoid::Add), DType::F64));
     }
 }
