@@ -351,12 +351,7 @@ impl fmt::Display for Problem {
             Self::EmptyBlock { axis } => {
                 write!(f, "a block of axis {axis} has 0 elements; blocks are at least 1, or ⊥")
             }
-            Self::Count { expected: Some(expected), found } => {
-                write!(f, "the dimensions have {expected} elements, but {found} are given")
-            }
-            Self::Count { expected: None, found } => {
-                write!(f, "the dimensions have more elements than can be, but {found} are given")
-            }
+            Self::Count { expected, found } => f.write_str(&count_text(*expected, *found)),
             Self::Element { at, expected, found } => {
                 write!(f, "element {at} is of {found}, but those before it of {expected}")
             }
@@ -365,12 +360,9 @@ impl fmt::Display for Problem {
             Self::Extents { axes: (i, j), extents: (l, r) } => {
                 write!(f, "axis {i} of u has {l} elements but axis {j} of v has {r}")
             }
-            Self::Blocks { axes: (i, j), blocks: (l, r) } => {
-                let (l, r) = (block_text(*l), block_text(*r));
-                write!(f, "axis {i} of u has blocks of {l} but axis {j} of v has blocks of {r}")
-            }
+            Self::Blocks { axes, blocks } => f.write_str(&blocks_text(*axes, "v", *blocks)),
             Self::BroadcastBlocks { axes, blocks } => {
-                f.write_str(&crate::rules::broadcast_blocks(*axes, *blocks))
+                f.write_str(&blocks_text(*axes, "the result", *blocks))
             }
             Self::Elements { elements: (l, r) } => {
                 write!(f, "u has elements of {l} but v of {r}")
@@ -386,23 +378,12 @@ impl fmt::Display for Problem {
                 write!(f, "{u} has elements of {l} but {v} of {r}")
             }
             Self::NotInBlocks(why) => write!(f, "this cannot run in blocks: {why}"),
-            Self::Multiple { axis, of, found } => {
-                write!(
-                    f,
-                    "axis {axis} of the result has {found} elements, no whole multiple of {of}"
-                )
+            Self::Multiple { axis: n, of, found } => {
+                write!(f, "axis {n} of the result has {found} elements, no whole multiple of {of}")
             }
-            Self::Axis { operand, axis, rank: 0 } => {
-                write!(f, "there is no axis {axis} of {operand}, which has none")
-            }
-            Self::Axis { operand, axis, rank } => {
-                write!(f, "there is no axis {axis} of {operand}, whose axes are 0 to {}", rank - 1)
-            }
-            Self::Position { axis, position, extent } => {
-                write!(
-                    f,
-                    "there is no position {position} on axis {axis}, which has {extent} elements"
-                )
+            Self::Axis { operand, axis, rank } => f.write_str(&axis_text(operand, *axis, *rank)),
+            Self::Position { axis, position: n, extent } => {
+                write!(f, "there is no position {n} on axis {axis}, which has {extent} elements")
             }
             Self::Order { axis, positions: (first, second) } => {
                 write!(f, "positions of axis {axis} do not ascend: {second} comes after {first}")
@@ -425,4 +406,34 @@ impl fmt::Display for Problem {
 /// Hint for blocks that do not fit: the reblocking that makes them fit.
 pub(crate) fn reblock_hint(operand: &str, blocks: &[Option<usize>]) -> String {
     format!("reblock({operand}, {}) has blocks that fit", Blocks(blocks))
+}
+
+/// Message about blocks of an axis of `u` and of another operand or the result that are not compatible.
+fn blocks_text(
+    (i, j): (usize, usize),
+    other: &str,
+    (l, r): (Option<usize>, Option<usize>),
+) -> String {
+    let (l, r) = (block_text(l), block_text(r));
+    format!("axis {i} of u has blocks of {l} but axis {j} of {other} has blocks of {r}")
+}
+
+/// Message about a number of elements; `expected` is `None` if the product of the extents overflows.
+fn count_text(expected: Option<usize>, found: usize) -> String {
+    match expected {
+        Some(expected) => {
+            format!("the dimensions have {expected} elements, but {found} are given")
+        }
+        None => format!("the dimensions have more elements than can be, but {found} are given"),
+    }
+}
+
+/// Message about an axis that an operand does not have.
+fn axis_text(operand: &str, axis: usize, rank: usize) -> String {
+    match rank.checked_sub(1) {
+        None => format!("there is no axis {axis} of {operand}, which has none"),
+        Some(last) => {
+            format!("there is no axis {axis} of {operand}, whose axes are 0 to {last}")
+        }
+    }
 }

@@ -49,6 +49,7 @@ mod annotations;
 mod build;
 pub mod cluster;
 mod component;
+mod domain;
 mod error;
 mod formula;
 mod function;

@@ -2,7 +2,7 @@
 
 use crate::error::reblock_hint;
 use crate::term::{Positions, zip_rule};
-use crate::types::{Blocks, block_text, compatible};
+use crate::types::{Blocks, compatible};
 use crate::{Aggregation, ElementType, Function, Problem, Type, TypeError};
 use ijk_types::{BinaryOp, TypeSet};
 
@@ -203,13 +203,4 @@ pub(crate) fn reblock(u: &Type, blocks: &[Option<usize>]) -> Typed {
         Ok(()) => Ok(Type::new(u.dims.clone(), blocks, u.element.clone())),
         Err(problem) => Err(TypeError::new(rule, vec![("u", u.clone())], problem)),
     }
-}
-
-/// Blocks of an axis of `u` and of a result, in words of a message.
-pub(crate) fn broadcast_blocks(
-    axes: (usize, usize),
-    blocks: (Option<usize>, Option<usize>),
-) -> String {
-    let ((i, j), (l, r)) = (axes, (block_text(blocks.0), block_text(blocks.1)));
-    format!("axis {i} of u has blocks of {l} but axis {j} of the result has blocks of {r}")
 }

@@ -91,7 +91,7 @@ fn runs(shape: &[usize], window: &[Range<usize>]) -> impl Iterator<Item = Range<
     let outside: Vec<usize> = window[..inside].iter().map(Range::len).collect();
     let count = if empty { 0 } else { outside.iter().product() };
     (0..count).map(move |number| {
-        let at = crate::plan::Coordinates::of(&outside, number);
+        let at = crate::domain::Coordinates::of(&outside, number);
         let place = |axis: usize| window[axis].start + at.get(axis).copied().unwrap_or_default();
         let start = (0..shape.len()).fold(0, |start, axis| start * shape[axis] + place(axis));
         start..start + length

@@ -139,7 +139,7 @@ mod tests {
         let of = |stage: &Stage| -> u64 {
             let grid = stage.out.grid();
             (0..stage.blocks())
-                .map(|n| stage.operations(&crate::plan::Coordinates::of(&grid, n)))
+                .map(|n| stage.operations(&crate::domain::Coordinates::of(&grid, n)))
                 .sum()
         };
         assert_eq!(plan.stages.iter().map(of).sum::<u64>(), plan.operations());

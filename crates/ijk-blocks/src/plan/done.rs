@@ -1,6 +1,7 @@
 //! Blocks that need not be computed.
 
-use super::stage::{Coordinates, Stage};
+use super::stage::Stage;
+use crate::domain::Coordinates;
 use crate::store::Sink;
 use std::collections::HashSet;
 

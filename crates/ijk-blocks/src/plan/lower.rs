@@ -1,10 +1,8 @@
 //! From terms to stages.
 
 use super::expr::Expr;
-use super::{
-    Affine, Array, BlockPlan, From, Kernel, MapStep, Operand, Points, Stage, StageAxis, renumbered,
-    split,
-};
+use super::{Array, BlockPlan, From, Kernel, MapStep, Operand, Stage, split};
+use crate::domain::{Affine, Points, StageAxis, renumbered};
 use crate::formula::Fold;
 use crate::statement::Statement;
 use crate::store::Source;

@@ -3,10 +3,9 @@
 //! A plan is plain data: it knows no threads, no files and no elements. [`BlockPlan::new`] turns a term into
 //! *stages*, each of which computes the blocks of one array. A block of a stage's output is computed from
 //! *regions* of its operands; which blocks of which arrays these are follows from the operands' maps of
-//! positions, axis by axis ([`along`]), so that `bc`, `select` and `reblock` are never computed: they only
+//! positions, axis by axis ([`axis_map`]), so that `bc`, `select` and `reblock` are never computed: they only
 //! tell where to read. What is computed element by element is part of the operand it belongs to.
 
-mod affine;
 mod axis_map;
 mod count;
 mod display;
@@ -18,14 +17,13 @@ mod simulate;
 mod split;
 mod stage;
 
-pub(crate) use affine::{Affine, filled, renumbered};
 pub(crate) use axis_map::{AxisMap, MapStep, Run};
 pub(crate) use done::Done;
 pub(crate) use expr::{Expr, Leaf};
 pub use schedule::Grid;
 pub(crate) use schedule::{Need, Place, Round, Schedule, Team};
 pub use simulate::{Bound, Machines, Simulated, Simulation, Spread};
-pub(crate) use stage::{Coordinates, Kernel, Operand, Points, Stage, StageAxis};
+pub(crate) use stage::{Kernel, Operand, Stage};
 
 use crate::store::Source;
 use crate::{BigTensor, Type};

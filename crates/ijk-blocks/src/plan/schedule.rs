@@ -5,7 +5,8 @@ mod costs;
 mod grid;
 
 use super::done::Done;
-use super::stage::{Coordinates, Stage};
+use super::stage::Stage;
+use crate::domain::Coordinates;
 use costs::Costs;
 pub use grid::Grid;
 pub(crate) use grid::Team;

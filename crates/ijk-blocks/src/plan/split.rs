@@ -4,8 +4,9 @@
 //! The decision and the number of parts depend on extents and blocks alone, so that the bits of results do not depend
 //! on the number of workers.
 
-use super::{Affine, Expr, Kernel, Operand, Points, Stage, StageAxis};
+use super::{Expr, Kernel, Operand, Stage};
 use crate::aggregation::Kind;
+use crate::domain::{Affine, Points, StageAxis};
 use crate::formula::Fold;
 use crate::{Aggregation, Formula};
 use ijk_types::Reducer;

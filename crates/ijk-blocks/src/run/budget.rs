@@ -5,7 +5,8 @@
 //! itself, its threads' stacks, the scratch of kernels, and arguments that are in memory already.
 
 use super::stores::Residence;
-use crate::plan::{Array, BlockPlan, Coordinates, Expr, From, Kernel, Leaf, Stage};
+use crate::domain::Coordinates;
+use crate::plan::{Array, BlockPlan, Expr, From, Kernel, Leaf, Stage};
 use crate::{Error, Type, Value};
 use std::ops::Range;
 
@@ -123,7 +124,7 @@ fn elements(extents: impl Iterator<Item = usize>, size: usize) -> u64 {
 
 /// Memory of a part of each operand: the larger of the first and the second block's.
 fn regions(plan: &BlockPlan, stage: &Stage) -> Vec<Region> {
-    let range = |axis: &crate::plan::StageAxis, n: usize| {
+    let range = |axis: &crate::domain::StageAxis, n: usize| {
         axis.range(n.min(axis.blocks().saturating_sub(1)))
     };
     let all = [0, 1].map(|n| {

@@ -1,8 +1,8 @@
 //! Formulas and folds of them on views, by the engine.
 
 use crate::Error;
+use crate::domain::{Affine, filled};
 use crate::formula::{Formula, FormulaNode, Random};
-use crate::plan::{Affine, filled};
 use ijk_cpu::{Compiled, Engine, RunError, Stoppable};
 use ijk_ir::core::{
     Access, Array, ArrayId, Atom, Axis, AxisId, IndexExpr, Init, Instance, Program, ScalarExpr,

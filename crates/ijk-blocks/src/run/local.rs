@@ -4,7 +4,8 @@ use super::compute::Computer;
 use super::sparse::Sparse;
 use super::stores::{BlockStores, deliver};
 use crate::Error;
-use crate::plan::{Coordinates, Done};
+use crate::domain::Coordinates;
+use crate::plan::Done;
 use crate::progress::Progress;
 
 /// Computes all blocks of a stage, or those of its sparse work list.

@@ -20,7 +20,8 @@ pub(crate) use budget::largest;
 pub(crate) use flow::WINDOW;
 
 use crate::cluster::Cluster;
-use crate::plan::{BlockPlan, Coordinates, Done, Schedule, Stage, Team};
+use crate::domain::Coordinates;
+use crate::plan::{BlockPlan, Done, Schedule, Stage, Team};
 use crate::progress::Progress;
 use crate::store::{MemoryStore, Scratch, Sink, Source};
 use crate::{BigTensor, Block, Error, Type, Value};

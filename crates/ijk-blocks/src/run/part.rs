@@ -1,8 +1,8 @@
 //! Regions of expressions, computed or read.
 
 use super::facts::Origin;
+use crate::domain::Coordinates;
 use crate::formula::ValueSet;
-use crate::plan::Coordinates;
 use crate::value::Lists;
 use crate::{Block, Value};
 use ijk_tensor::{Tensor, TensorError, TensorView};

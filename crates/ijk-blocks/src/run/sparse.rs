@@ -8,7 +8,8 @@
 use super::compute::Computer;
 use super::skips::{PartState, Verdict};
 use crate::Error;
-use crate::plan::{Affine, Coordinates, Leaf, Operand, Run, Stage};
+use crate::domain::{Affine, Coordinates};
+use crate::plan::{Leaf, Operand, Run, Stage};
 use std::collections::HashMap;
 use std::ops::Range;
 

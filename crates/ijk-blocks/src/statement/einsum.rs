@@ -2,7 +2,7 @@
 
 use super::fit::Fit;
 use super::{AxisUse, Statement, common_block, name, types};
-use crate::plan::{Affine, Points, StageAxis};
+use crate::domain::{Affine, Points, StageAxis};
 use crate::term::Kind;
 use crate::{BigTensor, Error, Formula, Problem, TextError, Type, TypeError};
 use ijk_ir::einsum::{Product, operators};

@@ -6,7 +6,7 @@ mod program;
 
 pub use program::{apply, apply_instance, apply_program};
 
-use crate::plan::{Affine, Points, StageAxis};
+use crate::domain::{Affine, Points, StageAxis};
 use crate::types::compatible;
 use crate::{BigTensor, Formula, Problem, Type, TypeError};
 use ijk_types::Reducer;

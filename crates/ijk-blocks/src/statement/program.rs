@@ -2,8 +2,8 @@
 
 use super::fit::Fit;
 use super::{AxisUse, OperandTypes, Statement, common_block, name, types};
+use crate::domain::{Affine, Points, StageAxis};
 use crate::formula::{Fold, Formula, FormulaNode, Random, fold_name};
-use crate::plan::{Affine, Points, StageAxis};
 use crate::term::Kind;
 use crate::{BigTensor, Error, MemoryStore, Problem, Site, TextError, Type, TypeError};
 use ijk_ir::core::{

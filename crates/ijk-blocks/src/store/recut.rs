@@ -1,7 +1,7 @@
 //! Blocks of other extents than those that are stored.
 
 use super::Source;
-use crate::plan::Coordinates;
+use crate::domain::Coordinates;
 use crate::types::{block_count, block_range};
 use crate::{Annotations, Block, ElementType, StoreError, Type, Value};
 use ijk_tensor::Tensor;

@@ -3,8 +3,9 @@
 //! Estimates, which tell grids and rounds from each other: the lines that have a part of an operand in common
 //! count as if a round began with the first of them.
 
-use super::super::stage::{Coordinates, Kernel, Stage, StageAxis};
+use super::super::stage::{Kernel, Stage};
 use super::grid::Grid;
+use crate::domain::{Coordinates, StageAxis};
 
 /// Sizes of a stage's output blocks and of the parts they are computed from.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! Needs of the rows, or the columns, of blocks of a round.
 
 use super::super::schedule::Schedule;
-use super::super::stage::{Coordinates, Stage, StageAxis};
+use super::super::stage::Stage;
 use crate::Error;
+use crate::domain::{Coordinates, StageAxis};
 use std::collections::{BTreeSet, HashMap};
 
 /// Set of the axes of a stage at their last block where that is shorter: a bit for each. The extents of all other

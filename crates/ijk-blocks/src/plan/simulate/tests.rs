@@ -1,8 +1,9 @@
 //! Simulations beside counts of all blocks, panel by panel, as the dataflow goes through them.
 
 use super::*;
+use crate::domain::Coordinates;
 use crate::plan::Need;
-use crate::plan::stage::{Coordinates, Kernel};
+use crate::plan::stage::Kernel;
 use crate::{BigTensor, Outline, apply};
 use ijk_types::DType;
 

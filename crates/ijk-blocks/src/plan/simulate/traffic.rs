@@ -279,7 +279,7 @@ impl PartCost {
 }
 
 /// Number of positions along an axis of an operand among which a block of the stage reads.
-fn span(affine: &super::super::Affine, model: &Model, ends: Ends) -> f64 {
+fn span(affine: &crate::domain::Affine, model: &Model, ends: Ends) -> f64 {
     let most = affine.extent.map_or(f64::INFINITY, |extent| extent as f64);
     if !affine.rest.is_empty() {
         return most;

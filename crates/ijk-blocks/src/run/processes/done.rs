@@ -3,7 +3,8 @@
 use super::{Destination, RunContext};
 use crate::Error;
 use crate::cluster::{ClusterError, Peer};
-use crate::plan::{Coordinates, Done, Stage};
+use crate::domain::Coordinates;
+use crate::plan::{Done, Stage};
 use crate::wire::{self, Decoder};
 use std::io::{self, Read, Write};
 

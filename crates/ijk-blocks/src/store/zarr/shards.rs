@@ -39,13 +39,13 @@ enum Location {
     End,
 }
 
-/// An inner chunk that is not there has this for its place and its length.
+/// Offset and length of a missing inner chunk.
 const MISSING: u64 = u64::MAX;
 
 /// Place and length of an inner chunk, in bytes.
 const ENTRY: usize = 16;
 
-/// Shards in shards in shards are too many.
+/// Greatest nesting depth of shards.
 const NESTED: usize = 3;
 
 impl Shards {
@@ -81,7 +81,7 @@ impl Shards {
         Ok(Self { inner: chunk_shape, codecs, index, grid, index_length, at_start })
     }
 
-    /// Most bytes that a shard of so many bytes of elements has: every chunk may be a little longer than its
+    /// Upper bound of the size of a shard, given that of its elements: every chunk may be a little longer than its
     /// elements.
     pub(super) fn most(&self, elements: usize) -> usize {
         let chunks: usize = self.grid.iter().product();
@@ -144,11 +144,11 @@ impl Shards {
         size: usize,
         out: &mut [u8],
     ) {
-        let at = crate::plan::Coordinates::of(&self.grid, number);
+        let at = crate::domain::Coordinates::of(&self.grid, number);
         let inner: Vec<usize> = self.inner.iter().map(|n| n.get() as usize).collect();
         let Some((&row, outer)) = inner.split_last() else { return out.copy_from_slice(chunk) };
         for (n, elements) in chunk.chunks_exact(row * size).enumerate() {
-            let mut point = crate::plan::Coordinates::of(outer, n);
+            let mut point = crate::domain::Coordinates::of(outer, n);
             point.push(0);
             let axes = point.iter().zip(&at).zip(&inner).zip(shape);
             let place = axes.fold(0, |place, (((&point, &at), &inner), extent)| {

@@ -4,7 +4,7 @@ use super::error::ZarrError;
 use super::files::Files;
 use super::journal::{Chunk, Records};
 use super::metadata::Layout;
-use crate::plan::Coordinates;
+use crate::domain::Coordinates;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::hash::Hasher;
