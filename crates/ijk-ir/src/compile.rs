@@ -18,7 +18,7 @@ use ijk_syntax::ast::{self, Combinator, NodeId, NodeKind};
 use ijk_syntax::{Diagnostic, Severity, Span};
 use order::Items;
 
-/// A program, checked: what there is to say about it, and the value of each of its bindings.
+/// Result of checking a program: diagnostics, and the value of each of its bindings.
 #[derive(Clone, Debug)]
 pub struct Compilation {
     /// Errors and warnings, by place in the source.
@@ -28,12 +28,12 @@ pub struct Compilation {
     /// For each statement of the program the names of the bindings that it is in, from the outermost on, joined by
     /// dots: `mm.m`.
     pub paths: Vec<String>,
-    checked: Checked,
+    checked: CheckedComponents,
 }
 
 /// The components of a program without its texts.
 #[derive(Clone, Debug, Default)]
-struct Checked {
+struct CheckedComponents {
     source: String,
     components: Vec<Component>,
     /// For each component, how many inputs it takes.
@@ -119,7 +119,7 @@ impl Compilation {
     }
 }
 
-impl Checked {
+impl CheckedComponents {
     fn lower(&self, item: &CheckedItem) -> Option<(Program, Vec<String>)> {
         item.scheme.as_ref()?;
         let tables = [&self.extent_names[..]];
@@ -221,7 +221,7 @@ impl<'a> Compiler<'a> {
 
     fn index(&mut self, expr: &ast::IndexExpr) -> (Component, Option<Sig>) {
         let lowered = leaf::lower(expr, self.source, &mut self.names, &mut self.sink);
-        let Some(leaf::Leaf { program, operand_why, result_why }) = lowered else {
+        let Some(leaf::LoweredLeaf { program, operand_why, result_why }) = lowered else {
             return (Component::Error, None);
         };
         let whys: Option<(Why, Why)> = Some((operand_why, result_why));
@@ -255,7 +255,7 @@ impl<'a> Compiler<'a> {
         let items = (names.zip(&self.ast.items).zip(self.schemes))
             .map(|((name, item), scheme)| CheckedItem { name, root: item.value.0, scheme })
             .collect();
-        let checked = Checked {
+        let checked = CheckedComponents {
             source: self.source.to_string(),
             components: self.components,
             arities: self.arities,

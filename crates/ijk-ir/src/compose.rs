@@ -1,8 +1,7 @@
 //! Combinators on lowered programs, at run time: the rules of docs/language/i.md, section 4.
 //!
-//! A combination is checked at once, on the signatures of its parts, and keeps the parts: statements are
-//! written when they are asked for, all of them in one go. So a program that is put together of n others
-//! costs n steps, however it is put together.
+//! A combination is checked at once, on the signatures of its parts, and keeps the parts. Statements are written on
+//! demand, all of them in one pass. So a program composed of n others costs n steps, whatever the order of composition.
 //!
 //! The programs' texts are joined by line breaks; spans of results and of errors point into that. Names in
 //! braces of the parts stay apart.
@@ -34,16 +33,16 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct Composed {
-    node: Arc<Node>,
+    node: Arc<ComposeNode>,
 }
 
-struct Node {
+struct ComposeNode {
     form: Form,
-    parts: Vec<Arc<Node>>,
+    parts: Vec<Arc<ComposeNode>>,
     scheme: Scheme,
     /// Bytes of the source.
     length: u32,
-    /// That of a leaf.
+    /// The program of a leaf.
     program: Option<Program>,
     /// Warnings of a leaf.
     warnings: Vec<Diagnostic>,
@@ -91,7 +90,7 @@ impl Composed {
         let sig = of_program(&mut infer, &program, 0, None);
         let scheme = Scheme::close(&mut infer, &sig);
         let length = u32::try_from(program.source.len()).unwrap_or(u32::MAX);
-        let node = Node {
+        let node = ComposeNode {
             form: Form::Leaf,
             parts: Vec::new(),
             scheme,
@@ -179,7 +178,9 @@ impl Composed {
         let rest = other.map_or(0, |other| other.node.length.saturating_add(1));
         let length = self.node.length.saturating_add(rest);
         let (program, warnings, paths) = Default::default();
-        Self { node: Arc::new(Node { form, parts, scheme, length, program, warnings, paths }) }
+        Self {
+            node: Arc::new(ComposeNode { form, parts, scheme, length, program, warnings, paths }),
+        }
     }
 
     /// The text that spans of a combination of the two point into.
@@ -229,7 +230,7 @@ impl Composed {
 }
 
 /// Programs without parts that a node is made of, from left to right.
-fn leaves(root: &Arc<Node>) -> impl Iterator<Item = &Arc<Node>> {
+fn leaves(root: &Arc<ComposeNode>) -> impl Iterator<Item = &Arc<ComposeNode>> {
     let mut ahead = vec![root];
     std::iter::from_fn(move || {
         loop {
@@ -244,11 +245,11 @@ fn leaves(root: &Arc<Node>) -> impl Iterator<Item = &Arc<Node>> {
 
 /// A step of visiting a tree in post-order.
 enum Visit<'a> {
-    Enter(&'a Node),
-    Leave(&'a Node),
+    Enter(&'a ComposeNode),
+    Leave(&'a ComposeNode),
 }
 
-impl Node {
+impl ComposeNode {
     /// The text of a leaf.
     fn source(&self) -> &str {
         self.program.as_ref().map_or("", |program| &program.source)
@@ -288,7 +289,7 @@ struct Flat<'a> {
 }
 
 impl<'a> Flat<'a> {
-    fn leaf(&mut self, node: &'a Node) {
+    fn leaf(&mut self, node: &'a ComposeNode) {
         let Some(program) = &node.program else { return };
         if !self.tables.is_empty() {
             self.source.push('\n');
@@ -300,7 +301,7 @@ impl<'a> Flat<'a> {
         self.push(Component::Leaf(Leaf { program: program.clone(), scope, offset }), node);
     }
 
-    fn combine(&mut self, node: &Node) {
+    fn combine(&mut self, node: &ComposeNode) {
         let mut part = || self.roots.pop().unwrap_or_default();
         let component = match node.form {
             Form::Leaf => return,
@@ -317,22 +318,22 @@ impl<'a> Flat<'a> {
         self.push(component, node);
     }
 
-    fn push(&mut self, component: Component, node: &Node) {
+    fn push(&mut self, component: Component, node: &ComposeNode) {
         self.roots.push(self.components.len() as u32);
         self.components.push(component);
         self.arities.push(node.scheme.arity());
     }
 }
 
-/// The signature: parts may lie deep.
+/// The signature; iterative, since parts may be deeply nested.
 impl fmt::Debug for Composed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Composed({})", self.signature())
     }
 }
 
-/// Parts are dropped one after another, however deep they lie.
-impl Drop for Node {
+/// Parts are dropped iteratively, since they may be deeply nested.
+impl Drop for ComposeNode {
     fn drop(&mut self) {
         let mut ahead = std::mem::take(&mut self.parts);
         while let Some(part) = ahead.pop() {

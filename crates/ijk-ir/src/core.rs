@@ -49,7 +49,7 @@ pub struct Program {
     pub extent_names: Vec<String>,
     /// For each type variable, the element types it may be. Each is the type of some input.
     pub types: Vec<TypeSet>,
-    /// Pairs of type variables whose real parts are of one type (`f32` and `c64`, say).
+    /// Pairs of type variables whose real parts have the same type (`f32` and `c64`, say).
     pub same_real: Vec<(u32, u32)>,
 }
 

@@ -8,7 +8,7 @@ pub use points::{Piece, PointSet, Range};
 use crate::core::{
     Access, ArrayId, Atom, IndexExpr, Init, Instance, Program, ScalarNode, Statement,
 };
-use solve::{System, Variable};
+use solve::{LinearSystem, Variable};
 
 /// Pieces of one array beyond which its set is widened to the smallest box around it.
 const MAX_PIECES: usize = 2048;
@@ -58,7 +58,7 @@ pub fn sources(
         if set.is_empty() {
             continue;
         }
-        let step = Step { statement, extents: &instance.extents[n], instance };
+        let step = SizedStatement { statement, extents: &instance.extents[n], instance };
         for (array, index) in reads(statement) {
             step.carry(&set, &statement.out_index, index, &mut sets[array.0 as usize]);
         }
@@ -94,7 +94,7 @@ pub fn targets(
     let mut sets = empty_sets(instance);
     start(&mut sets, instance, array, point);
     for (n, statement) in program.statements.iter().enumerate() {
-        let step = Step { statement, extents: &instance.extents[n], instance };
+        let step = SizedStatement { statement, extents: &instance.extents[n], instance };
         let out = statement.out.0 as usize;
         if statement.out == array {
             // Where it comes from does not count.
@@ -164,13 +164,13 @@ impl<'a> Reads<'a> {
 }
 
 /// A statement with its extents.
-struct Step<'a> {
+struct SizedStatement<'a> {
     statement: &'a Statement,
     extents: &'a [u64],
     instance: &'a Instance,
 }
 
-impl Step<'_> {
+impl SizedStatement<'_> {
     /// Adds the values of `to` at the points of the domain where `from` is in the set.
     fn carry(&self, set: &PointSet, from: &[IndexExpr], to: &[IndexExpr], into: &mut PointSet) {
         if set.is_empty() || self.extents.contains(&0) {
@@ -195,13 +195,13 @@ impl Step<'_> {
     }
 
     /// `from(x) = piece(t)`, with the image `to(x)`: the axes come first, then the parameters.
-    fn system(&self, piece: &Piece, from: &[IndexExpr], to: &[IndexExpr]) -> System {
+    fn system(&self, piece: &Piece, from: &[IndexExpr], to: &[IndexExpr]) -> LinearSystem {
         let axes = self.statement.domain.iter().zip(self.extents);
         let mut variables: Vec<Variable> =
             axes.map(|(axis, n)| Variable::new(&axis.name, 0, *n as i64)).collect();
         let first = variables.len() as u32;
         variables.extend(piece.ranges.iter().map(|r| Variable::new(&r.name, r.start, r.end)));
-        let mut system = System::new(variables, from, &piece.index, first, to);
+        let mut system = LinearSystem::new(variables, from, &piece.index, first, to);
         let shape = |array: ArrayId| &self.instance.shapes[array.0 as usize];
         // Points are skipped where an access is out of bounds.
         let reads = reads(self.statement);

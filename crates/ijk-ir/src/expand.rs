@@ -6,7 +6,7 @@ use crate::core::{
 use crate::infer::{Infer, TypeVar};
 use crate::leaf::Why;
 use crate::sig;
-use crate::terms::Terms;
+use crate::terms::TypeTerms;
 use ijk_types::TypeSet;
 use std::collections::HashMap;
 
@@ -103,8 +103,8 @@ impl<'a> Expander<'a> {
         self
     }
 
-    /// The program of a component, whose signature has been checked. `arity` gives the number of
-    /// inputs of every component met.
+    /// The program of a component, whose signature has been checked. `arity` gives the number of inputs of every
+    /// component that is expanded.
     pub fn program(self, root: u32, source: &str, arity: Arities) -> Program {
         self.program_with_paths(root, source, arity).0
     }
@@ -344,7 +344,7 @@ impl<'a> Expander<'a> {
     fn finish(mut self, inputs: Vec<ArrayId>, outputs: Vec<ArrayId>, source: &str) -> Program {
         let elements = inputs.iter().map(|id| self.drafts[id.0 as usize].element);
         let elements: Vec<TypeVar> = elements.collect();
-        let mut terms = Terms::new(&mut self.infer, elements.into_iter());
+        let mut terms = TypeTerms::new(&mut self.infer, elements.into_iter());
         let arrays = (self.drafts.iter())
             .map(|draft| Array {
                 rank: draft.rank,

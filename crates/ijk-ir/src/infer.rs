@@ -118,7 +118,7 @@ impl Infer {
         (set, self.types[root].why)
     }
 
-    /// The representative of the real part's type, where one was asked for.
+    /// The representative of the real part's type, where one exists.
     pub fn known_real(&mut self, v: TypeVar) -> Option<TypeVar> {
         let root = self.type_root(v);
         let real = self.types[root.0 as usize].real?;

@@ -19,10 +19,9 @@ pub use messages::undetermined_name;
 /// everything else.
 ///
 /// # Errors
-/// Everything that does not fit: number, ranks and types of the arguments, letters with two
-/// extents, accesses out of bounds, stores that meet, positions along empty axes, sizes that no
-/// memory holds. Messages count arguments from 1 and axes from 0; spans point into
-/// [`Program::source`].
+/// Everything that does not fit: number, ranks and types of the arguments, letters with two extents, accesses out of
+/// bounds, several stores to one element, positions along empty axes, sizes beyond any memory. Messages count arguments
+/// from 1 and axes from 0; spans point into [`Program::source`].
 pub fn instantiate(
     program: &Program,
     arguments: &[(DType, &[u64])],

@@ -2,9 +2,9 @@
 
 use crate::infer::{Infer, KnownRank, RankVar, TypeVar};
 use crate::leaf::Why;
-use crate::sig::{Port, Sig};
+use crate::sig::{PortVars, Sig};
 use crate::signature::{self, Rank, Signature};
-use crate::terms::Terms;
+use crate::terms::TypeTerms;
 use ijk_syntax::Span;
 use ijk_types::TypeSet;
 
@@ -29,7 +29,7 @@ impl Scheme {
         scheme
     }
 
-    fn port(&mut self, infer: &mut Infer, ids: &mut Ids, port: Port) -> (u32, u32) {
+    fn port(&mut self, infer: &mut Infer, ids: &mut Ids, port: PortVars) -> (u32, u32) {
         let root = infer.rank_root(port.rank);
         let rank = ids.ranks.of(root.0).unwrap_or_else(|| {
             self.ranks.push(infer.known_rank(root));
@@ -83,7 +83,7 @@ impl Scheme {
                 let _ = infer.unify_types(types[*real as usize], own);
             }
         }
-        let port = |(rank, element): &(u32, u32)| Port {
+        let port = |(rank, element): &(u32, u32)| PortVars {
             rank: ranks[*rank as usize],
             element: types[*element as usize],
         };
@@ -100,8 +100,8 @@ impl Scheme {
         let mut infer = Infer::default();
         let sig = self.instantiate(&mut infer);
         let inputs: Vec<TypeVar> = sig.inputs.iter().map(|port| port.element).collect();
-        let mut terms = Terms::new(&mut infer, inputs.into_iter());
-        let mut port = |(id, port): (&(u32, u32), &Port)| signature::Port {
+        let mut terms = TypeTerms::new(&mut infer, inputs.into_iter());
+        let mut port = |(id, port): (&(u32, u32), &PortVars)| signature::Port {
             rank: self.ranks[id.0 as usize].map_or(Rank::Var(id.0), |(rank, _)| Rank::Fixed(rank)),
             dtype: terms.of(&mut infer, port.element),
         };

@@ -12,7 +12,7 @@ use ijk_types::TypeSet;
 
 /// An input or output.
 #[derive(Clone, Copy, Debug)]
-pub struct Port {
+pub struct PortVars {
     /// Its rank.
     pub rank: RankVar,
     /// Its element type.
@@ -23,9 +23,9 @@ pub struct Port {
 #[derive(Clone, Debug, Default)]
 pub struct Sig {
     /// Inputs.
-    pub inputs: Vec<Port>,
+    pub inputs: Vec<PortVars>,
     /// Outputs.
-    pub outputs: Vec<Port>,
+    pub outputs: Vec<PortVars>,
     /// Number of statements after expansion.
     pub statements: u64,
     /// Number of components that expansion visits.
@@ -65,7 +65,7 @@ pub fn of_program(
         let span = array.span.shifted(offset).into();
         let rank = infer.rank(array.rank.map(|rank| (rank, span)));
         let element = element(infer, array.dtype, &types, whys.map(|w| w.1), span);
-        ports.push(Port { rank, element });
+        ports.push(PortVars { rank, element });
     }
     let pick = |ids: &[crate::core::ArrayId]| ids.iter().map(|id| ports[id.0 as usize]).collect();
     let statements = program.statements.len() as u64;
@@ -104,8 +104,10 @@ pub fn element(
 impl Sig {
     /// `I`.
     pub fn identity(infer: &mut Infer, span: Span) -> Self {
-        let port =
-            Port { rank: infer.rank(None), element: infer.element(TypeSet::ALL, Why::any(span)) };
+        let port = PortVars {
+            rank: infer.rank(None),
+            element: infer.element(TypeSet::ALL, Why::any(span)),
+        };
         Self { inputs: vec![port], outputs: vec![port], statements: 0, visits: 1 }
     }
 
@@ -116,7 +118,7 @@ impl Sig {
     }
 }
 
-/// Says which ports meet.
+/// Message about the ports that are connected.
 type What<'a> = &'a dyn Fn() -> String;
 
 /// Checks combinators.
@@ -130,8 +132,8 @@ pub struct Combine<'a> {
 }
 
 impl Combine<'_> {
-    /// The outputs of `left` feed the first inputs of `right`. `reverse` tells that the source has
-    /// them in the order a reader of compositions would expect to be the other one.
+    /// Connects the outputs of `left` to the first inputs of `right`. `reverse` marks a combinator whose source has its
+    /// operands in the other order.
     pub fn chain(&mut self, left: Sig, right: Sig, site: Site, written_chain: bool) -> Option<Sig> {
         let fed = left.outputs.len();
         if fed > right.inputs.len() {
@@ -212,7 +214,14 @@ impl Combine<'_> {
         None
     }
 
-    fn connect(&mut self, from: Port, to: Port, site: Site, what: What, turned: bool) -> bool {
+    fn connect(
+        &mut self,
+        from: PortVars,
+        to: PortVars,
+        site: Site,
+        what: What,
+        turned: bool,
+    ) -> bool {
         if let Err(conflict) = self.infer.unify_ranks(from.rank, to.rank) {
             self.report_ranks(conflict, site, &what(), turned);
             return false;
@@ -339,7 +348,7 @@ fn fits(infer: &mut Infer, left: &Sig, right: &Sig) -> bool {
 /// The right gives all that the left takes, of known ranks, and takes more than the left gives; and the left
 /// lowers the rank that the right raises, as reductions and products do, so that no two of a kind are meant.
 fn is_composition(infer: &mut Infer, left: &Sig, right: &Sig) -> bool {
-    let mut ranks = |ports: &[Port]| {
+    let mut ranks = |ports: &[PortVars]| {
         let known = ports.iter().map(|port| infer.known_rank(port.rank).map(|(rank, _)| rank));
         known.collect::<Option<Vec<u32>>>()
     };

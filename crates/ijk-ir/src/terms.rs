@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// Type variables of a program being written, numbered by the inputs that first have them.
 #[derive(Debug, Default)]
-pub struct Terms {
+pub struct TypeTerms {
     /// Types that each variable may have.
     pub types: Vec<TypeSet>,
     /// See [`crate::core::Program::same_real`].
@@ -15,7 +15,7 @@ pub struct Terms {
     roots: HashMap<u32, TypeTerm>,
 }
 
-impl Terms {
+impl TypeTerms {
     /// The terms that follow from inputs of these types.
     pub fn new(infer: &mut Infer, inputs: impl Iterator<Item = TypeVar>) -> Self {
         let mut terms = Self::default();

@@ -1,6 +1,6 @@
 //! Sets of points as unions of affine images of boxes.
 
-use super::solve::{self, System, Variable};
+use super::solve::{self, LinearSystem, Variable};
 use crate::core::IndexExpr;
 use crate::display::index_text_by;
 use crate::interval::{Interval, range};
@@ -51,7 +51,7 @@ impl Piece {
         let variables: Vec<Variable> =
             self.ranges.iter().map(|r| Variable::new(&r.name, r.start, r.end)).collect();
         let point: Vec<IndexExpr> = point.iter().map(|x| IndexExpr::constant(*x as i64)).collect();
-        let system = System::new(variables, &self.index, &point, 0, &[]);
+        let system = LinearSystem::new(variables, &self.index, &point, 0, &[]);
         !solve::image(system, 1 << 12).0.is_empty()
     }
 

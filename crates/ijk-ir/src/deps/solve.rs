@@ -44,7 +44,7 @@ impl Variable {
 /// Variables, expressions that are 0, and the index whose values are wanted. Axes in expressions
 /// are numbers of variables.
 #[derive(Clone, Debug)]
-pub struct System {
+pub struct LinearSystem {
     variables: Vec<Variable>,
     equations: Vec<IndexExpr>,
     image: Vec<IndexExpr>,
@@ -52,14 +52,14 @@ pub struct System {
     widened: bool,
 }
 
-enum Outcome {
+enum Elimination {
     Empty,
     Solved,
     /// No equation can be eliminated: the equation and the variable of fewest values.
     Stuck(usize, usize),
 }
 
-impl System {
+impl LinearSystem {
     /// `left = right`, where the variables of `right` count from `first`; and the image.
     pub fn new(
         variables: Vec<Variable>,
@@ -175,21 +175,21 @@ impl System {
         }
     }
 
-    fn solve(&mut self) -> Outcome {
+    fn solve(&mut self) -> Elimination {
         self.linearise();
         'progress: loop {
             if self.variables.iter().any(|v| v.start >= v.end) {
-                return Outcome::Empty;
+                return Elimination::Empty;
             }
             for n in 0..self.equations.len() {
                 match self.eliminate(n) {
                     Some(true) => continue 'progress,
                     Some(false) => {}
-                    None => return Outcome::Empty,
+                    None => return Elimination::Empty,
                 }
             }
             return match self.equations.is_empty() {
-                true => Outcome::Solved,
+                true => Elimination::Solved,
                 false => self.stuck(),
             };
         }
@@ -329,12 +329,12 @@ impl System {
         true
     }
 
-    fn stuck(&self) -> Outcome {
+    fn stuck(&self) -> Elimination {
         let equation = (0..self.equations.len()).min_by_key(|n| self.equations[*n].terms.len());
         let equation = equation.unwrap_or(0);
         let variables = self.equations[equation].terms.iter().map(|(_, atom)| index(atom));
         let variable = variables.min_by_key(|v| self.variables[*v].size());
-        Outcome::Stuck(equation, variable.unwrap_or(0))
+        Elimination::Stuck(equation, variable.unwrap_or(0))
     }
 
     fn piece(self) -> Piece {
@@ -363,18 +363,18 @@ impl System {
 }
 
 /// The image as pieces, and whether it is exact.
-pub fn image(system: System, max_pieces: usize) -> (Vec<Piece>, bool) {
+pub fn image(system: LinearSystem, max_pieces: usize) -> (Vec<Piece>, bool) {
     let mut pending = vec![system];
     let mut pieces = Vec::new();
     let mut exact = true;
     while let Some(mut system) = pending.pop() {
         match system.solve() {
-            Outcome::Empty => {}
-            Outcome::Solved => {
+            Elimination::Empty => {}
+            Elimination::Solved => {
                 exact &= !system.widened;
                 pieces.push(system.piece());
             }
-            Outcome::Stuck(equation, variable) => {
+            Elimination::Stuck(equation, variable) => {
                 let size = system.variables[variable].size();
                 let room = max_pieces.saturating_sub(pieces.len() + pending.len()) as u64;
                 if size <= room {
@@ -391,7 +391,7 @@ pub fn image(system: System, max_pieces: usize) -> (Vec<Piece>, bool) {
 }
 
 /// The system for each value of a variable.
-fn split(system: &System, variable: usize) -> impl Iterator<Item = System> {
+fn split(system: &LinearSystem, variable: usize) -> impl Iterator<Item = LinearSystem> {
     let range = system.variables[variable].start..system.variables[variable].end;
     range.rev().map(move |value| {
         let mut part = system.clone();

@@ -14,7 +14,7 @@ pub(super) struct Ends {
     of: Vec<usize>,
 }
 
-/// A run of so many elements fills the lanes of most element types.
+/// Length of a run that fills the lanes of most element types.
 const RUN: u64 = 16;
 
 /// Sides from which on a step is a product of matrices, which the kernels pack.
@@ -78,9 +78,8 @@ pub(super) fn intermediate<'a>(
             };
             let (mut own_a, mut own_b) = (own(a, b), own(b, a));
             if points(&own_a).min(points(&own_b)) >= LARGE {
-                // A matrix: what stays longest is among the rows, unless it goes with another one of the same axes,
-                // element by element. Rows and columns are as they lie where they are neighbours there; packing takes
-                // any others in the order of the next step.
+                // A matrix: axes that are kept longest are among the rows, unless another factor has the same axes. Contiguous
+                // rows and columns keep their order; packing brings others into the order of the next step.
                 for (own, lie) in [(&mut own_a, a), (&mut own_b, b)] {
                     if lie.last().is_some_and(|index| !own.contains(index)) {
                         own.sort_by_key(|&index| ends.of[index as usize]);

@@ -14,13 +14,13 @@ impl Product {
     /// If a step names a position twice, or one that there is not.
     pub fn lower(&self, dtype: DType, path: &[Vec<usize>]) -> (Program, Instance) {
         let steps = self.steps(path);
-        let mut lowering = Lowering::new(self, dtype, &steps);
+        let mut lowering = EinsumLowering::new(self, dtype, &steps);
         steps.iter().for_each(|step| lowering.step(step));
         lowering.finish()
     }
 }
 
-struct Lowering<'a> {
+struct EinsumLowering<'a> {
     product: &'a Product,
     dtype: DType,
     steps: &'a [Multiplication],
@@ -28,7 +28,7 @@ struct Lowering<'a> {
     instance: Instance,
 }
 
-impl<'a> Lowering<'a> {
+impl<'a> EinsumLowering<'a> {
     fn new(product: &'a Product, dtype: DType, steps: &'a [Multiplication]) -> Self {
         let count = product.operands.len();
         let array = |shape: &Vec<u64>| Array {

@@ -1,7 +1,7 @@
 //! Errors of an einsum whose operands do not fit.
 
 use super::codes;
-use super::resolve::Place;
+use super::resolve::AxisPlace;
 use crate::text::{count, count_of};
 use ijk_syntax::einsum::{Subscripts, Term, visible};
 use ijk_syntax::{Diagnostic, Span};
@@ -28,7 +28,7 @@ pub(super) fn axes(term: &Term, operand: usize, shape: &[u64]) -> Diagnostic {
     }
 }
 
-pub(super) fn extents(name: &str, first: &Place, other: &Place) -> Diagnostic {
+pub(super) fn extents(name: &str, first: &AxisPlace, other: &AxisPlace) -> Diagnostic {
     let name = visible(name);
     let message = format!(
         "index `{name}` is {} on axis {} of operand {} but {} on axis {} of operand {}",
@@ -43,7 +43,7 @@ pub(super) fn extents(name: &str, first: &Place, other: &Place) -> Diagnostic {
     error.with_related(first.span, first.extent.to_string())
 }
 
-pub(super) fn diagonal(name: &str, first: &Place, other: &Place) -> Diagnostic {
+pub(super) fn diagonal(name: &str, first: &AxisPlace, other: &AxisPlace) -> Diagnostic {
     let name = visible(name);
     let (first, other) = if first.axis < other.axis { (first, other) } else { (other, first) };
     let message = format!(

@@ -106,7 +106,7 @@ impl Product {
 /// Checks that there are as many operands as subscripts.
 ///
 /// # Errors
-/// If not: what to say.
+/// Diagnostics, if they do not fit.
 pub fn check_count(subscripts: &Subscripts, operands: usize) -> Result<(), Diagnostic> {
     match operands == subscripts.operands.len() {
         true => Ok(()),

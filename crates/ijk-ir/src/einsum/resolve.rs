@@ -4,9 +4,9 @@ use super::{Product, messages};
 use ijk_syntax::einsum::{Subscripts, Term};
 use ijk_syntax::{Diagnostic, Span};
 
-/// An axis of an operand, with what the subscripts say of it.
+/// An axis of an operand, with its place in the subscripts.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct AxisPlace {
     pub(super) operand: usize,
     pub(super) axis: usize,
     pub(super) extent: u64,
@@ -68,7 +68,7 @@ struct Resolver<'a> {
     names: Vec<String>,
     extents: Vec<u64>,
     /// Where each index occurs.
-    places: Vec<Vec<Place>>,
+    places: Vec<Vec<AxisPlace>>,
     errors: Vec<Diagnostic>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Resolver<'a> {
             }
             let indices = self.numbered(term, shape.len() - named);
             for (axis, (&(number, span), &extent)) in indices.iter().zip(*shape).enumerate() {
-                self.places[number as usize].push(Place { operand, axis, extent, span });
+                self.places[number as usize].push(AxisPlace { operand, axis, extent, span });
             }
             all.push(indices.into_iter().map(|(number, _)| Some(number)).collect());
         }
@@ -118,7 +118,7 @@ impl<'a> Resolver<'a> {
         all
     }
 
-    /// The numbers of a term's indices, those of so many axes of `...` among them.
+    /// The numbers of a term's indices, with those of `unnamed` axes of `...`.
     fn numbered(&self, term: &Term, unnamed: usize) -> Vec<(u32, Span)> {
         let mut indices: Vec<_> = term.indices.iter().map(|i| (i.number, i.span)).collect();
         if let Some(ellipsis) = term.ellipsis {
@@ -159,7 +159,7 @@ impl<'a> Resolver<'a> {
 }
 
 /// A place of another extent.
-fn other<'a>(places: &'a [Place], than: &Place) -> Option<&'a Place> {
+fn other<'a>(places: &'a [AxisPlace], than: &AxisPlace) -> Option<&'a AxisPlace> {
     places.iter().find(|place| place.extent != than.extent)
 }
 

@@ -63,8 +63,7 @@ impl Checked {
         format!("{}[{}]: {origin}{output}", info.name, places.join(", "))
     }
 
-    /// Eintups of equal rank, with the ranks that they can have as far as each constraint by itself
-    /// tells.
+    /// Eintups of equal rank, with the ranks that each constraint by itself allows.
     pub fn rank_groups(&self) -> Vec<(Vec<&Tuple>, String)> {
         let mut groups: BTreeMap<usize, Vec<&Tuple>> = BTreeMap::new();
         let mut order = Vec::new();
@@ -113,11 +112,9 @@ impl Checked {
         if first != tuple.name {
             return format!("as {first}");
         }
-        let counted = self
-            .system
-            .links
-            .iter()
-            .find(|link| matches!(link.counts, super::system::Counts::Shape(s) if s == shape));
+        let counted = self.system.links.iter().find(
+            |link| matches!(link.counts, super::system::CountedQuantity::Shape(s) if s == shape),
+        );
         match (self.system.dims_rules[shape.0 as usize], counted) {
             (Some(rule), _) => self.constrained(rule),
             (None, Some(link)) => {

@@ -46,7 +46,7 @@ pub struct Extents<'a> {
 
 /// The range of one component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Component {
+struct ComponentRange {
     range: Interval,
     /// An eintup in the expression is empty.
     empty: bool,
@@ -54,7 +54,7 @@ struct Component {
     known: bool,
 }
 
-impl Component {
+impl ComponentRange {
     fn point(value: i128) -> Self {
         Self { range: Interval::point(value), empty: false, known: true }
     }
@@ -78,7 +78,7 @@ impl Component {
     }
 }
 
-type Components = Result<Vec<Component>, Diagnostic>;
+type ComponentRanges = Result<Vec<ComponentRange>, Diagnostic>;
 
 impl<'a> Extents<'a> {
     /// Answers that take nested arrays for unknown.
@@ -111,13 +111,13 @@ impl<'a> Extents<'a> {
         }
     }
 
-    /// The number of components where no place says it: 1 for scalars, for nested arrays with a `:`
-    /// the extent of that axis.
+    /// The number of components where no place determines it: 1 for scalars, for nested arrays with a `:` the extent of
+    /// that axis.
     pub fn own_rank(&self, index: &Index) -> u32 {
         self.rank(index).or_else(|| self.count(index)).unwrap_or(1)
     }
 
-    /// The extent of the axis with `:` of a nested array that meets scalars only.
+    /// The extent of the axis with `:` of a nested array that is combined with scalars only.
     fn count(&self, index: &Index) -> Option<u32> {
         match index {
             Index::Array(access) => {
@@ -163,7 +163,7 @@ impl<'a> Extents<'a> {
     pub fn dims(&self, index: &Index, rank: u32) -> Result<Option<Vec<u64>>, Diagnostic> {
         let components = self.components(index, rank)?;
         let known = components.iter().all(|c| c.known);
-        Ok(known.then(|| components.into_iter().map(Component::extent).collect()))
+        Ok(known.then(|| components.into_iter().map(ComponentRange::extent).collect()))
     }
 
     /// `DIMS(of, …)`: the extents of all, one after another, a scalar having one component.
@@ -196,22 +196,22 @@ impl<'a> Extents<'a> {
         self.checked.tuple(&name.text).map(|t| self.solution.of(t))
     }
 
-    fn components(&self, index: &Index, rank: u32) -> Components {
-        let all = |component: Component| vec![component; rank as usize];
+    fn components(&self, index: &Index, rank: u32) -> ComponentRanges {
+        let all = |component: ComponentRange| vec![component; rank as usize];
         let found = match index {
-            Index::Integer(value, _) => all(Component::point((*value).into())),
-            Index::Rank(of, _) => all(Component::point(self.total_rank(of).into())),
+            Index::Integer(value, _) => all(ComponentRange::point((*value).into())),
+            Index::Rank(of, _) => all(ComponentRange::point(self.total_rank(of).into())),
             Index::Tuple(name) => {
                 let dims = self.tuple(name).ok_or_else(|| unknown(name))?;
-                dims.iter().copied().map(Component::of_extent).collect()
+                dims.iter().copied().map(ComponentRange::of_extent).collect()
             }
             Index::Dims(of, _) => {
                 let dims = self.all_dims(of)?;
-                dims.into_iter().map(|n| Component::point(n.into())).collect()
+                dims.into_iter().map(|n| ComponentRange::point(n.into())).collect()
             }
             Index::Flat(of, _) => vec![self.flat(of)?],
             Index::Array(access) => self.element(access, rank),
-            Index::Star(_) => all(Component::unknown()),
+            Index::Star(_) => all(ComponentRange::unknown()),
             Index::Sum(terms, _) => self.sum(terms, rank)?,
             Index::Product(first, rest, _) => self.product(first, rest, rank)?,
         };
@@ -219,14 +219,14 @@ impl<'a> Extents<'a> {
     }
 
     /// Refuses what no index can be.
-    fn judge(&self, span: Span, found: Vec<Component>, rank: u32) -> Components {
+    fn judge(&self, span: Span, found: Vec<ComponentRange>, rank: u32) -> ComponentRanges {
         if found.len() != rank as usize {
             let text = quote(&self.checked.source, span, "it");
             let (have, want) = (found.len(), rank);
             let message = format!("{text} has rank {have} where rank {want} is needed");
             return Err(codes::RANKS_DIFFER.error(span, message));
         }
-        let fits = |c: &Component| {
+        let fits = |c: &ComponentRange| {
             !c.known
                 || (c.range.least >= i64::MIN.into() && c.range.greatest < i128::from(i64::MAX))
         };
@@ -242,28 +242,28 @@ impl<'a> Extents<'a> {
         }
     }
 
-    fn flat(&self, of: &[Index]) -> Result<Component, Diagnostic> {
+    fn flat(&self, of: &[Index]) -> Result<ComponentRange, Diagnostic> {
         let dims = self.all_dims(of)?;
         let product = dims.iter().fold(1i128, |p, n| p.saturating_mul((*n).into()));
         let range = Interval { least: 0, greatest: (product - 1).max(0) };
-        Ok(Component { range, empty: product == 0, known: true })
+        Ok(ComponentRange { range, empty: product == 0, known: true })
     }
 
-    fn element(&self, access: &Access, rank: u32) -> Vec<Component> {
+    fn element(&self, access: &Access, rank: u32) -> Vec<ComponentRange> {
         let found = self.elements.and_then(|elements| elements(access));
-        let known = |range: Interval| Component {
+        let known = |range: Interval| ComponentRange {
             range: Interval { least: range.least, greatest: range.greatest.max(range.least) },
             empty: range.greatest < range.least,
             known: true,
         };
         match found {
             Some(ranges) => ranges.into_iter().map(known).collect(),
-            None => vec![Component::unknown(); rank as usize],
+            None => vec![ComponentRange::unknown(); rank as usize],
         }
     }
 
-    fn sum(&self, terms: &[(bool, Index)], rank: u32) -> Components {
-        let mut sum = vec![Component::point(0); rank as usize];
+    fn sum(&self, terms: &[(bool, Index)], rank: u32) -> ComponentRanges {
+        let mut sum = vec![ComponentRange::point(0); rank as usize];
         for (negated, term) in terms {
             for (s, t) in sum.iter_mut().zip(self.components(term, rank)?) {
                 let r = t.range;
@@ -277,7 +277,7 @@ impl<'a> Extents<'a> {
         Ok(sum)
     }
 
-    fn product(&self, first: &Index, rest: &[(IndexOp, Index)], rank: u32) -> Components {
+    fn product(&self, first: &Index, rest: &[(IndexOp, Index)], rank: u32) -> ComponentRanges {
         let mut product = self.components(first, rank)?;
         for (op, factor) in rest {
             let by = self.components(factor, rank)?;
@@ -322,7 +322,7 @@ fn unknown(name: &Name) -> Diagnostic {
     codes::UNKNOWN_TUPLE.error(name.span, format!("unknown eintup `{}`", name.text))
 }
 
-/// The complaint about a divisor that differs from point to point.
+/// Error about a divisor that differs from point to point.
 pub(super) fn not_static(source: &str, op: IndexOp, span: Span) -> Diagnostic {
     let (text, spelling) = (quote(source, span, "it"), spelling(op));
     let message =

@@ -117,14 +117,14 @@ fn extents(
 
 /// A choice of extents.
 #[derive(Clone, Copy)]
-struct Step {
+struct ExtentChoice {
     /// The one shape that is moved; all of them where there is none.
     shape: Option<ShapeId>,
     /// Share of the way, in [`STEPS`].
     share: u64,
 }
 
-impl Step {
+impl ExtentChoice {
     fn of(self, space: &Space<'_>, shape: ShapeId) -> u64 {
         let Kind::In(lo, hi) = space.kinds[shape.0 as usize] else { return 1 };
         let base = lo.max(hi.min(1));
@@ -134,12 +134,13 @@ impl Step {
 }
 
 /// The least extents; then those of one shape larger and larger; then of all.
-fn steps<'s>(space: &'s Space<'_>) -> impl Iterator<Item = Step> + 's {
+fn steps<'s>(space: &'s Space<'_>) -> impl Iterator<Item = ExtentChoice> + 's {
     let ranged = (0..space.kinds.len() as u32)
         .filter(|s| matches!(space.kinds[*s as usize], Kind::In(lo, hi) if lo < hi))
         .take(64);
-    let one =
-        ranged.flat_map(|s| (1..=STEPS).map(move |share| Step { shape: Some(ShapeId(s)), share }));
-    let all = (1..=STEPS).map(|share| Step { shape: None, share });
-    std::iter::once(Step { shape: None, share: 0 }).chain(one).chain(all)
+    let one = ranged.flat_map(|s| {
+        (1..=STEPS).map(move |share| ExtentChoice { shape: Some(ShapeId(s)), share })
+    });
+    let all = (1..=STEPS).map(|share| ExtentChoice { shape: None, share });
+    std::iter::once(ExtentChoice { shape: None, share: 0 }).chain(one).chain(all)
 }

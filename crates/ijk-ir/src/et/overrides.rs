@@ -55,7 +55,7 @@ impl Given {
         if errors.is_empty() { Ok(given) } else { Err(errors) }
     }
 
-    /// Fixes the ranks; complains of each that does not fit by itself.
+    /// Fixes the ranks; reports each that does not fit by itself.
     pub fn fix(&self, problem: &mut Problem<'_>) -> Result<(), Vec<Diagnostic>> {
         let mut errors = Vec::new();
         for (shape, rank, span, flag) in &self.ranks {

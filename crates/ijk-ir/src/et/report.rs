@@ -3,14 +3,14 @@
 use super::codes;
 use super::ranks::{Impossible, Problem, Source};
 use super::space::rule_span;
-use super::system::Counts;
+use super::system::CountedQuantity;
 use super::{Checked, ShapeId};
 use ijk_syntax::{Diagnostic, Span};
 
 /// Names that one message mentions at most.
 const MAX_NAMES: usize = 6;
 
-/// The complaint about a program whose ranks cannot be; none where they can.
+/// Error about a program without possible ranks; none where there are some.
 pub fn no_ranks(checked: &Checked) -> Option<Diagnostic> {
     let problem = Problem::new(checked, false);
     let mut solutions = problem.clone().solutions();
@@ -62,7 +62,9 @@ fn place(checked: &Checked, source: Source) -> (Span, String) {
             (span, quote(span))
         }
         Source::Link(n) => {
-            let Counts::Shape(shape) = system.links[n].counts else { return Default::default() };
+            let CountedQuantity::Shape(shape) = system.links[n].counts else {
+                return Default::default();
+            };
             let span = rule_span(checked, shape);
             (span, format!("{}, the number of components that `:` yields,", quote(span)))
         }
@@ -95,7 +97,7 @@ fn shortened(parts: &[String]) -> String {
     }
 }
 
-/// Offers a constraint for an eintup that has rank 1 only because nothing says otherwise.
+/// Suggests a constraint for an eintup that has rank 1 only by default.
 pub fn offer_rank(checked: &Checked, groups: &[usize], error: Diagnostic) -> Diagnostic {
     let system = &checked.system;
     let group = |shape: ShapeId| system.groups[shape.0 as usize].0 as usize;

@@ -5,7 +5,7 @@ use super::codes;
 use super::expr::Fault;
 use super::extent::Extents;
 use super::ranks::Ranks;
-use super::system::{Counts, Expr, Limit, Link, Node, Total};
+use super::system::{CountedQuantity, Expr, Limit, Link, RankNode, Total};
 use super::{Origin, ShapeId};
 use crate::text::quote;
 use ijk_syntax::et::ast::Quantity;
@@ -42,7 +42,7 @@ impl Ranks {
         total.nodes.iter().fold(total.constant, |sum, n| sum + self.node(checked, *n))
     }
 
-    fn node(&self, checked: &Checked, node: Node) -> u32 {
+    fn node(&self, checked: &Checked, node: RankNode) -> u32 {
         let n = node.0 as usize;
         if let Some(rank) = self.shapes.get(n) {
             return *rank;
@@ -61,7 +61,7 @@ impl<'a> Space<'a> {
         let shapes = checked.shapes as usize;
         let mut kinds: Vec<Kind<'a>> = (0..shapes).map(|s| kind(checked, s)).collect();
         for link in &checked.system.links {
-            let Counts::Shape(shape) = link.counts else { continue };
+            let CountedQuantity::Shape(shape) = link.counts else { continue };
             let s = shape.0 as usize;
             if link.strict && !matches!(kinds[s], Kind::Equals(_)) || matches!(kinds[s], Kind::Open)
             {
@@ -131,8 +131,8 @@ impl<'a> Space<'a> {
     fn miscounted(&self, link: &Link, solution: &Solution) -> Option<Diagnostic> {
         let rank = self.ranks.total(self.checked, &link.rank);
         let extent = match link.counts {
-            Counts::Shape(shape) => solution.dims[shape.0 as usize].first().copied()?,
-            Counts::Place { array, place } => {
+            CountedQuantity::Shape(shape) => solution.dims[shape.0 as usize].first().copied()?,
+            CountedQuantity::Place { array, place } => {
                 if self.checked.arrays[array].origin == Origin::Input {
                     return None;
                 }
@@ -145,7 +145,7 @@ impl<'a> Space<'a> {
     }
 }
 
-/// The complaint about a `:` on an axis that does not have one position for each component.
+/// Error about a `:` on an axis that does not have one position for each component.
 pub fn star_extent(span: Span, extent: u64, rank: u32) -> Diagnostic {
     let message = format!(
         "the axis of `:` has extent {extent}, but the place that it indexes has rank {rank}"
@@ -203,7 +203,7 @@ impl<'a> Failure<'a> {
         Self { checked: space.checked, shape, value, terms: space.terms(shape, component, &of) }
     }
 
-    /// The complaint.
+    /// The error.
     pub fn diagnostic(&self) -> Diagnostic {
         failed(self.checked, self.shape, self.value, &self.terms)
     }
@@ -242,7 +242,7 @@ pub fn rule_span(checked: &Checked, shape: ShapeId) -> Span {
     })
 }
 
-/// The complaint about a constraint that gives no extent.
+/// Error about a constraint that has no extent.
 pub fn failed(
     checked: &Checked,
     shape: ShapeId,

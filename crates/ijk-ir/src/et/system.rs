@@ -6,7 +6,7 @@ use ijk_syntax::et::ast::{Access, IndexOp, Quantity};
 
 /// Something that has a rank: a shape, a place of an array, or the number 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Node(pub u32);
+pub(super) struct RankNode(pub u32);
 
 /// Nodes whose ranks are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,7 +15,7 @@ pub(super) struct Group(pub u32);
 /// A sum of ranks and a constant: the rank of `DIMS(a, b)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Total {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<RankNode>,
     pub constant: u32,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Tie {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Link {
     /// Quantity whose extent the link counts.
-    pub counts: Counts,
+    pub counts: CountedQuantity,
     /// The rank that it is.
     pub rank: Total,
     /// Any other extent is an error: so it is for `:`, not for `pos[coord]`.
@@ -45,7 +45,7 @@ pub(super) struct Link {
 
 /// Quantity whose extent a [`Link`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counts {
+pub(super) enum CountedQuantity {
     /// An eintup's shape, of rank 1.
     Shape(ShapeId),
     /// A place of an array where no plain eintup stands.
@@ -111,7 +111,7 @@ pub struct System {
 
 impl Total {
     /// The rank of one node.
-    pub fn of(node: Node) -> Self {
+    pub fn of(node: RankNode) -> Self {
         Self { nodes: vec![node], constant: 0 }
     }
 
@@ -122,7 +122,7 @@ impl Total {
     }
 
     /// The same with the constant 1 as its node and, in a sum, the node 1 as a constant.
-    pub fn simplified(mut self, one: Node) -> Self {
+    pub fn simplified(mut self, one: RankNode) -> Self {
         let ones = self.nodes.iter().filter(|n| **n == one).count();
         self.nodes.retain(|n| *n != one);
         self.constant = self.constant.saturating_add(ones as u32);
@@ -134,7 +134,7 @@ impl Total {
     }
 
     /// The node, where nothing is added to it.
-    pub fn single(&self) -> Option<Node> {
+    pub fn single(&self) -> Option<RankNode> {
         match (&self.nodes[..], self.constant) {
             ([node], 0) => Some(*node),
             _ => None,

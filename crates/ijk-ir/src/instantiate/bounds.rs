@@ -146,7 +146,7 @@ pub fn known_output_extent(e: &IndexExpr, extents: &[u64], unknown: u64) -> u64 
     }
 }
 
-/// The number of points of a domain, if all memory could hold so many; axes of extent 0 left out.
+/// The number of points of a domain, if it is below the size of any memory; axes of extent 0 do not count.
 pub fn points(extents: &[u64]) -> Option<u64> {
     let nonzero = extents.iter().filter(|n| **n != 0);
     let product = nonzero.into_iter().try_fold(1u64, |product, n| product.checked_mul(*n))?;

@@ -18,7 +18,7 @@ const UNKNOWN: u64 = u64::MAX;
 
 /// Where a letter's extent comes from.
 #[derive(Clone, Copy, Debug)]
-pub enum Origin {
+pub enum ExtentOrigin {
     /// An axis of an array.
     Dim(Dim),
     /// Braces.
@@ -40,7 +40,7 @@ enum Resource {
     Array(ArrayId),
 }
 
-enum Outcome {
+enum Attempt {
     Solved,
     Failed,
     /// For any of these.
@@ -111,12 +111,12 @@ impl<'a> Solver<'a> {
         let statement = &self.program.statements[n];
         let mut extents = std::mem::take(&mut self.extents[n]);
         match self.statement(statement, &mut extents) {
-            Outcome::Solved => {
+            Attempt::Solved => {
                 self.finished[n] = true;
                 self.wake(Resource::Array(statement.out));
             }
-            Outcome::Failed => self.finished[n] = true,
-            Outcome::Waits(resources) => {
+            Attempt::Failed => self.finished[n] = true,
+            Attempt::Waits(resources) => {
                 for resource in resources {
                     self.waiting.entry(resource).or_default().push(n);
                 }
@@ -133,7 +133,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn statement(&mut self, statement: &Statement, extents: &mut Vec<u64>) -> Outcome {
+    fn statement(&mut self, statement: &Statement, extents: &mut Vec<u64>) -> Attempt {
         let errors = self.errors.len();
         let mut waits = self.letters(statement, extents);
         // A letter may have waited for a name that a later one of the same statement determines.
@@ -141,16 +141,16 @@ impl<'a> Solver<'a> {
             waits = self.letters(statement, extents);
         }
         if self.errors.len() > errors {
-            return Outcome::Failed;
+            return Attempt::Failed;
         }
         let unknown = |id: &ArrayId| self.shape(*id).is_none_or(|s| s.contains(&UNKNOWN));
         waits.extend(reads(statement).filter(unknown).map(Resource::Array));
         if !waits.is_empty() {
             self.note_known_axes(statement, extents);
-            return Outcome::Waits(waits);
+            return Attempt::Waits(waits);
         }
         if !self.infer_brackets(statement, extents) {
-            return Outcome::Failed;
+            return Attempt::Failed;
         }
         let context = bounds::Context {
             program: self.program,
@@ -162,9 +162,9 @@ impl<'a> Solver<'a> {
         match context.output_shape(&mut self.errors) {
             Some(shape) => {
                 self.shapes[statement.out.0 as usize] = Some(shape);
-                Outcome::Solved
+                Attempt::Solved
             }
-            None => Outcome::Failed,
+            None => Attempt::Failed,
         }
     }
 
@@ -200,12 +200,12 @@ impl<'a> Solver<'a> {
     /// The extent of a letter by its plain occurrences and braces; adds what it waits for.
     fn letter(&mut self, statement: &Statement, n: usize, waits: &mut Vec<Resource>) -> u64 {
         let axis = &statement.domain[n];
-        let mut known: Option<(u64, Origin)> = None;
+        let mut known: Option<(u64, ExtentOrigin)> = None;
         for dim in &axis.dims {
             match self.shape(dim.array) {
                 Some(shape) if shape[dim.axis as usize] != UNKNOWN => {
                     let extent = shape[dim.axis as usize];
-                    self.agree(statement, n, &mut known, extent, Origin::Dim(*dim));
+                    self.agree(statement, n, &mut known, extent, ExtentOrigin::Dim(*dim));
                 }
                 _ => waits.push(Resource::Array(dim.array)),
             }
@@ -216,7 +216,7 @@ impl<'a> Solver<'a> {
                 Pin::Name(name, _) => self.names[*name as usize].map(|named| named.extent),
             };
             if let Some(extent) = extent {
-                self.agree(statement, n, &mut known, extent, Origin::Pin(*pin));
+                self.agree(statement, n, &mut known, extent, ExtentOrigin::Pin(*pin));
             }
         }
         for pin in &axis.pins {
@@ -237,9 +237,9 @@ impl<'a> Solver<'a> {
         &mut self,
         statement: &Statement,
         n: usize,
-        known: &mut Option<(u64, Origin)>,
+        known: &mut Option<(u64, ExtentOrigin)>,
         extent: u64,
-        origin: Origin,
+        origin: ExtentOrigin,
     ) {
         match *known {
             None => *known = Some((extent, origin)),
@@ -353,43 +353,51 @@ fn only_unknown(e: &IndexExpr, extents: &[u64]) -> Option<AxisId> {
 
 /// A bound of an expression.
 #[derive(Clone, Copy)]
-enum Bound {
+enum ExtentBound {
     AtMost(i128),
     AtLeast(i128),
 }
 
-/// The greatest extent of `axis` for which `e` keeps within `0..n`, as far as growing the letter
-/// can leave it; `None` where that cannot be told.
+/// The greatest extent of `axis` for which `e` stays within `0..n`, as far as growing the letter can violate it; `None`
+/// where that cannot be decided.
 fn greatest_extent(e: &IndexExpr, n: u64, axis: AxisId, extents: &[u64]) -> Option<u64> {
-    let upper = limit(e, Bound::AtMost(i128::from(n) - 1), axis, extents);
-    let limit = upper.or_else(|| limit(e, Bound::AtLeast(0), axis, extents))?;
+    let upper = limit(e, ExtentBound::AtMost(i128::from(n) - 1), axis, extents);
+    let limit = upper.or_else(|| limit(e, ExtentBound::AtLeast(0), axis, extents))?;
     let extent = limit.saturating_add(1).max(0);
     Some(u64::try_from(extent).unwrap_or(i64::MAX as u64).min(i64::MAX as u64))
 }
 
 /// The greatest value of `axis` that a bound of `e` allows, where it limits it from above.
-fn limit(e: &IndexExpr, bound: Bound, axis: AxisId, extents: &[u64]) -> Option<i128> {
+fn limit(e: &IndexExpr, bound: ExtentBound, axis: AxisId, extents: &[u64]) -> Option<i128> {
     let at = e.terms.iter().position(|(_, atom)| atom.mentions(axis))?;
     let (coefficient, atom) = &e.terms[at];
     let rest = range_without(e, at, &|a: AxisId| Interval::of_extent(extents[a.0 as usize]));
     let c = i128::from(*coefficient);
     let bound = match (bound, c > 0) {
-        (Bound::AtMost(u), true) => Bound::AtMost((u.saturating_sub(rest.greatest)).div_euclid(c)),
-        (Bound::AtMost(u), false) => Bound::AtLeast(div_up(rest.greatest.saturating_sub(u), -c)),
-        (Bound::AtLeast(l), true) => Bound::AtLeast(div_up(l.saturating_sub(rest.least), c)),
-        (Bound::AtLeast(l), false) => Bound::AtMost((rest.least.saturating_sub(l)).div_euclid(-c)),
+        (ExtentBound::AtMost(u), true) => {
+            ExtentBound::AtMost((u.saturating_sub(rest.greatest)).div_euclid(c))
+        }
+        (ExtentBound::AtMost(u), false) => {
+            ExtentBound::AtLeast(div_up(rest.greatest.saturating_sub(u), -c))
+        }
+        (ExtentBound::AtLeast(l), true) => {
+            ExtentBound::AtLeast(div_up(l.saturating_sub(rest.least), c))
+        }
+        (ExtentBound::AtLeast(l), false) => {
+            ExtentBound::AtMost((rest.least.saturating_sub(l)).div_euclid(-c))
+        }
     };
     match (atom, bound) {
-        (Atom::Axis(_), Bound::AtMost(limit)) => Some(limit),
-        (Atom::Axis(_), Bound::AtLeast(_))
+        (Atom::Axis(_), ExtentBound::AtMost(limit)) => Some(limit),
+        (Atom::Axis(_), ExtentBound::AtLeast(_))
         | (Atom::Mod(..) | Atom::Product(..) | Atom::Element(_), _) => None,
-        (Atom::FloorDiv(inner, d), Bound::AtMost(u)) => {
+        (Atom::FloorDiv(inner, d), ExtentBound::AtMost(u)) => {
             let d = i128::from(*d);
             let u = u.saturating_mul(d).saturating_add(d - 1);
-            limit(inner, Bound::AtMost(u), axis, extents)
+            limit(inner, ExtentBound::AtMost(u), axis, extents)
         }
-        (Atom::FloorDiv(inner, d), Bound::AtLeast(l)) => {
-            limit(inner, Bound::AtLeast(l.saturating_mul(i128::from(*d))), axis, extents)
+        (Atom::FloorDiv(inner, d), ExtentBound::AtLeast(l)) => {
+            limit(inner, ExtentBound::AtLeast(l.saturating_mul(i128::from(*d))), axis, extents)
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::core::{Atom, AxisId, IndexExpr, Program, Statement};
 use crate::limits::MAX_MARKED_POINTS;
 use ijk_syntax::Diagnostic;
 
-/// An error if two points of the domain fall on one element, or if that cannot be told.
+/// An error if two points of the domain fall on one element, or if that cannot be decided.
 pub fn check(
     program: &Program,
     statement: &Statement,
@@ -118,7 +118,7 @@ fn forms(index: &[IndexExpr]) -> Vec<IndexExpr> {
     forms
 }
 
-/// Marks the axes that the form tells, given those already told; whether there are any.
+/// Marks the axes that the form determines, given those already determined; returns true if there are any.
 fn tell(form: &IndexExpr, extents: &[u64], told: &mut [bool]) -> bool {
     let mut open: Vec<(u64, AxisId)> = Vec::new();
     for (coefficient, atom) in &form.terms {

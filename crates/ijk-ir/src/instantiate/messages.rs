@@ -1,6 +1,6 @@
 //! Errors of arguments that do not fit.
 
-use super::extents::{NamedExtent, Origin};
+use super::extents::{ExtentOrigin, NamedExtent};
 use crate::codes;
 use crate::core::{Access, ArrayId, Pin, Program, ScalarId, ScalarNode, Statement, TypeTerm};
 use crate::display::{binary_name, index_text, literal_text, monoid_name, unary_name};
@@ -182,9 +182,9 @@ pub struct Conflict<'a> {
     /// The letter.
     pub letter: &'a str,
     /// An extent and where it comes from.
-    pub first: (u64, Origin),
+    pub first: (u64, ExtentOrigin),
     /// Another one.
-    pub second: (u64, Origin),
+    pub second: (u64, ExtentOrigin),
     /// Extents of names in braces.
     pub names: &'a [Option<NamedExtent>],
 }
@@ -206,7 +206,7 @@ impl Conflict<'_> {
             .with_label(format!("{}", second.0))
             .with_related(span(first.1), format!("{}", first.0));
         for origin in [first.1, second.1] {
-            if let Origin::Pin(Pin::Name(name, own)) = origin
+            if let ExtentOrigin::Pin(Pin::Name(name, own)) = origin
                 && let Some(named) = self.names[name as usize]
                 && named.place != own
             {
@@ -219,18 +219,22 @@ impl Conflict<'_> {
     }
 }
 
-fn place(program: &Program, origin: Origin) -> String {
+fn place(program: &Program, origin: ExtentOrigin) -> String {
     match origin {
-        Origin::Dim(dim) => format!("on axis {} of {}", dim.axis, array_text(program, dim.array)),
-        Origin::Pin(Pin::Number(..)) => "in braces".into(),
-        Origin::Pin(Pin::Name(name, _)) => format!("as `{}`", program.extent_names[name as usize]),
+        ExtentOrigin::Dim(dim) => {
+            format!("on axis {} of {}", dim.axis, array_text(program, dim.array))
+        }
+        ExtentOrigin::Pin(Pin::Number(..)) => "in braces".into(),
+        ExtentOrigin::Pin(Pin::Name(name, _)) => {
+            format!("as `{}`", program.extent_names[name as usize])
+        }
     }
 }
 
-fn span(origin: Origin) -> Span {
+fn span(origin: ExtentOrigin) -> Span {
     match origin {
-        Origin::Dim(dim) => dim.span.into(),
-        Origin::Pin(Pin::Number(_, span) | Pin::Name(_, span)) => span.into(),
+        ExtentOrigin::Dim(dim) => dim.span.into(),
+        ExtentOrigin::Pin(Pin::Number(_, span) | Pin::Name(_, span)) => span.into(),
     }
 }
 

@@ -10,7 +10,7 @@ use ijk_syntax::ast::{Arith, ArithOp};
 use ijk_syntax::{Code, Span};
 
 /// Turns the arithmetic of one bracket into an index expression.
-pub struct Lowering<'a, 'b> {
+pub struct ArithLowering<'a, 'b> {
     /// The letters seen so far.
     pub letters: &'a mut Letters<'b>,
     /// Where errors go.
@@ -19,7 +19,7 @@ pub struct Lowering<'a, 'b> {
     pub source: &'a str,
 }
 
-impl Lowering<'_, '_> {
+impl ArithLowering<'_, '_> {
     /// The expression of the bracket at `span`; an error has been reported where there is none.
     pub fn bracket(&mut self, arith: &Arith, span: Span) -> Option<IndexExpr> {
         let e = self.arith(arith, span)?;

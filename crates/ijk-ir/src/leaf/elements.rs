@@ -50,14 +50,14 @@ impl Why {
 pub enum ValueType {
     /// The operands'.
     Operand,
-    /// That of the operands' real part.
+    /// The real part of the operands' type.
     Real,
     /// Known; the function that gives it.
     Fixed(DType, Span),
 }
 
 /// Allowed types of the operands, and the cause.
-pub struct Elements<'a> {
+pub struct OperandElements<'a> {
     /// The types left.
     pub set: TypeSet,
     /// Cause of the last restriction.
@@ -66,7 +66,7 @@ pub struct Elements<'a> {
     failed: bool,
 }
 
-impl<'a> Elements<'a> {
+impl<'a> OperandElements<'a> {
     /// Operands of any type.
     pub fn new(source: &'a str, span: Span) -> Self {
         Self { set: TypeSet::ALL, why: Why::any(span), source, failed: false }
@@ -136,7 +136,7 @@ impl<'a> Elements<'a> {
         );
     }
 
-    /// The types left; every type after an error, so that it is told once.
+    /// The types left; every type after an error, so that it is reported once.
     pub fn finish(self) -> (TypeSet, Why) {
         if self.failed { (TypeSet::ALL, Why::any(self.why.span)) } else { (self.set, self.why) }
     }

@@ -28,9 +28,9 @@ impl ExtentNames {
     }
 }
 
-/// Where letters are being met.
+/// Place of letters that are being collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LetterPlace {
     /// Alone at an axis of an operand.
     OperandAxis(ArrayId, u32),
     /// In a bracket of an operand.
@@ -41,7 +41,7 @@ pub enum Place {
 
 /// Uses of a letter.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Use {
+pub struct LetterUse {
     /// Its first occurrence.
     pub first: Span,
     /// It occurs in an operand.
@@ -52,14 +52,14 @@ pub struct Use {
     pub in_output: bool,
 }
 
-/// The letters met so far.
+/// The letters collected so far.
 pub struct Letters<'a> {
     /// The domain.
     pub axes: Vec<Axis>,
     /// For each axis.
-    pub uses: Vec<Use>,
-    /// Where letters are being met now.
-    pub place: Place,
+    pub uses: Vec<LetterUse>,
+    /// The current place.
+    pub place: LetterPlace,
     ids: Vec<char>,
     names: &'a mut ExtentNames,
     too_many: bool,
@@ -71,7 +71,7 @@ impl<'a> Letters<'a> {
         Self {
             axes: Vec::new(),
             uses: Vec::new(),
-            place: Place::Output,
+            place: LetterPlace::Output,
             ids: Vec::new(),
             names,
             too_many: false,
@@ -83,16 +83,16 @@ impl<'a> Letters<'a> {
         let id = self.id(letter, sink);
         let uses = &mut self.uses[id];
         match self.place {
-            Place::OperandAxis(array, axis) => {
+            LetterPlace::OperandAxis(array, axis) => {
                 uses.in_operand = true;
                 let span = letter.span.into();
                 self.axes[id].dims.push(Dim { array, axis, span });
             }
-            Place::OperandBracket => {
+            LetterPlace::OperandBracket => {
                 uses.in_operand = true;
                 uses.in_operand_bracket = true;
             }
-            Place::Output => uses.in_output = true,
+            LetterPlace::Output => uses.in_output = true,
         }
         if let Some(extent) = &letter.extent {
             self.pin(id, extent, sink);
@@ -114,7 +114,7 @@ impl<'a> Letters<'a> {
         self.ids.push(letter.name);
         let name = letter.name.to_string();
         self.axes.push(Axis { name, dims: Vec::new(), pins: Vec::new() });
-        self.uses.push(Use { first: letter.span, ..Use::default() });
+        self.uses.push(LetterUse { first: letter.span, ..LetterUse::default() });
         self.ids.len() - 1
     }
 

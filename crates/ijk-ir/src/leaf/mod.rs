@@ -18,16 +18,16 @@ use crate::core::{
 };
 use crate::limits::MAX_RANK;
 use crate::sink::Sink;
-use arith::Lowering;
-use elements::{Elements, ValueType};
+use arith::ArithLowering;
+use elements::{OperandElements, ValueType};
 use ijk_syntax::ast::{self, Body, Compound, Operand, Position};
 use ijk_syntax::{Function, Span};
 use ijk_types::{DType, Literal, TypeSet};
-use letters::{Letters, Place};
+use letters::{LetterPlace, Letters};
 
 /// An index expression as a program, and what determines its types.
 #[derive(Clone, Debug)]
-pub struct Leaf {
+pub struct LoweredLeaf {
     /// Inputs are the index operands; the one output is what its one statement defines. Its
     /// `source` and `extent_names` are empty: names count in those of the whole text.
     pub program: Program,
@@ -73,7 +73,7 @@ pub fn lower(
     source: &str,
     names: &mut ExtentNames,
     sink: &mut Sink,
-) -> Option<Leaf> {
+) -> Option<LoweredLeaf> {
     let shape = Shape::of(expr);
     let arity_fits = check_arities(&shape, sink);
     if !shape.operands.iter().any(|o| matches!(o, Operand::Index(_))) {
@@ -91,10 +91,10 @@ pub fn lower(
     if arity_fits && before == sink.errors() {
         output::check_kept(reduce, &out_index, &letters, sink);
     }
-    let mut elements = Elements::new(source, first_operand_span(shape.operands));
+    let mut elements = OperandElements::new(source, first_operand_span(shape.operands));
     let (value, value_type) = match arity_fits && errors == sink.errors() {
         true => {
-            let mut builder = value::Builder::new(&mut elements, &operands, &mut arrays, sink);
+            let mut builder = value::LeafBuilder::new(&mut elements, &operands, &mut arrays, sink);
             let value_type = builder.value(&shape, reduce.is_some(), source);
             let nodes = builder.finish();
             (nodes, output::reduced_type(reduce, &shape, value_type, &mut elements, sink))
@@ -110,7 +110,7 @@ pub fn lower(
     let (domain, guards) = (letters.axes, Vec::new());
     let statement = Statement { out, domain, out_index, init, reduce, value, guards, span };
     let result_why = result_why(value_type, operand_why);
-    Some(Leaf { program: program(arrays, statement, set), operand_why, result_why })
+    Some(LoweredLeaf { program: program(arrays, statement, set), operand_why, result_why })
 }
 
 /// The program of one statement, all of whose other arrays are inputs.
@@ -239,14 +239,14 @@ fn lower_compound(
     let position = |(n, position): (usize, &Position)| match position {
         Position::Letter(letter) => {
             letters.place = match operand {
-                Some(array) => Place::OperandAxis(array, n as u32),
-                None => Place::Output,
+                Some(array) => LetterPlace::OperandAxis(array, n as u32),
+                None => LetterPlace::Output,
             };
             IndexExpr::axis(letters.occurrence(letter, sink))
         }
         Position::Bracket(arith, span) => {
-            letters.place = operand.map_or(Place::Output, |_| Place::OperandBracket);
-            let mut lowering = Lowering { letters, sink, source };
+            letters.place = operand.map_or(LetterPlace::Output, |_| LetterPlace::OperandBracket);
+            let mut lowering = ArithLowering { letters, sink, source };
             lowering.bracket(arith, *span).unwrap_or_default()
         }
     };

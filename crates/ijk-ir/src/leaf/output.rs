@@ -1,9 +1,9 @@
 //! Classifies an index expression as a map or a reduction.
 
 use super::arith::{divides, for_each_letter};
-use super::elements::{Elements, ValueType};
+use super::elements::{OperandElements, ValueType};
 use super::functions::{binary, reducer};
-use super::letters::{Letters, Use};
+use super::letters::{LetterUse, Letters};
 use super::{POSITION, Shape};
 use crate::codes;
 use crate::core::{AxisId, IndexExpr, Init};
@@ -29,7 +29,7 @@ pub fn kind(
     source: &str,
     sink: &mut Sink,
 ) -> Option<Option<Reducer>> {
-    let dropped: Vec<(&str, Use)> = dropped(letters);
+    let dropped: Vec<(&str, LetterUse)> = dropped(letters);
     let reducer = shape.outer.and_then(|(function, span)| Some((reducer(function)?, span)));
     match reducer {
         Some((Reducer::ArgMax | Reducer::ArgMin, span)) => {
@@ -46,7 +46,7 @@ pub fn kind(
     }
 }
 
-fn dropped<'a>(letters: &'a Letters) -> Vec<(&'a str, Use)> {
+fn dropped<'a>(letters: &'a Letters) -> Vec<(&'a str, LetterUse)> {
     let pairs = letters.axes.iter().zip(&letters.uses);
     let missing = pairs.filter(|(_, uses)| uses.in_operand && !uses.in_output);
     missing.map(|(axis, uses)| (axis.name.as_str(), *uses)).collect()
@@ -70,7 +70,7 @@ fn folds(expr: &ast::IndexExpr) -> bool {
 fn check_arg(
     expr: &ast::IndexExpr,
     shape: &Shape,
-    dropped: &[(&str, Use)],
+    dropped: &[(&str, LetterUse)],
     span: Span,
     sink: &mut Sink,
 ) -> bool {
@@ -112,7 +112,7 @@ pub fn check_kept(
     }
 }
 
-fn list(letters: &[(&str, Use)]) -> String {
+fn list(letters: &[(&str, LetterUse)]) -> String {
     let quoted: Vec<String> = letters.iter().map(|(name, _)| format!("`{name}`")).collect();
     match &quoted[..] {
         [] => String::new(),
@@ -194,7 +194,7 @@ pub fn reduced_type(
     reducer: Option<Reducer>,
     shape: &Shape,
     value: ValueType,
-    elements: &mut Elements,
+    elements: &mut OperandElements,
     sink: &mut Sink,
 ) -> ValueType {
     let span = shape.outer.map_or(Span::default(), |(_, span)| span);

@@ -1,6 +1,6 @@
 //! The scalar expression of an index expression, and its types.
 
-use super::elements::{Elements, ValueType, Verb, Why};
+use super::elements::{OperandElements, ValueType, Verb, Why};
 use super::functions::{UnaryForm, binary, literal_types, unary};
 use super::{Lowered, POSITION, Shape};
 use crate::codes;
@@ -12,18 +12,18 @@ use ijk_syntax::{Function, Span};
 use ijk_types::{BinaryOp, DType, Literal, ResultType, TypeSet};
 
 /// Writes the nodes of a value.
-pub struct Builder<'a, 'b> {
+pub struct LeafBuilder<'a, 'b> {
     nodes: Vec<ScalarNode>,
-    elements: &'a mut Elements<'b>,
+    elements: &'a mut OperandElements<'b>,
     operands: &'a [Lowered],
     arrays: &'a mut [Array],
     pub sink: &'a mut Sink,
 }
 
-impl<'a, 'b> Builder<'a, 'b> {
+impl<'a, 'b> LeafBuilder<'a, 'b> {
     /// Nothing written yet.
     pub fn new(
-        elements: &'a mut Elements<'b>,
+        elements: &'a mut OperandElements<'b>,
         operands: &'a [Lowered],
         arrays: &'a mut [Array],
         sink: &'a mut Sink,

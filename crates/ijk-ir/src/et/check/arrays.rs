@@ -24,8 +24,7 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// Collects arrays; complains of numbers of indices that differ and of reading what has no
-    /// elements yet.
+    /// Collects arrays; reports different numbers of indices, and reads of arrays without elements.
     pub fn collect(program: &Program, names: &Names, sink: &mut Sink) -> Self {
         let mut arrays = Self::default();
         for (n, statement) in program.statements.iter().enumerate() {

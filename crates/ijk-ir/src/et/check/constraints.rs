@@ -3,9 +3,9 @@
 use super::super::codes;
 use super::super::expr::Fault;
 use super::super::extent::spelling;
-use super::super::system::{Expr, Limit, Node, Rule, Tie, Total};
+use super::super::system::{Expr, Limit, RankNode, Rule, Tie, Total};
 use super::super::{MAX_RANK, ShapeId};
-use super::Found;
+use super::Symbols;
 use super::names::{Kind, Names};
 use crate::sink::Sink;
 use ijk_syntax::Span;
@@ -15,7 +15,7 @@ use ijk_syntax::et::ast::{Bound, Constraint, IndexOp, Program, Quantity, Relatio
 pub struct Constraints<'a> {
     program: &'a Program,
     names: &'a Names,
-    found: &'a Found,
+    found: &'a Symbols,
     sink: &'a mut Sink,
     pub rules: Vec<Rule>,
     pub rank_rules: Vec<Option<usize>>,
@@ -28,7 +28,7 @@ impl<'a> Constraints<'a> {
     pub fn collect(
         program: &'a Program,
         names: &'a Names,
-        found: &'a Found,
+        found: &'a Symbols,
         sink: &'a mut Sink,
     ) -> Self {
         let rules_of_shapes = || vec![None; found.shapes.shapes as usize];
@@ -132,7 +132,7 @@ impl<'a> Constraints<'a> {
                 if *quantity == Quantity::Dims && of.quantity == Quantity::Dims && term != shape {
                     let why =
                         format!("`DIMS({})` meets `{}` in one constraint", name.text, text(of));
-                    let (left, right) = (Total::of(Node(shape.0)), Total::of(Node(term.0)));
+                    let (left, right) = (Total::of(RankNode(shape.0)), Total::of(RankNode(term.0)));
                     self.ties.push(Tie { left, right, span: *span, why });
                 }
                 Expr::Of(*quantity, term)

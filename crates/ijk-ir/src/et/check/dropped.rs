@@ -9,7 +9,7 @@ use super::super::codes;
 use super::super::system::{Expr, Limit, System};
 use super::super::walk::{self, Event, Role};
 use super::super::{Origin, ShapeId};
-use super::Found;
+use super::Symbols;
 use crate::sink::Sink;
 use crate::text::quote;
 use ijk_syntax::et::ast::{Access, Index, IndexOp, Program, Quantity, Statement};
@@ -39,7 +39,7 @@ impl Linear {
         Self { terms, constant: 0 }
     }
 
-    /// The same plus so many times another.
+    /// The same plus a multiple of another.
     fn plus(mut self, other: &Self, times: i128) -> Option<Self> {
         for (key, by) in &other.terms {
             let term = self.terms.entry(*key).or_insert(0);
@@ -60,7 +60,7 @@ impl Linear {
 }
 
 /// Warns of writes of which some are always dropped.
-pub fn judge(source: &str, program: &Program, found: &Found, system: &System, sink: &mut Sink) {
+pub fn judge(source: &str, program: &Program, found: &Symbols, system: &System, sink: &mut Sink) {
     let look = Look { found, system, left: Cell::new(MAX_WORK) };
     let mut sized = vec![false; found.arrays.infos.len()];
     for statement in &program.statements {
@@ -94,7 +94,7 @@ const MAX_WORK: u32 = 10_000;
 const MAX_DEPTH: u32 = 8;
 
 struct Look<'a> {
-    found: &'a Found,
+    found: &'a Symbols,
     system: &'a System,
     /// Rest of [`MAX_WORK`].
     left: Cell<u32>,

@@ -1,14 +1,14 @@
 //! Groups of equal ranks, and why ranks that are equal cannot be.
 
 use super::super::codes;
-use super::super::system::{Group, Limit, Node, Rule, Tie};
+use super::super::system::{Group, Limit, RankNode, Rule, Tie};
 use crate::sink::Sink;
 use crate::text::quote;
 use ijk_syntax::Span;
 use ijk_syntax::et::ast::Program;
 use std::collections::VecDeque;
 
-/// Notes that one complaint shows at most.
+/// Greatest number of notes of one error.
 const MAX_NOTES: usize = 8;
 
 /// Group of each node, and the number of groups.
@@ -39,7 +39,7 @@ fn root(parents: &mut [usize], node: usize) -> usize {
     at
 }
 
-/// The nodes of a tie that says that two are equal.
+/// The nodes of a tie between two nodes.
 pub fn ends(tie: &Tie) -> Option<(usize, usize)> {
     Some((tie.left.single()?.0 as usize, tie.right.single()?.0 as usize))
 }
@@ -67,7 +67,7 @@ pub fn judge(
     source: &str,
     program: &Program,
     groups: &[Group],
-    one: Node,
+    one: RankNode,
     rules: &[Rule],
     ties: &[Tie],
     sink: &mut Sink,

@@ -10,7 +10,7 @@ mod ranks;
 mod shapes;
 mod unused;
 
-use super::system::{Counts, Link, Node, Tie, Total};
+use super::system::{CountedQuantity, Link, RankNode, Tie, Total};
 use super::{Checked, Origin, ShapeId, System, report};
 use crate::sink::Sink;
 use arrays::Arrays;
@@ -22,7 +22,7 @@ use ranks::Ranker;
 use shapes::Shapes;
 
 /// Arrays and eintups by name.
-struct Found {
+struct Symbols {
     arrays: Arrays,
     shapes: Shapes,
     /// The first node of every array's places.
@@ -30,7 +30,7 @@ struct Found {
     nodes: u32,
 }
 
-impl Found {
+impl Symbols {
     fn new(arrays: Arrays, shapes: Shapes) -> Self {
         let mut nodes = shapes.shapes + 1;
         let place = |info: &super::ArrayInfo| {
@@ -47,13 +47,13 @@ impl Found {
         self.shapes.by_name.get(name).map(|n| self.shapes.tuples[*n].shape)
     }
 
-    fn place(&self, array: usize, place: usize) -> Node {
-        Node(self.places[array] + place as u32)
+    fn place(&self, array: usize, place: usize) -> RankNode {
+        RankNode(self.places[array] + place as u32)
     }
 
     /// The node of rank 1.
-    fn one_node(&self) -> Node {
-        Node(self.shapes.shapes)
+    fn one_node(&self) -> RankNode {
+        RankNode(self.shapes.shapes)
     }
 
     fn one(&self) -> Total {
@@ -72,8 +72,8 @@ impl Found {
     }
 }
 
-/// Checks a program: gives it with its names, places and constraints understood, unless there is an
-/// error, and what there is to say of it.
+/// Checks a program: returns it with its names, places and constraints resolved, unless there is an error, and the
+/// diagnostics.
 ///
 /// `source` is the text that the program's spans point into.
 pub fn check(source: &str, program: Program) -> (Option<Checked>, Vec<Diagnostic>) {
@@ -84,7 +84,7 @@ pub fn check(source: &str, program: Program) -> (Option<Checked>, Vec<Diagnostic
     }
     let arrays = Arrays::collect(&program, &names, &mut sink);
     let shapes = Shapes::find(&program, &names, &arrays);
-    let found = Found::new(arrays, shapes);
+    let found = Symbols::new(arrays, shapes);
     let system = system(source, &program, &names, &found, &mut sink);
     if sink.errors() == 0 {
         dropped::judge(source, &program, &found, &system, &mut sink);
@@ -113,7 +113,7 @@ fn system(
     source: &str,
     program: &Program,
     names: &Names,
-    found: &Found,
+    found: &Symbols,
     sink: &mut Sink,
 ) -> System {
     let mut ranker = Ranker::new(source, found, sink);
@@ -152,8 +152,8 @@ fn counted(links: &[Link], dims_rules: &[Option<usize>]) -> Vec<Tie> {
     let mut ties = Vec::new();
     for link in links {
         let key = match link.counts {
-            Counts::Shape(shape) => (true, shape.0 as usize, 0),
-            Counts::Place { array, place } => (false, array, place),
+            CountedQuantity::Shape(shape) => (true, shape.0 as usize, 0),
+            CountedQuantity::Place { array, place } => (false, array, place),
         };
         if !link.strict && dims_rules[key.1].is_some() {
             continue;

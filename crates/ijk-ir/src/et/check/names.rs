@@ -67,7 +67,7 @@ impl Uses {
 }
 
 impl Names {
-    /// Collects the names; complains of those that are both array and eintup.
+    /// Collects the names; reports those that are both array and eintup.
     pub fn collect(program: &Program, sink: &mut Sink) -> Self {
         let mut names = Self::default();
         for statement in &program.statements {

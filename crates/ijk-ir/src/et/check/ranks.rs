@@ -3,10 +3,10 @@
 use super::super::arith;
 use super::super::codes;
 use super::super::extent::{is_static, not_static, spelling};
-use super::super::system::{Counts, Link, Node, Tie, Total};
+use super::super::system::{CountedQuantity, Link, RankNode, Tie, Total};
 use super::super::walk::Role;
 use super::super::{Origin, ShapeId};
-use super::Found;
+use super::Symbols;
 use crate::sink::Sink;
 use crate::text::quote;
 use ijk_syntax::Span;
@@ -15,7 +15,7 @@ use ijk_syntax::et::ast::{Access, Index, IndexOp, Name, Statement, Value};
 /// Collects ties and links.
 pub struct Ranker<'a> {
     pub source: &'a str,
-    pub found: &'a Found,
+    pub found: &'a Symbols,
     pub sink: &'a mut Sink,
     pub ties: Vec<Tie>,
     pub links: Vec<Link>,
@@ -26,10 +26,10 @@ pub struct Ranker<'a> {
 }
 
 /// The rank of an index expression.
-enum Rank {
+enum IndexRank {
     /// It takes that of its place.
     Scalar,
-    /// That of its place, for an array with `:`.
+    /// The rank of its place, for an array with `:`.
     Star,
     Of(Total, Span),
 }
@@ -38,7 +38,7 @@ enum Rank {
 #[derive(Clone, Copy)]
 enum Around {
     /// A place or something else of that rank.
-    Place(Node),
+    Place(RankNode),
     /// `RANK`, `FLAT` or a value, for which an array with `:` has as many components as there are.
     Free,
     /// `DIMS` of several expressions, whose ranks add up to that of a place.
@@ -46,7 +46,7 @@ enum Around {
 }
 
 impl<'a> Ranker<'a> {
-    pub fn new(source: &'a str, found: &'a Found, sink: &'a mut Sink) -> Self {
+    pub fn new(source: &'a str, found: &'a Symbols, sink: &'a mut Sink) -> Self {
         let arrays = &found.arrays.infos;
         let scalar_places = arrays.iter().map(|a| vec![None; a.places]).collect();
         let (ties, links) = (Vec::new(), Vec::new());
@@ -60,7 +60,7 @@ impl<'a> Ranker<'a> {
 
     /// Gives rank 1 to places of inputs where only scalars stand.
     pub fn finish(&mut self) {
-        let known: std::collections::HashSet<Node> =
+        let known: std::collections::HashSet<RankNode> =
             self.ties.iter().flat_map(|t| t.left.nodes.clone()).collect();
         let places = std::mem::take(&mut self.scalar_places);
         for (array, places) in places.into_iter().enumerate() {
@@ -81,20 +81,20 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    fn is_one(&mut self, node: Node, span: Span, why: &str) {
+    fn is_one(&mut self, node: RankNode, span: Span, why: &str) {
         let why = format!("{}: it {why}", quote(self.source, span, "this"));
         self.tie(Total::of(node), self.found.one(), span, why);
     }
 
-    /// Checks an access; the rank is [`Rank::Star`] with a `:` among its indices.
-    fn access(&mut self, access: &Access, role: Role, around: Option<Node>) -> Rank {
+    /// Checks an access; the rank is [`IndexRank::Star`] with a `:` among its indices.
+    fn access(&mut self, access: &Access, role: Role, around: Option<RankNode>) -> IndexRank {
         let name = &access.array;
         if let Some(shape) = self.found.shape(&name.text) {
             self.component(access, role, shape);
-            return Rank::Of(self.found.one(), access.span);
+            return IndexRank::Of(self.found.one(), access.span);
         }
         let Some(array) = self.found.arrays.get(&name.text) else {
-            return Rank::Of(self.found.one(), access.span);
+            return IndexRank::Of(self.found.one(), access.span);
         };
         let first = !std::mem::replace(&mut self.sized[array], true);
         let stars: Vec<Span> = access.indices.iter().filter_map(star).collect();
@@ -105,12 +105,12 @@ impl<'a> Ranker<'a> {
             }
         }
         if stars.is_empty() || role != Role::Nested {
-            return Rank::Of(self.found.one(), access.span);
+            return IndexRank::Of(self.found.one(), access.span);
         }
         if let Some(outer) = around {
             self.link_star(array, access, outer);
         }
-        Rank::Star
+        IndexRank::Star
     }
 
     fn judge_stars(&mut self, access: &Access, role: Role, stars: &[Span]) {
@@ -137,30 +137,30 @@ impl<'a> Ranker<'a> {
             return self.is_one(node, *span, "has rank 1");
         }
         match self.index(index, Around::Place(node)) {
-            Rank::Of(total, span) => {
+            IndexRank::Of(total, span) => {
                 let why = format!("{} indexes {name}", quote(self.source, span, "this"));
                 self.tie(Total::of(node), total, span, why);
             }
-            Rank::Star => {
+            IndexRank::Star => {
                 self.scalar_places[array][place] = None;
             }
-            Rank::Scalar if first && info.origin != Origin::Input => {
+            IndexRank::Scalar if first && info.origin != Origin::Input => {
                 let why = format!("sizes {name} with rank 1");
                 self.is_one(node, index.span(), &why);
             }
-            Rank::Scalar if first => self.scalar_places[array][place] = Some(index.span()),
-            Rank::Scalar => {}
+            IndexRank::Scalar if first => self.scalar_places[array][place] = Some(index.span()),
+            IndexRank::Scalar => {}
         }
     }
 
-    fn link_star(&mut self, array: usize, access: &Access, outer: Node) {
+    fn link_star(&mut self, array: usize, access: &Access, outer: RankNode) {
         let Some(place) = access.indices.iter().position(|i| star(i).is_some()) else { return };
         if place >= self.found.arrays.infos[array].places {
             return;
         }
         let counts = match self.found.place_shape(array, place) {
-            Some(shape) => Counts::Shape(shape),
-            None => Counts::Place { array, place },
+            Some(shape) => CountedQuantity::Shape(shape),
+            None => CountedQuantity::Place { array, place },
         };
         let span = access.indices[place].span();
         self.links.push(Link { counts, rank: Total::of(outer), strict: true, span });
@@ -184,7 +184,7 @@ impl<'a> Ranker<'a> {
             self.sink.push(codes::COMPONENT_INDEX.error(access.span, message));
             return;
         };
-        self.coordinate(coord, Some(Total::of(Node(shape.0))));
+        self.coordinate(coord, Some(Total::of(RankNode(shape.0))));
     }
 
     /// The index of a component of something of rank `total`, where that is known.
@@ -193,36 +193,36 @@ impl<'a> Ranker<'a> {
         if let Index::Star(span) = coord {
             let message = "`:` cannot select a component";
             self.sink.push(codes::STAR_OUTSIDE.error(*span, message));
-        } else if let Rank::Of(rank, span) = self.index(coord, Around::Place(one)) {
+        } else if let IndexRank::Of(rank, span) = self.index(coord, Around::Place(one)) {
             let why = format!("{} selects one component", quote(self.source, span, "this"));
             self.tie(rank, self.found.one(), span, why);
         }
         if let (Index::Tuple(name), Some(rank)) = (coord, total)
             && let Some(shape) = self.found.shape(&name.text)
         {
-            let counts = Counts::Shape(shape);
+            let counts = CountedQuantity::Shape(shape);
             self.links.push(Link { counts, rank, strict: false, span: name.span });
         }
     }
 
-    fn index(&mut self, index: &Index, around: Around) -> Rank {
+    fn index(&mut self, index: &Index, around: Around) -> IndexRank {
         match index {
-            Index::Integer(..) => Rank::Scalar,
+            Index::Integer(..) => IndexRank::Scalar,
             Index::Rank(of, _) => {
                 self.total(of, Around::Free);
-                Rank::Scalar
+                IndexRank::Scalar
             }
             Index::Tuple(name) => self.tuple(name),
             Index::Dims(of, span) => self.extents(of, *span, around),
             Index::Flat(of, span) => {
                 self.total(of, Around::Free);
-                Rank::Of(self.found.one(), *span)
+                IndexRank::Of(self.found.one(), *span)
             }
             Index::Array(nested) => self.nested(nested, around),
             Index::Star(span) => {
                 let message = "`:` stands alone as an index of a nested array";
                 self.sink.push(codes::STAR_OUTSIDE.error(*span, message));
-                Rank::Scalar
+                IndexRank::Scalar
             }
             Index::Sum(terms, _) => self.meet(terms.iter().map(|(_, term)| term), around),
             Index::Product(first, rest, _) => {
@@ -233,20 +233,20 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    fn tuple(&mut self, name: &Name) -> Rank {
+    fn tuple(&mut self, name: &Name) -> IndexRank {
         match self.found.shape(&name.text) {
-            Some(shape) => Rank::Of(Total::of(Node(shape.0)), name.span),
-            None => Rank::Scalar,
+            Some(shape) => IndexRank::Of(Total::of(RankNode(shape.0)), name.span),
+            None => IndexRank::Scalar,
         }
     }
 
-    fn nested(&mut self, access: &Access, around: Around) -> Rank {
+    fn nested(&mut self, access: &Access, around: Around) -> IndexRank {
         let place = match around {
             Around::Place(node) => Some(node),
             Around::Free | Around::Added => None,
         };
         let rank = self.access(access, Role::Nested, place);
-        if let (Rank::Star, Around::Added) = (&rank, around) {
+        if let (IndexRank::Star, Around::Added) = (&rank, around) {
             let text = quote(self.source, access.span, "it");
             let message =
                 format!("{text} stands beside others in `DIMS(…)`: nothing tells its rank");
@@ -260,27 +260,27 @@ impl<'a> Ranker<'a> {
     }
 
     /// `DIMS(…)`.
-    fn extents(&mut self, of: &[Index], span: Span, around: Around) -> Rank {
+    fn extents(&mut self, of: &[Index], span: Span, around: Around) -> IndexRank {
         let around = match around {
             Around::Place(_) if of.len() > 1 => Around::Added,
             around => around,
         };
-        self.total(of, around).map_or(Rank::Star, |total| Rank::Of(total, span))
+        self.total(of, around).map_or(IndexRank::Star, |total| IndexRank::Of(total, span))
     }
 
     /// Equates the ranks of operands.
-    fn meet<'b>(&mut self, operands: impl Iterator<Item = &'b Index>, around: Around) -> Rank {
-        let mut met = Rank::Scalar;
+    fn meet<'b>(&mut self, operands: impl Iterator<Item = &'b Index>, around: Around) -> IndexRank {
+        let mut met = IndexRank::Scalar;
         for operand in operands {
             match (self.index(operand, around), &met) {
-                (Rank::Of(total, span), Rank::Of(before, at)) => {
+                (IndexRank::Of(total, span), IndexRank::Of(before, at)) => {
                     let (this, that) =
                         (quote(self.source, span, "this"), quote(self.source, *at, "that"));
                     let why = format!("{this} meets {that} in one index expression");
                     self.tie(before.clone(), total, span, why);
                 }
-                (Rank::Of(total, span), _) => met = Rank::Of(total, span),
-                (Rank::Star, Rank::Scalar) => met = Rank::Star,
+                (IndexRank::Of(total, span), _) => met = IndexRank::Of(total, span),
+                (IndexRank::Star, IndexRank::Scalar) => met = IndexRank::Star,
                 _ => {}
             }
         }
@@ -293,9 +293,9 @@ impl<'a> Ranker<'a> {
         let mut known = true;
         for e in of {
             match self.index(e, around) {
-                Rank::Of(total, _) => sum.add(&total),
-                Rank::Scalar => sum.add(&Total { nodes: vec![], constant: 1 }),
-                Rank::Star => known = false,
+                IndexRank::Of(total, _) => sum.add(&total),
+                IndexRank::Scalar => sum.add(&Total { nodes: vec![], constant: 1 }),
+                IndexRank::Star => known = false,
             }
         }
         known.then(|| sum.simplified(self.found.one_node()))
@@ -341,7 +341,7 @@ impl<'a> Ranker<'a> {
         match self.found.shape(&name.text) {
             Some(shape) => {
                 let why = "is a value, as only an eintup of rank 1 can be without `[…]`";
-                self.is_one(Node(shape.0), name.span, why);
+                self.is_one(RankNode(shape.0), name.span, why);
             }
             None => {
                 let text = &name.text;

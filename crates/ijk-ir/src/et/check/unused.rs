@@ -3,13 +3,13 @@
 use super::super::Origin;
 use super::super::codes;
 use super::super::walk::{self, Event, Standing};
-use super::Found;
+use super::Symbols;
 use super::names::{Kind, Names};
 use crate::sink::Sink;
 use ijk_syntax::et::ast::{Name, Program};
 
 /// The positions of the outputs; all assigned arrays where none are listed.
-pub fn outputs(program: &Program, names: &Names, found: &Found, sink: &mut Sink) -> Vec<usize> {
+pub fn outputs(program: &Program, names: &Names, found: &Symbols, sink: &mut Sink) -> Vec<usize> {
     if program.outputs.is_empty() {
         return assigned(program, found);
     }
@@ -35,7 +35,7 @@ pub fn outputs(program: &Program, names: &Names, found: &Found, sink: &mut Sink)
     outputs
 }
 
-fn assigned(program: &Program, found: &Found) -> Vec<usize> {
+fn assigned(program: &Program, found: &Symbols) -> Vec<usize> {
     let mut seen = vec![false; found.arrays.infos.len()];
     let lefts = program.statements.iter().filter_map(|s| found.arrays.get(&s.left.array.text));
     lefts.filter(|n| !std::mem::replace(&mut seen[*n], true)).collect()
@@ -52,7 +52,7 @@ fn unknown(name: &Name, names: &Names, sink: &mut Sink) {
 }
 
 /// Checks the names in the framework call.
-pub fn call(program: &Program, names: &Names, found: &Found, sink: &mut Sink) {
+pub fn call(program: &Program, names: &Names, found: &Symbols, sink: &mut Sink) {
     let Some(call) = &program.call else { return };
     walk::call(call, &mut |event| {
         let Event::Name(name, Standing::Value) = event else { return };
@@ -63,7 +63,13 @@ pub fn call(program: &Program, names: &Names, found: &Found, sink: &mut Sink) {
 }
 
 /// Warns of what nothing uses.
-pub fn judge(program: &Program, names: &Names, found: &Found, outputs: &[usize], sink: &mut Sink) {
+pub fn judge(
+    program: &Program,
+    names: &Names,
+    found: &Symbols,
+    outputs: &[usize],
+    sink: &mut Sink,
+) {
     let mut read = found.arrays.read.clone();
     outputs.iter().for_each(|n| read[*n] = true);
     if let Some(call) = &program.call {
@@ -91,7 +97,7 @@ pub fn judge(program: &Program, names: &Names, found: &Found, outputs: &[usize],
 }
 
 /// Warns of eintups that stand in `DIMS` or `RANK` alone and that nothing constrains.
-fn warn_of_parameters(program: &Program, names: &Names, found: &Found, sink: &mut Sink) {
+fn warn_of_parameters(program: &Program, names: &Names, found: &Symbols, sink: &mut Sink) {
     let mut variable = vec![false; found.shapes.tuples.len()];
     for statement in &program.statements {
         walk::statement(statement, &mut |event| {

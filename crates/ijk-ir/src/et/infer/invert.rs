@@ -14,21 +14,20 @@ const MAX_WORK: i128 = 1 << 18;
 const ANY: Interval = Interval { least: 0, greatest: i64::MAX as i128 };
 
 /// Extents with which a constraint gives a known one.
-pub struct Found {
+pub struct Preimage {
     pub extents: Vec<u64>,
     /// There are no other values.
     pub all: bool,
 }
 
-/// The extents of `of` with which the constraint on `shape` gives `value`; none where they are too
-/// many to tell.
+/// The extents of `of` for which the constraint on `shape` has the value `value`; none where they are too many to list.
 pub fn values(
     inference: &Inference<'_>,
     shape: ShapeId,
     component: usize,
     of: ShapeId,
     value: u64,
-) -> Option<Found> {
+) -> Option<Preimage> {
     let Kind::Equals(expr) = inference.space.kinds[shape.0 as usize] else { return None };
     let inverse = Inverse { inference, component, of };
     let target = Interval::point(value.into());
@@ -40,7 +39,7 @@ pub fn values(
         let gives = |n: &i128| inverse.eval(expr, Some(*n)) == Ok(value.into());
         let extents = (least..=greatest.min(most)).filter(gives).map(|n| n as u64).collect();
         let rest = Interval { least: most + 1, greatest };
-        Found { extents, all: greatest <= most || !inverse.may_give(expr, rest, value) }
+        Preimage { extents, all: greatest <= most || !inverse.may_give(expr, rest, value) }
     };
     let Kind::In(lo, hi) = inference.space.kinds[of.0 as usize] else {
         return Some(within(ANY)).filter(|found| found.all);
@@ -91,7 +90,7 @@ impl Inverse<'_, '_> {
         count
     }
 
-    /// A range that has every value of the unknown with which `expr` lies in `target`.
+    /// A range that contains every value of the unknown for which `expr` is in `target`.
     fn solve(&self, expr: &Expr, target: Interval) -> Interval {
         match expr {
             Expr::Of(..) => target,
@@ -146,7 +145,7 @@ fn opposite(r: Interval) -> Interval {
     Interval { least: -r.greatest, greatest: -r.least }
 }
 
-/// The values `x` with which `x op by` lies in the range; none where that can be any.
+/// The values `x` for which `x op by` is in the range; none where any may be.
 fn undo(op: IndexOp, by: i128, r: Interval) -> Option<Interval> {
     match op {
         IndexOp::Mul if by == 0 => None,

@@ -1,6 +1,6 @@
 //! Errors of bound arrays that do not fit, or do not determine the extents.
 
-use super::{Bound, From, Inference, Known};
+use super::{Bound, From, Inference, KnownExtent};
 use crate::et::checked::{Checked, Solution};
 use crate::et::overrides::list;
 use crate::et::ranks::Problem;
@@ -50,8 +50,8 @@ pub fn conflict(
     space: &Space<'_>,
     shape: ShapeId,
     component: usize,
-    before: Known<'_>,
-    after: Known<'_>,
+    before: KnownExtent<'_>,
+    after: KnownExtent<'_>,
 ) -> Diagnostic {
     let name = component_name(space, shape, component);
     let ((at, old), (span, new)) =
@@ -165,7 +165,7 @@ fn apart(checked: &Checked, first: &(usize, Vec<u64>), second: &(usize, Vec<u64>
     codes::BINDING_RANK.error(b.span, message).with_label(have).with_related(a.span, other)
 }
 
-/// The complaints about the first of several combinations of ranks of which none fits.
+/// Errors about the first of several combinations of ranks, none of which fits.
 pub fn of_all(mut errors: Vec<Diagnostic>, combinations: usize) -> Vec<Diagnostic> {
     if combinations > 1
         && let Some(last) = errors.last_mut()

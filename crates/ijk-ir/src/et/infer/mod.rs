@@ -14,7 +14,7 @@ use super::first::first;
 use super::overrides::{Given, Overrides};
 use super::ranks::{Problem, Ranks};
 use super::space::{Kind, Space, failed, star_extent};
-use super::system::{Counts, Link};
+use super::system::{CountedQuantity, Link};
 use super::{Origin, ShapeId};
 use ijk_syntax::Diagnostic;
 use search::Search;
@@ -134,13 +134,13 @@ enum From<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Known<'a> {
+struct KnownExtent<'a> {
     value: u64,
     from: From<'a>,
 }
 
 /// Result for one combination of ranks.
-struct Outcome {
+struct RankOutcome {
     /// One, or some of several; none where too many would have to be tried.
     solutions: Vec<Solution>,
     /// The shapes whose extents there may be others of.
@@ -152,10 +152,10 @@ struct Inference<'a> {
     space: Space<'a>,
     bound: &'a Bound,
     given: &'a Given,
-    known: Vec<Vec<Option<Known<'a>>>>,
+    known: Vec<Vec<Option<KnownExtent<'a>>>>,
     /// Values that constraints leave for unknown extents.
-    several: Vec<Vec<Option<invert::Found>>>,
-    /// Constraints that have been complained of.
+    several: Vec<Vec<Option<invert::Preimage>>>,
+    /// Constraints with a reported error.
     reported: Vec<bool>,
     errors: Vec<Diagnostic>,
 }
@@ -169,7 +169,7 @@ impl<'a> Inference<'a> {
         Self { space, bound, given, known, several, reported, errors: Vec::new() }
     }
 
-    fn run(mut self) -> Result<Outcome, Vec<Diagnostic>> {
+    fn run(mut self) -> Result<RankOutcome, Vec<Diagnostic>> {
         self.flags();
         self.axes();
         self.counted();
@@ -188,14 +188,14 @@ impl<'a> Inference<'a> {
         self.known[shape.0 as usize].get(component).copied().flatten().map(|k| k.value)
     }
 
-    /// Takes a value in, or complains that another is known.
+    /// Records a value, or reports a conflict with a known one.
     fn set(&mut self, shape: ShapeId, component: usize, value: u64, from: From<'a>) {
         let place = &mut self.known[shape.0 as usize][component];
         match *place {
-            None => *place = Some(Known { value, from }),
+            None => *place = Some(KnownExtent { value, from }),
             Some(known) if known.value == value => {}
             Some(known) => {
-                let new = Known { value, from };
+                let new = KnownExtent { value, from };
                 if !std::mem::replace(&mut self.reported[shape.0 as usize], true) {
                     let error = messages::conflict(&self.space, shape, component, known, new);
                     self.errors.push(error);
@@ -233,7 +233,7 @@ impl<'a> Inference<'a> {
             }
             return;
         }
-        let counts = Counts::Place { array, place };
+        let counts = CountedQuantity::Place { array, place };
         let links = self.space.checked.system.links.iter();
         for link in links.filter(|link| link.strict && link.counts == counts) {
             let rank = self.space.ranks.total(self.space.checked, &link.rank);
@@ -276,14 +276,14 @@ impl<'a> Inference<'a> {
                 Kind::Equals(_) | Kind::Counted(..) => continue,
             };
             for known in &mut self.known[n] {
-                known.get_or_insert(Known { value: extent, from: From::Unread });
+                known.get_or_insert(KnownExtent { value: extent, from: From::Unread });
             }
         }
     }
 
     fn counted(&mut self) {
         for link in &self.space.checked.system.links {
-            let Counts::Shape(shape) = link.counts else { continue };
+            let CountedQuantity::Shape(shape) = link.counts else { continue };
             let open = self.space.checked.system.dims_rules[shape.0 as usize].is_none();
             let unknown = open && self.get(shape, 0).is_none();
             if link.strict || unknown {
@@ -363,7 +363,7 @@ impl<'a> Inference<'a> {
     }
 
     /// Finds what is not known.
-    fn rest(self) -> Result<Outcome, Vec<Diagnostic>> {
+    fn rest(self) -> Result<RankOutcome, Vec<Diagnostic>> {
         let most = self.space.ranks.shapes.iter().copied().max().unwrap_or(0) as usize;
         let mut chosen: Vec<Search> = Vec::with_capacity(most);
         for component in 0..most {
@@ -389,10 +389,10 @@ impl<'a> Inference<'a> {
             let solution = |n| Solution { dims: dims(n), places: places.clone() };
             let solutions = (0..varied).map(solution).collect();
             let unknown = chosen.swap_remove(component).unknown;
-            return Ok(Outcome { solutions, unknown });
+            return Ok(RankOutcome { solutions, unknown });
         }
         let solution = self.space.solution(dims(0))?;
-        Ok(Outcome { solutions: vec![solution], unknown: Vec::new() })
+        Ok(RankOutcome { solutions: vec![solution], unknown: Vec::new() })
     }
 
     fn nothing(&self, component: usize, found: &Search) -> Diagnostic {

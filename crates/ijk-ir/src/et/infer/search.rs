@@ -1,4 +1,4 @@
-//! Extents that only trying tells, one component at a time: components do not depend on each other.
+//! Search for extents by trial, one component at a time: components do not depend on each other.
 
 use super::Inference;
 use crate::et::ShapeId;

@@ -4,7 +4,7 @@ use ijk_syntax::et::ast::{Access, Index, Statement, Value};
 
 /// Where a nested array stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum AccessUse {
     /// As a value.
     Value,
     /// In an index expression.
@@ -13,23 +13,23 @@ pub enum Use {
     Extent,
 }
 
-/// Calls `visit` with every access of the right side and every nested one; `sizing` tells whether
-/// the left side's indices size its array.
-pub fn for_each(statement: &Statement, sizing: bool, visit: &mut dyn FnMut(&Access, Use)) {
-    let left = if sizing { Use::Extent } else { Use::Index };
+/// Calls `visit` with every access of the right side and every nested one; `sizing` is set if the left side's indices
+/// size its array.
+pub fn for_each(statement: &Statement, sizing: bool, visit: &mut dyn FnMut(&Access, AccessUse)) {
+    let left = if sizing { AccessUse::Extent } else { AccessUse::Index };
     statement.left.indices.iter().for_each(|e| index(e, left, visit));
     value(&statement.value, visit);
 }
 
-fn index(e: &Index, at: Use, visit: &mut dyn FnMut(&Access, Use)) {
+fn index(e: &Index, at: AccessUse, visit: &mut dyn FnMut(&Access, AccessUse)) {
     match e {
         Index::Integer(..) | Index::Rank(..) | Index::Star(_) | Index::Tuple(_) => {}
         Index::Dims(of, _) | Index::Flat(of, _) => {
-            of.iter().for_each(|e| index(e, Use::Extent, visit));
+            of.iter().for_each(|e| index(e, AccessUse::Extent, visit));
         }
         Index::Array(access) => {
             visit(access, at);
-            access.indices.iter().for_each(|e| index(e, Use::Index, visit));
+            access.indices.iter().for_each(|e| index(e, AccessUse::Index, visit));
         }
         Index::Sum(terms, _) => terms.iter().for_each(|(_, term)| index(term, at, visit)),
         Index::Product(first, rest, _) => {
@@ -39,16 +39,16 @@ fn index(e: &Index, at: Use, visit: &mut dyn FnMut(&Access, Use)) {
     }
 }
 
-fn value(v: &Value, visit: &mut dyn FnMut(&Access, Use)) {
+fn value(v: &Value, visit: &mut dyn FnMut(&Access, AccessUse)) {
     match v {
         Value::Number(..) | Value::Tuple(_) | Value::Rank(..) => {}
         Value::Element(access) => {
-            visit(access, Use::Value);
-            access.indices.iter().for_each(|e| index(e, Use::Index, visit));
+            visit(access, AccessUse::Value);
+            access.indices.iter().for_each(|e| index(e, AccessUse::Index, visit));
         }
         Value::Dims { of, coord, .. } => {
-            of.iter().for_each(|e| index(e, Use::Extent, visit));
-            coord.iter().for_each(|e| index(e, Use::Index, visit));
+            of.iter().for_each(|e| index(e, AccessUse::Extent, visit));
+            coord.iter().for_each(|e| index(e, AccessUse::Index, visit));
         }
         Value::Random { lo, hi, .. } => {
             value(lo, visit);
@@ -65,7 +65,7 @@ fn value(v: &Value, visit: &mut dyn FnMut(&Access, Use)) {
 
 /// Calls `visit` with every nested array of index expressions.
 pub fn for_each_nested(of: &[Index], visit: &mut dyn FnMut(&Access)) {
-    of.iter().for_each(|e| index(e, Use::Index, &mut |access, _| visit(access)));
+    of.iter().for_each(|e| index(e, AccessUse::Index, &mut |access, _| visit(access)));
 }
 
 /// Calls `visit` with every access of a statement, the left side's first.

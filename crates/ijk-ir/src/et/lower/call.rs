@@ -2,7 +2,7 @@
 
 use super::kind::Kind;
 use super::messages;
-use super::value::{Builder, Operand};
+use super::value::{Operand, ValueBuilder};
 use crate::core::ScalarNode;
 use crate::leaf::functions::{self, UnaryForm};
 use crate::text::slice;
@@ -10,7 +10,7 @@ use ijk_syntax::et::ast::ValueFunction;
 use ijk_syntax::{Function, Span};
 use ijk_types::{BinaryOp, TypeSet, UnaryOp};
 
-impl Builder<'_, '_, '_> {
+impl ValueBuilder<'_, '_, '_> {
     /// A function of these operands.
     pub fn call(
         &mut self,

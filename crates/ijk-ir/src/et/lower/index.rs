@@ -45,7 +45,7 @@ impl Scope<'_, '_> {
         Some(indices)
     }
 
-    /// That nested arrays hold integers, also those of which only extents are asked for.
+    /// Checks that nested arrays hold integers, also those of which only extents are used.
     pub fn integers(&mut self, of: &[Index]) -> Option<()> {
         let mut wrong = None;
         accesses::for_each_nested(of, &mut |access| {

@@ -2,8 +2,8 @@
 
 use ijk_types::DType;
 
-/// The element type of a value. Numbers of the program, ranks, extents and positions are *weak*:
-/// they take the type of what they meet.
+/// The element type of a value. Numbers of the program, ranks, extents and positions are *weak*: they take the type of
+/// the other operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A weak INT.

@@ -18,7 +18,7 @@ pub struct Version {
 }
 
 /// The program, and the versions of its arrays before a statement.
-pub struct Known<'a> {
+pub struct ArrayState<'a> {
     /// The program.
     pub checked: &'a Checked,
     /// Ranks and extents of its eintups.
@@ -32,7 +32,7 @@ pub struct Known<'a> {
 /// The range of no value.
 pub const NO_VALUE: Interval = Interval { least: 0, greatest: -1 };
 
-impl<'a> Known<'a> {
+impl<'a> ArrayState<'a> {
     /// The extents of an eintup.
     pub fn tuple(&self, name: &str) -> Option<&'a [u64]> {
         self.checked.tuple(name).map(|tuple| self.solution.of(tuple))
@@ -43,7 +43,7 @@ impl<'a> Known<'a> {
         self.solution.places.get(array).map_or(&[], |places| places)
     }
 
-    /// Answers about index expressions that know what has been told of arrays.
+    /// Evaluates properties of index expressions with the ranges of arrays known so far.
     pub fn extents<T>(
         &self,
         ask: impl FnOnce(Extents<'_>) -> Result<T, Diagnostic>,

@@ -6,7 +6,7 @@ use ijk_syntax::et::ast::{Access, Name};
 use ijk_syntax::{Diagnostic, Span};
 use ijk_types::{DType, TypeSet};
 
-/// Checking lets no such name through, nor what the others complain of that have no code.
+/// Checking rejects such names, and all other causes of errors without a code.
 #[cold]
 pub fn unknown(name: &Name) -> Diagnostic {
     let message = format!("`{}` has no value here", name.text);

@@ -22,11 +22,11 @@ use crate::core::{Instance, Program};
 use crate::et::{Checked, Origin, Solution};
 use crate::interval::Interval;
 use crate::sink::Sink;
-use accesses::Use;
+use accesses::AccessUse;
 pub use accesses::for_each_access;
 use ijk_syntax::Diagnostic;
 use ijk_types::DType;
-use known::{Known, NO_VALUE, Version};
+use known::{ArrayState, NO_VALUE, Version};
 use stage::StageBuilder;
 use std::collections::HashMap;
 
@@ -49,12 +49,11 @@ pub struct Stage {
 pub enum Step {
     /// Run this; its results are new versions of arrays.
     Run(Box<Stage>),
-    /// Tell the least and greatest elements of the current version of an array:
-    /// [`Lowering::tell`].
+    /// Report the least and greatest elements of the current version of an array: [`Lowering::tell`].
     Tell(Wanted),
 }
 
-/// Elements of the current version of an array whose range is asked for.
+/// Request for the range of the elements of an array's current version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Wanted {
     /// A position in [`Checked::arrays`].
@@ -66,7 +65,7 @@ pub struct Wanted {
 
 /// Lowers a program step by step.
 pub struct Lowering<'a> {
-    known: Known<'a>,
+    known: ArrayState<'a>,
     stage: StageBuilder,
     seed: u64,
     /// The next statement.
@@ -118,7 +117,7 @@ impl<'a> Lowering<'a> {
         });
         let sites = sites.collect();
         let stage = StageBuilder::new(&checked.source, checked.arrays.len());
-        let known = Known { checked, solution, versions, ranges: HashMap::new() };
+        let known = ArrayState { checked, solution, versions, ranges: HashMap::new() };
         Ok(Self { known, stage, seed, next: 0, sites, replaced, kept: Vec::new(), errors })
     }
 
@@ -158,8 +157,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Answers [`Step::Tell`]: the least and greatest elements, nothing where there are none; one
-    /// range for each position of the wanted axis, one alone where no axis was asked for.
+    /// Answers [`Step::Tell`]: the least and greatest elements, none of an empty array; one range for each position of
+    /// the wanted axis, or a single one if no axis is wanted.
     pub fn tell(&mut self, wanted: Wanted, ranges: &[Option<(i64, i64)>]) {
         let range = |range: &Option<(i64, i64)>| match range {
             Some((least, greatest)) => {
@@ -176,7 +175,7 @@ impl<'a> Lowering<'a> {
         let sizes = self.known.versions[left].is_none();
         let mut found = None;
         accesses::for_each(statement, sizes, &mut |access, at| {
-            let wanted = self.known.wanted(access).filter(|_| at == Use::Extent);
+            let wanted = self.known.wanted(access).filter(|_| at == AccessUse::Extent);
             found = found.or(wanted.filter(|wanted| {
                 let version = self.known.versions[wanted.array].as_ref();
                 let integers = version.is_some_and(|v| v.dtype.is_some_and(DType::is_integer));

@@ -1,16 +1,16 @@
 //! Context of lowering one statement.
 
-use super::known::Known;
+use super::known::ArrayState;
 use super::stage::StageBuilder;
 use crate::core::{Access, Atom, Axis, AxisId, IndexExpr, Terms};
 use crate::interval::{Interval, range};
 use crate::sink::Sink;
 use ijk_syntax::Diagnostic;
 
-/// One statement's domain, what its points must fulfil, and where arrays and complaints go.
+/// One statement's domain, the conditions on its points, and the sinks of arrays and errors.
 pub struct Scope<'s, 'a> {
     /// State of the program's arrays.
-    pub known: &'s Known<'a>,
+    pub known: &'s ArrayState<'a>,
     /// Where the statement will stand.
     pub stage: &'s mut StageBuilder,
     /// Errors found.
@@ -30,7 +30,7 @@ pub struct Scope<'s, 'a> {
 impl<'s, 'a> Scope<'s, 'a> {
     /// The domain of these variables.
     pub fn new(
-        known: &'s Known<'a>,
+        known: &'s ArrayState<'a>,
         stage: &'s mut StageBuilder,
         errors: &'s mut Sink,
         names: Vec<&'a str>,

@@ -1,7 +1,7 @@
 //! Core programs as they grow.
 
 use super::Stage;
-use super::known::{Known, Version};
+use super::known::{ArrayState, Version};
 use crate::core::{Array, ArrayId, Instance, Program, Span, Statement, TypeTerm};
 use ijk_types::DType;
 
@@ -30,7 +30,7 @@ impl StageBuilder {
     }
 
     /// The current version of an array, an input where it is from before.
-    pub fn read(&mut self, array: usize, known: &Known) -> ArrayId {
+    pub fn read(&mut self, array: usize, known: &ArrayState) -> ArrayId {
         if let Some((id, _)) = self.current[array] {
             return id;
         }

@@ -2,7 +2,7 @@
 
 use super::known::Version;
 use super::scope::Scope;
-use super::value::{Builder, Operand};
+use super::value::{Operand, ValueBuilder};
 use super::{Lowering, messages, variables};
 use crate::core::{self, ArrayId, Axis, AxisId, IndexExpr, Init, ScalarExpr, ScalarId, ScalarNode};
 use crate::instantiate::bounds::{bytes, points};
@@ -41,7 +41,7 @@ impl Lowering<'_> {
             None => index.as_ref().and_then(|_| scope.size(statement, array)),
         };
         let former = old.as_ref().filter(|_| statement.assign.accumulate);
-        let mut builder = Builder::new(scope, self.seed, self.sites[self.next]);
+        let mut builder = ValueBuilder::new(scope, self.seed, self.sites[self.next]);
         let value = builder.value(&statement.value);
         let value = match former {
             Some(Version { dtype: None, .. }) => None,
@@ -86,7 +86,7 @@ fn monoid(op: AssignOp) -> Monoid {
     }
 }
 
-impl Builder<'_, '_, '_> {
+impl ValueBuilder<'_, '_, '_> {
     /// The value in the type that the array gets: that which it has in common with the former
     /// elements, where those take part.
     fn assigned(

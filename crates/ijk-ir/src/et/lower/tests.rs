@@ -69,9 +69,9 @@ fn array(
     Some(checked.arrays.len() - 1)
 }
 
-type Bound<'a> = (&'a str, DType, &'a [u64]);
+type BoundArray<'a> = (&'a str, DType, &'a [u64]);
 
-fn bound(checked: &Checked, arrays: &[Bound]) -> Vec<Option<(DType, Vec<u64>)>> {
+fn bound(checked: &Checked, arrays: &[BoundArray]) -> Vec<Option<(DType, Vec<u64>)>> {
     let of = |name: &str| arrays.iter().find(|(own, ..)| *own == name);
     let names = checked.arrays.iter().map(|array| of(&array.name));
     names.map(|found| found.map(|(_, t, shape)| (*t, shape.to_vec()))).collect()
@@ -80,7 +80,7 @@ fn bound(checked: &Checked, arrays: &[Bound]) -> Vec<Option<(DType, Vec<u64>)>> 
 fn stage(
     source: &str,
     dims: &[(&str, &[u64])],
-    arrays: &[Bound],
+    arrays: &[BoundArray],
 ) -> Result<Stage, Vec<Diagnostic>> {
     let (checked, solution) = solved(source, dims);
     let mut lowering = Lowering::new(&checked, &solution, &bound(&checked, arrays), 7)?;
@@ -89,14 +89,14 @@ fn stage(
     Ok(*stage)
 }
 
-fn lines(source: &str, dims: &[(&str, &[u64])], arrays: &[Bound]) -> Vec<String> {
+fn lines(source: &str, dims: &[(&str, &[u64])], arrays: &[BoundArray]) -> Vec<String> {
     let stage = stage(source, dims, arrays).unwrap_or_else(|e| panic!("{e:?}"));
     let text = stage.program.to_string();
     let statements = text.lines().skip(1).map(|line| line.trim().to_string());
     statements.filter(|line| !line.starts_with("return")).collect()
 }
 
-fn messages(source: &str, dims: &[(&str, &[u64])], arrays: &[Bound]) -> Vec<String> {
+fn messages(source: &str, dims: &[(&str, &[u64])], arrays: &[BoundArray]) -> Vec<String> {
     let errors = stage(source, dims, arrays).unwrap_err();
     errors.into_iter().map(|error| error.message).collect()
 }
@@ -105,7 +105,7 @@ fn messages(source: &str, dims: &[(&str, &[u64])], arrays: &[Bound]) -> Vec<Stri
 fn a_convolution_is_one_statement_over_affine_accesses() {
     let source = "out[b,o] = x[b,f+2*o] * w[f]";
     let dims: &[(&str, &[u64])] = &[("b", &[8]), ("o", &[3, 4]), ("f", &[2, 2])];
-    let arrays: &[Bound] = &[("x", DType::F32, &[8, 6, 8]), ("w", DType::F32, &[2, 2])];
+    let arrays: &[BoundArray] = &[("x", DType::F32, &[8, 6, 8]), ("w", DType::F32, &[2, 2])];
     let found = lines(source, dims, arrays);
     assert_eq!(
         found,
@@ -154,7 +154,7 @@ fn flat_and_components_guard_points() {
 #[test]
 fn nested_arrays_are_elements_for_each_component() {
     let dims: &[(&str, &[u64])] = &[("s", &[5]), ("e", &[4, 4])];
-    let arrays: &[Bound] = &[("x", DType::F32, &[4, 4]), ("idx", DType::I32, &[5, 2])];
+    let arrays: &[BoundArray] = &[("x", DType::F32, &[4, 4]), ("idx", DType::I32, &[5, 2])];
     let (checked, mut solution) = solved("y[s] = x[idx[s,:]]", dims);
     solution.places[checked.array("x").unwrap()] = vec![2];
     let bound = bound(&checked, arrays);
@@ -216,7 +216,7 @@ fn bound_arrays_replace_random_statements_and_keep_the_ordinals() {
 fn what_is_wrong_with_types_is_told_at_once() {
     let source = "a[i] = x[i] < z[i]\nb[i] =max z[i]\nc[i] = x[f[i]]\nd[i] = RANDOM(0, 0.5, INT)\ne[i] = c[i] + 1";
     let source = source.replace("x[i] < z[i]", "LT(x[i], z[i])");
-    let arrays: &[Bound] =
+    let arrays: &[BoundArray] =
         &[("x", DType::F32, &[2]), ("z", DType::C64, &[2]), ("f", DType::F64, &[2])];
     let found = messages(&source, &[("i", &[2])], arrays);
     assert_eq!(

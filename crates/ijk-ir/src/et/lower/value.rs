@@ -24,7 +24,7 @@ pub struct Operand {
 }
 
 /// Builds the value of a statement, operands before what uses them.
-pub struct Builder<'b, 's, 'a> {
+pub struct ValueBuilder<'b, 's, 'a> {
     /// The statement.
     pub scope: &'b mut Scope<'s, 'a>,
     nodes: Vec<ScalarNode>,
@@ -35,7 +35,7 @@ pub struct Builder<'b, 's, 'a> {
     too_long: bool,
 }
 
-impl<'b, 's, 'a> Builder<'b, 's, 'a> {
+impl<'b, 's, 'a> ValueBuilder<'b, 's, 'a> {
     /// With nothing built. The program runs with `seed`; `site` is the ordinal of the statement's
     /// first `RANDOM` in the program.
     pub fn new(scope: &'b mut Scope<'s, 'a>, seed: u64, site: u64) -> Self {

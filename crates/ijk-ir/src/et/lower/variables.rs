@@ -6,7 +6,7 @@ use ijk_syntax::et::ast::{Access, Index, Name, Statement, Value};
 /// Names of a statement's variables in the order of their first appearance, left side first. What
 /// stands in `DIMS()` and `RANK()` is not used as a variable.
 pub fn variables<'a>(checked: &Checked, statement: &'a Statement) -> Vec<&'a str> {
-    let mut found = Found { checked, names: Vec::new() };
+    let mut found = VariableNames { checked, names: Vec::new() };
     found.indices(&statement.left.indices);
     found.value(&statement.value);
     found.names
@@ -29,12 +29,12 @@ pub fn sites(value: &Value) -> u64 {
     }
 }
 
-struct Found<'c, 'a> {
+struct VariableNames<'c, 'a> {
     checked: &'c Checked,
     names: Vec<&'a str>,
 }
 
-impl<'a> Found<'_, 'a> {
+impl<'a> VariableNames<'_, 'a> {
     fn name(&mut self, name: &'a Name) {
         if self.checked.tuple(&name.text).is_some() && !self.names.contains(&&name.text[..]) {
             self.names.push(&name.text);

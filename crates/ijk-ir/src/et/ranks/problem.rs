@@ -128,7 +128,7 @@ impl<'a> Problem<'a> {
 
     fn links(&mut self) {
         for (n, link) in self.checked.system.links.iter().enumerate() {
-            let crate::et::system::Counts::Shape(shape) = link.counts else { continue };
+            let crate::et::system::CountedQuantity::Shape(shape) = link.counts else { continue };
             let rules = &self.checked.system.dims_rules;
             let Some(rule) = rules[shape.0 as usize].filter(|_| link.strict) else { continue };
             let limit = &self.checked.system.rules[rule].relation;
@@ -157,8 +157,8 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Lets arrays decide ranks that are 1 only because nothing says otherwise, and how many components
-    /// there are: the ranges of extents do not hold for what is bound.
+    /// Lets arrays decide ranks that are 1 only by default, and numbers of components: the ranges of extents do not
+    /// hold for bound arrays.
     pub fn yield_to(&mut self, arrays: &[usize]) {
         for &array in arrays {
             for group in self.groups_of(array) {
@@ -177,10 +177,10 @@ impl<'a> Problem<'a> {
 
     /// Returns true if a link counts the extent of a place of the array.
     fn star(&self, link: &crate::et::system::Link, array: usize) -> bool {
-        use crate::et::system::Counts;
+        use crate::et::system::CountedQuantity;
         (0..self.checked.arrays[array].places).any(|place| match link.counts {
-            Counts::Shape(shape) => self.checked.place_shape(array, place) == Some(shape),
-            counts => counts == Counts::Place { array, place },
+            CountedQuantity::Shape(shape) => self.checked.place_shape(array, place) == Some(shape),
+            counts => counts == CountedQuantity::Place { array, place },
         })
     }
 
@@ -189,7 +189,7 @@ impl<'a> Problem<'a> {
         &self.checked.system.groups[first..first + self.checked.arrays[array].places]
     }
 
-    /// Adds that the places of an array have so many axes together.
+    /// Adds that the places of an array have `axes` axes together.
     pub fn bind(&mut self, array: usize, axes: usize) {
         let first = self.checked.system.places[array] as usize;
         let places = self.checked.arrays[array].places;
@@ -219,7 +219,7 @@ impl<'a> Problem<'a> {
 
     fn total(&self, total: &Total) -> (Vec<usize>, i128) {
         let group =
-            |n: &crate::et::system::Node| self.checked.system.groups[n.0 as usize].0 as usize;
+            |n: &crate::et::system::RankNode| self.checked.system.groups[n.0 as usize].0 as usize;
         (total.nodes.iter().map(group).collect(), total.constant.into())
     }
 

@@ -103,8 +103,8 @@ struct Choice {
     position: usize,
 }
 
-/// The combinations of ranks that satisfy a program, found as they are asked for: the ranks of
-/// eintups that appear first change last, those that constraints define follow.
+/// The combinations of ranks that satisfy a program, found lazily: the ranks of eintups that appear first change last,
+/// those that constraints define follow.
 #[derive(Clone, Debug)]
 pub struct RankCombinations<'a> {
     problem: Problem<'a>,
