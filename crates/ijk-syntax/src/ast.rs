@@ -81,7 +81,7 @@ pub enum NodeKind {
         /// Where the combinator's symbol stands.
         symbol: Span,
     },
-    /// Something that did not parse; a diagnostic says what.
+    /// A part that did not parse; there is a diagnostic.
     Error,
 }
 
@@ -220,8 +220,8 @@ pub enum Extent {
     Name(Name),
 }
 
-/// Index arithmetic in brackets. Sums and products are flat, so only parentheses nest, and the
-/// parser bounds them. It need not be affine: lowering says where it is not.
+/// Index arithmetic in brackets. Sums and products are flat, so only parentheses nest, and the parser bounds them. It
+/// need not be affine: lowering checks where it must be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arith {
     /// An integer.

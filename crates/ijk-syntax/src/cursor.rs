@@ -1,4 +1,4 @@
-//! Tokens in their order and what is said of them: what the grammars are written on.
+//! Token stream and diagnostics: the basis of both grammars.
 
 use crate::ast::Name;
 use crate::report::{Report, shorten};
@@ -7,7 +7,7 @@ use crate::{Diagnostic, Span, Token, TokenKind, codes};
 /// Parentheses nest this deep, around components and in index arithmetic.
 pub const MAX_NESTING: usize = 256;
 
-/// The current item is given up; a diagnostic says why.
+/// Parsing of the current item failed; there is a diagnostic.
 pub(crate) struct Abandon;
 
 pub(crate) type Parsed<T> = Result<T, Abandon>;

@@ -11,7 +11,7 @@ pub enum Severity {
     Error,
 }
 
-/// An offer of how to mend what a diagnostic complains of.
+/// A proposed fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     /// The sentence.
@@ -33,7 +33,7 @@ pub struct Diagnostic {
     pub span: Span,
     /// Text at the caret of the offending place; may be empty.
     pub label: String,
-    /// Other places concerned, each with what to say of it.
+    /// Related places, each with a note.
     pub related: Vec<(Span, String)>,
     /// Offers.
     pub hints: Vec<Hint>,

@@ -8,8 +8,8 @@ use std::ops::Range;
 /// Bytes of a line shown on either side of a place; longer lines are cut.
 const MARGIN: usize = 1000;
 
-/// Renders diagnostics with the places of `source` they speak of, each with its line; `origin` is
-/// what the source is called: a file's name. Spans beyond the source are taken to its end.
+/// Renders diagnostics with their places in `source`, each with its line; `origin` is the name of the source: a file's
+/// name. Spans beyond the source are clamped to its end.
 ///
 /// Ends with a line feed unless there are no diagnostics; `color` adds ANSI escapes. Characters that would steer a
 /// terminal are [`visible`](crate::visible).
@@ -112,7 +112,7 @@ fn floor(source: &str, byte: usize) -> usize {
     source.floor_char_boundary(byte)
 }
 
-/// A place and what is said of it.
+/// A place with its label.
 struct Mark<'d> {
     kind: AnnotationKind,
     bytes: Range<usize>,

@@ -1,4 +1,4 @@
-//! The abstract tokens the grammar reads, whoever made them.
+//! The abstract tokens that the grammar reads, from text or from macros.
 
 use crate::Span;
 

@@ -116,7 +116,7 @@ impl Subscripts {
     }
 }
 
-/// The name of an index as messages show it: what nobody can see is escaped.
+/// The name of an index as messages show it: invisible characters are escaped.
 ///
 /// ```
 /// use ijk_syntax::einsum::visible;

@@ -4,14 +4,14 @@ use super::{Ellipsis, Index, Subscripts, Term, codes, visible};
 use crate::{Diagnostic, Span};
 use std::collections::BTreeMap;
 
-/// So many errors are told of one text.
+/// Greatest number of errors reported for one text.
 const MOST_ERRORS: usize = 8;
 
 pub(super) fn parse(text: &str) -> Result<Subscripts, Vec<Diagnostic>> {
     let mut names: Vec<char> = text.chars().filter(|&c| is_index(c)).collect();
     names.sort_unstable();
     names.dedup();
-    let mut parser = Parser { text, at: 0, names: &names, errors: Vec::new() };
+    let mut parser = SubscriptsParser { text, at: 0, names: &names, errors: Vec::new() };
     let (operands, output) = parser.subscripts();
     let errors = parser.errors;
     let names = names.iter().map(char::to_string).collect();
@@ -27,7 +27,7 @@ fn is_index(c: char) -> bool {
 /// The first character that names an index whatever it is.
 const FIRST_BEYOND_ASCII: char = '\u{c0}';
 
-struct Parser<'a> {
+struct SubscriptsParser<'a> {
     text: &'a str,
     at: usize,
     /// Sorted.
@@ -35,7 +35,7 @@ struct Parser<'a> {
     errors: Vec<Diagnostic>,
 }
 
-impl Parser<'_> {
+impl SubscriptsParser<'_> {
     /// Operands up to the end or an arrow, and what is behind the arrow.
     fn subscripts(&mut self) -> (Vec<Term>, Option<Term>) {
         let mut operands = vec![self.term()];

@@ -13,12 +13,12 @@ enum Pending {
     /// `~`.
     Swap(Span),
     /// A combinator and its left operand.
-    Combine(Combinator, Operand, Span),
+    Combine(Combinator, OperandNode, Span),
 }
 
 /// A component that may be an operand.
 #[derive(Clone, Copy)]
-struct Operand {
+struct OperandNode {
     node: NodeId,
     /// Where it stands, the parentheses around it included.
     span: Span,
@@ -40,7 +40,7 @@ impl Parser<'_> {
         loop {
             self.openings(&mut pending)?;
             let node = self.atom(name)?;
-            let atom = Operand { node, span: self.program.node(node).span };
+            let atom = OperandNode { node, span: self.program.node(node).span };
             self.schedule(node);
             let operand = self.closings(&mut pending, atom)?;
             let Some((combinator, symbol)) = self.combinator() else {
@@ -73,7 +73,7 @@ impl Parser<'_> {
     }
 
     /// Any number of `)` that close groups.
-    fn closings(&mut self, pending: &mut Vec<Pending>, mut of: Operand) -> Parsed<Operand> {
+    fn closings(&mut self, pending: &mut Vec<Pending>, mut of: OperandNode) -> Parsed<OperandNode> {
         while self.depth > 0 && self.is(0, ')') {
             of = self.reduce(pending, of, 0)?;
             let open = pending.pop();
@@ -91,9 +91,9 @@ impl Parser<'_> {
     fn reduce(
         &mut self,
         pending: &mut Vec<Pending>,
-        mut of: Operand,
+        mut of: OperandNode,
         least: u8,
-    ) -> Parsed<Operand> {
+    ) -> Parsed<OperandNode> {
         loop {
             let (kind, span) = match pending.last() {
                 Some(&Pending::Swap(symbol)) => (NodeKind::Swap(of.node), symbol.to(of.span)),
@@ -105,7 +105,7 @@ impl Parser<'_> {
                 }
                 _ => return Ok(of),
             };
-            of = Operand { node: self.node(kind, span)?, span };
+            of = OperandNode { node: self.node(kind, span)?, span };
             pending.pop();
         }
     }

@@ -29,9 +29,8 @@ pub const MAX_NODES: usize = 1 << 21;
 
 /// Parses a program text.
 ///
-/// Never fails: what does not parse is a [`NodeKind::Error`], and diagnostics say what is wrong,
-/// at most 100 errors and 100 warnings, then how many more. The program means something if no
-/// diagnostic is an error.
+/// Never fails: a part that does not parse is a [`NodeKind::Error`], and reported in diagnostics, at most 100 errors
+/// and 100 warnings, and the number of further ones. The program is meaningful if no diagnostic is an error.
 ///
 /// ```
 /// let (program, diagnostics) = ijk_syntax::parse("m: ik*kj~ijk  a: +ijk~ij  m.a");

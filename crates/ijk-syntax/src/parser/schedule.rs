@@ -1,7 +1,7 @@
 //! Schedules, which other implementations of i let follow an index expression: `… | i:16,j:16 | jii'j'k`.
 //!
-//! A segment of `letter:number` says in which blocks letters are split, the one after it in which order
-//! loops nest. ijk schedules by itself: both are skipped.
+//! A segment of `letter:number` sets the blocks in which letters are split, the one after it the order of loops. ijk
+//! schedules automatically: both are skipped.
 
 use super::Parser;
 use crate::ast::NodeId;

@@ -3,28 +3,28 @@
 use super::super::ast::{Bound, Constraint, IndexOp, Quantity, Relation};
 use super::super::codes;
 use super::index::{INDEX_OPERATORS, NOT_OF_INTEGERS, SLASH};
-use super::term::{Foreign, Term};
-use super::{Parsed, Parser};
+use super::term::{Foreign, TermGrammar};
+use super::{EtParser, Parsed};
 use crate::ast::Name;
 use crate::{Diagnostic, Span, Token, TokenKind};
 
-impl Term for Bound {
+impl TermGrammar for Bound {
     const NAME: &'static str = "constraints";
     const ONE: &'static str = "an integer, RANK or DIMS";
     const OPERATORS: &'static [(&'static str, IndexOp)] = INDEX_OPERATORS;
     const MEANT: Option<(&'static str, &'static str, IndexOp)> = SLASH;
     const FOREIGN: &'static [Foreign] = NOT_OF_INTEGERS;
 
-    fn primary(parser: &mut Parser<'_>) -> Parsed<Self> {
+    fn primary(parser: &mut EtParser<'_>) -> Parsed<Self> {
         parser.bound_primary()
     }
 
-    fn number(parser: &mut Parser<'_>, token: Token, negative: bool, span: Span) -> Self {
+    fn number(parser: &mut EtParser<'_>, token: Token, negative: bool, span: Span) -> Self {
         Self::Integer(parser.integer(token, negative), span)
     }
 }
 
-impl Parser<'_> {
+impl EtParser<'_> {
     /// `RANK(tup) = value`, `DIMS(tup) IN [lo, hi]`.
     pub(super) fn constraint(&mut self) -> Parsed<()> {
         let start = self.peek(0).span;

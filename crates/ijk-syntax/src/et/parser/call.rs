@@ -3,13 +3,13 @@
 use super::super::ast::{Call, CallArg, IndexOp};
 use super::super::codes;
 use super::index::{INDEX_OPERATORS, NOT_OF_INTEGERS, SLASH};
-use super::term::{Foreign, Term};
-use super::{Parsed, Parser};
+use super::term::{Foreign, TermGrammar};
+use super::{EtParser, Parsed};
 use crate::ast::Name;
 use crate::{Diagnostic, Span, Token, TokenKind};
 use std::collections::HashMap;
 
-impl Term for CallArg {
+impl TermGrammar for CallArg {
     const NAME: &'static str = "arguments";
     const ONE: &'static str = "an argument";
     const SEVERAL: &'static str = "a list is `[a, b]`, a tuple of numbers `L((1, 2))`";
@@ -17,11 +17,11 @@ impl Term for CallArg {
     const MEANT: Option<(&'static str, &'static str, IndexOp)> = SLASH;
     const FOREIGN: &'static [Foreign] = NOT_OF_INTEGERS;
 
-    fn primary(parser: &mut Parser<'_>) -> Parsed<Self> {
+    fn primary(parser: &mut EtParser<'_>) -> Parsed<Self> {
         parser.argument_primary()
     }
 
-    fn number(parser: &mut Parser<'_>, token: Token, negative: bool, span: Span) -> Self {
+    fn number(parser: &mut EtParser<'_>, token: Token, negative: bool, span: Span) -> Self {
         parser.integer_argument(token, negative, span)
     }
 }
@@ -34,7 +34,7 @@ struct Keywords<'s> {
     first: Option<Span>,
 }
 
-impl<'s> Parser<'s> {
+impl<'s> EtParser<'s> {
     /// `path.function(argument, keyword=argument)`.
     pub(super) fn call(&mut self) -> Parsed<Call> {
         let start = self.peek(0).span;

@@ -2,8 +2,8 @@
 
 use super::super::ast::{Access, Index, IndexOp};
 use super::super::{codes, words};
-use super::term::{Foreign, Term};
-use super::{Parsed, Parser};
+use super::term::{Foreign, TermGrammar};
+use super::{EtParser, Parsed};
 use crate::report::shorten;
 use crate::{Diagnostic, Span, Token, TokenKind};
 
@@ -24,23 +24,23 @@ pub(super) const NOT_OF_INTEGERS: &[Foreign] = &[
     Foreign { symbol: "^", hint: "there are no powers among integers: `i * i`" },
 ];
 
-impl Term for Index {
+impl TermGrammar for Index {
     const NAME: &'static str = "index expressions";
     const ONE: &'static str = "an index";
     const OPERATORS: &'static [(&'static str, IndexOp)] = INDEX_OPERATORS;
     const MEANT: Option<(&'static str, &'static str, IndexOp)> = SLASH;
     const FOREIGN: &'static [Foreign] = NOT_OF_INTEGERS;
 
-    fn primary(parser: &mut Parser<'_>) -> Parsed<Self> {
+    fn primary(parser: &mut EtParser<'_>) -> Parsed<Self> {
         parser.index_primary()
     }
 
-    fn number(parser: &mut Parser<'_>, token: Token, negative: bool, span: Span) -> Self {
+    fn number(parser: &mut EtParser<'_>, token: Token, negative: bool, span: Span) -> Self {
         Self::Integer(parser.integer(token, negative), span)
     }
 }
 
-impl Parser<'_> {
+impl EtParser<'_> {
     /// `name[index, …]`; `nested` where it stands in an index.
     pub(super) fn access(&mut self, nested: bool) -> Parsed<Access> {
         let array = self.identifier("an array")?;

@@ -2,11 +2,11 @@
 
 use super::super::codes;
 use super::term::ASSIGN_IT;
-use super::{Parsed, Parser};
+use super::{EtParser, Parsed};
 use crate::codes::NOT_CLOSED;
 use crate::{Diagnostic, Span, TokenKind};
 
-impl Parser<'_> {
+impl EtParser<'_> {
     /// Parses the items between the parenthesis or bracket here and `close`, separated by commas. `item` is called with
     /// the items so far.
     pub(super) fn list<T>(
@@ -26,7 +26,7 @@ impl Parser<'_> {
         self.items(close, item, |_| true)
     }
 
-    /// Items; they may end where another could start if `may_end` says so.
+    /// Items; they may end where another could start if `may_end` returns true.
     fn items<T>(
         &mut self,
         close: char,

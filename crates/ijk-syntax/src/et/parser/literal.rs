@@ -3,10 +3,10 @@
 use super::super::ast::CallArg;
 use super::super::codes;
 use super::term::ASSIGN_IT;
-use super::{Parsed, Parser};
+use super::{EtParser, Parsed};
 use crate::TokenKind;
 
-impl Parser<'_> {
+impl EtParser<'_> {
     /// `L(…)`: any tokens whose parentheses and brackets match.
     pub(super) fn literal_argument(&mut self) -> Parsed<CallArg> {
         let start = self.next().span;

@@ -24,14 +24,13 @@ use std::ops::{Deref, DerefMut};
 
 /// Parses the text of an Einsum Tuple program.
 ///
-/// Never fails: an item that does not parse is left out, and diagnostics say what is wrong with
-/// it, at most 100 errors, then how many more. The program means something if no diagnostic is an
-/// error.
+/// Never fails: an item that does not parse is omitted, and reported in diagnostics, at most 100 errors and the number
+/// of further ones. The program is meaningful if no diagnostic is an error.
 ///
-/// Items are told from their form: `name[` starts a statement, a dotted path or name with `(` the
-/// framework call, `RANK(`/`DIMS(` a constraint, and a name alone or before `,` is an output. An
-/// item ends at a line break where no parenthesis is open and the next line does not start with an
-/// operator: nothing starts with one, so that such a line goes on with the item before.
+/// Items are recognised by their form: `name[` starts a statement, a dotted path or name with `(` the framework call,
+/// `RANK(`/`DIMS(` a constraint, and a name alone or before `,` is an output. An item ends at a line break where no
+/// parenthesis is open and the next line does not start with an operator: no item starts with one, so that such a line
+/// continues the item before.
 ///
 /// In `y[i] =max x[i]`, `=max` is an assignment because `max` touches `=` and no `[`, `(` or `.`
 /// touches `max`. `'…'` and `"…"` are Python's, in the arguments of the call; `#` starts no comment
@@ -53,18 +52,18 @@ pub fn parse(source: &str) -> (Program, Vec<Diagnostic>) {
     }
     let tokens = lex_quoted(source);
     let cursor = Cursor::new(source, &tokens);
-    let mut parser = Parser { cursor, program: Program::default(), stage: Stage::default() };
+    let mut parser = EtParser { cursor, program: Program::default(), stage: Stage::default() };
     parser.program();
     (parser.program, parser.cursor.finish())
 }
 
-struct Parser<'s> {
+struct EtParser<'s> {
     cursor: Cursor<'s>,
     program: Program,
     stage: Stage,
 }
 
-impl<'s> Deref for Parser<'s> {
+impl<'s> Deref for EtParser<'s> {
     type Target = Cursor<'s>;
 
     fn deref(&self) -> &Cursor<'s> {
@@ -72,14 +71,14 @@ impl<'s> Deref for Parser<'s> {
     }
 }
 
-impl<'s> DerefMut for Parser<'s> {
+impl<'s> DerefMut for EtParser<'s> {
     fn deref_mut(&mut self) -> &mut Cursor<'s> {
         &mut self.cursor
     }
 }
 
 /// Symbols of several characters are tokens that touch.
-impl Parser<'_> {
+impl EtParser<'_> {
     /// Returns true if `symbol` stands there, regardless of the token after it.
     fn is_symbol(&self, ahead: usize, symbol: &str) -> bool {
         let mut tokens = symbol.chars().enumerate();

@@ -1,12 +1,12 @@
 //! Names, and words in capitals.
 
 use super::super::{codes, words};
-use super::{Parsed, Parser};
+use super::{EtParser, Parsed};
 use crate::ast::Name;
 use crate::report::shorten;
 use crate::{Diagnostic, Span, TokenKind};
 
-impl<'s> Parser<'s> {
+impl<'s> EtParser<'s> {
     /// The text of the current token, if it is a word.
     pub(super) fn word(&self) -> Option<&'s str> {
         (self.kind(0) == TokenKind::Ident).then(|| self.text(self.peek(0).span))

@@ -1,7 +1,7 @@
 //! Programs: items and their sections.
 
 use super::super::codes;
-use super::{Parsed, Parser};
+use super::{EtParser, Parsed};
 use crate::codes::UNEXPECTED;
 use crate::report::nearest;
 use crate::{Diagnostic, Span, Token, TokenKind};
@@ -52,13 +52,13 @@ impl Section {
 pub(super) struct Stage {
     /// The last of them, and where its first item stands.
     last: Option<(Section, Span)>,
-    /// Sections with an item that came too late, which is said once.
+    /// Sections with a misplaced item, which is reported once.
     late: Vec<Section>,
     /// The call.
     call: Option<Span>,
 }
 
-impl Parser<'_> {
+impl EtParser<'_> {
     pub(super) fn program(&mut self) {
         while self.kind(0) != TokenKind::End {
             self.item();

@@ -1,9 +1,9 @@
 //! Where the next item starts, after one that was given up.
 
-use super::Parser;
+use super::EtParser;
 use crate::TokenKind;
 
-impl Parser<'_> {
+impl EtParser<'_> {
     /// Goes to the next line that starts an item, at least one token after `from`.
     ///
     /// Inside parentheses that are still open only what can't be anything else starts one.

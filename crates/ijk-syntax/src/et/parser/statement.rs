@@ -2,7 +2,7 @@
 
 use super::super::ast::{Access, Assign, AssignOp, Statement};
 use super::super::{codes, words};
-use super::{Parsed, Parser};
+use super::{EtParser, Parsed};
 use crate::{Diagnostic, Span, TokenKind};
 
 /// Symbols of other languages for assignments: the symbol, the one of this language, its meaning and a hint.
@@ -26,7 +26,7 @@ const fn add_to(op: AssignOp) -> Assign {
     Assign { op, accumulate: true }
 }
 
-impl Parser<'_> {
+impl EtParser<'_> {
     /// `left = value`.
     pub(super) fn statement(&mut self) -> Parsed<()> {
         let left = self.left()?;

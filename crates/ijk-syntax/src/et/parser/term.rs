@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::tree::Tree;
-use super::{Abandon, Parsed, Parser};
+use super::{Abandon, EtParser, Parsed};
 use crate::{Span, Token, TokenKind};
 
 /// Hint for expressions that nest too deep.
@@ -17,7 +17,7 @@ pub(super) struct Foreign {
 }
 
 /// An expression as the grammar reads it.
-pub(super) trait Term: Tree {
+pub(super) trait TermGrammar: Tree {
     /// Name of such expressions in messages.
     const NAME: &'static str;
 
@@ -37,15 +37,15 @@ pub(super) trait Term: Tree {
     const FOREIGN: &'static [Foreign] = &[];
 
     /// A name, a call, an element.
-    fn primary(parser: &mut Parser<'_>) -> Parsed<Self>;
+    fn primary(parser: &mut EtParser<'_>) -> Parsed<Self>;
 
     /// The value of a number, with its sign.
-    fn number(parser: &mut Parser<'_>, token: Token, negative: bool, span: Span) -> Self;
+    fn number(parser: &mut EtParser<'_>, token: Token, negative: bool, span: Span) -> Self;
 }
 
-impl Parser<'_> {
+impl EtParser<'_> {
     /// `product + product - product`; no operator of another language follows.
-    pub(super) fn sum<T: Term>(&mut self) -> Parsed<T> {
+    pub(super) fn sum<T: TermGrammar>(&mut self) -> Parsed<T> {
         let start = self.peek(0).span;
         let first = self.product::<T>()?;
         let Some(mut negated) = self.sign() else {
@@ -65,7 +65,7 @@ impl Parser<'_> {
     }
 
     /// `factor * factor // factor`.
-    fn product<T: Term>(&mut self) -> Parsed<T> {
+    fn product<T: TermGrammar>(&mut self) -> Parsed<T> {
         let start = self.peek(0).span;
         let first = self.factor::<T>()?;
         let mut factors = Vec::new();
@@ -79,7 +79,7 @@ impl Parser<'_> {
     }
 
     /// Takes an operator of products. A longer symbol that starts like it is none.
-    fn operator<T: Term>(&mut self) -> Option<T::Op> {
+    fn operator<T: TermGrammar>(&mut self) -> Option<T::Op> {
         if T::FOREIGN.iter().any(|f| self.is_symbol(0, f.symbol)) || self.at_compound_assignment() {
             return None;
         }
@@ -101,7 +101,7 @@ impl Parser<'_> {
     }
 
     /// A primary with any number of signs before it; the sign before digits belongs to the number.
-    fn factor<T: Term>(&mut self) -> Parsed<T> {
+    fn factor<T: TermGrammar>(&mut self) -> Parsed<T> {
         let start = self.peek(0);
         let Some(negated) = self.sign() else { return self.unsigned_factor::<T>() };
         if let TokenKind::Number | TokenKind::BadNumber = self.kind(0) {
@@ -115,7 +115,7 @@ impl Parser<'_> {
         Ok(T::sum(vec![(negated, inner)], self.since(start.span)))
     }
 
-    fn unsigned_factor<T: Term>(&mut self) -> Parsed<T> {
+    fn unsigned_factor<T: TermGrammar>(&mut self) -> Parsed<T> {
         let token = self.peek(0);
         match token.kind {
             TokenKind::Number | TokenKind::BadNumber => {
@@ -133,7 +133,7 @@ impl Parser<'_> {
     }
 
     /// The value of a number. What is spoiled by a name with brackets is given up.
-    fn number<T: Term>(&mut self, token: Token, negative: bool, span: Span) -> Parsed<T> {
+    fn number<T: TermGrammar>(&mut self, token: Token, negative: bool, span: Span) -> Parsed<T> {
         let number = T::number(self, token, negative, span);
         let spoiled = token.kind == TokenKind::BadNumber;
         if spoiled && matches!(self.kind(0), TokenKind::Punct('[' | '(')) {
@@ -143,7 +143,7 @@ impl Parser<'_> {
     }
 
     /// `(sum)`.
-    fn group<T: Term>(&mut self) -> Parsed<T> {
+    fn group<T: TermGrammar>(&mut self) -> Parsed<T> {
         let open = self.next().span;
         self.deepen(open, ASSIGN_IT)?;
         let sum = self.sum::<T>()?;
@@ -156,7 +156,7 @@ impl Parser<'_> {
     }
 
     /// Fails at an operator that these terms do not have.
-    fn check_foreign<T: Term>(&mut self) -> Parsed<()> {
+    fn check_foreign<T: TermGrammar>(&mut self) -> Parsed<()> {
         let Some(foreign) = T::FOREIGN.iter().find(|f| self.is_foreign(f.symbol)) else {
             return Ok(());
         };

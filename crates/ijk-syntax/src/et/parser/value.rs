@@ -2,13 +2,13 @@
 
 use super::super::ast::{Index, Value, ValueFunction, ValueOp};
 use super::super::{codes, words};
-use super::term::{Foreign, Term};
-use super::{Parsed, Parser};
+use super::term::{Foreign, TermGrammar};
+use super::{EtParser, Parsed};
 use crate::ast::Number;
 use crate::report::{nearest, shorten};
 use crate::{Diagnostic, Span, Token, TokenKind};
 
-impl Term for Value {
+impl TermGrammar for Value {
     const NAME: &'static str = "values";
     const ONE: &'static str = "a value";
     const OPERATORS: &'static [(&'static str, ValueOp)] =
@@ -31,11 +31,11 @@ impl Term for Value {
         Foreign { symbol: "~", hint: "`~` is of the language i; here, `left[…] = right[…]`" },
     ];
 
-    fn primary(parser: &mut Parser<'_>) -> Parsed<Self> {
+    fn primary(parser: &mut EtParser<'_>) -> Parsed<Self> {
         parser.value_primary()
     }
 
-    fn number(parser: &mut Parser<'_>, token: Token, negative: bool, span: Span) -> Self {
+    fn number(parser: &mut EtParser<'_>, token: Token, negative: bool, span: Span) -> Self {
         let number = match token.kind {
             TokenKind::BadNumber => parser.spoiled(token.span),
             _ => parser.literal(token.span, negative, "INF"),
@@ -50,7 +50,7 @@ enum RandomArg {
     Float(bool),
 }
 
-impl Parser<'_> {
+impl EtParser<'_> {
     fn value_primary(&mut self) -> Parsed<Value> {
         let token = self.peek(0);
         let Some(text) = self.word() else {
