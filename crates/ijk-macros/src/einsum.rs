@@ -14,8 +14,7 @@ use ijk_syntax::einsum::Subscripts;
 use proc_macro2::{Delimiter, Literal, Span, TokenStream, TokenTree};
 use quote::quote;
 
-/// Einsums of so many operands are computed in line where they are small. What more are multiplied in
-/// depends on their shapes.
+/// Greatest number of operands of an einsum that is computed in line. The order of more depends on their shapes.
 const MOST_IN_LINE: usize = 2;
 
 /// The macro's output: the result. The input has an expression each for subscripts, operands, and

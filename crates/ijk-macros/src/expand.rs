@@ -103,7 +103,7 @@ fn declare(checked: &Checked, item: &Item, form: Form) -> TokenStream {
     quote!(#extra #attributes #lints #visibility #function)
 }
 
-/// The function's code is nobody's to lint; a panic is its caller's.
+/// Lints do not apply to the function's code; a panic has the caller's location.
 pub fn lints() -> TokenStream {
     quote! {
         #[allow(unused, clippy::all)]

@@ -17,7 +17,7 @@ const TRAITS: [(&str, TypeSet); 6] = [
     ("Element", TypeSet::ALL),
 ];
 
-/// The least trait that all types of a set have, and who has it.
+/// The least trait that all types of a set implement, and all types that implement it.
 pub fn bound(set: TypeSet) -> (Ident, TypeSet) {
     let (name, types) = TRAITS
         .into_iter()
@@ -104,7 +104,7 @@ impl<'p> Types<'p> {
         if all.is_empty() { TokenStream::new() } else { quote!(<#(#all),*>) }
     }
 
-    /// The conditions on the generics; `real` says what real parts of variables must be able to.
+    /// The conditions on the generics; `real` restricts the real parts of variables.
     pub fn conditions(&self, real: &BTreeMap<u32, TypeSet>) -> TokenStream {
         let same = self.program.same_real.iter().map(|&(a, b)| {
             let (one, part) = (self.term(TypeTerm::Var(a)), self.term(TypeTerm::RealOf(b)));

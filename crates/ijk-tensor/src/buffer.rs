@@ -158,7 +158,7 @@ fn layout(dtype: DType, capacity: usize) -> Option<Layout> {
     with_element!(dtype, T => Layout::array::<T>(capacity)).ok()
 }
 
-/// Where the elements of an empty vector would lie.
+/// Address of an empty vector's elements: aligned, and not null.
 fn dangling(dtype: DType) -> NonNull<u8> {
     with_element!(dtype, T => NonNull::<T>::dangling().cast())
 }

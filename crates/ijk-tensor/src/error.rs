@@ -12,7 +12,7 @@ pub enum TensorError {
     /// The allocator refused.
     #[error("not enough memory for an array of shape {} ({bytes} bytes)", shape_text(shape))]
     OutOfMemory {
-        /// The shape asked for.
+        /// The requested shape.
         shape: Box<[usize]>,
         /// Its size.
         bytes: usize,

@@ -35,7 +35,7 @@ pub trait ForeignArray {
     fn dtype(&self) -> DType;
     /// The extent of each axis.
     fn shape(&self) -> &[usize];
-    /// For each axis, how many bytes apart two neighbours lie.
+    /// For each axis, the distance of neighbours in bytes.
     fn byte_strides(&self) -> &[isize];
 }
 
@@ -190,8 +190,8 @@ impl<A: ForeignArray> Foreign<A> {
     }
 }
 
-/// Strides in elements. Those of axes without neighbours say nothing and can be anything elsewhere: they are
-/// those of C order.
+/// Strides in elements. Those of axes without neighbours may be anything elsewhere: they are replaced by those of C
+/// order.
 fn element_strides(
     dtype: DType,
     shape: &[usize],

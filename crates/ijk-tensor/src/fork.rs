@@ -1,8 +1,8 @@
 //! State that survives `fork` in a process of several threads.
 //!
-//! A forked child has one thread and a copy of the parent's memory: a mutex that another thread held
-//! stays locked, and what it guards may be half changed. So state of a process is replaced as a whole
-//! in its child; what cannot be taken over is leaked, since nobody may touch it.
+//! A forked child has one thread and a copy of the parent's memory: a mutex that another thread held stays locked, and
+//! its data may be inconsistent. So state of a process is replaced as a whole in its child; state that cannot be reused
+//! is leaked.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,8 +14,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 /// child with all memory, and the handler that counts has no argument.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
-/// A number that tells a process from its forked children: what was remembered with another number
-/// belongs to a parent, whose other threads are not here.
+/// Generation of the process: differs between a parent and its forked children. State of another generation belongs to
+/// a parent, whose other threads do not exist here.
 ///
 /// ```
 /// let before = ijk_tensor::fork::generation();
@@ -179,8 +179,8 @@ impl<T: fmt::Debug> fmt::Debug for ForkMutex<T> {
     }
 }
 
-/// A value that is made when first asked for, without a lock: threads that ask at the same time make it
-/// each, and the first one counts. So no child waits for a thread that its parent had.
+/// A lazily initialised value, without a lock: threads that initialise it at the same time each make one, and the first
+/// is kept. So no child waits for a thread of its parent.
 ///
 /// ```
 /// use ijk_tensor::fork::RaceCell;

@@ -196,7 +196,7 @@ impl Tensor {
     }
 }
 
-/// That `T` is the Rust type of an element type.
+/// Checks that `T` is the Rust type of `dtype`.
 fn expect_dtype<T: Element>(found: DType) -> Result<(), TensorError> {
     let expected = dtype_of::<T>();
     if expected == found { Ok(()) } else { Err(TensorError::DType { expected, found }) }

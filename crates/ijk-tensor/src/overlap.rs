@@ -20,7 +20,7 @@ pub enum Overlap {
     Disjoint,
     /// They have a byte in common.
     Shared,
-    /// The strides are too irregular to tell in bounded time.
+    /// The strides are too irregular to decide in bounded time.
     Unknown,
 }
 

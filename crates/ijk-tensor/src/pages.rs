@@ -17,9 +17,8 @@ pub fn advise_huge_pages(memory: &mut [MaybeUninit<u8>]) {
     let _ = memory;
 }
 
-/// Lets the operating system take the pages of large memory whose contents nobody needs, when it needs
-/// some: until then, and from when they are written next, they are as they were. Tells whether it may take
-/// any.
+/// Lets the operating system reclaim the pages of large memory whose contents are not needed (`MADV_FREE`): until it
+/// does, and from the next write on, the contents are unchanged. Returns true if it may reclaim any.
 pub(crate) fn offer_pages(memory: &mut [MaybeUninit<u8>]) -> bool {
     #[cfg(all(target_os = "linux", not(miri)))]
     return linux::offer(memory);
@@ -30,7 +29,7 @@ pub(crate) fn offer_pages(memory: &mut [MaybeUninit<u8>]) -> bool {
     }
 }
 
-/// Bytes of memory that the machine has, where the operating system tells.
+/// Bytes of memory of the machine, where the operating system reports them.
 ///
 /// ```
 /// assert!(ijk_tensor::memory_of_machine().is_none_or(|bytes| bytes > 1 << 20));

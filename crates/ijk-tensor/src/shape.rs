@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Extents, one for each axis; short ones are stored in line.
 pub type Shape = SmallVec<[usize; 6]>;
 
-/// For each axis, how many elements apart two neighbours lie; short ones are stored in line.
+/// For each axis, the distance of neighbours in elements; short lists are stored in line.
 pub type Strides = SmallVec<[isize; 6]>;
 
 /// The number of elements of a shape.

@@ -88,7 +88,7 @@ impl<'a> TensorView<'a> {
         &self.shape
     }
 
-    /// For each axis, how many elements apart two neighbours lie.
+    /// For each axis, the distance of neighbours in elements.
     #[inline]
     pub fn strides(&self) -> &[isize] {
         &self.strides
@@ -163,7 +163,7 @@ impl<'a> TensorView<'a> {
         Self { ptr, dtype: self.dtype, shape, strides: self.strides.clone(), elements: PhantomData }
     }
 
-    /// The elements in C order, where they lie so and are of type `T`.
+    /// The elements in C order, if they are dense in that order and of type `T`.
     pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
         let fits = dtype_of::<T>() == self.dtype && self.is_c_contiguous();
         // SAFETY: `len` initialised elements of that type lie densely from `ptr` on, for `'a`.

@@ -95,7 +95,7 @@ impl<'a> TensorViewMut<'a> {
         &self.shape
     }
 
-    /// For each axis, how many elements apart two neighbours lie.
+    /// For each axis, the distance of neighbours in elements.
     #[inline]
     pub fn strides(&self) -> &[isize] {
         &self.strides

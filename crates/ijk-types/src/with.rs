@@ -16,8 +16,7 @@ macro_rules! with_element {
     };
 }
 
-/// The same for element types that are ordered, all but the complex ones; what there is to say of
-/// those comes `else`.
+/// The same for element types that are ordered: all but the complex ones, for which `else` is evaluated.
 ///
 /// ```
 /// use ijk_types::{DType, Ordered, with_ordered};

@@ -78,7 +78,7 @@ impl Writer<'_> {
         checks
     }
 
-    /// Ranks that the dimension types do not tell.
+    /// Checks ranks that the dimension types do not determine.
     fn ranks(&self) -> TokenStream {
         let program = self.plan.program;
         let checks = program.inputs.iter().enumerate().filter_map(|(n, id)| {

@@ -105,7 +105,7 @@ pub enum Problem {
     /// The archive has no such member.
     #[error("has no array `{name}`; it has {present}")]
     NoMember {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// Those there are.
         present: String,

@@ -79,7 +79,7 @@ pub fn encode(mut writer: impl Write, array: &TensorView<'_>) -> Result<(), Prob
     }
 }
 
-/// Opens a file for [`decode`], and tells how many bytes it has if it is a regular one.
+/// Opens a file for [`decode`], with its length if it is a regular one.
 ///
 /// # Errors
 /// If it cannot be read, or is a directory.
@@ -115,7 +115,7 @@ fn decode_unsized(reader: &mut impl Read, header: &Header) -> Result<Tensor, Pro
     })
 }
 
-/// That a file of that length holds the data, no less and no more.
+/// Checks that the length of the file is that of its header and data.
 fn check_length(header: &Header, length: u64) -> Result<(), Problem> {
     let (start, expected) = (header.data_offset, header.data_length);
     let found = length.saturating_sub(start);
@@ -128,7 +128,7 @@ fn check_length(header: &Header, length: u64) -> Result<(), Problem> {
     Ok(())
 }
 
-/// That nothing follows the data.
+/// Checks that nothing follows the data.
 fn check_end(reader: &mut impl Read, header: &Header) -> Result<(), Problem> {
     match fill(reader, &mut [0])? {
         0 => Ok(()),

@@ -134,8 +134,8 @@ pub fn modulo<F: Float>(x: F, y: F) -> F {
     if r == F::ZERO { F::ZERO.copysign(y) } else { floored }
 }
 
-/// The floored quotient where it has far fewer bits than the format: the quotient may have been rounded
-/// up to the next integer, which the remainder tells.
+/// The floored quotient where it has far fewer bits than the format: the quotient may have been rounded up to the next
+/// integer, which the sign of the remainder shows.
 #[inline(always)]
 pub fn floor_div<F: Float>(x: F, y: F) -> F {
     let q = (x / y).floor();
