@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::source::Source;
 use ijk::{Component, DType, Error, Signature};
 
-/// A program, checked, and what it is to be applied to.
+/// A checked program and its arguments.
 pub struct Application {
     /// For messages.
     pub source: Source,
@@ -71,10 +71,10 @@ impl Application {
     }
 }
 
-/// That options of `.et` programs are not given for another one.
+/// Refuses options of `.et` programs for another one.
 ///
 /// # Errors
-/// If one is.
+/// If one is given.
 pub fn refuse_given(given: &Given) -> Result<(), Failure> {
     let Given { bind, rank, dims, seed } = given;
     match bind.is_empty() && rank.is_empty() && dims.is_empty() && seed.is_none() {
@@ -87,10 +87,10 @@ pub fn refuse_given(given: &Given) -> Result<(), Failure> {
     }
 }
 
-/// That `--dtype` is not given more often than there are arguments.
+/// Refuses more `--dtype` options than there are arguments.
 ///
 /// # Errors
-/// If it is.
+/// If there are more.
 pub fn check_types(arity: usize, types: &[DType]) -> Result<(), Failure> {
     match types.len() {
         n if n > arity.max(1) => {
@@ -100,7 +100,7 @@ pub fn check_types(arity: usize, types: &[DType]) -> Result<(), Failure> {
     }
 }
 
-/// An element type for each argument that the program takes: double precision where it may be.
+/// Element type of each argument: double precision where the program accepts it.
 fn default_types(signature: &Signature) -> Vec<DType> {
     use DType::{Bool, C64, C128, F32, F64, I32, I64};
     let choose = |types: &ijk::TypeSet| {

@@ -1,10 +1,15 @@
 //! The arguments of every command.
 
+mod help;
+mod values;
+
 use crate::size::size;
 use clap::{Args, Parser, Subcommand};
+use help::{BENCH, CHECK, DEPS, EINSUM, EVAL, EXPLAIN, LONG, RUN, verify_help};
 use ijk::DType;
-use std::num::IntErrorKind;
 use std::path::PathBuf;
+pub use values::{Blocks, Compress, Extents};
+use values::{blocks, compress, dtype, point, program, rate, shape, threads};
 
 /// Index expressions on files of arrays.
 #[derive(Debug, Parser)]
@@ -13,114 +18,6 @@ pub struct Cli {
     /// Subcommand.
     #[command(subcommand)]
     pub command: Command,
-}
-
-const LONG: &str = "Index expressions on files of arrays.
-
-Arrays are .npy files, members of .npz archives (data.npz:member), or directories of Zarr 3 (data.zarr). Programs on
-Zarr arrays run block by block, in as much memory as some blocks take.
-Exit codes: 0 done; 1 the program or the data is wrong; 2 the command line or the machine is.
-Inputs and outputs are named 0, 1, … in order; messages count arguments and results from 1.
-The environment variable IJK_LEVEL (portable, avx2, avx512, neon) forces a level of SIMD instructions; without it
-the widest of the machine is used.
-
-  ijk eval 'ik*kj~ijk . +ijk~ij' a.npy b.npy -o c.npy";
-
-const RUN: &str = "Example:
-  ijk run softmax.ijk --bind 0=scores.npy --out 0=weights.npy
-  ijk run product.ijk --bind 0=a.zarr --bind 1=b.zarr --out 0=c.zarr --memory 2GiB
-  ijk run convolution.et --bind image=image.zarr --bind filter=filter.npy --out result=result.zarr --dims stride=2,2
-
-The same command continues a result in a Zarr array that it did not complete. Until then it is no argument of
-others, unless they say --partial.";
-
-const EVAL: &str = "Examples:
-  ijk eval '+ij~j' table.npy                  sums of the columns, printed
-  ijk eval 'ij+j~ij' table.npz:rows shift.npy -o shifted.npy
-  ijk eval 'ij~ij' table.npy --block 1024 -o table.zarr     a copy in blocks";
-
-const EINSUM: &str = "Examples:
-  ijk einsum 'ij,jk->ik' a.npy b.npy -o product.npy
-  ijk einsum 'ij,jk,kl->il' a.npy b.npy c.npy --path      in which order, and what that costs; nothing is computed
-
-Subscripts have NumPy's meaning. All arguments have one element type: --dtype converts them.";
-
-const CHECK: &str = "Example:
-  ijk check 'ik*kj~ijk . +ijk~ij'";
-
-const EXPLAIN: &str = "Examples:
-  ijk explain '+(ik*kj)~ij' --shape 512x512 --shape 512x512 --dtype f32
-  ijk explain convolution.et --shape 1x64x64x8 --shape 3x3x8x16 --dims stride=2,2
-  ijk explain '+(ik*kj)~ij' --shape 1000000x1000000 --shape 1000000x1000000 --dtype f32 \\
-      --block 4096 --machines 1000 --memory 64GiB
-
-With --machines, the plan for arrays cut into blocks runs on paper, without data: what moves between machines,
-what is read, written and held, how long it takes if nothing but those numbers counts, and what the best
-algorithm could not do with less than.";
-
-const DEPS: &str = "Examples:
-  ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2
-  ijk deps '+(ik*kj)~ij' --shape 4x3 --shape 3x5 --at 1,2 --input 0    the other way round
-  ijk deps product.ijk --shape 4x3 --shape 3x5 --from 'mm.m[2,1,0]' --to 'mm.a[2,1]'
-  ijk deps product.ijk --shape 4x3 --shape 3x5 --to 'a[2,1]'           all that it depends on
-  ijk deps blur.et --shape 9 --from 'x[4]' --to y
-
---from and --to name operations: an element of what a binding gives, in its place: mm.m[2,1,0] is element [2,1,0] of
-what m gives in mm. The last names are enough where only one operation has them; several of one name are a#1, a#2.
-Arguments are 0, 1, …; in .et, arrays and statements are named by their arrays. One of the two without indices
-stands for all elements of that operation.";
-
-const BENCH: &str = "Examples:
-  ijk bench '+(ik*kj)~ij' --shape 1024x1024 --shape 1024x1024 --dtype f32 --threads 1,2
-  ijk bench softmax.ijk --bind 0=scores.npy --fresh
-
-The first run, which plans, is not counted. Runs of less than 20 µs are timed several at a time.
-Operations are the scalar operations of the plan; bytes are those of the arguments and results.
-The bound is the least time in which the machine can do so many operations, or move so many bytes, if that
-takes longer. What it can do is measured once, and kept in the user's cache folder, or the one that the
-environment variable IJK_CACHE names.
-
---json prints an object on a line for each number of threads, with these members:
-  threads, simd               number of threads, and the instructions used
-  outputs                     \"reused\" or \"fresh\"
-  repetitions                 how many times were measured
-  median_seconds, best_seconds, first_quartile_seconds, third_quartile_seconds
-  operations                  null where they are not known (.et)
-  bytes, bytes_read, bytes_written
-  giga_operations_per_second, gigabytes_per_second        by the median
-  probe                       \"kept\", \"measured\", \"unkept\" (measured, but not kept) or \"typical\" (neither)
-  peak_giga_operations_per_second, read_gigabytes_per_second, copy_gigabytes_per_second
-                              what the machine can do with these threads; null for truth values
-  bound, bound_seconds        \"compute\" or \"memory\", and the least time by it
-  fraction_of_bound           the least time by the median
-
---paced prints an object with those members that are known before a run, then waits
-for lines such as `reused 0.05` or `fresh 0.05`. For each it runs that many seconds, at least once, and
-prints {\"outputs\": …, \"repetitions\": …, \"seconds\": median}; so a script measures it in turn with others.";
-
-const VERIFY: &str = "Examples:
-  ijk verify examples/et/gather_nd.et
-  ijk verify convolution.et --reps 20 --seed 7 --python ~/tensorflow/bin/python
-
-Exit codes: 0 all cases agree; 1 some do not, or the program is wrong; 2 Python or a package is missing.
-
-The program need not be trusted. Of these modules, functions that compute may be called; nothing that reaches
-files, other programs or the network:";
-
-/// The help of `ijk verify`, with the modules whose functions it calls.
-fn verify_help() -> String {
-    let mut text = VERIFY.to_string();
-    let mut width = usize::MAX;
-    for module in ijk::verify::MODULES {
-        if width.saturating_add(module.len()) > 100 {
-            text.push_str("\n ");
-            width = 1;
-        }
-        text.push(' ');
-        text.push_str(module);
-        width += 1 + module.len();
-    }
-    text + "\n(np, tf and jnp are numpy, tensorflow and jax.numpy; reference is brought along.) --module adds one of your own."
 }
 
 /// The commands.
@@ -165,7 +62,7 @@ pub struct Run {
     pub given: Given,
     /// Options of the run
     #[command(flatten)]
-    pub how: How,
+    pub options: RunOptions,
 }
 
 /// Arrays of files, and what else decides ranks and extents of a `.et` program.
@@ -199,7 +96,7 @@ pub struct Eval {
     pub out: Vec<String>,
     /// Options of the run
     #[command(flatten)]
-    pub how: How,
+    pub options: RunOptions,
 }
 
 /// `ijk einsum`.
@@ -219,20 +116,20 @@ pub struct Einsum {
     pub path: bool,
     /// Options of the run
     #[command(flatten)]
-    pub how: How,
+    pub options: RunOptions,
 }
 
 /// Options of `run` and `eval`.
 #[derive(Debug, Args)]
-pub struct How {
+pub struct RunOptions {
     /// Number of threads; results do not depend on it
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// Most memory that results and temporaries may take, such as 512MiB or 2GB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
-    /// Compute values as they are written: multiply and divide before reducing, at every point. Factors of what is
-    /// reduced are else taken in any order, which only NaN, infinities and what over- or underflows can tell
+    /// Compute values as they are written: multiply and divide before reducing, at every point. Otherwise factors of
+    /// reduced values are taken in any order, which makes a difference only for NaN, infinities, overflow and underflow
     #[arg(long)]
     pub strict: bool,
     /// Convert every argument to this element type
@@ -243,12 +140,12 @@ pub struct How {
     pub json: bool,
     /// Where arguments or results are Zarr arrays
     #[command(flatten)]
-    pub zarr: Zarr,
+    pub zarr: ZarrArgs,
 }
 
 /// Options of programs on Zarr arrays.
 #[derive(Debug, Args)]
-pub struct Zarr {
+pub struct ZarrArgs {
     /// Zarr: number of workers, each with a thread of its own [default: as many as threads]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub workers: Option<usize>,
@@ -263,11 +160,11 @@ pub struct Zarr {
     /// Zarr: start over, instead of continuing a result that is not complete, or refusing to replace another
     #[arg(long)]
     pub fresh: bool,
-    /// Zarr: read arguments though they are results that are not finished; blocks that are not there are the fill value
+    /// Zarr: read arguments that are unfinished results; missing blocks have the fill value
     #[arg(long)]
     pub partial: bool,
-    /// Zarr: products skip chunks that are not there, or hold only the fill value, without looking whether the others
-    /// hold infinities or NaN
+    /// Zarr: assume that arguments hold no infinities or NaN: products skip chunks that are missing, or hold only the
+    /// fill value, without reading the others
     #[arg(long)]
     pub assume_finite: bool,
     /// On several processes
@@ -278,7 +175,7 @@ pub struct Zarr {
 /// Other processes that compute the same program.
 #[derive(Debug, Args)]
 pub struct Processes {
-    /// Zarr: compute on so many processes of this machine, which are started
+    /// Zarr: start this number of processes on this machine, and compute on all of them
     #[arg(long, value_name = "N", value_parser = threads, conflicts_with = "hosts")]
     pub processes: Option<usize>,
     /// Zarr: compute together with the processes of a list, which has one host:port a line
@@ -287,7 +184,7 @@ pub struct Processes {
     /// Zarr: which process of the list this is, from 0
     #[arg(long, value_name = "I", requires = "hosts")]
     pub process: Option<usize>,
-    /// Zarr: what the processes of a list have to know [default: the environment variable IJK_SECRET]
+    /// Zarr: file with the secret that the processes of a list share [default: the environment variable IJK_SECRET]
     #[arg(long, value_name = "FILE", requires = "hosts")]
     pub secret_file: Option<PathBuf>,
     /// Zarr: how long processes wait for each other [default: 60]
@@ -295,7 +192,7 @@ pub struct Processes {
     pub wait: Option<u64>,
 }
 
-impl Zarr {
+impl ZarrArgs {
     /// An option that was given, if one was.
     pub fn given(&self) -> Option<&'static str> {
         [
@@ -361,15 +258,15 @@ pub struct Explain {
     /// Plan to compute values as they are written
     #[arg(long)]
     pub strict: bool,
-    /// On machines, on paper
+    /// Simulation on machines
     #[command(flatten)]
-    pub paper: Paper,
+    pub simulate: SimulateOptions,
 }
 
-/// Machines that need not be there.
+/// Machines of a simulation.
 #[derive(Debug, Args)]
-pub struct Paper {
-    /// Plan for so many machines, and for arrays that are cut into blocks
+pub struct SimulateOptions {
+    /// Plan for this number of machines, and for arrays in blocks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub machines: Option<u32>,
     /// Workers of each machine
@@ -448,14 +345,6 @@ pub struct Bench {
     pub paced: bool,
 }
 
-/// A program may start with `-`, but none starts with two: that is an option misspelt.
-fn program(text: &str) -> Result<String, String> {
-    match text.strip_prefix("--") {
-        Some(name) => Err(format!("there is no option --{name}")),
-        None => Ok(text.into()),
-    }
-}
-
 /// `ijk verify`.
 #[derive(Debug, Args)]
 pub struct Verify {
@@ -490,100 +379,6 @@ pub struct Verify {
     pub json: bool,
 }
 
-/// A shape or a point.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Extents(pub Vec<usize>);
-
-fn shape(text: &str) -> Result<Extents, String> {
-    extents(text, 'x', "a shape is written 8x8, or . for a single number")
-}
-
-/// Blocks of an argument: one number for all axes, or one for each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Blocks(pub Vec<Option<usize>>);
-
-fn blocks(text: &str) -> Result<Blocks, String> {
-    let form = "blocks are written 1024x1024, 1024x. where the last axis is not cut, or 1024";
-    let block = |text: &str| match text.trim() {
-        "." => Ok(None),
-        text => match text.parse::<usize>() {
-            Ok(block @ 1..) => Ok(Some(block)),
-            Ok(0) => Err("a block has 1 element or more".into()),
-            Err(_) => Err(form.to_owned()),
-        },
-    };
-    text.split('x').map(block).collect::<Result<_, _>>().map(Blocks)
-}
-
-/// Compression of chunks: zstd at a level, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compress(pub Option<u8>);
-
-fn compress(text: &str) -> Result<Compress, String> {
-    let level = |text: &str| text.parse().ok().filter(|level| (1..=22).contains(level));
-    match text.split_once(':') {
-        None if text == "none" => Ok(Compress(None)),
-        None if text == "zstd" => Ok(Compress(Some(3))),
-        Some(("zstd", text)) if level(text).is_some() => Ok(Compress(level(text))),
-        _ => Err("none, zstd, or zstd:LEVEL with a level from 1 to 22".into()),
-    }
-}
-
-impl Blocks {
-    /// The blocks of an array of so many axes.
-    ///
-    /// # Errors
-    /// If there are more or fewer.
-    pub fn of(&self, rank: usize) -> Result<Vec<Option<usize>>, String> {
-        match &self.0[..] {
-            [one] => Ok(vec![*one; rank]),
-            all if all.len() == rank => Ok(all.to_vec()),
-            all => Err(format!("--block names {} axes, but the argument has {rank}", all.len())),
-        }
-    }
-}
-
-/// A speed.
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(rate) if rate > 0.0 && rate.is_finite() => Ok(rate),
-        _ => Err("a number greater than 0".into()),
-    }
-}
-
-fn point(text: &str) -> Result<Extents, String> {
-    extents(text, ',', "a point is written 1,2, or . where there is no index")
-}
-
-/// Numbers between separators; `form` says how they are written.
-fn extents(text: &str, separator: char, form: &str) -> Result<Extents, String> {
-    if matches!(text, "." | "") {
-        return Ok(Extents(Vec::new()));
-    }
-    let number = |n: &str| match n.trim().parse::<usize>() {
-        Ok(n) => Ok(n),
-        Err(e) if *e.kind() == IntErrorKind::PosOverflow => {
-            Err(format!("{} is too large", n.trim()))
-        }
-        Err(_) => Err(form.into()),
-    };
-    text.split(separator).map(number).collect::<Result<_, _>>().map(Extents)
-}
-
-fn threads(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n @ 1..=4096) => Ok(n),
-        _ => Err("a number from 1 to 4096".into()),
-    }
-}
-
-fn dtype(text: &str) -> Result<DType, String> {
-    DType::from_name(text).ok_or_else(|| {
-        let names: Vec<_> = DType::ALL.iter().map(|t| t.name()).collect();
-        format!("element types are {}", names.join(", "))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -592,36 +387,5 @@ mod tests {
     fn consistent() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn shapes_and_points() {
-        assert_eq!(shape("8x16"), Ok(Extents(vec![8, 16])));
-        assert_eq!(shape("."), Ok(Extents(vec![])));
-        assert_eq!(point("1, 2"), Ok(Extents(vec![1, 2])));
-        assert_eq!(
-            shape("99999999999999999999x1").unwrap_err(),
-            "99999999999999999999 is too large"
-        );
-        assert!(shape("8x").is_err() && shape("-1").is_err() && point("a").is_err());
-    }
-
-    #[test]
-    fn compressions() {
-        assert_eq!(compress("none"), Ok(Compress(None)));
-        assert_eq!(compress("zstd"), Ok(Compress(Some(3))));
-        assert_eq!(compress("zstd:22"), Ok(Compress(Some(22))));
-        assert!(["zstd:0", "zstd:23", "gzip", "zstd:", ""].iter().all(|t| compress(t).is_err()));
-    }
-
-    #[test]
-    fn blocks_of_axes() {
-        assert_eq!(blocks("16").unwrap().of(2), Ok(vec![Some(16); 2]));
-        assert_eq!(blocks("16x.").unwrap().of(2), Ok(vec![Some(16), None]));
-        assert_eq!(blocks(".").unwrap().of(3), Ok(vec![None; 3]));
-        let error = blocks("4x4").unwrap().of(3).unwrap_err();
-        assert_eq!(error, "--block names 2 axes, but the argument has 3");
-        assert_eq!(blocks("0").unwrap_err(), "a block has 1 element or more");
-        assert!(blocks("4x").is_err() && blocks("-1").is_err() && rate("0").is_err());
     }
 }

@@ -3,11 +3,11 @@
 use crate::failure::Failure;
 use ijk::Engine;
 
-/// An engine of so many threads, or as many as the machine offers, whose results and temporaries take
-/// so many bytes at most, if there is a limit. A strict engine does not reassociate factors.
+/// An engine with `threads` threads, or as many as the machine offers, and a limit of the bytes of results and
+/// temporaries, if there is one. A strict engine does not reassociate factors.
 ///
 /// # Errors
-/// If the environment asks for SIMD instructions that the machine has not.
+/// If the environment selects SIMD instructions that the machine lacks.
 pub fn engine(
     threads: Option<usize>,
     memory: Option<u64>,

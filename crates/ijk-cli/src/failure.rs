@@ -4,29 +4,29 @@ use ijk::file::{FileError, Problem};
 use ijk::{RunError, TensorError, blocks, visible};
 use std::io;
 
-/// A message for the user, and whose fault it is.
+/// A message for the user, and the exit code by its cause.
 #[derive(Debug)]
 pub enum Failure {
-    /// The program or the data is wrong: exit code 1.
+    /// Error of the program or the data: exit code 1.
     Wrong(String),
-    /// The machine does not go along: exit code 2.
+    /// Failure of the machine: exit code 2.
     Environment(String),
-    /// Nobody reads what is printed: no message, no error.
+    /// The reader of the output closed it: no message, no error.
     BrokenPipe,
 }
 
 impl Failure {
-    /// The program or the data is wrong. Names in the message may come from anywhere: they are shown with escapes.
+    /// Error of the program or the data. Names in the message may come from anywhere: they are escaped.
     pub fn wrong(message: impl Into<String>) -> Self {
         Self::Wrong(visible(&message.into()).into_owned())
     }
 
-    /// The machine does not go along; likewise.
+    /// Failure of the machine; escaped likewise.
     pub fn environment(message: impl Into<String>) -> Self {
         Self::Environment(visible(&message.into()).into_owned())
     }
 
-    /// The same, with what the library offers as the command line spells it.
+    /// The same, with the library's remedy replaced by that of the command line.
     pub fn offering(self, offer: &str, spelt: &str) -> Self {
         match self {
             Self::Wrong(message) => Self::Wrong(message.replace(offer, spelt)),

@@ -1,7 +1,7 @@
 //! Arrays in and out of files, as the command line names them.
 
 use crate::failure::Failure;
-use crate::progress::{Progress, Told};
+use crate::progress::{Progress, ProgressFile};
 use crate::signals;
 use ijk::blocks::url_scheme;
 use ijk::file::npz::Archive;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// A file, or a member of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The member, where the file is an archive and one is named.
     pub member: Option<String>,
@@ -86,7 +86,7 @@ pub fn places(texts: &[String]) -> Result<Vec<Place>, Failure> {
     texts.iter().map(|text| Place::parse(text)).collect()
 }
 
-/// Places of results, with the results' numbers.
+/// Numbers of results, and their places.
 ///
 /// # Errors
 /// If one is a URL.
@@ -113,22 +113,22 @@ pub fn read(place: &Place) -> Result<Tensor, Failure> {
     Ok(archive.read(name)?)
 }
 
-/// Opens a file, and how long it is if it is a regular one.
+/// Opens a file, with its length if it is a regular one.
 fn open(path: &Path) -> Result<(impl Read + Seek, Option<u64>), FileError> {
     let (file, length) = npy::open(path).map_err(|problem| problem.in_file(path))?;
     let progress = Progress::bytes(format!("reading {}", path.display()), length);
-    Ok((Told::new(file, progress), length))
+    Ok((ProgressFile::new(file, progress), length))
 }
 
-/// A file that will bear a name, with what `write` puts into it: so many bytes, if that is known.
+/// Writes a file by `write` under a temporary name; the number of bytes is for the progress bar.
 fn stage(
     path: &Path,
     length: Option<u64>,
-    write: impl FnOnce(Told<&mut BufWriter<&mut File>>) -> Result<(), Problem>,
+    write: impl FnOnce(ProgressFile<&mut BufWriter<&mut File>>) -> Result<(), Problem>,
 ) -> Result<Staged, FileError> {
     let progress = Progress::bytes(format!("writing {}", path.display()), length);
     let mut staged = signals::removed_unless_named(|| Staged::create(path))?;
-    staged.fill(|file| write(Told::new(file, progress)))?;
+    staged.fill(|file| write(ProgressFile::new(file, progress)))?;
     Ok(staged)
 }
 
@@ -144,10 +144,10 @@ fn no_member(path: &Path, names: &[String]) -> Failure {
     })
 }
 
-/// That no two results go to one place, and none into a Zarr array that is there.
+/// Checks that no two results have one place, and that none is in an existing Zarr array.
 ///
 /// # Errors
-/// If they do: the message names it.
+/// If they do: the message names the place.
 pub fn check_distinct(places: &[(usize, Place)]) -> Result<(), Failure> {
     let mut taken = BTreeMap::new();
     for (output, place) in places {
@@ -162,7 +162,7 @@ pub fn check_distinct(places: &[(usize, Place)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// That a result would be no part of a Zarr array.
+/// Checks that a result would not be inside a Zarr array.
 #[cfg(feature = "zarr")]
 fn check_outside(place: &Place) -> Result<(), Failure> {
     match ijk::blocks::ZarrStore::enclosing(&place.path) {
@@ -180,7 +180,7 @@ fn check_outside(_: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One path for all that name one file, which may not exist yet.
+/// Canonical path, which is the same for all names of one file; it may not exist yet.
 fn identity(path: &Path) -> PathBuf {
     let directory = path.parent().filter(|d| !d.as_os_str().is_empty());
     let resolve = || {
@@ -191,12 +191,12 @@ fn identity(path: &Path) -> PathBuf {
     resolve().unwrap_or_else(|| path.into())
 }
 
-/// The member of an archive that a result goes to.
+/// Member of an archive for a result.
 fn member(output: usize, place: &Place) -> String {
     place.member.clone().unwrap_or_else(|| output.to_string())
 }
 
-/// An archive to be written.
+/// An archive to write.
 struct Archived<'a> {
     path: &'a Path,
     /// Other members of an existing archive are kept.
@@ -205,7 +205,8 @@ struct Archived<'a> {
 }
 
 impl Archived<'_> {
-    /// The archive, and the one that it replaces, locked: who adds members to that waits until it is replaced.
+    /// The archive, and a lock of the one that it replaces: another process that adds members waits until it is
+    /// replaced.
     fn stage(&self) -> Result<(Staged, Option<File>), FileError> {
         let arrays: Vec<_> =
             self.arrays.iter().map(|(name, view)| (&name[..], view.clone())).collect();
@@ -246,8 +247,8 @@ fn is_at(_: &File, _: &Path) -> bool {
     true
 }
 
-/// Writes results to files, all or none: files take their names after the last one is written. Members that an
-/// archive is named with are put into it; without, it is replaced.
+/// Writes results to files, all or none: files get their names after the last one is written. Members are added to
+/// archives that are named with a member; archives that are named without are replaced.
 ///
 /// # Errors
 /// If one cannot be written.

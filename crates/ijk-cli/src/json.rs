@@ -4,7 +4,8 @@ use ijk::{Scalar, visible};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// A JSON value on one line; what would steer a terminal is escaped, as control characters are anyway.
+/// A JSON value on one line; characters that would control a terminal are escaped, as JSON requires of control
+/// characters.
 pub fn text(value: &Value) -> String {
     let text = value.to_string();
     if matches!(visible(&text), Cow::Borrowed(_)) {
@@ -20,8 +21,7 @@ pub fn text(value: &Value) -> String {
     out + "\n"
 }
 
-/// An element: complex numbers are pairs; infinities and NaN, which JSON has no numbers for, are
-/// the strings `inf`, `-inf`, `nan`.
+/// An element: complex numbers are pairs; infinities and NaN, which JSON lacks, are the strings `inf`, `-inf`, `nan`.
 pub fn scalar(x: Scalar) -> Value {
     match x {
         Scalar::Bool(x) => json!(x),

@@ -10,7 +10,7 @@ const THRESHOLD: usize = 1000;
 const EDGE: usize = 3;
 /// Arrays of more axes are printed as if they had one, and their number of axes.
 const MAX_RANK: usize = 32;
-/// Lines are broken before they get longer.
+/// Width of a line.
 const WIDTH: usize = 75;
 
 /// The array as text of one or more lines.
@@ -53,7 +53,7 @@ pub fn shape(shape: &[usize]) -> String {
     }
 }
 
-/// The positions shown along an axis; `None` stands for those left out.
+/// The positions shown along an axis; `None` marks omitted ones.
 fn positions(extent: usize, summarise: bool) -> Vec<Option<usize>> {
     if summarise && extent > 2 * EDGE {
         let ends = (0..EDGE).map(Some).chain([None]);

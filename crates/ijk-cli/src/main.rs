@@ -24,7 +24,7 @@ use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
 
-/// Where memory runs out, that is said, and the exit code is 2.
+/// An allocator with a reserve: without memory a command reports that, and the exit code is 2.
 #[global_allocator]
 static ALLOCATOR: ijk::WithReserve = ijk::WithReserve;
 
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what is wrong; rendered diagnostics already start with the word.
+/// Prints the failure; rendered diagnostics have their own prefix.
 fn end(message: &str, code: u8) -> ExitCode {
     // The parent process reports failures of its children.
     if ijk::blocks::cluster::Cluster::is_child() {

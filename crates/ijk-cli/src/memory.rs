@@ -4,10 +4,10 @@ use crate::failure::Failure;
 use ijk::{Component, DType, Engine, Error};
 use std::fs;
 
-/// That results and temporaries of an application fit in the memory there is.
+/// Checks that results and temporaries of an application fit in the available memory.
 ///
-/// The engine has no limit set instead: results may depend on a limit (they do not on memory), and
-/// what is free now must not decide them.
+/// The engine has no limit set instead: results may depend on a limit, and must not depend on the memory that is free
+/// now.
 ///
 /// # Errors
 /// If they do not fit, or the program does not fit the arguments: `fail` makes that a failure.
@@ -23,7 +23,7 @@ pub fn check(
     fits(results.fold(temporaries, u64::saturating_add))
 }
 
-/// That so many bytes can be had.
+/// Checks that `bytes` bytes are available.
 ///
 /// # Errors
 /// If not.
@@ -41,9 +41,9 @@ pub fn bytes(dtype: DType, shape: &[usize]) -> u64 {
     shape.iter().fold(dtype.size() as u64, |n, &extent| n.saturating_mul(extent as u64))
 }
 
-/// Bytes that can still be allocated and used; `None` where the system does not tell.
+/// Bytes that can still be allocated and used; `None` where the system does not report them.
 ///
-/// Linux promises memory it does not have and ends processes that believe it.
+/// Linux overcommits memory, and ends processes that use it.
 pub fn available() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| of_machine(&text));
     let group = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok();

@@ -6,7 +6,7 @@
 use crate::failure::Failure;
 use crate::files::Place;
 
-/// `input 0 (argument 1)`: what an argument is called on the command line and in messages.
+/// `input 0 (argument 1)`: the name of an argument on the command line and in messages.
 pub fn input(n: usize) -> String {
     format!("input {n} (argument {})", n + 1)
 }

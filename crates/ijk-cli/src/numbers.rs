@@ -5,7 +5,7 @@ use ijk::Scalar;
 /// Digits after the point, at most.
 const PRECISION: usize = 8;
 
-/// The texts of elements that are printed together, of equal widths.
+/// Texts of elements that are printed together, of equal widths.
 pub fn align(elements: &[Scalar]) -> Vec<String> {
     match elements.first() {
         Some(Scalar::F32(_) | Scalar::F64(_)) => reals(&parts(elements, |x| x.0)),
@@ -14,7 +14,7 @@ pub fn align(elements: &[Scalar]) -> Vec<String> {
     }
 }
 
-/// An element alone, so short that it still reads back as itself.
+/// Text of a single element: the shortest that reads back as the same value.
 pub fn plain(x: Scalar) -> String {
     match x {
         Scalar::Bool(true) => "True".into(),
@@ -82,7 +82,7 @@ fn complex(elements: &[Scalar]) -> Vec<String> {
     texts.into_iter().map(|text| format!("{text:<width$}")).collect()
 }
 
-/// Real numbers with their points below each other.
+/// Real numbers, aligned at their decimal points.
 fn reals(numbers: &[Real]) -> Vec<String> {
     let magnitudes =
         || numbers.iter().map(|x| x.value.abs()).filter(|x| x.is_finite() && *x != 0.0);

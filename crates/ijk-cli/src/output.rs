@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-/// Prints a text to the standard output; what would steer a terminal is shown as escapes.
+/// Prints a text to the standard output; characters that would control a terminal are escaped.
 ///
 /// # Errors
-/// If that fails. A reader that has seen enough (`ijk … | head`) is no error to speak of.
+/// If that fails. A reader that closes the pipe (`ijk … | head`) is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let written = out.write_all(visible(text).as_bytes()).and_then(|()| out.flush());
@@ -19,8 +19,8 @@ pub fn print(text: &str) -> Result<(), Failure> {
     })
 }
 
-/// Prints a message to the standard error output, as far as that is possible; what would steer a terminal is shown
-/// as escapes, but for colours of diagnostics where there are any.
+/// Prints a message to the standard error output, if that is possible; characters that would control a terminal are
+/// escaped, except for colours of diagnostics where they are enabled.
 pub fn complain(message: &str) {
     let message = if colors() { colored(message) } else { visible(message) };
     let mut err = io::stderr().lock();
@@ -32,12 +32,12 @@ pub fn colors() -> bool {
     io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }
 
-/// Says what is wrong with the command line, or what help it asks for.
+/// Prints errors of the command line, or the requested help.
 pub fn usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     match visible(&text) {
         Cow::Borrowed(_) => {
-            // Nobody may be listening.
+            // The output may be closed.
             error.print().unwrap_or_default();
         }
         Cow::Owned(shown) => complain(&shown),
@@ -45,7 +45,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Text in which only sequences that choose colours are left to the terminal.
+/// Text without escape sequences other than those for colours.
 fn colored(text: &str) -> Cow<'_, str> {
     let Some((first, rest)) = text.split_once('\x1b') else { return visible(text) };
     let mut shown = visible(first).into_owned();

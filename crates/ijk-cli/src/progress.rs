@@ -9,9 +9,9 @@ use std::time::Duration;
 
 /// Delay before a bar appears.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Between two pictures of a bar.
+/// Interval between updates of a bar.
 const TICK: Duration = Duration::from_millis(100);
-/// Files are read and written in steps of at most so many bytes, so that a bar has something to tell.
+/// Size of steps in which files are read and written, for the bar to move.
 const STEP: usize = 4 << 20;
 
 const BYTES: &str = "{msg} [{bar:30}] {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left)";
@@ -19,7 +19,7 @@ const STEPS: &str = "{msg} [{bar:30}] {pos}/{len} ({elapsed})";
 const LOOKED_AT: &str = "{msg} [{bar:30}] {prefix} ({elapsed})";
 const UNKNOWN: &str = "{spinner} {msg} ({elapsed})";
 
-/// Something under way; the bar is gone when this is dropped.
+/// A task in progress; the bar is removed when this is dropped.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
@@ -38,17 +38,17 @@ pub struct Seen {
 }
 
 impl Progress {
-    /// Of so many bytes, if that is known.
+    /// A task of a number of bytes, if that is known.
     pub fn bytes(what: String, length: Option<u64>) -> Self {
         Self::new(what, length, BYTES)
     }
 
-    /// Of so many steps, if that is known.
+    /// A task of a number of steps, if that is known.
     pub fn steps(what: &str, length: Option<u64>) -> Self {
         Self::new(what.into(), length, STEPS)
     }
 
-    /// Of something that does not tell how far it is, but can be looked at.
+    /// A task whose state is polled.
     pub fn looked_at(what: &str, look: impl Fn() -> Seen + Send + 'static) -> Self {
         Self::painted(what.into(), Some(0), LOOKED_AT, move |bar| {
             let Seen { done, of, note } = look();
@@ -78,7 +78,7 @@ impl Progress {
         Self { bar, painter }
     }
 
-    /// So many bytes or steps are done, all in all.
+    /// Sets the bytes or steps done so far.
     pub fn at(&self, position: u64) {
         self.bar.set_position(position);
     }
@@ -93,7 +93,7 @@ impl Drop for Progress {
     }
 }
 
-/// Draws a bar from time to time, by a thread of its own: what it tells of need not know of time.
+/// Draws a bar periodically, on a thread of its own.
 fn paint(
     bar: ProgressBar,
     before: impl Fn(&ProgressBar) + Send + 'static,
@@ -116,15 +116,15 @@ fn paint(
     (done, painter)
 }
 
-/// A file that tells how far it has been read or written.
+/// A file that reports its position.
 #[derive(Debug)]
-pub struct Told<F> {
+pub struct ProgressFile<F> {
     file: F,
     progress: Progress,
     position: u64,
 }
 
-impl<F> Told<F> {
+impl<F> ProgressFile<F> {
     /// A file at its beginning.
     pub fn new(file: F, progress: Progress) -> Self {
         Self { file, progress, position: 0 }
@@ -137,7 +137,7 @@ impl<F> Told<F> {
     }
 }
 
-impl<F: Read> Read for Told<F> {
+impl<F: Read> Read for ProgressFile<F> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let step = bytes.len().min(STEP);
         let count = self.file.read(&mut bytes[..step])?;
@@ -146,7 +146,7 @@ impl<F: Read> Read for Told<F> {
     }
 }
 
-impl<F: Write> Write for Told<F> {
+impl<F: Write> Write for ProgressFile<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.file.write(&bytes[..bytes.len().min(STEP)])?;
         self.moved(self.position + count as u64);
@@ -158,7 +158,7 @@ impl<F: Write> Write for Told<F> {
     }
 }
 
-impl<F: Seek> Seek for Told<F> {
+impl<F: Seek> Seek for ProgressFile<F> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let position = self.file.seek(to)?;
         Ok(self.moved(position))
@@ -170,14 +170,14 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    fn told<F>(file: F) -> Told<F> {
-        Told::new(file, Progress::bytes("copying".into(), Some(3 * STEP as u64)))
+    fn tracked<F>(file: F) -> ProgressFile<F> {
+        ProgressFile::new(file, Progress::bytes("copying".into(), Some(3 * STEP as u64)))
     }
 
     #[test]
     fn files_pass_through() {
         let bytes: Vec<u8> = (0..2 * STEP + 5).map(|n| n as u8).collect();
-        let mut copy = told(Cursor::new(Vec::new()));
+        let mut copy = tracked(Cursor::new(Vec::new()));
         copy.write_all(&bytes).unwrap();
         assert_eq!(copy.progress.bar.position(), bytes.len() as u64);
         copy.rewind().unwrap();

@@ -12,15 +12,15 @@ pub struct Results<'a> {
     pub names: &'a [String],
     /// The results.
     pub outcomes: &'a [Outcome<'a>],
-    /// Where some of them were written, by their positions.
+    /// Places of those that were written, by their positions.
     pub outputs: &'a [(usize, Place)],
     /// Duration of the computation.
     pub seconds: f64,
 }
 
-/// A result: an array, or what is told of one that was never whole in memory.
+/// A result: an array, or a summary of one that was never whole in memory.
 pub enum Outcome<'a> {
-    /// All of it.
+    /// The whole array.
     Array(&'a Tensor),
     /// Written block by block.
     Stored {
@@ -46,7 +46,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// The elements as text; nothing where they are not here.
+    /// The elements as text; nothing where they are not in memory.
     fn text(&self) -> String {
         match self {
             Self::Array(array) => layout::array(&array.view()),
@@ -56,12 +56,12 @@ impl Outcome<'_> {
 }
 
 impl Results<'_> {
-    /// Where a result was written.
+    /// Place of a written result.
     fn written(&self, n: usize) -> Option<&Path> {
         self.outputs.iter().find(|(output, _)| *output == n).map(|(_, place)| &*place.path)
     }
 
-    /// The arrays, or where they went; several with their names.
+    /// The arrays or their places; several with their names.
     pub fn as_text(&self) -> String {
         let mut text = String::new();
         for (n, (name, outcome)) in self.names.iter().zip(self.outcomes).enumerate() {

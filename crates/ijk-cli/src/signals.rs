@@ -1,8 +1,8 @@
 //! SIGINT, SIGTERM and SIGHUP end a command, which leaves no temporary files.
 //!
-//! A thread waits for them. It removes the files that do not bear their names yet, and lets the signal do what it does
-//! by default, so that whoever waits for the process sees which signal ended it. A run that writes Zarr arrays is asked
-//! to stop, and ends the process itself when its finished blocks are recorded.
+//! A thread waits for them. It removes files under temporary names, and then raises the signal with its default action,
+//! so that the parent process sees which signal ended it. A run that writes Zarr arrays is interrupted, and ends the
+//! process itself when its finished blocks are recorded.
 
 use ijk::blocks::Progress;
 use ijk::file::{FileError, Staged};
@@ -28,20 +28,20 @@ static SIGNALS: LazyLock<Signals> = LazyLock::new(Signals::default);
 
 #[derive(Default)]
 struct Signals {
-    /// The first signal that came, or 0.
+    /// The first signal received, or 0.
     received: AtomicI32,
-    /// Tells a run to stop.
+    /// Interrupts a run.
     stop: Arc<AtomicBool>,
-    /// Locked for ever by the thread that ends the process: nothing begins meanwhile.
+    /// Locked forever by the thread that ends the process, so that nothing new begins.
     unfinished: Mutex<Unfinished>,
 }
 
 /// Runs under way and files that are incomplete.
 #[derive(Default)]
 struct Unfinished {
-    /// Files that do not bear their names yet.
+    /// Files under temporary names.
     files: Vec<PathBuf>,
-    /// Zarr arrays that a run writes, and how far it is.
+    /// Zarr arrays that a run writes, with its progress.
     run: Option<(Vec<PathBuf>, Arc<Progress>)>,
 }
 
@@ -51,7 +51,7 @@ impl Signals {
     }
 }
 
-/// Makes a file that does not bear its name yet; it is removed if a signal comes before it does.
+/// Makes a file under a temporary name; it is removed if a signal comes before it is renamed.
 ///
 /// # Errors
 /// If it cannot be made.
@@ -64,19 +64,19 @@ pub fn removed_unless_named(
     Ok(staged)
 }
 
-/// Does what is to be done as a whole, signals notwithstanding.
+/// Runs a critical section that signals do not interrupt.
 pub fn undisturbed<T>(act: impl FnOnce() -> T) -> T {
     let _unfinished = SIGNALS.unfinished();
     act()
 }
 
-/// From now on a run writes Zarr arrays: the flag is set when it is to stop.
+/// Registers a run that writes Zarr arrays; returns the flag that interrupts it.
 pub fn run_begins(arrays: Vec<PathBuf>, progress: &Arc<Progress>) -> Arc<AtomicBool> {
     SIGNALS.unfinished().run = Some((arrays, Arc::clone(progress)));
     Arc::clone(&SIGNALS.stop)
 }
 
-/// Ends the process by the signal that came, if one has.
+/// Ends the process by the signal received, if there is one.
 pub fn end_if_received() {
     match SIGNALS.received.load(Ordering::Acquire) {
         0 => {}
@@ -107,18 +107,18 @@ pub fn install() {}
 #[cfg(not(unix))]
 fn end(_: i32) {}
 
-/// Starts the thread that waits for signals, if it can be started.
+/// Starts the thread that waits for signals, if possible.
 #[cfg(unix)]
 pub fn install() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let ignored = ignored();
-    // Whoever started the process may have said that it is to live on: nohup does.
+    // Signals that the parent process ignores stay ignored, as `nohup` requires.
     let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|n| ignored & 1 << (n - 1) == 0);
     let Ok(signals) = signal_hook::iterator::Signals::new(heeded) else { return };
     let thread = std::thread::Builder::new().name("ijk:signals".into());
     let handle = signals.handle();
     if thread.spawn(move || wait(signals)).is_err() {
-        // Then they do what they do by default.
+        // Then they have their default action.
         handle.close();
     }
 }
@@ -147,12 +147,12 @@ fn wait(mut signals: signal_hook::iterator::Signals) {
     }
     let unfinished = SIGNALS.unfinished();
     for file in &unfinished.files {
-        // It may bear its name by now.
+        // It may have its final name by now.
         std::fs::remove_file(file).unwrap_or_default();
     }
     #[cfg(feature = "zarr")]
     for array in unfinished.run.iter().flat_map(|(arrays, _)| arrays) {
-        // The next run removes what is left.
+        // The next run removes leftovers.
         ijk::blocks::ZarrStore::abandon(array).unwrap_or_default();
     }
     end(signal);

@@ -14,7 +14,7 @@ const UNITS: [(&str, u64); 10] = [
     ("TiB", 1 << 40),
 ];
 
-/// The bytes of `512MiB`, `1.5 GB` or `4096`; capitals do not matter.
+/// Number of bytes of `512MiB`, `1.5 GB` or `4096`; case does not matter.
 ///
 /// # Errors
 /// Parses a size; an error says which texts are valid.

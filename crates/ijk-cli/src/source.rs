@@ -33,7 +33,7 @@ impl Source {
             io::ErrorKind::InvalidData => wrong("is not text in UTF-8"),
             _ => wrong(&error.to_string()),
         })?;
-        // Some editors put a mark before the text.
+        // Some editors write a byte-order mark before the text.
         let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned);
         Ok(Self { text, origin })
     }
@@ -62,7 +62,7 @@ impl Source {
         Ok(Self::expression(text))
     }
 
-    /// The program, checked. Tells its warnings.
+    /// The checked program. Prints its warnings.
     ///
     /// # Errors
     /// If it is wrong.
@@ -72,7 +72,7 @@ impl Source {
         Ok(component)
     }
 
-    /// The program in Einsum Tuple, checked. Tells its warnings.
+    /// The checked program in Einsum Tuple. Prints its warnings.
     ///
     /// # Errors
     /// If it is wrong.
@@ -88,7 +88,7 @@ impl Source {
         }
     }
 
-    /// A diagnostic of this program as text, with the line that it speaks of.
+    /// A diagnostic of this program as text, with the source line.
     pub fn quote(&self, diagnostic: ijk::Diagnostic) -> String {
         ijk::render(&self.text, &self.origin, &[diagnostic], colors())
     }

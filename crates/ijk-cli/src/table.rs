@@ -1,6 +1,6 @@
 //! Tables that are printed row by row.
 
-/// Columns of a least width; a wider cell widens those below it.
+/// Columns have a least width; a wider cell widens those below it.
 #[derive(Debug)]
 pub struct Table {
     names: Vec<String>,
@@ -8,7 +8,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Of columns with these names.
+    /// A table with columns of these names.
     pub fn new(names: &[&str], least: usize) -> Self {
         let widths = names.iter().map(|name| name.chars().count().max(least)).collect();
         Self { names: names.iter().map(|name| name.to_string()).collect(), widths }

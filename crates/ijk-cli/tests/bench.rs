@@ -11,15 +11,15 @@ use tempfile::TempDir;
 
 const PRODUCT: &str = "ik*kj~ijk . +ijk~ij";
 
-struct Desk(TempDir);
+struct Workdir(TempDir);
 
-impl Desk {
+impl Workdir {
     fn new() -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
-        desk.save("a.npy", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
-        desk.save("b.npy", &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0], &[3, 2]);
-        fs::write(desk.path("mm.et"), "c[i,j] = a[i,k] * b[k,j]\n").unwrap();
-        desk
+        let workdir = Self(tempfile::tempdir().unwrap());
+        workdir.save("a.npy", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
+        workdir.save("b.npy", &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0], &[3, 2]);
+        fs::write(workdir.path("mm.et"), "c[i,j] = a[i,k] * b[k,j]\n").unwrap();
+        workdir
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -64,9 +64,9 @@ impl Desk {
 
 #[test]
 fn rates() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let args = ["ij/ij~ij", "--shape", "3x2", "--shape", "3x2", "--dtype", "i32", "--reps", "3"];
-    let said = desk.prints(&args);
+    let said = workdir.prints(&args);
     assert!(said.starts_with("i32 (3, 2), i32 (3, 2); threads: "), "{said}");
     for part in [
         "results: reused",
@@ -79,14 +79,14 @@ fn rates() {
     ] {
         assert!(said.contains(part), "{said}");
     }
-    assert!(desk.prints(&[&args[..], &["--fresh"]].concat()).contains("results: fresh"));
+    assert!(workdir.prints(&[&args[..], &["--fresh"]].concat()).contains("results: fresh"));
 }
 
 #[test]
 fn json_of_each_number_of_threads() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let args = [PRODUCT, "--shape=8x4", "--shape=4x2", "--reps=2", "--threads=1,2", "--fresh"];
-    let values = desk.json(&args);
+    let values = workdir.json(&args);
     assert_eq!(values.len(), 2);
     for (value, threads) in values.iter().zip(1..) {
         assert_eq!((&value["threads"], &value["outputs"]), (&threads.into(), &"fresh".into()));
@@ -105,35 +105,35 @@ fn json_of_each_number_of_threads() {
 
 #[test]
 fn given_arrays() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let bound = [PRODUCT, "--bind", "0=a.npy", "--bind", "1=b.npy", "--reps", "1"];
-    let said = desk.prints(&[&bound[..], &["--dtype", "f32", "--out", "0=c.npy"]].concat());
+    let said = workdir.prints(&[&bound[..], &["--dtype", "f32", "--out", "0=c.npy"]].concat());
     assert!(said.starts_with("f32 (2, 3), f32 (3, 2); "), "{said}");
-    let result = npy::read(desk.path("c.npy")).unwrap();
+    let result = npy::read(workdir.path("c.npy")).unwrap();
     assert_eq!(result.as_slice::<f32>(), Some(&[4.0, 5.0, 10.0, 11.0][..]));
-    desk.refuses(&[&bound[..], &["--shape", "2x3"]].concat(), "by --shape or by --bind");
-    desk.refuses(&[PRODUCT, "--bind", "0=a.npy"], "add --bind 1=FILE");
-    desk.refuses(&["I", "--shape=2", "--dims", "i=2"], "are for .et programs");
+    workdir.refuses(&[&bound[..], &["--shape", "2x3"]].concat(), "by --shape or by --bind");
+    workdir.refuses(&[PRODUCT, "--bind", "0=a.npy"], "add --bind 1=FILE");
+    workdir.refuses(&["I", "--shape=2", "--dims", "i=2"], "are for .et programs");
 }
 
 #[test]
 fn tuples() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let bound = ["mm.et", "--bind", "a=a.npy", "--bind", "b=b.npy", "--reps", "1"];
-    let values = desk.json(&[&bound[..], &["--out", "c=c.npy", "--threads", "1"]].concat());
+    let values = workdir.json(&[&bound[..], &["--out", "c=c.npy", "--threads", "1"]].concat());
     let value = &values[0];
     assert_eq!((&value["outputs"], &value["operations"]), (&"fresh".into(), &Value::Null));
     assert_eq!((&value["bytes"], &value["bytes_written"]), (&128.into(), &32.into()));
-    let result = npy::read(desk.path("c.npy")).unwrap();
+    let result = npy::read(workdir.path("c.npy")).unwrap();
     assert_eq!(result.as_slice::<f64>(), Some(&[4.0, 5.0, 10.0, 11.0][..]));
-    assert!(desk.prints(&bound).starts_with("a: f64 (2, 3), b: f64 (3, 2); "));
-    desk.refuses(&["mm.et", "--shape", "2x3"], "no --shape");
-    desk.refuses(&["mm.et"], "`a`");
+    assert!(workdir.prints(&bound).starts_with("a: f64 (2, 3), b: f64 (3, 2); "));
+    workdir.refuses(&["mm.et", "--shape", "2x3"], "no --shape");
+    workdir.refuses(&["mm.et"], "`a`");
 }
 
 /// Output for the lines of the standard input.
-fn paced(desk: &Desk, args: &[&str], lines: &[&str]) -> (Vec<Value>, Option<i32>) {
-    let mut command = desk.command(&[args, &["--paced"]].concat());
+fn paced(workdir: &Workdir, args: &[&str], lines: &[&str]) -> (Vec<Value>, Option<i32>) {
+    let mut command = workdir.command(&[args, &["--paced"]].concat());
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -152,24 +152,24 @@ fn paced(desk: &Desk, args: &[&str], lines: &[&str]) -> (Vec<Value>, Option<i32>
 
 #[test]
 fn rounds_at_command() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let args = ["+i~.", "--shape", "100", "--dtype", "f32", "--threads", "1"];
-    let (values, code) = paced(&desk, &args, &["reused 0.001", "fresh 0", "reused 0"]);
+    let (values, code) = paced(&workdir, &args, &["reused 0.001", "fresh 0", "reused 0"]);
     assert_eq!((values.len(), code), (4, Some(0)));
     assert_eq!((&values[0]["bytes"], &values[0]["threads"]), (&404.into(), &1.into()));
     assert_eq!((&values[1]["outputs"], &values[2]["outputs"]), (&"reused".into(), &"fresh".into()));
     assert!(values[1]["repetitions"].as_u64() >= values[2]["repetitions"].as_u64());
     assert!(values[1..].iter().all(|value| value["seconds"].as_f64().unwrap() > 0.0));
-    let (values, code) = paced(&desk, &args, &["soon"]);
+    let (values, code) = paced(&workdir, &args, &["soon"]);
     assert_eq!((values.len(), code), (1, Some(1)));
 }
 
 #[test]
 fn the_machine_is_measured_once() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let origin = |cache: &str, more: &[&str]| {
         let args = [&["+i~.", "--shape", "9", "--reps", "1", "--json"][..], more].concat();
-        let output = desk.command(&args).env("IJK_CACHE", desk.path(cache)).output().unwrap();
+        let output = workdir.command(&args).env("IJK_CACHE", workdir.path(cache)).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let value: Value = serde_json::from_slice(&output.stdout).unwrap();
         value["probe"].as_str().unwrap().to_string()
@@ -182,8 +182,8 @@ fn the_machine_is_measured_once() {
 
 #[test]
 fn truth_values_have_no_peak() {
-    let desk = Desk::new();
-    let values = desk.json(&["+i~.", "--shape=9", "--dtype=bool", "--reps=1"]);
+    let workdir = Workdir::new();
+    let values = workdir.json(&["+i~.", "--shape=9", "--dtype=bool", "--reps=1"]);
     let value = &values[0];
     assert_eq!(
         (&value["peak_giga_operations_per_second"], &value["bound"]),

@@ -12,21 +12,21 @@ fn run_in(directory: &Path, args: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
 
-fn desk(files: &[(&str, &str)]) -> TempDir {
-    let desk = tempfile::tempdir().unwrap();
+fn workdir(files: &[(&str, &str)]) -> TempDir {
+    let workdir = tempfile::tempdir().unwrap();
     for (name, text) in files {
-        fs::write(desk.path().join(name), text).unwrap();
+        fs::write(workdir.path().join(name), text).unwrap();
     }
-    desk
+    workdir
 }
 
 const PRODUCT: &str = "mm: m.a\nm: ik*kj~ijk\na: +ijk~ij\nmm\n";
 
 #[test]
 fn any_two_operations_of_a_program() {
-    let desk = desk(&[("mm.ijk", PRODUCT)]);
+    let workdir = workdir(&[("mm.ijk", PRODUCT)]);
     let shapes = ["deps", "mm.ijk", "--shape", "4x3", "--shape", "3x5"];
-    let run = |args: &[&str]| run_in(desk.path(), &[&shapes[..], args].concat());
+    let run = |args: &[&str]| run_in(workdir.path(), &[&shapes[..], args].concat());
     let (code, said, errors) = run(&["--from", "mm.m[2,1,2]", "--to", "a[2,1]"]);
     assert_eq!(code, 0, "{errors}");
     assert!(
@@ -70,8 +70,8 @@ const BLUR: &str = "y[i] = (x[i] + x[i-1] + x[i+1]) / 3\nz[i] = y[i] * y[DIMS(i)
 
 #[test]
 fn programs_in_einsum_tuple_are_explained_and_asked() {
-    let desk = desk(&[("blur.et", BLUR)]);
-    let run = |args: &[&str]| run_in(desk.path(), args);
+    let workdir = workdir(&[("blur.et", BLUR)]);
+    let run = |args: &[&str]| run_in(workdir.path(), args);
     let (code, said, errors) = run(&["deps", "blur.et", "--shape", "9", "--at", "2"]);
     assert_eq!(code, 0, "{errors}");
     assert!(said.starts_with("z[2] depends on\nx: ") && said.contains("\ny: "), "{said}");
@@ -112,11 +112,11 @@ fn npy(descr: &str) -> Vec<u8> {
 fn names_reach_no_terminal_raw() {
     let hostile = "\x1b]0;owned\x07\u{9b}2J\u{202e}\r";
     let file = format!("{hostile}.npy");
-    let desk = desk(&[(&file, "nothing"), ("hostile.ijk", &format!("a: ij~{hostile}ji\nb"))]);
+    let workdir = workdir(&[(&file, "nothing"), ("hostile.ijk", &format!("a: ij~{hostile}ji\nb"))]);
     let program = format!("{hostile}.et");
-    fs::write(desk.path().join(&program), format!("x[{hostile}] = 3\n")).unwrap();
-    fs::write(desk.path().join("dtype.npy"), npy(&format!("<{hostile}"))).unwrap();
-    let run = |args: &[&str]| run_in(desk.path(), args);
+    fs::write(workdir.path().join(&program), format!("x[{hostile}] = 3\n")).unwrap();
+    fs::write(workdir.path().join("dtype.npy"), npy(&format!("<{hostile}"))).unwrap();
+    let run = |args: &[&str]| run_in(workdir.path(), args);
     for args in [
         &["eval", "I", &file][..],
         &["eval", "I", "dtype.npy"],
@@ -140,9 +140,9 @@ fn names_reach_no_terminal_raw() {
     let good = format!("good{hostile}.npy");
     let (code, printed, errors) = run(&["eval", "i~i", "zeros.npy", "-o", &good]);
     assert!(code == 1 && !steers(&printed) && !steers(&errors));
-    fs::write(desk.path().join("zeros.npy"), npy("<f8")).unwrap();
+    fs::write(workdir.path().join("zeros.npy"), npy("<f8")).unwrap();
     let (code, printed, errors) = run(&["eval", "i~i", "zeros.npy", "-o", &good]);
-    assert!(code == 0 && desk.path().join(&good).exists(), "{errors}");
+    assert!(code == 0 && workdir.path().join(&good).exists(), "{errors}");
     assert!(
         !steers(&printed) && printed.contains(r"good\x1b]0;owned\x07\x9b2J\u{202e}\r.npy"),
         "{printed:?}"

@@ -14,17 +14,17 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A directory with a matrix in blocks.
-struct Desk(TempDir);
+struct Workdir(TempDir);
 
 const N: usize = 60;
 
-impl Desk {
+impl Workdir {
     fn new() -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
+        let workdir = Self(tempfile::tempdir().unwrap());
         let values = (0..N * N).map(|n| (n * 7919 % 1000) as f32 / 7.0 - 60.0);
         let a = BigTensor::lit(values, [N, N], [Some(8), Some(8)]).unwrap();
-        Executor::new().save(&a, desk.path("a.zarr"), &ZarrOptions::new()).unwrap();
-        desk
+        Executor::new().save(&a, workdir.path("a.zarr"), &ZarrOptions::new()).unwrap();
+        workdir
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -94,39 +94,39 @@ const PRODUCT: [&str; 4] = ["einsum", "ij,jk->ik", "a.zarr", "a.zarr"];
 
 #[test]
 fn started_processes_give_the_bits_of_one() {
-    let desk = Desk::new();
-    assert_eq!(desk.run(&[&PRODUCT[..], &["-o", "one.zarr"]].concat()).0, 0);
-    let expected = desk.array("one.zarr");
+    let workdir = Workdir::new();
+    assert_eq!(workdir.run(&[&PRODUCT[..], &["-o", "one.zarr"]].concat()).0, 0);
+    let expected = workdir.array("one.zarr");
     for processes in ["2", "3"] {
         let out = format!("{processes}.zarr");
         let options = ["-o", &out, "--processes", processes, "--workers", "1"];
-        let (code, printed, errors) = desk.run(&[&PRODUCT[..], &options].concat());
+        let (code, printed, errors) = workdir.run(&[&PRODUCT[..], &options].concat());
         assert_eq!(code, 0, "{errors}");
         assert_eq!(printed.lines().count(), 1, "{printed}");
         assert!(errors.contains("64 blocks in ") && errors.lines().count() == 1, "{errors}");
-        assert!(desk.array(&out) == expected, "{processes} processes");
+        assert!(workdir.array(&out) == expected, "{processes} processes");
         // Nothing is left to do.
-        let (code, _, errors) = desk.run(&[&PRODUCT[..], &options].concat());
+        let (code, _, errors) = workdir.run(&[&PRODUCT[..], &options].concat());
         assert!(code == 0 && errors.contains("nothing to do"), "{errors}");
     }
     // Results are printed once.
     let sum = ["eval", "+ij~i", "a.zarr"];
-    let (code, once, _) = desk.run(&sum);
+    let (code, once, _) = workdir.run(&sum);
     assert!(code == 0 && !once.is_empty());
-    let (code, printed, errors) = desk.run(&[&sum[..], &["--processes", "2"]].concat());
+    let (code, printed, errors) = workdir.run(&[&sum[..], &["--processes", "2"]].concat());
     assert_eq!((code, printed), (0, once), "{errors}");
 }
 
 #[test]
 fn errors_are_said_once() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let missing = ["einsum", "ij,jk->ik", "a.zarr", "b.zarr", "--processes", "3"];
-    let (code, printed, errors) = desk.run(&missing);
+    let (code, printed, errors) = workdir.run(&missing);
     assert_eq!((code, printed.as_str()), (1, ""), "{errors}");
     assert_eq!(errors.lines().count(), 1, "{errors}");
-    fs::write(desk.path("a.zarr/c/4/5"), b"short").unwrap();
+    fs::write(workdir.path("a.zarr/c/4/5"), b"short").unwrap();
     let options = ["-o", "b.zarr", "--processes", "3"];
-    let (code, _, errors) = desk.run(&[&PRODUCT[..], &options].concat());
+    let (code, _, errors) = workdir.run(&[&PRODUCT[..], &options].concat());
     assert_eq!(code, 1, "{errors}");
     assert!(errors.contains("file c/4/5: it is truncated"), "{errors}");
     assert_eq!(errors.lines().count(), 1, "{errors}");
@@ -134,15 +134,15 @@ fn errors_are_said_once() {
 
 #[test]
 fn hosts_share_a_secret() {
-    let desk = Desk::new();
-    desk.hosts(2);
-    desk.secret("secret", "correct horse battery staple");
-    desk.secret("other", "staple battery horse correct");
+    let workdir = Workdir::new();
+    workdir.hosts(2);
+    workdir.secret("secret", "correct horse battery staple");
+    workdir.secret("other", "staple battery horse correct");
     let with = |process, secret, wait| {
         let options = ["-o", "c.zarr", "--hosts", "hosts", "--process", process];
         [&PRODUCT[..], &options, &["--secret-file", secret, "--wait", wait]].concat()
     };
-    let outputs = desk.together(&[&with("0", "secret", "2"), &with("1", "other", "2")]);
+    let outputs = workdir.together(&[&with("0", "secret", "2"), &with("1", "other", "2")]);
     for (n, output) in outputs.iter().enumerate() {
         let (code, _, errors) = said(output);
         assert_eq!(code, 2, "{errors}");
@@ -154,31 +154,31 @@ fn hosts_share_a_secret() {
         );
         assert!(error.contains("it has another secret than process "), "{errors}");
     }
-    let outputs = desk.together(&[&with("0", "secret", "30"), &with("1", "secret", "30")]);
+    let outputs = workdir.together(&[&with("0", "secret", "30"), &with("1", "secret", "30")]);
     let [first, second] = [0, 1].map(|n| said(&outputs[n]));
     assert_eq!((first.0, second.0), (0, 0), "{first:?} {second:?}");
     assert!(first.1.contains("c.zarr") && second.1.is_empty(), "{first:?} {second:?}");
-    assert_eq!(desk.array("c.zarr").shape(), [N, N]);
+    assert_eq!(workdir.array("c.zarr").shape(), [N, N]);
 }
 
 #[test]
 fn secrets_that_can_be_known_are_told() {
-    let desk = Desk::new();
-    desk.hosts(2);
+    let workdir = Workdir::new();
+    workdir.hosts(2);
     let options = ["--hosts", "hosts", "--process", "1", "--wait", "1", "--secret-file", "secret"];
     let command = [&PRODUCT[..], &options].concat();
-    desk.secret("secret", "correct horse\n");
-    let (code, _, errors) = desk.run(&command);
+    workdir.secret("secret", "correct horse\n");
+    let (code, _, errors) = workdir.run(&command);
     assert_eq!(code, 2, "{errors}");
     assert!(errors.contains("has 13 bytes, and needs 16 or more"), "{errors}");
-    desk.secret("secret", "correct horse battery staple");
-    let (code, _, errors) = desk.run(&command);
+    workdir.secret("secret", "correct horse battery staple");
+    let (code, _, errors) = workdir.run(&command);
     assert!(code == 2 && !errors.contains("warning"), "{errors}");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(desk.path("secret"), fs::Permissions::from_mode(0o640)).unwrap();
-        let (_, _, errors) = desk.run(&command);
+        fs::set_permissions(workdir.path("secret"), fs::Permissions::from_mode(0o640)).unwrap();
+        let (_, _, errors) = workdir.run(&command);
         assert!(errors.starts_with("warning: others can read the secret in secret"), "{errors}");
         assert!(errors.contains("`chmod 600 secret`"), "{errors}");
     }
@@ -186,14 +186,14 @@ fn secrets_that_can_be_known_are_told() {
 
 #[test]
 fn one_may_wait_for_ever() {
-    let desk = Desk::new();
-    desk.hosts(2);
+    let workdir = Workdir::new();
+    workdir.hosts(2);
     let most = u64::MAX.to_string();
     let with = |process| -> Vec<&str> {
         let options = ["-o", "c.zarr", "--hosts", "hosts", "--process", process, "--wait", &most];
         [&PRODUCT[..], &options].concat()
     };
-    for output in desk.together(&[&with("0"), &with("1")]) {
+    for output in workdir.together(&[&with("0"), &with("1")]) {
         let (code, _, errors) = said(&output);
         assert_eq!(code, 0, "{errors}");
     }
@@ -201,10 +201,10 @@ fn one_may_wait_for_ever() {
 
 #[test]
 fn who_is_not_there_is_named() {
-    let desk = Desk::new();
-    desk.hosts(2);
+    let workdir = Workdir::new();
+    workdir.hosts(2);
     let options = ["--hosts", "hosts", "--process", "1", "--wait", "1"];
-    let (code, _, errors) = desk.run(&[&PRODUCT[..], &options].concat());
+    let (code, _, errors) = workdir.run(&[&PRODUCT[..], &options].concat());
     assert_eq!(code, 2, "{errors}");
     assert!(errors.contains("error: process 0 (127.0.0.1:"), "{errors}");
     assert!(errors.contains(") did not come within 1 s: "), "{errors}");
@@ -212,8 +212,8 @@ fn who_is_not_there_is_named() {
 
 #[test]
 fn options_that_do_not_go_together_are_refused() {
-    let desk = Desk::new();
-    desk.hosts(2);
+    let workdir = Workdir::new();
+    workdir.hosts(2);
     for options in [
         &["--process", "1"][..],
         &["--hosts", "hosts"],
@@ -221,11 +221,11 @@ fn options_that_do_not_go_together_are_refused() {
         &["--processes", "0"],
         &["--processes", "2", "--secret-file", "secret"],
     ] {
-        let (code, _, errors) = desk.run(&[&PRODUCT[..], options].concat());
+        let (code, _, errors) = workdir.run(&[&PRODUCT[..], options].concat());
         assert_eq!(code, 2, "{options:?}: {errors}");
     }
-    fs::write(desk.path("hosts"), "blue").unwrap();
+    fs::write(workdir.path("hosts"), "blue").unwrap();
     let (code, _, errors) =
-        desk.run(&[&PRODUCT[..], &["--hosts", "hosts", "--process", "0"]].concat());
+        workdir.run(&[&PRODUCT[..], &["--hosts", "hosts", "--process", "0"]].concat());
     assert!(code == 2 && errors.contains("line 1 of the host list is `blue`"), "{errors}");
 }

@@ -23,18 +23,19 @@ fn heeded() -> Vec<(&'static str, i32)> {
 /// Nothing here takes so long.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-fn matrix(desk: &TempDir, name: &str, n: usize) {
+fn matrix(workdir: &TempDir, name: &str, n: usize) {
     let values: Vec<f64> = (0..n * n).map(|at| (at * 7919 % 1000) as f64 / 7.0).collect();
-    npy::write(desk.path().join(name), &TensorView::from_slice(&values, &[n, n]).unwrap()).unwrap();
+    npy::write(workdir.path().join(name), &TensorView::from_slice(&values, &[n, n]).unwrap())
+        .unwrap();
 }
 
-fn start(desk: &TempDir, args: &[&str]) -> Child {
+fn start(workdir: &TempDir, args: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ijk"));
-    spawned(command.args(args), desk)
+    spawned(command.args(args), workdir)
 }
 
-fn spawned(command: &mut Command, desk: &TempDir) -> Child {
-    command.current_dir(desk.path()).stdin(Stdio::null());
+fn spawned(command: &mut Command, workdir: &TempDir) -> Child {
+    command.current_dir(workdir.path()).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -79,9 +80,9 @@ fn is_temporary(path: &Path) -> bool {
 
 #[test]
 fn no_temporary_file_stays() {
-    let desk = tempfile::tempdir().unwrap();
+    let workdir = tempfile::tempdir().unwrap();
     // Large enough that writing takes a while wherever it is.
-    matrix(&desk, "a.npy", 2500);
+    matrix(&workdir, "a.npy", 2500);
     let (signals, mut ends) = (heeded(), [0, 0]);
     for n in 0..24 {
         let (signal, number) = signals[n % signals.len()];
@@ -89,11 +90,11 @@ fn no_temporary_file_stays() {
             0 => &["eval", "ij+1~ij", "a.npy", "-o", "o.npy"],
             _ => &["eval", "ij+1~ij & ij*2~ij", "a.npy", "-o", "o.npz:x", "-o", "p.npy"],
         };
-        let mut child = start(&desk, outputs);
+        let mut child = start(&workdir, outputs);
         // At some time before, while or after it writes.
         while n % 4 > 0
             && child.try_wait().unwrap().is_none()
-            && !all(desk.path()).iter().any(|path| is_temporary(path))
+            && !all(workdir.path()).iter().any(|path| is_temporary(path))
         {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -103,10 +104,11 @@ fn no_temporary_file_stays() {
         let by_signal = output.status.signal() == Some(number);
         assert!(by_signal || output.status.success(), "{output:?}");
         ends[usize::from(by_signal)] += 1;
-        let left: Vec<_> = all(desk.path()).into_iter().filter(|path| is_temporary(path)).collect();
+        let left: Vec<_> =
+            all(workdir.path()).into_iter().filter(|path| is_temporary(path)).collect();
         assert!(left.is_empty(), "SIG{signal} leaves {left:?}");
         for name in ["o.npy", "o.npz", "p.npy"] {
-            let _ = fs::remove_file(desk.path().join(name));
+            let _ = fs::remove_file(workdir.path().join(name));
         }
     }
     assert!(ends[1] > 5, "most had ended before: {ends:?}");
@@ -115,20 +117,20 @@ fn no_temporary_file_stays() {
 #[cfg(feature = "zarr")]
 #[test]
 fn finished_blocks_stay_and_the_same_command_goes_on() {
-    let desk = tempfile::tempdir().unwrap();
-    matrix(&desk, "a.npy", 200);
-    let cut = start(&desk, &["eval", "ij~ij", "a.npy", "--block", "8", "-o", "a.zarr"]);
+    let workdir = tempfile::tempdir().unwrap();
+    matrix(&workdir, "a.npy", 200);
+    let cut = start(&workdir, &["eval", "ij~ij", "a.npy", "--block", "8", "-o", "a.zarr"]);
     assert!(ended(cut).status.success());
     let run = ["einsum", "ij,jk,kl->il", "a.zarr", "a.zarr", "a.zarr", "--workers", "1"];
     let run = [&run[..], &["--memory", "100kB", "-o"]].concat();
-    assert!(ended(start(&desk, &[&run[..], &["whole.zarr"]].concat())).status.success());
-    let chunks = |name: &str| all(&desk.path().join(name).join("c"));
+    assert!(ended(start(&workdir, &[&run[..], &["whole.zarr"]].concat())).status.success());
+    let chunks = |name: &str| all(&workdir.path().join(name).join("c"));
     for (n, (signal, number)) in heeded().into_iter().enumerate() {
         let out = format!("{n}.zarr");
         let command = [&run[..], &[&out]].concat();
-        let child = start(&desk, &command);
+        let child = start(&workdir, &command);
         let by = Instant::now() + PATIENCE;
-        while !desk.path().join(&out).join("c/0").exists() {
+        while !workdir.path().join(&out).join("c/0").exists() {
             assert!(Instant::now() < by, "nothing is written");
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -139,18 +141,19 @@ fn finished_blocks_stay_and_the_same_command_goes_on() {
         let kept =
             "interrupted: finished blocks are kept, and the same command goes on from there\n";
         assert_eq!(said, kept);
-        let left: Vec<_> = all(desk.path()).into_iter().filter(|path| is_temporary(path)).collect();
+        let left: Vec<_> =
+            all(workdir.path()).into_iter().filter(|path| is_temporary(path)).collect();
         assert!(left.is_empty(), "SIG{signal} leaves {left:?}");
         let there = chunks(&out).into_iter().filter(|path| path.is_file()).count();
-        let output = ended(start(&desk, &command));
+        let output = ended(start(&workdir, &command));
         let said = String::from_utf8_lossy(&output.stderr);
         let kept =
             format!("({there} block{} from earlier runs)", if there == 1 { "" } else { "s" });
         assert!(said.contains(&kept), "{there}: {said}");
         let found = chunks(&out).into_iter().filter(|path| path.is_file());
         for path in found {
-            let chunk = path.strip_prefix(desk.path().join(&out)).unwrap();
-            let expected = fs::read(desk.path().join("whole.zarr").join(chunk)).unwrap();
+            let chunk = path.strip_prefix(workdir.path().join(&out)).unwrap();
+            let expected = fs::read(workdir.path().join("whole.zarr").join(chunk)).unwrap();
             assert!(fs::read(&path).unwrap() == expected, "{chunk:?}");
         }
     }
@@ -158,16 +161,16 @@ fn finished_blocks_stay_and_the_same_command_goes_on() {
 
 #[test]
 fn who_is_to_ignore_a_signal_does() {
-    let desk = tempfile::tempdir().unwrap();
-    matrix(&desk, "a.npy", 1000);
+    let workdir = tempfile::tempdir().unwrap();
+    matrix(&workdir, "a.npy", 1000);
     let script = r#"trap "" HUP; exec "$0" eval 'ij+1~ij' a.npy -o o.npy"#;
     let mut command = Command::new("sh");
-    let child = spawned(command.args(["-c", script, env!("CARGO_BIN_EXE_ijk")]), &desk);
+    let child = spawned(command.args(["-c", script, env!("CARGO_BIN_EXE_ijk")]), &workdir);
     for _ in 0..10 {
         std::thread::sleep(Duration::from_millis(10));
         send("HUP", &child);
     }
     let output = ended(child);
     assert!(output.status.success(), "{output:?}");
-    assert!(desk.path().join("o.npy").exists());
+    assert!(workdir.path().join("o.npy").exists());
 }

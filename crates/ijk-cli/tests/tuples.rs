@@ -20,15 +20,15 @@ DIMS(ipos) IN [2,6]
 DIMS(opos) = DIMS(ipos) - DIMS(fpos) + 1
 ";
 
-struct Desk(TempDir);
+struct Workdir(TempDir);
 
-impl Desk {
+impl Workdir {
     fn new() -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
-        desk.write("valid.et", VALID);
-        desk.save("image.npy", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
-        desk.save("edge.npy", &[1.0, -1.0], &[1, 2]);
-        desk
+        let workdir = Self(tempfile::tempdir().unwrap());
+        workdir.write("valid.et", VALID);
+        workdir.save("image.npy", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
+        workdir.save("edge.npy", &[1.0, -1.0], &[1, 2]);
+        workdir
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -74,14 +74,14 @@ impl Desk {
 
 #[test]
 fn ranks_follow_from_bound_arrays() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let run = ["run", "valid.et", "--bind", "input=image.npy", "--bind", "filter=edge.npy"];
-    assert_eq!(desk.prints(&run), "[[-1. -1.]\n [-1. -1.]]\n");
-    let told = desk.prints(&[&run[..], &["--out", "output=out.npy"]].concat());
+    assert_eq!(workdir.prints(&run), "[[-1. -1.]\n [-1. -1.]]\n");
+    let told = workdir.prints(&[&run[..], &["--out", "output=out.npy"]].concat());
     assert!(told.starts_with("f64 (2, 2) in ") && told.ends_with("-> out.npy\n"), "{told}");
-    let out = npy::read(desk.path("out.npy")).unwrap();
+    let out = npy::read(workdir.path("out.npy")).unwrap();
     assert_eq!(out, Tensor::from_vec(vec![-1.0; 4], &[2, 2]).unwrap());
-    let single = desk.prints(&[&run[..], &["--dtype", "f32", "--json"]].concat());
+    let single = workdir.prints(&[&run[..], &["--dtype", "f32", "--json"]].concat());
     let single: serde_json::Value = serde_json::from_str(&single).unwrap();
     assert_eq!(single["results"][0]["name"], "output");
     assert_eq!(single["results"][0]["dtype"], "f32");
@@ -89,8 +89,8 @@ fn ranks_follow_from_bound_arrays() {
 
 #[test]
 fn random_data_is_that_of_the_seed() {
-    let desk = Desk::new();
-    let run = |more: &[&str]| desk.prints(&[&["run", "valid.et"], more].concat());
+    let workdir = Workdir::new();
+    let run = |more: &[&str]| workdir.prints(&[&["run", "valid.et"], more].concat());
     assert_eq!(run(&[]), run(&[]));
     assert_eq!(run(&["--seed", "7"]), run(&["--seed", "7", "--threads", "1"]));
     assert_ne!(run(&["--seed", "7"]), run(&["--seed", "8"]));
@@ -104,55 +104,55 @@ fn random_data_is_that_of_the_seed() {
 
 #[test]
 fn several_outputs_have_their_names() {
-    let desk = Desk::new();
-    desk.write("two.et", "a[i] = i\nb[] = a[i]\n\na, b\n\nDIMS(i) = 3\n");
-    assert_eq!(desk.prints(&["run", "two.et"]), "a: [0 1 2]\nb: 3\n");
-    desk.prints(&["run", "two.et", "--out", "a=out.npz", "--out", "b=out.npz"]);
-    let members = ijk::file::npz::read(desk.path("out.npz")).unwrap();
+    let workdir = Workdir::new();
+    workdir.write("two.et", "a[i] = i\nb[] = a[i]\n\na, b\n\nDIMS(i) = 3\n");
+    assert_eq!(workdir.prints(&["run", "two.et"]), "a: [0 1 2]\nb: 3\n");
+    workdir.prints(&["run", "two.et", "--out", "a=out.npz", "--out", "b=out.npz"]);
+    let members = ijk::file::npz::read(workdir.path("out.npz")).unwrap();
     let names: Vec<_> = members.iter().map(|(name, _)| &name[..]).collect();
     assert_eq!(names, ["a", "b"]);
 }
 
 #[test]
 fn check_tells_what_it_found() {
-    let desk = Desk::new();
-    let text = desk.prints(&["check", "valid.et"]);
+    let workdir = Workdir::new();
+    let text = workdir.prints(&["check", "valid.et"]);
     for said in ["input[ipos]", "output[opos]", "RANK(ipos) IN [1,3]", "DIMS(opos) ="] {
         assert!(text.contains(said), "{text}");
     }
     let json: serde_json::Value =
-        serde_json::from_str(&desk.prints(&["check", "valid.et", "--json"])).unwrap();
+        serde_json::from_str(&workdir.prints(&["check", "valid.et", "--json"])).unwrap();
     assert_eq!(json["outputs"], serde_json::json!(["output"]));
     assert_eq!(json["arrays"][0]["bindable"], true);
 }
 
 #[test]
 fn more_than_there_is_of_memory() {
-    let desk = Desk::new();
-    desk.write("big.et", "x[i,j] = RANDOM(0, 1, FLOAT)\ny[i] = x[i,j]\n\ny\n");
-    desk.write("all.et", "x[i,j] = RANDOM(0, 1, FLOAT)\n");
-    desk.write("late.et", "n[i] = 3000000\nx[n[i],n[i]] = 1\n\nDIMS(i) = 2\n");
+    let workdir = Workdir::new();
+    workdir.write("big.et", "x[i,j] = RANDOM(0, 1, FLOAT)\ny[i] = x[i,j]\n\ny\n");
+    workdir.write("all.et", "x[i,j] = RANDOM(0, 1, FLOAT)\n");
+    workdir.write("late.et", "n[i] = 3000000\nx[n[i],n[i]] = 1\n\nDIMS(i) = 2\n");
     let dims = ["--dims", "i=1000000", "--dims", "j=1000000", "--out"];
-    let all = desk.ends_with(2, &[&["run", "all.et"], &dims[..], &["x=x.npy"]].concat());
+    let all = workdir.ends_with(2, &[&["run", "all.et"], &dims[..], &["x=x.npy"]].concat());
     assert!(all.contains("not enough memory: 8000000000000 bytes are needed"), "{all}");
     assert!(all.contains("all.et:1:1") && all.contains("[1000000, 1000000]"), "{all}");
-    let late = desk.ends_with(2, &["run", "late.et"]);
+    let late = workdir.ends_with(2, &["run", "late.et"]);
     assert!(late.contains("late.et:2:1") && late.contains("[3000001, 3000001]"), "{late}");
-    let case = desk.run(&["verify", "late.et"]);
+    let case = workdir.run(&["verify", "late.et"]);
     assert_eq!(case.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&case.stdout).contains("not enough memory"), "{case:?}");
 }
 
 #[test]
 fn mistakes_are_quoted() {
-    let desk = Desk::new();
-    desk.write("wrong.et", "x[i] = RANDOM(0, 1, FLOAT)\ny[i] = x[i,j]\n");
+    let workdir = Workdir::new();
+    workdir.write("wrong.et", "x[i] = RANDOM(0, 1, FLOAT)\ny[i] = x[i,j]\n");
     for command in ["check", "run", "verify"] {
-        let said = desk.refuses(&[command, "wrong.et"]);
+        let said = workdir.refuses(&[command, "wrong.et"]);
         assert!(said.contains("wrong.et:2") && said.contains("x[i,j]"), "{said}");
     }
-    desk.save("line.npy", &[1.0, 2.0], &[2]);
-    let valid = |more: &[&str]| desk.refuses(&[&["run", "valid.et"], more].concat());
+    workdir.save("line.npy", &[1.0, 2.0], &[2]);
+    let valid = |more: &[&str]| workdir.refuses(&[&["run", "valid.et"], more].concat());
     let conflict = valid(&["--bind", "input=image.npy", "--bind", "filter=line.npy"]);
     assert!(conflict.contains("valid.et:"), "{conflict}");
     assert!(valid(&["--bind", "nothing=image.npy"]).contains("input, filter"));
@@ -166,9 +166,9 @@ fn mistakes_are_quoted() {
     assert!(valid(&["--rank", "ipos=17"]).contains("ranks go up to 9"));
     assert!(valid(&["--rank", "ipos=1", "--rank", "ipos=2"]).contains("`ipos` twice"));
     assert!(valid(&["--dims", "ipos=9", "--dims", "ipos=9"]).contains("`ipos` twice"));
-    desk.write("three.et", "\u{feff}x[a] = a\n\nDIMS(a) = 3\n");
-    assert_eq!(desk.prints(&["run", "three.et"]), "[0 1 2]\n");
-    let fixed = desk.refuses(&["run", "three.et", "--dims", "a=4"]);
+    workdir.write("three.et", "\u{feff}x[a] = a\n\nDIMS(a) = 3\n");
+    assert_eq!(workdir.prints(&["run", "three.et"]), "[0 1 2]\n");
+    let fixed = workdir.refuses(&["run", "three.et", "--dims", "a=4"]);
     assert!(fixed.contains("`DIMS(a) = 3` gives 3\n"), "{fixed}");
     assert!(valid(&["--dims", "nobody=3"]).contains("nobody"));
 }

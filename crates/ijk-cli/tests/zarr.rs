@@ -10,21 +10,21 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A directory with a matrix as `a.npy`, and as `a.zarr` in blocks.
-struct Desk(TempDir);
+struct Workdir(TempDir);
 
 const N: usize = 20;
 
-impl Desk {
+impl Workdir {
     fn new() -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
+        let workdir = Self(tempfile::tempdir().unwrap());
         let values: Vec<f64> = (0..N * N).map(|n| (n * 7 % 11) as f64 - 5.0).collect();
         let view = TensorView::from_slice(&values, &[N, N]).unwrap();
-        npy::write(desk.path("a.npy"), &view).unwrap();
+        npy::write(workdir.path("a.npy"), &view).unwrap();
         let a = BigTensor::lit(values, [N, N], [Some(8), Some(8)]).unwrap();
-        Executor::new().save(&a, desk.path("a.zarr"), &ZarrOptions::new()).unwrap();
-        fs::write(desk.path("mm.ijk"), "ik*kj~ijk . +ijk~ij\n").unwrap();
-        fs::write(desk.path("two.ijk"), "I & +ij~i").unwrap();
-        desk
+        Executor::new().save(&a, workdir.path("a.zarr"), &ZarrOptions::new()).unwrap();
+        fs::write(workdir.path("mm.ijk"), "ik*kj~ijk . +ijk~ij\n").unwrap();
+        fs::write(workdir.path("two.ijk"), "I & +ij~i").unwrap();
+        workdir
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -89,9 +89,9 @@ fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 #[test]
 fn commands_run_on_zarr_arrays() {
-    let desk = Desk::new();
-    desk.prints(&["einsum", "ik,kj->ij", "a.npy", "a.npy", "-o", "c.npy"]);
-    let expected = desk.array("c.npy");
+    let workdir = Workdir::new();
+    workdir.prints(&["einsum", "ik,kj->ij", "a.npy", "a.npy", "-o", "c.npy"]);
+    let expected = workdir.array("c.npy");
     let product = "ik*kj~ijk . +ijk~ij";
     let commands: [&[&str]; 6] = [
         &[
@@ -124,93 +124,93 @@ fn commands_run_on_zarr_arrays() {
         &["einsum", "ik,kj->ij", "a.zarr", "a.npy", "-o", "r.npy", "--workers", "3"],
     ];
     for command in commands {
-        let (printed, said) = desk.prints(command);
+        let (printed, said) = workdir.prints(command);
         let result = if command.contains(&"r.npy") { "r.npy" } else { "r.zarr" };
-        assert_eq!(desk.array(result), expected, "{command:?}");
+        assert_eq!(workdir.array(result), expected, "{command:?}");
         assert!(
             printed.starts_with("f64 (20, 20) in ") && printed.ends_with("-> r.zarr\n")
                 || result == "r.npy",
             "{printed}"
         );
         assert!(said.contains(" blocks in ") && said.contains(" GF/s, "), "{said}");
-        let _ = fs::remove_dir_all(desk.path("r.zarr"));
+        let _ = fs::remove_dir_all(workdir.path("r.zarr"));
     }
 }
 
 #[test]
 fn results_are_printed_and_written_side_by_side() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let (printed, _) =
-        desk.prints(&["run", "two.ijk", "--bind", "0=a.zarr", "--out", "0=copy.zarr"]);
+        workdir.prints(&["run", "two.ijk", "--bind", "0=a.zarr", "--out", "0=copy.zarr"]);
     let mut lines = printed.lines();
     assert!(lines.next().unwrap().starts_with("0: f64 (20, 20) in "));
     assert!(lines.next().unwrap().starts_with("1: ["), "{printed}");
-    assert_eq!(desk.array("copy.zarr"), desk.array("a.npy"));
-    let (printed, _) = desk.prints(&["eval", "+ij~.", "a.zarr", "--dtype", "f32", "--json"]);
-    let sum: f64 = desk.array("a.npy").as_slice::<f64>().unwrap().iter().sum();
+    assert_eq!(workdir.array("copy.zarr"), workdir.array("a.npy"));
+    let (printed, _) = workdir.prints(&["eval", "+ij~.", "a.zarr", "--dtype", "f32", "--json"]);
+    let sum: f64 = workdir.array("a.npy").as_slice::<f64>().unwrap().iter().sum();
     let json: serde_json::Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(
         (&json["results"][0]["dtype"], &json["results"][0]["data"][0]),
         (&"f32".into(), &sum.into())
     );
     let (path, _) =
-        desk.prints(&["einsum", "ij,jk,kl->il", "a.zarr", "a.zarr", "a.zarr", "--path"]);
+        workdir.prints(&["einsum", "ij,jk,kl->il", "a.zarr", "a.zarr", "a.zarr", "--path"]);
     assert!(path.contains("as written        3.200e5 multiplications"), "{path}");
 }
 
 #[test]
 fn the_same_command_continues() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let command = ["einsum", "ik,kj->ij", "a.zarr", "a.zarr", "-o", "r.zarr"];
-    let (_, said) = desk.prints(&command);
+    let (_, said) = workdir.prints(&command);
     assert!(said.starts_with("9 blocks in "), "{said}");
-    let expected = desk.array("r.zarr");
-    let (_, said) = desk.prints(&command);
+    let expected = workdir.array("r.zarr");
+    let (_, said) = workdir.prints(&command);
     assert_eq!(said, "nothing to do: all results are complete (9 blocks from earlier runs)\n");
     // As if it had been stopped.
-    let manifest = desk.path("r.zarr/.ijk/manifest.json");
+    let manifest = workdir.path("r.zarr/.ijk/manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, text.replace("\"complete\": true", "\"complete\": false")).unwrap();
-    fs::remove_file(desk.path("r.zarr/c/0/2")).unwrap();
-    fs::remove_file(desk.path("r.zarr/c/2/2")).unwrap();
+    fs::remove_file(workdir.path("r.zarr/c/0/2")).unwrap();
+    fs::remove_file(workdir.path("r.zarr/c/2/2")).unwrap();
     let other = ["einsum", "ik,jk->ij", "a.zarr", "a.zarr", "-o", "r.zarr"];
-    desk.refuses(&other, "it holds another computation's result: its program was");
-    desk.refuses(&other, "to replace it, add --fresh");
-    let (_, said) = desk.prints(&[&command[..], &["--workers", "2"]].concat());
+    workdir.refuses(&other, "it holds another computation's result: its program was");
+    workdir.refuses(&other, "to replace it, add --fresh");
+    let (_, said) = workdir.prints(&[&command[..], &["--workers", "2"]].concat());
     assert!(
         said.contains("(7 blocks from earlier runs; 2 were gone or damaged, and computed again)")
             && said.starts_with("2 blocks in "),
         "{said}"
     );
-    assert_eq!(desk.array("r.zarr"), expected);
-    desk.prints(&[&other[..], &["--fresh"]].concat());
-    assert!(desk.array("r.zarr") != expected);
+    assert_eq!(workdir.array("r.zarr"), expected);
+    workdir.prints(&[&other[..], &["--fresh"]].concat());
+    assert!(workdir.array("r.zarr") != expected);
 }
 
 #[test]
 fn a_complete_result_is_looked_at_again() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let command = ["eval", "ij*2~ij", "a.zarr", "-o", "r.zarr", "--compress", "zstd"];
-    desk.prints(&command);
-    let expected = files(&desk.path("r.zarr/c"));
+    workdir.prints(&command);
+    let expected = files(&workdir.path("r.zarr/c"));
     for processes in [&[][..], &["--processes", "2", "--workers", "1"]] {
         for damage in [0, 7] {
-            let chunk = desk.path("r.zarr/c/1/1");
+            let chunk = workdir.path("r.zarr/c/1/1");
             fs::write(&chunk, vec![0; damage]).unwrap();
-            let (_, said) = desk.prints(&[&command[..], processes].concat());
+            let (_, said) = workdir.prints(&[&command[..], processes].concat());
             let text = "(8 blocks from earlier runs; 1 was gone or damaged, and computed again)";
             assert!(said.starts_with("1 block in ") && said.contains(text), "{said}");
-            assert!(files(&desk.path("r.zarr/c")) == expected);
+            assert!(files(&workdir.path("r.zarr/c")) == expected);
         }
     }
 }
 
 #[test]
 fn results_that_are_not_finished_are_no_arguments() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let command = ["einsum", "ik,kj->ij", "a.zarr", "a.zarr", "-o", "r.zarr", "--fresh"];
-    desk.prints(&command);
-    let manifest = desk.path("r.zarr/.ijk/manifest.json");
+    workdir.prints(&command);
+    let manifest = workdir.path("r.zarr/.ijk/manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, text.replace("\"complete\": true", "\"complete\": false")).unwrap();
     let said = "r.zarr: it is not finished: 9 of 9 blocks are written; \
@@ -221,35 +221,35 @@ fn results_that_are_not_finished_are_no_arguments() {
         &["einsum", "ij,jk->ik", "a.zarr", "r.zarr"],
         &["eval", "ij~ij", "r.zarr", "-o", "copy.zarr"],
     ] {
-        desk.refuses(reads, said);
-        desk.prints(&[reads, &["--partial"]].concat());
+        workdir.refuses(reads, said);
+        workdir.prints(&[reads, &["--partial"]].concat());
     }
-    desk.prints(&command[..6]);
-    desk.prints(&["eval", "+ij~.", "r.zarr"]);
-    desk.refuses(&["eval", "+ij~.", "a.npy", "--partial"], "--partial is for Zarr arrays");
+    workdir.prints(&command[..6]);
+    workdir.prints(&["eval", "+ij~.", "r.zarr"]);
+    workdir.refuses(&["eval", "+ij~.", "a.npy", "--partial"], "--partial is for Zarr arrays");
 }
 
 #[cfg(unix)]
 #[test]
 fn inputs_behind_links_are_known_again_and_their_changes_noticed() {
     use std::os::unix::fs::symlink;
-    let desk = Desk::new();
-    fs::rename(desk.path("a.zarr/c"), desk.path("data")).unwrap();
-    symlink(desk.path("data"), desk.path("a.zarr/c")).unwrap();
+    let workdir = Workdir::new();
+    fs::rename(workdir.path("a.zarr/c"), workdir.path("data")).unwrap();
+    symlink(workdir.path("data"), workdir.path("a.zarr/c")).unwrap();
     let command = ["eval", "ij*2~ij", "a.zarr", "-o", "r.zarr"];
-    desk.prints(&command);
-    let (_, said) = desk.prints(&command);
+    workdir.prints(&command);
+    let (_, said) = workdir.prints(&command);
     assert!(said.starts_with("nothing to do"), "{said}");
-    let chunk = desk.path("data/1/1");
+    let chunk = workdir.path("data/1/1");
     fs::write(&chunk, fs::read(&chunk).unwrap()).unwrap();
-    desk.refuses(&command, "input 0, a.zarr, has changed");
+    workdir.refuses(&command, "input 0, a.zarr, has changed");
 }
 
 #[test]
 fn what_cannot_be_done_is_said_and_nothing_is_touched() {
-    let desk = Desk::new();
-    fs::create_dir(desk.path("other.zarr")).unwrap();
-    fs::write(desk.path("other.zarr/file"), "mine").unwrap();
+    let workdir = Workdir::new();
+    fs::create_dir(workdir.path("other.zarr")).unwrap();
+    fs::write(workdir.path("other.zarr/file"), "mine").unwrap();
     let cases: [(&[&str], &str); 10] = [
         (&["eval", "ij~ji", "none.zarr"], "none.zarr: no such directory"),
         (&["eval", "ij~ji", "other.zarr"], "other.zarr: it is no Zarr array: it has no zarr.json"),
@@ -285,79 +285,82 @@ fn what_cannot_be_done_is_said_and_nothing_is_touched() {
     ];
     for (args, said) in cases {
         let said = if args[0] == "einsum" { "" } else { said };
-        desk.refuses(args, said);
+        workdir.refuses(args, said);
     }
-    fs::write(desk.path("a.zarr/c/0/1"), "short").unwrap();
-    let output = desk.run(&["eval", "+ij~i", "a.zarr"]);
+    fs::write(workdir.path("a.zarr/c/0/1"), "short").unwrap();
+    let output = workdir.run(&["eval", "+ij~i", "a.zarr"]);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("block [0, 1] of a.zarr, file c/0/1: it is truncated"), "{errors}");
 }
 
 #[test]
 fn tuple_programs_run_on_zarr_arrays() {
-    let desk = Desk::new();
-    desk.write("mm.et", "c[i,j] = a[i,k] * b[k,j]\n");
-    desk.prints(&["run", "mm.et", "--bind", "a=a.npy", "--bind", "b=a.npy", "--out", "c=c.npy"]);
-    let expected = desk.array("c.npy");
+    let workdir = Workdir::new();
+    workdir.write("mm.et", "c[i,j] = a[i,k] * b[k,j]\n");
+    workdir.prints(&["run", "mm.et", "--bind", "a=a.npy", "--bind", "b=a.npy", "--out", "c=c.npy"]);
+    let expected = workdir.array("c.npy");
     let mixed = ["run", "mm.et", "--bind", "a=a.zarr", "--bind", "b=a.npy", "--out", "c=r.zarr"];
     for more in [
         &["--workers", "2", "--memory", "10kB"][..],
         &["--block", ".x5", "--compress", "zstd:3", "--threads", "2"],
         &["--processes", "2", "--workers", "1", "--wait", "60"],
     ] {
-        let (printed, said) = desk.prints(&[&mixed[..], more].concat());
-        assert_eq!(desk.array("r.zarr"), expected, "{more:?}");
+        let (printed, said) = workdir.prints(&[&mixed[..], more].concat());
+        assert_eq!(workdir.array("r.zarr"), expected, "{more:?}");
         assert!(printed.starts_with("f64 (20, 20) in ") && printed.ends_with("-> r.zarr\n"));
         assert!(said.contains(" blocks in "), "{said}");
-        let (_, said) = desk.prints(&[&mixed[..], more].concat());
+        let (_, said) = workdir.prints(&[&mixed[..], more].concat());
         assert!(said.contains("nothing to do: all results are complete"), "{said}");
-        fs::remove_dir_all(desk.path("r.zarr")).unwrap();
+        fs::remove_dir_all(workdir.path("r.zarr")).unwrap();
     }
-    desk.prints(&mixed);
+    workdir.prints(&mixed);
     let other = ["run", "mm.et", "--bind", "a=a.zarr", "--bind", "b=a.zarr", "--out", "c=r.zarr"];
-    desk.refuses(&other, "it holds another computation's result");
-    desk.prints(&[&other[..], &["--fresh"]].concat());
+    workdir.refuses(&other, "it holds another computation's result");
+    workdir.prints(&[&other[..], &["--fresh"]].concat());
 }
 
 #[test]
 fn tuple_programs_have_windows_and_several_results() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let source = "x[ipos] = RANDOM(0, 1, FLOAT)\nbox[opos] = x[opos+fpos]\ntotal[] = box[opos]\n\
                   \nbox, total\n\nDIMS(opos) = DIMS(ipos) - DIMS(fpos) + 1\n";
-    desk.write("box.et", source);
+    workdir.write("box.et", source);
     let run = |array: &str, out: &str| {
         let (bind, out) = (format!("x={array}"), format!("box={out}"));
         let more = ["--dims", "fpos=3,2", "--out", "total=total.npy"];
-        desk.prints(&[&["run", "box.et", "--bind", &bind, "--out", &out], &more[..]].concat())
+        workdir.prints(&[&["run", "box.et", "--bind", &bind, "--out", &out], &more[..]].concat())
     };
     run("a.npy", "box.npy");
-    let total = desk.array("total.npy");
+    let total = workdir.array("total.npy");
     let (printed, _) = run("a.zarr", "box.zarr");
     assert!(printed.starts_with("box: f64 (18, 19) in "), "{printed}");
     assert!(printed.lines().nth(1).unwrap().starts_with("total: f64 () in "), "{printed}");
-    assert_eq!((desk.array("box.zarr"), desk.array("total.npy")), (desk.array("box.npy"), total));
+    assert_eq!(
+        (workdir.array("box.zarr"), workdir.array("total.npy")),
+        (workdir.array("box.npy"), total)
+    );
     let (printed, _) =
-        desk.prints(&["run", "box.et", "--bind", "x=a.zarr", "--dims", "fpos=20,20", "--json"]);
+        workdir.prints(&["run", "box.et", "--bind", "x=a.zarr", "--dims", "fpos=20,20", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(json["results"][1]["name"], "total");
     // Random numbers are the same in blocks.
-    desk.write("noise.et", "y[i,j] = x[i,j] + RANDOM(0, 1, FLOAT)\n");
+    workdir.write("noise.et", "y[i,j] = x[i,j] + RANDOM(0, 1, FLOAT)\n");
     let noise = ["run", "noise.et", "--seed", "7", "--bind"];
-    desk.prints(&[&noise[..], &["x=a.npy", "--out", "y=y.npy"]].concat());
-    desk.prints(&[&noise[..], &["x=a.zarr", "--out", "y=y.zarr", "--workers", "3"]].concat());
-    assert_eq!(desk.array("y.zarr"), desk.array("y.npy"));
+    workdir.prints(&[&noise[..], &["x=a.npy", "--out", "y=y.npy"]].concat());
+    workdir.prints(&[&noise[..], &["x=a.zarr", "--out", "y=y.zarr", "--workers", "3"]].concat());
+    assert_eq!(workdir.array("y.zarr"), workdir.array("y.npy"));
 }
 
 #[test]
 fn mistakes_in_blocks_are_quoted_with_the_files_name() {
-    let desk = Desk::new();
-    desk.write("mm.et", "c[i,j] = a[i,k] * b[k,j]\n");
-    desk.write("cut.ijk", "ik*kj~ijk . +ijk~ij\n");
-    desk.write("sized.et", "y[i[a]] = 1\n");
+    let workdir = Workdir::new();
+    workdir.write("mm.et", "c[i,j] = a[i,k] * b[k,j]\n");
+    workdir.write("cut.ijk", "ik*kj~ijk . +ijk~ij\n");
+    workdir.write("sized.et", "y[i[a]] = 1\n");
     let values: Vec<f64> = vec![1.0; 3 * 20];
-    npy::write(desk.path("b.npy"), &TensorView::from_slice(&values, &[3, 20]).unwrap()).unwrap();
+    npy::write(workdir.path("b.npy"), &TensorView::from_slice(&values, &[3, 20]).unwrap()).unwrap();
     let i = BigTensor::lit([1i64, 2, 3], [3], [Some(2)]).unwrap();
-    Executor::new().save(&i, desk.path("i.zarr"), &ZarrOptions::new()).unwrap();
+    Executor::new().save(&i, workdir.path("i.zarr"), &ZarrOptions::new()).unwrap();
     let tuples = |b: &'static str, more: &[&'static str]| {
         let run = ["run", "mm.et", "--bind", "a=a.zarr", "--bind", b, "--out", "c=r.zarr"];
         [&run[..], more].concat()
@@ -374,25 +377,25 @@ fn mistakes_in_blocks_are_quoted_with_the_files_name() {
         ),
     ];
     for (args, said) in cases {
-        said.iter().for_each(|said| desk.refuses(&args, said));
+        said.iter().for_each(|said| workdir.refuses(&args, said));
     }
-    desk.refuses(&tuples("b=a.npy", &["--block", "5x5x5"]), "input `a`: --block names 3 axes");
-    desk.refuses(&["run", "mm.et", "--block", "5"], "--block is for Zarr arrays");
+    workdir.refuses(&tuples("b=a.npy", &["--block", "5x5x5"]), "input `a`: --block names 3 axes");
+    workdir.refuses(&["run", "mm.et", "--block", "5"], "--block is for Zarr arrays");
 }
 
 #[test]
 fn block_recuts_and_says_what_it_costs() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let chunks = |name: &str| {
-        let blocks = BigTensor::open(desk.path(name)).unwrap().ty().blocks.clone();
+        let blocks = BigTensor::open(workdir.path(name)).unwrap().ty().blocks.clone();
         blocks.into_iter().map(|block| block.unwrap_or(N)).collect::<Vec<_>>()
     };
     for (block, expected) in [("3", [3, 3]), ("16x.", [16, 20]), (".", [20, 20]), ("1x13", [1, 13])]
     {
         let copy = ["eval", "ij~ij", "a.zarr", "--block", block, "-o", "r.zarr", "--fresh"];
-        let (_, said) = desk.prints(&copy);
+        let (_, said) = workdir.prints(&copy);
         assert_eq!(chunks("r.zarr"), expected);
-        assert_eq!(desk.array("r.zarr"), desk.array("a.npy"), "{block}");
+        assert_eq!(workdir.array("r.zarr"), workdir.array("a.npy"), "{block}");
         let line = said.lines().next().unwrap();
         assert!(line.starts_with("a.zarr is re-cut from chunks of 8x8 to "), "{said}");
         assert!(
@@ -400,21 +403,21 @@ fn block_recuts_and_says_what_it_costs() {
         );
     }
     // Existing blocks cost nothing and are not reported.
-    let (_, said) = desk.prints(&["eval", "ij~ij", "a.zarr", "--block", "8", "-o", "same.zarr"]);
+    let (_, said) = workdir.prints(&["eval", "ij~ij", "a.zarr", "--block", "8", "-o", "same.zarr"]);
     assert!(!said.contains("re-cut"), "{said}");
-    let (_, said) = desk.prints(&["eval", "+ij~i", "a.zarr", "--block", "5", "--dtype", "f32"]);
+    let (_, said) = workdir.prints(&["eval", "+ij~i", "a.zarr", "--block", "5", "--dtype", "f32"]);
     assert!(said.starts_with("a.zarr is re-cut from chunks of 8x8 to 5x5: "), "{said}");
     // With a small limit chunks are read again.
     let small = ["eval", "+ij~i", "a.zarr", "--block", "3", "--memory", "4kB"];
-    let (_, said) = desk.prints(&small);
+    let (_, said) = workdir.prints(&small);
     assert!(said.contains(" for 3.2 kB, as chunks are read again, keeps "), "{said}");
 }
 
 #[test]
 fn chunks_that_do_not_fit_are_recut() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let copy = |block: &str, name: &str| {
-        desk.prints(&["eval", "ij~ij", "a.npy", "--block", block, "-o", name]);
+        workdir.prints(&["eval", "ij~ij", "a.npy", "--block", block, "-o", name]);
     };
     copy("6x7", "b.zarr");
     copy("5", "d.zarr");
@@ -427,7 +430,7 @@ fn chunks_that_do_not_fit_are_recut() {
         (&["eval", "@argmax ij~i"], &["a"]),
         (&["run", "mm.et"], &["a", "b"]),
     ];
-    desk.write("mm.et", "c[i,j] = a[i,k] * b[k,j]\n");
+    workdir.write("mm.et", "c[i,j] = a[i,k] * b[k,j]\n");
     for (command, arrays) in commands {
         let with = |extension: &str| {
             let name = |name: &&str| match extension {
@@ -447,23 +450,23 @@ fn chunks_that_do_not_fit_are_recut() {
             let (files, flag) = (with(extension), if command[0] == "run" { "--out" } else { "-o" });
             let place = if command[0] == "run" { format!("c={out}") } else { out.into() };
             let files: Vec<&str> = files.iter().map(String::as_str).collect();
-            desk.prints(&[command, &files, &[flag, &place]].concat())
+            workdir.prints(&[command, &files, &[flag, &place]].concat())
         };
         run("npy", "whole.npy");
         let (_, said) = run("zarr", "cut.npy");
-        assert_eq!(desk.array("cut.npy"), desk.array("whole.npy"), "{command:?}");
+        assert_eq!(workdir.array("cut.npy"), workdir.array("whole.npy"), "{command:?}");
         assert!(said.contains(" is re-cut from chunks of "), "{command:?}: {said}");
         run("zarr", "cut.zarr");
-        assert_eq!(desk.array("cut.zarr"), desk.array("whole.npy"), "{command:?}");
+        assert_eq!(workdir.array("cut.zarr"), workdir.array("whole.npy"), "{command:?}");
         let (_, again) = run("zarr", "cut.zarr");
         assert!(again.contains("nothing to do"), "{again}");
-        fs::remove_dir_all(desk.path("cut.zarr")).unwrap();
+        fs::remove_dir_all(workdir.path("cut.zarr")).unwrap();
     }
 }
 
 #[test]
 fn urls_are_refused() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     for url in [
         "s3://bucket/r.zarr",
         "gs://b/r.npy",
@@ -474,55 +477,55 @@ fn urls_are_refused() {
         let scheme = url.split(':').next().unwrap();
         let said = format!("{url}: it is a URL of the scheme `{scheme}`");
         let (out, bind) = (format!("0={url}"), format!("0={url}"));
-        desk.refuses(&["eval", "ij~ij", "a.npy", "-o", url], &said);
-        desk.refuses(&["eval", "ij~ij", "a.zarr", "-o", url, "--block", "2"], &said);
-        desk.refuses(&["eval", "ij~ij", url], &said);
-        desk.refuses(&["einsum", "ij->ji", url, "-o", "r.npy"], &said);
-        desk.refuses(&["run", "two.ijk", "--bind", "0=a.zarr", "--out", &out], &said);
-        desk.refuses(&["run", "two.ijk", "--bind", &bind], &said);
+        workdir.refuses(&["eval", "ij~ij", "a.npy", "-o", url], &said);
+        workdir.refuses(&["eval", "ij~ij", "a.zarr", "-o", url, "--block", "2"], &said);
+        workdir.refuses(&["eval", "ij~ij", url], &said);
+        workdir.refuses(&["einsum", "ij->ji", url, "-o", "r.npy"], &said);
+        workdir.refuses(&["run", "two.ijk", "--bind", "0=a.zarr", "--out", &out], &said);
+        workdir.refuses(&["run", "two.ijk", "--bind", &bind], &said);
     }
     let open = |path: &str| BigTensor::open(path).unwrap_err().to_string();
     assert!(
         open("s3://bucket/a.zarr")
             .ends_with("only files and directories of this machine are read and written")
     );
-    let a = BigTensor::open(desk.path("a.zarr")).unwrap();
+    let a = BigTensor::open(workdir.path("a.zarr")).unwrap();
     let error = Executor::new().save(&a, "s3://bucket/a.zarr", &ZarrOptions::new()).unwrap_err();
     assert!(error.to_string().contains("it is a URL of the scheme `s3`"), "{error}");
     assert!(!Path::new("s3:").exists());
 }
 
-/// A group in a desk's directory.
-fn group(desk: &Desk, name: &str) {
-    fs::create_dir(desk.path(name)).unwrap();
+/// A group in a workdir's directory.
+fn group(workdir: &Workdir, name: &str) {
+    fs::create_dir(workdir.path(name)).unwrap();
     let text = r#"{"zarr_format": 3, "node_type": "group", "attributes": {"x": NaN}}"#;
-    fs::write(desk.path(name).join("zarr.json"), text).unwrap();
+    fs::write(workdir.path(name).join("zarr.json"), text).unwrap();
 }
 
 #[test]
 fn results_become_members_of_groups() {
-    let desk = Desk::new();
-    group(&desk, "g");
+    let workdir = Workdir::new();
+    group(&workdir, "g");
     for name in ["g/y", "g/y.v1", "g/sub/deep/y", "g/z.zarr"] {
-        desk.prints(&["eval", "ij~ij", "a.npy", "-o", name]);
-        let found = BigTensor::open(desk.path(name)).unwrap().collect().unwrap();
-        assert_eq!(*found.as_numbers().unwrap(), desk.array("a.npy"), "{name}");
-        desk.prints(&["eval", "+ij~.", name]);
+        workdir.prints(&["eval", "ij~ij", "a.npy", "-o", name]);
+        let found = BigTensor::open(workdir.path(name)).unwrap().collect().unwrap();
+        assert_eq!(*found.as_numbers().unwrap(), workdir.array("a.npy"), "{name}");
+        workdir.prints(&["eval", "+ij~.", name]);
     }
     for between in ["g/sub", "g/sub/deep"] {
-        let text = fs::read_to_string(desk.path(between).join("zarr.json")).unwrap();
+        let text = fs::read_to_string(workdir.path(between).join("zarr.json")).unwrap();
         assert!(text.contains("\"node_type\": \"group\""), "{text}");
     }
-    let (_, said) = desk.prints(&["eval", "ij~ij", "a.npy", "-o", "g/y"]);
+    let (_, said) = workdir.prints(&["eval", "ij~ij", "a.npy", "-o", "g/y"]);
     assert!(said.contains("nothing to do"), "{said}");
     // Files are files, and so are names elsewhere.
-    desk.prints(&["eval", "ij~ij", "a.npy", "-o", "g/y.npy"]);
-    desk.prints(&["eval", "ij~ij", "a.npy", "-o", "plain"]);
-    assert!(desk.path("g/y.npy").is_file() && desk.path("plain").is_file());
-    fs::create_dir(desk.path("old")).unwrap();
-    fs::write(desk.path("old/.zgroup"), "{}").unwrap();
-    desk.refuses(&["eval", "ij~ij", "a.npy", "-o", "old/y"], "in a Zarr group of format 2");
-    desk.refuses(
+    workdir.prints(&["eval", "ij~ij", "a.npy", "-o", "g/y.npy"]);
+    workdir.prints(&["eval", "ij~ij", "a.npy", "-o", "plain"]);
+    assert!(workdir.path("g/y.npy").is_file() && workdir.path("plain").is_file());
+    fs::create_dir(workdir.path("old")).unwrap();
+    fs::write(workdir.path("old/.zgroup"), "{}").unwrap();
+    workdir.refuses(&["eval", "ij~ij", "a.npy", "-o", "old/y"], "in a Zarr group of format 2");
+    workdir.refuses(
         &["eval", "ij~ij", "g"],
         "it is a group, no array; it holds sub/deep/y, y, y.v1, z.zarr: open one",
     );
@@ -530,8 +533,8 @@ fn results_become_members_of_groups() {
 
 #[test]
 fn results_are_no_part_of_arrays() {
-    let desk = Desk::new();
-    fs::create_dir(desk.path("d")).unwrap();
+    let workdir = Workdir::new();
+    fs::create_dir(workdir.path("d")).unwrap();
     let said = "it would be part of the Zarr array ";
     for out in [
         "a.zarr/r.zarr",
@@ -540,41 +543,44 @@ fn results_are_no_part_of_arrays() {
         "d/../a.zarr/x/r.zarr",
         "none/../a.zarr/r.npz",
     ] {
-        desk.refuses(&["eval", "ij~ji", "a.zarr", "-o", out], said);
-        desk.refuses(&["eval", "ij~ji", "a.npy", "-o", out], said);
+        workdir.refuses(&["eval", "ij~ji", "a.zarr", "-o", out], said);
+        workdir.refuses(&["eval", "ij~ji", "a.npy", "-o", out], said);
     }
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(desk.path("a.zarr"), desk.path("link")).unwrap();
-        desk.refuses(&["eval", "ij~ji", "a.npy", "-o", "link/r.zarr"], said);
-        desk.refuses(
+        std::os::unix::fs::symlink(workdir.path("a.zarr"), workdir.path("link")).unwrap();
+        workdir.refuses(&["eval", "ij~ji", "a.npy", "-o", "link/r.zarr"], said);
+        workdir.refuses(
             &["eval", "ij~ji", "a.zarr", "-o", "link", "--fresh"],
             "it is an input of the computation",
         );
     }
     // Nor do they replace what holds an input.
-    fs::create_dir_all(desk.path("r.zarr/c")).unwrap();
-    fs::write(desk.path("r.zarr/c/zarr.json"), fs::read(desk.path("a.zarr/zarr.json")).unwrap())
-        .unwrap();
-    desk.refuses(
+    fs::create_dir_all(workdir.path("r.zarr/c")).unwrap();
+    fs::write(
+        workdir.path("r.zarr/c/zarr.json"),
+        fs::read(workdir.path("a.zarr/zarr.json")).unwrap(),
+    )
+    .unwrap();
+    workdir.refuses(
         &["eval", "ij~ji", "r.zarr/c", "-o", "r.zarr", "--fresh"],
         "it is an input of the computation",
     );
 }
 
 /// The metadata of an array.
-fn metadata(desk: &Desk, name: &str) -> serde_json::Value {
-    let text = fs::read_to_string(desk.path(name).join("zarr.json")).unwrap();
+fn metadata(workdir: &Workdir, name: &str) -> serde_json::Value {
+    let text = fs::read_to_string(workdir.path(name).join("zarr.json")).unwrap();
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 #[test]
 fn results_have_names_of_axes_and_copies_attributes() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let a = BigTensor::lit((0..6).map(f64::from), [2, 3], [Some(1), Some(2)]).unwrap();
     let options = |names: [&str; 2]| ZarrOptions::new().names(names.map(|name| Some(name.into())));
     let save = |name: &str, options: &ZarrOptions| {
-        Executor::new().save(&a, desk.path(name), options).unwrap();
+        Executor::new().save(&a, workdir.path(name), options).unwrap();
     };
     let units = r#"{"units": "m", "n": 12345678901234567890123}"#;
     save("t.zarr", &options(["time", "x"]).attributes(units));
@@ -592,56 +598,59 @@ fn results_have_names_of_axes_and_copies_attributes() {
         (&["eval", "ij~ij", "a.npy"], &["i", "j"], false),
     ];
     for (command, names, is_copy) in cases {
-        desk.prints(&[command, &["-o", "r.zarr"]].concat());
-        let found = metadata(&desk, "r.zarr");
+        workdir.prints(&[command, &["-o", "r.zarr"]].concat());
+        let found = metadata(&workdir, "r.zarr");
         assert_eq!(found["dimension_names"], serde_json::json!(names), "{command:?}");
-        let text = fs::read_to_string(desk.path("r.zarr/zarr.json")).unwrap();
+        let text = fs::read_to_string(workdir.path("r.zarr/zarr.json")).unwrap();
         assert_eq!(text.contains(units), is_copy, "{command:?}: {text}");
-        fs::remove_dir_all(desk.path("r.zarr")).unwrap();
+        fs::remove_dir_all(workdir.path("r.zarr")).unwrap();
     }
-    desk.write("shift.et", "y[pos] = x[pos] + 1\n\ny\n\nRANK(pos) = 2\n");
-    desk.prints(&["run", "shift.et", "--bind", "x=a.zarr", "--out", "y=r.zarr"]);
-    assert_eq!(metadata(&desk, "r.zarr")["dimension_names"], serde_json::json!(["pos0", "pos1"]));
+    workdir.write("shift.et", "y[pos] = x[pos] + 1\n\ny\n\nRANK(pos) = 2\n");
+    workdir.prints(&["run", "shift.et", "--bind", "x=a.zarr", "--out", "y=r.zarr"]);
+    assert_eq!(
+        metadata(&workdir, "r.zarr")["dimension_names"],
+        serde_json::json!(["pos0", "pos1"])
+    );
     // In a group a name is one length.
-    group(&desk, "g");
+    group(&workdir, "g");
     for (program, input, out, names) in [
         ("ij~ij", "t.zarr", "g/t", ["time", "x"]),
         ("ij~ij", "a.npy", "g/a", ["i", "j"]),
         ("ij~ij", "t.zarr", "g/i", ["time", "x"]),
         ("ij*1~ji", "u.zarr", "g/v", ["y", "time"]),
     ] {
-        desk.prints(&["eval", program, input, "-o", out]);
-        assert_eq!(metadata(&desk, out)["dimension_names"], serde_json::json!(names), "{out}");
+        workdir.prints(&["eval", program, input, "-o", out]);
+        assert_eq!(metadata(&workdir, out)["dimension_names"], serde_json::json!(names), "{out}");
     }
     let b = BigTensor::lit((0..6).map(f64::from), [3, 2], [None, None]).unwrap();
-    Executor::new().save(&b, desk.path("b.zarr"), &options(["time", "x"])).unwrap();
-    desk.prints(&["eval", "ij~ij", "b.zarr", "-o", "g/b"]);
-    assert_eq!(metadata(&desk, "g/b")["dimension_names"], serde_json::json!(["b_time", "b_x"]));
+    Executor::new().save(&b, workdir.path("b.zarr"), &options(["time", "x"])).unwrap();
+    workdir.prints(&["eval", "ij~ij", "b.zarr", "-o", "g/b"]);
+    assert_eq!(metadata(&workdir, "g/b")["dimension_names"], serde_json::json!(["b_time", "b_x"]));
 }
 
 #[test]
 fn what_others_add_to_a_result_leaves_it_the_same() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let command = ["eval", "ij*2~ij", "a.zarr", "-o", "r.zarr"];
-    desk.prints(&command);
-    let path = desk.path("r.zarr/zarr.json");
+    workdir.prints(&command);
+    let path = workdir.path("r.zarr/zarr.json");
     let text = fs::read_to_string(&path).unwrap();
     let added = r#""attributes": {"units": "m", "max": -Infinity}, "storage_transformers": [], "extra": {"must_understand": false}"#;
     fs::write(&path, text.replace("\"attributes\": {}", added).replace("0.0", "0")).unwrap();
-    let (_, said) = desk.prints(&command);
+    let (_, said) = workdir.prints(&command);
     assert!(said.contains("nothing to do"), "{said}");
-    let (printed, _) = desk.prints(&["eval", "+ij~.", "r.zarr"]);
-    let (expected, _) = desk.prints(&["eval", "ij*2~ij . +ij~.", "a.npy"]);
+    let (printed, _) = workdir.prints(&["eval", "+ij~.", "r.zarr"]);
+    let (expected, _) = workdir.prints(&["eval", "ij*2~ij . +ij~.", "a.npy"]);
     assert_eq!(printed, expected);
     fs::write(&path, text.replace("0.0", "1.0")).unwrap();
-    desk.refuses(&command, "it is stored otherwise");
+    workdir.refuses(&command, "it is stored otherwise");
 }
 
 /// On a file system in memory that is too small at first, where one can be mounted.
 #[test]
 fn a_full_disk_leaves_what_the_next_run_continues() {
-    let desk = Desk::new();
-    fs::create_dir(desk.path("disk")).unwrap();
+    let workdir = Workdir::new();
+    fs::create_dir(workdir.path("disk")).unwrap();
     let script = r#"
         mount -t tmpfs -o size=24k tmpfs disk || exit 99
         "$0" einsum 'ik,kj->ij' a.zarr a.zarr -o disk/r.zarr && exit 98
@@ -654,7 +663,7 @@ fn a_full_disk_leaves_what_the_next_run_continues() {
     "#;
     let mut command = Command::new("unshare");
     command.args(["--mount", "--map-root-user", "sh", "-c", script, env!("CARGO_BIN_EXE_ijk")]);
-    let output = match command.current_dir(desk.0.path()).output() {
+    let output = match command.current_dir(workdir.0.path()).output() {
         Ok(output) if !matches!(output.status.code(), Some(1 | 99)) => output,
         _ => return eprintln!("skipped: no file system can be mounted here"),
     };
@@ -662,34 +671,34 @@ fn a_full_disk_leaves_what_the_next_run_continues() {
     assert!(output.status.success(), "{:?}: {said}", output.status);
     assert!(said.contains("of disk/r.zarr, file c/") && said.contains("No space left"), "{said}");
     assert!(said.contains(" blocks from earlier runs): "), "{said}");
-    desk.prints(&["einsum", "ik,kj->ij", "a.npy", "a.npy", "-o", "c.npy"]);
-    assert_eq!(desk.array("r.zarr"), desk.array("c.npy"));
+    workdir.prints(&["einsum", "ik,kj->ij", "a.npy", "a.npy", "-o", "c.npy"]);
+    assert_eq!(workdir.array("r.zarr"), workdir.array("c.npy"));
 }
 
 /// A vector as `NAME.npy`, and as `NAME.zarr` in blocks of one element, of which zeros are not there.
-fn vector(desk: &Desk, name: &str, values: &[f64]) {
+fn vector(workdir: &Workdir, name: &str, values: &[f64]) {
     let view = TensorView::from_slice(values, &[values.len()]).unwrap();
-    npy::write(desk.path(&format!("{name}.npy")), &view).unwrap();
+    npy::write(workdir.path(&format!("{name}.npy")), &view).unwrap();
     let tensor = BigTensor::lit(values.to_vec(), [values.len()], [Some(1)]).unwrap();
-    let path = desk.path(&format!("{name}.zarr"));
+    let path = workdir.path(&format!("{name}.zarr"));
     Executor::new().save(&tensor, path, &ZarrOptions::new()).unwrap();
 }
 
 #[test]
 fn values_do_not_depend_on_which_chunks_are_there() {
-    let desk = Desk::new();
-    vector(&desk, "x", &[f64::NAN, 1.0, f64::INFINITY, -3.0, 0.0]);
-    vector(&desk, "y", &[0.0, 0.0, 0.0, 0.0, 7.0]);
+    let workdir = Workdir::new();
+    vector(&workdir, "x", &[f64::NAN, 1.0, f64::INFINITY, -3.0, 0.0]);
+    vector(&workdir, "y", &[0.0, 0.0, 0.0, 0.0, 7.0]);
     for subscripts in ["i,i->i", "i,i->", "i,j->ij", "i,j->j"] {
-        let whole = desk.prints(&["einsum", subscripts, "x.npy", "y.npy"]).0;
+        let whole = workdir.prints(&["einsum", subscripts, "x.npy", "y.npy"]).0;
         for workers in ["1", "2"] {
             let arguments = ["einsum", subscripts, "x.zarr", "y.zarr", "--workers", workers];
-            assert_eq!(desk.prints(&arguments).0, whole, "{subscripts} by {workers} workers");
+            assert_eq!(workdir.prints(&arguments).0, whole, "{subscripts} by {workers} workers");
         }
     }
     let finite = ["einsum", "i,i->", "x.zarr", "y.zarr", "--assume-finite"];
-    assert_eq!(desk.prints(&finite).0.trim(), "0.0");
-    desk.refuses(
+    assert_eq!(workdir.prints(&finite).0.trim(), "0.0");
+    workdir.refuses(
         &["einsum", "i,i->", "x.npy", "y.npy", "--assume-finite"],
         "--assume-finite is for Zarr",
     );
@@ -697,19 +706,19 @@ fn values_do_not_depend_on_which_chunks_are_there() {
 
 #[test]
 fn memory_is_a_limit() {
-    let desk = Desk::new();
+    let workdir = Workdir::new();
     let product = ["einsum", "ij,jk->ik", "a.zarr", "a.zarr", "-o", "c.zarr"];
-    let with = |memory: &str| desk.run(&[&product[..], &["--memory", memory]].concat());
+    let with = |memory: &str| workdir.run(&[&product[..], &["--memory", memory]].concat());
     let refused = with("1");
     let said = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(!desk.path("c.zarr").exists());
+    assert!(!workdir.path("c.zarr").exists());
     let least = said.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     assert!(said.contains("raise --memory"), "{said}");
     assert_eq!(with(&(least.parse::<u64>().unwrap() - 1).to_string()).status.code(), Some(2));
     assert!(with(least).status.success());
     // Collected results count as memory.
-    let collected = desk.run(&["eval", "ij~ij", "a.zarr", "-o", "c.npy", "--memory", "3kB"]);
+    let collected = workdir.run(&["eval", "ij~ij", "a.zarr", "-o", "c.npy", "--memory", "3kB"]);
     assert_eq!(collected.status.code(), Some(2));
-    desk.prints(&["eval", "ij~ij", "a.zarr", "-o", "c.npy", "--memory", "8kB"]);
+    workdir.prints(&["eval", "ij~ij", "a.zarr", "-o", "c.npy", "--memory", "8kB"]);
 }

@@ -1,7 +1,7 @@
 //! `ijk run` and `ijk eval`: programs on files.
 
 use super::blocks;
-use crate::args::{Eval, How, Run};
+use crate::args::{Eval, Run, RunOptions};
 use crate::engine::engine;
 use crate::failure::Failure;
 use crate::files::{self, Place};
@@ -15,13 +15,13 @@ use std::time::Instant;
 /// Runs the program of a file.
 ///
 /// # Errors
-/// If anything is wrong with the program, its arguments or where its results are to go.
+/// If the program, its arguments or the places of its results are wrong.
 pub fn run(args: &Run) -> Result<(), Failure> {
     let source = Source::file(&args.file)?;
     let component = source.compile()?;
     let inputs = names::inputs(&args.given.bind, component.arity())?;
     let outputs = names::outputs(&args.out, component.signature().outputs.len())?;
-    apply(&source, &component, &inputs, &outputs, &args.how)
+    apply(&source, &component, &inputs, &outputs, &args.options)
 }
 
 /// Evaluates an expression.
@@ -35,7 +35,7 @@ pub fn eval(args: &Eval) -> Result<(), Failure> {
     check_count("arguments", arity, "files", args.inputs.len(), arity == args.inputs.len())?;
     check_count("results", results, "-o", args.out.len(), results >= args.out.len())?;
     let (inputs, outputs) = (files::places(&args.inputs)?, files::numbered(&args.out)?);
-    apply(&source, &component, &inputs, &outputs, &args.how)
+    apply(&source, &component, &inputs, &outputs, &args.options)
 }
 
 fn check_count(
@@ -66,28 +66,28 @@ fn apply(
     component: &Component,
     inputs: &[Place],
     outputs: &[(usize, Place)],
-    how: &How,
+    options: &RunOptions,
 ) -> Result<(), Failure> {
     files::check_distinct(outputs)?;
-    if blocks::are_asked_for(inputs, outputs, how)? {
+    if blocks::are_asked_for(inputs, outputs, options)? {
         let results = |arguments: &[&BigTensor]| {
             let results = component.apply_blocks(arguments);
             Ok(blocks::in_order(results.map_err(|error| source.blocks_failure(error))?))
         };
-        return blocks::run(&blocks::numbered(inputs), results, outputs, how);
+        return blocks::run(&blocks::numbered(inputs), results, outputs, options);
     }
-    let engine = engine(how.threads, how.memory, how.strict)?;
+    let engine = engine(options.threads, options.memory, options.strict)?;
     let arguments =
-        inputs.iter().map(|place| load(place, how.dtype)).collect::<Result<Vec<_>, _>>()?;
+        inputs.iter().map(|place| load(place, options.dtype)).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();
     let typed: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
     memory::check(&engine, component, &typed, |error| source.failure(error))?;
     let compute = || engine.apply(component, &views).map_err(|error| source.failure(error));
     let names: Vec<_> = (0..component.signature().outputs.len()).map(|n| n.to_string()).collect();
-    deliver(compute, &names, outputs, &engine, how.json)
+    deliver(compute, &names, outputs, &engine, options.json)
 }
 
-/// Computes results, writes those that go to files, and prints the others.
+/// Computes results, writes those with a place, and prints the others.
 pub(super) fn deliver(
     compute: impl FnOnce() -> Result<Vec<Tensor>, Failure>,
     names: &[String],
@@ -106,7 +106,7 @@ pub(super) fn deliver(
     output::print(&if json { results.as_json(engine.threads()) } else { results.as_text() })
 }
 
-/// Reads an argument, with the element type asked for.
+/// Reads an argument, with the requested element type.
 pub(super) fn load(place: &Place, dtype: Option<DType>) -> Result<Tensor, Failure> {
     let tensor = files::read(place)?;
     match dtype {

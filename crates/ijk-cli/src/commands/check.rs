@@ -1,4 +1,4 @@
-//! `ijk check`: is a program right, and what does it take and give?
+//! `ijk check`: checks a program and prints its signature.
 
 use crate::args::Check;
 use crate::failure::Failure;

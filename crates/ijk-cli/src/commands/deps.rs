@@ -1,4 +1,4 @@
-//! `ijk deps`: what an element of a result depends on, or what one of an argument reaches.
+//! `ijk deps`: elements that an element of a result depends on, or that one of an argument affects.
 
 use super::{draw, is_et, operations};
 use crate::applied::{Application, refuse_given};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Points are listed up to this number of them.
+/// Greatest number of points that are listed.
 const LISTED: u64 = 4096;
 
 /// Prints and draws sets of elements.
@@ -66,7 +66,7 @@ struct Side {
 }
 
 impl Side {
-    /// That there is such an array, with such an element.
+    /// Checks that the array and the element exist.
     fn check(&self, number: usize, at: &[usize]) -> Result<(), Failure> {
         let Some(shape) = self.shapes.get(number) else {
             let (kind, count) = (self.kind, self.shapes.len());

@@ -1,8 +1,8 @@
 //! Sets of elements as grids of characters.
 
-/// Grids with longer sides are not drawn.
+/// Greatest side of a grid.
 const SIDE: usize = 64;
-/// Nor are arrays of more elements.
+/// Greatest number of elements.
 const ELEMENTS: usize = 4096;
 
 /// Returns true if an array is small enough to be drawn.
@@ -13,8 +13,8 @@ pub fn is_small(shape: &[usize]) -> bool {
         && shape.len() <= 6
 }
 
-/// An array of small shape: `#` where an element is in the set, `.` elsewhere. The last axis runs
-/// to the right, the one before down; each index of the axes before these has a grid of its own.
+/// An array of small shape: `#` for elements in the set, `.` for others. The last axis runs to the right, the one
+/// before down; each index of the axes before these has a grid of its own.
 pub fn grid(shape: &[usize], contains: impl Fn(&[usize]) -> bool) -> String {
     let outer = shape.len().saturating_sub(2);
     let rows = if shape.len() > 1 { shape[outer] } else { 1 };

@@ -13,16 +13,16 @@ use ijk::{BigTensor, DType, Tensor, TensorView};
 /// Multiplies files.
 ///
 /// # Errors
-/// If anything is wrong with the subscripts, the arguments or where the result is to go.
+/// If the subscripts, the arguments or the place of the result are wrong.
 pub fn einsum(args: &Einsum) -> Result<(), Failure> {
     let source = Source::subscripts(&args.subscripts);
     let einsum = ijk::Einsum::new(&args.subscripts).map_err(|error| source.failure(error))?;
     let outputs = numbered(args.out.as_slice())?;
     files::check_distinct(&outputs)?;
     let inputs = places(&args.inputs)?;
-    if blocks::are_asked_for(&inputs, &outputs, &args.how)? {
+    if blocks::are_asked_for(&inputs, &outputs, &args.options)? {
         if args.path {
-            let shapes = blocks::shapes(&inputs, &args.how)?;
+            let shapes = blocks::shapes(&inputs, &args.options)?;
             let path = einsum.path(&shapes.iter().map(Vec::as_slice).collect::<Vec<_>>());
             return output::print(&path.map_err(|error| source.failure(error))?.to_string());
         }
@@ -30,10 +30,10 @@ pub fn einsum(args: &Einsum) -> Result<(), Failure> {
             let result = BigTensor::einsum(&args.subscripts, arguments);
             Ok(blocks::in_order(vec![result.map_err(|error| source.blocks_failure(error))?]))
         };
-        return blocks::run(&blocks::numbered(&inputs), result, &outputs, &args.how);
+        return blocks::run(&blocks::numbered(&inputs), result, &outputs, &args.options);
     }
-    let engine = engine(args.how.threads, args.how.memory, args.how.strict)?;
-    let load = |place| load(place, args.how.dtype);
+    let engine = engine(args.options.threads, args.options.memory, args.options.strict)?;
+    let load = |place| load(place, args.options.dtype);
     let arguments = inputs.iter().map(load).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();
     let shapes: Vec<&[usize]> = views.iter().map(TensorView::shape).collect();
@@ -41,8 +41,8 @@ pub fn einsum(args: &Einsum) -> Result<(), Failure> {
     if args.path {
         return output::print(&path()?.to_string());
     }
-    // With a limit the engine finds a path that keeps to it.
-    let einsum = match args.how.memory {
+    // With a limit the engine searches for a path within it.
+    let einsum = match args.options.memory {
         Some(_) => einsum.clone(),
         None => {
             let path = path()?;
@@ -52,7 +52,7 @@ pub fn einsum(args: &Einsum) -> Result<(), Failure> {
     };
     let compute = || engine.apply_einsum(&einsum, &views).map_err(|error| source.failure(error));
     let names = [String::from("0")];
-    deliver(|| Ok(vec![compute()?]), &names, &outputs, &engine, args.how.json)
+    deliver(|| Ok(vec![compute()?]), &names, &outputs, &engine, args.options.json)
 }
 
 fn dtype(views: &[TensorView<'_>]) -> DType {

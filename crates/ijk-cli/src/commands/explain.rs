@@ -1,6 +1,6 @@
-//! `ijk explain`: what would happen, and at what cost.
+//! `ijk explain`: plan and cost of a program, without running it.
 
-mod paper;
+mod simulate;
 
 use super::{is_et, tuples};
 use crate::applied::{Application, refuse_given};
@@ -22,8 +22,8 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
         return explain_tuples(args);
     }
     refuse_given(&args.given)?;
-    if let Some(machines) = args.paper.machines {
-        return paper::explain(args, machines as usize);
+    if let Some(machines) = args.simulate.machines {
+        return simulate::explain(args, machines as usize);
     }
     let application = Application::new(&args.applied)?;
     let arguments = application.borrowed();
@@ -50,7 +50,7 @@ fn tell(args: &Explain, signature: String, explanation: &Explanation) -> Result<
 
 /// The same for a program in Einsum Tuple.
 fn explain_tuples(args: &Explain) -> Result<(), Failure> {
-    if args.paper.machines.is_some() {
+    if args.simulate.machines.is_some() {
         let message = "--machines is for programs in i: a .et program runs in blocks with `ijk run` on Zarr arrays";
         return Err(Failure::wrong(message));
     }

@@ -28,7 +28,7 @@ fn is_et(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("et"))
 }
 
-/// Runs a program of the language that its file's name tells.
+/// Runs a program of the language of its file's name.
 ///
 /// # Errors
 /// As for either.
@@ -36,7 +36,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     if is_et(&args.file) { tuples::run(args) } else { apply::run(args) }
 }
 
-/// Checks a program of the language that its file's name tells.
+/// Checks a program of the language of its file's name.
 ///
 /// # Errors
 /// As for either.

@@ -1,4 +1,4 @@
-//! `ijk deps --from --to`: which operations of a program depend on which.
+//! `ijk deps --from --to`: dependencies between operations of a program.
 
 use super::{draw, is_et, tuples};
 use crate::applied::{Application, refuse_given};
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Points are listed up to this number of them.
+/// Greatest number of points that are listed.
 const LISTED: u64 = 4096;
 
-/// Prints how operations are related.
+/// Prints the relation of operations.
 ///
 /// # Errors
 /// If the program is wrong or does not fit the shapes, or there is no such operation.
@@ -34,7 +34,7 @@ pub fn operations(args: &Deps) -> Result<(), Failure> {
     output::print(&if args.applied.json { json::text(&value) } else { text })
 }
 
-/// Prints what an element of a result of a `.et` program depends on, or what one of an input reaches.
+/// Prints the dependencies of an element of a result of a `.et` program, or the elements that one of an input affects.
 ///
 /// # Errors
 /// As for [`operations`].
@@ -79,9 +79,9 @@ fn named(args: &Deps) -> Result<(Source, Operations), Failure> {
     Ok((application.source, operations))
 }
 
-type Told = (String, Value);
+type TextAndJson = (String, Value);
 
-fn relation(operations: &Operations, from: &str, to: &str) -> Result<Told, ijk::Error> {
+fn relation(operations: &Operations, from: &str, to: &str) -> Result<TextAndJson, ijk::Error> {
     let relation = operations.relation(from, to)?;
     let (set, other) = (relation.set(), relation.other());
     let mut text = format!("{relation}\n");
@@ -102,7 +102,7 @@ fn all(
     of: &str,
     verb: &str,
     sets: Vec<(String, PointSet)>,
-) -> Result<Told, ijk::Error> {
+) -> Result<TextAndJson, ijk::Error> {
     let nothing = if sets.is_empty() { " nothing" } else { "" };
     let mut text = format!("{of} {verb}{nothing}\n");
     let mut members = serde_json::Map::new();

@@ -19,7 +19,7 @@ use std::time::Instant;
 /// Runs the program of a file.
 ///
 /// # Errors
-/// If anything is wrong with the program, the arrays bound to it, or where its results are to go.
+/// If the program, the arrays bound to it, or the places of its results are wrong.
 pub fn run(args: &Run) -> Result<(), Failure> {
     let source = Source::file(&args.file)?;
     let program = source.compile_et()?;
@@ -27,11 +27,11 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     files::check_distinct(&outputs)?;
     let inputs = places(&program, &args.given)?;
     let of: Vec<Place> = inputs.iter().map(|(_, place)| place.clone()).collect();
-    if blocks::are_asked_for(&of, &outputs, &args.how)? {
-        return run_in_blocks((&source, &program), &inputs, &outputs, args);
+    if blocks::are_asked_for(&of, &outputs, &args.options)? {
+        return run_in_blocks(&source, &program, &inputs, &outputs, args);
     }
-    let engine = engine(args.how.threads, args.how.memory, args.how.strict)?;
-    let arrays = arrays(&program, &args.given, args.how.dtype)?;
+    let engine = engine(args.options.threads, args.options.memory, args.options.strict)?;
+    let arrays = arrays(&program, &args.given, args.options.dtype)?;
     let bindings = bindings(&args.given, &arrays)?;
     let bindings = match memory::available() {
         Some(bytes) => bindings.memory(bytes),
@@ -47,12 +47,13 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let outcomes: Vec<Outcome> = arrays.iter().map(Outcome::Array).collect();
     let results = Results { names: &names, outcomes: &outcomes, outputs: &outputs, seconds };
     let threads = engine.threads();
-    output::print(&if args.how.json { results.as_json(threads) } else { results.as_text() })
+    output::print(&if args.options.json { results.as_json(threads) } else { results.as_text() })
 }
 
-/// Runs a program some of whose arguments or results are Zarr arrays.
+/// Runs a program with arguments or results that are Zarr arrays.
 fn run_in_blocks(
-    (source, program): (&Source, &Program),
+    source: &Source,
+    program: &Program,
     inputs: &[(String, Place)],
     outputs: &[(usize, Place)],
     args: &Run,
@@ -67,10 +68,10 @@ fn run_in_blocks(
         })
     };
     let shown = inputs.iter().map(|(name, place)| (format!("input `{name}`"), place.clone()));
-    blocks::run(&shown.collect::<Vec<_>>(), results, outputs, &args.how)
+    blocks::run(&shown.collect::<Vec<_>>(), results, outputs, &args.options)
 }
 
-/// Prints what a program takes and gives, which ranks are equal, and how extents come about.
+/// Prints the inputs and outputs of a program, its equal ranks, and the derivation of extents.
 ///
 /// # Errors
 /// If the program is wrong.
@@ -80,7 +81,7 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     output::print(&if args.json { as_json(&program) } else { program.checked().to_string() })
 }
 
-/// Where results go: a member of an archive bears the result's name.
+/// Places of results: a member of an archive has the result's name.
 pub(super) fn outputs(
     program: &Program,
     options: &[String],
@@ -145,7 +146,7 @@ pub(super) fn outlined<'a>(
     Ok(bindings)
 }
 
-/// The files of `--bind` options with the names of what they are bound to.
+/// The files of `--bind` options with the names that they are bound to.
 fn places(program: &Program, given: &Given) -> Result<Vec<(String, Place)>, Failure> {
     let known: Vec<_> = program.signature().bindable().map(str::to_string).collect();
     let mut places: Vec<(String, Place)> = Vec::new();
@@ -182,7 +183,7 @@ pub(super) fn bindings<'a>(
     Ok(bindings)
 }
 
-/// The parts of `NAME=VALUE`; the name is none that was decided before.
+/// Splits `NAME=VALUE`; refuses names that were given before.
 fn decision<'a>(
     flag: &str,
     option: &'a str,

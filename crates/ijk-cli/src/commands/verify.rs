@@ -1,4 +1,4 @@
-//! `ijk verify`: a program beside the framework call it names.
+//! `ijk verify`: compares a program with the framework call that it names.
 
 use crate::args::Verify;
 use crate::engine::engine;
@@ -29,9 +29,9 @@ pub fn verify(args: &Verify) -> Result<(), Failure> {
     if let Some(bytes) = memory::available() {
         verifier = verifier.memory(bytes);
     }
-    let mut report = Report::new(&source, &program, args.json);
+    let mut report = CaseReport::new(&source, &program, args.json);
     let cases = program.cases(args.seed, args.reps).points(args.points).free_ranks(args.free_ranks);
-    // Rows that appear on a terminal tell the progress themselves.
+    // Rows printed to a terminal show the progress.
     let shown = io::stdout().is_terminal();
     let progress = (!shown).then(|| Progress::steps("verifying", None));
     for case in cases {
@@ -46,7 +46,7 @@ pub fn verify(args: &Verify) -> Result<(), Failure> {
     report.finish()
 }
 
-/// That no array has to be bound.
+/// Checks that no array has to be bound.
 fn draws_its_arrays(source: &Source, program: &Program) -> Result<(), Failure> {
     let signature = program.signature();
     let arrays = signature.arrays.iter().zip(&program.checked().arrays);
@@ -69,7 +69,7 @@ fn draws_its_arrays(source: &Source, program: &Program) -> Result<(), Failure> {
 /// The interpreter: that of the command line, of the environment, or the system's.
 ///
 /// # Errors
-/// If a module that is trusted does not lie beside the program.
+/// If a trusted module is not beside the program.
 fn python(args: &Verify) -> Result<Python, Failure> {
     let environment = || std::env::var("IJK_PYTHON").ok().filter(|path| !path.is_empty());
     let directory = args.file.parent().filter(|d| !d.as_os_str().is_empty());
@@ -109,14 +109,14 @@ fn refused(source: &Source, program: &Program, error: VerifyError) -> Failure {
     }
 }
 
-/// Why a verification can not go on after the case of these extents.
+/// Failure that ends the verification after the case of these extents.
 #[cold]
 fn stopped(source: &Source, at: &str, error: VerifyError) -> Failure {
     let at = if at.is_empty() { String::new() } else { format!(" with {at}") };
     Failure::wrong(format!("{}{at}: {}", source.origin(), told(&error)))
 }
 
-/// The error, and what can be done about it.
+/// The error, and its remedy.
 fn told(error: &VerifyError) -> String {
     match error {
         VerifyError::Child(ChildError::Silent { .. }) => {
@@ -127,7 +127,7 @@ fn told(error: &VerifyError) -> String {
 }
 
 /// Report of the cases.
-struct Report<'a> {
+struct CaseReport<'a> {
     source: &'a Source,
     json: bool,
     table: Table,
@@ -136,7 +136,7 @@ struct Report<'a> {
     greatest: f64,
 }
 
-impl<'a> Report<'a> {
+impl<'a> CaseReport<'a> {
     fn new(source: &'a Source, program: &Program, json: bool) -> Self {
         let tuples = program.checked().tuples.iter().map(|tuple| &tuple.name[..]);
         let columns: Vec<&str> = tuples.chain(["result"]).collect();
@@ -144,7 +144,7 @@ impl<'a> Report<'a> {
         Self { source, json, table, cases: 0, failed: 0, greatest: 0.0 }
     }
 
-    /// Prints a case as soon as it is known.
+    /// Prints a case when it is finished.
     fn row(&mut self, row: &Row) -> Result<(), Failure> {
         self.cases += 1;
         if let Outcome::Passed { error } = row.outcome {
@@ -168,12 +168,12 @@ impl<'a> Report<'a> {
         output::print(&text)
     }
 
-    /// Why a case failed.
+    /// Cause of a failed case.
     fn message(&self, outcome: &Outcome) -> String {
         match outcome {
             Outcome::Differs { output, difference } => format!("`{output}`: {difference}"),
             Outcome::Raised(message) => message.clone(),
-            // In the table, so without colours.
+            // In the table, and so without colours.
             Outcome::Refused(Error::Program(report) | Error::Memory(report)) => {
                 report.render(self.source.origin(), false)
             }
@@ -182,7 +182,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Sums up.
+    /// Prints the summary.
     fn finish(self) -> Result<(), Failure> {
         let cases = if self.cases == 1 { "case" } else { "cases" };
         if self.cases == 0 {
@@ -219,7 +219,7 @@ fn extents(dims: &[u64]) -> String {
     if texts.is_empty() { ".".into() } else { texts.join("x") }
 }
 
-/// An error in units of what is allowed.
+/// An error in units of the tolerance.
 fn share(error: f64) -> String {
     if error == 0.0 { "0".into() } else { format!("{error:.1e}") }
 }

@@ -35,7 +35,7 @@ pub fn bench(args: &Bench, engines: &[Engine]) -> Result<(), Failure> {
         written: size(&memory),
     };
     let text = arguments.iter().map(|(t, s)| format!("{t} {}", layout::shape(s)));
-    let mut subject = Applied {
+    let mut subject = BoundProgram {
         application: &application,
         inputs: inputs.iter().map(Tensor::view).collect(),
         outputs: memory.iter_mut().map(Tensor::view_mut).collect(),
@@ -71,7 +71,7 @@ fn application(args: &Bench) -> Result<(Application, Option<Vec<Tensor>>), Failu
 }
 
 /// A program with arrays to read and to write.
-struct Applied<'a> {
+struct BoundProgram<'a> {
     application: &'a Application,
     inputs: Vec<TensorView<'a>>,
     outputs: Vec<TensorViewMut<'a>>,
@@ -79,7 +79,7 @@ struct Applied<'a> {
     arguments: String,
 }
 
-impl Subject for Applied<'_> {
+impl Subject for BoundProgram<'_> {
     fn run(&mut self, engine: &Engine, memory: Memory) -> Result<(), Failure> {
         let component = &self.application.component;
         let done = match memory {
@@ -119,7 +119,7 @@ fn samples(arguments: &[(DType, &[usize])]) -> Result<Vec<Tensor>, Failure> {
     Ok(samples?)
 }
 
-/// An array of numbers from 1/2 to 1 (integers: from 1 to 8; never 0, so that they divide).
+/// An array of random numbers from 1/2 to 1 (integers: from 1 to 8; never 0, so that they can be divisors).
 fn sample(dtype: DType, shape: &[usize]) -> Result<Tensor, TensorError> {
     let mut reals = Tensor::zeros(DType::F64, shape)?;
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

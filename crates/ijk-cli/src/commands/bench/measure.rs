@@ -1,15 +1,15 @@
-//! Times of runs in turn.
+//! Times of interleaved runs.
 
 use crate::progress::Progress;
 use std::time::{Duration, Instant};
 
-/// Without a number of repetitions, measuring goes on for about so long for each contestant.
+/// Duration of measuring each contestant, where the number of repetitions is not given.
 const BUDGET: Duration = Duration::from_secs(1);
-/// But there are at least so many repetitions, and at most [`MOST`].
+/// Least number of repetitions; the greatest is [`MOST`].
 const LEAST: usize = 3;
 /// See [`LEAST`].
 const MOST: usize = 100_000;
-/// Runs that are shorter are timed several at a time, so that reading the clock does not count.
+/// Runs shorter than this are timed several at a time, so that reading the clock does not count.
 const SHORT: f64 = 20e-6;
 
 /// Least duration of a long run. A first run that takes longer, planning included, is not repeated for warming up.
@@ -30,24 +30,24 @@ impl Times {
         self.0.len()
     }
 
-    /// The least.
+    /// The least time.
     pub fn best(&self) -> f64 {
         self.quantile(0.0)
     }
 
-    /// The one in the middle.
+    /// The median.
     pub fn median(&self) -> f64 {
         self.quantile(0.5)
     }
 
-    /// The time that such a part of the others is below.
+    /// The quantile: `part` of the times are below it.
     pub fn quantile(&self, part: f64) -> f64 {
         self.0[((self.0.len() - 1) as f64 * part).round() as usize].max(1e-9)
     }
 }
 
-/// Times of contestants, who run one after another in every round. The first run of each plans and
-/// warms up, a second tells how many make a repetition; neither is counted.
+/// Times of contestants, which run in turn in every round. The first run of each plans and warms up, and the second
+/// determines the number of runs of a repetition; neither is counted.
 pub fn in_turn<E>(
     contestants: usize,
     reps: Option<usize>,
@@ -76,7 +76,7 @@ pub fn in_turn<E>(
     Ok(times.into_iter().map(Times::new).collect())
 }
 
-/// Times of one contestant for so many seconds.
+/// Times of one contestant, measured for `seconds` seconds.
 pub fn during<E>(
     seconds: f64,
     batch: usize,
@@ -99,7 +99,7 @@ pub fn batch<E>(mut run: impl FnMut() -> Result<(), E>) -> Result<usize, E> {
     Ok((SHORT / time.max(1e-9)).ceil().clamp(1.0, 10_000.0) as usize)
 }
 
-/// Seconds of a run, as the mean of so many.
+/// Seconds of a run, as the mean of `count` runs.
 fn repeat<E>(batch: usize, mut run: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
     let start = Instant::now();
     for _ in 0..batch {

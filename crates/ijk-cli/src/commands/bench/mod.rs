@@ -1,4 +1,4 @@
-//! `ijk bench`: how fast does a program run?
+//! `ijk bench`: measures the speed of a program.
 
 mod i;
 mod measure;
@@ -17,12 +17,12 @@ use ijk::{DType, Engine, Tensor};
 use report::{Report, Setting};
 use std::path::Path;
 
-/// Where results of a run go.
+/// Memory of a run's results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Memory {
-    /// Where those of the run before went.
+    /// The memory of the previous run's results.
     Reused,
-    /// To new arrays.
+    /// New arrays.
     Fresh,
 }
 
@@ -74,7 +74,7 @@ pub fn bench(args: &Bench) -> Result<(), Failure> {
     }
 }
 
-/// One for each number of threads; with all there are, if none is given.
+/// One engine for each number of threads; one with all threads, if none is given.
 fn engines(threads: &[usize], memory: Option<u64>) -> Result<Vec<Engine>, Failure> {
     match threads {
         [] => Ok(vec![engine(None, memory, false)?]),
@@ -82,7 +82,7 @@ fn engines(threads: &[usize], memory: Option<u64>) -> Result<Vec<Engine>, Failur
     }
 }
 
-/// Arrays that measuring the machine needs, and some room.
+/// Bytes of the arrays by which the machine is measured, with a margin.
 const ROOM: u64 = 1 << 30;
 
 /// Rates of the machine: read from the cache, or measured now.
@@ -95,12 +95,12 @@ fn probed(args: &Bench, engine: &Engine) -> Probed {
     }
 }
 
-/// The type whose arithmetic counts: that of the first array of numbers.
+/// Type of the arithmetic: that of the first array of numbers.
 fn arithmetic(types: impl IntoIterator<Item = DType>) -> DType {
     types.into_iter().find(|&dtype| dtype != DType::Bool).unwrap_or(DType::Bool)
 }
 
-/// Measures a subject as the command line says.
+/// Measures a subject by the options of the command line.
 fn measure(
     args: &Bench,
     engines: &[Engine],

@@ -1,4 +1,4 @@
-//! `ijk bench --paced`: rounds at the command of another program.
+//! `ijk bench --paced`: rounds controlled by another program.
 
 use super::report::Setting;
 use super::{Memory, Subject, measure};
@@ -9,10 +9,10 @@ use ijk::probe::Probed;
 use serde_json::json;
 use std::io::{self, BufRead};
 
-/// Longest round that can be asked for.
+/// Greatest length of a round.
 const LONGEST: f64 = 3600.0;
 
-/// Prints what is measured, then a line for each line of the standard input, up to its end.
+/// Prints the setting, then a line for each line of the standard input, up to its end.
 ///
 /// # Errors
 /// If a line cannot be read, or a run fails.

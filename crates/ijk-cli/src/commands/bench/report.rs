@@ -19,16 +19,16 @@ pub struct Setting<'a> {
 
 /// A measurement.
 pub struct Report<'a> {
-    /// Of what.
+    /// Context of the measurement.
     pub setting: Setting<'a>,
-    /// Where results went.
+    /// Memory of the results.
     pub memory: Memory,
     /// Durations of the runs.
     pub times: Times,
 }
 
 impl Work {
-    /// Bytes that are read or written.
+    /// Bytes read or written.
     fn bytes(self) -> u64 {
         self.read.saturating_add(self.written)
     }
@@ -67,7 +67,7 @@ impl Setting<'_> {
     }
 }
 
-/// Where the probe comes from, in a word.
+/// Origin of the probe, in a word.
 fn origin(origin: &Origin) -> &'static str {
     match origin {
         Origin::Kept => "kept",
@@ -78,7 +78,7 @@ fn origin(origin: &Origin) -> &'static str {
 }
 
 impl Report<'_> {
-    /// In thousand millions a second, by the median.
+    /// Giga-units a second, by the median.
     fn rate(&self, count: u64) -> f64 {
         count as f64 / self.times.median() / 1e9
     }
@@ -88,7 +88,7 @@ impl Report<'_> {
         self.setting.bound().seconds() / self.times.median()
     }
 
-    /// A few lines.
+    /// Report in a few lines.
     pub fn as_text(&self, arguments: &str) -> String {
         let Self { setting: Setting { engine, work, .. }, memory, times } = self;
         let seconds = output::seconds;
@@ -115,7 +115,7 @@ impl Report<'_> {
         )
     }
 
-    /// The fraction of what the machine can do, and what bounds it.
+    /// Fraction of the machine's limit, and the resource that bounds it.
     fn roofline(&self) -> String {
         let Setting { work, probed, .. } = &self.setting;
         let (rates, bound) = (self.setting.rates(), self.setting.bound());

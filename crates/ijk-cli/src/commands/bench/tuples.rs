@@ -10,7 +10,7 @@ use ijk::et::{Bindings, Program};
 use ijk::{DType, Engine, Tensor};
 use std::path::Path;
 
-/// Measures a program in Einsum Tuple. What is not bound is drawn anew in every run.
+/// Measures a program in Einsum Tuple. Arguments that are not bound are drawn anew in every run.
 ///
 /// # Errors
 /// As for [`super::bench`].
@@ -33,7 +33,8 @@ pub fn bench(args: &Bench, engines: &[Engine]) -> Result<(), Failure> {
         .iter()
         .map(|(name, array)| format!("{name}: {} {}", array.dtype(), layout::shape(array.shape())));
     let arguments = text.collect::<Vec<_>>().join(", ");
-    let mut subject = Run { source: &source, program: &program, bindings, arguments, work: NONE };
+    let mut subject =
+        BoundTuples { source: &source, program: &program, bindings, arguments, work: NONE };
     let results = subject.results(&engines[0])?;
     let types = arrays.iter().map(|(_, array)| array).chain(&results).map(Tensor::dtype);
     subject.work = Work {
@@ -52,8 +53,8 @@ fn size<'a>(arrays: impl Iterator<Item = &'a Tensor>) -> u64 {
     arrays.map(|array| memory::bytes(array.dtype(), array.shape())).sum()
 }
 
-/// A program with what decides its extents.
-struct Run<'a> {
+/// A program with the values that decide its extents.
+struct BoundTuples<'a> {
     source: &'a Source,
     program: &'a Program,
     bindings: Bindings<'a>,
@@ -61,7 +62,7 @@ struct Run<'a> {
     work: Work,
 }
 
-impl Subject for Run<'_> {
+impl Subject for BoundTuples<'_> {
     fn run(&mut self, engine: &Engine, _: Memory) -> Result<(), Failure> {
         let done = self.program.run_on(engine, &self.bindings).map(drop);
         done.map_err(|error| self.source.failure(error))

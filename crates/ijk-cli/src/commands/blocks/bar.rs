@@ -7,7 +7,7 @@ use ijk::blocks::Progress as Computed;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Shows how far it is, as long as this lives.
+/// Shows the progress, as long as this lives.
 pub fn bar(of: &Arc<Computed>) -> Progress {
     let (of, start) = (Arc::clone(of), Instant::now());
     Progress::looked_at("computing", move || seen(&of, start.elapsed().as_secs_f64()))

@@ -1,25 +1,25 @@
 //! Arguments in blocks.
 
-use crate::args::How;
+use crate::args::RunOptions;
 use crate::commands::apply::load;
 use crate::failure::{Failure, of_blocks};
 use crate::files::Place;
 use ijk::{BigTensor, DType};
 
-/// Places of arguments that have numbers for names, with what messages call them.
+/// Places of arguments that are named by numbers, with their names in messages.
 pub fn numbered(places: &[Place]) -> Vec<(String, Place)> {
     let named = places.iter().enumerate();
     named.map(|(n, place)| (format!("argument {}", n + 1), place.clone())).collect()
 }
 
-/// The arguments, of which nothing is read yet that is a Zarr array.
+/// Opens the arguments; elements of Zarr arrays are not read yet.
 ///
 /// # Errors
-/// If one is not there, or not what it should be.
-pub fn open(places: &[(String, Place)], how: &How) -> Result<Vec<BigTensor>, Failure> {
-    let keep = how.memory.map_or(KEPT, |bytes| bytes / SHARE) / places.len().max(1) as u64;
+/// If one does not exist, or does not fit.
+pub fn open(places: &[(String, Place)], options: &RunOptions) -> Result<Vec<BigTensor>, Failure> {
+    let keep = options.memory.map_or(KEPT, |bytes| bytes / SHARE) / places.len().max(1) as u64;
     let argument = |(n, (name, place)): (usize, &(String, Place))| {
-        let blocks = how.zarr.block.get(n).or(how.zarr.block.last());
+        let blocks = options.zarr.block.get(n).or(options.zarr.block.last());
         let of = |rank: usize| match blocks {
             None => Ok(None),
             Some(blocks) => {
@@ -28,14 +28,14 @@ pub fn open(places: &[(String, Place)], how: &How) -> Result<Vec<BigTensor>, Fai
             }
         };
         if place.is_zarr() {
-            let tensor = zarr(place, how.zarr.partial)?.recut_to_fit(keep);
+            let tensor = zarr(place, options.zarr.partial)?.recut_to_fit(keep);
             let tensor = match of(tensor.dims().len())? {
                 Some(blocks) => tensor.reblock(blocks).map_err(of_blocks)?,
                 None => tensor,
             };
-            return converted(tensor, how.dtype);
+            return converted(tensor, options.dtype);
         }
-        let array = load(place, how.dtype)?;
+        let array = load(place, options.dtype)?;
         let blocks = of(array.rank())?.unwrap_or_else(|| vec![None; array.rank()]);
         let tensor = BigTensor::from_tensor(array, blocks).map_err(of_blocks)?;
         Ok(tensor.recut_to_fit(keep))
@@ -43,18 +43,19 @@ pub fn open(places: &[(String, Place)], how: &How) -> Result<Vec<BigTensor>, Fai
     places.iter().enumerate().map(argument).collect()
 }
 
-/// Bytes of stored chunks that are kept while arguments are re-cut, of all together, where no limit is given.
+/// Limit of the bytes of stored chunks that are cached for re-cutting, of all arguments together, where no memory limit
+/// is given.
 const KEPT: u64 = 256 << 20;
 
-/// The part of a limit that they may take. It comes on top of what the limit counts.
+/// Fraction of the memory limit for that cache, which comes on top of the limit.
 const SHARE: u64 = 16;
 
 /// The shapes of arguments.
 ///
 /// # Errors
 /// As for [`open`].
-pub fn shapes(places: &[Place], how: &How) -> Result<Vec<Vec<usize>>, Failure> {
-    let all = open(&numbered(places), how)?;
+pub fn shapes(places: &[Place], options: &RunOptions) -> Result<Vec<Vec<usize>>, Failure> {
+    let all = open(&numbered(places), options)?;
     Ok(all.iter().map(|tensor| tensor.dims().to_vec()).collect())
 }
 
@@ -74,7 +75,7 @@ fn zarr(_: &Place, _: bool) -> Result<BigTensor, Failure> {
     Err(Failure::Environment("this `ijk` was built without Zarr".into()))
 }
 
-/// A tensor with the element type asked for.
+/// A tensor with the requested element type.
 fn converted(tensor: BigTensor, to: Option<DType>) -> Result<BigTensor, Failure> {
     match to {
         Some(dtype) if tensor.element_type().number() != Some(dtype) => {

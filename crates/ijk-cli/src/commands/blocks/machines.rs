@@ -39,7 +39,7 @@ pub fn cluster(args: &Processes) -> Result<Option<Arc<Cluster>>, Failure> {
 ///
 /// # Errors
 /// Fails if the preparation failed in this process or in another one.
-pub fn agree<T>(
+pub fn all_prepared<T>(
     cluster: Option<&Arc<Cluster>>,
     prepared: Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -50,7 +50,8 @@ pub fn agree<T>(
 }
 
 impl From<ClusterError> for Failure {
-    /// Another process's program or data may be wrong; the rest is the machine, or how processes were started.
+    /// An error in another process may be one of its program or data; the rest is the machine, or the options of
+    /// processes.
     fn from(error: ClusterError) -> Self {
         match error {
             ClusterError::Failed { .. }

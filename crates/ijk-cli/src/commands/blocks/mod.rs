@@ -1,4 +1,4 @@
-//! Programs on Zarr arrays: they run block by block, in as much memory as some blocks take.
+//! Programs on Zarr arrays: they run block by block, and the memory depends on the blocks, not on the arrays.
 
 mod bar;
 mod inputs;
@@ -6,7 +6,7 @@ mod machines;
 mod outputs;
 mod recut;
 
-use crate::args::How;
+use crate::args::RunOptions;
 use crate::failure::{Failure, of_blocks};
 use crate::files::Place;
 use crate::results::Results;
@@ -21,15 +21,15 @@ pub use inputs::{numbered, shapes};
 /// Returns true if an argument or a result is a Zarr array.
 ///
 /// # Errors
-/// If none is, but options for them are given; if this command was built without them.
+/// If none is, but options for them are given; if the command was built without Zarr.
 pub fn are_asked_for(
     inputs: &[Place],
     outputs: &[(usize, Place)],
-    how: &How,
+    options: &RunOptions,
 ) -> Result<bool, Failure> {
     let places = inputs.iter().chain(outputs.iter().map(|(_, place)| place));
     let zarr = places.into_iter().find(|place| place.is_zarr());
-    match (zarr, how.zarr.given()) {
+    match (zarr, options.zarr.given()) {
         (Some(place), _) if cfg!(not(feature = "zarr")) => Err(Failure::Environment(format!(
             "{}: this `ijk` was built without Zarr",
             place.path.display()
@@ -44,59 +44,59 @@ pub fn are_asked_for(
 /// A result with its name.
 pub type Named = (String, BigTensor);
 
-/// Results that have numbers for names.
+/// Results that are named by numbers.
 pub fn in_order(results: Vec<BigTensor>) -> Vec<Named> {
     results.into_iter().enumerate().map(|(n, result)| (n.to_string(), result)).collect()
 }
 
-/// Computes the results of arguments, which come with what messages call them; prints them, or writes them to
-/// where they go.
+/// Computes the results of arguments, which come with their names in messages; prints them, or writes them to their
+/// places.
 ///
 /// # Errors
-/// If anything is wrong with the program, the arguments, or where results are to go. Before everything that can
-/// be checked is, nothing is written.
+/// If the program, the arguments, or the places of results are wrong. Nothing is written before all checks that can be
+/// made.
 pub fn run(
     inputs: &[(String, Place)],
     results: impl FnOnce(&[&BigTensor]) -> Result<Vec<Named>, Failure>,
     outputs: &[(usize, Place)],
-    how: &How,
+    options: &RunOptions,
 ) -> Result<(), Failure> {
     let progress = Arc::new(Progress::default());
-    let cluster = machines::cluster(&how.zarr.processes)?;
-    let prepared = prepare(inputs, results, outputs, how);
-    let (executor, results) = machines::agree(cluster.as_ref(), prepared)?;
+    let cluster = machines::cluster(&options.zarr.processes)?;
+    let prepared = prepare(inputs, results, outputs, options);
+    let (executor, results) = machines::all_prepared(cluster.as_ref(), prepared)?;
     let (names, results): (Vec<String>, Vec<BigTensor>) = results.into_iter().unzip();
     let executor = executor.observed(Arc::clone(&progress));
     let executor = match &cluster {
         Some(cluster) => executor.cluster(Arc::clone(cluster)),
         None => executor,
     };
-    let outputs::Parted { collected, stored } = outputs::parted(&results, outputs)?;
+    let outputs::SplitOutputs { collected, stored } = outputs::split_outputs(&results, outputs)?;
     if cluster.as_ref().is_none_or(|cluster| cluster.process() == 0) {
         recut::tell(&results);
     }
     let arrays = stored.iter().map(|(_, place)| place.path.clone()).collect();
     let executor = executor.stop(signals::run_begins(arrays, &progress));
     let start = Instant::now();
-    let mut told = outputs::Told::new(&progress);
+    let mut summary = outputs::Summary::new(&progress);
     let bar = bar::bar(&progress);
-    let arrays = outputs::collect(&executor, &collected, &mut told)?;
+    let arrays = outputs::collect(&executor, &collected, &mut summary)?;
     let executor = executor.beside(outputs::total(&collected));
     for (tensor, place) in &stored {
-        outputs::save(&executor, (tensor, place), how, &mut told)?;
+        outputs::save(&executor, tensor, place, options, &mut summary)?;
     }
     drop(bar);
     if cluster.is_some_and(|cluster| cluster.process() > 0) {
-        // The first process says what there is to say.
+        // Process 0 prints the summary.
         return Ok(());
     }
     outputs::write(&arrays, &collected)?;
     let seconds = start.elapsed().as_secs_f64();
-    output::complain(&told.summary(seconds));
+    output::complain(&summary.summary(seconds));
     let outcomes = outputs::outcomes(&results, &arrays, &collected);
     let printed = Results { names: &names, outcomes: &outcomes, outputs, seconds };
     let threads = executor.threads();
-    output::print(&if how.json { printed.as_json(threads) } else { printed.as_text() })
+    output::print(&if options.json { printed.as_json(threads) } else { printed.as_text() })
 }
 
 /// Executor and results to compute, with all that can be checked before the run.
@@ -104,30 +104,30 @@ fn prepare(
     inputs: &[(String, Place)],
     results: impl FnOnce(&[&BigTensor]) -> Result<Vec<Named>, Failure>,
     outputs: &[(usize, Place)],
-    how: &How,
+    options: &RunOptions,
 ) -> Result<(Executor, Vec<Named>), Failure> {
-    let executor = executor(how)?;
-    let arguments = inputs::open(inputs, how)?;
+    let executor = executor(options)?;
+    let arguments = inputs::open(inputs, options)?;
     let results = results(&arguments.iter().collect::<Vec<_>>())?;
     let tensors: Vec<BigTensor> = results.iter().map(|(_, result)| result.clone()).collect();
-    outputs::parted(&tensors, outputs)?.check(&executor, how)?;
+    outputs::split_outputs(&tensors, outputs)?.check(&executor, options)?;
     Ok((executor, results))
 }
 
-fn executor(how: &How) -> Result<Executor, Failure> {
+fn executor(options: &RunOptions) -> Result<Executor, Failure> {
     // Processes of one machine share its threads.
-    let shared = how.zarr.processes.processes.map(|processes| {
+    let shared = options.zarr.processes.processes.map(|processes| {
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         (all / processes).max(1)
     });
-    let threads = how.threads.or(shared).unwrap_or(0);
+    let threads = options.threads.or(shared).unwrap_or(0);
     let executor = Executor::with_threads(threads).map_err(of_blocks)?;
-    let executor = executor.assume_finite(how.zarr.assume_finite).strict(how.strict);
-    let executor = match how.memory {
+    let executor = executor.assume_finite(options.zarr.assume_finite).strict(options.strict);
+    let executor = match options.memory {
         Some(bytes) => executor.memory_limit(bytes),
         None => executor,
     };
-    Ok(match how.zarr.workers {
+    Ok(match options.zarr.workers {
         Some(workers) => executor.workers(workers),
         None => executor,
     })

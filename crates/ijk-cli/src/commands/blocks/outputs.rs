@@ -1,6 +1,6 @@
-//! Results in blocks, and results that are collected.
+//! Results that are stored in blocks, and results that are collected.
 
-use crate::args::How;
+use crate::args::RunOptions;
 use crate::failure::{Failure, of_blocks};
 use crate::files::{self, Place};
 use crate::results::Outcome;
@@ -8,22 +8,22 @@ use crate::{memory, output};
 use ijk::blocks::{Executor, Progress};
 use ijk::{BigTensor, DType, Tensor};
 
-/// Results by what becomes of them.
-pub struct Parted<'a> {
-    /// Those that are printed or written as one array, with their numbers, and where they go.
+/// Results, split by destination.
+pub struct SplitOutputs<'a> {
+    /// Those that are printed or written as one array, with their numbers and places.
     pub collected: Vec<(usize, &'a BigTensor, Option<&'a Place>)>,
-    /// Those that go to Zarr arrays.
+    /// Those that are written to Zarr arrays.
     pub stored: Vec<(&'a BigTensor, &'a Place)>,
 }
 
-/// Parts results, and checks that those fit in memory that are to be there whole.
+/// Splits results by destination, and checks that collected ones fit in memory.
 ///
 /// # Errors
 /// If they do not.
-pub fn parted<'a>(
+pub fn split_outputs<'a>(
     results: &'a [BigTensor],
     outputs: &'a [(usize, Place)],
-) -> Result<Parted<'a>, Failure> {
+) -> Result<SplitOutputs<'a>, Failure> {
     let (mut collected, mut stored, mut needed) = (Vec::new(), Vec::new(), 0u64);
     for (n, result) in results.iter().enumerate() {
         let place = outputs.iter().find(|(output, _)| *output == n).map(|(_, place)| place);
@@ -42,22 +42,22 @@ pub fn parted<'a>(
             "results of {needed} bytes would be collected, but {available} are available: write them to Zarr arrays"
         ))
     })?;
-    Ok(Parted { collected, stored })
+    Ok(SplitOutputs { collected, stored })
 }
 
-impl Parted<'_> {
-    /// That each fits in the memory that may be taken, beside those that are collected.
+impl SplitOutputs<'_> {
+    /// Checks that each result fits in the memory limit, beside those that are collected.
     ///
     /// # Errors
     /// If one does not. Nothing is written.
-    pub fn check(&self, executor: &Executor, how: &How) -> Result<(), Failure> {
+    pub fn check(&self, executor: &Executor, options: &RunOptions) -> Result<(), Failure> {
         let all = total(&self.collected);
         for (_, tensor, _) in &self.collected {
             let others = all.saturating_sub(memory::bytes(dtype(tensor), tensor.dims()));
             executor.clone().beside(others).check_collect(tensor).map_err(of_blocks)?;
         }
         let executor = executor.clone().beside(all);
-        self.stored.iter().try_for_each(|(tensor, _)| check_save(&executor, tensor, how))
+        self.stored.iter().try_for_each(|(tensor, _)| check_save(&executor, tensor, options))
     }
 }
 
@@ -68,12 +68,12 @@ pub fn total(collected: &[(usize, &BigTensor, Option<&Place>)]) -> u64 {
 }
 
 fn dtype(tensor: &BigTensor) -> DType {
-    // Programs and einsums give numbers.
+    // Programs and einsums yield numbers.
     tensor.element_type().number().unwrap_or(DType::F64)
 }
 
 /// Summary of all results.
-pub struct Told<'a> {
+pub struct Summary<'a> {
     progress: &'a Progress,
     blocks: u64,
     operations: u64,
@@ -83,12 +83,12 @@ pub struct Told<'a> {
     damaged: u64,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Summary<'a> {
     pub fn new(progress: &'a Progress) -> Self {
         Self { progress, blocks: 0, operations: 0, moved: 0, sent: 0, earlier: 0, damaged: 0 }
     }
 
-    /// One more is computed.
+    /// Adds a computation.
     fn add(&mut self) {
         let counts = self.progress.counts();
         self.blocks += counts.blocks;
@@ -136,14 +136,14 @@ pub fn bytes(n: u64) -> String {
     format!("{n} bytes")
 }
 
-/// Computes the results that are wanted whole.
+/// Computes the collected results.
 ///
 /// # Errors
-/// Whatever fails.
+/// Errors of the computation.
 pub fn collect(
     executor: &Executor,
     collected: &[(usize, &BigTensor, Option<&Place>)],
-    told: &mut Told,
+    summary: &mut Summary,
 ) -> Result<Vec<Tensor>, Failure> {
     // `memory::fits` has checked the size already.
     let (executor, all) = (executor.clone().collect_limit(u64::MAX), total(collected));
@@ -152,7 +152,7 @@ pub fn collect(
         let others = all.saturating_sub(memory::bytes(dtype(tensor), tensor.dims()));
         let executor = executor.clone().beside(others);
         let block = executor.collect(tensor).map_err(of_blocks)?;
-        told.add();
+        summary.add();
         match block {
             ijk::blocks::Block::Numbers(array) => arrays.push(array),
             ijk::blocks::Block::Lists(_) => {
@@ -166,27 +166,28 @@ pub fn collect(
 /// Computes a result into a Zarr array.
 ///
 /// # Errors
-/// Whatever fails; blocks that are finished stay.
+/// Errors of the computation; finished blocks stay.
 #[cfg(feature = "zarr")]
 pub fn save(
     executor: &Executor,
-    (tensor, place): (&BigTensor, &Place),
-    how: &How,
-    told: &mut Told,
+    tensor: &BigTensor,
+    place: &Place,
+    options: &RunOptions,
+    summary: &mut Summary,
 ) -> Result<(), Failure> {
-    let options = options(tensor, how);
+    let zarr = zarr_options(tensor, options);
     let saved = executor
-        .save(tensor, &place.path, &options)
+        .save(tensor, &place.path, &zarr)
         .map_err(|error| of_blocks(error).offering("start afresh", "add --fresh"))?;
     if saved.computed > 0 {
-        told.add();
+        summary.add();
     }
-    told.earlier += (saved.blocks - saved.computed) as u64;
-    told.damaged += saved.damaged as u64;
+    summary.earlier += (saved.blocks - saved.computed) as u64;
+    summary.damaged += saved.damaged as u64;
     Ok(())
 }
 
-/// This command as a shell takes it, but that it would not start over.
+/// This command as a shell reads it, without `--fresh`.
 #[cfg(feature = "zarr")]
 fn command_line() -> String {
     let arguments = std::env::args_os().skip(1).filter(|argument| argument != "--fresh");
@@ -195,7 +196,7 @@ fn command_line() -> String {
     format!("ijk {}", quoted.join(" "))
 }
 
-/// An argument as a shell takes it.
+/// An argument as a shell reads it.
 fn quoted(argument: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
     match argument {
@@ -207,36 +208,46 @@ fn quoted(argument: &str) -> String {
 
 /// Options of a stored result.
 #[cfg(feature = "zarr")]
-fn options(tensor: &BigTensor, how: &How) -> ijk::blocks::ZarrOptions {
+fn zarr_options(tensor: &BigTensor, options: &RunOptions) -> ijk::blocks::ZarrOptions {
     use ijk::blocks::{Compression, ZarrOptions};
-    let level = how.zarr.compress.and_then(|compress| compress.0);
+    let level = options.zarr.compress.and_then(|compress| compress.0);
     let compression = level.map_or(Compression::None, Compression::Zstd);
-    let options = ZarrOptions::new().compression(compression).fresh(how.zarr.fresh);
-    let options = options.command(format!("`{}`", command_line()));
+    let zarr = ZarrOptions::new().compression(compression).fresh(options.zarr.fresh);
+    let zarr = zarr.command(format!("`{}`", command_line()));
     // Blocks to which nothing was added need no chunk.
     match tensor.fill().and_then(|fill| fill.as_number()) {
-        Some(fill) => options.fill(fill),
-        None => options,
+        Some(fill) => zarr.fill(fill),
+        None => zarr,
     }
 }
 
-/// That a result can be stored with the memory that may be taken.
+/// Checks that a result can be stored within the memory limit.
 #[cfg(feature = "zarr")]
-fn check_save(executor: &Executor, tensor: &BigTensor, how: &How) -> Result<(), Failure> {
-    executor.check_save(tensor, &options(tensor, how)).map_err(of_blocks)
+fn check_save(
+    executor: &Executor,
+    tensor: &BigTensor,
+    options: &RunOptions,
+) -> Result<(), Failure> {
+    executor.check_save(tensor, &zarr_options(tensor, options)).map_err(of_blocks)
 }
 
 #[cfg(not(feature = "zarr"))]
-fn check_save(_: &Executor, _: &BigTensor, _: &How) -> Result<(), Failure> {
+fn check_save(_: &Executor, _: &BigTensor, _: &RunOptions) -> Result<(), Failure> {
     Ok(())
 }
 
 #[cfg(not(feature = "zarr"))]
-pub fn save(_: &Executor, _: (&BigTensor, &Place), _: &How, _: &mut Told) -> Result<(), Failure> {
+pub fn save(
+    _: &Executor,
+    _: &BigTensor,
+    _: &Place,
+    _: &RunOptions,
+    _: &mut Summary,
+) -> Result<(), Failure> {
     Err(Failure::Environment("this `ijk` was built without Zarr".into()))
 }
 
-/// Writes those of the collected results that go to files.
+/// Writes the collected results that have a place.
 ///
 /// # Errors
 /// If that fails.

@@ -5,13 +5,13 @@ use crate::output;
 use ijk::BigTensor;
 use ijk::blocks::RecutCost;
 
-/// Says it, in a line for each.
+/// Prints the cost, in a line for each argument.
 pub fn tell(results: &[BigTensor]) {
-    let mut told: Vec<RecutCost> = Vec::new();
+    let mut summary: Vec<RecutCost> = Vec::new();
     for cost in results.iter().flat_map(BigTensor::recuts) {
-        if !told.contains(&cost) {
+        if !summary.contains(&cost) {
             output::complain(&line(&cost));
-            told.push(cost);
+            summary.push(cost);
         }
     }
 }
@@ -29,7 +29,7 @@ fn line(cost: &RecutCost) -> String {
     )
 }
 
-/// Blocks as `--block` takes them.
+/// Blocks in the form of `--block`.
 fn shown(blocks: &[Option<usize>]) -> String {
     let shown = blocks.iter().map(|block| block.map_or(".".into(), |n| n.to_string()));
     shown.collect::<Vec<_>>().join("x")

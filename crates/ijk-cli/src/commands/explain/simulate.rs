@@ -1,4 +1,4 @@
-//! `ijk explain --machines`: block plans on machines that need not be there.
+//! `ijk explain --machines`: simulation of block plans.
 
 use crate::applied::Application;
 use crate::args::Explain;
@@ -15,7 +15,7 @@ pub fn explain(args: &Explain, machines: usize) -> Result<(), Failure> {
     let application = Application::new(&args.applied)?;
     let arguments = outlines(args, &application)?;
     let arguments: Vec<&BigTensor> = arguments.iter().collect();
-    // Messages about shapes speak of the program as the rest of the command does.
+    // Messages about shapes name the program as the rest of the command does.
     let fits = application.component.results(&application.borrowed());
     fits.map_err(|error| application.failure(error))?;
     let results = application.component.apply_blocks(&arguments);
@@ -46,7 +46,7 @@ fn wrong(error: Error) -> Failure {
 
 /// Arguments of the given shapes and blocks.
 fn outlines(args: &Explain, application: &Application) -> Result<Vec<BigTensor>, Failure> {
-    let (blocks, arguments) = (&args.paper.block, &application.arguments);
+    let (blocks, arguments) = (&args.simulate.block, &application.arguments);
     if blocks.is_empty() && !arguments.is_empty() {
         let message =
             "no --block is given: add one for each argument, or --block 4096 for all axes of all";
@@ -69,15 +69,15 @@ fn outlines(args: &Explain, application: &Application) -> Result<Vec<BigTensor>,
 }
 
 fn on(args: &Explain, machines: usize) -> Machines {
-    let (paper, typical) = (&args.paper, Machines::default());
+    let (simulate, typical) = (&args.simulate, Machines::default());
     let giga = |rate: Option<f64>, typical: f64| rate.map_or(typical, |rate| rate * 1e9);
     Machines {
         machines,
-        workers: paper.workers.or(args.threads).unwrap_or(typical.workers),
+        workers: simulate.workers.or(args.threads).unwrap_or(typical.workers),
         memory: args.memory,
-        operations: giga(paper.gflops, typical.operations),
-        network: giga(paper.bandwidth, typical.network),
-        disk: giga(paper.disk, typical.disk),
+        operations: giga(simulate.gflops, typical.operations),
+        network: giga(simulate.bandwidth, typical.network),
+        disk: giga(simulate.disk, typical.disk),
     }
 }
 
