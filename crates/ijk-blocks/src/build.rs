@@ -288,10 +288,10 @@ impl BigTensor {
         Ok(Self::new(Kind::Reblock { keep }, vec![self.clone()], ty))
     }
 
-    /// The same tensor, which is re-cut by itself where its blocks do not fit: where an index has other blocks in
-    /// another operand of [`einsum`](Self::einsum) or a program, and where an axis has to be whole. So is what is
-    /// computed from it. Of stored blocks that have to be cut apart, so many bytes may be kept meanwhile, so that
-    /// they are not read again and again.
+    /// The same tensor, with permission to re-cut it, and what is computed from it, where its blocks do not fit: where
+    /// an index has other blocks in another operand of [`einsum`](Self::einsum) or a program, and where an axis has to
+    /// be whole. `keep` limits the bytes of stored blocks that are cached while they are cut apart, so that they are
+    /// not read again and again.
     ///
     /// ```
     /// use ijk_blocks::BigTensor;

@@ -79,7 +79,7 @@ pub(crate) fn aggregation_of(program: &Program) -> Result<(Fold, Formula), TextE
     }
 }
 
-/// The sum of products, say, that a binary operator and a monoid spell.
+/// The aggregation of a binary operator and a monoid, such as the sum of products.
 pub(crate) fn semiring(plus: Monoid, times: ijk_types::BinaryOp) -> (Fold, Formula) {
     let pair = Formula::binary(times, Formula::variable(0), Formula::variable(1));
     (Fold::Reduce(Reducer::Monoid(plus)), pair)

@@ -80,7 +80,7 @@ pub enum Error {
         /// The type it promises.
         expected: ElementType,
     },
-    /// So many blocks that going through them would take too long to plan.
+    /// Too many blocks for a simulation.
     #[error(
         "there are {blocks} blocks side by side, but plans for at most {most} are simulated; larger blocks are fewer"
     )]
@@ -90,7 +90,7 @@ pub enum Error {
         /// Most that are simulated.
         most: usize,
     },
-    /// So many blocks and panels that going through them would never end.
+    /// Too many blocks and panels for a run.
     #[error(
         "{blocks} blocks are to be computed, in {panels} steps, but nobody waits for more than {most}; larger blocks are fewer, and blocks that are missing cost nothing where the result's are, too"
     )]
@@ -243,7 +243,7 @@ pub enum Problem {
     Count { expected: Option<usize>, found: usize },
     /// An element of another type than the first.
     Element { at: usize, expected: ElementType, found: ElementType },
-    /// No element to tell the type.
+    /// No element, from which to infer the type.
     NoElement,
     /// Different numbers of axes.
     Ranks { ranks: (usize, usize) },
@@ -280,7 +280,7 @@ pub enum Problem {
 }
 
 impl TypeError {
-    /// That these operands, with their names in the rule, do not fit it.
+    /// A violated rule, with the operands' names in the rule.
     pub fn new(
         rule: impl Into<String>,
         operands: Vec<(&'static str, Type)>,

@@ -35,11 +35,11 @@
 //!
 //! # Missing blocks
 //!
-//! A block that a [`Source`] does not have is a fill value everywhere, and a result is what it would be if the block
-//! were stored. Products skip it where the fill annihilates: 0 in a sum of products, -∞ in a maximum of sums. So a
-//! band matrix costs its blocks on the band. 0 times NaN or an infinity is NaN, though, so blocks that meet missing
-//! ones are looked at, each once in a computation; [`Executor::assume_finite`] says that this is not wanted. Only
-//! the sign of a 0 that is a sum may depend on what is stored.
+//! A missing block of a [`Source`] equals a fill value everywhere, and results are those with the block stored.
+//! Products skip it where the fill annihilates: 0 in a sum of products, -∞ in a maximum of sums. So the cost of a band
+//! matrix is that of the blocks on the band. But 0 times NaN or an infinity is NaN, so the other operands of a missing
+//! block are examined, each block once in a computation; [`Executor::assume_finite`] disables that. Only the sign of a
+//! sum that is 0 may depend on the blocks that are stored.
 //!
 //! The blocks of a source are listed once ([`Source::present`]), before a stage that reads them begins: missing blocks
 //! cost nothing, and blocks that another process adds meanwhile may be ignored.

@@ -54,8 +54,8 @@ pub struct Counts {
     pub of_operations: u64,
     /// Bytes that workers read for each other, within processes and between them.
     pub shared: u64,
-    /// Bytes of elements that went from process to process: of parts of operands, once to each process that needs
-    /// them, and of blocks that are asked for.
+    /// Bytes of elements sent between processes: parts of operands, once to each process that needs them, and requested
+    /// blocks.
     pub moved: u64,
     /// Bytes that were written to connections between the workers of processes.
     pub sent: u64,
@@ -74,7 +74,7 @@ impl Progress {
         Counts { blocks, of_blocks, operations, of_operations, shared, moved, sent }
     }
 
-    /// Starts over, with so much to do, beside so many other processes.
+    /// Starts over, with new totals and a number of processes.
     pub(crate) fn begin(&self, of_blocks: u64, of_operations: u64, others: usize) {
         self.of_blocks.store(of_blocks, Ordering::Relaxed);
         self.of_operations.store(of_operations, Ordering::Relaxed);
@@ -85,7 +85,7 @@ impl Progress {
         *self.others.lock().unwrap_or_else(PoisonError::into_inner) = vec![[0; DONE]; others];
     }
 
-    /// So many operations are done.
+    /// Adds operations done.
     pub(crate) fn operated(&self, operations: u64) {
         self.own.operations.fetch_add(operations, Ordering::Relaxed);
     }
@@ -95,23 +95,23 @@ impl Progress {
         self.own.blocks.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// So many blocks need not be computed, with so many operations.
+    /// Adds blocks that need not be computed, and their operations.
     pub(crate) fn passed(&self, blocks: u64, operations: u64) {
         self.own.blocks.fetch_add(blocks, Ordering::Relaxed);
         self.operated(operations);
     }
 
-    /// A worker has read so many bytes for another one.
+    /// Adds bytes that a worker has read for another one.
     pub(crate) fn shared(&self, bytes: usize) {
         self.own.shared.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// So many bytes of elements go to other processes.
+    /// Adds bytes of elements sent to other processes.
     pub(crate) fn moved(&self, bytes: usize) {
         self.own.moved.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// So many bytes went to another process.
+    /// Adds bytes sent on data connections.
     pub(crate) fn sent(&self, bytes: usize) {
         self.own.sent.fetch_add(bytes as u64, Ordering::Relaxed);
     }

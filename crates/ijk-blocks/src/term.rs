@@ -57,7 +57,7 @@ pub(crate) enum Kind {
     Map(Function),
     /// Folds pairs of elements along an axis of each operand.
     Contract { i: usize, j: usize, aggregation: Aggregation },
-    /// Changes the blocks; of those that are stored so many bytes may be kept.
+    /// Changes the blocks; the number limits the bytes of stored blocks that are cached.
     Reblock { keep: u64 },
     /// Any index statement.
     Statement(Arc<Statement>),

@@ -1,8 +1,8 @@
 //! Blocks and numbers as bytes, for other processes.
 //!
 //! Each number is a little-endian `u64`, and elements and text are padded to a multiple of eight bytes, so that
-//! everything stays aligned. Elements are in the machine's byte order; processes tell each other theirs when
-//! they meet. What is read is checked: bytes of a broken peer are an error, whatever they say.
+//! everything stays aligned. Elements are in the machine's byte order, which processes compare in the handshake. Input
+//! is validated: malformed bytes are an error.
 
 use crate::value::Lists;
 use crate::{Block, ElementType, Value};
@@ -166,7 +166,7 @@ impl<'a> Decoder<'a> {
         std::str::from_utf8(self.padded(length)?).ok()
     }
 
-    /// So many bytes, and the zeros after them.
+    /// The next `length` bytes, without the padding after them.
     fn padded(&mut self, length: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(length.checked_next_multiple_of(8)?)?;
         self.0 = rest;

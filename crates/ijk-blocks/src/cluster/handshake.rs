@@ -323,7 +323,7 @@ mod tests {
         }
     }
 
-    /// Bytes that come whatever is said, and what was said.
+    /// A peer that sends fixed bytes, and records those that it receives.
     struct Noise<'a>(&'a [u8], Vec<u8>);
 
     impl Read for Noise<'_> {

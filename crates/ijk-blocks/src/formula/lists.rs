@@ -122,7 +122,7 @@ impl Formula {
     /// Its value where the variables have these, of types that were checked.
     ///
     /// # Errors
-    /// Lists of different lengths that meet; what single operations have no value for.
+    /// Lists of different lengths in one operation; operations without a value.
     pub(crate) fn evaluate_lists(
         &self,
         variables: &[&Value],

@@ -1,4 +1,4 @@
-//! Where positions of one axis lie along another.
+//! Maps from positions of one axis to positions of another.
 
 use crate::types::{block_count, block_range};
 use std::ops::Range;
@@ -13,22 +13,22 @@ pub(crate) struct AxisMap {
 /// A step of a map of positions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum MapStep {
-    /// So many further on.
+    /// Adds an offset.
     Shift(usize),
-    /// The remainder: what repeats every so many positions.
+    /// The remainder: a repetition with that period.
     Modulo(usize),
     /// The position at that place of a list.
     Table(Arc<[usize]>),
 }
 
-/// Neighbouring positions that lie side by side in one block of an array.
+/// Contiguous positions in one block of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Where they go: positions from the first of the region on.
+    /// Destination: positions relative to the first of the region.
     pub(crate) at: usize,
     /// The number of the block.
     pub(crate) block: usize,
-    /// Where they are in the block.
+    /// Positions in the block.
     pub(crate) within: Range<usize>,
 }
 
@@ -59,7 +59,7 @@ impl AxisMap {
         self.steps.len()
     }
 
-    /// Where positions lie along an axis of an array of that extent and block.
+    /// The runs of an axis of an array, with that extent and block, that positions map to.
     pub(crate) fn runs(
         &self,
         positions: Range<usize>,

@@ -26,11 +26,10 @@ impl BlockPlan {
         })
     }
 
-    /// Text that tells the plan from others: stages, then what they read, then a digest of all that neither
-    /// shows.
+    /// Text that identifies the plan: its stages, then its inputs, then a digest of all that neither shows.
     ///
     /// # Errors
-    /// If a source cannot be looked at.
+    /// If the identity of a source cannot be determined.
     pub(crate) fn identity(&self) -> Result<String, StoreError> {
         let mut text = self.to_string();
         for (n, array) in self.arrays.iter().enumerate() {

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done(HashSet<Vec<usize>>);
 
-/// Of more blocks nobody asks which are done: they are computed again.
+/// Greatest number of blocks that are checked; with more, all are computed again.
 const MOST: usize = 1 << 28;
 
 impl Done {

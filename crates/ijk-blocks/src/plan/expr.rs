@@ -46,7 +46,7 @@ pub(crate) struct Leaf {
     pub(crate) element: ElementType,
     /// The elements of its missing blocks.
     pub(crate) fill: Option<Value>,
-    /// For each axis of the array, an axis of the expression and where its positions lie.
+    /// For each axis of the array, an axis of the expression and the map of its positions.
     pub(crate) axes: Vec<(usize, AxisMap)>,
 }
 

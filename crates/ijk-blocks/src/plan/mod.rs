@@ -1,10 +1,10 @@
 //! Block plans: a term as index statements over the coordinates of blocks.
 //!
-//! A plan is plain data: it knows no threads, no files and no elements. [`BlockPlan::new`] turns a term into
-//! *stages*, each of which computes the blocks of one array. A block of a stage's output is computed from
-//! *regions* of its operands; which blocks of which arrays these are follows from the operands' maps of
-//! positions, axis by axis ([`axis_map`]), so that `bc`, `select` and `reblock` are never computed: they only
-//! tell where to read. What is computed element by element is part of the operand it belongs to.
+//! A plan is plain data, without threads, files or elements. [`BlockPlan::new`] turns a term into *stages*, each of
+//! which computes the blocks of one array. A block of a stage's output is computed from *regions* of its operands. The
+//! blocks of arrays in a region follow from the operands' maps of positions, axis by axis ([`axis_map`]), so that `bc`,
+//! `select` and `reblock` compute nothing: they only change these maps. Elementwise computations are part of the
+//! operand that they belong to.
 
 mod axis_map;
 mod count;

@@ -94,15 +94,14 @@ impl Need {
 }
 
 impl Schedule {
-    /// The schedule that moves the fewest bytes among those that divide the work best, where so many bytes may
-    /// be in a process at once: blocks of the output, and the parts of `window` panels, which the workers of a
-    /// process share.
+    /// The schedule that moves the fewest bytes among those that balance the work best, within `most` bytes in a
+    /// process: blocks of the output, and the parts of `window` panels, which the workers of a process share.
     pub(crate) fn new(stage: &Stage, team: Team, window: u64, most: Option<u64>) -> Self {
         Self::with_parts(stage, team, window, most, &[])
     }
 
-    /// The same where parts of the operands take so many bytes: less where they are in memory already, more where
-    /// they are of larger blocks.
+    /// The same with the bytes of the operands' parts given: less where they are in memory already, more where they are
+    /// views of larger blocks.
     pub(crate) fn with_parts(
         stage: &Stage,
         team: Team,
@@ -154,8 +153,7 @@ impl Schedule {
         self
     }
 
-    /// The same schedule of these blocks, those that are done excepted, and of the panels that `panels` tells of
-    /// each.
+    /// The same schedule for some blocks, less those that are done, and for the panels of each that `panels` lists.
     #[must_use]
     pub(crate) fn of(
         mut self,
@@ -336,7 +334,7 @@ mod tests {
     use ijk_types::DType;
     use std::collections::HashSet;
 
-    /// The costs of a matrix product of so many rows and columns, with parts of so many bytes.
+    /// The costs of a matrix product of `rows` by `columns` blocks, with parts of these sizes.
     pub(super) fn product(lines: [usize; 2], parts: [f64; 2]) -> Costs {
         let part = |n: usize| OperandCost {
             bytes: parts[n],

@@ -1,5 +1,5 @@
-//! Contractions of a long axis into few blocks: parts of the axis are folded side by side, into blocks of
-//! their own, and these are folded in the end.
+//! Split of a long folded axis, for contractions with few blocks: parts of the axis are folded concurrently, into
+//! blocks of their own, and these are folded in the end.
 //!
 //! The decision and the number of parts depend on extents and blocks alone, so that the bits of results do not depend
 //! on the number of workers.
@@ -11,7 +11,7 @@ use crate::formula::Fold;
 use crate::{Aggregation, Formula};
 use ijk_types::Reducer;
 
-/// With so many blocks there is enough to do side by side, and parts would only take memory.
+/// Number of blocks that suffice for parallelism: parts would only take memory.
 const ENOUGH: usize = 8;
 
 /// Most blocks of parts.
@@ -23,7 +23,7 @@ const FEWEST: usize = 8;
 /// Most bytes of parts.
 const MOST_BYTES: f64 = (1u64 << 30) as f64;
 
-/// So many times as much is read for a part as the part has.
+/// Least ratio of the bytes that are read for a part to those of the part.
 const READ: f64 = 8.0;
 
 /// Parts of the first folded axis.
@@ -34,7 +34,7 @@ pub(super) struct Split {
     fold: Fold,
 }
 
-/// The parts of a stage, if it is better computed so.
+/// The split of a stage, if it is worthwhile.
 pub(super) fn parts(stage: &Stage) -> Option<Split> {
     let Kernel::Contract(by) = &stage.kernel else { return None };
     let &Kind::Fold(fold @ Fold::Reduce(Reducer::Monoid(_)), _) = &by.kind else { return None };

@@ -20,6 +20,15 @@ pub(super) struct Budget {
     writing: u64,
 }
 
+/// Memory of a run besides blocks in progress and parts of operands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MemoryUse {
+    /// Bytes held throughout the run.
+    pub(super) held: u64,
+    /// Bytes of the sink while it writes a block of the result.
+    pub(super) writing: u64,
+}
+
 /// Memory of a region.
 #[derive(Clone, Copy, Debug, Default)]
 struct Region {
@@ -30,16 +39,17 @@ struct Region {
 }
 
 impl Budget {
-    /// The budget of a plan. Intermediate results that stay in memory are shared by `processes`; a process holds `held`
-    /// bytes besides.
+    /// The budget of a plan whose stages are stored as `kept` says. Intermediate results in memory are shared by
+    /// `processes`.
     ///
     /// # Errors
     /// [`Error::Memory`] where not even one block at a time fits.
     pub(super) fn new(
         plan: &BlockPlan,
         limit: Option<u64>,
-        (kept, processes): (&[Residence], usize),
-        (held, writing): (u64, u64),
+        kept: &[Residence],
+        processes: usize,
+        MemoryUse { held, writing }: MemoryUse,
     ) -> Result<Self, Error> {
         let between = plan.stages.iter().zip(kept).filter(|(_, kept)| **kept == Residence::Memory);
         let share = |bytes: u64| bytes.div_ceil(processes.max(1) as u64);

@@ -124,10 +124,10 @@ impl Computer<'_> {
         let parts = self.placed(parts, ranges)?;
         let block = match &self.stage.kernel {
             Kernel::Copy => self.copied(&parts[0], ranges),
-            Kernel::Map(formula) => self.folded(before, &parts, ranges, (formula, None)),
+            Kernel::Map(formula) => self.folded(before, &parts, ranges, formula, None),
             Kernel::Contract(by) => match &by.kind {
                 Kind::Fold(Fold::Reduce(reducer), formula) => {
-                    self.folded(before, &parts, ranges, (formula, Some(*reducer)))
+                    self.folded(before, &parts, ranges, formula, Some(*reducer))
                 }
                 Kind::Fold(Fold::Collect, formula) => {
                     self.contracted(before, &parts, ranges, &super::collect::Collect { formula })
@@ -200,7 +200,8 @@ impl Computer<'_> {
         before: Option<Arc<Block>>,
         parts: &[Placed],
         ranges: &[Range<usize>],
-        (formula, reducer): (&Formula, Option<Reducer>),
+        formula: &Formula,
+        reducer: Option<Reducer>,
     ) -> Result<Arc<Block>, Error> {
         let extents = ranges.iter().enumerate().map(|(n, range)| self.stage.extent(n, range.len()));
         let extents: Vec<usize> = extents.collect();

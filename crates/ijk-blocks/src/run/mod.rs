@@ -11,6 +11,7 @@ mod local;
 mod part;
 mod processes;
 mod read;
+mod single;
 mod skips;
 mod sparse;
 mod stores;
@@ -21,18 +22,16 @@ pub(crate) use flow::WINDOW;
 
 use crate::cluster::Cluster;
 use crate::domain::Coordinates;
-use crate::plan::{BlockPlan, Done, Schedule, Stage, Team};
+use crate::plan::{BlockPlan, Done};
 use crate::progress::Progress;
 use crate::store::{MemoryStore, Scratch, Sink, Source};
 use crate::{BigTensor, Block, Error, Type, Value};
-use budget::Budget;
-use compute::Computer;
+use budget::{Budget, MemoryUse};
 use failure::Failure;
 use ijk_cpu::{Engine, RunError};
 use kernel::Kernels;
 use processes::{Destination, RunContext};
-use skips::Skips;
-use sparse::Sparse;
+use single::LocalRun;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use stores::{BlockStores, SpillPolicy};
@@ -300,21 +299,21 @@ impl Executor {
         // The first of several processes holds blocks, and the array that they are assembled in.
         let times = if self.cluster.is_some() { 2 } else { 1 };
         let result = bytes(tensor.ty()).saturating_mul(times);
-        self.budget(&BlockPlan::new(tensor), (result, 0)).map(drop)
+        self.budget(&BlockPlan::new(tensor), MemoryUse { held: result, writing: 0 }).map(drop)
     }
 
     /// Checks that a tensor can be computed into a sink that takes `writing` bytes to write a block.
     #[cfg(feature = "zarr")]
     pub(crate) fn check_write(&self, tensor: &BigTensor, writing: u64) -> Result<(), Error> {
-        self.budget(&BlockPlan::new(tensor), (0, writing)).map(drop)
+        self.budget(&BlockPlan::new(tensor), MemoryUse { held: 0, writing }).map(drop)
     }
 
-    /// Budget of a plan whose result takes `result` bytes, and `writing` bytes to write a block.
-    fn budget(&self, plan: &BlockPlan, (result, writing): (u64, u64)) -> Result<Budget, Error> {
+    /// Budget of a plan, with the memory of its result.
+    fn budget(&self, plan: &BlockPlan, result: MemoryUse) -> Result<Budget, Error> {
         let processes = self.cluster.as_ref().map_or(1, |cluster| cluster.processes());
         let kept = self.spill_policy(processes).residences(plan);
-        let held = result.saturating_add(self.beside);
-        Budget::new(plan, self.memory, (&kept, processes), (held, writing))
+        let held = result.held.saturating_add(self.beside);
+        Budget::new(plan, self.memory, &kept, processes, MemoryUse { held, ..result })
     }
 
     /// Computes a tensor, block by block, into a sink of its type: blocks that are
@@ -335,7 +334,7 @@ impl Executor {
         let plan = Arc::new(BlockPlan::new(tensor));
         match &self.cluster {
             Some(cluster) => {
-                self.budget(&plan, (0, sink.writing()))?;
+                self.budget(&plan, MemoryUse { held: 0, writing: sink.writing() })?;
                 self.together(cluster, &plan, Destination::Sink(sink))
             }
             None => self.run(&plan, sink, 0),
@@ -366,13 +365,13 @@ impl Executor {
         &self,
         cluster: &Arc<Cluster>,
         plan: &Arc<BlockPlan>,
-        goal: Destination,
+        destination: Destination,
     ) -> Result<usize, Error> {
         let (workers, memory, progress) = (self.workers, self.memory, &self.progress);
         let (kernels, simd) = (self.kernels(), self.simd());
         let spill = self.spill_policy(cluster.processes());
         let (finite, strict) = (self.finite, self.strict);
-        let given = RunContext {
+        let context = RunContext {
             cluster,
             plan,
             kernels,
@@ -384,7 +383,7 @@ impl Executor {
             simd,
             progress,
         };
-        processes::run(&given, goal)
+        processes::run(&context, destination)
     }
 
     /// Memory for intermediate results, shared by that many processes.
@@ -401,137 +400,20 @@ impl Executor {
             self.progress.begin(0, 0, 0);
             return Ok(before.len());
         }
-        let budget = self.budget(plan, (result, sink.writing()))?;
+        let budget = self.budget(plan, MemoryUse { held: result, writing: sink.writing() })?;
         let stores = self.spill_policy(1).stores(plan)?;
         let block_stores = Arc::new(BlockStores::new(plan, Arc::clone(&sink), &stores));
-        let [all, one] = self.kernels();
+        let (kernels, workers, finite) = (self.kernels(), self.workers, self.finite);
+        let progress = &self.progress;
+        let run = LocalRun { plan, block_stores, kernels, budget, workers, finite, progress };
         let operations = plan.operations().saturating_sub(before.operations(last));
         self.progress.begin(plan.blocks().saturating_sub(before.len() as u64), operations, 0);
         for number in 0..plan.stages.len() {
             let done = if number + 1 == plan.stages.len() { &before } else { &Done::default() };
-            self.stage((plan, number), done, &block_stores, [&all, &one], &budget)?;
+            run.stage(number, done)?;
         }
         sink.finish()?;
         Ok(before.len())
-    }
-
-    /// Computes a stage, with kernels of all threads or of one.
-    fn stage(
-        &self,
-        (plan, number): (&Arc<BlockPlan>, usize),
-        done: &Done,
-        block_stores: &Arc<BlockStores>,
-        [all, one]: [&Arc<Kernels>; 2],
-        budget: &Budget,
-    ) -> Result<(), Error> {
-        let stage = &plan.stages[number];
-        let skips = Skips::new(stage, self.finite);
-        let reader = block_stores.reader(plan, all, &skips);
-        let computer = Computer { stage, reader, skips: &skips };
-        let sparse = Sparse::new(&computer)?.map(Arc::new);
-        if let Some(sparse) = &sparse {
-            self.pass_over(stage, done, sparse, &*block_stores.sinks[number])?;
-        } else {
-            check_count(stage, done)?;
-        }
-        let Some(schedule) = self.schedule((plan, number), budget) else {
-            return local::run(
-                &computer,
-                number,
-                done,
-                sparse.as_deref(),
-                block_stores,
-                &self.progress,
-            );
-        };
-        let schedule = schedule.without(done);
-        let schedule = match &sparse {
-            Some(sparse) => schedule.of(&sparse.blocks, |at| sparse.panels(at)),
-            None => schedule,
-        };
-        if schedule.times() == 0 {
-            return Ok(());
-        }
-        let (plan, block_stores, kernels) =
-            (Arc::clone(plan), Arc::clone(block_stores), Arc::clone(one));
-        let (subset, owners) = (flow::WorkerSubset::every(1), Vec::new());
-        let (stage, workers) = (number, schedule.workers());
-        let job = flow::Job {
-            plan,
-            block_stores,
-            kernels,
-            stage,
-            skips,
-            schedule,
-            sparse,
-            subset,
-            owners,
-        };
-        flow::run(job, workers, &self.progress)
-    }
-
-    /// The schedule of a stage for as many workers as have work and fit in memory; none for one worker, which computes
-    /// block by block.
-    fn schedule(&self, (plan, number): (&BlockPlan, usize), budget: &Budget) -> Option<Schedule> {
-        let stage = &plan.stages[number];
-        let team = Team::alone(self.workers).of(stage);
-        let parts = Budget::parts(plan, stage);
-        let schedule = |workers: usize| {
-            let most = budget.most(plan, number, workers);
-            let team = Team { workers, ..team };
-            let schedule = Schedule::with_parts(stage, team, WINDOW, most, &parts);
-            most.is_none_or(|most| schedule.bytes() <= most as f64).then_some(schedule)
-        };
-        let fewer = std::iter::successors(Some(team.workers), |n| Some(n / 2));
-        fewer.take_while(|&workers| workers > 1).find_map(schedule)
-    }
-
-    /// Finishes the blocks of a stage without panels to compute.
-    fn pass_over(
-        &self,
-        stage: &Stage,
-        done: &Done,
-        sparse: &Sparse,
-        sink: &dyn Sink,
-    ) -> Result<(), Error> {
-        let left = sparse.blocks.iter().filter(|at| !done.has(at));
-        let (count, operations) = left.fold((0usize, 0u64), |(count, sum), at| {
-            (count + 1, sum.saturating_add(stage.operations(at)))
-        });
-        let others = stage.blocks().saturating_sub(done.len()).saturating_sub(count);
-        let all = stage.all_operations().saturating_sub(done.operations(stage));
-        self.progress.passed(others as u64, all.saturating_sub(operations));
-        let grid = stage.out.grid();
-        let number = |at: &[usize]| at.iter().zip(&grid).fold(0, |n, (at, blocks)| n * blocks + at);
-        if stage.blocks() == usize::MAX {
-            // Number of blocks exceeds the range of numbers.
-            return Ok(());
-        }
-        let mut start = 0;
-        let mut skip = |end: usize, next: usize| {
-            let gap = start..end;
-            start = next;
-            if gap.is_empty() { Ok(()) } else { stores::leave_out(stage, sink, gap) }
-        };
-        let mut all: Vec<usize> = sparse.blocks.iter().map(|at| number(at)).collect();
-        if !done.is_empty() {
-            all.extend(done.places().map(number));
-            all.sort_unstable();
-        }
-        all.into_iter().try_for_each(|number| skip(number, number + 1))?;
-        skip(stage.blocks(), stage.blocks())
-    }
-}
-
-/// Greatest number of panels of blocks that are visited one by one: more would take too long.
-const MOST: usize = 1 << 36;
-
-/// Checks the number of panels of a stage.
-fn check_count(stage: &Stage, done: &Done) -> Result<(), Error> {
-    let blocks = stage.blocks().saturating_sub(done.len());
-    match blocks.saturating_mul(stage.panels().max(1)) {
-        panels if panels > MOST => Err(Error::Endless { blocks, panels, most: MOST }),
-        _ => Ok(()),
     }
 }
 

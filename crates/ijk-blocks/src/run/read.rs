@@ -38,7 +38,7 @@ pub(crate) enum KnownValues {
     In(ValueSet),
 }
 
-/// The runs of an axis of an array that lie in one block.
+/// The runs of an axis of an array in one block.
 struct BlockRuns {
     block: usize,
     runs: Vec<Run>,
@@ -54,15 +54,14 @@ impl Reader<'_> {
     ) -> Result<Option<Part>, Error> {
         match expr {
             Expr::Leaf(leaf) => self.leaf(leaf, ranges),
-            Expr::Formula { formula, operands, types, of } => {
+            Expr::Formula { formula, operands, of, .. } => {
                 let parts = operands.iter().map(|operand| self.region(operand, ranges));
                 let parts: Vec<Option<Part>> = parts.collect::<Result<_, _>>()?;
-                let what = (formula, &operands[..], &types[..]);
-                if is_expression_fill(expr, what, &parts, (self.facts, self.finite)) {
+                if is_expression_fill(expr, &parts, self.facts, self.finite) {
                     return Ok(None);
                 }
                 let doubtful = parts.iter().any(|part| part.as_ref().is_none_or(Part::is_doubtful));
-                let part = self.formula((formula, operands), parts, ranges, *of)?;
+                let part = self.formula(formula, operands, parts, ranges, *of)?;
                 let part = part.from(Origin::region(expr, ranges));
                 Ok(Some(if doubtful { part.doubted() } else { part }))
             }
@@ -100,7 +99,7 @@ impl Reader<'_> {
         Ok(Some(Part::new(block, window, axes).from(origin)))
     }
 
-    /// A region that lies in several pieces.
+    /// A region of several pieces.
     fn assembled(
         &self,
         leaf: &Leaf,
@@ -215,7 +214,8 @@ impl Reader<'_> {
 
     fn formula(
         &self,
-        (formula, operands): (&Formula, &[Expr]),
+        formula: &Formula,
+        operands: &[Expr],
         parts: Vec<Option<Part>>,
         ranges: &[Range<usize>],
         of: DType,

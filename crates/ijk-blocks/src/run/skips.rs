@@ -53,7 +53,7 @@ pub(crate) enum PartState {
 pub(crate) enum Verdict {
     Always,
     Never,
-    /// That depends on the elements.
+    /// The decision depends on the elements.
     Depends,
 }
 
@@ -195,13 +195,14 @@ fn is_fill(
     found.is(fill) || finite && is_zero()
 }
 
-/// Returns true if a formula of expressions, some of them missing, equals the fill of the expression everywhere.
+/// Returns true if a formula, some operands of which are missing, equals the fill of the expression everywhere.
 pub(crate) fn is_expression_fill(
     expr: &Expr,
-    (formula, operands, types): (&Formula, &[Expr], &[DType]),
     parts: &[Option<Part>],
-    (facts, finite): (&Facts, bool),
+    facts: &Facts,
+    finite: bool,
 ) -> bool {
+    let Expr::Formula { formula, operands, types, .. } = expr else { return false };
     if parts.iter().all(|part| part.as_ref().is_some_and(|part| !part.is_doubtful())) {
         return false;
     }

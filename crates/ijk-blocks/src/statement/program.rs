@@ -20,15 +20,15 @@ use std::sync::Arc;
 
 /// Applies a program in i to block tensors: each index expression is a term.
 ///
-/// Letters have blocks: those of the axes that they index are compatible. Where positions are computed, as in
-/// `[i+k]`, a block of the result reads what it needs of neighbouring blocks; positions that are elements of an
-/// array need the whole axis, which is not cut. Where positions of a result are computed, each block of it goes
-/// through the blocks that may write to it, and is cut as what the positions are computed of.
-/// Operands that are [re-cut to fit](BigTensor::recut_to_fit) get compatible blocks, and whole axes, by themselves.
+/// Letters have blocks: the axes that they index have compatible ones. Where positions are computed, as in `[i+k]`, a
+/// block of the result reads parts of neighbouring blocks; positions that are elements of an array need the whole axis,
+/// in one block. Where positions of a result are computed, each block of it visits all blocks that may write to it; its
+/// extent follows from the blocks of the operands of the positions. Operands that are [re-cut to
+/// fit](BigTensor::recut_to_fit) get compatible blocks, and whole axes, automatically.
 ///
 /// # Errors
-/// If the program is wrong or does not fit; and if it cannot run in blocks: positions from arrays on an axis that is
-/// cut, what needs all values at once of an axis that is cut or at computed positions.
+/// If the program is wrong or does not fit; and if it cannot run in blocks: positions from arrays on an axis in several
+/// blocks, or a fold that needs all values at once of such an axis or at computed positions.
 ///
 /// ```
 /// use ijk_blocks::{BigTensor, apply};
@@ -83,7 +83,7 @@ pub fn apply_instance(
     statements(program, instance, operands, &str::to_owned)
 }
 
-/// A term for each statement, which is printed as `spelled` says.
+/// A term for each statement, whose printed name `spelled` makes of its text.
 fn statements(
     program: &Program,
     instance: &Instance,
@@ -97,7 +97,7 @@ fn statements(
     for (n, statement) in program.statements.iter().enumerate() {
         let span = statement.span.start as usize..statement.span.end as usize;
         let rule = spelled(program.source.get(span).unwrap_or_default());
-        let mut builder = TermBuilder::new(rule, (program, instance), (n, statement), &arrays);
+        let mut builder = TermBuilder::new(rule, program, instance, n, &arrays);
         let built = builder.build().and_then(|built| match builder.before()? {
             Some(before) => onto(&before, &built, statement, builder.written()),
             None => Ok(built),

@@ -7,7 +7,7 @@ use ijk_tensor::Tensor;
 use ijk_types::DType;
 use std::sync::Arc;
 
-/// 0, 1, 2, … of 64 bits: made when they are read, in parts.
+/// 0, 1, 2, … of 64 bits, made in parts when they are read.
 #[derive(Debug)]
 struct Counter {
     ty: Type,
@@ -20,7 +20,7 @@ const PART: usize = 1 << 16;
 const NAME: &str = "positions";
 
 impl BigTensor {
-    /// The positions of an axis of so many elements, not cut: it fits any blocks.
+    /// The positions of an axis of that extent, in one block: it fits any blocks.
     pub(crate) fn counter(extent: usize) -> Result<Self, Error> {
         let store = Counter { ty: Type::new([extent], [Some(PART)], DType::I64) };
         Self::from_source(store)?.reblock([None])

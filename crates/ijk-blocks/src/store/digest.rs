@@ -1,9 +1,9 @@
-//! Numbers that tell contents from others, the same on every machine and in every version.
+//! Digests of contents, the same on every machine and in every version.
 
 use std::hash::Hasher;
 use twox_hash::XxHash64;
 
-/// 64 bits of what was added. There is no protection against who wants to deceive.
+/// 64-bit hash of the parts added. It is not cryptographic.
 pub(crate) struct Digest(XxHash64);
 
 impl Digest {
@@ -11,7 +11,7 @@ impl Digest {
         Self(XxHash64::with_seed(0))
     }
 
-    /// Adds a part; where it ends counts: `ab`, `c` is not `a`, `bc`.
+    /// Adds a part, with its length: `ab`, `c` differs from `a`, `bc`.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
         self.0.write(&(bytes.len() as u64).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Where blocks come from and go to.
+//! Sources and sinks of blocks.
 
 mod counter;
 #[cfg(feature = "zarr")]
@@ -30,9 +30,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where the blocks of a tensor come from: memory, a file, a directory of chunks.
+/// Source of the blocks of a tensor: memory, a file, a directory of chunks.
 ///
-/// Any number of threads read at a time.
+/// Must allow any number of threads to read at a time.
 pub trait Source: Send + Sync + fmt::Debug {
     /// The tensor's type; its blocks are what [`read`](Self::read) gives.
     fn ty(&self) -> &Type;
@@ -42,19 +42,18 @@ pub trait Source: Send + Sync + fmt::Debug {
         Value::zero(&self.ty().element)
     }
 
-    /// The block at a place of the grid, or `None` if it is missing: all its elements are
-    /// [`fill`](Self::fill), and products skip it where that annihilates what the other operand holds there.
+    /// The block at a position of the grid, or `None` if it is missing: all its elements are [`fill`](Self::fill), and
+    /// products skip it where the fill annihilates the other operand.
     ///
     /// # Errors
     /// If it cannot be read, or is not of [`Type::block_shape`] and the element type.
     fn read(&self, at: &[usize]) -> Result<Option<Arc<Block>>, StoreError>;
 
-    /// The places of all blocks that are there, where that can be told without looking for each of them: then no
-    /// other is read in a run, and what is missing costs nothing. Places of blocks that turn out to be missing may
-    /// be among them.
+    /// Positions of all existing blocks, if they can be listed without a look-up of each: then no other is read in a
+    /// run, and missing blocks cost nothing. Blocks that turn out to be missing may be listed.
     ///
     /// # Errors
-    /// If that cannot be looked at.
+    /// If they cannot be listed.
     fn present(&self) -> Result<Option<Vec<Vec<usize>>>, StoreError> {
         Ok(None)
     }
@@ -87,10 +86,11 @@ pub trait Source: Send + Sync + fmt::Debug {
     }
 }
 
-/// Where the blocks of a result go.
+/// Destination of the blocks of a result.
 ///
-/// Any number of threads write at a time, each block once, in any order. Blocks of which nothing had to be computed,
-/// as what they are computed of is missing, are [left out](Self::leave_out) where they are the sink's fill.
+/// Must allow any number of threads to write at a time, each block once, in any order. Blocks of which nothing had to
+/// be computed, since all blocks that they depend on are missing, are [left out](Self::leave_out) where they equal the
+/// sink's fill.
 pub trait Sink: Send + Sync + fmt::Debug {
     /// The type of the tensor that it takes.
     fn ty(&self) -> &Type;
@@ -98,13 +98,13 @@ pub trait Sink: Send + Sync + fmt::Debug {
     /// Element of missing blocks, if some may be omitted.
     fn fill(&self) -> Option<Value>;
 
-    /// Takes the block at a place of the grid; `None` where all its elements are [`fill`](Self::fill).
+    /// Stores the block at a position of the grid; `None` where all its elements are [`fill`](Self::fill).
     ///
     /// # Errors
     /// If it cannot be written; blocks that were written stay valid.
     fn write(&self, at: &[usize], block: Option<Arc<Block>>) -> Result<(), StoreError>;
 
-    /// All blocks are written: makes sure that they stay, where that takes more than writing them.
+    /// Ends the writing of blocks: makes them durable, where that takes more than writing them.
     ///
     /// # Errors
     /// If that fails; then some may be lost.
@@ -112,11 +112,11 @@ pub trait Sink: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Takes the blocks of these numbers, the last axis fastest, of which nothing had to be computed: all of their
+    /// Stores blocks by their numbers, the last axis fastest, of which nothing had to be computed: all of their
     /// elements are [`fill`](Self::fill).
     ///
     /// # Errors
-    /// If it cannot be noted that they are done.
+    /// If they cannot be recorded as done.
     fn leave_out(&self, _numbers: Range<usize>) -> Result<(), StoreError> {
         Ok(())
     }

@@ -10,13 +10,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A source in other blocks than it is stored in. Stored blocks that several of these have parts of are kept, the
-/// last ones that were read, so that they are not read again and again.
+/// A source in other blocks than it is stored in. Stored blocks that are divided between several of these are cached,
+/// least recently used out first, so that they are not read again and again.
 #[derive(Debug)]
 pub(crate) struct Recut {
     source: Arc<dyn Source>,
     ty: Type,
-    /// Most bytes that are kept.
+    /// Limit of the cached bytes.
     keep: u64,
     kept: Mutex<BlockCache>,
 }
@@ -27,7 +27,7 @@ type Slot = Arc<Mutex<Option<Option<Arc<Block>>>>>;
 #[derive(Debug, Default)]
 struct BlockCache {
     blocks: HashMap<Vec<usize>, Entry>,
-    /// Places by when they were read last.
+    /// Positions by the time of last use.
     order: BTreeMap<u64, Vec<usize>>,
     bytes: u64,
     clock: u64,
@@ -37,19 +37,19 @@ struct BlockCache {
 struct Entry {
     slot: Slot,
     bytes: u64,
-    /// When it was read last.
+    /// Time of last use.
     used: u64,
 }
 
-/// Most blocks that are listed as those that are there.
+/// Greatest number of existing blocks that are listed.
 const LISTED: usize = 1 << 22;
 
-/// Most blocks that are kept, however small they are.
+/// Greatest number of cached blocks, however small they are.
 const MOST: usize = 1 << 16;
 
 impl Recut {
-    /// A source in the blocks of a type, if stored blocks are cut apart; where blocks are made of whole stored ones
-    /// each is read once as it is.
+    /// A source in the blocks of a type, if stored blocks are cut apart; where blocks consist of whole stored ones each
+    /// of these is read once.
     pub(crate) fn new(source: &Arc<dyn Source>, ty: &Type, keep: u64) -> Option<Self> {
         // Only files are re-cut: arrays in memory are cheap to read in any blocks.
         let is_file = source.path().is_some() && source.ty().element.number().is_some();
@@ -99,7 +99,7 @@ impl Recut {
 }
 
 impl BlockCache {
-    /// Where a block is kept from now on; those that were not read for long go.
+    /// The cache slot of a block; evicts the least recently used ones.
     fn slot(&mut self, at: &[usize], bytes: u64, most: u64) -> Slot {
         self.clock += 1;
         let now = self.clock;
@@ -204,7 +204,7 @@ impl Source for Recut {
     }
 }
 
-/// A part of a block along an axis that lies in one stored block.
+/// A part of a block along an axis, within one stored block.
 struct Piece {
     stored: usize,
     within: Range<usize>,
@@ -238,9 +238,9 @@ pub struct RecutCost {
     pub to: Vec<Option<usize>>,
     /// Bytes of all elements.
     pub stored: u64,
-    /// Bytes that are read when blocks are gone through once, in order.
+    /// Bytes read when blocks are visited once, in order.
     pub read: u64,
-    /// Most bytes that are kept meanwhile.
+    /// Greatest number of cached bytes meanwhile.
     pub kept: u64,
 }
 
@@ -336,7 +336,7 @@ mod tests {
     use ijk_types::DType;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Blocks in memory that count how often they are read, and say that they are files.
+    /// Blocks in memory that count reads, and that appear to be files.
     #[derive(Debug)]
     struct Counted(MemoryStore, AtomicUsize);
 

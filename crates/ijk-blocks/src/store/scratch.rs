@@ -1,20 +1,19 @@
-//! Where results go that are computed with again, if not to memory.
+//! Storage of intermediate results, other than memory.
 
 use super::{Sink, Source};
 use crate::{StoreError, Type, Value};
 use std::fmt;
 use std::sync::Arc;
 
-/// Blocks that are written, and then read.
+/// A store of blocks, written and then read.
 pub trait Store: Source + Sink {}
 
 impl<S: Source + Sink> Store for S {}
 
-/// Makes places for the blocks of intermediate results: see
-/// [`Executor::scratch`](crate::Executor::scratch).
+/// Makes stores for intermediate results: see [`Executor::scratch`](crate::Executor::scratch).
 pub trait Scratch: Send + Sync + fmt::Debug {
-    /// A place for a tensor, whose missing blocks are a value everywhere. When it is dropped, what it holds is
-    /// gone.
+    /// A store for a tensor, whose missing blocks equal a value everywhere. Its contents are removed when it is
+    /// dropped.
     ///
     /// # Errors
     /// If there is no room.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// The scheme of what is a URL and no path: `s3` of `s3://bucket/a.zarr`, and of `simplecache::s3://bucket/a.zarr`.
+/// The scheme of a URL, which is no path: `s3` of `s3://bucket/a.zarr`, and of `simplecache::s3://bucket/a.zarr`.
 ///
 /// Paths join two slashes to one. So `s3:/bucket` is one, too, unless there is a directory `s3:`.
 ///

@@ -4,7 +4,8 @@ use super::costs::Costs;
 use super::grid::{Grid, Team};
 use std::cmp::Ordering;
 
-/// Grids that give somebody so much more to do than the best, as a part of it, are as good if less moves.
+/// Grids whose greatest share of work exceeds the best by at most this fraction are compared by the bytes that they
+/// move.
 const SLACK: usize = 16;
 
 /// Order of grids, by cost.
@@ -47,8 +48,7 @@ impl Rank {
     }
 }
 
-/// All grids that need no more workers than there are, and from which none can be taken without giving
-/// somebody more to do.
+/// All grids that fit in the number of workers, and are minimal: with fewer workers, the greatest share would grow.
 fn grids(lines: [usize; 2], team: Team) -> impl Iterator<Item = Grid> {
     let tall = shares(lines[0], team.processes).flat_map(move |processes| {
         let own = lines[0].div_ceil(processes);
@@ -62,8 +62,7 @@ fn grids(lines: [usize; 2], team: Team) -> impl Iterator<Item = Grid> {
     })
 }
 
-/// The numbers of shares, at most so many, into which lines are dealt: of those that make the greatest share as
-/// great only the least.
+/// Numbers of shares, at most `most`, into which lines are dealt: of those with equal greatest shares the least only.
 fn shares(lines: usize, most: usize) -> impl Iterator<Item = usize> {
     let more = move |&shares: &usize| {
         let next = lines.div_ceil(lines.div_ceil(shares).checked_sub(1).filter(|&n| n > 0)?);
@@ -110,7 +109,7 @@ mod tests {
         // Strips would be balanced better, but hardly so.
         assert_eq!(shape((1000, 1), [245, 245], [1.0, 1.0])[0], [31, 31]);
         assert_eq!(shape((1000, 8), [245, 245], [1.0, 1.0])[0], [31, 31]);
-        // Nobody does much more work to move less.
+        // A grid that moves less does not win by much more work.
         assert_eq!(shape((3, 2), [12, 12], [1.0, 1.0])[0], [1, 3]);
         assert_eq!(shape((7, 1), [100, 100], [1.0, 1.0])[0], [1, 7]);
     }

@@ -1,7 +1,7 @@
 //! Bytes that a stage moves and holds on a grid of workers, as a function of the number of lines of blocks of a round.
 //!
-//! Estimates, which tell grids and rounds from each other: the lines that have a part of an operand in common
-//! count as if a round began with the first of them.
+//! Estimates, for comparing grids and rounds: the lines that have a part of an operand in common count as if a round
+//! began with the first of them.
 
 use super::super::stage::{Kernel, Stage};
 use super::grid::Grid;
@@ -16,12 +16,12 @@ pub(super) struct Costs {
     pub(super) block: f64,
     pub(super) panels: f64,
     pub(super) operands: Vec<OperandCost>,
-    /// So many panels are there at once.
+    /// Number of panels in memory at once.
     pub(super) window: f64,
     /// Most bytes in a process.
     pub(super) most: Option<u64>,
-    /// So many rows are enough for a round, whatever fits, if the workers have something to do: parts of a folded
-    /// axis have nothing in common.
+    /// Number of rows that suffice for a round, whatever fits, if all workers have work: parts of a folded axis share
+    /// no operands.
     pub(super) rows: usize,
     /// Blocks of a round stay in memory until its end; otherwise each is finished at once.
     pub(super) stay: bool,
@@ -81,8 +81,7 @@ impl Costs {
         most(0).saturating_mul(most(1))
     }
 
-    /// Bytes that come to holders of lines, from stores and from each other, where so many rows and columns of
-    /// them go through rounds of so many lines.
+    /// Bytes that holders of lines receive, from stores and from each other, for rounds of that many lines.
     pub(super) fn moved(&self, holders: [usize; 2], tile: [usize; 2]) -> f64 {
         let lines = self.lines();
         let rounds = |side: usize| lines[side].div_ceil(tile[side].max(1)) as f64;
@@ -96,7 +95,7 @@ impl Costs {
         each.sum::<f64>() * self.panels * rounds(0) * rounds(1)
     }
 
-    /// Bytes that a round of so many lines takes in a process.
+    /// Bytes of a round of that many lines in a process.
     pub(super) fn bytes(&self, grid: &Grid, tile: [usize; 2]) -> f64 {
         let own = |side: usize| tile[side].div_ceil(grid.processes[side]) as f64;
         let held = |parts: &OperandCost| {

@@ -16,8 +16,8 @@ impl Team {
         Self { processes: 1, workers }
     }
 
-    /// Those who compute a stage: what has fewer blocks than there are workers is computed by one worker of each
-    /// process, with all threads of its engine.
+    /// Workers of a stage. A stage with fewer blocks than workers is computed by one worker of each process, with all
+    /// threads of its engine.
     #[must_use]
     pub(crate) fn of(self, stage: &Stage) -> Self {
         match stage.blocks() < self.all() {
@@ -34,8 +34,8 @@ impl Team {
 
 /// Processes in rows and columns, and the workers of each of them in rows and columns.
 ///
-/// Lines of blocks, which are rows or columns, are dealt to the rows, or the columns, of processes in turn, and
-/// those of each process to its workers in turn. Who would be in no row or column computes nothing.
+/// Lines of blocks, which are rows or columns, are dealt to the rows, or the columns, of processes in turn, and those
+/// of each process to its workers in turn. Workers outside the grid compute nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// Rows and columns of processes.
@@ -55,7 +55,7 @@ impl Grid {
         line % self.lines(side)
     }
 
-    /// The worker in a row and a column of the grid of all workers, where each process has so many.
+    /// The worker in a row and a column of the grid of all workers; `each` is the number of workers of a process.
     pub(crate) fn worker(&self, lines: [usize; 2], each: usize) -> usize {
         let process = [0, 1].map(|side| lines[side] % self.processes[side]);
         let worker = [0, 1].map(|side| lines[side] / self.processes[side]);

@@ -10,9 +10,9 @@ use super::super::stage::{Kernel, Stage};
 /// inequality of Loomis and Whitney; the constant is that of Smith, Lowery, Langou & van de Geijn, A tight I/O
 /// lower bound for matrix multiplication, 2019).
 ///
-/// `by_work`: the elements of operands and result that F/P multiplications meet at least, whatever the memory:
-/// 3·(m·n·k/P)^⅔ where no side is short (Al Daas, Ballard, Grigori, Kumar & Rouse, Tight memory-independent
-/// parallel matrix multiplication communication lower bounds, 2022).
+/// `by_work`: the least number of elements of operands and result that F/P multiplications access, whatever the memory:
+/// 3·(m·n·k/P)^⅔ where no side is short (Al Daas, Ballard, Grigori, Kumar & Rouse, Tight memory-independent parallel
+/// matrix multiplication communication lower bounds, 2022).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// Bytes by the machine's memory.
@@ -59,7 +59,7 @@ pub(super) fn bound(stage: &Stage, machines: usize, memory: f64, moved: f64) -> 
     Some(Bound { by_memory, by_work, ratio: if least > 0.0 { moved / least } else { 1.0 } })
 }
 
-/// The elements that a machine's share of the work meets.
+/// The elements that a machine's share of the work accesses.
 fn met(batches: f64, [m, n, k]: [f64; 3], machines: f64) -> f64 {
     let whole = m * n + n * k + m * k;
     if machines <= batches {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn cases_meet_at_their_borders() {
-        // One machine meets everything; more of them meet less, without a jump.
+        // One machine accesses everything; more of them access less, without a jump.
         let sides = [1000.0, 200.0, 50.0];
         assert_eq!(met(1.0, sides, 1.0), 1000.0 * 200.0 + 1000.0 * 50.0 + 200.0 * 50.0);
         for border in [5.0, 80.0] {

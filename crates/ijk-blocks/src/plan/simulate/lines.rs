@@ -72,7 +72,7 @@ pub(super) fn rounds(
     Ok(rounds)
 }
 
-/// Parts by who needs them and by their extents.
+/// Groups parts by the workers that need them and by their extents.
 fn grouped(parts: impl Iterator<Item = (BTreeSet<usize>, Ends)>) -> Vec<NeedGroup> {
     let mut counts: HashMap<(Vec<usize>, Ends), u64> = HashMap::new();
     for (workers, ends) in parts {

@@ -126,7 +126,7 @@ impl BlockPlan {
     /// read stay on the machines that made them.
     ///
     /// # Errors
-    /// [`Error::TooManyBlocks`] where so many would not be computed in anybody's time.
+    /// [`Error::TooManyBlocks`] where a run would never end.
     ///
     /// ```
     /// use ijk_blocks::{BigTensor, BlockPlan, ElementType, Machines, Outline};

@@ -40,6 +40,10 @@ struct Model<'a> {
     stage: &'a Stage,
     schedule: &'a Schedule,
     machines: &'a Machines,
+    /// Number of panels in flight.
+    window: u64,
+    /// Bytes that each machine holds throughout the stage.
+    held: &'a [f64],
     /// Returns true if an array is on the machines, and in no store.
     local: &'a dyn Fn(usize) -> bool,
 }
@@ -53,7 +57,7 @@ impl Traffic {
         held: &[f64],
         local: &dyn Fn(usize) -> bool,
     ) -> Result<Self, Error> {
-        let model = Model { stage, schedule, machines, local };
+        let model = Model { stage, schedule, machines, window, held, local };
         let zeros = model.zeros();
         let mut all = Self {
             grid: (schedule.team.all() > 1).then_some(schedule.grid),
@@ -70,21 +74,15 @@ impl Traffic {
         for (rows, row_rounds) in &all_rows {
             for (columns, column_rounds) in &all_columns {
                 let rounds = row_rounds.saturating_mul(*column_rounds);
-                all.round(&model, [rows, columns], rounds, &panels, (window, held));
+                all.round(&model, [rows, columns], rounds, &panels);
             }
         }
         Ok(all)
     }
 
     /// Adds rounds that are alike.
-    fn round(
-        &mut self,
-        model: &Model,
-        sides: [&Needs; 2],
-        rounds: u64,
-        panels: &[(Ends, u64)],
-        (window, held): (u64, &[f64]),
-    ) {
+    fn round(&mut self, model: &Model, sides: [&Needs; 2], rounds: u64, panels: &[(Ends, u64)]) {
+        let Model { window, held, .. } = *model;
         let first = self.rounds == 0;
         self.rounds = self.rounds.saturating_add(rounds);
         let times = rounds as f64;
@@ -104,7 +102,7 @@ impl Traffic {
                 self.seconds += compute.min(wait);
             }
             if n + 1 == panels.len() {
-                // Blocks are written by who computed them, while the next round's first panel is read.
+                // Workers write the blocks that they computed, while the next round's first panel is read.
                 self.seconds += ((compute + finish).max(wait) - compute.max(wait)) * times;
                 finish = 0.0;
             }
@@ -257,14 +255,14 @@ impl PartCost {
         Self { bytes: elements * bytes(&expr.element()), stored, local, operations }
     }
 
-    /// Adds so many parts, each of which one of the workers that need it reads for the others. They take turns.
+    /// Adds `count` parts, each of which one of the workers that need it reads for the others, in turn.
     fn add(&self, model: &Model, workers: &[usize], count: f64, step: &mut PanelCost) {
         let (all, machines) = (workers.len() as f64, step.moved.len() as f64);
         step.exchanged += self.bytes * (all - 1.0) * count;
         for here in workers.chunk_by(|&l, &r| model.machine(l) == model.machine(r)) {
             let machine = model.machine(here[0]);
             let share = here.len() as f64 / all;
-            // It comes once, whoever needs it here.
+            // It comes once to each machine.
             let from_others = self.bytes * (1.0 - share);
             // A part of an array on the machines is sent by the machine that made it.
             let made_elsewhere = self.local * share * (1.0 - 1.0 / machines);

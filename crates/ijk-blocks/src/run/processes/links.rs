@@ -5,6 +5,7 @@
 //! lasts. So processes with little traffic need few threads. A reader never writes, so two processes that answer each
 //! other at once do not deadlock.
 
+use super::data_stream::StreamContext;
 use super::message::Message;
 use super::outbox::Outbox;
 use super::poller::LinkPoller;
@@ -63,14 +64,14 @@ impl Links {
     pub(super) fn start(
         streams: Vec<Option<TcpStream>>,
         outboxes: Vec<Option<Arc<Outbox>>>,
-        (failure, progress): (&Arc<Failure>, &Arc<Progress>),
+        shared: &StreamContext,
         stores: Vec<Arc<dyn Store>>,
     ) -> io::Result<Self> {
         let done = outboxes.iter().map(Option::is_none).collect();
         let channels = Arc::new(PeerChannels {
             outboxes,
-            failure: Arc::clone(failure),
-            progress: Arc::clone(progress),
+            failure: Arc::clone(&shared.failure),
+            progress: Arc::clone(&shared.progress),
             stores,
             asked: AtomicUsize::new(0),
             waiting: Mutex::default(),

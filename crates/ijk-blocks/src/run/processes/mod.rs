@@ -151,8 +151,7 @@ impl Session {
         context.progress.begin(left, operations, context.cluster.processes());
         let shared =
             Arc::new(StreamContext::new(Arc::clone(&failure), Arc::clone(context.progress)));
-        let told = (&failure, context.progress);
-        let links = Links::start(links, outboxes, told, stores.clone())?;
+        let links = Links::start(links, outboxes, &shared, stores.clone())?;
         if let Some(error) = wrong {
             failure.set(error);
         }
@@ -191,7 +190,7 @@ impl Session {
         if let Destination::Sink(sink) = &destination
             && !self.failure.is_set()
         {
-            // Before the others are told that this process is done.
+            // Before the others learn that this process is done.
             sink.finish().unwrap_or_else(|error| self.failure.set(error.into()));
         }
         if let Destination::Collect(store) = &destination

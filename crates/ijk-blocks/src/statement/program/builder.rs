@@ -38,13 +38,16 @@ pub(super) struct Read {
 }
 
 impl<'a> TermBuilder<'a> {
+    /// A builder for the statement of a number.
     pub(super) fn new(
         rule: String,
-        (program, instance): (&'a Program, &'a Instance),
-        (number, statement): (usize, &'a core::Statement),
+        program: &'a Program,
+        instance: &'a Instance,
+        number: usize,
         arrays: &'a HashMap<ArrayId, BigTensor>,
     ) -> Self {
         let (places, reads, own) = (Vec::new(), Vec::new(), &instance.extents[number][..]);
+        let statement = &program.statements[number];
         let extents = own.to_vec();
         Self { program, instance, statement, own, extents, arrays, rule, places, reads }
     }

@@ -1,8 +1,8 @@
 //! Conversion between the elements and the bytes of a chunk.
 //!
-//! Bytes come from anywhere: nothing here takes more memory than the elements of a chunk do, and half as much
-//! again for what is between two codecs. That is why what inflates (zstd, gzip, shards) is inflated here, up to
-//! what is expected, while the other codecs are those of `zarrs`.
+//! Input is not trusted: decoding takes no more memory than the elements of a chunk, and half as much again for buffers
+//! between two codecs. So decompression (zstd, gzip, shards) is done here, up to the expected size, while the other
+//! codecs are those of `zarrs`.
 
 use super::compression::Compressor;
 use super::error::ZarrError;
@@ -251,7 +251,7 @@ fn ordered(metadata: &MetadataV3, rank: usize) -> Cow<'_, MetadataV3> {
 
 fn plain(metadata: &MetadataV3, elements: &Elements) -> Result<Bytes, ZarrError> {
     let endian = metadata.configuration().and_then(|options| options.get("endian")?.as_str());
-    // One byte has no order, whatever is said of it.
+    // One byte has no order, whatever the metadata say.
     let own = MetadataV3::new("bytes");
     let metadata = if endian.is_none() { &own } else { metadata };
     let Codec::ArrayToBytes(codec) = library(metadata)? else {

@@ -1,4 +1,4 @@
-//! Codecs from bytes to bytes, which give no more than is expected.
+//! Codecs from bytes to bytes, whose output is bounded by the expected size.
 
 use super::codecs::{check_length, copied, library, options};
 use super::error::ZarrError;
@@ -18,7 +18,7 @@ pub(super) enum Compressor {
     Zlib,
     Blosc,
     Lz4,
-    /// The first bytes of all elements of so many bytes, then the second ones, and so on.
+    /// Shuffle: the first bytes of all elements of that size, then the second ones, and so on.
     Shuffle(usize),
     /// A checksum of four bytes at an end.
     Crc32c(Arc<dyn BytesToBytesCodecTraits>),
@@ -44,12 +44,12 @@ impl Compressor {
         }
     }
 
-    /// Most bytes that any codec makes of so many.
+    /// Upper bound of the encoded size, over all codecs.
     pub(super) fn most(bytes: usize) -> usize {
         bytes.saturating_add(bytes / 8).saturating_add(4096)
     }
 
-    /// The bytes that it makes of so many, where that does not depend on what they are.
+    /// Encoded size, where that does not depend on the contents.
     pub(super) fn encoded_length(&self, bytes: u64) -> Option<u64> {
         match self {
             Self::Crc32c(_) => bytes.checked_add(CHECKSUM as u64),
@@ -70,7 +70,7 @@ impl Compressor {
         }
     }
 
-    /// Decodes bytes that become so many at most.
+    /// Decodes at most `most` bytes.
     pub(super) fn decode(&self, encoded: &[u8], most: usize) -> Result<Vec<u8>, ZarrError> {
         let failed = |error: std::io::Error| ZarrError::codec(self.name(), error);
         match self {
@@ -116,7 +116,7 @@ impl Compressor {
         }
     }
 
-    /// Decodes bytes that become as many as there is room for.
+    /// Decodes bytes that fill the output.
     pub(super) fn decode_into(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), ZarrError> {
         let failed = |error: std::io::Error| ZarrError::codec(self.name(), error);
         match self {
@@ -143,13 +143,13 @@ impl Compressor {
     }
 }
 
-/// Inflates what becomes so many bytes at most. The library's reader takes what was cut off for an end.
+/// Inflates at most `most` bytes. The library's reader would take a truncated input for its end.
 fn zlib(encoded: &[u8], most: usize) -> Result<Vec<u8>, String> {
     /// More room at a time.
     const ROOM: usize = 1 << 16;
     let (mut state, mut out) = (Decompress::new(true), Vec::new());
     loop {
-        // One byte more than there may be tells that it is too long.
+        // One byte more than allowed shows that it is too long.
         out.reserve((most.saturating_add(1) - out.len()).min(ROOM.max(out.len())));
         let before = (state.total_in(), state.total_out());
         let rest = encoded.get(state.total_in() as usize..).unwrap_or_default();
@@ -167,7 +167,7 @@ fn zlib(encoded: &[u8], most: usize) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Bytes of an element that was shuffled; numcodecs takes 4 where nothing is said.
+/// Element size of shuffled bytes; the default of numcodecs is 4.
 fn element_size(metadata: &MetadataV3) -> Result<usize, ZarrError> {
     let size = metadata.configuration().and_then(|options| options.get("elementsize"));
     let Some(size) = size else { return Ok(4) };
@@ -179,7 +179,7 @@ fn element_size(metadata: &MetadataV3) -> Result<usize, ZarrError> {
     })
 }
 
-/// Puts bytes back that were shuffled.
+/// Undoes a shuffle.
 fn unshuffle(shuffled: &[u8], size: usize, out: &mut [u8]) -> Result<(), ZarrError> {
     if size <= 1 {
         return copied(shuffled, out);
@@ -197,7 +197,7 @@ fn unshuffle(shuffled: &[u8], size: usize, out: &mut [u8]) -> Result<(), ZarrErr
     Ok(())
 }
 
-/// Reads until there is no room or nothing left.
+/// Reads until the output is full or the input ends.
 fn fill(reader: &mut impl Read, out: &mut [u8]) -> std::io::Result<usize> {
     let mut count = 0;
     while count < out.len() {
@@ -209,7 +209,7 @@ fn fill(reader: &mut impl Read, out: &mut [u8]) -> std::io::Result<usize> {
     Ok(count)
 }
 
-/// Decompresses what says that it becomes as many bytes as are wanted.
+/// Decompresses input whose header announces the wanted number of bytes.
 fn blosc(encoded: &[u8], wanted: impl FnOnce(usize) -> bool) -> Result<Vec<u8>, ZarrError> {
     let corrupt = || ZarrError::codec("blosc", "its header is corrupt");
     // The validation reads the header of 16 bytes whether it is there or not.

@@ -49,7 +49,7 @@ pub(super) fn consolidated(group: &str, path: &str, metadata: &str) -> Option<St
     Some([&group[..range.start], &text, &group[range.end..]].concat())
 }
 
-/// That a text is a JSON object, bare tokens included.
+/// Checks that a text is a JSON object, bare tokens included.
 pub(super) fn check_object(text: &str) -> Result<(), ZarrError> {
     let wrong = |why: &str| ZarrError::Metadata(format!("attributes: {why}"));
     match serde_json::from_str::<Value>(&quoted(text)) {

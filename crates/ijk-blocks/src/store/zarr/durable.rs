@@ -1,4 +1,4 @@
-//! Bringing files to the disk, so that they outlast a loss of power.
+//! Syncing of files to disk, so that they survive a power failure.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -45,7 +45,7 @@ fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
-/// Syncs all files of the file system that a directory is on; false where that cannot be asked for.
+/// Syncs all files of the file system of a directory; false where the system cannot.
 #[cfg(target_os = "linux")]
 fn sync_file_system(root: &Path) -> io::Result<bool> {
     rustix::fs::syncfs(File::open(root)?)?;
@@ -57,8 +57,8 @@ fn sync_file_system(_: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Reserves room for what will be appended to a file, as far as that is possible: a full disk then does not
-/// keep what is written from being recorded.
+/// Preallocates space for appending to a file, if possible: then a full disk does not prevent records of written
+/// chunks.
 pub(super) fn reserve(file: &File, bytes: u64) {
     #[cfg(target_os = "linux")]
     {

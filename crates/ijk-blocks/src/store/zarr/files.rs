@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Where ijk keeps what is no part of the array: readers of Zarr look only for `zarr.json` and chunks.
+/// Directory of ijk's own files: readers of Zarr look only for `zarr.json` and chunks.
 pub(super) const OWN: &str = ".ijk";
 
 /// Suffix of files that are being written.
@@ -89,12 +89,12 @@ impl Files {
         Ok(fs::create_dir_all(self.path(OWN))?)
     }
 
-    /// Writes a file that is there whole or not at all, whatever becomes of this process.
+    /// Writes a file atomically, even if this process is killed.
     pub(super) fn write(&self, key: &str, bytes: &[u8]) -> Result<(), ZarrError> {
         self.name(self.written(bytes)?, key)
     }
 
-    /// The same, and the file outlasts a loss of power.
+    /// The same, and syncs the file.
     pub(super) fn write_through(&self, key: &str, bytes: &[u8]) -> Result<(), ZarrError> {
         let file = self.written(bytes)?;
         file.as_file().sync_all()?;
@@ -149,7 +149,7 @@ impl Files {
         }
     }
 
-    /// That what is at the path may be removed as an array: it is one, or the beginning of one, or nothing.
+    /// Checks that the directory may be removed as an array: it is one, or an unfinished one, or empty.
     pub(super) fn check_removable(&self) -> Result<(), ZarrError> {
         if !self.is_free() && !self.path(OWN).is_dir() {
             // Else it is no array of format 3.
@@ -160,7 +160,7 @@ impl Files {
 
     /// Removes an array, but neither what ijk keeps of it nor anything else that may be in its directory.
     pub(super) fn remove(&self) -> Result<(), ZarrError> {
-        // Without metadata nobody takes what is left for an array.
+        // Without metadata, the remaining files are no array to any reader.
         match fs::remove_file(self.path("zarr.json")) {
             Err(error) if !is_missing(&error) => return Err(error.into()),
             _ => sync_directory(&self.root)?,
@@ -182,12 +182,12 @@ impl Files {
         Ok(())
     }
 
-    /// Removes what writers that were ended left behind.
+    /// Removes temporary files of processes that were killed.
     pub(super) fn sweep(&self) -> Result<(), ZarrError> {
         self.sweep_if(|name| super::scratch::is_scratch(name) || name.ends_with(TEMPORARY))
     }
 
-    /// Removes what this process has not finished writing.
+    /// Removes temporary files of this process.
     pub(super) fn abandon(&self) -> Result<(), ZarrError> {
         let own = [temporary_prefix(), super::scratch::own_prefix()];
         self.sweep_if(|name| own.iter().any(|prefix| name.starts_with(prefix)))

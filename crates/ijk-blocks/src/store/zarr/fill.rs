@@ -97,7 +97,7 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// The bits of `0x` and so many digits, if a value begins like that.
+/// The bits of `0x` and hexadecimal digits, if a value begins so.
 fn bits(value: &Value, digits: usize) -> Option<Option<u64>> {
     let text = value.as_str()?.strip_prefix("0x")?;
     let are_bits = text.len() == digits && text.bytes().all(|c| c.is_ascii_hexdigit());

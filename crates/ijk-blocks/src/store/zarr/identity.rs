@@ -9,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// The metadata, and the name, size and time of change of each other file, also of those behind symbolic links, with
-/// what the links say. Contents are not read: that would take as long as many a computation.
+/// The metadata, and the name, size and modification time of each other file, also behind symbolic links, with the
+/// links' targets. Contents are not read, which could take longer than the computation.
 pub(super) fn of(files: &Files) -> Result<String, ZarrError> {
     let mut digest = Digest::new();
     digest.add(&files.metadata()?);

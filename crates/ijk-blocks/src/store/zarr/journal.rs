@@ -1,11 +1,11 @@
 //! Journals of finished blocks: chunks, with their lengths and checksums, and blocks without a chunk, all of whose
 //! elements are the fill value.
 //!
-//! Every process that writes an array has a journal of its own in `.ijk`. A line of it names a chunk just before the
-//! chunk's file gets its name, so that a process that is killed loses no chunk that is there. In batches, by a thread of
-//! their own, chunks are synced, and after them the journal; the manifest calls a result complete only when all of that
-//! is done. A line counts only with the chunk whose length and checksum it tells, and with its own checksum, which one
-//! that was cut off has not.
+//! Every process that writes an array has a journal of its own in `.ijk`. A line for a chunk is written just before the
+//! chunk's file gets its name, so that a process that is killed loses no existing chunk. A thread of the journal syncs
+//! in batches: first chunks, then the journal. The manifest marks a result complete only after the last batch. A line
+//! is valid only with its own checksum, which a truncated one lacks, and with a chunk of the recorded length and
+//! checksum.
 
 use super::durable;
 use super::error::ZarrError;
@@ -24,15 +24,15 @@ use twox_hash::XxHash64;
 const PREFIX: &str = "done-";
 const SUFFIX: &str = ".log";
 
-/// A batch is synced when it has so many bytes, or blocks, or has waited so long.
+/// A batch is synced when it has that many bytes or blocks, or after that time.
 const BYTES: u64 = 64 << 20;
 const BLOCKS: usize = 4096;
 const TIME: Duration = Duration::from_secs(2);
 
-/// So many blocks without a chunk are recorded together.
+/// Number of blocks without a chunk that are recorded together.
 const EMPTY: usize = 256;
 
-/// About the bytes of a line.
+/// Approximate bytes of a line.
 const LINE: u64 = 80;
 
 /// Most bytes that are reserved for lines.
@@ -234,7 +234,7 @@ impl Batch {
 }
 
 impl Journal {
-    /// A journal of an array of so many blocks; its file is made when there is something to record.
+    /// A journal of an array of `blocks` blocks; its file is made with the first record.
     pub(super) fn new(files: &Files, blocks: u64) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
         let shared = Arc::new(JournalShared { files: files.clone(), blocks, state, changed });
@@ -344,7 +344,7 @@ impl JournalState {
         self.check()
     }
 
-    /// That nothing has failed.
+    /// Checks that nothing has failed.
     fn check(&self) -> Result<(), ZarrError> {
         match &self.failed {
             None => Ok(()),

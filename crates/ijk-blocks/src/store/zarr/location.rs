@@ -1,4 +1,4 @@
-//! Where an array is: no URL, in no other array, perhaps in a group.
+//! Location of an array: no URL, in no other array, perhaps in a group.
 
 use super::document::{self, Document};
 use super::error::ZarrError;
@@ -23,7 +23,7 @@ const GROUP: &str =
 /// Most members of a group that are looked at.
 const MEMBERS: usize = 4096;
 
-/// That a path is one of this machine.
+/// Checks that a path is one of this machine.
 pub(super) fn check_path(path: &Path) -> Result<(), ZarrError> {
     match crate::url_scheme(path) {
         Some(scheme) => Err(ZarrError::Url { scheme: scheme.into() }),
@@ -31,7 +31,7 @@ pub(super) fn check_path(path: &Path) -> Result<(), ZarrError> {
     }
 }
 
-/// That an array may be made at a path: it would be part of no other one.
+/// Checks that an array at a path would not be inside another one.
 pub(super) fn check_place(path: &Path) -> Result<(), ZarrError> {
     check_path(path)?;
     match enclosing_array(path) {
@@ -164,7 +164,7 @@ pub(super) fn resolved(path: &Path) -> PathBuf {
 
 /// Arrays in a group and in the groups in it, by their paths from there; some of them, if there are many.
 pub(super) fn arrays_in(group: &Path) -> Vec<String> {
-    /// So many are enough for a message.
+    /// Greatest number for a message.
     const NAMED: usize = 8;
     let (mut found, mut left) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(next) = left.pop() {

@@ -1,9 +1,9 @@
 //! Locks of arrays: one run writes at a time, of however many processes.
 //!
-//! Two files are locked. One lies beside the array's directory and outlives it, so that a directory that is removed
-//! while a run writes it is not made anew by another run meanwhile; it is there only as long as somebody holds it.
-//! The other one lies in the directory, to which there may be several paths. A run of one process holds both alone;
-//! of several processes all hold them together, so that no other run begins before the last of them has ended.
+//! Two files are locked. One is beside the array's directory and outlives it, so that no other run recreates a
+//! directory that is removed while a run writes it; it exists only while the lock is held. The other one is in the
+//! directory, which may have several paths. A run of one process holds both exclusively. The processes of a run hold
+//! them shared, so that no other run begins before the last of them has ended.
 
 use super::error::ZarrError;
 use super::files::{Files, OWN};
@@ -22,7 +22,7 @@ const ATTEMPTS: usize = 100;
 #[derive(Debug)]
 pub(super) struct Lock {
     inside: Option<Held>,
-    /// Nothing where no file can be made beside the array. Dropped last: whoever gets it finds the other one free.
+    /// None where no file can be made beside the array. Dropped last: the next holder finds the other one free.
     beside: Option<Held>,
 }
 
@@ -140,7 +140,7 @@ impl Held {
         self.transient = false;
     }
 
-    /// Says which process this is, for messages.
+    /// Records this process in the file, for messages.
     fn sign(&self) {
         let text = std::process::id().to_string();
         let signed = self.file.set_len(0).and_then(|()| (&self.file).write_all(text.as_bytes()));
@@ -176,7 +176,7 @@ impl Drop for Held {
             && self.file.try_lock().is_ok()
             && self.is_in_place();
         if is_last {
-            // Whoever opened it meanwhile finds that it is gone.
+            // A process that opened it meanwhile finds that it is gone.
             fs::remove_file(&self.path).unwrap_or_default();
             self.file.unlock().unwrap_or_default();
         }

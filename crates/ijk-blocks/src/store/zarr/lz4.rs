@@ -1,4 +1,4 @@
-//! LZ4 as numcodecs writes it: how many bytes there are, in four bytes, then a block of LZ4.
+//! LZ4 as numcodecs writes it: the decoded size, in four bytes, then a block of LZ4.
 
 /// Bytes of the length before a block.
 const HEADER: usize = 4;
@@ -9,7 +9,7 @@ const MATCH: usize = 4;
 /// A length of four bits that goes on in the bytes after.
 const LONG: usize = 15;
 
-/// Decodes what becomes so many bytes at most.
+/// Decodes at most `most` bytes.
 pub(super) fn decode(encoded: &[u8], most: usize) -> Result<Vec<u8>, String> {
     let truncated = || format!("it has {} bytes, and is truncated", encoded.len());
     let (header, block) = encoded.split_first_chunk::<HEADER>().ok_or_else(truncated)?;

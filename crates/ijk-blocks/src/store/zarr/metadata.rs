@@ -1,4 +1,4 @@
-//! `zarr.json`: what it says of an array, and what we write.
+//! `zarr.json`: parsing and writing the metadata of an array.
 
 use super::ZarrOptions;
 use super::codecs::{Codecs, Elements};
@@ -60,7 +60,7 @@ impl Layout {
         if json.get("node_type") == Some(&json!("group")) {
             return Err(ZarrError::Group { arrays: Vec::new() });
         }
-        // The library has its own mind about what a fill value may be.
+        // The library is stricter about fill values.
         let fill = json.get_mut("fill_value").map(Value::take);
         let metadata: ArrayMetadataV3 =
             serde_json::from_value(json).map_err(|error| ZarrError::Metadata(error.to_string()))?;
@@ -130,7 +130,7 @@ impl Layout {
     }
 }
 
-/// That there is nothing that has to be understood and is not.
+/// Checks that no extension which must be understood is unknown.
 fn check_extensions(metadata: &ArrayMetadataV3) -> Result<(), ZarrError> {
     let known = String::from("there is none that is");
     if let Some(transformer) = metadata.storage_transformers.first() {
@@ -191,7 +191,7 @@ fn filled(
     Ok((value, Elements { of, fill: FillValue::new(bytes), size: dtype.size() }))
 }
 
-/// A codec's name, and its configuration as far as it says anything.
+/// A codec's name, and its configuration without entries that have no effect.
 fn spelled(codec: &MetadataV3, dtype: DType) -> (String, Value) {
     let is_moot = |name: &str| codec.name() == "bytes" && dtype.size() == 1 && name == "endian";
     let options = codec.configuration().into_iter().flat_map(|options| options.iter());

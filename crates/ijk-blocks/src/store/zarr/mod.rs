@@ -302,7 +302,7 @@ impl Source for ZarrStore {
     fn reading(&self) -> u64 {
         let Layout { ty, codecs, .. } = &self.layout;
         let chunk = self.layout.bytes();
-        // The parts of chunks that lie beyond the array's end are cut off.
+        // Chunks are truncated at the array's end.
         let cut = if self.layout.is_ragged() { crate::run::largest(ty) } else { 0 };
         chunk.saturating_add(cut.max(codecs.buffers(chunk as usize)))
     }

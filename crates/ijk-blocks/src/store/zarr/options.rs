@@ -71,8 +71,8 @@ impl ZarrOptions {
         self
     }
 
-    /// Names of the axes, `dimension_names` in Zarr, which xarray needs. Without them an array has those that
-    /// [`BigTensor::annotations`] tells.
+    /// Names of the axes, `dimension_names` in Zarr, which xarray needs. The default is those of
+    /// [`BigTensor::annotations`].
     ///
     /// ```
     /// use ijk_blocks::{BigTensor, ZarrOptions, ZarrStore};
@@ -111,7 +111,7 @@ impl ZarrOptions {
         options
     }
 
-    /// The names of so many axes, if any is named.
+    /// The names of `rank` axes, if any has one.
     pub(super) fn axis_names(&self, rank: usize) -> Result<Option<&[Option<String>]>, ZarrError> {
         match &self.names {
             Some(names) if names.len() != rank => {

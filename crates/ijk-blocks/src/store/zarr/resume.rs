@@ -30,8 +30,8 @@ pub(super) struct Earlier {
     lock: Lock,
 }
 
-/// The metadata that a run wrote. Where somebody removed the directory meanwhile, but not these, they are removed,
-/// too: without a manifest they would be those of an array of fill values.
+/// The metadata that a run wrote. If the directory was removed meanwhile, but not these, they are removed, too: without
+/// a manifest they would be those of an array of fill values.
 #[derive(Debug)]
 struct Metadata {
     files: Files,
@@ -75,15 +75,14 @@ impl ZarrStore {
     /// An array for a tensor that an executor computes: a new one, or that of an earlier run of the same
     /// computation, whose blocks are [done](crate::Sink::is_done).
     ///
-    /// The same computation is: the same block plan of the same inputs, with instructions of the same level and
-    /// in the same order, whatever the number of threads, workers and processes. Inputs are the same by their
-    /// contents in memory; as Zarr arrays, by their metadata and their chunks' sizes and times of change.
-    /// Closures and other sources are told apart by their names only. All that is kept in `.ijk` in the array's
-    /// directory, and moves with it.
+    /// The same computation is: the same block plan of the same inputs, with the same instruction set and order of
+    /// summation, whatever the number of threads, workers and processes. Inputs in memory are identified by their
+    /// contents; Zarr arrays by their metadata and their chunks' sizes and modification times; closures and other
+    /// sources by their names only. All that is kept in `.ijk` in the array's directory, and moves with it.
     ///
-    /// A block is done if a journal in `.ijk` names it, and if its chunk has the length and the checksum that the
-    /// journal tells: chunks are read for this, once. What is not so is removed, and computed again. Chunks and
-    /// journals are synced, so that a loss of power takes little of what is done, and nothing that is complete.
+    /// A block is done if a journal in `.ijk` names it, and if its chunk has the recorded length and checksum: chunks
+    /// are read for this, once. Other chunks are removed, and computed again. Chunks and journals are synced, so that a
+    /// power failure loses little of an unfinished result, and nothing of a complete one.
     ///
     /// With [`ZarrOptions::fresh`] an array that is at the path is removed first. As long as this lives, no other
     /// process writes the array, nor another one at its path.
@@ -105,7 +104,7 @@ impl ZarrStore {
         let mut manifest = manifest.assuming(executor.is_finite(), executor.is_strict());
         manifest.command = options.finished_by();
         let options = options.annotated(tensor, path.as_ref());
-        Self::continued(files.clone(), tensor.ty(), manifest, (executor, &options))
+        Self::continued(files.clone(), tensor.ty(), manifest, executor, &options)
             .map_err(|problem| of_store(&files, problem))
     }
 
@@ -113,7 +112,8 @@ impl ZarrStore {
         files: Files,
         ty: &Type,
         manifest: Manifest,
-        (executor, options): (&Executor, &ZarrOptions),
+        executor: &Executor,
+        options: &ZarrOptions,
     ) -> Result<Self, ZarrError> {
         let text = metadata::text(ty, options)?;
         let layout = Layout::parse(text.as_bytes())?;
@@ -123,7 +123,7 @@ impl ZarrStore {
         // Nothing is touched that is not ours.
         found(&files, &manifest, &text, options)?;
         lock.enter(&files)?;
-        // Whoever comes by another path may have written until now.
+        // A process that reached the array by another path may have written until now.
         let there = found(&files, &manifest, &text, options)?;
         files.sweep()?;
         let blocks = Coordinates::count(&layout.ty.grid()) as u64;
@@ -133,7 +133,7 @@ impl ZarrStore {
                 let (threads, stop) = (executor.threads(), executor.stopped_by());
                 let verifier = Verifier { files: &files, layout: &layout, threads, stop };
                 let verified = verifier.verify(Records::read(&files)?)?;
-                (again(&files, (manifest, there), &verified, blocks)?, verified)
+                (again(&files, manifest, there, &verified, blocks)?, verified)
             }
         };
         let journal = Journal::new(&files, blocks).syncing(&[FILE, "zarr.json"]);
@@ -155,8 +155,8 @@ impl ZarrStore {
         Ok(self)
     }
 
-    /// The array that another process made by [`resume`](Self::resume) and [shares](Self::share), to be written by
-    /// this one, too. No block of it is said to be done: which are is for that process to tell, since what is there changes.
+    /// The array that another process made by [`resume`](Self::resume) and [shares](Self::share), to be written by this
+    /// one, too. It reports no block as done: the other process determines these, since the files change meanwhile.
     ///
     /// # Errors
     /// If it is not there, of another type, or not shared.
@@ -198,10 +198,10 @@ impl ZarrStore {
         manifest.is_some_and(|manifest| manifest.complete)
     }
 
-    /// Says that all blocks are there, after it has seen that they are.
+    /// Marks the result as complete, after checking that all blocks exist.
     ///
     /// # Errors
-    /// If they are not, since somebody else removed them; if that cannot be written.
+    /// If blocks are missing, since another process removed them; if the manifest cannot be written.
     pub fn complete(&self) -> Result<(), StoreError> {
         self.completed().map_err(|problem| of_store(&self.files, problem))
     }
@@ -267,8 +267,8 @@ fn is_stored_alike(found: &[u8], text: &str) -> bool {
     metadata::are_same(found, text.as_bytes())
 }
 
-/// Makes an array without chunks, in place of what is there. Whatever ends this early, nobody takes blocks of what
-/// was there for those of this computation, or what is left for a result.
+/// Makes an array without chunks, in place of an existing one. If this ends early, no remaining file passes for a block
+/// of this computation or for a result.
 fn begin(files: &Files, manifest: Manifest, text: &str) -> Result<Manifest, ZarrError> {
     if files.is_free() && !Manifest::is_there(files) {
         // Nothing is lost but a beginning: all of it is synced with the first blocks.
@@ -288,7 +288,8 @@ fn begin(files: &Files, manifest: Manifest, text: &str) -> Result<Manifest, Zarr
 /// Prepares an array for what is left to compute, and gives its manifest.
 fn again(
     files: &Files,
-    (manifest, there): (Manifest, Manifest),
+    manifest: Manifest,
+    there: Manifest,
     verified: &Verified,
     blocks: u64,
 ) -> Result<Manifest, ZarrError> {
@@ -306,7 +307,7 @@ fn again(
     Ok(manifest)
 }
 
-/// That an array is no result, or one that is finished.
+/// Checks that an array is no result, or a finished one.
 pub(super) fn check_finished(files: &Files, layout: &Layout) -> Result<(), ZarrError> {
     let Some(Manifest { complete: false, command, .. }) = Manifest::read(files)? else {
         return Ok(());
@@ -374,7 +375,7 @@ impl Executor {
         Ok(Saved { blocks, computed: blocks - before, damaged })
     }
 
-    /// That a tensor can be [saved](Self::save) with the memory that may be taken; nothing is computed or written.
+    /// Checks that a tensor can be [saved](Self::save) within the memory limit; nothing is computed or written.
     ///
     /// # Errors
     /// [`Error::Memory`] where it cannot.

@@ -13,8 +13,7 @@ use tempfile::TempDir;
 /// Prefix of directories of intermediate results.
 const PREFIX: &str = "scratch-";
 
-/// A directory for intermediate results: Zarr arrays, not compressed, that are removed when nobody reads them any
-/// more.
+/// A directory for intermediate results: Zarr arrays, not compressed, that are removed after their last use.
 ///
 /// ```
 /// use ijk_blocks::{BigTensor, Executor, ZarrScratch};
@@ -65,7 +64,7 @@ impl Scratch for ZarrScratch {
         let place = || self.parent.display().to_string();
         let directory =
             self.make().map_err(|error| StoreError { place: place(), cause: error.into() })?;
-        // Zeros that were computed are not what nothing was added to: products may tell them apart.
+        // Computed zeros differ from missing blocks, which products may skip.
         let options = match fill {
             Value::Number(fill) => ZarrOptions::new().fill(*fill).whole(),
             Value::List(_) => ZarrOptions::new(),

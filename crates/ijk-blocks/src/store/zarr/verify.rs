@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, scope};
 use twox_hash::XxHash64;
 
-/// Chunks are read in pieces of so many bytes.
+/// Size of the pieces in which chunks are read.
 const PIECE: usize = 1 << 20;
 
 /// Result of the verification.
@@ -24,7 +24,7 @@ pub(super) struct Verified {
     pub(super) kept: Records,
     /// Number of recorded blocks that are missing or differ.
     pub(super) damaged: u64,
-    /// Files of chunks that no record vouches for.
+    /// Files of chunks without a valid record.
     stale: Vec<PathBuf>,
 }
 
