@@ -1,4 +1,4 @@
-//! Which crate may use which: the map of `docs/ARCHITECTURE.md` as data.
+//! Allowed dependencies between crates: the map of `docs/ARCHITECTURE.md` as data.
 //!
 //! Test-only dependencies are free: a test may compare anything with anything.
 

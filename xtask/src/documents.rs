@@ -122,7 +122,7 @@ impl Repository {
         }
     }
 
-    /// Whether a link leads to a file, a folder, or a heading of a document.
+    /// Checks that a link leads to a file, a folder, or a heading of a document.
     fn follow(&self, from: &str, link: &str) -> Result<(), String> {
         let (file, heading) = link.split_once('#').unwrap_or((link, ""));
         let to = match file {
@@ -137,13 +137,14 @@ impl Repository {
         }
     }
 
-    /// Whether there is a file of that path, or a folder.
+    /// Returns true if there is a file or a folder of that path.
     fn is_there(&self, path: &str) -> bool {
         let folder = format!("{}/", path.trim_end_matches('/'));
         self.files.contains(path) || self.files.iter().any(|file| file.starts_with(&folder))
     }
 
-    /// Whether some file has a path that ends so; from the folder of the file that cites it, too.
+    /// Returns true if some file has a path that ends with `cited`; paths from the folder of the citing file count,
+    /// too.
     fn has(&self, from: &str, cited: &str) -> bool {
         let end = format!("/{cited}");
         let near = joined(from, cited).is_some_and(|path| self.files.contains(&path));
@@ -156,13 +157,13 @@ fn is_venv(folder: &Path) -> bool {
     folder.join("pyvenv.cfg").exists()
 }
 
-/// What begins a comment in a source.
+/// Beginning of comments in a source.
 fn comment(path: &str) -> Option<&'static str> {
     let (_, ending) = path.rsplit_once('.')?;
     COMMENTS.iter().find(|(known, _)| *known == ending).map(|&(_, begin)| begin)
 }
 
-/// What is wrong with the map itself.
+/// Checks the map itself.
 fn check_map(text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     let (lines, words) = (text.lines().count(), text.split_whitespace().count());
@@ -181,7 +182,7 @@ fn check_map(text: &str) -> Vec<String> {
     problems
 }
 
-/// Whether a number has a fraction.
+/// Returns true if a number has a fraction.
 fn has_decimal(line: &str) -> bool {
     let bytes = line.as_bytes();
     let fraction = |w: &[u8]| w[0].is_ascii_digit() && w[1] == b'.' && w[2].is_ascii_digit();
@@ -249,7 +250,7 @@ fn joined(from: &str, path: &str) -> Option<String> {
     Some(names.join("/"))
 }
 
-/// What links call a heading; nothing of another line.
+/// Anchor of a heading; empty for another line.
 fn slug(line: &str) -> String {
     let heading = line.trim_start_matches('#');
     if heading.len() == line.len() {

@@ -1,9 +1,9 @@
-//! That kernels call nothing that is compiled for the least of machines.
+//! Checks that kernels call no function that is compiled for the baseline instruction set.
 //!
-//! A kernel exists once for each SIMD level: one function with the instructions of the level, and everything it calls
-//! is part of it. What the compiler thinks too large for that, such as a closure or what an iterator calls, becomes a
-//! function of its own without these instructions, which moves vectors through memory: nothing is wrong then, but ten
-//! times as slow. No test sees that; the code does.
+//! A kernel exists once for each SIMD level: one function with the instructions of the level, into which its callees
+//! are inlined. A callee that the compiler does not inline, such as a closure or a method of an iterator, becomes a
+//! function without these instructions, which moves vectors through memory: correct, but many times slower. Tests do
+//! not detect that; the machine code shows it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode, Stdio};
 /// Ends of the names of functions that have the instructions of a level.
 const KERNELS: [&str; 4] = ["::avx2", "::avx512", "avx2::vectorize", "avx512::vectorize"];
 
-/// What they may call: strips of a transposition, which call kernels in turn, and functions of complex numbers, whose
+/// Allowed callees: strips of a transposition, which call kernels in turn, and functions of complex numbers, whose
 /// steps depend on each other.
 const ALLOWED: [&str; 2] = ["copy::kernel::transpose::{{closure}}", "::complex::"];
 
@@ -38,7 +38,7 @@ pub fn run(root: &Path) -> ExitCode {
     }
 }
 
-/// Which kernels of a program call which functions, but for those that they may call.
+/// The calls of kernels, as pairs of kernel and callee, except allowed ones.
 fn calls(program: &Path) -> std::io::Result<BTreeSet<(String, String)>> {
     let mut child = Command::new("objdump")
         .args(["-d", "-C", "--no-show-raw-insn"])

@@ -6,6 +6,7 @@ mod frameworks;
 mod levels;
 mod mutants;
 mod python;
+mod signs;
 mod sources;
 mod venv;
 mod workspace;
@@ -48,8 +49,12 @@ fn tidy() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let checks =
-        [arrows::check(&workspace), sources::check(&workspace), documents::check(&workspace.root)];
+    let checks = [
+        arrows::check(&workspace),
+        sources::check(&workspace),
+        signs::check(&workspace),
+        documents::check(&workspace.root),
+    ];
     let problems = checks.concat();
     for problem in &problems {
         eprintln!("tidy: {problem}");

@@ -18,7 +18,7 @@ const TEST: &str = "ijk-cpu random_programs";
 /// The crate that all others with bugs use, and what is added to it.
 const HOME: &str = "crates/ijk-types/src/lib.rs";
 const QUESTION: &str = r#"
-/// Whether the bug of that number is the one planted.
+/// Returns true if the bug of that number is planted.
 #[doc(hidden)]
 pub fn planted(bug: usize) -> bool {
     static PLANTED: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
@@ -34,7 +34,7 @@ struct Mutant {
     /// The crate and the test that is to find it, where that is not [`TEST`].
     test: Option<String>,
     file: PathBuf,
-    /// What stands before the expression in the line, the expression, what stands after it.
+    /// Texts before, of, and after the expression in the line.
     before: String,
     expression: String,
     after: String,
@@ -214,7 +214,7 @@ fn build(test: &str, copy: &Path, place: &Path) -> io::Result<PathBuf> {
 /// A test with bugs in it.
 struct Found {
     program: PathBuf,
-    /// How long it may take with one of them planted.
+    /// Time limit of a test with a planted bug.
     limit: Duration,
 }
 
@@ -223,7 +223,7 @@ const SLOWER: u32 = 4;
 /// and so much more.
 const LEAST_LIMIT: Duration = Duration::from_secs(60);
 
-/// How a test ended with a bug planted, and what it said.
+/// Result of a test with a planted bug, and its output.
 struct Run {
     /// None where it had not ended when its time was over.
     success: Option<bool>,

@@ -1,4 +1,4 @@
-//! What no source file may contain, and where `unsafe` may stand.
+//! Forbidden words of source files, and the crates that may use `unsafe`.
 
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,15 @@ pub fn check(workspace: &Workspace) -> Vec<String> {
     let mut problems = Vec::new();
     for krate in &workspace.crates {
         let may_be_unsafe = UNSAFE_CRATES.contains(&krate.name.as_str());
-        let mut files = Vec::new();
-        if let Err(error) = rust_files(&krate.folder.join("src"), &mut files) {
-            problems.push(format!("{}: {error}", krate.folder.display()));
-        }
-        for file in files {
-            let shown = file.strip_prefix(&workspace.root).unwrap_or(&file).to_path_buf();
-            match fs::read_to_string(&file) {
-                Ok(text) if krate.name == "xtask" => drop(text),
-                Ok(text) => check_file(&shown, &text, may_be_unsafe, &mut problems),
-                Err(error) => problems.push(format!("{}: {error}", shown.display())),
+        let files = match texts(&workspace.root, &krate.folder.join("src")) {
+            Ok(files) => files,
+            Err(error) => {
+                problems.push(format!("{}: {error}", krate.folder.display()));
+                continue;
             }
+        };
+        for (path, text) in files.iter().filter(|_| krate.name != "xtask") {
+            check_file(path, text, may_be_unsafe, &mut problems);
         }
     }
     problems
@@ -52,10 +50,22 @@ fn code_of(line: &str) -> &str {
     if code.contains('"') { "" } else { code }
 }
 
-/// Whether `unsafe` is a word of the code (not part of a lint's name).
+/// Returns true if `unsafe` is a word of the code (not part of a lint's name).
 fn says_unsafe(code: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     code.split(|c| !is_word(c)).any(|word| word == "unsafe")
+}
+
+/// The Rust files below a folder, with their paths from the root.
+pub fn texts(root: &Path, folder: &Path) -> io::Result<Vec<(PathBuf, String)>> {
+    let mut files = Vec::new();
+    rust_files(folder, &mut files)?;
+    files.sort();
+    let read = |file: PathBuf| {
+        let text = fs::read_to_string(&file)?;
+        Ok((file.strip_prefix(root).unwrap_or(&file).to_path_buf(), text))
+    };
+    files.into_iter().map(read).collect()
 }
 
 fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
