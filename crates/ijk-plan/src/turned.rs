@@ -135,8 +135,8 @@ impl Turn {
             };
         }
         let wide = |axis: usize| stmt.axes[axis].extent >= WIDE;
-        let near = |read: &Read<'_>| !read.is_gather() && !(wide(along) && wide(read.along));
-        if across.iter().all(near) {
+        let pays = |read: &Read<'_>| read.is_gather() || wide(along) && wide(read.along);
+        if !across.iter().any(pays) {
             return Self::default();
         }
         let rows = across[0].along;
