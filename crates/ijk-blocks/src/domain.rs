@@ -13,7 +13,7 @@ use std::ops::Range;
 pub(crate) struct Points {
     /// For axes of the output that points do not have, the positions: those beyond the output are skipped.
     pub(crate) writes: Vec<(usize, Affine)>,
-    /// Points are skipped, too, where one of these is not on an axis of its extent.
+    /// Conditions: a point is skipped where one of these is out of bounds.
     pub(crate) guards: Vec<Affine>,
 }
 
@@ -23,7 +23,7 @@ impl Points {
         self.writes.is_empty() && self.guards.is_empty()
     }
 
-    /// All positions.
+    /// All computed positions.
     pub(crate) fn positions(&self) -> impl Iterator<Item = &Affine> {
         self.writes.iter().map(|(_, affine)| affine).chain(&self.guards)
     }

@@ -1,4 +1,4 @@
-//! Where a point of a stage reads along an axis of an operand.
+//! Affine maps from points of a stage to positions on an axis of an operand.
 
 use ijk_ir::core::{Access, Atom, AxisId, IndexExpr};
 use ijk_ir::interval::{self, Interval};
@@ -10,20 +10,20 @@ pub(crate) struct Affine {
     pub(crate) constant: i64,
     /// Coefficients, not 0, of axes that ascend.
     pub(crate) terms: Vec<(i64, usize)>,
-    /// Multiples of what is no axis: quotients, remainders, products, and elements of operands, whose arrays are
-    /// the operands' numbers and which have no index but the operand's own.
+    /// Multiples of other atoms: quotients, remainders, products, and elements of operands. The array of an element is
+    /// the operand's number, and its index is empty: it is the operand's own.
     pub(crate) rest: Vec<(i64, Atom)>,
-    /// The extent of the operand's axis, where positions may be beyond it: such points are skipped.
+    /// The extent of the operand's axis, where positions may be out of bounds: such points are skipped.
     pub(crate) extent: Option<usize>,
 }
 
 impl Affine {
-    /// An axis alone.
+    /// The position along a stage's axis.
     pub(crate) fn axis(axis: usize) -> Self {
         Self { terms: vec![(1, axis)], ..Self::default() }
     }
 
-    /// The axis that it is.
+    /// The axis, if the map is that of an axis alone.
     pub(crate) fn as_axis(&self) -> Option<usize> {
         match (&self.terms[..], self.constant) {
             (&[(1, axis)], 0) if self.is_plain() => Some(axis),
@@ -49,15 +49,14 @@ impl Affine {
         among || self.terms.iter().any(|(_, other)| *other == axis)
     }
 
-    /// The operands of which it reads elements.
+    /// The operands whose elements it reads.
     pub(crate) fn gathers(&self) -> Vec<usize> {
         let mut found = Vec::new();
         self.rest.iter().for_each(|(_, atom)| elements(atom, &mut found));
         found
     }
 
-    /// The positions from the least to the greatest where the axes have these ranges; none where one of
-    /// these is empty.
+    /// The range of positions for axes of these ranges; empty where one of these is.
     pub(crate) fn range(&self, ranges: &[Range<usize>]) -> Range<usize> {
         let of = |axis: usize| Interval {
             least: ranges[axis].start as i128,
@@ -75,14 +74,13 @@ impl Affine {
         start as usize..end.max(start) as usize
     }
 
-    /// The same for positions that count from the start of [`Self::range`], and axes that count from the
-    /// starts of their ranges.
+    /// The same relative to the start of [`Self::range`], with axes relative to the starts of their ranges.
     #[must_use]
     pub(crate) fn within(&self, ranges: &[Range<usize>]) -> Self {
         self.from(self.range(ranges).start, ranges)
     }
 
-    /// The same for positions that count from another one.
+    /// The same relative to `start`.
     #[must_use]
     pub(crate) fn from(&self, start: usize, ranges: &[Range<usize>]) -> Self {
         let starts = self.terms.iter().map(|&(c, axis)| c * ranges[axis].start as i64);
@@ -93,7 +91,7 @@ impl Affine {
         Self { constant, terms: self.terms.clone(), rest, extent: None }
     }
 
-    /// As the core IR has it.
+    /// The map in core IR.
     pub(crate) fn expr(&self) -> IndexExpr {
         let terms = self.terms.iter().map(|&(c, axis)| (c, Atom::Axis(AxisId(axis as u32))));
         IndexExpr {
@@ -124,7 +122,7 @@ fn elements(atom: &Atom, found: &mut Vec<usize>) {
     }
 }
 
-/// An atom of axes that count from the starts of ranges.
+/// An atom with axes relative to the starts of ranges.
 fn shifted(atom: &Atom, ranges: &[Range<usize>]) -> Atom {
     mapped(atom, &|atom| match atom {
         Atom::Axis(axis) => {
@@ -135,7 +133,7 @@ fn shifted(atom: &Atom, ranges: &[Range<usize>]) -> Atom {
     })
 }
 
-/// An atom in which axes and elements within quotients, remainders and products are replaced.
+/// Replaces axes and elements within quotients, remainders and products of an atom.
 fn mapped(atom: &Atom, by: &impl Fn(&Atom) -> IndexExpr) -> Atom {
     let inner = |e: &IndexExpr| Box::new(replaced(e, by));
     match atom {
@@ -159,7 +157,7 @@ fn replaced(e: &IndexExpr, by: &impl Fn(&Atom) -> IndexExpr) -> IndexExpr {
     all
 }
 
-/// Elements of other operands by their new numbers.
+/// The same with other numbers for the operands of elements.
 pub(crate) fn renumbered(affine: &Affine, numbers: &[usize]) -> Affine {
     let with_index = filled(affine, &|operand| {
         let array = ijk_ir::core::ArrayId(numbers[operand] as u32);

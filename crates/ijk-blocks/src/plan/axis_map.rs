@@ -4,7 +4,7 @@ use crate::types::{block_count, block_range};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A map of positions of an axis to positions of an axis of an array: steps, the first applied first.
+/// A map of positions of an axis to positions of an axis of an array, as a list of steps that are applied in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AxisMap {
     steps: Vec<MapStep>,
@@ -99,7 +99,7 @@ impl MapStep {
         }
     }
 
-    /// Where a range of positions goes, as ranges in that order.
+    /// Ranges that a range of positions maps to, in order.
     fn ranges(&self, range: Range<usize>) -> Vec<Range<usize>> {
         match self {
             Self::Shift(by) => std::iter::once(range.start + by..range.end + by).collect(),
@@ -124,7 +124,7 @@ fn repeats(range: Range<usize>, by: usize) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The same positions with neighbouring ranges joined.
+/// The same positions with contiguous ranges joined.
 fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::new();
     for range in ranges.into_iter().filter(|range| !range.is_empty()) {
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn steps_apply_one_after_another() {
-        // Every other one of what is repeated, from the second on.
+        // Every other position of a repetition, beginning with the second.
         let along = AxisMap::default().after(MapStep::Modulo(3)).after(MapStep::Shift(1));
         let along = along.after(MapStep::Table([0, 2, 4].into()));
         assert_eq!(along.steps(), 1);

@@ -11,7 +11,7 @@ impl fmt::Display for BlockPlan {
 }
 
 impl BlockPlan {
-    /// A stage: what it computes of what, as which array, in how many blocks.
+    /// A stage: its kernel, operands, output and number of blocks.
     pub(super) fn line(&self, n: usize) -> String {
         let stage = &self.stages[n];
         let kernel = match &stage.kernel {

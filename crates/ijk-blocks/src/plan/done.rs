@@ -1,11 +1,11 @@
-//! Blocks that need not be computed.
+//! Finished blocks, which need not be computed.
 
 use super::stage::Stage;
 use crate::domain::Coordinates;
 use crate::store::Sink;
 use std::collections::HashSet;
 
-/// The blocks of a stage's output that are there already.
+/// The finished blocks of a stage's output.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done(HashSet<Vec<usize>>);
 
@@ -13,7 +13,7 @@ pub(crate) struct Done(HashSet<Vec<usize>>);
 const MOST: usize = 1 << 28;
 
 impl Done {
-    /// Those that a sink has.
+    /// The finished blocks of a sink.
     pub(crate) fn new(stage: &Stage, sink: &dyn Sink) -> Self {
         let grid = stage.out.grid();
         if !sink.may_be_done() || Coordinates::count(&grid) > MOST {
@@ -38,7 +38,7 @@ impl Done {
         self.0.len()
     }
 
-    /// Scalar operations that need not be done again.
+    /// Scalar operations of the finished blocks.
     pub(crate) fn operations(&self, stage: &Stage) -> u64 {
         self.0.iter().fold(0, |sum: u64, at| sum.saturating_add(stage.operations(at)))
     }

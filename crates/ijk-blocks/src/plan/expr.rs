@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// An array, or what is computed of arrays element by element.
+/// An array, or an elementwise expression of arrays.
 #[derive(Clone, Debug)]
 pub(crate) enum Expr {
     Leaf(Leaf),
@@ -51,7 +51,7 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// The first block of the array, of this type, that is read at positions of the expression's axes.
+    /// The first block of the array, of this type, that is read for these ranges of the expression's axes.
     pub(crate) fn first(
         &self,
         ty: &crate::Type,
@@ -66,11 +66,12 @@ impl Leaf {
     }
 }
 
-/// An expression of more operands or nodes is computed apart: it might be used many times.
+/// Greatest number of operands or nodes of an expression that is evaluated where it is read: it might be used many
+/// times.
 const MOST: usize = 24;
 
 impl Expr {
-    /// An array as it is.
+    /// An array itself.
     pub(crate) fn array(
         array: usize,
         rank: usize,
@@ -90,7 +91,7 @@ impl Expr {
         }
     }
 
-    /// The array that it is, as it is.
+    /// The array, if the expression is an array itself.
     pub(crate) fn as_array(&self) -> Option<usize> {
         let Self::Leaf(leaf) = self else { return None };
         let mut axes = leaf.axes.iter().enumerate();
@@ -128,8 +129,8 @@ impl Expr {
         leaves.iter().flat_map(|leaf| leaf.axes.iter().map(|(axis, _)| *axis)).collect()
     }
 
-    /// The same seen along other axes: for each of its axes, the new one, and the step that leads from
-    /// positions there to positions here.
+    /// The same expression along other axes: for each of its axes, the new one, and the step that maps positions of the
+    /// new axis to its own.
     #[must_use]
     pub(crate) fn seen(&self, axes: &[(usize, Option<MapStep>)]) -> Self {
         let mut seen = self.clone();
@@ -169,7 +170,7 @@ impl Expr {
         }
     }
 
-    /// A formula of expressions, as one formula of what is no formula.
+    /// Composition of a formula with those of its operands.
     pub(crate) fn formula(formula: &Formula, of: Vec<Self>, to: DType) -> Self {
         let mut all: Vec<Expr> = Vec::new();
         let mut types: Vec<DType> = Vec::new();

@@ -1,4 +1,4 @@
-//! From terms to stages.
+//! Lowering of terms to stages.
 
 use super::expr::Expr;
 use super::{Array, BlockPlan, From, Kernel, MapStep, Operand, Stage, split};
@@ -28,7 +28,7 @@ pub(super) fn lower(root: &BigTensor) -> BlockPlan {
             continue;
         }
         if tensor.term.operands.is_empty() && !read.contains(&tensor.id()) {
-            // It is read in other blocks only.
+            // Only its blocks change.
             continue;
         }
         let operands: Vec<Expr> =
@@ -79,7 +79,7 @@ impl Lowering {
         expr
     }
 
-    /// The array that a new stage makes, perhaps of parts that another one makes.
+    /// The array of a new stage, which may fold parts that another one makes.
     fn stage(&mut self, stage: Stage) -> Expr {
         let stage = match split::parts(&stage) {
             Some(parts) => split::split(stage, &parts, |stage| self.made(stage)),
@@ -95,7 +95,7 @@ impl Lowering {
         self.array(ty, From::Stage(number), fill)
     }
 
-    /// An array of its own for what an expression is.
+    /// An array with the elements of an expression, computed by a stage of its own if needed.
     fn copied(&mut self, expr: Expr, ty: &Type) -> Expr {
         let axes = (0..ty.rank()).map(|n| axis(format!("i{n}"), ty, n, false)).collect();
         let identity = expr.fill();
@@ -153,7 +153,7 @@ impl Lowering {
 
     fn statement(&mut self, of: &Statement, operands: Vec<Expr>, out: &Type) -> Expr {
         let dtype = out.element.number().expect("statements give numbers");
-        // Points that are skipped, and positions that are read, are those of an array's own axes.
+        // Guards and positions refer to an array's own axes.
         let own = |operands: &mut Self, (expr, (n, index)): (Expr, (usize, &Vec<Affine>))| {
             let mut positions = of.index.iter().flatten().chain(of.points.positions());
             let is_read = positions.any(|affine| affine.gathers().contains(&n));
@@ -188,7 +188,7 @@ impl Lowering {
         let pairs: Option<Vec<_>> = operands.iter().map(|o| o.expr.element().number()).collect();
         let (kernel, identity) = match of.reducer {
             None => {
-                // Points that are skipped are 0, whatever the others are.
+                // Skipped points are 0, whatever the operands are.
                 let fills = fills.filter(|_| !skips);
                 let fill = fills.and_then(|fills| formula.evaluate(&fills).ok());
                 (Kernel::Map(formula), fill.map(Value::Number))
@@ -223,7 +223,7 @@ fn axis(name: String, out: &Type, n: usize, folded: bool) -> StageAxis {
     StageAxis { name, extent: out.dims[n], block: out.blocks[n], folded }
 }
 
-/// An expression read at positions that are multiples of single axes, as one that is read along these.
+/// Replaces an expression read at multiples of single axes by one that is read along these axes.
 fn seen_along(expr: Expr, index: &[Affine]) -> Operand {
     let views = index.iter().map(|affine| match (&affine.terms[..], affine.constant) {
         _ if !affine.is_plain() => None,
@@ -243,8 +243,8 @@ fn seen_along(expr: Expr, index: &[Affine]) -> Operand {
     Operand { expr: expr.seen(&axes), index }
 }
 
-/// Formulas of operands that do not have all their axes as formulas of these: a sum of what is an outer
-/// product is a product, and what it sums need not be computed.
+/// Distributes formulas over operands that lack some axes: a sum over an outer product is a product of sums, and the
+/// outer product is not computed.
 fn unfolded(
     formula: Formula,
     operands: Vec<Operand>,
@@ -252,7 +252,7 @@ fn unfolded(
 ) -> (Formula, Vec<Operand>) {
     let mut all: Vec<Operand> = Vec::new();
     let mut parts: Vec<Formula> = Vec::new();
-    // Where operands of which elements are positions are now.
+    // New numbers of the operands whose elements are positions.
     let mut numbers: Vec<usize> = Vec::new();
     for operand in operands {
         let axes: HashSet<usize> = operand.expr.axes();

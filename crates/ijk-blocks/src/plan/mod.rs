@@ -44,20 +44,20 @@ use std::sync::Arc;
 pub struct BlockPlan {
     /// Arrays that stages read and write.
     pub(crate) arrays: Vec<Array>,
-    /// In the order in which they can run; the last makes the result.
+    /// In an order in which they can run; the last makes the result.
     pub(crate) stages: Vec<Stage>,
 }
 
 /// An array of blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
-    /// Its dimensions, and the blocks that it is stored in.
+    /// Its dimensions and stored blocks.
     pub(crate) ty: Type,
-    /// Where it comes from.
+    /// Its origin.
     pub(crate) from: From,
 }
 
-/// Where an array comes from.
+/// Origin of an array.
 #[derive(Clone, Debug)]
 pub(crate) enum From {
     Source(Arc<dyn Source>),

@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 /// A stage for the workers of some processes, which form a [`Grid`].
 ///
-/// Blocks of the output are in *lines*: in columns along the axes that only the second operand has, in rows
-/// along the others. Rows are dealt to the rows of the grid, columns to its columns, so that a part of an
-/// operand goes to one row of processes, or to one column of them, and there to one row or column of workers.
+/// Blocks of the output are in *lines*: in columns along the axes that only the second operand has, in rows along the
+/// others. Rows are dealt to the rows of the grid, columns to its columns, so that a part of an operand goes to one row
+/// of processes, or to one column of them, and there to one row or column of workers.
 ///
-/// Time goes through *rounds*, each of which computes a rectangle of blocks, as many as fit in memory at once,
-/// and through the panels in each of them, in ascending order.
+/// Time counts *rounds*, each of which computes a rectangle of blocks, as many as fit in memory at once, and in each of
+/// them the panels, in ascending order.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     pub(super) team: Team,
     pub(super) grid: Grid,
-    /// Bytes that a round takes in a process.
+    /// Bytes of a round in a process.
     bytes: f64,
     /// Axes of the output along which blocks are in different rows, and in different columns.
     pub(super) axes: [Vec<usize>; 2],
@@ -38,7 +38,7 @@ pub(crate) struct Schedule {
     pub(super) tile: [usize; 2],
     panels: usize,
     done: Done,
-    /// The rounds in which something is to be computed, if not all.
+    /// The rounds with work, if not all.
     left: Option<Vec<usize>>,
     /// Blocks and panels to compute, if not all.
     steps: Option<Arc<SparseRounds>>,
@@ -72,7 +72,7 @@ pub(crate) struct Round {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) at: Vec<usize>,
-    /// For each operand, which of the round's needs it is made of.
+    /// For each operand, its number among the round's needs.
     pub(crate) needs: Vec<usize>,
 }
 

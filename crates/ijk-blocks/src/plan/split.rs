@@ -60,7 +60,7 @@ pub(super) fn parts(stage: &Stage) -> Option<Split> {
     (blocks < ENOUGH && each <= folded / 2).then_some(Split { each, fold })
 }
 
-/// The stage that folds parts; `made` takes the one that makes them, and gives what it makes.
+/// The stage that folds parts; `made` takes the stage that makes them, and returns its result.
 pub(super) fn split(stage: Stage, parts: &Split, made: impl FnOnce(Stage) -> Expr) -> Stage {
     let (kept, out, identity) = (stage.kept(), stage.out.clone(), stage.identity.clone());
     let extent = stage.axes[kept].blocks().div_ceil(parts.each);
@@ -73,7 +73,7 @@ pub(super) fn split(stage: Stage, parts: &Split, made: impl FnOnce(Stage) -> Exp
     Stage { axes, operands, kernel, points, out, identity, split }
 }
 
-/// The stage with an axis of parts more.
+/// The stage with an additional axis, of parts.
 fn in_parts(mut stage: Stage, part: StageAxis, each: usize) -> Stage {
     let kept = stage.kept();
     let terms = stage.operands.iter_mut().flat_map(|operand| &mut operand.index);

@@ -5,19 +5,19 @@ use crate::domain::{Affine, Coordinates, Points, StageAxis};
 use crate::{Aggregation, Formula, Type, Value};
 use std::ops::Range;
 
-/// Computes the blocks of an array: at each point of the grid of its axes, combine what the operands have
-/// there into a block of the output.
+/// Computes the blocks of an array: at each point of the grid of its axes, combines the operands' parts into a block of
+/// the output.
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
     /// Axes of the output, in its order, then those that are folded.
     pub(crate) axes: Vec<StageAxis>,
     pub(crate) operands: Vec<Operand>,
     pub(crate) kernel: Kernel,
-    /// Where points write, and which are skipped.
+    /// Computed output positions, and conditions on points.
     pub(crate) points: Points,
     /// The type of the output.
     pub(crate) out: Type,
-    /// The elements of an output block to which nothing was added, if that need not be computed.
+    /// The elements of an output block to which nothing was added, unless they have to be computed.
     pub(crate) identity: Option<Value>,
     /// Blocks per part if the first folded axis is split: then the last axis of the output is that of the parts.
     pub(crate) split: Option<usize>,
@@ -27,7 +27,7 @@ pub(crate) struct Stage {
 #[derive(Clone, Debug)]
 pub(crate) struct Operand {
     pub(crate) expr: Expr,
-    /// For each axis of the expression, where a point of the stage reads.
+    /// For each axis of the expression, the map of points of the stage to positions on it.
     pub(crate) index: Vec<Affine>,
 }
 
@@ -51,11 +51,11 @@ impl Operand {
 /// Operation of a stage at each point of its grid.
 #[derive(Clone, Debug)]
 pub(crate) enum Kernel {
-    /// The one operand is the output.
+    /// The only operand is the output.
     Copy,
-    /// Elements of the operands are combined, as those of a point of the output.
+    /// Maps the elements of the operands at each point of the output.
     Map(Formula),
-    /// Elements of the operands, pairs mostly, are combined and folded.
+    /// Maps the elements of the operands, mostly pairs, and folds.
     Contract(Aggregation),
 }
 
@@ -70,7 +70,7 @@ impl Stage {
         Coordinates::count(&self.out.grid())
     }
 
-    /// The axis of the output along which there are parts of a folded one.
+    /// The axis of the output that counts the parts of a split axis.
     pub(crate) fn parts(&self) -> Option<usize> {
         self.split.and_then(|_| self.kept().checked_sub(1))
     }

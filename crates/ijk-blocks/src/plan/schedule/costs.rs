@@ -75,7 +75,7 @@ impl Costs {
         [0, 1].map(|side| Coordinates::count(&self.grids[side]))
     }
 
-    /// Blocks of the worker that has most.
+    /// Blocks of the worker with most.
     pub(super) fn work(&self, grid: &Grid) -> usize {
         let most = |side: usize| self.lines()[side].div_ceil(grid.lines(side));
         most(0).saturating_mul(most(1))
@@ -113,8 +113,8 @@ impl Costs {
         self.stay && self.most.is_none_or(|most| self.bytes(grid, tile) <= most as f64)
     }
 
-    /// The largest rectangle of lines that fits, in whole rounds of the grid: what a process computes in one is
-    /// as wide and as tall as moves the fewest bytes.
+    /// The largest rectangle of lines that fits, in whole rounds of the grid; its sides are in the ratio that moves the
+    /// fewest bytes.
     pub(super) fn tile(&self, grid: &Grid) -> [usize; 2] {
         let (lines, workers) = (self.lines(), [0, 1].map(|side| grid.lines(side)));
         let part = |operand: usize| self.operands.get(operand).map_or(0.0, |parts| parts.bytes);

@@ -2,11 +2,11 @@
 
 use super::super::stage::Stage;
 
-/// Workers of several processes, as many in each.
+/// Workers of several processes, the same number in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Team {
     pub(crate) processes: usize,
-    /// Those of a process.
+    /// Workers of each process.
     pub(crate) workers: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::stage::{Kernel, Stage};
 
-/// Least bytes that the machine with most to do takes in and gives out, stores included, whatever the algorithm
+/// Lower bounds of the bytes that the machine with most traffic receives, sends, reads and writes, for any algorithm
 /// that multiplies elements one by one.
 ///
 /// `by_memory`: with M elements of memory, F multiplications on P machines take 2·F/(P·√M) − 2·M elements
@@ -19,11 +19,11 @@ pub struct Bound {
     pub by_memory: f64,
     /// Bytes by its share of the work.
     pub by_work: f64,
-    /// Bytes that come in, are read and written on the machine with most, by the greater bound.
+    /// The greater bound: bytes received, read and written by the machine with most.
     pub ratio: f64,
 }
 
-/// The bound of a contraction of two operands; none of what is no such thing.
+/// The bound of a contraction of two operands; none of other stages.
 pub(super) fn bound(stage: &Stage, machines: usize, memory: f64, moved: f64) -> Option<Bound> {
     let (Kernel::Contract(by), [left, right]) = (&stage.kernel, &stage.operands[..]) else {
         return None;
@@ -43,7 +43,7 @@ pub(super) fn bound(stage: &Stage, machines: usize, memory: f64, moved: f64) -> 
             (true, false, false) => m *= extent,
             (false, true, false) => n *= extent,
             (true, true, true) => k *= extent,
-            // Folded in one operand alone, or repeated: there are cheaper ways than to multiply all.
+            // An axis folded in one operand alone, or repeated, allows cheaper algorithms.
             _ => return None,
         }
     }

@@ -22,10 +22,10 @@ pub(super) struct NeedGroup {
     pub(super) count: u64,
 }
 
-/// For each operand, and for the output in the end, what the lines of a round need.
+/// For each operand, and last for the output, the needs of the lines of a round.
 pub(super) type Needs = Vec<Vec<NeedGroup>>;
 
-/// More lines are not gone through.
+/// Greatest number of lines that are visited.
 const MOST: usize = 1 << 24;
 
 /// Needs of the rounds along a side of the schedule (rows, or columns), with the number of rounds that have them.
@@ -84,7 +84,7 @@ fn grouped(parts: impl Iterator<Item = (BTreeSet<usize>, Ends)>) -> Vec<NeedGrou
     groups
 }
 
-/// The kinds of panels by the axes whose last block they have, and how many there are of each.
+/// Kinds of panels by the axes of which they have the last block, with the number of each.
 pub(super) fn panels(stage: &Stage) -> Vec<(Ends, u64)> {
     let mut kinds = vec![(0, 1)];
     for (n, axis) in stage.axes.iter().enumerate().skip(stage.kept()) {
@@ -125,7 +125,7 @@ fn last_part(axis: &StageAxis, each: usize) -> usize {
     axis.blocks() - (axis.blocks() - 1) / each * each
 }
 
-/// The last block of an axis, where it is shorter than the others; the last part, where that may have less.
+/// The last block of an axis, where it is shorter than the others; the last part, where it may have fewer blocks.
 fn shorter(stage: &Stage, axis: usize) -> Option<usize> {
     let of = &stage.axes[axis];
     let last = of.blocks().checked_sub(1)?;
@@ -135,7 +135,7 @@ fn shorter(stage: &Stage, axis: usize) -> Option<usize> {
     (of.range(last).len() < of.range(0).len()).then_some(last)
 }
 
-/// Axes beyond the bits' number count as whole.
+/// Axes beyond the number of bits count as whole.
 fn end_bit(axis: usize) -> Ends {
     u32::try_from(axis).ok().and_then(|axis| 1u128.checked_shl(axis)).unwrap_or(0)
 }

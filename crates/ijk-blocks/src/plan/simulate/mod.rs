@@ -1,8 +1,8 @@
-//! A block plan on paper: what moves, what is held and how long it takes, without any data.
+//! Simulation of a block plan, without data: bytes moved and held, and time.
 //!
-//! It is the plan and the [`Schedule`] that would run, but no block is visited: workers are dealt rows and
-//! columns of blocks in turn, so that what a round needs is a product of what its rows and what its columns
-//! need ([`lines`]), and rounds and panels that are alike are counted ([`traffic`]).
+//! The plan and the [`Schedule`] are those of a run, but blocks are not visited. Workers are dealt rows and columns of
+//! blocks in turn, so that the needs of a round are a product of those of its rows and those of its columns
+//! ([`lines`]), and equal rounds and panels are counted once ([`traffic`]).
 
 mod bound;
 mod display;
@@ -15,20 +15,20 @@ use super::{BlockPlan, From, Grid, Schedule, Stage, Team};
 use crate::Error;
 use traffic::Traffic;
 
-/// Machines on paper, all alike, each with a network connection and a share of the stores.
+/// Machines of a simulation, all alike, each with a network connection and a share of the stores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machines {
     /// Number of machines.
     pub machines: usize,
-    /// Workers of each.
+    /// Workers of each machine.
     pub workers: usize,
-    /// Most bytes that blocks should take on each: see [`Executor::memory_limit`](crate::Executor::memory_limit).
+    /// Limit of the bytes of blocks on each: see [`Executor::memory_limit`](crate::Executor::memory_limit).
     pub memory: Option<u64>,
-    /// Operations that a worker does in a second.
+    /// Operations of a worker per second.
     pub operations: f64,
-    /// Bytes that go into a machine in a second, while as many go out.
+    /// Bytes that a machine receives per second, while it sends as many.
     pub network: f64,
-    /// Bytes that a machine reads from stores, or writes to them, in a second.
+    /// Bytes that a machine reads from stores, or writes to them, per second.
     pub disk: f64,
 }
 
@@ -49,7 +49,7 @@ impl Default for Machines {
 /// Predicted behaviour of a plan on [`Machines`]; displays as text of several lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
-    /// On what.
+    /// The machines.
     pub machines: Machines,
     /// The stages, in the order in which they run.
     pub stages: Vec<Simulated>,
@@ -61,7 +61,7 @@ impl Simulation {
         self.stages.iter().map(|stage| stage.seconds).sum()
     }
 
-    /// Most bytes on a machine at a time.
+    /// Greatest number of bytes on a machine at a time.
     pub fn memory(&self) -> f64 {
         self.stages.iter().map(|stage| stage.memory.most).fold(0.0, f64::max)
     }
@@ -72,23 +72,23 @@ impl Simulation {
 pub struct Simulated {
     /// The stage as the plan prints it.
     pub stage: String,
-    /// Rows and columns of machines and of their workers; none where blocks are computed one after another, each by
-    /// all workers of one machine.
+    /// Rows and columns of machines and of their workers; none where blocks are computed one after another, each by all
+    /// workers of one machine.
     pub grid: Option<Grid>,
     /// Number of rounds.
     pub rounds: u64,
     /// Number of panels of a block.
     pub panels: u64,
-    /// Bytes that come into each machine from others, once for all of its workers; on average as many go out.
+    /// Bytes that each machine receives from others, once for all of its workers; on average it sends as many.
     pub moved: Spread,
-    /// Bytes of all that a worker reads for another one, on whatever machine.
+    /// Bytes that workers read for other workers, on any machine.
     pub exchanged: f64,
     /// Bytes that each machine reads from stores.
     pub read: Spread,
     /// Bytes of finished blocks.
     pub written: Spread,
-    /// Most bytes on each machine at a time: blocks that are computed, parts of operands within the window, and
-    /// results of stages before that are computed with again.
+    /// Greatest number of bytes on each machine at a time: blocks in progress, parts of operands within the window, and
+    /// results of earlier stages that are read again.
     pub memory: Spread,
     /// Operations on elements by all workers.
     pub operations: f64,

@@ -1,4 +1,4 @@
-//! Simulations beside counts of all blocks, panel by panel, as the dataflow goes through them.
+//! Simulations compared with counts of all blocks, panel by panel, in the order of the dataflow.
 
 use super::*;
 use crate::domain::Coordinates;
@@ -57,7 +57,7 @@ fn part_bytes(stage: &Stage, need: &Need, panel: usize) -> f64 {
     own.product::<f64>() * 4.0
 }
 
-/// Bytes that workers read for each other, that go to other machines, and of what is read.
+/// Bytes that workers read for each other, that are sent to other machines, and that are read from stores.
 fn counted(stage: &Stage, on: &Machines) -> [f64; 3] {
     let team = Team { processes: on.machines, workers: on.workers }.of(stage);
     let schedule = Schedule::new(stage, team, crate::run::WINDOW, on.memory);

@@ -31,7 +31,7 @@ struct PanelCost {
     operations: Vec<f64>,
     moved: Vec<f64>,
     read: Vec<f64>,
-    /// Bytes of parts that are there at a time.
+    /// Bytes of parts in memory at a time.
     held: Vec<f64>,
     exchanged: f64,
 }
@@ -80,7 +80,7 @@ impl Traffic {
         Ok(all)
     }
 
-    /// Adds rounds that are alike.
+    /// Adds equal rounds.
     fn round(&mut self, model: &Model, sides: [&Needs; 2], rounds: u64, panels: &[(Ends, u64)]) {
         let Model { window, held, .. } = *model;
         let first = self.rounds == 0;
@@ -98,7 +98,7 @@ impl Traffic {
             let wait = network.max(disk);
             self.seconds += compute.max(wait) * count * times;
             if first && n == 0 {
-                // The first panel is waited for, and the last one is computed when nothing moves any more.
+                // The first panel is waited for, and the last one is computed after all traffic.
                 self.seconds += compute.min(wait);
             }
             if n + 1 == panels.len() {
@@ -193,7 +193,7 @@ impl Model<'_> {
                 };
                 let mut workers: Vec<usize> =
                     rows.workers.iter().flat_map(|&row| worker(row)).collect();
-                // Those of a machine are neighbours then.
+                // Workers of one machine are then neighbours in the list.
                 workers.sort_unstable();
                 let NeedGroup { ends, count, .. } = columns;
                 each(workers, rows.ends | ends, rows.count as f64 * *count as f64);
@@ -206,7 +206,7 @@ impl Model<'_> {
         axes.map(|axis| lines::extent(self.stage, axis, ends) as f64).product()
     }
 
-    /// The points that a worker goes through for a block in a panel.
+    /// The points that a worker visits for a block in a panel.
     fn visited(&self, ends: Ends) -> f64 {
         let extent = |axis| self.stage.extent(axis, lines::extent(self.stage, axis, ends));
         (0..self.stage.axes.len()).map(|axis| extent(axis) as f64).product()
@@ -227,12 +227,12 @@ impl Model<'_> {
 
 /// A part of an operand in one panel.
 struct PartCost {
-    /// Bytes that are sent.
+    /// Bytes sent.
     bytes: f64,
-    /// Bytes of arrays in stores, and of arrays on the machines, that it is made of.
+    /// Bytes of its arrays in stores, and of those on the machines.
     stored: f64,
     local: f64,
-    /// Operations that make it.
+    /// Operations to compute it.
     operations: f64,
 }
 
@@ -304,7 +304,7 @@ fn operations(formula: &Formula) -> f64 {
     formula.nodes.iter().filter(is_operator).count() as f64
 }
 
-/// Operations that make an element of an expression.
+/// Operations to compute an element of an expression.
 fn elementwise(expr: &Expr) -> f64 {
     match expr {
         Expr::Leaf(_) => 0.0,
