@@ -36,9 +36,9 @@ use std::sync::Arc;
 /// # Ok::<(), ijk_blocks::Error>(())
 /// ```
 ///
-/// Aggregations are `sum`, `product`, `max`, `min`, `all` and `any`, which run block by block, and
-/// `argmax`, `argmin` and `collect` (a list of all values), which need an axis that is not cut. Of elements that
-/// are lists, the formula makes numbers of each pair, as `sum(sum(l * r))` does; `collect` takes any.
+/// Aggregations are `sum`, `product`, `max`, `min`, `all` and `any`, which run block by block, and `argmax`, `argmin`
+/// and `collect` (a list of all values), which need an axis in one block. Of elements that are lists, the formula makes
+/// numbers of each pair, as `sum(sum(l * r))` does; `collect` accepts any.
 #[derive(Clone)]
 pub struct Aggregation {
     pub(crate) kind: Kind,
@@ -46,7 +46,7 @@ pub struct Aggregation {
 
 #[derive(Clone)]
 pub(crate) enum Kind {
-    /// The engine's.
+    /// A formula, computed by the engine.
     Fold(Fold, Arc<Formula>),
     /// Closures.
     Closures(Arc<dyn Contracts>),
@@ -70,7 +70,7 @@ impl Aggregation {
         Ok(Self::of(fold, formula))
     }
 
-    /// The aggregation that a lowered program in i of two arrays of rank 1 is.
+    /// The aggregation of a lowered program in i of two arrays of rank 1.
     ///
     /// # Errors
     /// If it is none.
@@ -85,7 +85,7 @@ impl Aggregation {
         Self::of(fold, formula)
     }
 
-    /// The sum of products; of bools, whether any pair has both.
+    /// The sum of products; of bools, the disjunction of conjunctions.
     pub fn sum_of_products() -> Self {
         Self::new(Monoid::Add, BinaryOp::Mul)
     }
@@ -119,7 +119,7 @@ impl Aggregation {
         Self { kind: Kind::Closures(Arc::new(closures::NumberContraction::new(zero, plus, times))) }
     }
 
-    /// The same of elements of any type, lists among them: pairs of `from` give values of `zero`'s type.
+    /// The same for elements of any type, lists included: pairs of `from` have values of `zero`'s type.
     pub fn of_values(
         from: ElementType,
         zero: Value,
@@ -131,8 +131,8 @@ impl Aggregation {
         }
     }
 
-    /// Any function of all values that pairs of `from` give by `times`, as a value of type `to`. It needs
-    /// an axis that is not cut.
+    /// Any function of the list of all values of pairs: `times` maps pairs of `from` to values, and the result is of
+    /// type `to`. It needs an axis in one block.
     pub fn whole(
         from: ElementType,
         to: ElementType,
@@ -178,7 +178,7 @@ impl Aggregation {
         matches!(self.kind, Kind::Fold(Fold::Reduce(Reducer::ArgMax | Reducer::ArgMin), _))
     }
 
-    /// The type it gives for elements of these types.
+    /// The result type for elements of these types.
     pub(crate) fn result(
         &self,
         left: &ElementType,
@@ -201,7 +201,7 @@ impl Aggregation {
         }
     }
 
-    /// The same for elements of types that it takes: the engine computes with numbers only.
+    /// The same for elements of accepted types: the engine computes with numbers only.
     pub(crate) fn of_elements(self, left: &ElementType, right: &ElementType) -> Self {
         match &self.kind {
             Kind::Fold(fold, formula) if left.number().and(right.number()).is_none() => {

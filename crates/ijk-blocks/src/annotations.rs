@@ -1,4 +1,4 @@
-//! Names of axes and attributes: what goes along with data, and means nothing to a computation.
+//! Names of axes and attributes: data about an array that no computation depends on.
 
 use crate::formula::FormulaNode;
 use crate::statement::Statement;
@@ -7,22 +7,22 @@ use crate::{BigTensor, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Metadata that a store keeps of an array: names of axes and attributes.
+/// Metadata of a stored array: names of axes and attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Annotations {
-    /// For each axis its name, if it has one; nothing at all where no axis has.
+    /// The name of each axis, if it has one; empty where no axis has.
     pub names: Vec<Option<String>>,
     /// Attributes, as the text of a JSON object in which bare `NaN` and `Infinity` may stand.
     pub attributes: Option<Arc<str>>,
 }
 
 impl BigTensor {
-    /// Names for its axes, and the attributes of the array that it is a copy of.
+    /// Names for its axes, and attributes: those of the array that it is a copy of.
     ///
-    /// An axis that is one of an input's has the input's name, else the letter or eintup of the program: `x0` and
-    /// `x1` are the axes of an eintup `x` of rank 2. Where inputs disagree, or one name is that of two axes, the
-    /// letter counts, too. A copy of all elements, in any order of axes and in any blocks, or of some of them, has
-    /// the attributes of the original.
+    /// An axis of an input keeps the input's name; others have the letter or eintup of the program: `x0` and `x1` are
+    /// the axes of an eintup `x` of rank 2. Where inputs disagree, or two axes would have one name, the letter is used,
+    /// too. A copy of all elements, in any order of axes and in any blocks, or of some of them, has the attributes of
+    /// the original.
     ///
     /// ```
     /// use ijk_blocks::{BigTensor, apply};

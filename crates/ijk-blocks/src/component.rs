@@ -1,4 +1,4 @@
-//! Functions and aggregations that are spelled in i.
+//! Functions and aggregations written in i.
 
 use crate::formula::{Fold, Formula, FormulaNode};
 use crate::{Function, TextError};
@@ -8,7 +8,7 @@ use ijk_syntax::{Diagnostic, Severity, Span};
 use ijk_types::{Monoid, Reducer};
 use std::collections::HashMap;
 
-/// The function of one element that an i expression of one array of rank 0 is.
+/// The function of an i expression of one array of rank 0.
 pub(crate) fn function(text: &str) -> Result<Function, TextError> {
     function_of(&compile(text)?)
 }
@@ -34,7 +34,7 @@ pub(crate) fn function_of(program: &Program) -> Result<Function, TextError> {
     formula.map(Function::from).ok_or_else(|| refuse(whole, "this is no function of one element"))
 }
 
-/// The aggregation that an i expression of two arrays of rank 1 is: `+(i*i)~.`.
+/// The aggregation of an i expression of two arrays of rank 1: `+(i*i)~.`.
 pub(crate) fn aggregation(text: &str) -> Result<(Fold, Formula), TextError> {
     aggregation_of(&compile(text)?)
 }
@@ -94,7 +94,7 @@ fn compile(text: &str) -> Result<Program, TextError> {
     }
 }
 
-/// The ranks of what a program takes, and of the one array that it gives.
+/// The ranks of the inputs of a program, and of its output.
 fn ports(program: &Program) -> Option<(Vec<u32>, u32)> {
     let rank = |id: &ArrayId| program.arrays[id.0 as usize].rank;
     let [output] = &program.outputs[..] else { return None };
@@ -105,10 +105,10 @@ fn span(statement: &Statement) -> Span {
     Span::new(statement.span.start, statement.span.end)
 }
 
-/// Puts statements into one formula.
+/// Combines statements into one formula.
 struct Inliner {
     nodes: Vec<FormulaNode>,
-    /// For each array, the node that is an element of it.
+    /// For each array, the node of its element at the point.
     arrays: HashMap<ArrayId, u32>,
 }
 
@@ -119,8 +119,8 @@ impl Inliner {
         Self { nodes, arrays }
     }
 
-    /// Appends what a statement computes at each point, if it does so of elements at that point, and its
-    /// output has these axes.
+    /// Appends the value of a statement at each point, if it reads elements at that point only, and its output has
+    /// these axes.
     fn statement(&mut self, statement: &Statement, out: &[AxisId]) -> Option<()> {
         let axes: Vec<AxisId> = statement.out_index.iter().map_while(|e| e.as_axis()).collect();
         if axes != out || statement.out_index.len() != out.len() || !statement.guards.is_empty() {
@@ -147,7 +147,7 @@ impl Inliner {
         Some(())
     }
 
-    /// The node that an element at the point is.
+    /// The node of an element at the point.
     fn element(&self, access: &Access) -> Option<u32> {
         let own = access.index.iter().all(|e| e.as_axis() == Some(AxisId(0)));
         self.arrays.get(&access.array).copied().filter(|_| own)

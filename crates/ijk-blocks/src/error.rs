@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::fmt;
 use thiserror::Error;
 
-/// Why a block tensor was not built or not computed.
+/// Error of building or computing a block tensor.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -34,17 +34,17 @@ pub enum Error {
         /// Most that are collected.
         limit: u64,
     },
-    /// A plan that takes more memory than it may. Nothing was computed or written.
+    /// A plan that exceeds the memory limit. Nothing was computed or written.
     #[error(
         "at least {least} bytes of memory are needed, but the limit is {limit}: raise the limit, or cut arrays into smaller blocks"
     )]
     Memory {
-        /// The least that would do.
+        /// The least sufficient limit.
         least: u64,
-        /// Most that it may take.
+        /// The limit.
         limit: u64,
     },
-    /// A result of another type than where it is to be written.
+    /// A result whose sink has another type.
     #[error("the result is {expected}, but it is to be written as {found}")]
     Sink {
         /// The result's type.
@@ -131,8 +131,8 @@ impl From<TextError> for Error {
 }
 
 impl Error {
-    /// The text for people, with the place in the program where there is one: `origin` is what the program is
-    /// called (a file's name), `color` adds ANSI escapes.
+    /// The message, with the place in the program where there is one: `origin` is the name of the program (of a file),
+    /// `color` adds ANSI escapes.
     ///
     /// ```
     /// use ijk_blocks::{BigTensor, apply};
@@ -151,7 +151,7 @@ impl Error {
         }
     }
 
-    /// Why operands do not fit their rule, if that is it.
+    /// The violated rule, if operands do not fit.
     pub fn type_error(&self) -> Option<&TypeError> {
         match self {
             Self::Type(error) => Some(error),
@@ -176,7 +176,7 @@ impl TextError {
         Self { source: source.into(), diagnostics }
     }
 
-    /// The text for people: `origin` is what it is called, `color` adds ANSI escapes.
+    /// The message: `origin` is the name of the text, `color` adds ANSI escapes.
     pub fn render(&self, origin: &str, color: bool) -> String {
         ijk_syntax::render(&self.source, origin, &self.diagnostics, color)
     }
@@ -216,18 +216,18 @@ pub struct TypeError {
     pub problem: Problem,
     /// Remedy, if there is one.
     pub hint: Option<String>,
-    /// Where that is, if it is in a program.
+    /// The statement of a program, if there is one.
     pub site: Option<Box<Site>>,
 }
 
-/// A statement of a program, and where it reads its operands.
+/// A statement of a program, and the places where it reads its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
     /// The program.
     pub source: String,
     /// The statement.
     pub span: Span,
-    /// For each operand where it is read first; none of what is no array of the program.
+    /// For each operand the place of its first read; none for operands that are no array of the program.
     pub reads: Vec<Option<Span>>,
 }
 
@@ -275,7 +275,7 @@ pub enum Problem {
     Takes { what: String, expected: String, found: String },
     /// A fold that needs the whole fibre on an axis that is cut.
     Fibre { what: String, operand: Cow<'static, str>, axis: usize, block: usize },
-    /// A fold that has no value where there is nothing to fold.
+    /// A fold of nothing that has no value.
     EmptyFibre { what: String, axes: (usize, usize) },
 }
 
@@ -290,7 +290,7 @@ impl TypeError {
         Self::named(rule, operands, problem)
     }
 
-    /// The same with names that are not known before.
+    /// The same with names that are built at run time.
     pub(crate) fn named(
         rule: impl Into<String>,
         operands: Vec<(Cow<'static, str>, Type)>,
@@ -299,8 +299,8 @@ impl TypeError {
         Box::new(Self { rule: rule.into(), operands, problem, hint: None, site: None })
     }
 
-    /// The text for people, with the statement of the program where there is one: `origin` is what the program
-    /// is called, `color` adds ANSI escapes.
+    /// The message, with the statement of the program where there is one: `origin` is the name of the program, `color`
+    /// adds ANSI escapes.
     pub fn render(&self, origin: &str, color: bool) -> String {
         let Some(site) = &self.site else { return self.to_string() };
         let mut diagnostic = Diagnostic::error(site.span, self.problem.to_string());

@@ -35,7 +35,7 @@ pub struct Function {
 
 #[derive(Clone)]
 pub(crate) enum Kind {
-    /// Computed by the engine.
+    /// A formula, computed by the engine.
     Formula(Arc<Formula>),
     /// A closure of whole blocks, or of elements one by one.
     Closure(Arc<dyn Elementwise>),
@@ -45,7 +45,7 @@ pub(crate) enum Kind {
 pub(crate) trait Elementwise: Send + Sync {
     /// Name in messages.
     fn name(&self) -> String;
-    /// The type it gives for elements of a type, if it takes them.
+    /// The result type for elements of a type, if it accepts them.
     fn result(&self, of: &ElementType) -> Result<ElementType, Problem>;
     /// Applies it to each element.
     fn apply(&self, block: &Block) -> Result<Block, Error>;
@@ -57,14 +57,14 @@ impl Function {
     /// # Errors
     /// Everything that is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, TextError> {
-        // Every index expression has a `~`, and no formula.
+        // Every index expression has a `~`, and no formula has one.
         match text.contains('~') {
             true => component::function(text),
             false => Ok(Formula::parse(text, &["x"])?.into()),
         }
     }
 
-    /// The function that a lowered program in i of one array of rank 0 is.
+    /// The function of a lowered program in i of one array of rank 0.
     ///
     /// # Errors
     /// If it is none.
@@ -77,7 +77,7 @@ impl Function {
         Self { kind: Kind::Closure(Arc::new(NumberClosure { f, types: std::marker::PhantomData })) }
     }
 
-    /// A closure of elements of one type, lists among them, that gives elements of another.
+    /// A closure of elements of one type, lists included, whose results have another.
     ///
     /// ```
     /// use ijk_blocks::{BigTensor, ElementType, Function, Value};
@@ -98,7 +98,7 @@ impl Function {
         Self { kind: Kind::Closure(Arc::new(ValueClosure { from, to, f })) }
     }
 
-    /// The type it gives for elements of a type.
+    /// The result type for elements of a type.
     pub(crate) fn result(&self, of: &ElementType) -> Result<ElementType, Problem> {
         match &self.kind {
             Kind::Closure(closure) => closure.result(of),
@@ -108,7 +108,7 @@ impl Function {
         }
     }
 
-    /// The same for elements of a type that it takes: the engine computes with numbers only.
+    /// The same for elements of an accepted type: the engine computes with numbers only.
     pub(crate) fn of(self, element: &ElementType) -> Self {
         match (&self.kind, element) {
             (Kind::Formula(formula), ElementType::Array(_)) => {

@@ -157,7 +157,7 @@ impl BigTensor {
 }
 
 impl Drop for Term {
-    /// Long chains of terms are taken apart one by one: no stack is deep enough for them.
+    /// Long chains of terms are dropped iteratively, so as not to overflow the stack.
     fn drop(&mut self) {
         let mut rest = std::mem::take(&mut self.operands);
         while let Some(tensor) = rest.pop() {

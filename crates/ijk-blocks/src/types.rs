@@ -57,14 +57,14 @@ impl fmt::Display for ElementType {
 pub struct Type {
     /// Elements along each axis.
     pub dims: Vec<usize>,
-    /// Elements of a block along each axis, at least 1; the last block may have fewer.
+    /// Extent of a block along each axis, at least 1; the last block may be shorter.
     pub blocks: Vec<Option<usize>>,
     /// Type of its elements.
     pub element: ElementType,
 }
 
 impl Type {
-    /// A type, in which blocks are as long as there are dimensions, and none is 0.
+    /// A type whose lists have equal lengths, and no block is 0.
     pub(crate) fn new(
         dims: impl Into<Vec<usize>>,
         blocks: impl Into<Vec<Option<usize>>>,

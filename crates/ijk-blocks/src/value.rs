@@ -86,7 +86,7 @@ impl Value {
         }
     }
 
-    /// 0, false, or the empty list.
+    /// The zero of a type: 0, false, or the empty list.
     pub(crate) fn zero(element: &ElementType) -> Self {
         match element {
             ElementType::Number(dtype) => Self::Number(Scalar::zero(*dtype)),
@@ -114,7 +114,7 @@ impl fmt::Display for Value {
 }
 
 impl List {
-    /// The type of what it holds.
+    /// The type of its items.
     pub fn of(&self) -> &ElementType {
         &self.of
     }
@@ -211,7 +211,7 @@ impl Block {
         }
     }
 
-    /// Bytes of memory, of lists roughly.
+    /// Bytes of memory; an estimate for lists.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Numbers(tensor) => tensor.byte_len(),

@@ -48,7 +48,7 @@ pub(crate) struct Extents {
 pub(crate) trait Contracts: Send + Sync {
     /// Name in messages.
     fn name(&self) -> String;
-    /// The type it gives for elements of these types, if it takes them.
+    /// The result type for elements of these types, if it accepts them.
     fn result(&self, left: &ElementType, right: &ElementType) -> Result<ElementType, Problem>;
     /// Fold of no pairs; none where that has to be computed, since the fold needs all pairs of a fibre at once.
     fn identity(&self) -> Option<Value>;
@@ -224,7 +224,7 @@ pub(crate) fn fibres(
     fibres_of(left, right, extents, times, fold)
 }
 
-/// The same of pairs that give anything.
+/// The same for pairs with results of any type.
 pub(super) fn fibres_of<P, V>(
     left: &Block,
     right: &Block,

@@ -5,7 +5,7 @@ use crate::ElementType;
 use ijk_types::{DType, LiteralError, TypeSet, UnaryOp};
 use thiserror::Error;
 
-/// Why a formula has no type for elements of certain types.
+/// Error of a formula that has no type for elements of certain types.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FormulaError {
     /// A function that does not take elements of that type.
@@ -28,7 +28,7 @@ pub enum FormulaError {
         /// Type of the other.
         right: DType,
     },
-    /// A fold of what is no list.
+    /// A fold of an operand that is no list.
     #[error("`{function}` folds a list, but its operand is {found}")]
     NoList {
         /// The fold.
@@ -54,7 +54,7 @@ pub enum FormulaError {
         /// Type of the other.
         right: ElementType,
     },
-    /// A number that is no value of the type.
+    /// A number without a value in the type.
     #[error(transparent)]
     Literal(#[from] LiteralError),
 }
@@ -78,7 +78,7 @@ impl Formula {
         Ok(types)
     }
 
-    /// The type of each node, or of the numbers in it where it is a list.
+    /// The type of each node; of a list, that of its numbers.
     pub(super) fn numbers(&self, variables: &[DType]) -> Result<Vec<DType>, FormulaError> {
         let mut types: Vec<Option<DType>> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
@@ -92,8 +92,7 @@ impl Formula {
         Ok(types)
     }
 
-    /// The type of a node as far as it follows from its operands': that of numbers among themselves
-    /// does not.
+    /// The type of a node as far as its operands determine it: that of numbers alone is undetermined.
     fn of_operands(
         &self,
         node: &FormulaNode,
@@ -119,7 +118,7 @@ impl Formula {
         })
     }
 
-    /// All types: numbers take the type of what they are combined with, or of the first variable.
+    /// All types: numbers take the type of the other operand, or of the first variable.
     fn of_numbers(&self, types: &[Option<DType>], variables: &[DType]) -> Vec<DType> {
         let first = variables.first().copied().unwrap_or(DType::F64);
         let mut types = types.to_vec();
@@ -131,7 +130,7 @@ impl Formula {
                     let fixed = matches!(op.result(), ijk_types::ResultType::Fixed(_));
                     known.unwrap_or(if fixed { first } else { own })
                 }
-                // A number that the cast's type has is of that type.
+                // A number that is cast to a type is of that type.
                 FormulaNode::Unary(UnaryOp::Cast(to), x) => match self.nodes[x as usize] {
                     FormulaNode::Number(literal) if literal.to_scalar(to).is_ok() => to,
                     _ => first,
@@ -150,7 +149,7 @@ impl Formula {
         types.into_iter().map(|t| t.unwrap_or(first)).collect()
     }
 
-    /// A node takes its operands.
+    /// Checks that a node accepts its operands.
     fn check(&self, node: &FormulaNode, own: DType, types: &[DType]) -> Result<(), FormulaError> {
         let at = |n: u32| types[n as usize];
         let accept = |function: String, accepts: TypeSet, found: DType| {
@@ -181,7 +180,7 @@ impl Formula {
     }
 }
 
-/// The one type of two operands, as far as it is known.
+/// The common type of two operands, as far as it is known.
 fn same(
     function: &dyn Fn() -> String,
     left: Option<DType>,

@@ -1,4 +1,4 @@
-//! Formulas of elements that are lists: what folds a list, and everything else element by element.
+//! Formulas of elements that are lists: folds of lists, and all other functions element by element.
 
 use super::{Fold, Formula, FormulaError, FormulaNode, fold_name, words};
 use crate::{ElementType, Error, Value};
@@ -9,7 +9,7 @@ use ijk_types::{BinaryOp, DType, Reducer, Scalar, ScalarError, TypeSet, scalar};
 pub(crate) enum ListFold {
     /// Number of elements.
     Length,
-    /// They are combined; or the position of the first greatest or least.
+    /// A fold of the elements; or the position of the first greatest or least.
     Reduce(Reducer),
 }
 
@@ -58,7 +58,7 @@ fn apart(of: &ElementType) -> (u32, DType) {
     }
 }
 
-/// The type of numbers in lists that nest so deep.
+/// The type of numbers in lists of that nesting depth.
 fn nested(depth: u32, dtype: DType) -> ElementType {
     (0..depth).fold(dtype.into(), |of, _| ElementType::array(of))
 }
@@ -119,7 +119,7 @@ impl Formula {
         Ok(depths)
     }
 
-    /// Its value where the variables have these, of types that were checked.
+    /// Its value for these values of the variables, whose types were checked.
     ///
     /// # Errors
     /// Lists of different lengths in one operation; operations without a value.
@@ -152,8 +152,7 @@ fn name(node: &FormulaNode) -> String {
     }
 }
 
-/// A function of numbers, for each element of operands that are lists, and for all of these those that are
-/// numbers.
+/// A function of numbers, for each element of operands that are lists; operands that are numbers are broadcast.
 fn each(node: &FormulaNode, of: &ElementType, operands: &[&Value]) -> Result<Value, Error> {
     let ElementType::Array(items) = of else {
         let numbers: Option<Vec<Scalar>> = operands.iter().map(|value| value.as_number()).collect();
@@ -211,7 +210,7 @@ fn fold_list(fold: ListFold, list: &Value, of: &ElementType) -> Result<Scalar, E
 /// Fold of numbers in order; `of` is the type of a sum.
 ///
 /// # Errors
-/// Those of the numbers; the position of the greatest of none.
+/// Errors of the numbers; a position of the greatest or least of no elements.
 pub(crate) fn folded(
     reducer: Reducer,
     mut numbers: impl Iterator<Item = Result<Scalar, Error>>,

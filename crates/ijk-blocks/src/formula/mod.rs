@@ -1,4 +1,4 @@
-//! Scalar formulas: what is computed of each element, or of each pair of elements.
+//! Scalar formulas of an element, or of a pair of elements.
 
 mod check;
 mod lists;
@@ -79,7 +79,7 @@ impl FormulaNode {
         operands.into_iter()
     }
 
-    /// The same with other operands.
+    /// The same node with other operands.
     pub(crate) fn moved(&self, to: impl Fn(u32) -> u32) -> Self {
         match *self {
             Self::Unary(op, x) => Self::Unary(op, to(x)),
@@ -101,7 +101,7 @@ impl Formula {
         Self { nodes: vec![FormulaNode::Variable(number)] }
     }
 
-    /// A number, which takes the type of what it is combined with.
+    /// A number, which takes the type of the other operand.
     pub fn number(value: f64) -> Self {
         let whole = value.fract() == 0.0 && value.abs() < 1e15 && !is_negative_zero(value);
         let literal = if whole { Literal::Integer(value as i64) } else { Literal::Float(value) };
@@ -142,20 +142,20 @@ impl Formula {
         Self { nodes }
     }
 
-    /// The formula that a closure of `x` writes.
+    /// The formula of a closure of `x`, traced by operators.
     pub fn trace(formula: impl FnOnce(Formula) -> Formula) -> Self {
         formula(Self::variable(0))
     }
 
-    /// The formula that a closure of `l` and `r` writes.
+    /// The formula of a closure of `l` and `r`, traced by operators.
     pub fn trace_pair(formula: impl FnOnce(Formula, Formula) -> Formula) -> Self {
         formula(Self::variable(0), Self::variable(1))
     }
 
-    /// Reads a formula of variables of these names.
+    /// Parses a formula of variables of these names.
     ///
     /// # Errors
-    /// Everything that is wrong with the text, each with its place.
+    /// All errors of the text, each with its place.
     ///
     /// ```
     /// let error = ijk_blocks::Formula::parse("2 * y", &["x"]).unwrap_err();
@@ -165,7 +165,7 @@ impl Formula {
         parse::parse_formula(text, variables)
     }
 
-    /// The same without nodes that the value does not need.
+    /// The same without unused nodes.
     #[must_use]
     pub(crate) fn pruned(self) -> Self {
         let mut needed = vec![false; self.nodes.len()];
@@ -191,7 +191,7 @@ impl Formula {
         self.nodes.len() as u32 - 1
     }
 
-    /// The operator, where it is one of `l` and `r` in either order, if that does not matter.
+    /// The operator, if the formula is one of `l` and `r` (in either order, if it is commutative).
     pub(crate) fn as_binary(&self) -> Option<BinaryOp> {
         let commutative = |op| {
             use BinaryOp::{Add, And, Max, Min, Mul, Or};
@@ -234,7 +234,7 @@ impl Formula {
         Self { nodes }.pruned()
     }
 
-    /// Its value where the variables have these, whose types were checked.
+    /// Its value for these values of the variables, whose types were checked.
     ///
     /// # Errors
     /// Integer division by zero, a negative power of an integer.
@@ -254,7 +254,7 @@ impl Formula {
                     Scalar::Bool(true) => at(x),
                     _ => at(y),
                 },
-                // They differ from point to point; numbers have nothing to fold.
+                // Random numbers differ from point to point; numbers have nothing to fold.
                 FormulaNode::Random(_) | FormulaNode::Fold(..) => return Err(unknown()),
             });
         }
@@ -271,7 +271,7 @@ fn is_negative_zero(value: f64) -> bool {
     value == 0.0 && value.is_sign_negative()
 }
 
-/// The nodes of formulas one after another, and where the value of each is.
+/// Concatenates the nodes of formulas; returns the node of the value of each.
 fn joined<const N: usize>(formulas: [Formula; N]) -> (Vec<FormulaNode>, [u32; N]) {
     let mut nodes: Vec<FormulaNode> = Vec::new();
     let places = formulas.map(|formula| {

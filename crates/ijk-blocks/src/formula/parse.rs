@@ -38,7 +38,7 @@ pub(crate) fn fold_name(fold: Fold) -> &'static str {
     FOLDS.iter().find(|(_, other)| *other == fold).map_or("fold", |(name, _)| name)
 }
 
-/// Reads a formula.
+/// Parses a formula.
 pub(super) fn parse_formula(text: &str, variables: &[&str]) -> Result<Formula, TextError> {
     let tokens = lex(text);
     let mut parser = Parser { text, tokens: &tokens, at: 0, depth: 0, variables };
@@ -46,7 +46,7 @@ pub(super) fn parse_formula(text: &str, variables: &[&str]) -> Result<Formula, T
     value.map_err(|diagnostic| TextError::new(text, *diagnostic))
 }
 
-/// Reads `sum(l * r)`.
+/// Parses `sum(l * r)`.
 pub(crate) fn parse_aggregation(text: &str) -> Result<(Fold, Formula), TextError> {
     let tokens = lex(text);
     let mut parser = Parser { text, tokens: &tokens, at: 0, depth: 0, variables: &["l", "r"] };
@@ -86,7 +86,7 @@ impl<'a> Parser<'a> {
         Ok((fold, formula))
     }
 
-    /// An expression of operators that bind at least so tightly.
+    /// Parses operators of at least that precedence.
     fn expression(&mut self, least: u8) -> Parsed<Formula> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// The operator here, how tightly it binds, and how many tokens it is.
+    /// The operator here, its precedence, and its number of tokens.
     fn operator(&self) -> Option<(BinaryOp, u8, usize)> {
         let token = self.peek();
         let touching = |c| {

@@ -1,8 +1,8 @@
 //! Abstract interpretation of formulas: a superset of the values that a formula may have, derived from those of its
 //! operands.
 //!
-//! A panel is left out only where all that it could add is known to add nothing, so ranges hold every value that
-//! there may be: bounds are computed in the elements' own type, whose rounding is monotone.
+//! A panel is skipped only if everything that it could add is known to add nothing. So sets contain every possible
+//! value: bounds are computed in the elements' own type, whose rounding is monotone.
 
 use super::{Formula, FormulaNode};
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp, scalar};
@@ -87,7 +87,7 @@ impl ValueSet {
         }
     }
 
-    /// The same where nothing is infinite or NaN but what is known to be.
+    /// The same, assuming that no value is infinite or NaN that is not known to be.
     fn assumed_finite(self, dtype: DType) -> Self {
         let most = if single(dtype) { f64::from(f32::MAX) } else { f64::MAX };
         match self {
@@ -99,7 +99,7 @@ impl ValueSet {
         }
     }
 
-    /// As a range, of elements of a type that has one.
+    /// As bounds, of elements of a type that has them.
     fn within(self, dtype: DType) -> Option<FloatBounds> {
         let point = |x: f64| FloatBounds { least: x, greatest: x, nan: x.is_nan() };
         match self {
@@ -113,7 +113,7 @@ impl ValueSet {
         .map(|within| if within.least.is_nan() { FloatBounds::ALL } else { within })
     }
 
-    /// The one value that a range has, if it has one.
+    /// A single value, if the bounds are equal.
     fn narrowed(self, dtype: DType) -> Self {
         let Self::Bounds(FloatBounds { least, greatest, nan: false }) = self else { return self };
         match dtype {
@@ -142,7 +142,7 @@ impl Formula {
     /// Set of values for variables of these types and sets. `finite` assumes that no element is infinite or NaN that is
     /// not known to be.
     ///
-    /// [`ValueSet::Any`], too, where it may have no value, as an integer divided by zero.
+    /// [`ValueSet::Any`], too, where there may be no value, as an integer divided by zero.
     pub(crate) fn value_set(
         &self,
         types: &[DType],
@@ -236,7 +236,7 @@ fn binary(op: BinaryOp, (x, dtype): (ValueSet, DType), y: ValueSet) -> Option<Va
     Some(ValueSet::Bounds(found))
 }
 
-/// A number as the type rounds it.
+/// A number, rounded to the type.
 fn rounded(x: f64, dtype: DType) -> f64 {
     if single(dtype) { f64::from(x as f32) } else { x }
 }

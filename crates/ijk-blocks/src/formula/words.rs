@@ -53,7 +53,7 @@ const BINARY: &[(&str, BinaryOp)] = &[
     ("floordiv", BinaryOp::FloorDiv),
 ];
 
-/// Operators by their symbols, with how tightly they bind.
+/// Operators by their symbols, with their precedence.
 const SYMBOLS: &[(&str, BinaryOp, u8)] = &[
     ("or", BinaryOp::Or, OR),
     ("and", BinaryOp::And, AND),
@@ -82,7 +82,7 @@ const PRODUCT: u8 = 6;
 /// Precedence of a sign.
 pub(super) const SIGN: u8 = 7;
 const POWER: u8 = 8;
-/// Binds tighter than every operator.
+/// Precedence above all operators.
 const ATOM: u8 = 9;
 
 /// Numbers with names.
@@ -134,7 +134,7 @@ pub(super) fn constant(name: &str) -> Option<f64> {
     CONSTANTS.iter().find(|(word, _)| *word == name).map(|&(_, value)| value)
 }
 
-/// The operator of a symbol, with how tightly it binds.
+/// The operator of a symbol, with its precedence.
 pub(super) fn symbol(symbol: &str) -> Option<(BinaryOp, u8)> {
     SYMBOLS.iter().find(|(text, ..)| *text == symbol).map(|&(_, op, binds)| (op, binds))
 }
@@ -169,8 +169,8 @@ pub(super) struct FormulaDisplay<'a> {
 
 impl fmt::Display for FormulaDisplay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Each node's text, with how tightly its outermost operator binds. Long ones are cut, since a node
-        // may be used many times.
+        // Each node's text, with the precedence of its outermost operator. Long texts are cut, since a node may be used
+        // many times.
         let mut texts: Vec<(String, u8)> = Vec::with_capacity(self.formula.nodes.len());
         for node in &self.formula.nodes {
             let (mut text, binds) = self.text(node, &texts);
@@ -227,7 +227,7 @@ impl FormulaDisplay<'_> {
     }
 }
 
-/// Names that are near what was meant: every function and constant.
+/// Names similar to a misspelt one: of all functions and constants.
 pub(super) fn all() -> impl Iterator<Item = &'static str> {
     let unary = UNARY.iter().map(|(name, _)| *name);
     let binary = BINARY.iter().map(|(name, _)| *name);

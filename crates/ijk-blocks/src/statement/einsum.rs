@@ -12,11 +12,11 @@ use ijk_types::{DType, Reducer};
 use std::sync::Arc;
 
 impl BigTensor {
-    /// The einsum of some tensors, with NumPy's meaning of subscripts, multiplied two at a time in an order
-    /// that takes few multiplications.
+    /// The einsum of some tensors, with NumPy's meaning of subscripts, multiplied two at a time in an order with few
+    /// multiplications.
     ///
-    /// An index has one block: those of the axes it stands for are compatible. Axes of one element fit any
-    /// other. Operands that are [re-cut to fit](Self::recut_to_fit) get such blocks by themselves.
+    /// An index has one block: the axes that it stands for have compatible ones. Axes of one element fit any other.
+    /// Operands that are [re-cut to fit](Self::recut_to_fit) get such blocks automatically.
     ///
     /// # Errors
     /// If the subscripts are wrong or do not fit, element types differ, or blocks are not compatible.
@@ -88,7 +88,7 @@ fn blocks(
     Ok(blocks.collect::<Result<_, _>>()?)
 }
 
-/// For each index, the axes that it is.
+/// For each index, the axes of operands that have it.
 fn places(product: &Product, operands: &[&BigTensor]) -> Vec<Vec<AxisUse>> {
     let mut places: Vec<Vec<AxisUse>> = vec![Vec::new(); product.extents.len()];
     for (operand, axes) in product.operands.iter().enumerate() {
@@ -131,7 +131,7 @@ impl<'a> PathBuilder<'a> {
             output: self.product.result.iter().flatten().copied().collect(),
             extents: self.product.extents.clone(),
         };
-        // A sum of nothing is 0, whatever else is multiplied: it may not become a factor.
+        // An empty sum is 0, whatever the other factors are: it must not become a factor.
         let path = match self.list.len() {
             0..=2 => Vec::new(),
             _ if self.product.is_empty() => Vec::new(),
@@ -141,7 +141,7 @@ impl<'a> PathBuilder<'a> {
             }
         };
         for step in path {
-            // The last step multiplies all that is left, and so does what follows.
+            // The last step multiplies all remaining factors.
             if step.len() < self.list.len() {
                 self.step(&step);
             }
@@ -150,7 +150,7 @@ impl<'a> PathBuilder<'a> {
         Ok(self.step(&all))
     }
 
-    /// Takes tensors out of the list and appends their product, summed over what nothing else has.
+    /// Removes tensors from the list and appends their product, summed over the indices that no other tensor has.
     fn step(&mut self, positions: &[usize]) -> BigTensor {
         let mut sorted = positions.to_vec();
         sorted.sort_unstable();

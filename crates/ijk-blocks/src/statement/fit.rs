@@ -1,17 +1,17 @@
-//! Blocks that fit, where operands may be cut otherwise.
+//! Compatible blocks of operands that may be re-cut.
 
 use super::AxisUse;
 use crate::store::{block_bytes, common_multiple};
 use crate::types::compatible;
 use crate::{BigTensor, Error, Type};
 
-/// Blocks of an operand get as large as this part of the bytes that may be kept, if they are not larger already.
+/// Blocks of an operand are enlarged up to this fraction of the bytes that may be cached.
 const SHARE: u64 = 8;
 
-/// Axes of operands that are to have other blocks.
+/// Axes of operands that get other blocks.
 pub(super) struct Fit {
     operands: Vec<BigTensor>,
-    /// Their blocks, as they are to be.
+    /// Their new blocks.
     blocks: Vec<Vec<Option<usize>>>,
 }
 
@@ -49,7 +49,7 @@ impl Fit {
     }
 
     /// The block of an index whose operands may all be re-cut. A common multiple of the blocks cuts no stored block
-    /// apart. Where it is much larger than these, it is the greatest that leaves blocks of a moderate size.
+    /// apart. If it is much larger than these, the greatest block of moderate size is taken instead.
     fn best(&self, places: &[AxisUse]) -> Option<usize> {
         let met = places.iter().filter_map(|place| self.blocks[place.operand][place.axis]);
         let mut blocks: Vec<usize> = met.collect();

@@ -1,4 +1,4 @@
-//! Index statements over block tensors: what `einsum` and programs in i are made of.
+//! Index statements over block tensors: the common form of `einsum` and programs in i.
 
 mod einsum;
 mod fit;
@@ -12,14 +12,14 @@ use crate::{BigTensor, Formula, Problem, Type, TypeError};
 use ijk_types::Reducer;
 use std::borrow::Cow;
 
-/// At each point of some axes, combine what the operands have there; fold along the last axes.
+/// At each point of some axes, maps the operands' elements, and folds along the last axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
     /// Name in printed terms: `einsum(ij,jk->ik)`.
     pub(crate) name: String,
     /// Axes of the result, in its order, then those that are folded.
     pub(crate) axes: Vec<StageAxis>,
-    /// For each operand, where a point reads along each of its axes.
+    /// For each operand, the map of points to positions on each of its axes.
     pub(crate) index: Vec<Vec<Affine>>,
     /// The operands' types.
     pub(crate) types: Vec<Type>,
@@ -27,7 +27,7 @@ pub(crate) struct Statement {
     pub(crate) formula: Formula,
     /// Fold; none where the result has all axes.
     pub(crate) reducer: Option<Reducer>,
-    /// Where points write, if not each at its own place, and which are skipped.
+    /// Computed output positions, and conditions on points.
     pub(crate) points: Points,
 }
 
@@ -39,7 +39,7 @@ fn name(operand: usize) -> Cow<'static, str> {
     NAMES.get(operand).copied().unwrap_or("an operand").into()
 }
 
-/// Operands as messages show them: what they are called, and their types.
+/// Operands in messages: their names and types.
 type OperandTypes = Vec<(Cow<'static, str>, Type)>;
 
 /// An axis of an operand, and its blocks.

@@ -9,7 +9,7 @@ use ijk_ir::core::{self, Access, ArrayId, Atom, AxisId, IndexExpr, ScalarNode, T
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
 impl TermBuilder<'_> {
-    /// Where points write, and which are skipped.
+    /// Computed output positions, and conditions on points.
     pub(super) fn points(&mut self, kept: &[Option<usize>]) -> Result<Points, Error> {
         let (statement, shape) = (self.statement, self.shape());
         let mut points = Points::default();
@@ -36,11 +36,11 @@ impl TermBuilder<'_> {
         Ok(points)
     }
 
-    /// The value at a point, of elements that become operands.
+    /// The value at a point, as a formula of operands.
     pub(super) fn formula(&mut self) -> Result<Formula, Error> {
         let statement = self.statement;
         let mut nodes: Vec<FormulaNode> = Vec::with_capacity(statement.value.nodes.len());
-        // Where the value of each of the statement's nodes is.
+        // The node of the formula that has the value of each of the statement's nodes.
         let mut starts: Vec<u32> = Vec::with_capacity(statement.value.nodes.len());
         for node in &statement.value.nodes {
             let at = |node: core::ScalarId| starts[node.0 as usize];
@@ -50,7 +50,7 @@ impl TermBuilder<'_> {
                     nodes.push(FormulaNode::Number(*literal));
                     FormulaNode::Unary(UnaryOp::Cast(*of), nodes.len() as u32 - 1)
                 }
-                // It takes the type of what it is combined with.
+                // It takes the type of the other operand.
                 ScalarNode::Const(literal, _) => FormulaNode::Number(*literal),
                 ScalarNode::Unary(op, x) => FormulaNode::Unary(*op, at(*x)),
                 ScalarNode::Binary(op, x, y) => FormulaNode::Binary(*op, at(*x), at(*y)),
@@ -85,7 +85,7 @@ impl TermBuilder<'_> {
         }
     }
 
-    /// The number of the operand that an access is.
+    /// The number of the operand of an access.
     fn read(&mut self, access: &Access) -> Result<usize, Error> {
         let tensor = self.arrays[&access.array].clone();
         let mut index = Vec::with_capacity(access.index.len());
@@ -141,11 +141,12 @@ impl TermBuilder<'_> {
         Ok(IndexExpr { constant: e.constant, terms: terms.collect::<Result<_, Error>>()? })
     }
 
-    /// The value of an index as a formula, in which axes are operands that count, cut as these are.
+    /// The value of an index as a formula. Axes become counters: operands with the same blocks that hold their
+    /// positions.
     fn value(&mut self, e: &IndexExpr) -> Result<Formula, Error> {
         let whole =
             |n: i64| Formula { nodes: vec![FormulaNode::Number(ijk_types::Literal::Integer(n))] };
-        // Numbers take the type of what they are combined with: whole numbers of 64 bits.
+        // Numbers take the type of the other operand: integers of 64 bits.
         let wide = |of: Formula| Formula::unary(UnaryOp::Cast(DType::I64), of);
         let mut sum = wide(whole(e.constant));
         for (coefficient, atom) in &e.terms {
@@ -164,7 +165,7 @@ impl TermBuilder<'_> {
         Ok(sum)
     }
 
-    /// The number of an operand that holds the positions of an axis.
+    /// The number of the counter of an axis.
     fn counter(&mut self, axis: usize) -> Result<usize, Error> {
         let place = vec![Affine::axis(self.places[axis])];
         let known = |read: &Read| read.tensor.is_counter() && read.index == place;
@@ -177,7 +178,7 @@ impl TermBuilder<'_> {
         Ok(self.reads.len() - 1)
     }
 
-    /// The terms of a sum of multiples of axes, with the operands that hold their positions.
+    /// The terms of a sum of multiples of axes, with the counters of these.
     fn counted(&mut self, sum: &IndexExpr) -> Result<Vec<(i64, usize)>, Error> {
         let term = |(coefficient, atom): &(i64, Atom)| match atom {
             Atom::Axis(axis) => Ok((*coefficient, self.counter(axis.0 as usize)?)),

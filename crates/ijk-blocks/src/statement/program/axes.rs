@@ -62,7 +62,7 @@ impl TermBuilder<'_> {
                 true => among[place],
                 false => common_block(&self.rule, &name, &plain[place], &shown)?,
             };
-            // Axes that are whole or uncut after they were made to fit stay so.
+            // Axes that were made whole for re-cut operands stay so.
             let is_fitted = |met: &AxisUse| self.reads[met.operand].tensor.term.recuts.is_some();
             let is_fitted = plain[place].iter().any(is_fitted);
             let block = block.or_else(|| self.block_of(axis).filter(|_| !is_fitted));

@@ -28,7 +28,7 @@ pub(super) struct TermBuilder<'a> {
     pub(super) reads: Vec<Read>,
 }
 
-/// An operand, and where it is read.
+/// An operand, and the map of points to its positions.
 pub(super) struct Read {
     pub(super) tensor: BigTensor,
     pub(super) index: Vec<Affine>,
