@@ -99,7 +99,7 @@ pub enum Error {
         blocks: usize,
         /// Panels of all of them.
         panels: usize,
-        /// Most that are gone through.
+        /// Most that are visited.
         most: usize,
     },
     /// A worker ended before its work was done: a bug.

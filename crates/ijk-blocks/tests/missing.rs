@@ -38,7 +38,8 @@ fn shown(block: &Block) -> Vec<String> {
     block.values().iter().map(Value::to_string).collect()
 }
 
-/// That a term of tensors means the same whether their blocks are stored or missing, for any number of workers.
+/// Asserts that a term of tensors has the same value whether their blocks are stored or missing, for any number of
+/// workers.
 fn same(
     what: &str,
     fills: [f64; 2],
@@ -51,7 +52,7 @@ fn same(
     let missing = term(&[0, 1].map(|n| sparse(values[n], &side, 1, fills[n])));
     for workers in [1, 2, 3] {
         let found = shown(&Executor::new().workers(workers).collect(&missing).unwrap());
-        // The sign of a sum of zeros is nobody's.
+        // The sign of a sum of zeros is unspecified.
         let plain = |all: &[String]| -> Vec<String> {
             all.iter().map(|x| if x == "-0.0" { "0.0".into() } else { x.clone() }).collect()
         };

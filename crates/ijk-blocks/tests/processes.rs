@@ -1,4 +1,4 @@
-//! Several processes: the same results as one, and no hang whoever fails.
+//! Several processes: the same results as one process, and no hang after any failure.
 //!
 //! Processes are children that run [`process`], the test that is none by itself; where nothing dies, threads
 //! pose as processes, each with a cluster of its own.
@@ -261,7 +261,7 @@ impl Source for Odd {
 
 #[test]
 fn an_error_in_one_process_is_told_by_all() {
-    // Whoever is to read the block, in whatever process.
+    // The block may be read in any process.
     for at in [[0, 0], [3, 1], [5, 6]] {
         let errors = together(3, |_, cluster| {
             let executor = Executor::new().workers(1).cluster(Arc::new(cluster.unwrap()));
@@ -290,7 +290,7 @@ fn a_scratch_without_room_is_told_by_all() {
     }
 }
 
-/// A sink that panics at a block, as nobody's should.
+/// A sink that panics at a block, against its contract.
 #[derive(Debug)]
 struct Broken(Type, AtomicUsize);
 
@@ -411,10 +411,10 @@ fn who_has_another_secret_is_not_let_in_but_named() {
     assert_eq!(errors[1], expected);
 }
 
-/// Whoever does not take a call by then is not waited for.
+/// Processes that take no call by then are not waited for.
 const NOW: Duration = Duration::from_secs(1);
 
-/// Calls of those who do not know the secret, and what they say.
+/// Calls without the secret, and the resulting messages.
 fn strangers(at: &str) -> Vec<TcpStream> {
     let text = b"9.9.9";
     let greeting = [&(text.len() as u64).to_le_bytes()[..], text, &[0; 3]].concat();

@@ -206,7 +206,7 @@ fn one_process_writes_an_array_at_a_time() {
     let joined = ZarrStore::join(&path, u.ty(), &options).unwrap();
     joined.write(&[1, 1], MemoryStore::new(u.ty().clone()).read(&[1, 1]).unwrap()).unwrap();
     drop(store);
-    // Until all who take part have ended.
+    // Until all participants have ended.
     assert!(ZarrStore::resume(&path, &u, &executor, &options).is_err());
     drop(joined);
     let store = ZarrStore::resume(&path, &u, &executor, &options).unwrap();
@@ -236,7 +236,7 @@ fn an_array_that_is_removed_while_it_is_written_is_not_complete() {
                 .or_else(|_| fs::remove_dir_all(path.join(gone)))
                 .unwrap();
         }
-        // Nobody else begins at that path meanwhile.
+        // No other run begins at that path meanwhile.
         assert!(ZarrStore::resume(&path, &u, &executor, &options).is_err(), "{room} {gone}");
         let completed = written.map_err(|error| error.to_string());
         let completed =
@@ -248,7 +248,7 @@ fn an_array_that_is_removed_while_it_is_written_is_not_complete() {
     }
 }
 
-/// A store that somebody removes after some blocks.
+/// A store that another process removes after some blocks.
 #[derive(Debug)]
 struct Removing {
     store: Arc<ZarrStore>,

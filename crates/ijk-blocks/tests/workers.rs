@@ -36,7 +36,7 @@ fn results_have_the_same_bits_for_any_number_of_workers() {
     }
 }
 
-/// Long axes are folded in parts, which depend on nobody who computes them.
+/// Long axes are folded in parts, which do not depend on the workers.
 #[test]
 fn parts_of_long_axes_have_the_same_bits_for_any_number_of_workers() {
     let (u, v) = (matrix(20, 411, [8, 8]), matrix(411, 10, [8, 10]));
@@ -185,7 +185,7 @@ impl Sink for Full {
     }
 }
 
-/// A sink that panics, as nobody's should.
+/// A sink that panics, against its contract.
 #[derive(Debug)]
 struct Broken(Type);
 

@@ -583,7 +583,7 @@ fn products_skip_missing_chunks() {
     );
 }
 
-/// Anybody who wants to read a store is to be told by its type what it holds.
+/// The type of a store must describe its contents to every reader.
 #[test]
 fn sources_and_errors_have_names() -> Result<(), Error> {
     let tensor = BigTensor::open(fixture("plain"))?;

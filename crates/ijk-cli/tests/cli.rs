@@ -54,7 +54,7 @@ impl Workdir {
         serde_json::from_str(&self.prints(args)).unwrap()
     }
 
-    /// That a command fails with code 1, says that, and leaves the directory as it was.
+    /// Asserts that a command fails with code 1 and that message, and leaves the directory unchanged.
     fn refuses(&self, args: &[&str], said: &[&str]) {
         let before = self.files();
         let output = self.run(args);
@@ -217,7 +217,7 @@ fn explain_plans_for_machines_on_paper() {
     let moved = |stage: &Value| stage["moved"]["most"].as_f64().unwrap();
     assert!((moved(eight) / moved(stage) - 1.0).abs() < 1e-9);
     assert!(eight["bound"]["ratio"].as_f64().unwrap() < 3.0);
-    // Twice as fast a network takes half as long, in less memory more goes through it.
+    // Twice the network speed halves the time; less memory means more traffic.
     let seconds = |of: &Value| of["results"][0]["stages"][0]["network_seconds"].as_f64().unwrap();
     let fast = with(&["--bandwidth=2.5"]);
     assert!((seconds(&plain) / seconds(&fast) - 2.0).abs() < 1e-9);

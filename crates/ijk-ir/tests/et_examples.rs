@@ -1,4 +1,4 @@
-//! The library of operations: checked without complaint, and drawn for all its ranks.
+//! The library of operations: checked without diagnostics, and drawn for all its ranks.
 
 use ijk_ir::et::{self, Overrides, Ranks};
 use std::path::{Path, PathBuf};

@@ -51,7 +51,7 @@ impl Stage {
     pub(crate) fn all_operations(&self) -> u64 {
         let points = product(self.axes.iter().enumerate().map(|(n, axis)| {
             match self.points.writes(n) {
-                // Every block of it goes through all points.
+                // Every block of it visits all points.
                 true => axis.blocks(),
                 false if self.parts() == Some(n) => 1,
                 false => axis.extent,

@@ -115,7 +115,7 @@ fn aggregation(plus: Fold, times: Times, seed: u64) -> Aggregation {
     }
 }
 
-/// That a result is what it should be.
+/// Asserts that a result is the expected one.
 pub fn compare(seed: u64, case: &BlockCase, expected: &Value, found: &Block) {
     let tensor = found.as_numbers().expect("numbers");
     let shown = || build(&case.term, seed).map_or(String::new(), |tensor| tensor.to_string());

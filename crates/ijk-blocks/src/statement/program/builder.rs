@@ -78,7 +78,7 @@ impl<'a> TermBuilder<'a> {
         Ok(BigTensor::new(Kind::Statement(Arc::new(statement)), operands, ty))
     }
 
-    /// Gives operands that may be re-cut blocks that fit.
+    /// Gives operands that may be re-cut compatible blocks.
     fn fit(&mut self, axes: usize, kept: usize) -> Result<(), Error> {
         let mut fit = Fit::new(self.reads.iter().map(|read| read.tensor.clone()));
         let needs_whole = matches!(self.statement.reduce, Some(Reducer::ArgMax | Reducer::ArgMin));
@@ -96,7 +96,7 @@ impl<'a> TermBuilder<'a> {
         Ok(())
     }
 
-    /// For each of the term's axes, the axes of operands that it is.
+    /// For each of the term's axes, the axes of operands that are indexed by it alone.
     pub(super) fn plain(&self, axes: usize) -> Vec<Vec<AxisUse>> {
         let mut plain: Vec<Vec<AxisUse>> = vec![Vec::new(); axes];
         for (operand, Read { tensor, index, .. }) in self.reads.iter().enumerate() {
@@ -123,7 +123,7 @@ impl<'a> TermBuilder<'a> {
         self.reads.iter().map(|read| (read.name.clone(), read.tensor.ty().clone())).collect()
     }
 
-    /// Where the statement is, and where it reads its operands.
+    /// Source locations of the statement and of the reads of its operands.
     pub(super) fn site(&self) -> Site {
         let (source, span) = (self.program.source.clone(), self.statement.span.into());
         Site { source, span, reads: self.reads.iter().map(|read| read.span).collect() }

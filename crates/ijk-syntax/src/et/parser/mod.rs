@@ -1,7 +1,7 @@
 //! The grammar of Einsum Tuple.
 //!
-//! Errors that leave no doubt about what was meant are reported and the parse goes on where it is;
-//! others give the item up, and the parse goes on at the next line that starts one.
+//! After an error with an obvious intention, parsing continues in place; after others the item is abandoned, and
+//! parsing continues at the next line that starts one.
 
 mod bound;
 mod call;

@@ -169,7 +169,7 @@ impl EtParser<'_> {
         Some((name.span, near))
     }
 
-    /// Fails where the line goes on behind an item.
+    /// Fails if the line continues behind an item.
     fn check_end(&mut self, section: Section) -> Parsed<()> {
         let token = self.peek(0);
         if token.after_newline {
