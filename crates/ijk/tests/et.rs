@@ -1,7 +1,7 @@
 //! The API of Einsum Tuple.
 
 use ijk::et::{Bindings, Source};
-use ijk::ndarray::{Array, Array2, Array3, array};
+use ijk::ndarray::{Array, Array1, Array2, Array3, Axis, array};
 use ijk::{DType, Engine, Error, Tensor, et};
 
 const CONVOLUTION: &str = "\
@@ -204,4 +204,24 @@ fn a_program_in_a_file() {
     let program = et!(file "tests/transpose.et");
     let outputs = program.run([("x", &array![[1, 2], [3, 4]])]).unwrap();
     assert_eq!(outputs["y"].as_slice::<i32>(), Some(&[1, 3, 2, 4][..]));
+}
+
+/// A plan for indices that count is not taken for others, nor one for two names of an array.
+#[test]
+fn what_is_known_of_arguments_is_looked_at_in_every_call() {
+    let rows = et("y[z,d] = x[c[z],d] - w[z,d]").unwrap();
+    let x = Array2::from_shape_fn((40, 30), |(z, d)| (31 * z + d) as f64);
+    let mut c = Array1::from_iter(0..40i64);
+    let other = &x + 1.0;
+    for changed in [None, Some((7, 9)), Some((7, 7)), Some((0, 39)), Some((0, 0))] {
+        if let Some((at, value)) = changed {
+            c[at] = value;
+        }
+        for w in [&x, &other, &x] {
+            let bindings = Bindings::new().bind("x", &x).bind("c", &c).bind("w", w);
+            let expected = x.select(Axis(0), &c.mapv(|at| at as usize).to_vec()) - w;
+            let y = rows.run(&bindings).unwrap();
+            assert_eq!(y["y"].as_slice::<f64>(), expected.as_slice(), "{changed:?}");
+        }
+    }
 }
