@@ -1,4 +1,4 @@
-//! Right where it lies: microkernels read as many of its columns side by side as a panel has.
+//! Rhs read in place: microkernels read the columns of a tile from the tensor, without packing them.
 
 use super::KC;
 use super::algebra::Algebra;
@@ -9,20 +9,20 @@ use super::side::Lies;
 use super::stage::LONG_RUN;
 use super::tile::Entry;
 
-/// How columns of right are read where they lie.
+/// Layout of the columns of an unpacked rhs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Across {
-    /// Elements from a column to the next.
+    /// Stride from one column to the next, in elements.
     pub(crate) apart: isize,
-    /// Columns that follow each other so; a panel that goes on after them is packed.
+    /// Number of consecutive columns with that stride; a panel that exceeds such a run is packed.
     pub(crate) run: usize,
-    /// Whether they are windows: elements belong to several columns, and offsets lead from step to step. Else steps
-    /// are neighbours.
+    /// True for the windows of a convolution (implicit im2col): columns share elements, and k is addressed by a table
+    /// of offsets. Otherwise k is contiguous.
     pub(crate) windows: bool,
 }
 
 impl Across {
-    /// Of a problem whose panels have so many columns, if whole panels of right can be read so.
+    /// The layout for panels of `columns` columns; `None` if rhs has to be packed.
     pub(crate) fn of(problem: &Problem, columns: usize) -> Option<Self> {
         let Problem { algebra, m, n, k, .. } = problem;
         if algebra.right != Prepare::Keep || algebra.guarded {
@@ -40,8 +40,8 @@ impl Across {
         windows.then_some(Self { apart, run, windows })
     }
 
-    /// Columns of a panel: more than `columns` where there is one group of rows, and all panels are windows that are
-    /// read where they lie.
+    /// Columns of a panel. It exceeds `columns` if m fits one group of lanes and all panels are windows read in place:
+    /// a wider tile then amortises the loads of lhs.
     pub(crate) fn columns(&self, problem: &Problem, columns: usize) -> usize {
         let Problem { algebra, m, .. } = problem;
         let one = self.windows && m.len() <= algebra.lanes;
@@ -50,19 +50,19 @@ impl Across {
         fitting.map(|e| e.columns).max().unwrap_or(columns).max(columns)
     }
 
-    /// For panels of so many columns.
+    /// The layout of panels of `columns` columns.
     pub(crate) fn lies(&self, columns: usize) -> Lies {
         let Self { run, windows, .. } = *self;
         Lies { unit: columns, run, by_offsets: windows }
     }
 }
 
-/// Bytes of left's panels for a block of k that stay in L2 beside windows and the part of the output that is computed
-/// from them.
+/// Limit in bytes for the lhs panels of a block of k: they stay in L2 together with the windows and the part of the
+/// output that is computed from them.
 const BESIDE_BYTES: usize = 128 << 10;
 
-/// Whether the columns of an operand are windows of it, which overlap, and follow each other long enough to be read
-/// where they lie so many at a time, while few enough rows, which threads share, pass them.
+/// Returns true if the columns of an operand are overlapping windows whose contiguous runs fill panels of `columns`
+/// columns, and m is so small that lhs panels are shared by threads and stay in L2.
 pub(crate) fn are_windows(
     [m, n, k]: [&Bundle; 3],
     operand: Operand,

@@ -1,4 +1,4 @@
-//! Which microkernels compute a pair of map and reduction on an element type.
+//! Microkernels for a pair of map and reduction on an element type.
 
 use super::lane::{self, Complex, Join, Lane, MulAdd, Pair, Real, Seldom, SumThen};
 use super::panel::{Flags, Prepare, Split};
@@ -9,51 +9,50 @@ use crate::simd::{Bits, Float, Kernel, Level, Number, Simd};
 use ijk_plan::plan::{Contraction, Then};
 use ijk_types::{BinaryOp, DType, Monoid};
 
-/// The microkernels of a pair, and what they ask of packing.
+/// The microkernels of a pair, and the preparation of operands that they require.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Algebra {
     /// Bytes of an element.
     pub(crate) size: usize,
     /// Elements in a group of rows.
     pub(crate) lanes: usize,
-    /// What a reduction starts from: the first `size` bytes.
+    /// Identity of the reduction, the initial value of accumulators: the first `size` bytes.
     pub(crate) identity: Identity,
-    /// Right for every value.
+    /// Microkernels that are correct for every value.
     pub(crate) tiles: TileSet,
-    /// Right, and faster, where [`nan_free`](Self::nan_free) says so.
+    /// Faster microkernels, correct for panels for which [`nan_free`](Self::nan_free) returns true.
     pub(crate) fast: TileSet,
-    /// Whether two panels with these flags may use `fast`.
+    /// Returns true if two panels with these flags may use `fast`.
     pub(crate) nan_free: fn(Flags, Flags) -> bool,
-    /// Whether `nan_free` looks at its arguments.
+    /// True if `nan_free` depends on its arguments, so that panels have to be scanned for special values.
     pub(crate) guarded: bool,
-    /// Dot products and scaled rows.
+    /// Microkernels of gemv: dot products and axpy.
     pub(crate) rows: RowSet,
-    /// Products of small matrices.
+    /// Microkernel for small unpacked matrices.
     pub(crate) small: Option<SmallFn>,
-    /// What becomes of the left operand's elements before the microkernels see them.
+    /// Transformation of the elements of lhs while packing.
     pub(crate) left: Prepare,
-    /// What becomes of the right operand's.
+    /// Transformation of the elements of rhs while packing.
     pub(crate) right: Prepare,
-    /// How panels of rows are split into parts.
+    /// Layout of packed complex panels.
     pub(crate) split: Split,
-    /// Whether left and right may be exchanged (once prepared).
+    /// True if lhs and rhs may be exchanged (after their transformations).
     pub(crate) commutative: bool,
 }
 
-/// An element of any type, aligned for all.
+/// An element of any type, aligned for all of them.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 pub(crate) struct Identity(pub(crate) [u8; 16]);
 
 impl Algebra {
-    /// The microkernels of a level for a contraction; `None` where there are none
-    /// (see [`Contraction::supports`]).
+    /// The microkernels of a level for a contraction; `None` if it has none (see [`Contraction::supports`]).
     pub(crate) fn find(level: Level, task: &Contraction) -> Option<Algebra> {
         let Contraction { dtype, map, then, reduce, .. } = *task;
         level.run(Find { dtype, map, then, reduce })
     }
 
-    /// Exchanges left and right.
+    /// Exchanges lhs and rhs.
     pub(crate) fn swap(&mut self) {
         std::mem::swap(&mut self.left, &mut self.right);
     }
@@ -95,7 +94,7 @@ impl Kernel for Find {
     }
 }
 
-/// An algebra of one set of microkernels that is right for every value.
+/// An algebra whose one set of microkernels is correct for every value.
 fn plain<L: Lane, P: Pair<L>>(identity: L::Element) -> Algebra {
     let tiles = TileSet::of::<L, P>();
     Algebra {
@@ -127,7 +126,7 @@ fn bytes<T: Copy>(value: T) -> Identity {
     out
 }
 
-/// `bool`: every map is an operation on bits, after a negation of one side.
+/// `bool`: every map is a bitwise operation after a negation of one operand.
 fn bits<V: Bits<Element = u8>>(map: BinaryOp, reduce: Monoid) -> Option<Algebra> {
     use Prepare::{Flip, Keep};
     use lane::{And, Or, Xor};
@@ -208,7 +207,7 @@ fn float<V: Float>(map: BinaryOp, reduce: Monoid, identities: [V::Element; 4]) -
             }
         };
     }
-    // Maps and reductions that keep NaN, and those that need not.
+    // Maps and reductions that propagate NaN, and their faster forms that do not.
     macro_rules! joins {
         ($map:ident, $reduce:ident, $fast_map:ident, $fast:ident) => {
             guarded::<V, Join<$map, $reduce, $reduce>, Join<$fast_map, $fast, $reduce>>(start)
@@ -265,13 +264,13 @@ fn distance<V: Float>(
     Some(Algebra { right, ..algebra })
 }
 
-/// Microkernels of `P`, which keeps NaN, and of `F`, which need not.
+/// Microkernels of `P`, which propagates NaN, and of `F`, which need not.
 fn guarded<V: Float, P: Pair<Real<V>>, F: Pair<Real<V>>>(start: V::Element) -> Algebra {
     let fast = TileSet::of::<Real<V>, F>();
     Algebra { fast, guarded: true, ..plain::<Real<V>, P>(start) }
 }
 
-/// Whether a map gives no NaN on panels of those flags.
+/// Predicate: a map yields no NaN on two panels with these flags.
 fn nan_free(map: BinaryOp) -> fn(Flags, Flags) -> bool {
     match map {
         BinaryOp::Max | BinaryOp::Min => |x, y| !x.union(y).contains(Flags::NAN),

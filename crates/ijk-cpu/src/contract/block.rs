@@ -1,5 +1,5 @@
-//! Problems that are one block of k, and near in all: what their batches have in common, and any run of the same
-//! contraction, is there once.
+//! Problems that are one block of k and stay in cache: the state that all batches share, prepared once for every run of
+//! the same contraction.
 
 use super::join::Join;
 use super::output::Columns;
@@ -10,22 +10,22 @@ use super::steps::{Round, one_round};
 use super::{dot, scaled, thin};
 use crate::Level;
 
-/// Most elements of an operand, or of the output, in bytes.
+/// Limit in bytes for each operand and for the output.
 const MOST_BYTES: usize = 512 << 10;
 
-/// How one thread computes such a problem, wherever its tensors are.
+/// Loop structure of such a problem for one thread, independent of the addresses of its tensors.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// The size of panels.
+    /// Blocking.
     pub(crate) shape: Shape,
-    /// All steps.
+    /// The one round, which has all of k.
     pub(crate) round: Round,
-    /// All columns.
+    /// All columns of the output.
     pub(crate) columns: Columns,
 }
 
 impl Block {
-    /// That of a problem, if it is one, and none that is better computed otherwise.
+    /// The block of a problem, unless it has several blocks of k or another algorithm is faster.
     pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
         let Problem { algebra, m, n, k, tile, .. } = problem;
         let near = [(m, k), (k, n), (m, n)].iter().all(|(a, b)| {

@@ -17,13 +17,12 @@ pub(crate) enum Operand {
 pub(crate) struct Axis {
     /// Number of values.
     pub(crate) extent: usize,
-    /// Elements between neighbours in each tensor.
+    /// Stride in each tensor.
     pub(crate) strides: [isize; 3],
 }
 
 impl Axis {
-    /// The axis as pieces of `length` values, of which its extent is a multiple: from piece to piece, and
-    /// within one.
+    /// Splits an axis whose extent is a multiple of `length`: the axis of pieces, and the axis within a piece.
     pub(crate) fn split(self, length: usize) -> (Self, Self) {
         let strides = self.strides.map(|s| s.saturating_mul(length as isize));
         let outer = Self { extent: self.extent / length.max(1), strides };
@@ -38,8 +37,8 @@ pub(crate) struct Bundle {
 }
 
 impl Bundle {
-    /// A bundle of those axes. Axes of one value are dropped, and axes that lie one within
-    /// another in all three tensors become one.
+    /// A bundle of those axes. Axes of extent 1 are dropped, and axes that are nested contiguously in all three tensors
+    /// are merged.
     pub(crate) fn new(axes: impl IntoIterator<Item = Axis>) -> Self {
         let mut axes: Vec<Axis> = axes.into_iter().filter(|a| a.extent != 1).collect();
         while let Some((outer, inner)) = mergeable(&axes) {
@@ -49,7 +48,7 @@ impl Bundle {
         Self { axes }
     }
 
-    /// A bundle of those axes as they are.
+    /// A bundle of those axes without merging.
     pub(crate) fn apart(axes: impl IntoIterator<Item = Axis>) -> Self {
         Self { axes: axes.into_iter().collect() }
     }
@@ -62,18 +61,18 @@ impl Bundle {
         }
     }
 
-    /// Makes the axis with the least stride in `operand` the innermost, and so on outwards.
+    /// Sorts axes by their strides in `operand`, the smallest innermost.
     pub(crate) fn follow(&mut self, operand: Operand) {
         let stride = |a: &Axis| a.strides[operand as usize].unsigned_abs();
-        // Axes along which the operand does not move say nothing about its order.
+        // Axes with stride 0 do not affect the order of accesses.
         self.axes.sort_by_key(|a| match stride(a) {
             0 => (0, 0),
             n => (1, usize::MAX - n),
         });
     }
 
-    /// How many neighbouring points are neighbours in the memory of `operand`: those of the
-    /// innermost axes that lie densely one within another there.
+    /// Length of the contiguous runs in `operand`: the product of the extents of the innermost axes that are nested
+    /// contiguously.
     pub(crate) fn run(&self, operand: Operand) -> usize {
         let dense = |run: usize, a: &Axis| {
             let next = a.strides[operand as usize] == isize::try_from(run).ok()?;
@@ -84,12 +83,12 @@ impl Bundle {
         run
     }
 
-    /// How many points the innermost axis has, and how far apart they are in the memory of `operand`.
+    /// Extent of the innermost axis and its stride in `operand`.
     pub(crate) fn inner(&self, operand: Operand) -> (usize, isize) {
         self.axes.last().map_or((1, 0), |axis| (axis.extent, axis.strides[operand as usize]))
     }
 
-    /// From a point to the next in the memory of `operand`, where that is the same for all.
+    /// Stride between consecutive points in `operand`, if it is uniform.
     pub(crate) fn step(&self, operand: Operand) -> Option<isize> {
         match &self.axes[..] {
             [] => Some(0),
@@ -98,12 +97,12 @@ impl Bundle {
         }
     }
 
-    /// Whether some axis has stride 1 in `operand`.
+    /// Returns true if some axis has stride 1 in `operand`.
     pub(crate) fn touches_unit(&self, operand: Operand) -> bool {
         self.unit(operand).is_some()
     }
 
-    /// The axis of stride 1 in `operand`.
+    /// Index of the axis of stride 1 in `operand`.
     pub(crate) fn unit(&self, operand: Operand) -> Option<usize> {
         self.axes.iter().position(|a| a.strides[operand as usize] == 1)
     }
@@ -113,13 +112,13 @@ impl Bundle {
         &self.axes
     }
 
-    /// Makes an axis the one around the innermost.
+    /// Moves an axis directly outside the innermost one.
     pub(crate) fn around_last(&mut self, axis: usize) {
         let axis = self.axes.remove(axis);
         self.axes.insert(self.axes.len().saturating_sub(1), axis);
     }
 
-    /// Cuts the innermost axis into pieces of `length` values, of which its extent is a multiple.
+    /// Splits the innermost axis into pieces of `length` values, of which its extent is a multiple.
     pub(crate) fn split_last(&mut self, length: usize) {
         let Some(axis) = self.axes.pop() else { return };
         let (outer, inner) = axis.split(length);
@@ -127,7 +126,7 @@ impl Bundle {
         self.axes.push(inner);
     }
 
-    /// The same points with `operand` laid out densely in their order, `step` elements apart.
+    /// The same points with `operand` contiguous in their order, `step` elements apart.
     pub(crate) fn dense(&self, operand: Operand, step: usize) -> Self {
         let mut dense = self.clone();
         let mut stride = step;
@@ -138,12 +137,12 @@ impl Bundle {
         dense
     }
 
-    /// Exchanges the roles of left and right.
+    /// Exchanges lhs and rhs.
     pub(crate) fn swap(&mut self) {
         self.axes.iter_mut().for_each(|a| a.strides.swap(0, 1));
     }
 
-    /// Whether the points `start..start + len` are neighbours in the memory of `operand`.
+    /// Returns true if the points `start..start + len` are contiguous in `operand`.
     pub(crate) fn is_run(&self, operand: Operand, start: usize, len: usize) -> bool {
         let run = self.run(operand);
         len <= 1 || start % run + len <= run
@@ -180,7 +179,7 @@ fn offset(axes: &[Axis], operand: Operand, mut point: usize) -> isize {
     sum
 }
 
-/// Positions of an outer and an inner axis that are one axis of the inner's strides.
+/// Indices of an outer and an inner axis that can be merged into one with the strides of the inner.
 fn mergeable(axes: &[Axis]) -> Option<(usize, usize)> {
     let pairs = (0..axes.len()).flat_map(|o| (0..axes.len()).map(move |i| (o, i)));
     pairs.into_iter().find(|&(outer, inner)| outer != inner && nests(axes[outer], axes[inner]))

@@ -1,4 +1,4 @@
-//! Few columns and contiguous k: each row is a dot product, with k in the lanes.
+//! gemv for few columns and contiguous k: each row is a dot product with k in the lanes.
 
 use super::bundle::{Bundle, Operand};
 use super::pack::Word;
@@ -13,24 +13,23 @@ use std::ops::Range;
 /// Rows of a task.
 const ROWS: usize = 64;
 
-/// Most columns for which this beats packing.
+/// Largest n for which dot products are faster than packing.
 const COLUMNS: usize = 3;
 
-/// Bytes of the steps that are summed in lanes before they are combined with the others: a column's
-/// stay in the first cache.
+/// Limit in bytes for the elements of a column that are summed in lanes before the sums are combined: they stay in L1.
 const STEP_BYTES: usize = 16 << 10;
 
-/// Bytes of left from which on it is read in one stream,
+/// Size of lhs from which it is read row by row as one stream,
 const FAR: usize = 4 << 20;
 
-/// or, if its rows are short, prefetched.
+/// or prefetched, if its rows are short.
 const FAR_SHORT: usize = 512 << 10;
 
-/// Whether a problem is of this kind.
+/// Returns true if dot products are the algorithm for a problem.
 pub(crate) fn suits(problem: &Problem) -> bool {
     let algebra = &problem.algebra;
     let fills = |bundle: &Bundle, lanes| bundle.run(Operand::Left) >= lanes;
-    // Where both are runs, columns of a matrix go to lanes but where they are short.
+    // If both m and k are contiguous in lhs, m fills the lanes unless it is short.
     fills(&problem.k, algebra.lanes.div_ceil(2))
         && !fills(&problem.m, 2 * algebra.lanes)
         && problem.n.len() <= COLUMNS
@@ -38,16 +37,16 @@ pub(crate) fn suits(problem: &Problem) -> bool {
         && algebra.rows.kernels.is_some()
 }
 
-/// A matrix of few rows by a vector, of which all is settled but where they are.
+/// A prepared gemv with few rows, independent of the addresses of its tensors.
 #[derive(Clone, Debug)]
 pub(crate) struct Dots {
-    /// Where each row starts.
+    /// Offset of each row.
     offsets: Vec<isize>,
     kernel: RowsFn,
 }
 
 impl Dots {
-    /// That of each batch of a problem, if it is one: all contiguous, and of one step.
+    /// The prepared form of each batch, if operands and output are contiguous and k is one block.
     pub(crate) fn of(problem: &Problem) -> Option<Self> {
         let Problem { m, k, algebra, .. } = problem;
         let contiguous = [Operand::Left, Operand::Right].iter().all(|&o| k.run(o) == k.len());
@@ -64,12 +63,12 @@ impl Dots {
     /// Computes one batch.
     ///
     /// # Safety
-    /// As for [`super::gemm::gemm`], of the problem that these are the rows of.
+    /// As for [`gemm`](super::gemm::gemm), for the problem that `self` was made from.
     pub(crate) unsafe fn run<W: Word>(&self, problem: &Problem, tensors: Tensors) {
         let identity = problem.algebra.identity.0.as_ptr();
         let out = tensors.out.cast::<W>();
-        // SAFETY: the caller's promise: rows and vector are contiguous, and so is the output; an
-        // identity is an element.
+        // SAFETY: guaranteed by the caller: rows and vector are contiguous, and so is the output; an identity is an
+        // element.
         unsafe {
             let start = identity.cast::<W>().read_unaligned();
             (0..self.offsets.len()).for_each(|row| out.add(row).write(start));
@@ -86,11 +85,11 @@ impl Dots {
     }
 }
 
-/// Dot products of pairs of rows: batches of one product, some at a time.
+/// Batched dot products: each batch is one row by one column, several batches at a time.
 ///
 /// # Safety
-/// As for [`super::gemm::gemm`], of all these batches of a problem that has [`Dots`] of one output; the tensors are
-/// those of the first of all.
+/// As for [`gemm`](super::gemm::gemm), for all batches of a problem with one output for which [`Dots::of`] is `Some`;
+/// `tensors` point to the first batch of the problem, not of `range`.
 pub(crate) unsafe fn batches<W: Word>(problem: &Problem, tensors: Tensors, range: Range<usize>) {
     let Some(kernels) = &problem.algebra.rows.kernels else { return };
     let mut out = [const { MaybeUninit::<W>::uninit() }; MOST_LANES];
@@ -104,7 +103,7 @@ pub(crate) unsafe fn batches<W: Word>(problem: &Problem, tensors: Tensors, range
         let rows = |base: *const u8, offsets: [isize; MOST_LANES]| {
             offsets.map(|offset| base.cast::<W>().wrapping_offset(offset).cast::<u8>())
         };
-        // SAFETY: the caller's promise: rows are contiguous, and the output has these elements.
+        // SAFETY: guaranteed by the caller: rows are contiguous, and the output has these elements.
         unsafe {
             (kernels.pairs)(&Pairs {
                 k: problem.k.len(),
@@ -120,7 +119,7 @@ pub(crate) unsafe fn batches<W: Word>(problem: &Problem, tensors: Tensors, range
     }
 }
 
-/// The microkernel that suits where left lies.
+/// The microkernel for the size of lhs: in cache, out of cache, or out of cache with short rows.
 fn kernel(problem: &Problem) -> Option<RowsFn> {
     let Problem { batch, m, k, algebra, .. } = problem;
     let kernels = algebra.rows.kernels.as_ref()?;
@@ -135,7 +134,7 @@ fn kernel(problem: &Problem) -> Option<RowsFn> {
     })
 }
 
-/// Steps that are summed in lanes: with two groups of them or more, no chain is longer than KC.
+/// Limit of steps that are summed in lanes. With two groups or more, no chain of additions exceeds KC.
 fn most_steps(problem: &Problem) -> usize {
     let algebra = &problem.algebra;
     (2 * KC * algebra.lanes).min(STEP_BYTES / algebra.size)
@@ -144,7 +143,7 @@ fn most_steps(problem: &Problem) -> usize {
 /// Computes one batch for the steps `ks` of k.
 ///
 /// # Safety
-/// As for [`super::gemm::gemm`].
+/// As for [`gemm`](super::gemm::gemm).
 pub(crate) unsafe fn dot<W: Word>(
     problem: &Problem,
     tensors: Tensors,
@@ -154,7 +153,7 @@ pub(crate) unsafe fn dot<W: Word>(
     let m = problem.m.len();
     context.parallel_for(m.div_ceil(ROWS), |task| {
         let rows = task * ROWS..((task + 1) * ROWS).min(m);
-        // SAFETY: the caller's promise; tasks differ in rows.
+        // SAFETY: guaranteed by the caller; tasks differ in rows.
         unsafe { some_rows::<W>(problem, tensors, ks.clone(), context, rows) };
     });
 }
@@ -207,13 +206,13 @@ unsafe fn some_rows<W: Word>(
     }
 }
 
-/// How many steps from `start` on are neighbours in left and fit a block.
+/// Number of steps from `start` on that are contiguous in lhs and fit a block.
 fn next_run(problem: &Problem, start: usize) -> usize {
     let run = problem.k.run(Operand::Left);
     (run - start % run).min(most_steps(problem))
 }
 
-/// Some steps of a column, contiguous: where they lie, or packed; `None` without memory for that.
+/// A contiguous run of a column: in place, or packed into scratch memory; `None` if that cannot be allocated.
 ///
 /// # Safety
 /// As for [`dot`].

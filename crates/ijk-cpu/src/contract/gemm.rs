@@ -1,27 +1,26 @@
-//! The blocked loops: columns by cache, k by error and cache, rows by cache and thread, panels by
-//! registers.
+//! Blocked loops as in BLIS: n by cache, k by accuracy and cache, m by cache and thread, tiles by registers.
 //!
 //! ```text
-//! for each block of the shared side    its panels are shared by all threads
+//! for each block of the shared operand its panels are shared by all threads
 //!   for each round of blocks of k      as many as keep those panels in L3
 //!     pack shared                      in parallel
-//!     for each block of the other side in parallel
-//!       for each block of k            the first replaces the output (or not), later ones accumulate
-//!         for each left panel          packed now, and in L1, while the next one is asked for
-//!           for each right panel       from L2; the microkernel: a tile of the output in registers
+//!     for each block of the other one  in parallel
+//!       for each block of k            the first overwrites the output (or not), later ones accumulate
+//!         for each lhs panel           packed now, and in L1, while the next one is prefetched
+//!           for each rhs panel         from L2; the microkernel: a tile of the output in registers
 //! ```
 //!
-//! A microkernel reads far more of left than of right, so it is left that stays in L1; but where few steps make a
-//! large output, a group of left panels passes each right one, so that memory is written by long runs.
+//! A microkernel loads more of lhs than of rhs (mr > nr), so the lhs panel stays in L1 and rhs panels come from L2. If
+//! a short k makes a large output, each rhs panel is multiplied by a group of lhs panels in turn, so that the output is
+//! written in long contiguous runs.
 //!
-//! Where there is little to do, threads share nothing: each does so with columns of its own. Where there are many
-//! columns, each thread packs and reads a range of them as long as it has any to do: what another one has packed
-//! comes from its caches, later than from L3.
+//! Small problems share no panels: each thread has its own columns and packs for itself. If n is large, each thread
+//! packs and reads the same range of columns for as long as it has work there, since panels packed by another core come
+//! from that core's caches with a higher latency than L3.
 //!
-//! The right side is shared, or the left one where it has so few rows that its panels for a block of
-//! k stay in L2; then it is the right panels that are packed by tasks. Where there are few columns, left is
-//! read once only, and not packed if its rows are contiguous. Where there are few left panels, right is not
-//! packed if its steps are contiguous: microkernels read the columns of a panel side by side where they lie.
+//! The shared operand is rhs, or lhs if m is so small that its panels for a block of k stay in L2; tasks then pack
+//! panels of rhs. If n is small, lhs is read only once, and is not packed if m is contiguous. If there are few lhs
+//! panels, rhs is not packed if k is contiguous: microkernels read the columns of a tile in place.
 
 use super::Context;
 use super::KC;
@@ -44,32 +43,32 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::ptr;
 
-/// Bytes of shared panels that stay in L3 while others pass.
+/// Limit in bytes for the shared panels of a round, which stay in L3.
 const SHARED_BYTES: usize = 4 << 20;
 
-/// Bytes of shared panels for one block of k: with fewer, the other side's would be packed several times, which
-/// takes longer than what does not stay in L2.
+/// Limit in bytes for the shared panels of one block of k. Exceeding L2 costs less than the repeated packing of the
+/// other operand that a smaller block would cause.
 const BLOCK_BYTES: usize = 2 << 20;
 
-/// Bytes of the output that stay in L2 from one block of k to the next.
+/// Limit in bytes for the part of the output that stays in L2 between blocks of k.
 const STRIP_BYTES: usize = 768 << 10;
 
-/// Most left panels of a task.
+/// Most lhs panels of a task.
 const MOST_PANELS: usize = 64;
 
-/// A left panel that meets no more right ones is asked for while the one before it is computed.
+/// An lhs panel with at most this many rhs panels is prefetched while its predecessor is computed.
 const FEW_PANELS: usize = 64;
 
-/// Rows of a task where left is read where it lies.
+/// Rows of a task with an unpacked lhs.
 const DIRECT_ROWS: usize = 8192;
 
-/// Most products for which threads pack panels each for itself.
+/// Largest number of multiply-adds for which threads pack panels separately.
 const APART_POINTS: f64 = 20e6;
 
-/// Right panels of such a thread, at least.
+/// Fewest rhs panels of such a thread.
 const APART_PANELS: usize = 4;
 
-/// A problem and the sizes of its panels.
+/// A problem with its blocking.
 struct Gemm<'a> {
     problem: &'a Problem,
     tensors: Tensors,
@@ -79,12 +78,11 @@ struct Gemm<'a> {
     right: Side<'a>,
 }
 
-/// Computes one batch for the steps `ks` of k (a first block replaces what the output
-/// holds, unless the problem accumulates).
+/// Computes one batch for the steps `ks` of k. The first block overwrites the output unless the problem accumulates.
 ///
 /// # Safety
-/// `W` has the size of an element; `tensors` point to the origin of tensors that may be read
-/// (written) at all of the problem's points.
+/// `W` has the size of an element; `tensors` point to the origins of tensors that are readable (the output: writable)
+/// at all points of the problem.
 pub(crate) unsafe fn gemm<W: Word>(
     problem: &Problem,
     tensors: Tensors,
@@ -95,7 +93,7 @@ pub(crate) unsafe fn gemm<W: Word>(
     let gemm = Gemm::new(problem, tensors, context, shape);
     let parts = gemm.parts();
     if parts == 1 {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         return unsafe { gemm.part::<W>(0..gemm.shared().len(), ks) };
     }
     let panels = gemm.right.len().div_ceil(gemm.right.width);
@@ -105,16 +103,16 @@ pub(crate) unsafe fn gemm<W: Word>(
     context.parallel_for(parts, |part| {
         let alone = context.alone();
         let gemm = Gemm::new(problem, tensors, &alone, shape);
-        // SAFETY: the caller's promise; parts differ in columns of the output.
+        // SAFETY: guaranteed by the caller; parts differ in columns of the output.
         unsafe { gemm.part::<W>(start(part)..start(part + 1), ks.clone()) };
     });
 }
 
-/// Computes one batch from panels of all rows of an operand, and of all steps, as wide as [`width`]
-/// says.
+/// Computes one batch from given panels of all rows of an operand and all steps. Their width is that of
+/// [`width`](super::shape::width).
 ///
 /// # Safety
-/// As for [`gemm`]; the panels hold what the operand has there.
+/// As for [`gemm`]; the panels hold the packed operand.
 pub(crate) unsafe fn with_panels<W: Word>(
     problem: &Problem,
     tensors: Tensors,
@@ -122,11 +120,11 @@ pub(crate) unsafe fn with_panels<W: Word>(
     context: &Context,
 ) {
     let shape = Shape::with_panels(problem, operand);
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { Gemm::new(problem, tensors, context, shape).round::<W>(panels) };
 }
 
-/// Computes one batch of a problem that is one block.
+/// Computes one batch of a problem that is one [`Block`].
 ///
 /// # Safety
 /// As for [`gemm`].
@@ -145,28 +143,28 @@ pub(crate) unsafe fn block<W: Word>(
     let (memory, within) = (memory.as_ptr(), None);
     let shared = Panels { side, range, round, memory, flags: &flags, within };
     let rows = 0..gemm.left.len();
-    // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
+    // SAFETY: the scratch has room for the panels; the caller guarantees the rest.
     unsafe {
         shared.pack::<W>(context);
         gemm.packed::<W>(&shared, (gemm.left, rows), 0..shared.panels(), &block.columns);
     }
 }
 
-/// How much of the shared side is packed at a time.
+/// Blocking of the shared operand: the part of it that is packed at a time.
 pub(super) struct Room {
     join: Option<Join>,
-    /// Rows (or columns) come in multiples of it,
+    /// Rows (or columns) come in multiples of `unit`,
     unit: usize,
-    /// so many of them at most.
+    /// at most `widest` of them.
     widest: usize,
-    /// Most steps.
+    /// Most steps of k.
     pub(super) most: usize,
-    /// Bytes of all that.
+    /// Size of that part in bytes.
     pub(super) bytes: usize,
 }
 
 impl Room {
-    /// For so many rows (or columns) of the shared side, and so many steps.
+    /// Blocking for `rows` rows (or columns) of the shared operand and `ks` steps.
     pub(super) fn of(
         problem: &Problem,
         shape: &Shape,
@@ -181,7 +179,7 @@ impl Room {
         let unit = join.map_or(own, |join| join.columns);
         let widest = (widest * shape.ranges).next_multiple_of(unit);
         let width = rows.min(widest).next_multiple_of(unit);
-        // Whole lines along another axis of k are worth more room.
+        // Whole cache lines along the other axis of k justify more scratch memory.
         let bytes = if problem.tile.is_some() { 2 * SHARED_BYTES } else { SHARED_BYTES };
         let most = (bytes / (width * size).max(1)).max(steps.max(KC));
         let bytes = width.saturating_mul(most.min(ks)).saturating_mul(size);
@@ -189,7 +187,7 @@ impl Room {
     }
 }
 
-/// Something of each left panel of a group.
+/// One value for each lhs panel of a group.
 type Group<T> = SmallVec<[T; GROUP]>;
 
 /// The rows and columns of the output that a task writes.
@@ -198,14 +196,14 @@ struct Out<'a> {
     columns: &'a Columns,
 }
 
-/// Lines that are asked for meanwhile: bytes after the element that a step leads to from an origin.
+/// Lines to prefetch during a tile: byte offsets from the element at the origin plus the offset of a step.
 struct Ahead {
     from: *const u8,
     lines: Vec<isize>,
 }
 
 impl Ahead {
-    /// Those of some rows.
+    /// The lines of some rows.
     fn of(side: Side, rows: Range<usize>, from: *const u8) -> Self {
         Self { from, lines: side.lines(rows) }
     }
@@ -224,19 +222,18 @@ impl<'a> Gemm<'a> {
         Self { problem, tensors, context, shape, left, right }
     }
 
-    /// The side whose panels are packed first.
+    /// The operand whose panels are packed first and shared by threads.
     fn shared(&self) -> Side<'a> {
         if self.shape.resident { self.left } else { self.right }
     }
 
-    /// Into how many parts the columns are cut for threads that share no panels: where there is so
-    /// little to do, each packs left for itself in less time than what one packs takes to reach
-    /// another.
+    /// Number of parts into which columns are cut for threads that share no panels. For small problems, packing lhs in
+    /// each thread takes less time than moving a shared panel between cores.
     fn parts(&self) -> usize {
         let Shape { direct, resident, .. } = self.shape;
         let threads = self.context.threads();
-        // Rounds of whole lines depend on the number of columns, and so does the order of sums; columns that
-        // are joined are not cut.
+        // The rounds of a k-tile depend on the number of columns, and so would the order of summation; joined columns
+        // are not cut either.
         let joins = Join::of(self.problem, &self.shape).is_some();
         let any = !(direct || resident || self.problem.tile.is_some() || joins);
         let few = self.problem.points() <= APART_POINTS;
@@ -244,7 +241,7 @@ impl<'a> Gemm<'a> {
         if any && few && wide { threads } else { 1 }
     }
 
-    /// Computes what a range of the shared side takes part in.
+    /// Computes the products of a range of the shared operand.
     ///
     /// # Safety
     /// As for [`gemm`].
@@ -264,8 +261,7 @@ impl<'a> Gemm<'a> {
                 let range = range.clone();
                 let (round, flags) = (&round, &flags[..]);
                 let shared = Panels { side, range, round, memory, flags, within: None };
-                // SAFETY: the scratch has room for the largest block and round; the rest is the
-                // caller's promise.
+                // SAFETY: the scratch has room for the largest block and round; the caller guarantees the rest.
                 unsafe {
                     shared.pack::<W>(context);
                     match join {
@@ -277,7 +273,7 @@ impl<'a> Gemm<'a> {
         }
     }
 
-    /// Computes what a block of the shared side takes part in.
+    /// Computes the products of a packed block of the shared operand.
     ///
     /// # Safety
     /// As for [`gemm`]; the shared panels are packed.
@@ -295,7 +291,7 @@ impl<'a> Gemm<'a> {
         if let Some(stage) = self.stage(shared) {
             let parts = stage.parts(other.len());
             return self.context.parallel_for(parts.len(), |n| {
-                // SAFETY: the caller's promise; parts differ in rows of the output.
+                // SAFETY: guaranteed by the caller; parts differ in rows of the output.
                 unsafe { self.staged::<W>(shared, (&stage, parts[n].clone()), most) };
             });
         }
@@ -307,7 +303,7 @@ impl<'a> Gemm<'a> {
         let columns = (!resident).then(|| Columns::new(self.problem, &shared.range));
         cut.run(self.context, |panels, part| {
             let rows = rows_of(&(0..other.len()), other.width, panels);
-            // SAFETY: the caller's promise; tasks differ in rows or columns of the output.
+            // SAFETY: guaranteed by the caller; tasks differ in rows or columns of the output.
             unsafe {
                 match &columns {
                     Some(columns) => self.rows::<W>(shared, rows, part, columns),
@@ -317,7 +313,7 @@ impl<'a> Gemm<'a> {
         });
     }
 
-    /// Computes what a block of columns takes part in, by parts whose runs are joined.
+    /// Computes the products of a block of columns by parts whose runs are joined and streamed to the output.
     ///
     /// # Safety
     /// As for [`round`](Self::round); the round is one block of k.
@@ -337,7 +333,7 @@ impl<'a> Gemm<'a> {
             let pack = |panel: usize| {
                 let to = panels.as_ptr().cast::<W>();
                 let to = to.wrapping_add(panel * steps.len() * left.width);
-                // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
+                // SAFETY: the scratch has room for the panels; the caller guarantees the rest.
                 unsafe { left.pack(context, steps, left.rows(&rows, panel), to) }
             };
             let own: Vec<Panel> = (0..rows.len().div_ceil(left.width)).map(pack).collect();
@@ -353,7 +349,7 @@ impl<'a> Gemm<'a> {
                 let first = (start - shared.range.start) / shared.side.width;
                 let some = first..first + join.columns / shared.side.width;
                 let common = shared.some::<W>(0, &some);
-                // SAFETY: the caller's promise; parts differ in rows of the output, and the memory has room for
+                // SAFETY: guaranteed by the caller; parts differ in rows of the output, and the memory has room for
                 // one.
                 unsafe {
                     own.iter().for_each(|&l| gemm.strip::<W>(steps, l, &common, &out));
@@ -366,7 +362,7 @@ impl<'a> Gemm<'a> {
         });
     }
 
-    /// How to compute rows in scratch memory, if they are better moved to the output from there.
+    /// The staging of rows in scratch memory, if the output is faster to write from there.
     fn stage(&self, shared: &Panels) -> Option<Stage> {
         let (threads, level) = (self.context.threads(), self.context.level);
         let rows = !self.shape.resident;
@@ -383,7 +379,7 @@ impl<'a> Gemm<'a> {
         (stage, rows): (&Stage, Range<usize>),
         most: usize,
     ) {
-        // SAFETY: the caller's promise; the part has room for the rows.
+        // SAFETY: guaranteed by the caller; the part has room for the rows.
         unsafe {
             self.by_part(shared, stage, (rows.clone(), shared.range.clone()), |gemm, columns| {
                 for rows in blocks(rows, most.max(1) * gemm.left.width, gemm.left.width) {
@@ -393,13 +389,13 @@ impl<'a> Gemm<'a> {
         }
     }
 
-    /// Computes some columns for some shared panels: windows in scratch memory, since rows are not neighbours in
-    /// the output where those are.
+    /// Computes some columns for a range of shared panels. Windows are computed in scratch memory, since the rows are
+    /// not contiguous in an output whose columns are.
     ///
     /// # Safety
     /// As for [`round`](Self::round).
     unsafe fn columns<W: Word>(&self, shared: &Panels, columns: Range<usize>, part: Range<usize>) {
-        // SAFETY: the caller's promise; the part has room for the columns.
+        // SAFETY: guaranteed by the caller; the part has room for the columns.
         unsafe {
             if self.shape.across.is_some_and(|across| across.windows) {
                 let stage = Stage::of_all_rows(self.problem);
@@ -432,7 +428,7 @@ impl<'a> Gemm<'a> {
         let tensors = Tensors { out: part.origin(), ..self.tensors };
         let gemm = Gemm::new(&dense, tensors, self.context, self.shape);
         let columns = Columns::new(&dense, &columns);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             if shared.round.blocks.first().is_some_and(|steps| steps.accumulate) {
                 part.get();
@@ -442,7 +438,7 @@ impl<'a> Gemm<'a> {
         }
     }
 
-    /// Computes some rows for some shared panels.
+    /// Computes some rows for a range of shared panels.
     ///
     /// # Safety
     /// As for [`round`](Self::round).
@@ -453,7 +449,7 @@ impl<'a> Gemm<'a> {
         part: Range<usize>,
         columns: &Columns,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match self.shape.direct {
                 true => self.direct_rows::<W>(shared, rows, part, columns),
@@ -462,8 +458,8 @@ impl<'a> Gemm<'a> {
         }
     }
 
-    /// Packs the other side's panels of some rows (or columns), and computes what they have in
-    /// common with some shared panels, block of k by block of k.
+    /// Packs the panels of the other operand for some rows (or columns), and multiplies them by a range of shared
+    /// panels, block of k by block of k.
     ///
     /// # Safety
     /// As for [`round`](Self::round).
@@ -486,19 +482,19 @@ impl<'a> Gemm<'a> {
         let Some(memory) = self.context.take(elements * size_of::<W>()) else { return };
         let memory = memory.as_ptr().cast::<W>();
         let blocks = &shared.round.blocks;
-        // Who computes alone has all panels, and knows what is computed next.
+        // A single thread has all panels, so the operands of the next batch are known.
         let next = self.tensors.next.filter(|_| self.context.threads() == 1 && blocks.len() == 1);
         for (block, steps) in blocks.iter().enumerate() {
             let pack = |panel: usize| {
                 let to = memory.wrapping_add(panel % room * steps.len() * other.width);
-                // SAFETY: the scratch has room for the panels; the rest is the caller's promise.
+                // SAFETY: the scratch has room for the panels; the caller guarantees the rest.
                 unsafe { other.pack(self.context, steps, other.rows(&rows, panel), to) }
             };
             let common = shared.some::<W>(block, &part);
             if resident {
                 let own: Vec<Panel> = (0..panels).map(pack).collect();
                 for &left in common.iter().take_while(|_| !self.context.have_ended()) {
-                    // SAFETY: the panels are packed; the rest is the caller's promise.
+                    // SAFETY: the panels are packed; the caller guarantees the rest.
                     unsafe { self.strip::<W>(steps, left, &own, &out) };
                 }
                 continue;
@@ -524,17 +520,17 @@ impl<'a> Gemm<'a> {
         }
     }
 
-    /// Computes the tiles of a left panel and some right ones.
+    /// Computes the tiles of one lhs panel by several rhs panels.
     ///
     /// # Safety
     /// As for [`round`](Self::round); the panels are packed.
     unsafe fn strip<W: Word>(&self, steps: &Steps, left: Panel, right: &[Panel], out: &Out) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.strips::<W>(steps, &[(left, Ahead::nothing())], right, out) };
     }
 
-    /// Computes the tiles of some left panels and some right ones, while some lines are fetched: those of a right
-    /// one after another, which are neighbours in the output.
+    /// Computes the tiles of several lhs panels by several rhs panels, with prefetch. The lhs panels form the inner
+    /// loop, since their tiles are adjacent in the output.
     ///
     /// # Safety
     /// As for [`round`](Self::round); the panels are packed.
@@ -549,7 +545,8 @@ impl<'a> Gemm<'a> {
         let mut tiles: Group<_> = left.iter().map(|left| self.tile(steps, left, out)).collect();
         let mut entries = Group::<Entry>::new();
         for (n, panel) in right.iter().enumerate() {
-            // To choose a microkernel takes longer than a few of its steps.
+            // Selecting a microkernel takes longer than a few of its steps, so it is done once for panels of the same
+            // kind.
             if n == 0 || !panel.is_like(&right[n - 1]) {
                 entries = left.iter().map(|(left, _)| self.entry(left, panel)).collect();
             }
@@ -557,15 +554,15 @@ impl<'a> Gemm<'a> {
                 let all = if ahead.lines.is_empty() { 0 } else { steps.len() };
                 tile.fetched = (n * each).min(all);
                 tile.fetches = ((n + 1) * each).min(all) - tile.fetched;
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { self.compute::<W>(entry, tile, panel, (*place, out.columns)) };
             }
         }
     }
 
-    /// Whether to fetch the lines of the next left panel meanwhile: where there are several batches, left is far
-    /// larger than the output, or far away and soon needed, or packed for each range of columns, or the output's
-    /// columns are nearer to each other than its rows.
+    /// Returns true if the next lhs panel is prefetched during a tile: with several batches, if lhs is far larger than
+    /// the output, if it is out of cache and k is short, if it is packed again for each range of columns, or if columns
+    /// are closer to each other in the output than rows.
     fn fetches(&self) -> bool {
         let distance = |bundle: &Bundle, n: usize| {
             let far = bundle.offset(Operand::Out, n.min(bundle.len().saturating_sub(1)));
@@ -581,10 +578,10 @@ impl<'a> Gemm<'a> {
             || distance(n, self.shape.columns) < distance(m, self.shape.rows)
     }
 
-    /// The microkernel for two packed panels.
+    /// The microkernel for an lhs and an rhs panel.
     fn entry(&self, left: &Panel, right: &Panel) -> Entry {
         let algebra = &self.problem.algebra;
-        // Nothing is behind a panel of as many rows or columns as it has room for.
+        // The microkernel must not write beyond panels that are filled up.
         let groups = left.count.div_ceil(algebra.lanes)..=self.shape.rows / algebra.lanes;
         let columns = right.count..=self.shape.columns;
         if right.lies {
@@ -601,7 +598,7 @@ impl<'a> Gemm<'a> {
         }
     }
 
-    /// Computes some rows from left where it lies, run by run.
+    /// Computes some rows from an unpacked lhs, one contiguous run at a time.
     ///
     /// # Safety
     /// As for [`round`](Self::round).
@@ -631,7 +628,7 @@ impl<'a> Gemm<'a> {
         }
     }
 
-    /// Computes neighbouring rows, the first of which is `left`.
+    /// Computes contiguous rows of an unpacked lhs, the first of which is at `left`.
     ///
     /// # Safety
     /// As for [`round`](Self::round).
@@ -663,11 +660,11 @@ impl<'a> Gemm<'a> {
             }
             start += count;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.direct_tail::<W>(steps, right, start..rows.end, out) };
     }
 
-    /// Fewer rows than a group: packed.
+    /// Computes the remaining rows, fewer than a group of lanes, from a packed panel.
     ///
     /// # Safety
     /// As for [`round`](Self::round).
@@ -683,7 +680,7 @@ impl<'a> Gemm<'a> {
         }
         let bytes = steps.len() * self.left.width * size_of::<W>();
         let Some(panel) = self.context.take(bytes) else { return };
-        // SAFETY: the scratch holds a panel; the rest is the caller's promise.
+        // SAFETY: the scratch holds a panel; the caller guarantees the rest.
         unsafe {
             let to = panel.as_ptr().cast::<W>();
             let left = self.left.pack(self.context, steps, rows, to);
@@ -691,8 +688,8 @@ impl<'a> Gemm<'a> {
         }
     }
 
-    /// What the tiles of a left panel have in common, and where they are in the output; it may be rows where they
-    /// lie.
+    /// The arguments that all tiles of an lhs panel (packed, or rows in place) have in common, and their place in the
+    /// output.
     fn tile<'o>(
         &self,
         steps: &Steps,
@@ -726,7 +723,7 @@ impl<'a> Gemm<'a> {
         (Place::new(out.rows, left.start, left.count), tile)
     }
 
-    /// Computes the tile of a left panel and a right one.
+    /// Computes the tile of an lhs panel by an rhs panel.
     ///
     /// # Safety
     /// As for [`gemm`]; the microkernel reads such panels.

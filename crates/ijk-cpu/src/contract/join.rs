@@ -1,6 +1,6 @@
-//! Parts of the output that are computed in scratch memory and written past the caches, where few steps make
-//! a large output: rows that are neighbours there are not whole lines, but such runs of several columns lie
-//! one after another, and are joined.
+//! Streaming stores of large outputs with a short k. Contiguous rows in the output are shorter than a cache line, but
+//! the runs of several columns are adjacent. A part is computed in scratch memory, its runs are joined, and whole lines
+//! are written with non-temporal stores.
 
 use super::bundle::Operand;
 use super::problem::Problem;
@@ -11,38 +11,38 @@ use crate::copy::{Copier, Side};
 use crate::lines::LINE;
 use std::ops::Range;
 
-/// Fewest bytes of an output that is larger than the caches; those of tests are not.
+/// Smallest output in bytes that is out of cache; lower in tests.
 const LARGE_BYTES: usize = if cfg!(test) { 64 << 10 } else { 16 << 20 };
 
-/// With more steps it does not matter how the output is written.
+/// With more steps, the stores of the output do not limit the speed.
 const FEW_STEPS: usize = 64;
 
-/// Bytes that are joined at a time.
+/// Length in bytes of joined runs.
 const JOINED_BYTES: Range<usize> = 8 * LINE..128 * LINE;
 
-/// Longer runs are written where they belong.
+/// Longer runs are written in place.
 const LONG_BYTES: usize = 8 * LINE;
 
-/// Rows and columns of a part, about, and its most bytes: it stays in L1, or in L2 beside the panels.
+/// Approximate rows and columns of a part, and its size limit in bytes: it stays in L1, or in L2 beside the panels.
 const ROWS: usize = 240;
 const COLUMNS: usize = 40;
 const PART_BYTES: usize = 256 << 10;
 
-/// The size of parts, and which runs are joined.
+/// Extents of a part and of the runs that are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Join {
-    /// Rows of a run.
+    /// Rows of a contiguous run.
     run: usize,
     /// Columns whose runs are joined.
     pieces: usize,
-    /// Rows of a part: whole runs.
+    /// Rows of a part, a multiple of `run`.
     pub(crate) rows: usize,
-    /// Columns of a part: whole panels of them, and all that are joined.
+    /// Columns of a part, a multiple of `pieces` and of the panel width.
     pub(crate) columns: usize,
 }
 
 impl Join {
-    /// The parts of a problem, if joining runs is of use; all columns are whole parts then.
+    /// The parts of a problem for which joining pays; n is a multiple of their columns.
     pub(crate) fn of(problem: &Problem, shape: &Shape) -> Option<Self> {
         let Problem { algebra, m, n, k, accumulate, .. } = problem;
         if problem.outputs().saturating_mul(algebra.size) < LARGE_BYTES {
@@ -64,17 +64,17 @@ impl Join {
         joins.then_some(Self { run, pieces, rows, columns })
     }
 
-    /// Bytes of a part.
+    /// Size of a part in bytes.
     pub(crate) fn bytes(&self, size: usize) -> usize {
         self.rows * self.columns * size
     }
 
-    /// Writes some rows and columns of the output at `out` from a part, whose columns are so many rows apart.
-    /// [`fence`](crate::copy::fence) must follow before another thread may read.
+    /// Writes some rows and columns of the output at `out` from a part whose columns are `self.rows` rows apart.
+    /// [`fence`](crate::copy::fence) must follow before another thread reads them.
     ///
     /// # Safety
-    /// The output has these rows and columns, which are whole runs and all that are joined, and nobody else
-    /// uses them; the part holds them.
+    /// The output has these rows and columns, which are multiples of the joined runs, and no other thread accesses
+    /// them; the part holds them.
     pub(crate) unsafe fn put(
         &self,
         (problem, level): (&Problem, Level),
@@ -93,14 +93,15 @@ impl Join {
                 let from = (row - rows.start) as isize + (column - columns.start) as isize * height;
                 let to = Side { ptr: out.wrapping_offset(to * size), strides: &to_strides };
                 let from = Side { ptr: part.wrapping_offset(from * size), strides: &from_strides };
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { copier.copy(&[self.pieces, self.run], to, from) };
             }
         }
     }
 }
 
-/// How many columns are joined of an axis that has so many, and how many a part has, which are whole panels.
+/// Number of columns to join along an axis of `extent` columns, and number of columns of a part, a multiple of the
+/// panel width.
 fn columns(extent: usize, width: usize) -> (usize, usize) {
     let panels = (1..=COLUMNS / width.max(1)).rev().map(|panels| panels * width);
     match { panels }.find(|&columns| extent.is_multiple_of(columns)) {

@@ -1,19 +1,19 @@
-//! What fills one accumulator of a microkernel: a vector of numbers, or two of complex parts.
+//! Contents of one accumulator of a microkernel: a vector of reals, or two vectors of complex parts.
 
 use crate::simd::{Bits, Float, Number, Simd, Vector};
 
 /// A group of elements that a microkernel treats as one value.
 pub(crate) trait Lane: Copy {
-    /// An element as it lies in a tensor.
+    /// Element type of the tensor.
     type Element: Copy;
-    /// The level.
+    /// Instruction set.
     type Simd: Simd;
     /// Elements in the group.
     const LANES: usize;
-    /// Registers it takes.
+    /// Vector registers of a group.
     const REGISTERS: usize;
 
-    /// The same element in each lane.
+    /// Broadcasts an element to all lanes.
     fn splat(simd: Self::Simd, value: Self::Element) -> Self;
 
     /// Reads a group of a packed panel.
@@ -22,25 +22,25 @@ pub(crate) trait Lane: Copy {
     /// As for [`Vector::load`].
     unsafe fn load(packed: *const Self::Element) -> Self;
 
-    /// Reads neighbouring elements of a tensor.
+    /// Reads contiguous elements of a tensor.
     ///
     /// # Safety
     /// As for [`Vector::load`].
     unsafe fn read(from: *const Self::Element) -> Self;
 
-    /// Writes neighbouring elements of a tensor.
+    /// Writes contiguous elements of a tensor.
     ///
     /// # Safety
     /// As for [`Vector::store`].
     unsafe fn write(self, to: *mut Self::Element);
 
-    /// Reads the first `count` ≤ [`LANES`](Self::LANES) neighbouring elements of a tensor.
+    /// Reads the first `count` ≤ [`LANES`](Self::LANES) contiguous elements of a tensor.
     ///
     /// # Safety
     /// As for [`Vector::load_partial`].
     unsafe fn read_partial(from: *const Self::Element, count: usize) -> Self;
 
-    /// Writes the first `count` ≤ [`LANES`](Self::LANES) neighbouring elements of a tensor.
+    /// Writes the first `count` ≤ [`LANES`](Self::LANES) contiguous elements of a tensor.
     ///
     /// # Safety
     /// As for [`Vector::store_partial`].
@@ -63,32 +63,32 @@ impl<V: Vector> Lane for Real<V> {
     }
     #[inline(always)]
     unsafe fn load(packed: *const V::Element) -> Self {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller has the same obligations.
         Self(unsafe { V::load(packed) })
     }
     #[inline(always)]
     unsafe fn read(from: *const V::Element) -> Self {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller has the same obligations.
         Self(unsafe { V::load(from) })
     }
     #[inline(always)]
     unsafe fn write(self, to: *mut V::Element) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller has the same obligations.
         unsafe { self.0.store(to) }
     }
     #[inline(always)]
     unsafe fn read_partial(from: *const V::Element, count: usize) -> Self {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller has the same obligations.
         Self(unsafe { V::load_partial(from, count) })
     }
     #[inline(always)]
     unsafe fn write_partial(self, to: *mut V::Element, count: usize) {
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller has the same obligations.
         unsafe { self.0.store_partial(to, count) }
     }
 }
 
-/// A vector of real parts and one of imaginary parts. Packed, the former lie before the latter.
+/// A vector of real parts and one of imaginary parts. A packed group has its real parts before its imaginary parts.
 #[derive(Clone, Copy)]
 pub(crate) struct Complex<V> {
     re: V,
@@ -150,7 +150,7 @@ impl<V: Float> Lane for Complex<V> {
     }
 }
 
-/// How many of `2 * count` parts fall in the first and in the second of two vectors.
+/// Number of parts, of `2 * count` in all, in the first and in the second of two vectors.
 #[inline(always)]
 fn halves<V: Vector>(count: usize) -> (usize, usize) {
     let parts = 2 * count;
@@ -205,29 +205,29 @@ impl<V: Float> Op<Complex<V>> for Mul {
     }
 }
 
-/// What a microkernel does at each k, and how it combines blocks of k.
+/// Step of a microkernel, and combination of blocks of k.
 pub(crate) trait Pair<L: Lane> {
-    /// `reduce(x, y)`; keeps NaN even where `step` need not.
+    /// `reduce(x, y)`; propagates NaN even if `step` need not.
     type Combine: Op<L>;
-    /// How many microkernels it is worth.
+    /// Class of the pair, which selects the number of microkernels.
     const CLASS: Class;
     /// `reduce(sum, map(left, right))`.
     fn step(sum: L, left: L, right: L) -> L;
 
-    /// What [`step_by`](Self::step_by) takes as `unit`, kept in a register.
+    /// Value for the argument `unit` of [`step_by`](Self::step_by), kept in a register.
     #[inline(always)]
     fn unit(_: L::Simd, identity: L) -> L {
         identity
     }
 
-    /// The same as [`step`](Self::step), if there is something to gain from a value that stays.
+    /// Same as [`step`](Self::step), for pairs that are faster with a loop-invariant value.
     #[inline(always)]
     fn step_by(_unit: L, sum: L, left: L, right: L) -> L {
         Self::step(sum, left, right)
     }
 
-    /// Combines each lane of the lower half with the one as far in the upper half: those of `left` in
-    /// the even lanes, those of `right` in the odd ones.
+    /// Combines each lane of the lower half with its counterpart in the upper half: results of `left` in the even
+    /// lanes, of `right` in the odd ones.
     #[inline(always)]
     fn halve(left: L, right: L) -> L {
         let mut lanes = std::mem::MaybeUninit::<[[u8; MAX_GROUP]; 4]>::uninit();
@@ -247,21 +247,21 @@ pub(crate) trait Pair<L: Lane> {
     }
 }
 
-/// Bytes of the largest group: two registers of AVX-512.
+/// Size in bytes of the largest group: two registers of AVX-512.
 const MAX_GROUP: usize = 128;
 
-/// How many microkernels a pair is worth: each costs time to compile and room in the binary.
+/// Number of microkernels of a pair: each costs compile time and size of the binary.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// Sums of products: every shape. Their step leaves a sum as it is where both operands are 0.
+    /// Sums of products: every shape of tile. A step with two zeros leaves the sum unchanged.
     Rich,
-    /// Other semirings that programs use: full panels, and narrow ones.
+    /// Other common semirings: full panels and narrow ones.
     Common,
-    /// What is left: one small shape.
+    /// Rare semirings: one small tile.
     Rare,
 }
 
-/// Any map `M`, any reduction `R`, and the reduction `C` that combines blocks.
+/// Any map `M`, any reduction `R`, and the reduction `C` that combines blocks of k.
 pub(crate) struct Join<M, R, C>(M, R, C);
 
 impl<L: Lane, M: Op<L>, R: Op<L>, C: Op<L>> Pair<L> for Join<M, R, C> {
@@ -274,9 +274,9 @@ impl<L: Lane, M: Op<L>, R: Op<L>, C: Op<L>> Pair<L> for Join<M, R, C> {
     }
 }
 
-/// Sums that `R` reduces. Where multiply-adds are instructions, they are computed as `left * 1 + right`,
-/// which is the same number: some processors have units for these beside those that additions share
-/// with extremes, so that both go on at a time.
+/// Reductions `R` of sums. With hardware fused multiply-add, a sum is computed as `left * 1 + right`, which is exact:
+/// on some processors additions and min/max share execution units, but FMA has units of its own, so that both run in
+/// parallel.
 pub(crate) struct SumThen<R, C>(R, C);
 
 impl<V: Float, R: Op<Real<V>>, C: Op<Real<V>>> Pair<Real<V>> for SumThen<R, C> {
@@ -334,7 +334,7 @@ impl<V: Float> Op<Real<V>> for AbsSum {
     }
 }
 
-/// Square a sum and add, fused where the level can.
+/// Squares a sum and adds it, fused if the level has FMA.
 pub(crate) struct SquareAdd;
 
 impl<V: Float> Pair<Real<V>> for SquareAdd {
@@ -348,7 +348,7 @@ impl<V: Float> Pair<Real<V>> for SquareAdd {
     }
 }
 
-/// Multiply and add, fused where the level can.
+/// Multiplies and adds, fused if the level has FMA.
 pub(crate) struct MulAdd;
 
 impl<V: Float> Pair<Real<V>> for MulAdd {

@@ -1,28 +1,26 @@
-//! Contraction: `c = reduce over k of map(a, b)` for any bundles of axes with any strides; or the
-//! same combined with what `c` holds.
+//! Contraction: `c = reduce over k of map(a, b)` for bundles of axes with any strides, optionally combined with the
+//! previous contents of `c`.
 //!
-//! Packing goes straight from the tensors through offsets of the bundles' points, so a transposed,
-//! broadcast or convolution-like operand costs no copy of its own. Three ways through:
+//! Packing reads the tensors through tables of offsets, so a transposed, broadcast or convolution-like operand needs no
+//! copy of its own. Algorithms:
 //!
-//! * [`gemm`]: blocked loops around microkernels that keep a tile of the output in registers;
-//!   where there are few columns, rows are read where they lie instead of packed, and so are
-//!   windows of an image that overlap ([`across`]).
-//!   Where rows lie otherwise in the output than in left, a task computes its part in scratch memory
-//!   and then moves it ([`stage`], [`join`]); where steps lie otherwise in left than in right, the shared
-//!   operand is packed for many blocks at a time ([`steps::Tile`]), so that both are read by lines.
-//! * [`dot`]: few columns and contiguous k, with k in the lanes.
-//! * [`scaled`]: few columns and contiguous rows that come from memory.
-//! * [`thin`]: few rows and few columns of long k, where they lie.
-//! * [`small`]: matrices so small that packing would take longer, and few rows by columns whose steps are
-//!   neighbours, which are read once.
-//! * Few outputs and long k: k is cut into fixed parts whose results combine as a tree.
+//! * [`gemm`]: blocked loops around microkernels that keep a tile of the output in registers. With few columns, lhs is
+//!   read in place; so are overlapping windows of an image ([`across`]).
+//!   read in place; so are overlapping windows of an image ([`across`]). If the contiguous axes of lhs and output
+//!   differ, a task computes its part of the output in scratch memory and moves it ([`stage`], [`join`]). If the
+//!   contiguous axes of k differ between lhs and rhs, the shared operand is packed for many blocks at a time
+//!   ([`steps::Tile`]), so that both are read by whole cache lines.
+//! * [`thin`]: few rows and few columns of a long k, unpacked, with all sums in registers.
+//! * [`small`]: matrices for which packing takes longer than the products, and few rows by columns with contiguous k,
+//!   which are read once.
+//! * Split-k for few outputs and long k: k is cut into fixed parts whose results are combined as a tree.
 //!
 //! # Order of combination
 //!
-//! It is a function of extents, strides, element type and level alone, not of the number of
-//! threads: k is cut into blocks (evened out) and at [`PART`], never by thread; within a block one step follows another, or
-//! lanes combine in a fixed tree. Blocks have half of [`KC`] steps to twice as many ([`shape::Shape::block`]), so an element
-//! of a sum of K products is off by at most `(2·KC + 2·K/KC) · eps · Σ|ab|`.
+//! It is a function of extents, strides, element type and level, not of the number of threads. k is cut into blocks of
+//! nearly equal length and at [`PART`], never by thread; within a block steps follow each other, or lanes are combined
+//! as a fixed tree. Blocks have [`KC`]/2 to 2·[`KC`] steps ([`shape::Shape::block`]), so the error of an element that
+//! sums K products is at most `(2·KC + 2·K/KC) · eps · Σ|ab|`.
 
 mod across;
 mod algebra;
@@ -76,34 +74,34 @@ pub(crate) use packed::{Fixed, Packed, Part, Same};
 /// Steps of k in a block.
 pub(crate) const KC: usize = 256;
 
-/// Steps of k in a part, where few outputs share a long k.
+/// Steps of k in a part of split-k.
 const PART: usize = 64 * KC;
 
-/// Most elements of the output of a batch for which k is cut into parts.
+/// Largest output of a batch, in elements, for split-k.
 const FEW_OUTPUTS: usize = 4096;
 
-/// Most parts.
+/// Most parts of split-k.
 const PARTS: usize = 256;
 
-/// Nanoseconds of small batches between two questions whether the run is to end.
+/// Nanoseconds of small batches between two checks for cancellation.
 const BRIEF: f64 = 1e6;
 
-/// What a contraction runs on.
+/// Execution environment of a contraction.
 pub(crate) struct Context<'a> {
-    /// Instructions.
+    /// Instruction set.
     pub(crate) level: Level,
-    /// Threads, and what may end the run.
+    /// Threads and cancellation.
     workers: &'a Workers,
-    /// Whether only the caller's thread works.
+    /// True if only the calling thread works.
     alone: bool,
-    /// Memory for panels.
+    /// Scratch memory for panels.
     pub(crate) scratch: &'a ScratchPool,
-    /// Bytes that the allocator refused; 0 as long as it did not.
+    /// Bytes of an allocation that failed; 0 if none did.
     refused: &'a AtomicUsize,
 }
 
 impl<'a> Context<'a> {
-    /// Of these threads and this memory; `refused` becomes the bytes that the allocator refuses.
+    /// A context with these threads and this memory. The size of an allocation that fails is stored in `refused`.
     pub(crate) fn new(
         level: Level,
         workers: &'a Workers,
@@ -113,8 +111,8 @@ impl<'a> Context<'a> {
         Self { level, workers, alone: false, scratch, refused }
     }
 
-    /// At least so many bytes, or `None` if the allocator refuses: then the contraction ends, and
-    /// [`settle`](Self::settle) tells why.
+    /// At least `bytes` bytes, or `None` if allocation fails: the contraction then stops, and [`settle`](Self::settle)
+    /// returns the error.
     pub(crate) fn take(&self, bytes: usize) -> Option<Scratch<'a>> {
         let memory = self.scratch.try_take(bytes);
         if memory.is_none() {
@@ -123,7 +121,7 @@ impl<'a> Context<'a> {
         memory
     }
 
-    /// What became of a contraction.
+    /// Result of a contraction: an error if an allocation failed.
     pub(crate) fn settle(&self) -> Result<(), RunError> {
         match self.refused.load(Ordering::Relaxed) {
             0 => Ok(()),
@@ -131,17 +129,17 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether nobody needs the output any more.
+    /// Returns true if the run was cancelled or has failed.
     pub(crate) fn have_ended(&self) -> bool {
         self.refused.load(Ordering::Relaxed) != 0 || self.workers.have_ended()
     }
 
-    /// Threads that work at a time.
+    /// Number of threads that work in parallel.
     fn threads(&self) -> usize {
         if self.alone { 1 } else { self.workers.threads() }
     }
 
-    /// Whether work that takes one thread so many nanoseconds is worth dividing.
+    /// Returns true if work of `nanoseconds` on one thread is worth dividing among threads.
     fn are_worth(&self, nanoseconds: f64) -> bool {
         !self.alone && self.workers.are_worth(nanoseconds)
     }
@@ -174,13 +172,13 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same without threads.
+    /// The same context without other threads.
     fn alone(&self) -> Context<'a> {
         Context { alone: true, ..*self }
     }
 }
 
-/// Evaluates an expression with `$W` the word that has the size of an element.
+/// Evaluates an expression with `$W` bound to the word of the size of an element.
 macro_rules! for_word {
     ($size:expr, $W:ident => $body:expr) => {
         match $size {
@@ -200,15 +198,14 @@ use for_word;
 /// Executes a contraction; `a`, `b` and `c` point to the elements at its origin.
 ///
 /// # Errors
-/// If there is no memory for panels; the output may then be partly written.
+/// If scratch memory cannot be allocated; the output may then be partly written.
 ///
 /// # Panics
 /// If [`Contraction::supports`] does not hold.
 ///
 /// # Safety
-/// From there, `a` and `b` may be read and `c` written at every point of the axes, in elements of
-/// the task's type; different points of the output's axes are different elements of `c`, which
-/// nobody else uses meanwhile.
+/// `a` and `b` are readable, and `c` is writable, at every point of the axes, in elements of the task's type; different
+/// points of the output's axes are different elements of `c`, which no other thread accesses during the call.
 pub(crate) unsafe fn contract(
     task: &Contraction,
     a: *const u8,
@@ -219,44 +216,43 @@ pub(crate) unsafe fn contract(
     let costs = Costs::new(&Probe::typical(context.level, 1));
     let prepared = Prepared::new(task, context.level, &costs);
     let prepared = prepared.expect("plans contract only what Contraction::supports");
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { prepared.run(a, b, c, context) };
     context.settle()
 }
 
-/// A contraction of which all is settled but where its tensors are.
+/// A contraction prepared for execution, independent of the addresses of its tensors.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     /// The contraction.
     pub(crate) task: Contraction,
-    /// The level that it is prepared for.
+    /// Instruction set for which it is prepared.
     pub(crate) level: Level,
-    /// Its tensors are nowhere.
+    /// Canonical form, without addresses.
     problem: Problem,
-    /// How its batches are computed.
+    /// Algorithm of its batches.
     way: Way,
-    /// About how many nanoseconds it takes on one thread.
+    /// Estimated nanoseconds on one thread.
     cost: f64,
 }
 
-/// How a batch is computed.
+/// Algorithm of a batch.
 #[derive(Clone, Debug)]
 enum Way {
-    /// By one call for all of it, or for each of some parts.
+    /// One call of a microkernel for all of it, or for each of several parts.
     Small(Small),
-    /// Likewise, a matrix by a vector.
+    /// gemv, by one call of a microkernel.
     Dots(Dots),
-    /// Part by part, unless it is one block and one thread's.
+    /// Blocked loops, dot products, axpy, … selected by [`steps`]; with a [`Block`], one block on one thread.
     Large(Option<Box<Block>>),
 }
 
 impl Prepared {
-    /// Prepares a contraction; `None` where there are no microkernels for it
-    /// (see [`Contraction::supports`]).
+    /// Prepares a contraction; `None` if it has no microkernels (see [`Contraction::supports`]).
     pub(crate) fn new(task: &Contraction, level: Level, costs: &Costs) -> Option<Self> {
         let algebra = Algebra::find(level, task)?;
         let problem = Problem::new(task, algebra, Tensors::nowhere());
-        // A row by a column fills lanes with steps; small matrices would fill one with the row.
+        // A row by a column has k in the lanes; [`small`] would fill one lane with the row.
         let one = if problem.outputs() == 1 { Dots::of(&problem) } else { None };
         let (problem, way) = if let Some(dots) = one {
             (problem, Way::Dots(dots))
@@ -278,7 +274,7 @@ impl Prepared {
         self.cost
     }
 
-    /// Scratch memory that it takes at most.
+    /// Upper bound of its scratch memory.
     pub(crate) fn need(&self) -> Need {
         match &self.way {
             Way::Small(_) | Way::Dots(_) => Need::default(),
@@ -286,7 +282,7 @@ impl Prepared {
         }
     }
 
-    /// Whether each batch is one call of a kernel, on operands where they lie.
+    /// Returns true if each batch is one call of a microkernel on unpacked operands.
     pub(crate) fn is_settled(&self) -> bool {
         match &self.way {
             Way::Small(small) => small.reads_in_place(),
@@ -295,7 +291,7 @@ impl Prepared {
         }
     }
 
-    /// Executes it, unless the context [tells](Context::settle) otherwise.
+    /// Executes it. [`Context::settle`] returns an error if that failed.
     ///
     /// # Safety
     /// As for [`contract`].
@@ -304,11 +300,11 @@ impl Prepared {
         let tensors = if self.problem.swapped { tensors.swapped() } else { tensors };
         let alone = context.alone();
         let context = if context.are_worth(self.cost) { context } else { &alone };
-        // SAFETY: the words have the size of an element; the rest is the caller's promise.
+        // SAFETY: the words have the size of an element; the caller guarantees the rest.
         unsafe { for_word!(self.problem.algebra.size, W => self.batches::<W>(tensors, context)) }
     }
 
-    /// All batches: side by side where they are many or small, else one after another.
+    /// Executes all batches: in parallel if they are many or small, otherwise one after another.
     ///
     /// # Safety
     /// As for [`contract`].
@@ -319,7 +315,7 @@ impl Prepared {
         }
         let small = !context.are_worth(self.cost / count as f64);
         let many = count >= 4 * context.threads();
-        // SAFETY: the caller's promise; batches differ in elements of the output.
+        // SAFETY: guaranteed by the caller; batches differ in elements of the output.
         let each = |n: usize, context: &Context| unsafe { self.batch::<W>(tensors, n, context) };
         // SAFETY: as above.
         let some = |range, context: &Context| unsafe { self.some::<W>(tensors, range, context) };
@@ -336,7 +332,7 @@ impl Prepared {
         }
     }
 
-    /// Some batches, on this thread.
+    /// Executes a range of batches on this thread.
     ///
     /// # Safety
     /// As for [`contract`].
@@ -346,7 +342,7 @@ impl Prepared {
         let starts = range.clone().step_by(brief);
         for start in starts.take_while(|_| !context.have_ended()) {
             let brief = start..start.saturating_add(brief).min(range.end);
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 if matches!(self.way, Way::Dots(_)) && self.problem.outputs() == 1 {
                     dot::batches::<W>(&self.problem, tensors, brief);
@@ -362,7 +358,7 @@ impl Prepared {
         }
     }
 
-    /// One batch.
+    /// Executes one batch.
     ///
     /// # Safety
     /// As for [`contract`].
@@ -377,7 +373,7 @@ impl Prepared {
         let next = (looks_ahead && n + 1 < batch.len()).then(|| at(n + 1));
         let next = next.map(|next| [next.left, next.right]);
         let tensors = Tensors { next, ..at(n) };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match &self.way {
                 Way::Small(small) => small.run::<W>(&self.problem, tensors, context),
@@ -393,7 +389,7 @@ impl Prepared {
     }
 }
 
-/// What a problem has to do at least.
+/// Lower bound of a problem's operations and memory traffic.
 fn work(problem: &Problem, dtype: DType) -> Work {
     let [batch, m, n, k] =
         [&problem.batch, &problem.m, &problem.n, &problem.k].map(|b| b.len() as u64);
@@ -401,18 +397,18 @@ fn work(problem: &Problem, dtype: DType) -> Work {
         |elements: u64| elements.saturating_mul(batch).saturating_mul(problem.algebra.size as u64);
     let read = bytes(m.saturating_mul(k).saturating_add(k.saturating_mul(n)));
     let written = bytes(m.saturating_mul(n));
-    // Truth values take about as long as the integers that are measured.
+    // Bools take about as long as the measured integers.
     let dtype = if dtype == DType::Bool { DType::I32 } else { dtype };
     Work { dtype, operations: (2.0 * problem.points()) as u64, read, written }
 }
 
-/// One batch that is not small.
+/// Executes one batch that is not small.
 ///
 /// # Safety
 /// As for [`contract`].
 unsafe fn large<W: Word>(problem: &Problem, tensors: Tensors, context: &Context) {
     let k = problem.k.len();
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if problem.outputs() <= FEW_OUTPUTS && k >= 2 * PART {
             in_parts::<W>(problem, tensors, k, context);
@@ -422,12 +418,12 @@ unsafe fn large<W: Word>(problem: &Problem, tensors: Tensors, context: &Context)
     }
 }
 
-/// Some steps of k, by the way that suits.
+/// Executes some steps of k with the algorithm that applies.
 ///
 /// # Safety
 /// As for [`contract`].
 unsafe fn steps<W: Word>(problem: &Problem, tensors: Tensors, ks: Range<usize>, context: &Context) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if dot::suits(problem) {
             dot::dot::<W>(problem, tensors, ks, context);
@@ -441,7 +437,7 @@ unsafe fn steps<W: Word>(problem: &Problem, tensors: Tensors, ks: Range<usize>, 
     }
 }
 
-/// Cuts k into parts, computes them side by side, and combines them as a tree.
+/// Split-k: computes parts of k in parallel, and combines them as a tree.
 ///
 /// # Safety
 /// As for [`contract`].
@@ -479,7 +475,7 @@ unsafe fn in_parts<W: Word>(problem: &Problem, tensors: Tensors, k: usize, conte
     unsafe { undensely::<W>(problem, tensors, at(0)) };
 }
 
-/// Writes columns of contiguous rows to the output.
+/// Scatters contiguous columns to the output.
 ///
 /// # Safety
 /// As for [`contract`]; `from` holds one batch of the output.

@@ -1,4 +1,4 @@
-//! Scratch memory that a contraction takes at most.
+//! Upper bound of the scratch memory of a contraction.
 
 use super::bundle::Operand;
 use super::gemm::Room;
@@ -8,7 +8,7 @@ use super::stage::{LONG_RUN, PART_BYTES};
 use super::{FEW_OUTPUTS, PART, PARTS, dot, scaled, thin};
 use crate::scratch::Need;
 
-/// An upper bound for a problem that is computed part by part.
+/// Upper bound for a problem that is not small.
 pub(super) fn need(problem: &Problem) -> Need {
     if dot::suits(problem) || scaled::suits(problem) {
         return Need::default();
@@ -26,7 +26,7 @@ pub(super) fn need(problem: &Problem) -> Need {
     let in_parts = problem.outputs() <= FEW_OUTPUTS && k >= 2 * PART;
     let steps = if in_parts { k.div_ceil(PARTS).next_multiple_of(PART) } else { k };
     let room = Room::of(problem, &shape, shared, steps, size);
-    // Threads that share nothing round up each for itself.
+    // Threads that share no panels each round up separately.
     let own = own_panels(problem, &shape)
         .saturating_add(staged(problem, &shape))
         .saturating_add(width.saturating_mul(room.most.min(steps)).saturating_mul(size));
@@ -55,7 +55,7 @@ fn own_panels(problem: &Problem, shape: &Shape) -> usize {
     whole.min(most)
 }
 
-/// A part of the output that is computed aside.
+/// A part of the output that is staged in scratch memory.
 fn staged(problem: &Problem, shape: &Shape) -> usize {
     let windows = shape.across.is_some_and(|across| across.windows);
     let whole = problem.outputs().saturating_mul(problem.algebra.size);

@@ -1,4 +1,4 @@
-//! Where a tile of the output is written.
+//! Addresses of a tile of the output.
 
 use super::bundle::{Bundle, Operand};
 use super::pack::Word;
@@ -36,20 +36,20 @@ impl Columns {
 /// Some rows of the output.
 pub(crate) struct Rows<'a> {
     m: &'a Bundle,
-    /// How many neighbouring rows are neighbours there.
+    /// Length of contiguous runs of rows in the output.
     run: usize,
     first: usize,
     offsets: Vec<isize>,
 }
 
 impl<'a> Rows<'a> {
-    /// Rows whose offsets are looked up when they are needed.
+    /// Rows whose offsets are computed on demand.
     pub(crate) fn few(problem: &'a Problem) -> Self {
         let m = &problem.m;
         Self { m, run: m.run(Operand::Out), first: 0, offsets: Vec::new() }
     }
 
-    /// Rows whose offsets are needed more than once; of those of one axis they are quickly found.
+    /// Rows whose offsets are used repeatedly; those of a single axis are cheap to compute.
     pub(crate) fn new(problem: &'a Problem, range: &Range<usize>) -> Self {
         if problem.m.axes().len() <= 1 {
             return Self::few(problem);
@@ -63,8 +63,7 @@ impl<'a> Rows<'a> {
         known.copied().unwrap_or_else(|| self.m.offset(Operand::Out, row))
     }
 
-    /// The runs of neighbours among `count` rows: where they start, their offset, and how many they
-    /// are.
+    /// Contiguous runs among `count` rows: position of the first, its offset, and length.
     fn runs(&self, start: usize, count: usize) -> impl Iterator<Item = (usize, isize, usize)> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -82,21 +81,21 @@ impl<'a> Rows<'a> {
 pub(crate) struct Place<'a> {
     rows: &'a Rows<'a>,
     start: usize,
-    /// The offset of the first one, where all are neighbours.
+    /// Offset of the first row, if all rows are contiguous.
     whole: Option<isize>,
 }
 
 impl<'a> Place<'a> {
-    /// Of `count` rows from `start` on.
+    /// The place of `count` rows from `start` on.
     pub(crate) fn new(rows: &'a Rows<'a>, start: usize, count: usize) -> Self {
         let whole = rows.run - start % rows.run >= count;
         Self { rows, start, whole: whole.then(|| rows.offset(start)) }
     }
 
-    /// Computes a tile of those rows, and of those columns.
+    /// Computes a tile of those rows and of `columns`.
     ///
     /// # Safety
-    /// As for the microkernel, but for `tile.out`; the output has these rows and columns.
+    /// As for [`TileFn`](super::tile::TileFn), except `tile.out`; the output has these rows and columns.
     #[inline]
     pub(crate) unsafe fn write<W: Word>(
         &self,
@@ -106,7 +105,7 @@ impl<'a> Place<'a> {
         columns: &[isize],
     ) {
         let out = tensors.out.cast::<W>();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match self.whole {
                 Some(offset) => {
@@ -119,10 +118,10 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Computes a tile whose rows are not all neighbours in the output, by way of one where they are.
+/// Computes a tile whose rows are not all contiguous in the output, by way of a contiguous one in scratch memory.
 ///
 /// # Safety
-/// As for the microkernel, with an output that has these rows and columns.
+/// As for [`TileFn`](super::tile::TileFn), with an output that has these rows and columns.
 #[inline(never)]
 unsafe fn scattered<W: Word>(
     out: *mut W,
@@ -139,7 +138,7 @@ unsafe fn scattered<W: Word>(
         *start = (n * height) as isize;
     }
     assert!(height * columns.len() * size_of::<W>() <= TILE_BYTES);
-    // By the time that the sums are there, so is what they go to.
+    // Prefetch the output, so that it is in cache when the sums are computed.
     for (_, offset, count) in rows.runs(start, height) {
         let first = |column: &isize| out.wrapping_offset(offset + column).cast_const().cast();
         columns.iter().for_each(|column| prefetch_all(first(column), count * size_of::<W>()));

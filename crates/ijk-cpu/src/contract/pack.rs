@@ -1,6 +1,6 @@
-//! Packing: from a tensor, through offsets, to panels whose groups of rows are contiguous.
+//! Packing from a tensor, through offsets, to panels whose rows are contiguous at each step.
 //!
-//! A panel holds, for each step of k, `width` elements of the rows: `panel[k * width + row]`.
+//! A panel has, for each step of k, `width` elements of the rows: `panel[k * width + row]`.
 
 use super::bundle::{Bundle, Operand};
 use super::steps::Segment;
@@ -8,7 +8,7 @@ use crate::lines::{copy, piece, prefetch, prefetch_all_far};
 use crate::simd::{Float, Kernel, Level, Simd, Vector};
 use std::ops::Range;
 
-/// Elements of one size, moved without looking at them.
+/// A word of the size of an element, moved without interpretation.
 pub(crate) trait Word: Copy {
     /// All bits 0.
     const ZERO: Self;
@@ -27,23 +27,22 @@ impl Word for [u64; 2] {
     const ZERO: Self = [0; 2];
 }
 
-/// What is packed: the rows of a bundle that panels are cut from, at some steps of k.
+/// Source of packing: the rows of a bundle at some steps of k.
 pub(crate) struct Source<'a, W> {
     /// The element at the origin.
     pub(crate) base: *const W,
-    /// Which tensor.
+    /// The packed tensor.
     pub(crate) operand: Operand,
     /// The bundle of the rows.
     pub(crate) bundle: &'a Bundle,
-    /// For each step, its offset.
+    /// Offset of each step.
     pub(crate) steps: &'a [isize],
-    /// Which steps are neighbours.
+    /// Contiguous steps.
     pub(crate) segments: &'a [Segment],
 }
 
 impl<W: Word> Source<'_, W> {
-    /// Packs the rows from `start` on whose offsets are `rows` to a panel of `width` rows; rows
-    /// that are missing become 0.
+    /// Packs the rows from `start` on, with offsets `rows`, to a panel of `width` rows; missing rows are filled with 0.
     ///
     /// # Safety
     /// Every element of those rows and steps is readable; the panel has room for
@@ -77,16 +76,16 @@ struct Job<'a, W> {
 
 struct Pack<'a, W> {
     job: Job<'a, W>,
-    /// Rows that are neighbours.
+    /// Contiguous rows.
     run: Run,
-    /// Rows that are so many elements apart.
+    /// Rows that are `apart` elements apart.
     inner: Run,
     apart: isize,
     segments: &'a [Segment],
 }
 
 impl<W> Pack<'_, W> {
-    /// How many steps lie between a row and the next, if these are all there is between them.
+    /// Number of steps between a row and the next, if rows are nested directly around contiguous steps.
     fn cells(&self) -> Option<usize> {
         let count = self.segments.first()?.count;
         let all = self.apart == count as isize && self.segments.iter().all(|s| s.count == count);
@@ -94,21 +93,21 @@ impl<W> Pack<'_, W> {
     }
 }
 
-/// How many rows lie alike.
+/// Runs of rows with equal layout.
 #[derive(Clone, Copy)]
 struct Run {
     length: usize,
-    /// Of the first ones.
+    /// Length of the first run.
     first: usize,
 }
 
 impl Run {
-    /// Runs of a length, seen from a row on.
+    /// Runs of `length` rows, from the row `start` on.
     fn at(length: usize, start: usize) -> Self {
         Self { length, first: length - start % length }
     }
 
-    /// The ranges of `rows` rows that lie alike: for loops over them, since a closure that is called may be compiled
+    /// Ranges of the runs among `rows` rows. An iterator for loops, since a closure that is called may be compiled
     /// without the instructions of the level.
     #[inline(always)]
     fn ranges(self, rows: usize) -> impl Iterator<Item = Range<usize>> {
@@ -121,7 +120,7 @@ impl Run {
     }
 }
 
-/// Rows of fewer neighbours are not worth a copy of their own.
+/// Shorter runs of contiguous rows are not worth a vector copy.
 pub(crate) const SHORT_RUN: usize = 4;
 
 impl<W: Word> Kernel for Pack<'_, W> {
@@ -130,8 +129,8 @@ impl<W: Word> Kernel for Pack<'_, W> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let job = &self.job;
-        // SAFETY: `Source::pack` is the one place that makes this; its caller promised what
-        // these ask, and the runs were looked up.
+        // SAFETY: only `Source::pack` constructs this, and its caller guarantees the contract; the runs are those of
+        // the bundle.
         unsafe {
             let words = size_of::<W>() == 4;
             if self.run.length >= SHORT_RUN.min(job.rows.len()) {
@@ -155,25 +154,25 @@ impl<W: Word> Kernel for Pack<'_, W> {
     }
 }
 
-/// How many steps ahead of a copy its source is fetched.
+/// Prefetch distance of a copy, in steps.
 const AHEAD: usize = 16;
 
-/// The same for blocks of steps that are transposed: hardware foresees them, too.
+/// The same for transposed blocks of steps, for which the hardware prefetches, too.
 const BLOCKS_AHEAD: usize = 4;
 
 impl<W: Word> Job<'_, W> {
-    /// Rows are neighbours, `run` at a time: copy them run by run.
+    /// Copies contiguous rows, run by run.
     #[inline(always)]
     unsafe fn copy_runs(&self, run: Run) {
         for range in run.ranges(self.rows.len()) {
             let panel = self.panel.wrapping_add(range.start);
             let part = Job { rows: &self.rows[range], panel, ..*self };
-            // SAFETY: these rows are neighbours.
+            // SAFETY: these rows are contiguous.
             unsafe { part.copy_rows() };
         }
     }
 
-    /// Rows are every other element, `run` at a time: read all and keep those.
+    /// Packs rows of stride 2: reads all elements and keeps every other one.
     #[inline(always)]
     unsafe fn copy_every_other<V: Float>(&self, run: Run) {
         for range in run.ranges(self.rows.len()) {
@@ -201,7 +200,7 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// Between a row and the next are the `N` steps of each segment: read all, and sort them.
+    /// Packs rows whose stride is the `N` steps of each segment: reads all elements and deinterleaves them.
     #[inline(always)]
     unsafe fn copy_cells<V: Float, const N: usize>(&self, zero: V, run: Run, segments: &[Segment]) {
         for range in run.ranges(self.rows.len()) {
@@ -211,7 +210,7 @@ impl<W: Word> Job<'_, W> {
                     let from =
                         self.base.wrapping_offset(self.rows[at] + self.steps[segment.step(0)]);
                     // SAFETY: from the first step of the first of these rows on, the steps of all of them
-                    // are neighbours; vectors of floats move words of their size as they are; the panel has
+                    // are contiguous; vectors of floats move words of their size as they are; the panel has
                     // room for the steps.
                     unsafe {
                         let columns = sorted(cells::<V, N>(zero, from.cast(), count));
@@ -224,7 +223,7 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// Rows are neighbours: copy them step by step.
+    /// Copies contiguous rows step by step.
     #[inline(always)]
     unsafe fn copy_rows(&self) {
         macro_rules! sizes {
@@ -232,7 +231,7 @@ impl<W: Word> Job<'_, W> {
                 match self.rows.len() {
                     // SAFETY: the arm's number is the number of rows.
                     $($n => unsafe { self.copy_array::<$n>() },)*
-                    // SAFETY: the caller's promise.
+                    // SAFETY: guaranteed by the caller.
                     _ => unsafe { self.copy_any() },
                 }
             };
@@ -248,7 +247,7 @@ impl<W: Word> Job<'_, W> {
             unsafe {
                 let from = self.base.offset(self.rows[0] + step);
                 let to = self.panel.add(k * self.width);
-                // A piece of several lines would be a call.
+                // A copy of several lines at once would be compiled to a call of memcpy.
                 match N {
                     ..=16 => piece::<W, N>(from, to),
                     _ => (0..N).step_by(16).for_each(|at| piece::<W, 16>(from.add(at), to.add(at))),
@@ -271,7 +270,7 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// Asks for the lines of a later step.
+    /// Prefetches the lines of a later step.
     #[inline(always)]
     fn prefetch(&self, step: usize, rows: usize) {
         if let Some(&step) = self.steps.get(step) {
@@ -280,11 +279,10 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// Steps are neighbours: read along them, as many rows at a time as a vector has lanes.
+    /// Transposes contiguous steps, as many rows at a time as a vector has lanes.
     #[inline(always)]
     unsafe fn transpose<S: Simd>(&self, simd: S, segments: &[Segment]) {
-        // SAFETY: vectors of floats move words of their size as they are; the rest is the caller's
-        // promise.
+        // SAFETY: vectors of floats move words of their size as they are; the caller guarantees the rest.
         unsafe {
             match size_of::<W>() {
                 4 => self.transpose_groups(S::F32::splat(simd, 0.0), segments),
@@ -299,7 +297,7 @@ impl<W: Word> Job<'_, W> {
         for group in self.rows.chunks(V::LANES).zip(0..) {
             for (n, segment) in segments.iter().enumerate() {
                 let later = segments.get(n + BLOCKS_AHEAD).map(|s| self.steps[s.step(0)]);
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe {
                     match 2 * self.width == V::LANES {
                         true => self.transpose_segment::<V, true>(zero, group, segment, later),
@@ -310,8 +308,8 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// Transposes blocks of as many steps as a vector has lanes, while the same rows at the step
-    /// `later` are fetched. With `PAIRS`, a panel is half a vector wide.
+    /// Transposes blocks of one vector of steps, and prefetches the same rows at the step `later`. With `PAIRS`, a
+    /// panel is half a vector wide.
     #[inline(always)]
     unsafe fn transpose_segment<V: Float, const PAIRS: bool>(
         &self,
@@ -331,7 +329,7 @@ impl<W: Word> Job<'_, W> {
                 _ => here.wrapping_add(BLOCKS_AHEAD * V::LANES),
             };
             rows.iter().for_each(|&offset| prefetch(next.wrapping_offset(offset).cast()));
-            // SAFETY: so many steps of the rows are readable; the panel has room for them.
+            // SAFETY: these steps of the rows are readable; the panel has room for them.
             unsafe {
                 let whole = rows.len() == height && steps.len() == V::LANES;
                 if PAIRS && whole && segment.distance == 1 {
@@ -351,16 +349,17 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// Transposes a whole block of half as many rows as a vector has lanes: nothing but registers.
+    /// Transposes a whole block of half as many rows as a vector has lanes, in registers only.
     ///
     /// # Safety
-    /// There are so many rows, with a vector's steps from `here` on; `to` has room for all.
+    /// `rows` has half as many rows as lanes, each readable for one vector of steps from `here` on; `to` has room for
+    /// all.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "the length must be known")]
     unsafe fn pairs<V: Float>(&self, zero: V, here: *const W, rows: &[isize], to: *mut V::Element) {
         let half = V::LANES / 2;
         let mut block = [zero; MAX_LANES];
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             for n in 0..MAX_LANES {
                 if n < half {
@@ -376,7 +375,7 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// The first `count` elements of each of `height` rows at most; 0 where there are none.
+    /// Loads the first `count` elements of each of at most `height` rows; missing elements are 0.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "the length must be known")]
     unsafe fn block<V: Float>(
@@ -389,18 +388,18 @@ impl<W: Word> Job<'_, W> {
     ) -> [V; MAX_LANES] {
         let from = |offset: isize| here.wrapping_offset(offset).cast::<V::Element>();
         let mut block = [zero; MAX_LANES];
-        // Whole blocks are loops of a known length, which need no memory.
+        // Whole blocks are loops of constant length, which the compiler keeps in registers.
         if rows.len() == height && count == V::LANES {
             for n in 0..MAX_LANES {
                 if n < height {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: guaranteed by the caller.
                     block[n] = unsafe { V::load(from(rows[n])) };
                 }
             }
             return block;
         }
         for (row, &offset) in block.iter_mut().zip(rows) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             *row = unsafe { V::load_partial(from(offset), count) };
         }
         block
@@ -435,7 +434,7 @@ impl<W: Word> Job<'_, W> {
     #[inline(always)]
     unsafe fn put<V: Float>(&self, column: V, segment: &Segment, k: usize, n: usize, rows: usize) {
         let at = segment.step(k) * self.width + n * V::LANES;
-        // A whole vector may run over into the next step, if that is written later.
+        // A whole vector may overwrite the next step if that is written later.
         let last = at + V::LANES > self.steps.len() * self.width;
         let over = n == 0 && !last && segment.distance == 1;
         let to = self.panel.cast::<V::Element>().wrapping_add(at);
@@ -448,7 +447,7 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// The steps of a segment, a few at a time row by row.
+    /// Copies the steps of a segment, a few at a time for each row.
     #[inline(always)]
     unsafe fn copy_segment(&self, segment: &Segment) {
         for start in (0..segment.count).step_by(16) {
@@ -478,7 +477,7 @@ impl<W: Word> Job<'_, W> {
         }
     }
 
-    /// Sets rows that are missing to 0.
+    /// Fills missing rows with 0.
     #[inline(always)]
     unsafe fn clear_rest(&self) {
         if self.rows.len() < self.width {
@@ -492,14 +491,14 @@ impl<W: Word> Job<'_, W> {
     }
 }
 
-/// Every other one of the elements from the first on, `count` > 0 of them.
+/// Loads `count` > 0 elements of stride 2.
 ///
 /// # Safety
-/// All from the first of them to the last are readable.
+/// All elements from the first to the last are readable.
 #[inline(always)]
 unsafe fn every_other<V: Float>(from: *const V::Element, count: usize) -> V {
     let all = 2 * count - 1;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let low = if all >= V::LANES { V::load(from) } else { V::load_partial(from, all) };
         let rest = all.saturating_sub(V::LANES);
@@ -507,10 +506,10 @@ unsafe fn every_other<V: Float>(from: *const V::Element, count: usize) -> V {
     }
 }
 
-/// `N` elements of each of `count` rows, which lie one after another.
+/// Loads `N` elements of each of `count` contiguous rows.
 ///
 /// # Safety
-/// They are readable.
+/// `N * count` elements are readable at `from`.
 #[inline(always)]
 unsafe fn cells<V: Float, const N: usize>(
     zero: V,
@@ -520,7 +519,7 @@ unsafe fn cells<V: Float, const N: usize>(
     let mut block = [zero; N];
     for (n, vector) in block.iter_mut().enumerate() {
         let at = from.wrapping_add(n * V::LANES);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         *vector = unsafe {
             match count == V::LANES {
                 true => V::load(at),
@@ -533,8 +532,7 @@ unsafe fn cells<V: Float, const N: usize>(
     block
 }
 
-/// The `N` columns of rows of `N` elements that lie one after another: each round sorts by one bit of
-/// the column.
+/// Deinterleaves rows of `N` elements into their `N` columns: each round sorts by one bit of the column.
 #[inline(always)]
 fn sorted<V: Float, const N: usize>(mut block: [V; N]) -> [V; N] {
     for _ in 0..N.ilog2() {
@@ -550,9 +548,8 @@ fn sorted<V: Float, const N: usize>(mut block: [V; N]) -> [V; N] {
 /// Lanes of the longest vector of floats.
 const MAX_LANES: usize = 16;
 
-/// The transpose of the block in the first `rows` vectors, a power of two: each round moves the
-/// halves of the block one bit closer. Where there are fewer rows than lanes, a vector holds several
-/// columns, one after another.
+/// Transposes the block in the first `rows` vectors, a power of two: each round interleaves its halves. With fewer rows
+/// than lanes, a vector holds several columns, one after another.
 #[inline(always)]
 fn transposed<V: Float>(mut block: [V; MAX_LANES], rows: usize) -> [V; MAX_LANES] {
     let half = rows / 2;

@@ -1,4 +1,4 @@
-//! An operand packed once for many contractions that have it in common: those of a sweep's blocks.
+//! An operand packed once for many contractions that share it: those of the blocks of a sweep.
 
 use super::algebra::Algebra;
 use super::bundle::{Axis, Bundle, Operand};
@@ -17,10 +17,10 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::AtomicU8;
 
-/// Panels may be so many times as large as what is in them.
+/// Largest ratio of panels, with their padding, to the data in them.
 const MOST_PADDING: usize = 4;
 
-/// Which operand of a contraction stays the same.
+/// The operand that is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Same {
     /// `a`.
@@ -29,29 +29,29 @@ pub(crate) enum Same {
     B,
 }
 
-/// A contraction that is computed many times with one operand the same.
+/// A contraction that is executed many times with one operand unchanged.
 #[derive(Clone, Debug)]
 pub(crate) struct Fixed {
-    /// Its tensors are nowhere.
+    /// Canonical form, without addresses.
     problem: Problem,
-    /// The operand that stays.
+    /// The shared operand in canonical form.
     operand: Operand,
     same: Same,
     width: usize,
 }
 
-/// The same for a part of the rows of the operand that stays, or of the steps.
+/// A part of such a contraction: some rows of the shared operand, or some steps.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// Its tensors are nowhere.
+    /// Canonical form, without addresses.
     problem: Problem,
-    /// The first row, a multiple of the width of panels, and the steps.
+    /// First row, a multiple of the panel width, and steps.
     row: usize,
     steps: Range<usize>,
 }
 
 impl Fixed {
-    /// The contraction, if packing an operand once is of use.
+    /// The contraction, if packing an operand once pays.
     pub(crate) fn new(task: &Contraction, level: Level, same: Same) -> Option<Self> {
         let algebra = Algebra::find(level, task)?;
         let problem = Problem::new(task, algebra, Tensors::nowhere());
@@ -66,7 +66,7 @@ impl Fixed {
         (suits && !padded).then_some(fixed)
     }
 
-    /// The part that another contraction is of the whole one, for which an operand is packed.
+    /// The part of the whole contraction, whose operand is packed, that another contraction is.
     pub(crate) fn part(
         &self,
         whole: &Contraction,
@@ -100,7 +100,7 @@ impl Fixed {
         (alike && batch && aligned).then_some(Part { problem, row, steps })
     }
 
-    /// Where the operand that stays is in a contraction.
+    /// Position of the shared operand in a contraction.
     pub(crate) fn base(&self, task: &Contraction) -> Base {
         if self.same == Same::A { task.a } else { task.b }
     }
@@ -117,19 +117,19 @@ impl Fixed {
         self.rows().len().div_ceil(self.width)
     }
 
-    /// Bytes of the panels of one batch; `None` beyond any address.
+    /// Bytes of the panels of one batch; `None` on overflow.
     fn bytes(&self) -> Option<usize> {
         let elements = (self.panels() * self.width).checked_mul(self.problem.k.len())?;
         elements.checked_mul(self.problem.algebra.size)
     }
 
-    /// Bytes of the panels of all batches at so many origins; `None` beyond any address.
+    /// Bytes of the panels of all batches at `origins` origins; `None` on overflow.
     pub(crate) fn all_bytes(&self, origins: usize) -> Option<usize> {
         self.bytes()?.checked_mul(origins.checked_mul(self.problem.batch.len())?)
     }
 }
 
-/// Whether panels of an operand are as wide, and go the same way, in two problems.
+/// Returns true if the panels of an operand have the same width and use in two problems.
 fn same_panels(one: &Problem, other: &Problem, operand: Operand) -> bool {
     let way = |problem: &Problem| {
         let shape = Shape::with_panels(problem, operand);
@@ -138,11 +138,11 @@ fn same_panels(one: &Problem, other: &Problem, operand: Operand) -> bool {
     way(one) == way(other)
 }
 
-/// The extent of an axis, and how far its neighbours are apart in the operand that stays.
+/// Extent of an axis, and its stride in the shared operand.
 type Cut = (usize, isize);
 
-/// The axis of which a bundle has fewer values than another one, the only one there; `Some(None)` if they have the same
-/// values, and `None` otherwise.
+/// The one axis along which a bundle has fewer values than another; `Some(None)` if both have the same values, `None`
+/// if they differ otherwise.
 fn within(all: &Bundle, some: &Bundle, operand: Operand) -> Option<Option<Cut>> {
     let cut = |axis: &Axis| (axis.extent, axis.strides[operand as usize]);
     let cuts = |bundle: &Bundle| bundle.axes().iter().map(cut).collect::<SmallVec<[Cut; 4]>>();
@@ -155,14 +155,14 @@ fn within(all: &Bundle, some: &Bundle, operand: Operand) -> Option<Option<Cut>> 
     }
 }
 
-/// The first value of an axis, so far from the origin, if so many values are there from it on.
+/// First index along an axis of a range of `count` values at the offset `from`, if it is within the axis.
 fn position((extent, stride): Cut, from: isize, count: usize) -> Option<usize> {
     let first = usize::try_from(from.checked_div(stride)?).ok()?;
     let exact = from == first as isize * stride;
     (exact && first.checked_add(count)? <= extent).then_some(first)
 }
 
-/// The panels of an operand at several origins.
+/// Panels of an operand at several origins.
 pub(crate) struct Packed<'a> {
     fixed: &'a Fixed,
     round: Round,
@@ -171,11 +171,10 @@ pub(crate) struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// Packs the operand at each of some origins, in memory of a pool; `None` where there is none, or the run
-    /// ends.
+    /// Packs the operand at each of several origins; `None` if allocation fails or the run is cancelled.
     ///
     /// # Safety
-    /// From each origin, the operand may be read at every point of its axes.
+    /// The operand is readable at every point of its axes from each origin.
     pub(crate) unsafe fn new(
         fixed: &'a Fixed,
         origins: &[*const u8],
@@ -195,7 +194,7 @@ impl<'a> Packed<'a> {
                 if context.have_ended() {
                     return None;
                 }
-                // SAFETY: the caller's promise; words have the size of an element.
+                // SAFETY: guaranteed by the caller; words have the size of an element.
                 unsafe { for_word!(algebra.size, W => packed.pack::<W>(at, origin, n, context)) }
             }
         }
@@ -209,7 +208,7 @@ impl<'a> Packed<'a> {
     unsafe fn pack<W: Word>(&self, at: usize, origin: *const u8, n: usize, context: &Context) {
         let tensors = Tensors::new(origin, origin, ptr::null_mut());
         let tensors = tensors.at::<W>(&self.fixed.problem.batch, n);
-        // SAFETY: the caller's promise; the memory has room for the panels of each batch.
+        // SAFETY: guaranteed by the caller; the memory has room for the panels of each batch.
         unsafe { self.panels(at, n, tensors).pack::<W>(context) };
     }
 
@@ -228,10 +227,10 @@ impl<'a> Packed<'a> {
         }
     }
 
-    /// Executes a part of the contraction with the operand at the origin of that number; gives whether it did.
+    /// Executes a part of the contraction with the operand at the origin of index `at`; returns false if it did not.
     ///
     /// # Safety
-    /// As for [`contract`](super::contract), of the part.
+    /// As for [`contract`](super::contract), for the part.
     pub(crate) unsafe fn contract_part(
         &self,
         at: usize,
@@ -248,7 +247,7 @@ impl<'a> Packed<'a> {
         let tensors = Tensors::new(a, b, c);
         let tensors = if problem.swapped { tensors.swapped() } else { tensors };
         for n in (0..problem.batch.len()).take_while(|_| !context.have_ended()) {
-            // SAFETY: the caller's promise; words have the size of an element, and the panels hold these rows and
+            // SAFETY: guaranteed by the caller; words have the size of an element, and the panels hold these rows and
             // steps.
             unsafe {
                 for_word!(problem.algebra.size, W => {
@@ -264,8 +263,8 @@ impl<'a> Packed<'a> {
         true
     }
 
-    /// Executes the contraction with the operand at the origin of that number; of `a` and `b` the
-    /// other one is read.
+    /// Executes the contraction with the operand at the origin of index `at`; of `a` and `b`, only the other operand is
+    /// read.
     ///
     /// # Safety
     /// As for [`contract`](super::contract).
@@ -280,7 +279,7 @@ impl<'a> Packed<'a> {
         let tensors = if *swapped { tensors.swapped() } else { tensors };
         for n in (0..batch.len()).take_while(|_| !context.have_ended()) {
             let operand = self.fixed.operand;
-            // SAFETY: the caller's promise; words have the size of an element.
+            // SAFETY: guaranteed by the caller; words have the size of an element.
             unsafe {
                 for_word!(algebra.size, W => {
                     let tensors = tensors.at::<W>(batch, n);

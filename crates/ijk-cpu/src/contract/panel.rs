@@ -1,9 +1,9 @@
-//! What happens to a packed panel before microkernels read it.
+//! Transformations of a packed panel before microkernels read it.
 
 use crate::simd::{Float, Kernel, Level, Simd, Vector};
 use ijk_types::DType;
 
-/// A change of every element of an operand, which makes maps that need no microkernel of their own.
+/// Transformation of every element of an operand, which replaces further microkernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prepare {
     /// None.
@@ -14,7 +14,7 @@ pub(crate) enum Prepare {
     Flip,
 }
 
-/// How a panel of complex elements is rearranged.
+/// Layout of the complex elements of a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
     /// Not complex.
@@ -32,7 +32,7 @@ impl Split {
     }
 }
 
-/// Which special floats a panel holds.
+/// Special floats in a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flags(u8);
 
@@ -46,12 +46,12 @@ impl Flags {
     /// Negative infinity.
     pub(crate) const NEGATIVE: Self = Self(4);
 
-    /// Those of either.
+    /// Union of both.
     pub(crate) fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` are in `self`.
+    /// Returns true if `self` has all flags of `other`.
     pub(crate) fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -71,7 +71,7 @@ impl Flags {
     }
 }
 
-/// Changes `count` elements in place.
+/// Transforms `count` elements in place.
 ///
 /// # Safety
 /// They are initialised elements of that type.
@@ -84,13 +84,13 @@ pub(crate) unsafe fn prepare(
 ) {
     let parts = if dtype.is_complex() { 2 * count } else { count };
     /// # Safety
-    /// `count` elements are initialised, and nobody else uses them.
+    /// `count` elements are initialised, and no other thread accesses them.
     unsafe fn each<T: Copy>(level: Level, panel: *mut u8, count: usize, f: fn(T) -> T) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let elements = unsafe { std::slice::from_raw_parts_mut(panel.cast::<T>(), count) };
         level.run(Each(elements, f));
     }
-    // SAFETY: the caller's promise; a complex element is two parts.
+    // SAFETY: guaranteed by the caller; a complex element is two parts.
     unsafe {
         match (how, dtype.real()) {
             (Prepare::Keep, _) => {}
@@ -116,7 +116,7 @@ impl<T: Copy, F: Fn(T) -> T> Kernel for Each<'_, T, F> {
     }
 }
 
-/// Rearranges groups of complex elements into real parts before imaginary ones.
+/// Rearranges groups of complex elements: real parts before imaginary ones.
 ///
 /// # Safety
 /// `count` elements are initialised; `count` is a multiple of the level's lanes.
@@ -137,7 +137,7 @@ impl Kernel for Part {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        // SAFETY: `split` is the one place that makes this, and its caller promised the elements.
+        // SAFETY: only `split` constructs this, and its caller guarantees the elements.
         unsafe {
             match self.how {
                 Split::C64 => part::<S::F32>(self.panel.cast(), self.count),
@@ -161,7 +161,7 @@ unsafe fn part<V: Float>(panel: *mut V::Element, count: usize) {
     }
 }
 
-/// Which special values `count` elements hold; none unless they are `f32` or `f64`.
+/// Special values among `count` elements; none unless they are `f32` or `f64`.
 ///
 /// # Safety
 /// They are initialised elements of that type.
@@ -180,7 +180,7 @@ impl Kernel for Scan {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Flags {
-        // SAFETY: `scan` is the one place that makes this, and its caller promised the elements.
+        // SAFETY: only `scan` constructs this, and its caller guarantees the elements.
         unsafe {
             match self.dtype {
                 DType::F32 => {
@@ -199,7 +199,7 @@ impl Kernel for Scan {
     }
 }
 
-/// Lane-wise least and greatest of 0 and all elements; the greatest is NaN where one was.
+/// Lane-wise minimum and maximum of 0 and all elements; the maximum is NaN if any element is.
 #[inline(always)]
 unsafe fn range<V: Float>(zero: V, panel: *const V::Element, count: usize) -> (V, V) {
     let (mut low, mut high) = ([zero; 2], [zero; 2]);

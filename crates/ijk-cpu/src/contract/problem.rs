@@ -1,4 +1,4 @@
-//! A contraction made canonical: which operand fills the lanes, axes merged and ordered.
+//! Canonical form of a contraction: the operand that fills the lanes is chosen, axes are merged and ordered.
 
 use super::KC;
 use super::across;
@@ -15,8 +15,7 @@ use ijk_plan::plan::{Contraction, Role};
 use ijk_types::DType;
 use std::ptr;
 
-/// `out[batch, m, n] = reduce over k of map(left[batch, m, k], right[batch, k, n])`, where m runs
-/// along vector lanes.
+/// `out[batch, m, n] = reduce over k of map(left[batch, m, k], right[batch, k, n])`, with m along the vector lanes.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     /// Element type.
@@ -31,35 +30,35 @@ pub(crate) struct Problem {
     pub(crate) n: Bundle,
     /// Axes of left and right.
     pub(crate) k: Bundle,
-    /// The innermost axes of k, where either operand is contiguous along one of them.
+    /// The two innermost axes of k, if each operand is contiguous along a different one of them.
     pub(crate) tile: Option<Tile>,
-    /// Rows that a stage moves at a time, where their axes are short.
+    /// Rows of a unit that is staged at a time, if the axes of m are short.
     pub(crate) unit: Option<usize>,
     /// Left, right and out at the origin.
     pub(crate) tensors: Tensors,
-    /// Whether left is b, and right is a.
+    /// True if left is b, and right is a.
     pub(crate) swapped: bool,
-    /// Whether to combine with what the output holds, else replace it.
+    /// True to combine with the contents of the output, false to overwrite it.
     pub(crate) accumulate: bool,
 }
 
 /// Pointers to the elements at the origin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tensors {
-    /// The operand that fills lanes.
+    /// The operand that fills lanes (lhs).
     pub(crate) left: *const u8,
-    /// The operand that is broadcast.
+    /// The operand that is broadcast (rhs).
     pub(crate) right: *const u8,
     /// The output.
     pub(crate) out: *mut u8,
-    /// Left and right of what is computed after this, if that is known.
+    /// Left and right of the next batch, if known, to prefetch them.
     pub(crate) next: Option<[*const u8; 2]>,
 }
 
-// SAFETY: only pointers; `contract`'s caller answers for what is behind them, and tasks write to
+// SAFETY: these are only pointers; the caller of `contract` guarantees access to the elements, and tasks write to
 // disjoint elements.
 unsafe impl Send for Tensors {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Tensors {}
 
 impl Tensors {
@@ -67,17 +66,17 @@ impl Tensors {
         Self { left, right, out, next: None }
     }
 
-    /// Nowhere.
+    /// Null pointers, for problems that are prepared without addresses.
     pub(crate) fn nowhere() -> Self {
         Self::new(ptr::null(), ptr::null(), ptr::null_mut())
     }
 
-    /// Left and right exchanged.
+    /// Exchanges left and right.
     pub(crate) fn swapped(self) -> Self {
         Self::new(self.right, self.left, self.out)
     }
 
-    /// Moved to a point of a bundle.
+    /// Moves the origin to a point of a bundle.
     pub(crate) fn at<W: Word>(self, bundle: &Bundle, point: usize) -> Self {
         let bytes = |operand| bundle.offset(operand, point).wrapping_mul(size_of::<W>() as isize);
         Self::new(
@@ -103,7 +102,7 @@ impl Problem {
         problem
     }
 
-    /// Elements of the output, times steps.
+    /// Number of multiply-adds: elements of the output times steps of k.
     pub(crate) fn points(&self) -> f64 {
         [&self.batch, &self.m, &self.n, &self.k].iter().map(|b| b.len() as f64).product()
     }
@@ -113,7 +112,7 @@ impl Problem {
         self.m.len().saturating_mul(self.n.len())
     }
 
-    /// Bytes of what a batch reads of an operand, if that is one piece of memory, from the operand's origin on.
+    /// Size in bytes of an operand's part of a batch, if that is one contiguous piece of memory from the origin on.
     pub(crate) fn piece(&self, operand: Operand) -> Option<usize> {
         let side = if operand == Operand::Left { &self.m } else { &self.n };
         let axes = side.axes().iter().chain(self.k.axes());
@@ -126,7 +125,7 @@ impl Problem {
         Some(elements?.saturating_mul(self.algebra.size))
     }
 
-    /// The same with an output of columns of contiguous rows, so many elements apart.
+    /// The same problem with an output of contiguous rows, whose columns are `height` elements apart.
     pub(crate) fn dense(&self, height: usize) -> Self {
         let (m, n) = (self.m.dense(Operand::Out, 1), self.n.dense(Operand::Out, height));
         Self { m, n, ..self.clone() }
@@ -142,8 +141,8 @@ impl Problem {
         self.swapped = !self.swapped;
     }
 
-    /// What the present choice of lanes costs, relative to the other one: wasted lanes, lanes that are not
-    /// neighbours in the output, and packing.
+    /// Cost of the present choice of lanes, relative to the other one: unused lanes, rows that are strided in the
+    /// output, and packing.
     fn cost(&self) -> f64 {
         self.cost_of([&self.m, &self.n], [Operand::Left, Operand::Right])
     }
@@ -177,7 +176,7 @@ impl Problem {
         products + PACKED * packed as f64
     }
 
-    /// Whether columns would be [windows](super::across) of an operand, read where they lie.
+    /// Returns true if columns would be [windows](super::across) of an operand, read in place.
     fn reads_windows(&self, [rows, columns]: [&Bundle; 2], right: Operand) -> bool {
         let algebra = &self.algebra;
         let keeps = !algebra.guarded && [algebra.left, algebra.right] == [Prepare::Keep; 2];
@@ -188,9 +187,9 @@ impl Problem {
         keeps && algebra.tiles.windows.first().is_some_and(windows)
     }
 
-    /// Orders the axes of each bundle by the memory they should follow: rows both left and the
-    /// output if a stage makes that possible, else the output where its neighbours fill vectors,
-    /// else left; columns right, or the output where that is far larger; steps the larger operand.
+    /// Orders the axes of each bundle. Rows follow both lhs and the output if a stage makes that possible, otherwise
+    /// the output if its contiguous runs fill vectors, otherwise lhs. Columns follow rhs, or the output if that is far
+    /// larger. Steps follow the larger operand.
     fn order(&mut self) {
         let along = |b: &Bundle| {
             let mut by_out = b.clone();
@@ -210,7 +209,7 @@ impl Problem {
         self.tile_steps();
     }
 
-    /// The same with rows in the order for a stage by units, where their axes are short.
+    /// The same problem with rows in the order for a stage by units, if their axes are short.
     pub(crate) fn in_units(mut self) -> Self {
         let short = self.m.axes().last().is_some_and(|axis| axis.extent < SHORT);
         let units = short.then(|| units::order(&self.m, &self.n, self.algebra.size));
@@ -220,8 +219,8 @@ impl Problem {
         self
     }
 
-    /// Where either operand is contiguous along another axis of k: makes that of the operand which
-    /// is packed block by block the innermost, and that of the shared one the one around it.
+    /// If the operands are contiguous along different axes of k: makes the axis of the operand that is packed block by
+    /// block the innermost, and that of the shared operand the next.
     fn tile_steps(&mut self) {
         let (shared, other) = match self.shares_left() {
             true => (Operand::Left, Operand::Right),
@@ -236,36 +235,35 @@ impl Problem {
         }
     }
 
-    /// Whether left has so few rows that its panels for a block of k stay near while those of right
-    /// pass them.
+    /// Returns true if m is so small that the lhs panels for a block of k stay in L2 while rhs panels are streamed.
     pub(crate) fn shares_left(&self) -> bool {
         shares(&self.m, &self.n, &self.algebra)
     }
 }
 
-/// Whether threads would share panels of so few rows.
+/// Returns true if lhs panels of `rows` would be shared by threads.
 pub(crate) fn shares(rows: &Bundle, columns: &Bundle, algebra: &Algebra) -> bool {
     let m = rows.len();
     m.saturating_mul(KC * algebra.size) <= RESIDENT_BYTES && m <= columns.len() / 4
 }
 
-/// So many times as large as right, the output matters more for the order of columns.
+/// Ratio of output size to rhs size from which columns follow the output.
 const OUTPUTS: usize = 8;
 
-/// An innermost axis of rows that has fewer values is short.
+/// Extent below which the innermost axis of rows is short.
 const SHORT: usize = 32;
 
-/// How much longer it takes where rows are not neighbours in the output.
+/// Cost factor of rows that are strided in the output.
 const SCATTERED: f64 = 1.25;
 
-/// Products that take as long as it takes to move an element of the output from scratch memory.
+/// Multiply-adds that take as long as moving an element of the output from scratch memory.
 const MOVED: f64 = 16.0;
 
-/// Products that take as long as it takes to pack an element.
+/// Multiply-adds that take as long as packing an element.
 const PACKED: f64 = 8.0;
 
-/// Bytes of a shared left's panels for one block of k, and of the right ones that pass it: L2
-/// holds both.
+/// Limit in bytes for the panels of a shared lhs for one block of k; L2 has room for them and for the rhs panels that
+/// are streamed.
 pub(crate) const RESIDENT_BYTES: usize = 192 << 10;
 
 fn bundle(task: &Contraction, role: Role) -> Bundle {

@@ -1,4 +1,4 @@
-//! Microkernels for few columns: dot products, with k in the lanes; sums of scaled rows.
+//! Microkernels of gemv: dot products, with k in the lanes, and axpy.
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
@@ -7,19 +7,19 @@ use super::thin::{self, ThinFn};
 use crate::lines::{AHEAD, prefetch};
 use crate::simd::{Kernel, Simd};
 
-/// Rows of the left operand against one column of the right one, all contiguous.
+/// Arguments of a kernel of dot products: contiguous rows of lhs by one contiguous column of rhs.
 pub(crate) struct Rows {
     /// Number of elements in each row.
     pub(crate) k: usize,
-    /// What row offsets count from.
+    /// Base of row offsets.
     pub(crate) left: *const u8,
-    /// Where each row starts, in elements.
+    /// Offset of each row, in elements.
     pub(crate) offsets: *const isize,
     /// Number of rows.
     pub(crate) count: usize,
     /// The column.
     pub(crate) right: *const u8,
-    /// An element for each row, with which its product combines.
+    /// One element for each row, with which its product is combined.
     pub(crate) sums: *mut u8,
     /// Initial value of each sum.
     pub(crate) identity: *const u8,
@@ -28,18 +28,18 @@ pub(crate) struct Rows {
 /// A compiled microkernel of dot products.
 ///
 /// # Safety
-/// The machine has its level; rows and column hold `k` elements; `sums` holds `count`.
+/// The machine supports the kernel's level; rows and column hold `k` elements; `sums` holds `count`.
 pub(crate) type RowsFn = unsafe fn(&Rows);
 
-/// Dot products of rows, each by one of its own, all contiguous.
+/// Arguments of a kernel of batched dot products: contiguous rows of lhs, each by its own contiguous column of rhs.
 pub(crate) struct Pairs {
     /// Number of elements in each row.
     pub(crate) k: usize,
-    /// Where rows of the left operand and of the right one start.
+    /// Addresses of the rows of lhs and of the columns of rhs.
     pub(crate) rows: [[*const u8; MOST_LANES]; 2],
-    /// How many there are.
+    /// Number of pairs.
     pub(crate) count: usize,
-    /// Becomes an element for each.
+    /// Receives one element for each pair.
     pub(crate) out: *mut u8,
     /// Initial value of each sum.
     pub(crate) identity: *const u8,
@@ -48,60 +48,61 @@ pub(crate) struct Pairs {
 /// A compiled microkernel of dot products of pairs.
 ///
 /// # Safety
-/// The machine has its level; there are `count` rows of `k` elements of each operand; `out` holds `count`.
+/// The machine supports the kernel's level; there are `count` rows of `k` elements of each operand; `out` holds
+/// `count`.
 pub(crate) type PairsFn = unsafe fn(&Pairs);
 
-/// Rows of the left operand, each times a factor, added to sums.
+/// Arguments of axpy: rows of lhs, each multiplied by a factor and added to sums.
 pub(crate) struct Scaled {
-    /// Where the rows start.
+    /// Addresses of the rows.
     pub(crate) rows: [*const u8; SCALED],
-    /// How many there are.
+    /// Number of rows.
     pub(crate) count: usize,
-    /// An element for each.
+    /// One factor for each row.
     pub(crate) factors: *const u8,
     /// The sums.
     pub(crate) sums: *mut u8,
-    /// Elements of a row, and of the sums.
+    /// Elements of a row and of the sums.
     pub(crate) len: usize,
 }
 
-/// A compiled microkernel of scaled rows.
+/// A compiled microkernel of axpy.
 ///
 /// # Safety
-/// The machine has its level; rows and sums hold `len` elements; there are `count` rows and factors.
+/// The machine supports the kernel's level; rows and sums hold `len` elements; there are `count` rows and factors.
 pub(crate) type ScaledFn = unsafe fn(&Scaled);
 
-/// Rows that are added at a time.
+/// Rows that one call adds.
 pub(crate) const SCALED: usize = 8;
 
 /// The microkernels of one pair of map and reduction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowSet {
-    /// Dot products and scaled rows; `None` where the pair has neither.
+    /// Dot products and axpy; `None` if the pair has neither.
     pub(crate) kernels: Option<RowKernels>,
-    /// Few rows by few columns; `None` likewise.
+    /// Few rows by few columns; `None` if the pair has no such kernel.
     pub(crate) thin: Option<ThinFn>,
     /// `x[n] = combine(x[n], y[n])` for `n` in `0..count`.
     pub(crate) combine: unsafe fn(*mut u8, *const u8, usize),
 }
 
-/// What pairs of [`Class::Rich`] have.
+/// Kernels that only pairs of [`Class::Rich`] have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowKernels {
-    /// Dot products, four rows at a time: each element of the column is read once for them.
+    /// Dot products of four rows at a time: each element of the column is loaded once for all of them.
     pub(crate) near: RowsFn,
-    /// The same, prefetching the rows that follow: of rows too short for `far`.
+    /// The same with prefetch of the next rows, for rows out of cache that are too short for `far`.
     pub(crate) short: RowsFn,
-    /// Dot products, row after row: memory is read in one stream, and prefetched.
+    /// Dot products row by row: memory is read as one stream, with prefetch.
     pub(crate) far: RowsFn,
-    /// Dot products of pairs, with the bits that `far` gives of one row.
+    /// Dot products of pairs, bitwise equal to `far` for one row.
     pub(crate) pairs: PairsFn,
-    /// Scaled rows.
+    /// axpy.
     pub(crate) scaled: ScaledFn,
 }
 
 impl RowSet {
-    /// The set for one kind of group and one pair.
+    /// The set for one kind of lane group and one pair.
     pub(crate) const fn of<L: Lane, P: Pair<L>>() -> Self {
         let kernels = Kernels::<L, P>::ALL;
         Self { kernels, thin: thin::kernel::<L, P>(), combine: combine_all::<L, P::Combine> }
@@ -126,7 +127,7 @@ impl<L: Lane, P: Pair<L>> Kernels<L, P> {
 /// # Safety
 /// As for [`RowsFn`].
 unsafe fn run<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool>(rows: &Rows) {
-    // SAFETY: the caller says that the machine has the level.
+    // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     simd.vectorize(Dot::<L, P, R, U, FAR>(rows, std::marker::PhantomData));
 }
@@ -139,13 +140,13 @@ struct Dot<'a, L, P, const R: usize, const U: usize, const FAR: bool>(
 /// Lanes of the widest group that has dot products.
 pub(crate) const MOST_LANES: usize = 16;
 
-/// Groups of sums of a row that is read in one stream.
+/// Accumulators of a row that is read as one stream.
 pub(crate) const FAR_GROUPS: usize = 8;
 
 /// # Safety
 /// As for [`PairsFn`].
 unsafe fn pairs<L: Lane, P: Pair<L>>(pairs: &Pairs) {
-    // SAFETY: the caller says that the machine has the level.
+    // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     simd.vectorize(AllPairs::<L, P>(pairs, std::marker::PhantomData));
 }
@@ -160,8 +161,7 @@ impl<L: Lane, P: Pair<L>> Kernel for AllPairs<'_, L, P> {
         let pairs = self.0;
         for first in (0..pairs.count).step_by(L::LANES) {
             let n = (pairs.count - first).min(L::LANES);
-            // SAFETY: `pairs` above is the one place that makes these, and its caller promised what they ask; `n`
-            // rows remain.
+            // SAFETY: only `pairs` above constructs these, and its caller guarantees their contract; `n` rows remain.
             unsafe {
                 let simd = L::Simd::assume();
                 let start = pairs.identity.cast::<L::Element>().read_unaligned();
@@ -192,8 +192,7 @@ impl<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool> Kerne
         let mut at = 0;
         while at < rows.count {
             let n = (rows.count - at).min(L::LANES);
-            // SAFETY: `run` above is the one place that makes these, and its caller promised what
-            // they ask; `n` rows remain.
+            // SAFETY: only `run` above constructs these, and its caller guarantees their contract; `n` rows remain.
             unsafe {
                 let products = products::<L, P, R, U, FAR>(L::Simd::assume(), rows, at, n);
                 let sums = rows.sums.cast::<L::Element>().add(at);
@@ -205,10 +204,10 @@ impl<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool> Kerne
     }
 }
 
-/// The products of `n` rows from `first` on, one in each lane.
+/// Dot products of `n` rows from `first` on, one in each lane.
 ///
 /// # Safety
-/// As for [`RowsFn`]; there are so many rows, and not more than lanes.
+/// As for [`RowsFn`]; there are `n` rows from `first` on, at most the lanes of a group.
 #[inline(always)]
 unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FAR: bool>(
     simd: L::Simd,
@@ -216,7 +215,7 @@ unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FA
     first: usize,
     n: usize,
 ) -> L {
-    // SAFETY: the caller's promise: the rows that `row` names are there.
+    // SAFETY: guaranteed by the caller: the rows that `row` names are there.
     unsafe {
         let identity = L::splat(simd, rows.identity.cast::<L::Element>().read_unaligned());
         let mut sums = [identity; MOST_LANES];
@@ -236,8 +235,8 @@ unsafe fn products<L: Lane, P: Pair<L>, const R: usize, const U: usize, const FA
     }
 }
 
-/// `U` groups of sums for each row; step k falls to group `k / LANES % U`, lane `k % LANES`. The column has its
-/// length, where it starts, and whether it is read once. What is `FAR` is prefetched.
+/// `U` accumulators for each row; step k is added to accumulator `k / LANES % U`, lane `k % LANES`. `once` is true if
+/// the column is used by one row only. `FAR` rows are prefetched.
 ///
 /// # Safety
 /// As for [`RowsFn`], for rows that start at `left`.
@@ -274,8 +273,8 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize, const 
             if count > 0 {
                 let column = L::read_partial(right.add(at), count);
                 for r in 0..R {
-                    // Lanes that are missing are 0: a product of zeros changes no sum that began
-                    // with 0, and other pairs than sums of products have no such kernels.
+                    // Missing lanes are 0: a product of zeros leaves a sum that started with 0 unchanged, and only sums
+                    // of products have these kernels.
                     sums[r][u] =
                         P::step(sums[r][u], L::read_partial(left[r].add(at), count), column);
                 }
@@ -286,7 +285,7 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const R: usize, const U: usize, const 
     }
 }
 
-/// Combines the groups as a balanced tree.
+/// Combines the accumulators as a balanced tree.
 #[inline(always)]
 fn fold_groups<L: Lane, P: Pair<L>, const U: usize>(sums: &mut [L; U]) -> L {
     let mut half = U / 2;
@@ -299,12 +298,12 @@ fn fold_groups<L: Lane, P: Pair<L>, const U: usize>(sums: &mut [L; U]) -> L {
     sums[0]
 }
 
-/// Combines the lanes of the first `n` groups as balanced trees, all groups at once: lane `r` of the
-/// result is what group `r` gives.
+/// Combines the lanes of the first `n` accumulators as balanced trees, all at once: lane `r` of the result is that of
+/// accumulator `r`.
 #[inline(always)]
 fn fold_lanes<L: Lane, P: Pair<L>>(mut sums: [L; MOST_LANES], n: usize) -> L {
     if n == 1 {
-        // One group only: the same tree, without the others.
+        // With one accumulator the tree is the same, without the others.
         let mut half = L::LANES / 2;
         while half > 0 {
             sums[0] = P::halve(sums[0], sums[0]);
@@ -325,7 +324,7 @@ fn fold_lanes<L: Lane, P: Pair<L>>(mut sums: [L; MOST_LANES], n: usize) -> L {
 /// # Safety
 /// As for [`ScaledFn`].
 unsafe fn scaled<L: Lane, P: Pair<L>>(scaled: &Scaled) {
-    // SAFETY: the caller says that the machine has the level.
+    // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     simd.vectorize(AddScaled::<L, P>(scaled, std::marker::PhantomData));
 }
@@ -337,8 +336,7 @@ impl<L: Lane, P: Pair<L>> Kernel for AddScaled<'_, L, P> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        // SAFETY: `scaled` above is the one place that makes these, and its caller promised what
-        // they ask.
+        // SAFETY: only `scaled` above constructs these, and its caller guarantees their contract.
         unsafe {
             let all = self.0;
             if all.count == SCALED {
@@ -352,10 +350,10 @@ impl<L: Lane, P: Pair<L>> Kernel for AddScaled<'_, L, P> {
 /// Adds `R` rows from `first` on, one after another.
 ///
 /// # Safety
-/// As for [`ScaledFn`]; there are so many rows.
+/// As for [`ScaledFn`]; `R` rows from `first` on exist.
 #[inline(always)]
 unsafe fn add_scaled<L: Lane, P: Pair<L>, const R: usize>(all: &Scaled, first: usize) {
-    // SAFETY: the caller's promise: rows and sums hold `len` elements.
+    // SAFETY: guaranteed by the caller: rows and sums hold `len` elements.
     unsafe {
         let simd = L::Simd::assume();
         let factors = all.factors.cast::<L::Element>();
@@ -388,7 +386,7 @@ unsafe fn add_scaled<L: Lane, P: Pair<L>, const R: usize>(all: &Scaled, first: u
 /// # Safety
 /// The machine has the level; `x` and `y` hold `count` elements.
 unsafe fn combine_all<L: Lane, C: Op<L>>(x: *mut u8, y: *const u8, count: usize) {
-    // SAFETY: the caller says that the machine has the level.
+    // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     let (x, y) = (x.cast(), y.cast());
     simd.vectorize(CombineAll::<L, C>(x, y, count, std::marker::PhantomData));
@@ -410,7 +408,7 @@ impl<L: Lane, C: Op<L>> Kernel for CombineAll<L, C> {
         let mut at = 0;
         while at < count {
             let n = (count - at).min(L::LANES);
-            // SAFETY: `n` elements remain of the `count` that the caller promised.
+            // SAFETY: `n` elements remain of the `count` that the caller guaranteed.
             unsafe {
                 let sum = C::apply(L::read_partial(x.add(at), n), L::read_partial(y.add(at), n));
                 sum.write_partial(x.add(at), n);

@@ -1,5 +1,5 @@
-//! Few columns and contiguous rows that come from memory: each step adds its row, times a factor, to
-//! sums that stay in the first cache, so that memory is read in long runs.
+//! axpy for few columns and contiguous rows out of cache: each step adds its row, times a factor, to sums in L1, so
+//! that memory is read in long runs.
 
 use super::bundle::Operand;
 use super::pack::Word;
@@ -9,16 +9,16 @@ use super::rows::{SCALED, Scaled};
 use super::{Context, KC};
 use std::ops::Range;
 
-/// Most columns for which this beats packing: left is read once for each, nearby.
+/// Largest n for which axpy is faster than packing: lhs is read once for each column, from cache after the first.
 const COLUMNS: usize = 3;
 
-/// Bytes of left from which on it does not stay near.
+/// Size of lhs in bytes from which it is out of L2.
 const FAR: usize = 512 << 10;
 
-/// Bytes of the sums of a task's rows, for one column: they stay near while rows pass.
+/// Limit in bytes for the sums of a task's rows for one column: they stay in L1 while rows are streamed.
 const SUM_BYTES: usize = 8 << 10;
 
-/// Whether a problem is of this kind.
+/// Returns true if axpy is the algorithm for a problem.
 pub(crate) fn suits(problem: &Problem) -> bool {
     let Problem { algebra, m, n, k, .. } = problem;
     let bytes = m.len().saturating_mul(k.len()).saturating_mul(algebra.size);
@@ -30,7 +30,7 @@ pub(crate) fn suits(problem: &Problem) -> bool {
 /// Computes one batch for the steps `ks` of k.
 ///
 /// # Safety
-/// As for [`super::gemm::gemm`].
+/// As for [`gemm`](super::gemm::gemm).
 pub(crate) unsafe fn scaled<W: Word>(
     problem: &Problem,
     tensors: Tensors,
@@ -42,7 +42,7 @@ pub(crate) unsafe fn scaled<W: Word>(
     let rows = most.next_multiple_of(problem.algebra.lanes);
     context.parallel_for(m.div_ceil(rows), |task| {
         let rows = task * rows..((task + 1) * rows).min(m);
-        // SAFETY: the caller's promise; tasks differ in rows.
+        // SAFETY: guaranteed by the caller; tasks differ in rows.
         unsafe { some_rows::<W>(problem, tensors, ks.clone(), context, rows) };
     });
 }

@@ -1,4 +1,4 @@
-//! How wide panels are, and which way a problem goes through the blocked loops.
+//! Blocking: sizes of panels, and the variant of the blocked loops for a problem.
 
 use super::KC;
 use super::across::Across;
@@ -11,99 +11,100 @@ use super::steps::even;
 use super::tasks;
 use super::tile::{Entry, smallest};
 
-/// Bytes of a left panel, or of its rows of the output, that stay in L1 while right panels pass.
+/// Limit in bytes for an lhs panel, or for its rows of the output, that stay in L1 while rhs panels are streamed.
 const NEAREST_BYTES: usize = 32 << 10;
 
-/// A left operand of more bytes does not stay near.
+/// Size of lhs in bytes from which it is out of L2.
 const FAR_BYTES: usize = 384 << 10;
 
-/// Bytes of left that are read where they lie even for many columns.
+/// Size of lhs in bytes up to which it is read in place for any number of columns.
 const NEAR_BYTES: usize = 32 << 10;
 
-/// Left panels for which right is not worth packing.
+/// Number of lhs panels up to which packing rhs does not pay.
 const ACROSS_PANELS: usize = 6;
 
-/// Bytes of right for a block of k, or of left, that stay in L2 where they lie, for many panels of the other.
+/// Limit in bytes for an unpacked operand, in a block of k, that stays in L2 for many panels of the other.
 const LYING_BYTES: usize = 5 << 18;
 
-/// Fewest right panels of a range of columns, since left is packed for each; the same where left comes from memory.
+/// Fewest rhs panels of a range of columns, since lhs is packed for each range; the same if lhs is out of cache.
 const RANGE_PANELS: usize = 32;
 const FAR_RANGE_PANELS: usize = 64;
 
-/// Bytes of a left operand that does not come from memory for each range: where it would be packed for each, it is
-/// read where it lies.
+/// Size of lhs in bytes up to which it stays in cache between ranges: lhs is read in place instead of being packed for
+/// each.
 const WITHIN_BYTES: usize = 4 << 20;
 
-/// Where more columns meet a left panel, it takes no time to pack it.
+/// Number of columns from which the time to pack an lhs panel is negligible.
 const LYING_COLUMNS: usize = 2048;
 
-/// Left panels that meet a right one in turn, where the output is written along rows.
+/// Number of lhs panels multiplied by an rhs panel in turn, if the output is written along rows.
 pub(crate) const GROUP: usize = 8;
 
-/// Fewest right panels, and bytes of the output, where it is; outputs of tests have fewer.
+/// Fewest rhs panels, and fewest bytes of the output, for that; lower in tests.
 const GROUP_COLUMNS: usize = 6;
 const GROUP_BYTES: usize = if cfg!(test) { 64 << 10 } else { 16 << 20 };
 
-/// Columns that are a multiple of so many bytes apart have their lines in few sets of L2.
+/// Strides that are a multiple of this many bytes map to few sets of L2.
 const SET_BYTES: usize = 4096;
 
-/// A left operand that is near is packed for so many times as many columns as it has rows, where they are not.
+/// Pack an lhs in cache if `n >= PACKED_COLUMNS * m` and rhs is not packed; otherwise read it in place.
 const PACKED_COLUMNS: usize = 4;
 
 /// Most steps of a block of k.
 pub(super) const LONGEST: usize = 2 * KC;
 
-/// So many steps take far longer than what surrounds a tile.
+/// Number of steps from which the stores and loads of a tile's output are negligible.
 const MANY_STEPS: usize = 128;
 
-/// The size of panels.
+/// Blocking (mr, nr, kc), and which operands are packed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// Rows of a left panel.
+    /// Rows of an lhs panel.
     pub(crate) rows: usize,
-    /// Columns of a right panel.
+    /// Columns of an rhs panel.
     pub(crate) columns: usize,
-    /// Whether left is read where it lies.
+    /// True if lhs is read in place by direct microkernels, without panels.
     pub(crate) direct: bool,
-    /// How whole panels of right are read where they lie.
+    /// Layout of an rhs whose whole panels are read in place.
     pub(crate) across: Option<Across>,
-    /// Whether rows of left are read where they lie for many columns, and how they are.
+    /// Layout of an lhs whose panels are read in place by the microkernels for packed panels.
     pub(crate) lying: Option<Lying>,
-    /// Whether left is the side that threads share.
+    /// True if lhs is the operand that threads share.
     pub(crate) resident: bool,
-    /// Whether left is too large to stay near, so that later rows are worth fetching ahead.
+    /// True if lhs is out of L2, so that its next rows are prefetched.
     pub(crate) far: bool,
-    /// Into how many ranges columns are cut, whose panels stay with the threads that packed them.
+    /// Number of ranges of columns; the threads that pack the panels of a range also read them.
     pub(crate) ranges: usize,
-    /// How many left panels meet a right one in turn.
+    /// Number of lhs panels multiplied by an rhs panel in turn.
     pub(crate) group: usize,
-    /// Which blocks of k.
+    /// Length of blocks of k.
     length: Length,
 }
 
-/// Rows of left that microkernels for panels read where they lie.
+/// An lhs whose rows are read in place by the microkernels for packed panels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lying {
-    /// Elements from a step to the next.
+    /// Stride from step to step, in elements.
     pub(crate) step: usize,
-    /// Rows that are read so come in multiples of it.
+    /// Rows that are read in place come in multiples of `unit`.
     pub(crate) unit: usize,
 }
 
-/// How long blocks of k are: a tile is added to what the output holds once for each.
+/// Length of blocks of k: each block loads and stores the tile of the output once.
 #[derive(Clone, Copy, Debug)]
 enum Length {
-    /// At most KC steps, whose left panel stays in L1.
+    /// At most KC steps: the lhs panel stays in L1.
     Whole,
-    /// Half as many, so that it does, as do its rows of the output.
+    /// At most KC/2 steps: the lhs panel and its rows of the output stay in L1.
     Half,
-    /// Twice as many: neither stays, and a panel that comes from L2 for each tile takes less than another block.
+    /// At most 2·KC steps: neither stays in L1, and loading the lhs panel from L2 for each tile costs less than another
+    /// block.
     Double,
 }
 
 impl Lying {
-    /// Of a problem's left operand, if all of its rows are neighbours, and steps are equally far apart, but not so
-    /// that they share few sets of L2.
+    /// The layout of a problem's lhs, if all rows are contiguous and steps have a uniform stride that does not map to
+    /// few sets of L2.
     fn of(problem: &Problem, rows: usize, columns: usize) -> Option<Self> {
         let Problem { algebra, m, n, k, .. } = problem;
         let keeps = algebra.left == panel::Prepare::Keep
@@ -111,7 +112,7 @@ impl Lying {
             && !algebra.guarded;
         let step = usize::try_from(k.step(Operand::Left)?).ok()?;
         let near = !(step * algebra.size).is_multiple_of(SET_BYTES) && n.len() <= LYING_COLUMNS;
-        // Fewer rows than a panel has are not followed by zeros here.
+        // Rows beyond a partial panel are not zeros in place.
         let fits = |groups| {
             let exact = |e: &Entry| e.groups == groups && e.columns == columns;
             algebra.tiles.packed.iter().any(exact)
@@ -122,14 +123,14 @@ impl Lying {
         lies.then_some(Self { step, unit })
     }
 
-    /// For panels of any of those rows, which are all neighbours.
+    /// The layout for panels of any of these rows, which are all contiguous.
     pub(crate) fn lies(&self) -> Lies {
         Lies { unit: self.unit, run: usize::MAX, by_offsets: false }
     }
 }
 
 impl Length {
-    /// For left panels of so many rows, beside so many columns.
+    /// For lhs panels of `rows` rows and an output of `columns` columns.
     fn of(rows: usize, columns: usize, size: usize) -> Self {
         let near = |count: usize| rows.saturating_mul(count).saturating_mul(size) <= NEAREST_BYTES;
         match (near(KC), near(columns)) {
@@ -141,7 +142,7 @@ impl Length {
 }
 
 impl Shape {
-    /// That of a problem for so many threads.
+    /// The blocking of a problem for `threads` threads.
     pub(crate) fn of(problem: &Problem, threads: usize) -> Self {
         let (algebra, n) = (&problem.algebra, problem.n.len());
         let wide = algebra.tiles.wide(n);
@@ -159,7 +160,8 @@ impl Shape {
         let pays = few && straight && n / PACKED_COLUMNS >= problem.m.len();
         let once = n <= widest || (widest > 0 && left_bytes <= NEAR_BYTES && !pays);
         let direct = once && long && algebra.left == panel::Prepare::Keep;
-        // What is left of rows where they lie is a panel for the columns that microkernels of all groups have.
+        // The remaining rows of a direct lhs form a packed panel; its columns need microkernels of every number of
+        // groups.
         let (groups, columns) = match direct {
             true => (full.groups, smallest(algebra.tiles.direct, .., n.min(widest)..).columns),
             false => (groups, packed),
@@ -186,8 +188,8 @@ impl Shape {
         Self { rows, columns, direct, across, lying, resident, far, ranges, group, length }
     }
 
-    /// Steps of a block of k where there are so many in all. There are as many blocks as `2 · steps / KC`
-    /// says, or fewer, and none is longer than [`LONGEST`].
+    /// Length of a block of k out of `steps` steps in all. There are at most `2 · steps / KC` blocks, and none is
+    /// longer than [`LONGEST`].
     pub(crate) fn block(&self, steps: usize) -> usize {
         match self.length {
             Length::Half if !self.direct => steps.div_ceil((2 * steps / KC).max(1)).max(1),
@@ -196,7 +198,7 @@ impl Shape {
         }
     }
 
-    /// That of a problem where panels of an operand are there already.
+    /// The blocking of a problem whose panels of an operand are given.
     pub(crate) fn with_panels(problem: &Problem, operand: Operand) -> Self {
         let shape = Self::of(problem, 1);
         match operand {
@@ -207,21 +209,21 @@ impl Shape {
         }
     }
 
-    /// The same for columns that one thread has to itself.
+    /// The same for columns of a single thread.
     pub(crate) fn in_one_range(self) -> Self {
         Self { ranges: 1, ..self }
     }
 }
 
-/// Whether columns may be cut into ranges: rounds and parts of a stage depend on how many columns there are at a
-/// time, and where steps are few, it is left and the output that take time.
+/// Returns true if columns may be cut into ranges. Rounds of k-tiles and parts of a stage depend on the number of
+/// columns; with few steps, lhs and the output dominate the time.
 fn has_ranges(problem: &Problem) -> bool {
     let Problem { m, k, tile, .. } = problem;
     tile.is_none() && m.run(Operand::Out) >= LONG_RUN && k.len() >= MANY_STEPS
 }
 
-/// Whether a large output is written for few steps, whose rows are neighbours and columns far apart: by one tile after
-/// another along rows then, since memory takes and gives long runs faster, though left panels come from L2.
+/// Returns true if a short k makes a large output whose rows are contiguous and columns far apart. Tiles then follow
+/// each other along rows: memory is written faster in long runs, although lhs panels come from L2.
 fn writes_rows(problem: &Problem, rows: usize, columns: usize) -> bool {
     let Problem { algebra, m, n, k, .. } = problem;
     let bytes = problem.outputs().saturating_mul(algebra.size);
@@ -231,7 +233,7 @@ fn writes_rows(problem: &Problem, rows: usize, columns: usize) -> bool {
     bytes >= GROUP_BYTES && k.len() < MANY_STEPS && long && apart && many
 }
 
-/// Whether the columns of a range stay in L2 where they lie so many elements apart, while left panels pass them.
+/// Returns true if the unpacked columns of a range, `apart` elements apart, stay in L2 while lhs panels are streamed.
 fn lies_near(problem: &Problem, apart: isize, ranges: usize) -> bool {
     let Problem { algebra, n, k, .. } = problem;
     let apart = apart.unsigned_abs().saturating_mul(algebra.size);
@@ -240,9 +242,8 @@ fn lies_near(problem: &Problem, apart: isize, ranges: usize) -> bool {
     k.len() >= MANY_STEPS && (n.len() / ranges).saturating_mul(each) <= LYING_BYTES
 }
 
-/// Groups of rows of a panel where the widest microkernel takes `most`: two, with steps enough to
-/// make up for more tiles, where three would leave one over, whose microkernel waits for its own
-/// sums.
+/// Number of row groups of a panel, if the widest microkernel takes `most`. Two replace three for m of four groups and
+/// a long k: three would leave a tile of one group, too few accumulators to hide the latency of FMA.
 fn groups(problem: &Problem, most: usize) -> usize {
     let Problem { algebra, m, k, .. } = problem;
     let pairs = |e: &Entry| e.groups == 2 && e.columns == algebra.tiles.packed[0].columns;
@@ -250,7 +251,7 @@ fn groups(problem: &Problem, most: usize) -> usize {
     if rest && algebra.tiles.packed.iter().any(pairs) { 2 } else { most }
 }
 
-/// How wide the panels of an operand are that is packed for many problems.
+/// Panel width of an operand that is packed for many problems.
 pub(crate) fn width(problem: &Problem, operand: Operand) -> usize {
     let shape = Shape::with_panels(problem, operand);
     if operand == Operand::Left { shape.rows } else { shape.columns }

@@ -1,4 +1,4 @@
-//! Packed panels that all threads share.
+//! Packed panels shared by all threads.
 
 use super::Context;
 use super::pack::Word;
@@ -8,51 +8,51 @@ use super::steps::{Round, Steps};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Fewest bytes worth a task of their own when packing.
+/// Fewest bytes of a packing task.
 const PACK_BYTES: usize = 64 << 10;
 
-/// The panels of a block of rows or columns, for a round of blocks of k.
+/// Panels of a block of rows or columns, for a round of blocks of k.
 pub(crate) struct Panels<'a> {
-    /// The operand.
+    /// The packed operand.
     pub(crate) side: Side<'a>,
     /// The rows of all panels.
     pub(crate) range: Range<usize>,
-    /// The steps.
+    /// The blocks of k.
     pub(crate) round: &'a Round,
-    /// Room for [`Panels::elements`].
+    /// Scratch memory for the panels.
     pub(crate) memory: *mut u8,
-    /// What each panel holds, once packed.
+    /// [`Flags`] of each packed panel, as bits.
     pub(crate) flags: &'a [AtomicU8],
-    /// Where these are among panels that were packed for more rows and steps; `None` if they are all.
+    /// Position among panels that were packed for more rows and steps; `None` if these are all of them.
     pub(crate) within: Option<Within>,
 }
 
-/// Which of more panels some are.
+/// Position of a subset of panels among all packed ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Within {
-    /// Panels for one block of k.
+    /// Panels of one block of k.
     pub(crate) panels: usize,
-    /// The first panel, and the first block.
+    /// Index of the first panel and of the first block.
     pub(crate) panel: usize,
     pub(crate) block: usize,
 }
 
-// SAFETY: tasks pack different panels, and read them once all are packed.
+// SAFETY: tasks pack different panels, and read them after all are packed.
 unsafe impl Sync for Panels<'_> {}
 
 impl Panels<'_> {
-    /// Room for what the panels of some rows hold.
+    /// Flags of the panels of some rows, not yet set.
     pub(crate) fn flags(side: Side, range: &Range<usize>, round: &Round) -> Vec<AtomicU8> {
         let panels = range.len().div_ceil(side.width);
         (0..panels * round.packs().len()).map(|_| AtomicU8::new(0)).collect()
     }
 
-    /// Panels for one block of k.
+    /// Number of panels of one block of k.
     pub(crate) fn panels(&self) -> usize {
         self.range.len().div_ceil(self.side.width)
     }
 
-    /// Which of those that are packed they are.
+    /// Position among the packed panels.
     fn within(&self) -> Within {
         self.within.unwrap_or(Within { panels: self.panels(), panel: 0, block: 0 })
     }
@@ -62,8 +62,8 @@ impl Panels<'_> {
         self.round.blocks.iter().map(Steps::len).max().unwrap_or(0)
     }
 
-    /// Where a panel of some steps is, or will be: after those of the steps before, or, if all steps
-    /// of the round are packed at a time, after those of the panels before.
+    /// Address of a panel of some steps: after the panels of the steps before, or, if a round is packed as a whole,
+    /// after the panels before.
     fn place<W: Word>(&self, steps: &Steps, panel: usize) -> *mut W {
         let before = match self.round.whole() {
             Some(whole) => panel * whole.len() + steps.before,
@@ -75,7 +75,7 @@ impl Panels<'_> {
         self.memory.cast::<W>().wrapping_add(before * self.side.width)
     }
 
-    /// What a panel holds, of those that are packed with these steps.
+    /// Flags of a panel in the pack of index `pack`.
     fn flag(&self, pack: usize, panel: usize) -> &AtomicU8 {
         let Within { panels, panel: first, block } = self.within();
         &self.flags[(block + pack) * panels + first + panel]
@@ -90,11 +90,11 @@ impl Panels<'_> {
         self.rows_of(panel..panel + 1)
     }
 
-    /// Packs all panels: those of neighbouring rows on one thread.
+    /// Packs all panels, adjacent ones on the same thread.
     ///
     /// # Safety
-    /// As for [`Side::pack`], for all rows and steps; the memory has room for the panels, and nobody
-    /// else uses it.
+    /// As for [`Side::pack`], for all rows and steps; the memory has room for the panels, and no other thread accesses
+    /// it.
     pub(crate) unsafe fn pack<W: Word>(&self, context: &Context) {
         let packs = self.round.packs();
         let longest = packs.iter().map(Steps::len).max().unwrap_or(0);
@@ -105,19 +105,19 @@ impl Panels<'_> {
                 let (pack, panel) = (at % packs.len(), at / packs.len());
                 let steps = &packs[pack];
                 let to = self.place::<W>(steps, panel);
-                // SAFETY: the caller's promise; this panel is this task's own.
+                // SAFETY: guaranteed by the caller; this panel is this task's own.
                 let packed = unsafe { self.side.pack(context, steps, self.rows(panel), to) };
                 self.flag(pack, panel).store(packed.flags.bits(), Ordering::Relaxed);
             }
         });
     }
 
-    /// Some panels, once packed.
+    /// Packed panels of a range.
     pub(crate) fn some<W: Word>(&self, block: usize, panels: &Range<usize>) -> Vec<Panel> {
         panels.clone().map(|panel| self.panel::<W>(block, panel)).collect()
     }
 
-    /// A panel, once packed.
+    /// A packed panel, or the same rows in place.
     fn panel<W: Word>(&self, block: usize, panel: usize) -> Panel {
         let rows = self.rows(panel);
         if let Some(panel) = self.side.lain::<W>(&self.round.blocks[block], &rows) {

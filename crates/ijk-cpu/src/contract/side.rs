@@ -1,4 +1,4 @@
-//! One operand as packed panels.
+//! An operand as panels, packed or in place.
 
 use super::Context;
 use super::bundle::{Bundle, Operand};
@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Rows of the widest panel: 8 groups of 16, or 2 of 64.
 pub(crate) const MAX_ROWS: usize = 128;
 
-/// An operand, cut along the axes it has in common with the output.
+/// An operand, partitioned along the axes that it shares with the output.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
     problem: &'a Problem,
@@ -20,36 +20,36 @@ pub(crate) struct Side<'a> {
     operand: Operand,
     /// Rows (or columns) of a panel.
     pub(crate) width: usize,
-    /// How its panels are read where they lie.
+    /// Layout of panels that are read in place.
     lies: Option<Lies>,
 }
 
-/// How panels of an operand are read where they lie.
+/// Layout of panels of an operand that are read in place.
 #[derive(Clone, Copy)]
 pub(crate) struct Lies {
-    /// Their rows come in multiples of it.
+    /// Rows of a panel read in place come in multiples of `unit`.
     pub(crate) unit: usize,
-    /// Rows that lie alike: panels do not go on after them.
+    /// Rows of equal stride; panels do not cross a multiple of `run`.
     pub(crate) run: usize,
-    /// Whether offsets lead from step to step.
+    /// True if k is addressed by a table of offsets.
     pub(crate) by_offsets: bool,
 }
 
-/// A packed panel, or rows of left or columns of right where they lie.
+/// A panel: packed, or rows of lhs or columns of rhs in place.
 #[derive(Clone, Copy)]
 pub(crate) struct Panel {
     pub(crate) data: *const u8,
-    /// Its first row (or column).
+    /// Index of the first row (or column).
     pub(crate) start: usize,
-    /// How many of its rows there are.
+    /// Number of rows (or columns).
     pub(crate) count: usize,
     pub(crate) flags: Flags,
-    /// Whether it is rows of left, or columns of right, where they lie.
+    /// True if the panel is read in place.
     pub(crate) lies: bool,
 }
 
 impl Panel {
-    /// Whether the same microkernels read both.
+    /// Returns true if the same microkernels apply to both.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let kind = |panel: &Self| (panel.count, panel.flags, panel.lies);
         kind(self) == kind(other)
@@ -57,7 +57,7 @@ impl Panel {
 }
 
 impl<'a> Side<'a> {
-    /// An operand in panels of that width.
+    /// An operand in panels of `width` rows.
     pub(crate) fn new(
         problem: &'a Problem,
         tensors: Tensors,
@@ -68,13 +68,13 @@ impl<'a> Side<'a> {
         Self { problem, tensors, operand, width, lies: None }
     }
 
-    /// The same, with panels read where they lie: the steps of right are neighbours there, unless offsets lead from
-    /// one to the next, and the columns of each panel equally far apart; of left it is the other way round.
+    /// The same operand with panels read in place. For rhs, k is contiguous unless it is addressed by offsets, and
+    /// columns have a uniform stride; for lhs, rows are contiguous and k has a uniform stride.
     pub(crate) fn lying(self, lies: Option<Lies>) -> Self {
         Self { lies, ..self }
     }
 
-    /// The panel of those rows at some steps, where it is not packed.
+    /// The panel of those rows at some steps, if it is read in place.
     pub(crate) fn lain<W: Word>(&self, steps: &Steps, rows: &Range<usize>) -> Option<Panel> {
         let lies = self.lies.filter(|lies| rows.len().is_multiple_of(lies.unit))?;
         if rows.start % lies.run + rows.len() > lies.run {
@@ -96,7 +96,7 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// The axes it has in common with the output.
+    /// The axes that the operand shares with the output.
     pub(crate) fn bundle(&self) -> &'a Bundle {
         match self.operand {
             Operand::Left => &self.problem.m,
@@ -104,18 +104,18 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Rows in all.
+    /// Number of rows.
     pub(crate) fn len(&self) -> usize {
         self.bundle().len()
     }
 
-    /// The rows of a panel of some rows.
+    /// The rows of one panel out of `all`.
     pub(crate) fn rows(&self, all: &Range<usize>, panel: usize) -> Range<usize> {
         rows_of(all, self.width, panel..panel + 1)
     }
 
-    /// The lines of some rows, which are read at every step: bytes after the element of the origin
-    /// at that step. None, if the rows are not neighbours.
+    /// Cache lines of some rows, as byte offsets from the element at the origin plus the offset of a step. Empty if the
+    /// rows are not contiguous.
     pub(crate) fn lines(&self, rows: Range<usize>) -> Vec<isize> {
         let (bundle, size) = (self.bundle(), self.problem.algebra.size as isize);
         let run = bundle.run(self.operand);
@@ -137,11 +137,11 @@ impl<'a> Side<'a> {
         lines
     }
 
-    /// Packs a panel of those rows, unless it is read where it lies, and tells what it holds.
+    /// Packs a panel of those rows, unless it is read in place, and returns it with its flags.
     ///
     /// # Safety
-    /// `W` has the size of an element; the tensors are readable at those rows and steps; `to` has
-    /// room for `steps.len() * width` elements, which nobody else uses.
+    /// `W` has the size of an element; the tensors are readable at those rows and steps; `to` has room for `steps.len()
+    /// * width` elements, which no other thread accesses.
     pub(crate) unsafe fn pack<W: Word>(
         &self,
         context: &Context,
@@ -168,7 +168,7 @@ impl<'a> Side<'a> {
         let offsets = &mut offsets[..rows.len()];
         self.bundle().offsets(self.operand, rows.start, offsets);
         let (level, count) = (context.level, steps.len() * self.width);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let flags = unsafe {
             source.pack(level, rows.start, offsets, to, self.width);
             finish(level, *dtype, to.cast(), count, (prepare, split, algebra.guarded))
@@ -178,16 +178,16 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The rows of some panels, where panels of that width go through some rows.
+/// The rows of a range of panels out of `all`.
 pub(crate) fn rows_of(all: &Range<usize>, width: usize, panels: Range<usize>) -> Range<usize> {
     let [start, end] = [panels.start, panels.end].map(|panel| all.start + panel * width);
     start..end.min(all.end)
 }
 
-/// Changes a panel to what microkernels read.
+/// Transforms a packed panel to the form that microkernels read.
 ///
 /// # Safety
-/// The panel holds `count` elements of that type.
+/// The panel has `count` elements of that type.
 unsafe fn finish(
     level: crate::Level,
     dtype: ijk_types::DType,
@@ -195,7 +195,7 @@ unsafe fn finish(
     count: usize,
     (prepare, split, guarded): (Prepare, Split, bool),
 ) -> Flags {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         panel::prepare(level, dtype, prepare, panel, count);
         panel::split(level, split, panel, count);

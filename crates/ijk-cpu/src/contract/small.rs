@@ -1,6 +1,5 @@
-//! Matrices so small that packing by panels would take longer than the products: operands are read where
-//! they lie, rows in the lanes, and nothing is allocated. Where rows are no neighbours in left, it is
-//! copied first, so that they are; all of it, or as many rows at a time as stay in the first cache.
+//! Matrices for which packing panels takes longer than the products: operands are read in place, with m in the lanes,
+//! and nothing is allocated. If m is not contiguous in lhs, lhs is copied first, as a whole or in parts that fit L1.
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
@@ -21,56 +20,54 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 
-/// Matrices whose sides are as `m`, `n` and `k` say, with the steps between their elements, in
-/// elements; rows are neighbours in left and out.
+/// A prepared product of small matrices; m is contiguous in lhs and output. Strides are in elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Small {
-    /// Which rows at a time.
+    /// Rows that are multiplied at a time.
     parts: Parts,
-    /// Columns: how many values each of their two axes has, and the steps from one to the next in right and in
-    /// the output.
+    /// The two axes of n: extent, stride in rhs, and stride in the output.
     columns: [(usize, isize, isize); 2],
-    /// Steps.
+    /// Number of steps.
     k: usize,
-    /// From a step to the next in left.
+    /// Stride of k in lhs.
     left_k: isize,
-    /// From a step to the next in right.
+    /// Stride of k in rhs.
     right_k: isize,
-    /// Where in right, from the first of them, columns are that are multiplied at a time.
+    /// Offsets in rhs of the columns that are multiplied at a time, from the first of them.
     right_offsets: [isize; COLUMNS],
-    /// Whether to combine with what the output holds.
+    /// True to combine with the contents of the output.
     accumulate: bool,
-    /// Bytes of what the next batch reads of left and right, for each part, and how many each step asks for.
+    /// Bytes of lhs and rhs to prefetch for each part of the next batch, and bytes to prefetch at each step.
     ahead: ([usize; 2], usize),
-    /// How left comes to lie so, where it does not.
+    /// Copy that makes m contiguous, if it is not.
     moved: Option<Box<Moved>>,
 }
 
-/// Rows that are multiplied at a time: those of some values of the outermost of their axes.
+/// Rows that are multiplied at a time: those of some values of the outermost axis of m.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
-    /// How many values there are.
+    /// Extent of that axis.
     values: usize,
-    /// How many values a part has, but for the last.
+    /// Values in a part, except for the last.
     each: usize,
-    /// Rows of a value.
+    /// Rows of one value.
     rows: usize,
-    /// From a value to the next in left, in elements.
+    /// Stride of the axis in lhs, in elements.
     left: isize,
 }
 
-/// What copies a part of left: axes of rows and that of steps, with bytes from a value of each to the next.
+/// Copy of a part of lhs: axes of rows and the axis of k, with strides in bytes.
 #[derive(Clone, Debug)]
 struct Moved {
     copier: Copier,
-    /// Which axis is that of the parts.
+    /// Index of the axis that is cut into parts.
     outermost: usize,
     extents: SmallVec<[usize; 4]>,
     from: SmallVec<[isize; 4]>,
     to: SmallVec<[isize; 4]>,
 }
 
-/// Rows and columns that are multiplied at a time, and where they are, with steps as [`Small`] has them.
+/// Arguments of a microkernel: rows and columns that are multiplied at a time, with strides as in [`Small`].
 #[derive(Clone, Copy)]
 pub(crate) struct Piece<'a> {
     rows: usize,
@@ -78,8 +75,8 @@ pub(crate) struct Piece<'a> {
     k: usize,
     left: (*const u8, isize),
     right: (*const u8, isize),
-    /// From memory: what the compiler knows of them it makes a chain of additions, which takes longer than the
-    /// products of a step.
+    /// Loaded from memory: the compiler would compute known offsets by a chain of additions, which takes longer than
+    /// the products of a step.
     right_offsets: &'a [isize; COLUMNS],
     out: (*mut u8, isize),
     accumulate: bool,
@@ -87,17 +84,17 @@ pub(crate) struct Piece<'a> {
     ahead: Option<&'a Ahead>,
 }
 
-/// Memory that is asked for meanwhile, which is read after this: so many bytes of each operand, one after the other.
+/// Memory to prefetch for the next batch: `bytes` of each operand, one after the other.
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
     from: [*const u8; 2],
     bytes: [usize; 2],
-    /// How many bytes further each step asks.
+    /// Bytes to prefetch at each step.
     step: usize,
 }
 
 impl Ahead {
-    /// Where to go on after so many bytes, and how many a step asks for then.
+    /// Address of the next prefetch after `bytes` bytes, and bytes to prefetch at each step from there.
     #[inline(always)]
     fn after(&self, bytes: usize) -> (*const u8, usize) {
         let [left, right] = self.bytes;
@@ -109,16 +106,17 @@ impl Ahead {
     }
 }
 
-/// No lines to ask for.
+/// No lines to prefetch.
 const NO_LINES: (*const u8, usize) = (ptr::null(), 0);
 
 /// A compiled microkernel.
 ///
 /// # Safety
-/// The machine has its level; the elements of all rows, columns and steps can be read, or written.
+/// The machine supports the kernel's level; all rows, columns and steps of the operands are readable, and those of the
+/// output writable.
 pub(crate) type SmallFn = unsafe fn(&Piece);
 
-/// The microkernel of a pair; `None` where it has none.
+/// The microkernel of a pair; `None` if it has none.
 pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<SmallFn> {
     match P::CLASS {
         Class::Rich => Some(run::<L, P>),
@@ -126,33 +124,34 @@ pub(crate) const fn kernel<L: Lane, P: Pair<L>>() -> Option<SmallFn> {
     }
 }
 
-/// Most bytes of a part of left, which stays in the first cache.
+/// Limit in bytes for a part of lhs, which stays in L1.
 const LEFT_BYTES: usize = 24 << 10;
 
-/// The same where right passes by once only.
+/// The same if rhs is streamed only once.
 const NARROW_BYTES: usize = 32 << 10;
 
-/// Most bytes of right, and of the output, which pass by.
+/// Limit in bytes for rhs and for the output, which are streamed.
 pub(crate) const MOST_BYTES: usize = 64 << 10;
 
-/// Most bytes of right where it passes by once.
+/// Limit in bytes for rhs if it is streamed only once.
 const MOST_ONCE: usize = 256 << 10;
 
 /// Most parts.
 const MOST_PARTS: usize = 16;
 
-/// Most products, and most where parts have a single group of rows: panels that are packed once serve more.
+/// Most multiply-adds, and most if parts have a single group of rows: beyond, packed panels are reused often enough to
+/// pay.
 const MOST_POINTS: f64 = (1 << 22) as f64;
 const MOST_POINTS_OF_ONE: f64 = (1 << 20) as f64;
 
-/// Fewer bytes that the next batch reads are not asked for: hardware does.
+/// Smaller next batches are left to the hardware prefetcher.
 const LEAST_AHEAD: usize = 4096;
 
-/// Rows that neighbour each other where left is copied run by run.
+/// Shortest contiguous runs of m for which lhs is copied run by run.
 const SHORT_RUN: usize = 4;
 
 impl Small {
-    /// The matrices of a problem, if they are small and lie so, or left can be made to.
+    /// The prepared form of a problem of small matrices, if m is contiguous or can be made so by a copy.
     pub(crate) fn of(problem: &Problem, level: Level) -> Option<Self> {
         let Problem { algebra, m, n, k, accumulate, .. } = problem;
         let fits = |a: &Bundle, b: &Bundle, most: usize| {
@@ -190,27 +189,27 @@ impl Small {
         (!dot::suits(problem)).then_some(Self { left_k, moved, ..small })
     }
 
-    /// Whether it asks for what the next batch reads.
+    /// Returns true if the next batch is prefetched.
     pub(crate) fn looks_ahead(&self) -> bool {
         self.ahead.1 > 0
     }
 
-    /// Whether nothing is copied first.
+    /// Returns true if operands are read in place, without a copy.
     pub(crate) fn reads_in_place(&self) -> bool {
         self.moved.is_none()
     }
 
-    /// Whether a batch is one call of the microkernel.
+    /// Returns true if a batch is one call of the microkernel.
     fn is_one_call(&self) -> bool {
         let [(outer, ..), _] = self.columns;
         self.moved.is_none() && self.parts.each >= self.parts.values && outer == 1 && self.k <= KC
     }
 
-    /// Computes some batches on this thread, if each is one call: what they have in common is set once, since that
-    /// takes longer than the products of 8 × 8 matrices. Gives whether it did.
+    /// Computes some batches on this thread, if each is one call; returns false otherwise. The arguments that batches
+    /// share are set once, since that takes longer than the products of 8 × 8 matrices.
     ///
     /// # Safety
-    /// As for [`run`](Self::run), of all these batches; the tensors are those of the first of all.
+    /// As for [`run`](Self::run), for all these batches; `tensors` point to the first batch of the problem.
     pub(crate) unsafe fn run_batches<W: Word>(
         &self,
         problem: &Problem,
@@ -246,7 +245,7 @@ impl Small {
                     ahead: ahead.as_ref(),
                     ..whole
                 };
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { kernel(&piece) };
             }
             n += count;
@@ -254,7 +253,7 @@ impl Small {
         true
     }
 
-    /// The first steps of so many rows and all columns of the inner axis.
+    /// Arguments for the first block of k of `rows` rows and all columns of the inner axis.
     fn piece(&self, problem: &Problem, tensors: Tensors, rows: usize) -> Piece<'_> {
         let [_, (columns, _, out_n)] = self.columns;
         Piece {
@@ -274,7 +273,7 @@ impl Small {
     /// Computes one batch.
     ///
     /// # Safety
-    /// As for [`super::gemm::gemm`], of the problem that these are the matrices of.
+    /// As for [`gemm`](super::gemm::gemm), for the problem that `self` was made from.
     pub(crate) unsafe fn run<W: Word>(
         &self,
         problem: &Problem,
@@ -300,7 +299,7 @@ impl Small {
             let mut columns = self.columns.map(|(count, _, _)| count);
             columns[axis] = count.min(all - column);
             let values = each.min(values - first);
-            // SAFETY: the caller's promise; tasks differ in rows or columns of the output.
+            // SAFETY: guaranteed by the caller; tasks differ in rows or columns of the output.
             unsafe {
                 match &self.moved {
                     None => self.multiply::<W>(problem, (values, columns), tensors, ahead),
@@ -313,8 +312,7 @@ impl Small {
         });
     }
 
-    /// Along which axis columns are cut, and into how many at a time: all, unless they can be divided among
-    /// threads.
+    /// Axis along which columns are cut, and columns at a time: all, unless they are divided among threads.
     fn columns_at_a_time(&self, context: &Context) -> (usize, usize) {
         let [(outer, ..), (inner, ..)] = self.columns;
         let axis = usize::from(outer == 1);
@@ -330,7 +328,7 @@ impl Small {
         }
     }
 
-    /// Copies the left of a part of so many values, and computes so many columns of it.
+    /// Copies the part of lhs of `sides.0` values, and multiplies it by some columns.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
@@ -345,14 +343,14 @@ impl Small {
     ) {
         let mut memory = MaybeUninit::<[Line; NARROW_BYTES / size_of::<Line>()]>::uninit();
         let left = memory.as_mut_ptr().cast::<u8>();
-        // SAFETY: the caller's promise; a part of left has at most so many bytes.
+        // SAFETY: guaranteed by the caller; a part of lhs fits `LEFT_BYTES`.
         unsafe {
             moved.copy(sides.0, left, tensors.left);
             self.multiply::<W>(problem, sides, Tensors { left, ..tensors }, ahead);
         }
     }
 
-    /// Computes the rows of so many values, which are neighbours, and so many columns.
+    /// Multiplies the contiguous rows of `values` values by some columns.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
@@ -374,7 +372,7 @@ impl Small {
             piece.out.0 = step(tensors.out, n * out_step).cast_mut();
             let mut left = self.k;
             loop {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { kernel(&piece) };
                 left -= piece.k;
                 if left == 0 {
@@ -389,7 +387,7 @@ impl Small {
         }
     }
 
-    /// What to ask for while the part of that number is computed.
+    /// Memory to prefetch while the part of index `part` is computed.
     fn ahead(&self, next: [*const u8; 2], part: usize) -> Ahead {
         let (bytes, step) = self.ahead;
         let from = array::from_fn(|n| next[n].wrapping_add(part * bytes[n]));
@@ -397,8 +395,8 @@ impl Small {
     }
 }
 
-/// Bytes of what the next batch reads of left and right, and how many of them each step asks for: none where that
-/// is little, or is not in one piece.
+/// Bytes of lhs and rhs to prefetch for each part of the next batch, and bytes to prefetch at each step; zero if they
+/// are few or not contiguous.
 fn ahead(problem: &Problem, parts: &Parts) -> ([usize; 2], usize) {
     let Problem { m, n, k, algebra, .. } = problem;
     let bytes = [Operand::Left, Operand::Right].map(|operand| problem.piece(operand).unwrap_or(0));
@@ -410,7 +408,7 @@ fn ahead(problem: &Problem, parts: &Parts) -> ([usize; 2], usize) {
     (bytes.map(|bytes| bytes / parts), if total < LEAST_AHEAD { 0 } else { each })
 }
 
-/// Columns as [`Small`] has them; `None` where they have more axes.
+/// Columns as in [`Small`]; `None` if n has more than two axes.
 fn columns(n: &Bundle) -> Option<[(usize, isize, isize); 2]> {
     let axis = |axis: &Axis| {
         (axis.extent, axis.strides[Operand::Right as usize], axis.strides[Operand::Out as usize])
@@ -423,8 +421,7 @@ fn columns(n: &Bundle) -> Option<[(usize, isize, isize); 2]> {
     }
 }
 
-/// Whether rows are so few, and steps neighbours in right, that right is best read where it lies, once, however
-/// large it is.
+/// Returns true if m fits the lanes and k is contiguous in rhs: a large rhs is then read in place, once.
 pub(crate) fn is_narrow([m, n, k]: [&Bundle; 3], right: Operand, algebra: &Algebra) -> bool {
     let bytes = |b: &Bundle| b.len().saturating_mul(k.len()).saturating_mul(algebra.size);
     m.len() <= algebra.lanes
@@ -437,15 +434,14 @@ pub(crate) fn is_narrow([m, n, k]: [&Bundle; 3], right: Operand, algebra: &Algeb
 }
 
 impl Parts {
-    /// All rows at once.
+    /// All rows in one part.
     fn whole(problem: &Problem) -> Self {
         let outermost = problem.m.axes().first();
         let (values, left) = outermost.map_or((1, 0), |axis| (axis.extent, axis.strides[0]));
         Self { values, each: values, rows: problem.m.len() / values, left }
     }
 
-    /// As few as leave a part of left in the first cache; `None` where those are too many, or there is too much
-    /// to do.
+    /// The fewest parts of lhs that fit L1; `None` if they are too many, or the problem is too large.
     fn of(problem: &Problem) -> Option<Self> {
         let Problem { algebra, k, batch, .. } = problem;
         let whole = Self::whole(problem);
@@ -456,7 +452,7 @@ impl Parts {
         if fit >= values {
             return (points <= MOST_POINTS).then_some(whole);
         }
-        // Whole groups of rows, and about as many in each part.
+        // Parts are multiples of whole groups of rows, of nearly equal size.
         let lanes = algebra.lanes;
         let unit = (1..=lanes).find(|n| (n * rows).is_multiple_of(lanes)).unwrap_or(1);
         let most = if fit > unit { fit - fit % unit } else { fit };
@@ -470,13 +466,13 @@ impl Parts {
 }
 
 impl Moved {
-    /// How rows come to be neighbours; `None` where that is not quick.
+    /// The copy that makes rows contiguous; `None` if it is slow.
     fn of(problem: &Problem, parts: &Parts, level: Level) -> Option<Self> {
         let Problem { algebra, m, k, .. } = problem;
         let several = m.axes().len() > 1;
         let (inner, step) = m.inner(Operand::Left);
         (!several || inner >= SHORT_RUN && step == 1).then_some(())?;
-        // Extents, and elements from a value to the next in left and in the copy.
+        // Extent, stride in lhs and stride in the copy.
         let mut axes: SmallVec<[(usize, isize, usize); 4]> = SmallVec::new();
         let mut rows = 1;
         for (n, axis) in m.axes().iter().enumerate().rev() {
@@ -484,7 +480,7 @@ impl Moved {
             axes.insert(0, (extent, axis.strides[Operand::Left as usize], rows));
             rows *= extent;
         }
-        // Rows of what is copied row by row follow each other for as long as they can.
+        // In a copy row by row, contiguous rows stay innermost.
         let around = if several { axes.len() - 1 } else { 0 };
         axes.insert(around, (k.len(), k.step(Operand::Left)?, rows));
         let size = algebra.size as isize;
@@ -497,20 +493,20 @@ impl Moved {
         })
     }
 
-    /// Copies so many values.
+    /// Copies the rows of `values` values of the outermost axis.
     ///
     /// # Safety
-    /// They can be read, and there is room for a part.
+    /// They are readable at `from`, and `to` has room for a part.
     unsafe fn copy(&self, values: usize, to: *mut u8, from: *const u8) {
         let mut extents = self.extents.clone();
         extents[self.outermost] = values;
         let side = Side { ptr: from, strides: &self.from };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.copier.copy(&extents, Side { ptr: to, strides: &self.to }, side) };
     }
 }
 
-/// What a copy of left is aligned to.
+/// Alignment of a copy of lhs.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line(#[allow(dead_code, reason = "memory")] [u8; 64]);
@@ -518,7 +514,7 @@ struct Line(#[allow(dead_code, reason = "memory")] [u8; 64]);
 /// # Safety
 /// As for [`SmallFn`].
 unsafe fn run<L: Lane, P: Pair<L>>(piece: &Piece) {
-    // SAFETY: the caller says that the machine has the level; the identity is an element.
+    // SAFETY: the caller guarantees that the machine supports the level; the identity is an element.
     unsafe {
         let identity = piece.identity.cast::<L::Element>().read_unaligned();
         let product = Product { piece, identity, asked: 0 };
@@ -528,11 +524,11 @@ unsafe fn run<L: Lane, P: Pair<L>>(piece: &Piece) {
 
 struct Run<'a, L: Lane, P>(Product<'a, L>, std::marker::PhantomData<P>);
 
-/// What a microkernel works on.
+/// State of a microkernel.
 struct Product<'a, L: Lane> {
     piece: &'a Piece<'a>,
     identity: L::Element,
-    /// Bytes that have been asked for.
+    /// Bytes that have been prefetched.
     asked: usize,
 }
 
@@ -546,8 +542,7 @@ impl<L: Lane, P: Pair<L>> Kernel for Run<'_, L, P> {
         let mut row = 0;
         while row < m {
             let groups = groups_of::<L>(m - row);
-            // SAFETY: `run` above is the one place that makes these, and its caller promised what
-            // they ask; the rows are there.
+            // SAFETY: only `run` above constructs these, and its caller guarantees their contract; the rows are there.
             unsafe {
                 match groups {
                     3 => product.rows::<P, 3>(row),
@@ -560,8 +555,8 @@ impl<L: Lane, P: Pair<L>> Kernel for Run<'_, L, P> {
     }
 }
 
-/// How many groups of so many rows are multiplied at a time: each serves a broadcast, and one alone would wait for
-/// its sums.
+/// Number of groups of rows that are multiplied at a time. Each group shares the broadcasts, and one alone has too few
+/// accumulators to hide the latency of FMA.
 #[inline(always)]
 fn groups_of<L: Lane>(rows: usize) -> usize {
     let several = L::Simd::REGISTERS / L::REGISTERS >= 32;
@@ -582,7 +577,7 @@ const COLUMNS: usize = 8;
 const FEWEST_COLUMNS: usize = 32;
 
 impl<L: Lane> Product<'_, L> {
-    /// All columns of `G` groups of rows, the last of which may have fewer rows than lanes.
+    /// Multiplies `G` groups of rows by all columns; the last group may be partial.
     ///
     /// # Safety
     /// As for [`SmallFn`]; the rows are there.
@@ -590,7 +585,7 @@ impl<L: Lane> Product<'_, L> {
     unsafe fn rows<P: Pair<L>, const G: usize>(&mut self, row: usize) {
         let n = self.piece.columns;
         let mut column = 0;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             while column + COLUMNS <= n {
                 match self.piece.ahead {
@@ -611,11 +606,10 @@ impl<L: Lane> Product<'_, L> {
         }
     }
 
-    /// Some columns of them, while lines are asked for: where the first step does, and how many bytes further the
-    /// next ones do.
+    /// Multiplies `G` groups of rows by `C` columns, and prefetches from `line` on, `further` bytes more at each step.
     ///
     /// # Safety
-    /// As for [`rows`](Self::rows); they are there.
+    /// As for [`rows`](Self::rows); the columns are there.
     #[inline(always)]
     unsafe fn columns<P: Pair<L>, const G: usize, const C: usize, const AHEAD: bool>(
         &self,
@@ -627,7 +621,7 @@ impl<L: Lane> Product<'_, L> {
         let ((out, out_n), (left, left_k), (right, right_k)) = (out, left, right);
         let last = (self.piece.rows - row - (G - 1) * L::LANES).min(L::LANES);
         let whole = last == L::LANES;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let simd = L::Simd::assume();
             let mut sums = [[L::splat(simd, self.identity); G]; C];

@@ -1,10 +1,9 @@
-//! Parts of the output that are computed as columns of contiguous rows in scratch memory, and then
-//! moved, where rows are not neighbours in the output.
+//! Staged outputs: parts are computed as contiguous columns in scratch memory and then moved, if m is not contiguous in
+//! the output.
 //!
-//! Then left and the output each have an axis along which they are contiguous. The former becomes
-//! the innermost of the rows, the latter the one around it, and a part has so many values of both
-//! that lines of either tensor are used as a whole. Where axes are too short for that, several of each make
-//! a [unit](super::units) of rows, and tables say where its elements go.
+//! In this case lhs and output are contiguous along different axes of m. That of lhs becomes the innermost, that of the
+//! output the next, and a part has enough values of both for whole cache lines of either tensor. If the axes are too
+//! short for that, several of each form a [unit](super::units) of rows, and tables say where its elements go.
 
 use super::Context;
 use super::bundle::{Axis, Bundle, Operand};
@@ -17,16 +16,16 @@ use crate::lines::LINE;
 use crate::scratch::Scratch;
 use std::ops::Range;
 
-/// Bytes of a part, which stays in L2 beside the panels that make it.
+/// Limit in bytes for a part, which stays in L2 beside the panels that it is computed from.
 pub(super) const PART_BYTES: usize = 512 << 10;
 
-/// Outputs of fewer bytes stay near however they are written.
+/// Smaller outputs stay in cache in any order of stores.
 const LEAST_BYTES: usize = 16 << 10;
 
-/// Rows of which so many are neighbours in the output are written where they belong.
+/// Length of contiguous runs in the output from which rows are written in place.
 pub(super) const LONG_RUN: usize = 8;
 
-/// A contiguous axis is not cut into fewer values.
+/// Smallest length to which a contiguous axis is cut.
 pub(super) const LEAST_INNER: usize = 32;
 
 /// Rows that are moved at a time.
@@ -35,8 +34,8 @@ const CHUNK: usize = 16;
 /// Parts for each thread.
 const SHARE: usize = 4;
 
-/// Rows in the order for a stage: along left innermost, along the output around that; `None` where
-/// one axis is both, or no part is small enough.
+/// Rows in the order for a stage: the contiguous axis of lhs innermost, that of the output around it; `None` if they
+/// are the same axis, or no part is small enough.
 pub(crate) fn order(m: &Bundle, columns: usize, size: usize) -> Option<Bundle> {
     let mut m = m.clone();
     m.follow(Operand::Left);
@@ -55,26 +54,26 @@ pub(crate) fn order(m: &Bundle, columns: usize, size: usize) -> Option<Bundle> {
     Some(m)
 }
 
-/// How many values of the axis that is contiguous in the output a part has at least.
+/// Fewest values in a part of the axis that is contiguous in the output: a cache line.
 fn least_lines(extent: usize, size: usize) -> usize {
     extent.min((LINE / size).max(1))
 }
 
-/// How rows are cut into parts.
+/// Partition of rows into parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
-    /// No part crosses a multiple of it.
+    /// No part crosses a multiple of `period`.
     period: usize,
     /// Most rows of a part.
     most: usize,
-    /// Parts begin at multiples of it after a period's start.
+    /// Parts begin at multiples of `unit` after the start of a period.
     unit: usize,
-    /// Where the elements of a unit go, where that is in tables.
+    /// Destinations of the elements of a unit, if they are in tables.
     places: Option<Places>,
 }
 
 impl Stage {
-    /// The parts of a problem's rows for those columns, where a stage is of use.
+    /// The parts of a problem's rows for those columns, if staging pays.
     pub(crate) fn of(
         problem: &Problem,
         columns: &Range<usize>,
@@ -102,7 +101,7 @@ impl Stage {
         (unit <= room).then_some(Self { period, unit, most, places })
     }
 
-    /// All rows of a problem's, for parts that differ in columns.
+    /// One part of all rows, for parts that differ in columns.
     pub(crate) fn of_all_rows(problem: &Problem) -> Self {
         let rows = problem.m.len();
         Self { period: rows, most: rows, unit: rows, places: None }
@@ -115,7 +114,7 @@ impl Stage {
     }
 }
 
-/// One part: rows and columns of a problem's output, and memory for them.
+/// One part: rows and columns of a problem's output, with scratch memory for them.
 pub(crate) struct Part<'a> {
     problem: &'a Problem,
     stage: &'a Stage,
@@ -127,7 +126,7 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The part of the output at `out`, if there is memory for it.
+    /// The part of the output at `out`; `None` if allocation fails.
     pub(crate) fn new(
         (problem, stage): (&'a Problem, &'a Stage),
         out: *mut u8,
@@ -139,12 +138,12 @@ impl<'a> Part<'a> {
         Some(Self { problem, stage, out, rows, columns, memory, copier })
     }
 
-    /// The problem with the part for its output, as far as that goes.
+    /// The problem with the part as its output.
     pub(crate) fn dense(&self) -> Problem {
         self.problem.dense(self.stage.most)
     }
 
-    /// Where the origin of such an output would be.
+    /// Address of the origin of that output.
     pub(crate) fn origin(&self) -> *mut u8 {
         let before = self.rows.start + self.columns.start * self.stage.most;
         self.memory.as_ptr().wrapping_sub(before * self.problem.algebra.size)
@@ -153,9 +152,9 @@ impl<'a> Part<'a> {
     /// Reads the part from the output.
     ///
     /// # Safety
-    /// The output has these rows and columns, which nobody else writes.
+    /// The output has these rows and columns, which no other thread writes.
     pub(crate) unsafe fn get(&self) {
-        // SAFETY: the caller's promise; the memory has room for all boxes.
+        // SAFETY: guaranteed by the caller; the memory has room for all boxes.
         self.boxes(|extents, out, strides, dense, within| unsafe {
             let [strides, within] = [strides, within].map(flip);
             let from = Side { ptr: out.cast_const(), strides: &strides };
@@ -166,7 +165,7 @@ impl<'a> Part<'a> {
     /// Writes the part to the output.
     ///
     /// # Safety
-    /// The output has these rows and columns, which nobody else uses; all of the part is computed.
+    /// The output has these rows and columns, which no other thread accesses; all of the part is computed.
     pub(crate) unsafe fn put(&self) {
         if let Some(places) = &self.stage.places {
             let size = self.problem.algebra.size as isize;
@@ -175,29 +174,29 @@ impl<'a> Part<'a> {
                 let from = (row - self.rows.start) as isize * size;
                 let to = self.out.wrapping_offset(to);
                 let from = self.memory.as_ptr().wrapping_offset(from);
-                // SAFETY: the caller's promise; parts have whole units, and these rows and all columns are what
-                // the tables are of.
+                // SAFETY: guaranteed by the caller; parts have whole units, and these rows and all columns are what the
+                // tables are of.
                 unsafe { places.copy(0..places.blocks(), to, from.cast_const()) };
             }
             return;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.boxes(|extents, out, strides, dense, within| unsafe {
             let from = Side { ptr: dense.cast_const(), strides: &within };
             self.copier.copy(&extents, Side { ptr: out, strides: &strides }, from);
         });
     }
 
-    /// Calls `each` with the boxes that make the part: extents, and where it is in the output and
-    /// in memory, with strides in bytes; along the last axis the output is contiguous if it is
-    /// along any, along the one before it the memory.
+    /// Calls `each` with the boxes of the part: extents, address and strides in bytes in the output, and in scratch
+    /// memory. The output is contiguous along the last axis if it is along any, the scratch memory along the one
+    /// before.
     fn boxes(&self, each: impl Fn([usize; 3], *mut u8, [isize; 3], *mut u8, [isize; 3])) {
         let (m, n, size) = (&self.problem.m, &self.problem.n, self.problem.algebra.size as isize);
         let out = |axis: Option<&Axis>| axis.map_or(0, |a| a.strides[Operand::Out as usize]);
         let height = self.stage.most as isize;
         let axes = m.axes();
         let (inner, line) = (axes.last(), axes.len().checked_sub(2).map(|at| &axes[at]));
-        // Columns whose distance is the same are one axis of a box, if there is no more, or they are neighbours.
+        // Columns of equal stride are one axis of a box, if they are the only axis of n, or are contiguous.
         let (run, stride) = match n.inner(Operand::Out) {
             (_, stride) if n.axes().len() == 1 => (usize::MAX, stride),
             (run, 1) => (run, 1),
@@ -219,7 +218,8 @@ impl<'a> Part<'a> {
                 let from = row + (columns.start - self.columns.start) as isize * height;
                 let to = self.out.wrapping_offset(to * size);
                 let from = self.memory.as_ptr().wrapping_offset(from * size);
-                // A few rows at a time, so that no line is left before it is full; a single plane fills each at once.
+                // A few rows at a time, so that cache lines are filled while they are in L1; a single plane fills each
+                // line at once.
                 let chunk = if extents[0] == 1 { extents[1].max(1) } else { CHUNK };
                 for at in (0..extents[1]).step_by(chunk) {
                     let [first, second, last] = extents;
@@ -233,8 +233,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Axes of a box as extent, stride in the output and stride in memory: the one with the least
-/// stride in the output last, the one that is contiguous in memory before it.
+/// Axes of a box as extent, stride in the output and stride in scratch memory: the smallest stride in the output last,
+/// the axis that is contiguous in scratch memory before it.
 fn arranged(mut axes: [(usize, isize, isize); 3]) -> [(usize, isize, isize); 3] {
     axes.sort_by_key(|&(extent, out, _)| match extent {
         1 => (0, 0),
@@ -246,13 +246,13 @@ fn arranged(mut axes: [(usize, isize, isize); 3]) -> [(usize, isize, isize); 3] 
     axes
 }
 
-/// The last two exchanged.
+/// Exchanges the last two.
 fn flip<T>([first, second, third]: [T; 3]) -> [T; 3] {
     [first, third, second]
 }
 
-/// Cuts rows into boxes of whole lines, and of parts of one: the first row, how many lines, and how
-/// long they are.
+/// Cuts rows into boxes of whole values of the innermost axis, and of parts of one: first row, number of values of the
+/// next axis, and extent of the innermost.
 fn boxes(m: &Bundle, rows: &Range<usize>) -> Vec<(usize, usize, usize)> {
     let extent = |back: usize| {
         let axis = m.axes().len().checked_sub(back).map(|at| &m.axes()[at]);

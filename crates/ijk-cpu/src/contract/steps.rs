@@ -1,4 +1,4 @@
-//! Blocks of k, whose steps one pass of microkernels takes.
+//! Blocks of k, rounds of blocks, and k-tiles.
 
 use super::KC;
 use super::bundle::{Bundle, Operand};
@@ -6,19 +6,19 @@ use super::problem::Problem;
 use super::shape::Shape;
 use std::ops::Range;
 
-/// A block of k: for each step, where it leads in either operand.
+/// A block of k: for each step, its offset in both operands.
 #[derive(Clone, Debug)]
 pub(crate) struct Steps {
     left: Vec<isize>,
     right: Vec<isize>,
-    /// Which steps are neighbours in left, and in right.
+    /// Contiguous steps in lhs and in rhs.
     segments: [Vec<Segment>; 2],
-    /// Whether the block adds to what the output holds, else replaces it.
+    /// True if the block accumulates to the output, false if it overwrites it.
     pub(crate) accumulate: bool,
-    /// How many steps come before it in its round.
+    /// Number of steps before it in its round.
     pub(crate) before: usize,
-    /// Steps that its panels hold, and those of them that come before its own: more than its own where it is a part
-    /// of what was packed.
+    /// Steps of the packed panels, and those among them before this block; more than the block's own if it is part of
+    /// what was packed.
     pub(crate) pitch: usize,
     pub(crate) skipped: usize,
 }
@@ -42,36 +42,36 @@ impl Steps {
         self.left.len()
     }
 
-    /// For each step, its offset in an operand.
+    /// The offset of each step in an operand.
     pub(crate) fn offsets(&self, operand: Operand) -> &[isize] {
         if operand == Operand::Left { &self.left } else { &self.right }
     }
 
-    /// Which steps are neighbours there: none, or every step is in one of the segments.
+    /// Contiguous steps in an operand: empty, or every step is in one of the segments.
     pub(crate) fn segments(&self, operand: Operand) -> &[Segment] {
         &self.segments[usize::from(operand != Operand::Left)]
     }
 }
 
-/// Some steps of a block that are neighbours in the memory of an operand, one after another.
+/// Steps of a block that are contiguous in an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     first: usize,
-    /// Steps of the block from one to the next.
+    /// Distance between them in steps of the block.
     pub(crate) distance: usize,
-    /// How many there are.
+    /// Number of steps.
     pub(crate) count: usize,
 }
 
 impl Segment {
-    /// The step of that number.
+    /// Index in the block of the segment's step `n`.
     pub(crate) fn step(&self, n: usize) -> usize {
         self.first + n * self.distance
     }
 }
 
-/// The segments of some points of k in an operand: along the axis of stride 1. If that is not the
-/// innermost one, there must be whole values of it.
+/// Segments of some points of k in an operand, along the axis of stride 1. If that is not the innermost, `steps` must
+/// have whole values of it.
 fn segments(k: &Bundle, operand: Operand, steps: &Range<usize>) -> Vec<Segment> {
     let Some(axis) = k.unit(operand).filter(|_| !steps.is_empty()) else { return Vec::new() };
     let count = k.axes()[axis].extent;
@@ -105,33 +105,33 @@ pub(crate) fn cut(range: &Range<usize>, length: usize) -> impl Iterator<Item = R
     })
 }
 
-/// The innermost two axes of k, where one operand is contiguous along either.
+/// The innermost two axes of k, if each operand is contiguous along one of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tile {
     inner: usize,
     around: usize,
 }
 
-/// Fewer steps of the outer axis are not worth a round.
+/// Fewest steps of the outer axis in a round.
 const LEAST_LINES: usize = 4;
 
-/// Steps of the outer axis come in multiples of so many, lest lines are cut.
+/// Steps of the outer axis come in multiples of this, to use whole cache lines.
 const LINES: usize = 16;
 
 impl Tile {
-    /// The last two axes.
+    /// The last two axes of `k`.
     pub(crate) fn of(k: &Bundle) -> Option<Self> {
         let [.., around, inner] = k.axes() else { return None };
         Some(Self { inner: inner.extent, around: around.extent })
     }
 
-    /// Ranges of k begin at multiples of it, if they shall have whole lines.
+    /// Ranges of k begin at multiples of it to have whole lines.
     pub(crate) fn unit(&self) -> usize {
         self.inner.saturating_mul(LINES)
     }
 
-    /// Ranges of at most `most` steps that have whole values of the outer axis, as many as can be;
-    /// `None` where those are few.
+    /// Ranges of at most `most` steps, as long as possible, with whole values of the outer axis; `None` if those are
+    /// too few.
     fn rounds(&self, ks: &Range<usize>, most: usize) -> Option<Vec<Range<usize>>> {
         let (inner, period) = (self.inner.max(1), self.inner.saturating_mul(self.around).max(1));
         if !(ks.start.is_multiple_of(inner) && ks.len().is_multiple_of(inner)) {
@@ -147,12 +147,12 @@ impl Tile {
     }
 }
 
-/// Steps whose panels of the shared side are there at a time.
+/// Blocks of k whose panels of the shared operand are packed at the same time.
 #[derive(Clone, Debug)]
 pub(crate) struct Round {
-    /// Its blocks.
+    /// The blocks.
     pub(crate) blocks: Vec<Steps>,
-    /// All of it.
+    /// All steps of the round, if they are packed as a whole.
     whole: Option<Steps>,
 }
 
@@ -166,8 +166,8 @@ impl Round {
         Self { blocks, whole: tiled.then(|| steps(all.clone())) }
     }
 
-    /// What some steps have of a round that was packed, for a problem that has only these; also which of the blocks is
-    /// the first. `None` where blocks are not packed one by one.
+    /// The part of a packed round for a problem that has only the steps `ks`, and the index of its first block. `None`
+    /// if the blocks are not packed one by one.
     pub(crate) fn part(&self, problem: &Problem, ks: Range<usize>) -> Option<(Self, usize)> {
         if self.whole.is_some() {
             return None;
@@ -188,20 +188,20 @@ impl Round {
         Some((Self { blocks, whole: None }, first))
     }
 
-    /// All of it, if that is packed at a time.
+    /// All steps, if the round is packed as a whole.
     pub(crate) fn whole(&self) -> Option<&Steps> {
         self.whole.as_ref()
     }
 
-    /// What is packed at a time of the shared side: the round, if only that has whole lines of it,
-    /// or blocks.
+    /// Units in which the shared operand is packed: the whole round if only that has whole cache lines, otherwise
+    /// blocks.
     pub(crate) fn packs(&self) -> &[Steps] {
         self.whole.as_ref().map_or(&self.blocks, std::slice::from_ref)
     }
 }
 
-/// The blocks of `ks`, in rounds of `most` steps, or of one block where that has more. The first
-/// block replaces what the output holds, unless the problem accumulates.
+/// The blocks of `ks`, in rounds of at most `most` steps or of one longer block. The first block overwrites the output,
+/// unless the problem accumulates.
 pub(crate) fn rounds(
     problem: &Problem,
     shape: Shape,
@@ -231,8 +231,8 @@ pub(crate) fn offsets(bundle: &Bundle, operand: Operand, range: &Range<usize>) -
     out
 }
 
-/// Cuts a range into blocks of nearly equal length, at most `most` rounded up to a multiple of
-/// `unit`, as all but the last are. An empty range is one empty block.
+/// Cuts a range into blocks of nearly equal length, at most `most` rounded up to a multiple of `unit`; all but the last
+/// are such multiples. An empty range is one empty block.
 pub(crate) fn blocks(
     all: Range<usize>,
     most: usize,
@@ -242,7 +242,7 @@ pub(crate) fn blocks(
     pieces(all, length)
 }
 
-/// The length of such blocks.
+/// Length of such blocks.
 pub(crate) fn even(len: usize, most: usize, unit: usize) -> usize {
     let count = len.div_ceil(most).max(1);
     len.div_ceil(count).next_multiple_of(unit).max(1)

@@ -1,30 +1,30 @@
-//! How a round's panels are cut into tasks.
+//! Task partition of a round's panels.
 
 use super::Context;
 use crate::threads::cut;
 use std::ops::Range;
 
-/// What is left of the panels is cut into so many blocks for each thread when the next one is taken.
+/// Each new block takes at most one of this many shares, for each thread, of the remaining panels.
 const SHARES: usize = 2;
 
-/// Tasks for each thread, at least, where there are panels enough.
+/// Fewest tasks for each thread, if there are enough panels.
 const TASKS: usize = 4;
 
-/// Fewest shared panels that a task meets: for each range of them, the other panels are packed.
+/// Fewest shared panels of a task: for each range of them, the other panels are packed again.
 const FEWEST_SHARED: usize = 16;
 
-/// The last panels, one for each thread, are cut into so many tasks: while one is computed whole, the other
-/// threads may have nothing left to do.
+/// Number of tasks into which the last panels, one for each thread, are cut, so that no thread computes a whole panel
+/// while the others are idle.
 const LAST_SPLITS: usize = 2;
 
-/// How a round is cut into tasks: panels of one side, and the shared ones that they meet.
+/// Tasks of a round: each multiplies a range of panels by a range of the shared ones.
 pub(crate) struct Cut {
     tasks: Vec<(Range<usize>, Range<usize>)>,
-    /// Whether threads take tasks in this order, rather than each a part of them first.
+    /// True if threads take tasks in this order, false if each first takes a contiguous part of them.
     in_order: bool,
 }
 
-/// Into how many ranges of `fewest` shared panels or more those are cut for so many threads: each stays near the
+/// Number of ranges, of at least `fewest` shared panels, for `threads` threads: each range stays in the caches of the
 /// threads that packed it.
 pub(crate) fn ranges(shared: usize, fewest: usize, threads: usize) -> usize {
     let most = threads.min(shared / fewest);
@@ -32,7 +32,7 @@ pub(crate) fn ranges(shared: usize, fewest: usize, threads: usize) -> usize {
 }
 
 impl Cut {
-    /// Blocks of `most` panels at most, each with some of the shared panels where blocks are few.
+    /// Blocks of at most `most` panels, each by a range of the shared panels if blocks are few.
     pub(crate) fn new(panels: usize, most: usize, shared: usize, threads: usize) -> Self {
         let shares = if threads > 1 { SHARES * threads } else { 1 };
         let blocks = blocks(panels, most.max(1), shares);
@@ -49,7 +49,7 @@ impl Cut {
         Self { tasks, in_order: true }
     }
 
-    /// Blocks of `most` panels at most, for each range of the shared panels.
+    /// Blocks of at most `most` panels, for each range of the shared panels.
     pub(crate) fn by_ranges(panels: usize, most: usize, shared: usize, ranges: usize) -> Self {
         let blocks = blocks(panels, most.max(1), SHARES);
         let tasks = (0..ranges).flat_map(|part| {
@@ -59,7 +59,7 @@ impl Cut {
         Self { tasks: tasks.collect(), in_order: false }
     }
 
-    /// Calls `body` with each task in parallel: its panels, and those shared ones that they meet.
+    /// Calls `body` with each task in parallel: its panels, and its shared panels.
     pub(crate) fn run(&self, context: &Context, body: impl Fn(Range<usize>, Range<usize>) + Sync) {
         let body = |task: usize| {
             let (panels, shared) = self.tasks[task].clone();
@@ -72,13 +72,13 @@ impl Cut {
     }
 }
 
-/// One of so many parts of the shared panels.
+/// The range of index `part` out of `parts` of the shared panels.
 fn range(shared: usize, part: usize, parts: usize) -> Range<usize> {
     cut(shared, part, parts)..cut(shared, part + 1, parts)
 }
 
-/// Blocks of `most` panels at most, and at most one of so many shares of what is left: ever smaller ones, so that
-/// no thread is left with much to do when there is nothing for the others.
+/// Blocks of at most `most` panels, and at most one of `shares` of the remaining ones: they become smaller towards the
+/// end, so that threads finish at about the same time.
 fn blocks(panels: usize, most: usize, shares: usize) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! Random contractions against one that does what the definition says, point by point.
+//! Random contractions, compared with a reference that evaluates the definition point by point.
 
 use super::algebra::Algebra;
 use super::problem::{Problem, Tensors};
@@ -281,7 +281,7 @@ fn all_workers() -> Vec<Workers> {
     (1..=3).map(Workers::new).collect()
 }
 
-/// How many random contractions to try: `IJK_CONTRACTIONS`, or enough for every pair.
+/// Number of random contractions: `IJK_CONTRACTIONS`, or enough for every pair.
 fn rounds() -> usize {
     std::env::var("IJK_CONTRACTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(8)
 }
@@ -351,7 +351,7 @@ fn few_columns_of_four_groups_of_rows() {
     let (mut dice, workers) = (Dice(24), all_workers());
     for (n, k) in [(2, 512), (4, 768), (5, 512), (7, 530), (12, 512)] {
         for m in [32, 64] {
-            // Neither rows nor steps are neighbours in left.
+            // Neither rows nor steps are contiguous in lhs.
             let axes = vec![
                 axis(Role::M, m, [2, 0, 1]),
                 axis(Role::N, n, [0, 1, m as isize]),
@@ -362,22 +362,21 @@ fn few_columns_of_four_groups_of_rows() {
     }
 }
 
-/// Columns enough for each thread to have a range of its own, many left panels that meet columns where they lie,
-/// groups of left panels, and rows of left where they lie.
+/// Enough columns for a range for each thread, many lhs panels with columns in place, groups of lhs panels, and rows of
+/// lhs in place.
 #[test]
 fn columns_in_ranges_and_rows_in_groups() {
     let (mut dice, workers) = (Dice(23), all_workers());
     let sizes = [(200, 790, 130), (300, 40, 140), (500, 50, 70), (176, 40, 150), (176, 44, 150)];
     for size in sizes {
-        // Rows are neighbours in the output.
+        // Rows are contiguous in the output.
         for order in 4..8 {
             check(&task(SUM[0], matrices(size, order)), &mut dice, &workers);
         }
     }
 }
 
-/// Left operands that are multiplied where they lie, or are copied, some rows at a time; the last of which
-/// may be fewer.
+/// An lhs in place or copied, some rows at a time; the last part may be smaller.
 #[test]
 fn small_matrices_in_parts() {
     let (mut dice, workers) = (Dice(7), all_workers());
@@ -400,8 +399,8 @@ fn small_matrices_in_parts() {
     }
 }
 
-/// Batches that one thread computes after each other: of few groups of rows, the last of which may have fewer; in
-/// parts; and of one block of panels. Each asks for what the next one reads, of which right may be the same.
+/// Batches on one thread: of few groups of rows, the last of which may be partial; in parts; and of one block of
+/// panels. Each prefetches the operands of the next one, which may share rhs.
 #[test]
 fn batches_one_after_another() {
     let (mut dice, workers) = (Dice(25), all_workers());
@@ -450,7 +449,7 @@ fn axes_that_lie_otherwise_in_each_tensor() {
     }
 }
 
-/// Rows, columns and steps of many short axes, and some longer ones, which lie in any order in each tensor.
+/// Rows, columns and steps of many short axes, and some longer ones, in a different order in each tensor.
 #[test]
 fn many_short_axes_in_any_order() {
     let (mut dice, workers) = (Dice(21), all_workers());
@@ -476,8 +475,8 @@ fn many_short_axes_in_any_order() {
     }
 }
 
-/// Short runs of rows in the output, which columns lie next to: they are joined in scratch memory, all columns of an
-/// axis or some.
+/// Short runs of rows in the output, adjacent to those of other columns: they are joined in scratch memory, all columns
+/// of an axis or some.
 #[test]
 fn runs_of_several_columns_are_joined() {
     let (mut dice, workers) = (Dice(22), all_workers());
@@ -553,8 +552,8 @@ fn convolution(
     }
 }
 
-/// Windows that are read where they lie, or packed where a panel goes on in the next row of an image: one group of
-/// filters and several, more than a block of k, neighbours, every other one, every third, and reversed ones.
+/// Windows in place, or packed if a panel extends to the next row of an image: one group of filters and several, more
+/// than a block of k, of strides 1, 2 and 3, and reversed ones.
 #[test]
 fn convolutions() {
     let (mut dice, workers) = (Dice(8), all_workers());
@@ -651,7 +650,7 @@ fn empty_bundles() {
             ];
             check(&task(pair, axes), &mut dice, &workers);
         }
-        // No columns, beside rows of short axes that lie otherwise in the output.
+        // No columns, with rows of short axes whose order differs in the output.
         let axes = vec![
             axis(Role::M, 9, [-195, 0, -26]),
             axis(Role::M, 13, [15, 0, 2]),
@@ -689,7 +688,7 @@ fn threads_do_not_change_results() {
     }
 }
 
-/// Few rows that are read where they lie, and several blocks of k: threads share the columns.
+/// Few rows in place, and several blocks of k: threads share the columns.
 #[test]
 fn threads_share_columns_of_few_rows() {
     for (m, k) in [(8, 900), (16, 400), (17, 300), (33, 240)] {
@@ -753,7 +752,7 @@ fn sums_keep_their_error_bound() {
     }
 }
 
-/// Few rows and columns of long k: groups of lanes that are full or not, steps that lie apart.
+/// Few rows and columns of long k: full and partial groups of lanes, strided steps.
 #[test]
 fn thin_matrices() {
     let (mut dice, workers) = (Dice(11), all_workers());

@@ -1,5 +1,5 @@
-//! Few rows and few columns of long k, rows contiguous: each step multiplies its rows, in lanes, by its columns, one
-//! by one, where they lie; all sums stay in registers.
+//! Few rows and few columns of a long k, with contiguous rows: each step multiplies its rows, in lanes, by its columns,
+//! one by one, in place; all sums stay in registers.
 
 use super::KC;
 use super::bundle::Operand;
@@ -12,23 +12,23 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Most rows, and most columns.
+/// Largest m and n.
 const MOST: usize = 8;
 
-/// Steps from which on this is worth it.
+/// Smallest k.
 const LONG: usize = 64;
 
-/// Steps of two matrices, of which all sums fit registers.
+/// Arguments of the microkernel: steps of two matrices whose sums all fit registers.
 pub(crate) struct Thin {
     /// Number of steps.
     steps: usize,
-    /// The rows of the first step: contiguous.
+    /// The rows of the first step, contiguous.
     left: *const u8,
-    /// Elements from step to step.
+    /// Stride from step to step, in elements.
     left_step: isize,
-    /// How many elements may be read from `left` on.
+    /// Number of readable elements from `left` on.
     readable: usize,
-    /// Right operand at the first step.
+    /// The rhs at the first step.
     right: *const u8,
     right_step: isize,
     /// Offset of each column from `right`.
@@ -37,9 +37,9 @@ pub(crate) struct Thin {
     m: usize,
     /// Number of columns.
     n: usize,
-    /// An element for each row of each column, with which its sum combines.
+    /// One element for each row of each column, with which its sum is combined.
     sums: *mut u8,
-    /// Elements from one column of sums to the next.
+    /// Distance of the columns of sums, in elements.
     height: usize,
     /// Initial value of each sum.
     identity: *const u8,
@@ -48,7 +48,7 @@ pub(crate) struct Thin {
 /// A compiled microkernel.
 ///
 /// # Safety
-/// The machine has its level; rows, columns and sums are there.
+/// The machine supports the kernel's level; rows, columns and sums are accessible as the fields say.
 pub(crate) type ThinFn = unsafe fn(&Thin);
 
 /// The microkernel of a pair.
@@ -71,7 +71,7 @@ pub(crate) fn suits(problem: &Problem) -> bool {
 /// Computes one batch for the steps `ks` of k.
 ///
 /// # Safety
-/// As for [`super::gemm::gemm`], of a problem that this suits.
+/// As for [`gemm`](super::gemm::gemm), for a problem that [`suits`].
 pub(crate) unsafe fn thin<W: Word>(problem: &Problem, tensors: Tensors, ks: Range<usize>) {
     let Problem { algebra, m, n, k, .. } = problem;
     let steps = [Operand::Left, Operand::Right].map(|operand| k.step(operand));
@@ -139,7 +139,7 @@ unsafe fn write<W: Word>(problem: &Problem, tensors: Tensors, sums: *const W) {
 /// # Safety
 /// As for [`ThinFn`].
 unsafe fn run<L: Lane, P: Pair<L>>(thin: &Thin) {
-    // SAFETY: the caller says that the machine has the level.
+    // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     simd.vectorize(Steps::<L, P>(thin, PhantomData));
 }
@@ -152,7 +152,7 @@ impl<L: Lane, P: Pair<L>> Kernel for Steps<'_, L, P> {
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
         let thin = self.0;
-        // SAFETY: `run` above is the one place that makes these, and its caller promised what they ask.
+        // SAFETY: only `run` above constructs these, and its caller guarantees their contract.
         unsafe {
             match thin.n {
                 1 => columns::<L, P, 1, 8>(thin),
@@ -168,7 +168,7 @@ impl<L: Lane, P: Pair<L>> Kernel for Steps<'_, L, P> {
     }
 }
 
-/// Adds the products of `N` columns: step k falls to group `k % U` of sums, which combine as a tree.
+/// Adds the products of `N` columns: step k is added to accumulator `k % U`; accumulators are combined as a tree.
 ///
 /// # Safety
 /// As for [`ThinFn`]; `thin` has `N` columns.
@@ -177,7 +177,7 @@ unsafe fn columns<L: Lane, P: Pair<L>, const N: usize, const U: usize>(thin: &Th
     let left = thin.left.cast::<L::Element>();
     let right = thin.right.cast::<L::Element>();
     let columns: [isize; N] = std::array::from_fn(|c| thin.columns[c]);
-    // SAFETY: the caller's promise; a step is read beyond its rows only where there are elements.
+    // SAFETY: guaranteed by the caller; a step is read beyond its rows only where there are elements.
     unsafe {
         let simd = L::Simd::assume();
         let identity = L::splat(simd, thin.identity.cast::<L::Element>().read_unaligned());
@@ -213,7 +213,7 @@ unsafe fn columns<L: Lane, P: Pair<L>, const N: usize, const U: usize>(thin: &Th
     }
 }
 
-/// Steps of which a whole group of lanes may be read.
+/// Number of steps whose whole group of lanes is readable.
 #[inline(always)]
 fn whole_steps<L: Lane>(thin: &Thin) -> usize {
     if thin.m == L::LANES {

@@ -1,4 +1,4 @@
-//! Microkernels: a tile of the output, kept in registers while k runs.
+//! Microkernels: a tile of the output, kept in registers throughout a block of k.
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
@@ -7,82 +7,82 @@ use crate::lines::{LINE, prefetch, prefetch_all, prefetch_all_far, prefetch_far}
 use crate::simd::{Kernel, Simd};
 use std::ops::RangeBounds;
 
-/// What a microkernel computes, for elements whose type it knows: `width` columns of `rows` rows.
+/// Arguments of a microkernel, for elements of its type: a tile of `width` columns and `rows` rows.
 pub(crate) struct Tile {
     /// Number of steps.
     pub(crate) k: usize,
-    /// Packed: the panel, whose groups of rows follow each other `left_step` elements apart.
-    /// Direct: the first row in the tensor, to which `left_offsets` leads from step to step.
+    /// Packed: the panel, whose steps are `left_step` elements apart. Direct: the first row in the tensor, from which
+    /// `left_offsets` has the offset of each step.
     pub(crate) left: *const u8,
-    /// Elements from one step of a packed panel to the next.
+    /// Stride of k in a packed panel, in elements.
     pub(crate) left_step: usize,
-    /// For each step, how many elements further a direct tile reads.
+    /// Offset of each step for a direct tile, in elements.
     pub(crate) left_offsets: *const isize,
-    /// Direct: whether to fetch the rows of the next tile while computing this one.
+    /// Direct: true to prefetch the rows of the next tile.
     pub(crate) ahead: bool,
-    /// Packed: the first step of the panel after this one that is fetched meanwhile.
+    /// Packed: the first step of the next panel to prefetch during this tile.
     pub(crate) fetched: usize,
-    /// How many are.
+    /// Number of steps to prefetch.
     pub(crate) fetches: usize,
-    /// Their lines, as bytes after the element that `left_offsets` leads to from `next`.
+    /// Lines of each step to prefetch, as byte offsets from `next` plus the step's entry of `left_offsets`.
     pub(crate) lines: (*const isize, usize),
-    /// The origin of the tensor of that panel.
+    /// Origin of the tensor of the next panel.
     pub(crate) next: *const u8,
     /// The packed panel of columns, or the first column and step in the tensor.
     pub(crate) right: *const u8,
-    /// Elements from one of its steps to the next.
+    /// Stride of k in rhs, in elements.
     pub(crate) right_step: usize,
-    /// Elements from one of its columns to the next, where it is not packed.
+    /// Stride from column to column of an unpacked rhs, in elements.
     pub(crate) right_apart: isize,
-    /// For each step, how many elements further windows are read.
+    /// Offset of each step for windows, in elements.
     pub(crate) right_offsets: *const isize,
-    /// The output's element at the first row and column 0 of `columns`; rows are neighbours.
+    /// The output's element at the first row and column 0 of `columns`; rows are contiguous.
     pub(crate) out: *mut u8,
-    /// For each column, how many elements further it is written.
+    /// Offset of each column of the output, in elements.
     pub(crate) columns: *const isize,
     /// Number of columns written, at most the microkernel's.
     pub(crate) width: usize,
     /// Number of rows written, at most the microkernel's.
     pub(crate) rows: usize,
-    /// Whether to combine with what the output holds, else replace it.
+    /// True to combine with the contents of the output, false to overwrite it.
     pub(crate) accumulate: bool,
-    /// What the sums start from.
+    /// Initial value of the sums.
     pub(crate) identity: *const u8,
 }
 
 /// A compiled microkernel.
 ///
 /// # Safety
-/// The machine has its level; the tile's pointers are readable and writable as its fields say.
+/// The machine supports the kernel's level; the tile's pointers are readable and writable as its fields say.
 pub(crate) type TileFn = unsafe fn(&Tile);
 
 /// A microkernel and its size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// Groups of rows.
+    /// Number of groups of rows (mr in groups of lanes).
     pub(crate) groups: usize,
-    /// Columns.
+    /// Number of columns (nr).
     pub(crate) columns: usize,
-    /// The code.
+    /// The compiled function.
     pub(crate) run: TileFn,
 }
 
 /// The microkernels of one pair of map and reduction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TileSet {
-    /// Those that read packed panels; the first has the size that panels are packed for.
+    /// Microkernels for packed panels; the first has the size that panels are packed for.
     pub(crate) packed: &'static [Entry],
-    /// Those that read rows of the left tensor where they lie.
+    /// Microkernels for an unpacked lhs.
     pub(crate) direct: &'static [Entry],
-    /// Those that read packed left panels, and columns of the right tensor where they lie; as many at a time
-    /// as the first of [`packed`](Self::packed).
+    /// Microkernels for packed lhs panels and an unpacked rhs with contiguous k, with as many columns as the first of
+    /// [`packed`](Self::packed).
     pub(crate) across: &'static [Entry],
-    /// The same where offsets lead from step to step.
+    /// The same for windows, whose steps are addressed by offsets.
     pub(crate) windows: &'static [Entry],
 }
 
 impl TileSet {
-    /// The set for one kind of group and one pair.
+    /// The set for one kind of lane group and one pair.
     pub(crate) const fn of<L: Lane, P: Pair<L>>() -> Self {
         Self {
             packed: Table::<L, P>::PACKED,
@@ -92,19 +92,19 @@ impl TileSet {
         }
     }
 
-    /// Columns of the widest microkernel that reads left where it lies.
+    /// Columns of the widest microkernel for an unpacked lhs.
     pub(crate) fn widest(&self) -> usize {
         self.direct.iter().map(|e| e.columns).max().unwrap_or(0)
     }
 
-    /// The packed microkernel that takes so many columns at a time where the first one takes fewer.
+    /// The packed microkernel wider than the first that has room for `columns` columns, if the first has not.
     pub(crate) fn wide(&self, columns: usize) -> Option<Entry> {
         let wide = self.packed.iter().find(|e| e.columns > self.packed[0].columns).copied();
         wide.filter(|e| (self.packed[0].columns + 1..=e.columns).contains(&columns))
     }
 }
 
-/// The smallest microkernel of so many groups and columns; the first where none is.
+/// The smallest microkernel of those groups and columns; the first if there is none.
 pub(crate) fn smallest(
     entries: &[Entry],
     groups: impl RangeBounds<usize>,
@@ -127,19 +127,18 @@ macro_rules! entries {
     };
 }
 
-/// Where a microkernel reads its operands: both from panels.
+/// Sources of a microkernel's operands: both are packed.
 const PANELS: u8 = 0;
-/// Left where it lies.
+/// lhs is read in place.
 const DIRECT: u8 = 1;
-/// Right where it lies.
+/// rhs is read in place.
 const ACROSS: u8 = 2;
-/// Right where it lies, at the offset of each step.
+/// rhs is read in place, at the offset of each step.
 const WINDOWS: u8 = 3;
 
-/// Sizes fill the registers but for the few that steps need; more rows than columns, since a
-/// load serves all of a group, but for one that reads left only once where a few columns more than the
-/// first has are all there are ([`wide`](TileSet::wide)). Every width of a direct microkernel is one of a
-/// packed one.
+/// Tiles fill the registers except for the few that loads and broadcasts need. Tiles are taller than wide, since a
+/// broadcast serves all groups of rows; the exception reads lhs only once for slightly more columns than the first tile
+/// has ([`wide`](TileSet::wide)). Every width of a direct microkernel is also one of a packed microkernel.
 impl<L: Lane, P: Pair<L>> Table<L, P> {
     const PACKED: &'static [Entry] = match (L::Simd::REGISTERS / L::REGISTERS, P::CLASS) {
         (_, Class::Rare) => entries!(PANELS: 1 x 4),
@@ -174,12 +173,12 @@ impl<L: Lane, P: Pair<L>> Table<L, P> {
     };
 }
 
-/// One microkernel, with the instructions of its level.
+/// One microkernel, compiled for its level.
 ///
 /// # Safety
 /// As for [`TileFn`].
 unsafe fn run<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8>(tile: &Tile) {
-    // SAFETY: the caller says that the machine has the level.
+    // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { L::Simd::assume() };
     simd.vectorize(Microkernel::<L, P, M, N, FROM>(tile, std::marker::PhantomData));
 }
@@ -196,8 +195,7 @@ impl<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8> Kernel
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        // SAFETY: `run` above is the one place that makes microkernels, and its caller promised
-        // what these ask.
+        // SAFETY: only `run` above constructs microkernels, and its caller guarantees their contract.
         unsafe {
             let sums = accumulate::<L, P, M, N, FROM>(L::Simd::assume(), self.0);
             finish::<L, P, M, N>(self.0, &sums);
@@ -205,8 +203,8 @@ impl<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8> Kernel
     }
 }
 
-/// The sums of all steps. The lines of a column of the output are asked for before each run of steps, as
-/// many as there are columns: all at once would wait for each other.
+/// The sums of all steps. The output is prefetched column by column, one column before each of `N` runs of steps:
+/// prefetching all lines at once would stall on outstanding misses.
 ///
 /// # Safety
 /// The tile's pointers are as the fields say.
@@ -235,16 +233,15 @@ unsafe fn accumulate<L: Lane, P: Pair<L>, const M: usize, const N: usize, const 
     }
 }
 
-/// Bytes of a right panel, which comes from L2, from a step to those that are asked for meanwhile.
+/// Prefetch distance in bytes of an rhs panel, which comes from L2.
 const AHEAD: usize = 2048;
 
-/// Steps that are written one after another where they have so many products or more: what counts them takes
-/// its turns from what multiplies.
+/// Unrolling of the loop over steps, and number of multiply-adds of a step from which it is unrolled: the loop counter
+/// competes with FMA for issue slots.
 const UNROLLED: usize = 4;
 const MANY: usize = 16;
 
-/// The sums of all steps of packed panels, which are so many elements apart, or of those of left and of columns
-/// where they lie.
+/// The sums of all steps for packed panels with the given strides, or for packed lhs panels and columns in place.
 ///
 /// # Safety
 /// As for [`accumulate`].
@@ -263,8 +260,8 @@ unsafe fn packed<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM
     let apart = if FROM == ACROSS { tile.right_apart } else { 1 };
     let (mut fetched, last) = (tile.fetched, tile.fetched + tile.fetches);
     let each = tile.fetches.div_ceil(N);
-    // SAFETY: `N` runs are not more than all steps, each of which has its rows and columns behind `left` and
-    // `right`, as the fields of a tile say; and there is a column.
+    // SAFETY: `N` runs have at most all steps; each step has its rows and columns at `left` and `right`, as the fields
+    // of a tile say; the tile has a column.
     unsafe {
         for column in 0..N {
             fetch_column::<L, M>(tile, column.min(tile.width - 1));
@@ -295,7 +292,7 @@ unsafe fn packed<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM
     sums
 }
 
-/// The sums of all steps of left where it lies.
+/// The sums of all steps for an unpacked lhs.
 ///
 /// # Safety
 /// The tile's pointers are as the fields say.
@@ -308,7 +305,7 @@ unsafe fn direct<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
     let start = tile.left.cast::<L::Element>();
     let mut right = tile.right.cast::<L::Element>();
     for k in 0..tile.k {
-        // SAFETY: step k has its rows where the offset leads, and its columns behind `right`.
+        // SAFETY: step k has its rows at its offset, and its columns at `right`.
         unsafe {
             let left = start.offset(*tile.left_offsets.add(k));
             if tile.ahead {
@@ -321,8 +318,8 @@ unsafe fn direct<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
     sums
 }
 
-/// The sums of all steps of a packed left panel and of windows where they lie: those that are neighbours, or every
-/// other one, are where the instructions say, and take no registers to be found.
+/// The sums of all steps for a packed lhs panel and windows in place. Strides of 1 and 2 are constants, so that
+/// addresses are immediate operands and need no registers.
 ///
 /// # Safety
 /// The tile's pointers are as the fields say.
@@ -332,7 +329,7 @@ unsafe fn windows<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
     tile: &Tile,
     sums: [[L; M]; N],
 ) -> [[L; M]; N] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match tile.right_apart {
             1 => windows_apart::<L, P, M, N>(simd, tile, sums, 1),
@@ -342,7 +339,7 @@ unsafe fn windows<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
     }
 }
 
-/// The same for windows that are so many elements apart.
+/// The same for windows with stride `apart`.
 ///
 /// # Safety
 /// As for [`windows`].
@@ -356,7 +353,7 @@ unsafe fn windows_apart<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
     let mut left = tile.left.cast::<L::Element>();
     let start = tile.right.cast::<L::Element>();
     for k in 0..tile.k {
-        // SAFETY: step k has its rows behind `left`, and its columns where the offset leads.
+        // SAFETY: step k has its rows at `left`, and its columns at its offset.
         unsafe {
             let right = start.offset(*tile.right_offsets.add(k));
             sums = step::<L, P, M, N, WINDOWS>(simd, sums, left, (right, apart));
@@ -369,7 +366,7 @@ unsafe fn windows_apart<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
 /// The sums after a further step.
 ///
 /// # Safety
-/// `M` groups of rows are readable at `left`, `N` elements so far apart at `right`.
+/// `M` groups of rows are readable at `left`, and `N` elements of stride `apart` at `right`.
 #[inline(always)]
 unsafe fn step<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: u8>(
     simd: L::Simd,
@@ -379,7 +376,7 @@ unsafe fn step<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: 
 ) -> [[L; M]; N] {
     let unit = P::unit(simd, sums[0][0]);
     let mut rows = [unit; M];
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         for m in 0..M {
             let from = left.add(m * L::LANES);
@@ -395,20 +392,20 @@ unsafe fn step<L: Lane, P: Pair<L>, const M: usize, const N: usize, const FROM: 
     sums
 }
 
-/// Asks for the lines of a column of the output.
+/// Prefetches the lines of a column of the output.
 ///
 /// # Safety
 /// The tile has that column, and its pointers are as the fields say.
 #[inline(always)]
 unsafe fn fetch_column<L: Lane, const M: usize>(tile: &Tile, column: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let offset = unsafe { *tile.columns.add(column) };
     let first = tile.out.cast::<L::Element>().wrapping_offset(offset).cast_const().cast::<u8>();
     prefetch_all(first, M * L::LANES * size_of::<L::Element>());
 }
 
-/// Asks for lines of the columns after a tile's, where they lie, while the run of steps of that number is
-/// computed: by the last run, for each of them once.
+/// Prefetches lines of the next tile's unpacked columns during the run of steps of index `run`: after the last run,
+/// each line has been prefetched once.
 #[inline(always)]
 fn fetch_next<L: Lane, const N: usize>(tile: &Tile, run: usize) {
     let size = size_of::<L::Element>();
@@ -421,7 +418,7 @@ fn fetch_next<L: Lane, const N: usize>(tile: &Tile, run: usize) {
     }
 }
 
-/// Asks for a step's lines of the next panel.
+/// Prefetches the lines of a step of the next panel.
 ///
 /// # Safety
 /// The tile has that step, and its pointers are as the fields say.
@@ -429,14 +426,14 @@ fn fetch_next<L: Lane, const N: usize>(tile: &Tile, run: usize) {
 unsafe fn fetch_lines<L: Lane>(tile: &Tile, k: usize) {
     let (lines, count) = tile.lines;
     for n in 0..count {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (step, line) = unsafe { (*tile.left_offsets.add(k), *lines.add(n)) };
         let bytes = step.wrapping_mul(size_of::<L::Element>() as isize).wrapping_add(line);
         prefetch_far(tile.next.wrapping_offset(bytes));
     }
 }
 
-/// Asks for the `M` groups of rows after a tile's, which the next one will read.
+/// Prefetches the `M` groups of rows after a tile's, for the next tile.
 #[inline(always)]
 fn fetch<L: Lane, const M: usize>(left: *const L::Element) {
     let rows = M * L::LANES * size_of::<L::Element>();
@@ -452,7 +449,7 @@ unsafe fn finish<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
     tile: &Tile,
     sums: &[[L; M]; N],
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match (tile.rows == M * L::LANES, tile.accumulate) {
             (true, true) => columns::<L, P, M, N, true, true>(tile, sums),
@@ -463,7 +460,7 @@ unsafe fn finish<L: Lane, P: Pair<L>, const M: usize, const N: usize>(
     }
 }
 
-/// Writes the columns of a tile: `WHOLE` ones, or some rows of them.
+/// Writes the columns of a tile: whole ones if `WHOLE`, otherwise some of their rows.
 ///
 /// # Safety
 /// As for [`finish`].
@@ -481,7 +478,7 @@ unsafe fn columns<
 ) {
     for n in 0..N {
         if n < tile.width {
-            // SAFETY: columns below `width` have an offset, rows below `rows` are neighbours there.
+            // SAFETY: columns below `width` have an offset, rows below `rows` are contiguous there.
             unsafe {
                 let out = tile.out.cast::<L::Element>().wrapping_offset(*tile.columns.add(n));
                 for m in 0..M {
@@ -497,10 +494,10 @@ unsafe fn columns<
 /// Writes `count` elements of a group.
 ///
 /// # Safety
-/// They are writable, and readable where they accumulate.
+/// `count` elements are writable, and readable if `accumulate`.
 #[inline(always)]
 unsafe fn put<L: Lane, P: Pair<L>>(sum: L, out: *mut L::Element, count: usize, accumulate: bool) {
-    // SAFETY: `count` elements are writable, and readable where they accumulate.
+    // SAFETY: `count` elements are writable, and readable if they accumulate.
     unsafe {
         match (count == L::LANES, accumulate) {
             (true, true) => P::Combine::apply(L::read(out), sum).write(out),

@@ -1,5 +1,5 @@
-//! Units of rows whose axes are short: several axes along which left has neighbours, and several along which
-//! the output has, so that a unit has whole lines of both.
+//! Units of rows whose axes are short: several axes that are contiguous in lhs, and several that are contiguous in the
+//! output, so that a unit has whole cache lines of both.
 
 use super::bundle::{Axis, Bundle, Operand};
 use super::problem::Problem;
@@ -11,9 +11,9 @@ use crate::lines::LINE;
 /// Most rows of a unit.
 const MOST_UNIT: usize = 2048;
 
-/// Rows of short axes in the order for a stage, and how many of them are a unit: along the innermost axes of
-/// left innermost, along those of the output around them, as many of each as make lines, and parts of axes that
-/// are longer. `None` where rows are neighbours in both, or a unit would be too large.
+/// Rows of short axes in the order for a stage, and the number of rows of a unit. The innermost axes of lhs are
+/// innermost, those of the output around them, as many of each as fill cache lines; longer axes are split. `None` if
+/// rows are contiguous in both, or a unit would be too large.
 pub(crate) fn order(m: &Bundle, n: &Bundle, size: usize) -> Option<(Bundle, usize)> {
     let mut m = m.clone();
     m.follow(Operand::Left);
@@ -29,10 +29,10 @@ pub(crate) fn order(m: &Bundle, n: &Bundle, size: usize) -> Option<(Bundle, usiz
     (unit <= MOST_UNIT.min(room) && unit < m.len()).then_some((m, unit))
 }
 
-/// Axes of rows, outermost first, and where they will be.
+/// Axes of rows, outermost first, with their new positions.
 type Rows = Vec<(Place, Axis)>;
 
-/// Chooses the axes that are innermost in left, whose order rows have; tells how many values they have.
+/// Selects the innermost axes of lhs, whose order `rows` has; returns the number of their values.
 fn lines_of_left(rows: &mut Rows) -> Option<usize> {
     let (mut at, mut values) = (rows.len(), 1);
     while values < LEAST_INNER {
@@ -42,8 +42,8 @@ fn lines_of_left(rows: &mut Rows) -> Option<usize> {
     Some(values)
 }
 
-/// Chooses, of the axes of the output from the innermost on, those of rows until a line is full, which columns
-/// and rows that are chosen fill as well; tells how many values they have.
+/// Selects axes of rows from the innermost of the output on until a cache line is full; columns and rows selected
+/// before fill it, too. Returns the number of their values.
 fn lines_of_output(rows: &mut Rows, (m, n): (&Bundle, &Bundle), full: usize) -> Option<usize> {
     let near = |axis: &Axis| axis.strides[Operand::Out as usize].unsigned_abs();
     let sorted = |bundle: &Bundle| {
@@ -75,18 +75,18 @@ fn lines_of_output(rows: &mut Rows, (m, n): (&Bundle, &Bundle), full: usize) -> 
     Some(values)
 }
 
-/// Where an axis of rows is in the order for a stage, outermost first.
+/// Position of an axis of rows in the order for a stage, outermost first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     /// Around units.
     Outer,
-    /// Of a unit, for lines of the output.
+    /// In a unit, for cache lines of the output.
     Lines,
-    /// Of a unit, for lines of left.
+    /// In a unit, for cache lines of lhs.
     Inner,
 }
 
-/// Gives an axis its place, or a part of it that has at least so many values; tells how many that has.
+/// Assigns a position to an axis, or to a part of it with at least `least` values; returns the number of its values.
 fn take(rows: &mut Rows, at: usize, place: Place, least: usize) -> usize {
     let (_, axis) = rows[at];
     let part = part(axis.extent, least);
@@ -98,7 +98,7 @@ fn take(rows: &mut Rows, at: usize, place: Place, least: usize) -> usize {
     part
 }
 
-/// Where the elements of a unit of rows go, from columns so many elements apart.
+/// Tables of the destinations of the elements of a unit of rows, from columns that are `height` elements apart.
 pub(crate) fn places(
     problem: &Problem,
     unit: usize,
