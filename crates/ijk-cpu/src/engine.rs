@@ -299,16 +299,16 @@ impl Engine {
             check_view(layout, Side::Result, position, found)?;
             Ok(view.as_mut_ptr())
         };
-        // SAFETY: the views are borrowed until this is done, and were checked; elements are
-        // initialised where they are read, by the caller's promise.
+        // SAFETY: the views are borrowed until this is done, and were checked; elements are initialised where they are
+        // read, by guaranteed by the caller.
         unsafe { self.execute_at(compiled, inputs, &mut written, stop) }
     }
 
     /// Runs a compiled plan on arguments, with results where `written` says, by their positions.
     ///
     /// # Safety
-    /// What `written` gives points to the elements of the result's layout, which nobody else accesses
-    /// before this returns.
+    /// What `written` gives points to the elements of the result's layout, which no other thread accesses before this
+    /// returns.
     pub(crate) unsafe fn execute_at<'a>(
         &self,
         compiled: &Compiled,
@@ -334,17 +334,16 @@ impl Engine {
                 Place::Temporary(at) => arena.wrapping_add(at),
             });
         }
-        // SAFETY: the arguments have the elements that the plan was checked against, for as long as
-        // they are borrowed, and so have the results by the caller's promise; temporaries lie in the
-        // arena, which is ours alone.
+        // SAFETY: the arguments have the elements that the plan was checked against, for as long as they are borrowed,
+        // and so have the results by guaranteed by the caller; temporaries lie in the arena, which is ours alone.
         unsafe { self.run_on(compiled, &bases, stop) }
     }
 
     /// Runs a compiled plan on its buffers.
     ///
     /// # Safety
-    /// `bases` are the first elements of the plan's buffers: arguments that nobody writes, results and
-    /// temporaries that nobody else accesses before this returns.
+    /// `bases` are the first elements of the plan's buffers: arguments that nobody writes, results and temporaries that
+    /// no other thread accesses before this returns.
     unsafe fn run_on(
         &self,
         compiled: &Compiled,
@@ -365,7 +364,7 @@ impl Engine {
         });
         let workers = fewer.as_ref().unwrap_or(workers);
         let run = Run { workers, scratch, compiled, bases, packed: &[] };
-        // SAFETY: the caller's promise; compilation made sure that what is read was written before.
+        // SAFETY: guaranteed by the caller; compilation made sure that what is read was written before.
         let faults = unsafe { run.steps_within(spare) }?;
         if workers.have_ended() {
             return Err(RunError::Interrupted);
@@ -433,7 +432,7 @@ impl PackedOperand<'_> {
         tensors: (*const u8, *const u8, *mut u8),
         context: &Context<'_>,
     ) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match self.part {
                 Some(part) => self.panels.contract_part(self.origin, part, tensors, context),
@@ -457,7 +456,7 @@ impl Run<'_> {
     /// # Safety
     /// `bases` are the first elements of the buffers that the plan was checked against.
     pub(crate) unsafe fn steps(&self) -> Result<u32, RunError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.steps_within(None) }
     }
 
@@ -471,7 +470,7 @@ impl Run<'_> {
         for (at, step) in compiled.steps.iter().enumerate() {
             let faults = match step {
                 Program::Nest(nest) => {
-                    // SAFETY: the caller's promise; the steps before wrote what this one reads.
+                    // SAFETY: guaranteed by the caller; the steps before wrote what this one reads.
                     unsafe { Launch { nest, bases, workers, scratch }.run() }?
                 }
                 Program::Contract(prepared) => {

@@ -23,7 +23,7 @@ pub(crate) unsafe fn all_finite(
         return true;
     }
     if !layout.is_c_contiguous() {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         return unsafe { walk(layout, base, level) };
     }
     let base = &Shared(base);
@@ -32,7 +32,7 @@ pub(crate) unsafe fn all_finite(
     workers.parallel_for(tasks, |task| {
         let (start, end) = (cut(layout.len, task, tasks), cut(layout.len, task + 1, tasks));
         if finite.load(Ordering::Relaxed) {
-            // SAFETY: the caller's promise; these are elements of the buffer.
+            // SAFETY: guaranteed by the caller; these are elements of the buffer.
             let own = unsafe { run(layout.dtype, base.0.add(start * size), end - start, level) };
             finite.fetch_and(own, Ordering::Relaxed);
         }
@@ -78,7 +78,7 @@ fn has_infinities(dtype: DType) -> bool {
 /// They are initialised elements of that type, which nobody writes.
 unsafe fn run(dtype: DType, from: *const u8, count: usize, level: Level) -> bool {
     let parts = if dtype.is_complex() { 2 * count } else { count };
-    // SAFETY: the caller's promise; a complex element is two parts.
+    // SAFETY: guaranteed by the caller; a complex element is two parts.
     unsafe {
         match dtype.real() {
             DType::F32 => level

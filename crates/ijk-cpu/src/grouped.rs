@@ -148,7 +148,7 @@ impl GroupedProgram {
     ///
     /// # Safety
     /// `bases` are the buffers that the contraction was checked against: all elements of theirs that it reads are
-    /// initialised, and nobody else accesses the output.
+    /// initialised, and no other thread accesses the output.
     pub(crate) unsafe fn run(
         &self,
         bases: &[*mut u8],
@@ -156,7 +156,7 @@ impl GroupedProgram {
         scratch: &ScratchPool,
     ) -> Result<(), RunError> {
         let refused = AtomicUsize::new(0);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (order, tiles) = unsafe { self.sorted(self.index.of(bases)) }?;
         let job = Job { program: self, bases, order: &order, tiles: &tiles };
         let tasks = match workers.are_worth(self.cost) {
@@ -167,7 +167,7 @@ impl GroupedProgram {
         workers.parallel_for(tasks, |task| {
             let range = cut(tiles.len(), task, tasks)..cut(tiles.len(), task + 1, tasks);
             let context = Context::new(self.level, alone, scratch, &refused);
-            // SAFETY: the caller's promise; each row is in one tile, each tile in one task.
+            // SAFETY: guaranteed by the caller; each row is in one tile, each tile in one task.
             unsafe { job.range(range, &context) };
         });
         Context::new(self.level, alone, scratch, &refused).settle()
@@ -181,7 +181,7 @@ impl GroupedProgram {
         let (count, none) = (self.count(), self.groups);
         let group = |row: usize| {
             let from = index.wrapping_offset(self.offset(row, 2));
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let number = unsafe {
                 match self.index_dtype {
                     DType::I32 => i64::from(from.cast::<i32>().read_unaligned()),
@@ -349,7 +349,7 @@ impl Job<'_> {
                 return;
             }
             let rows = &self.order[tile.rows.clone()];
-            // SAFETY: the caller's promise; the copies have room for a tile.
+            // SAFETY: guaranteed by the caller; the copies have room for a tile.
             unsafe {
                 match tile.group < program.groups {
                     true => self.tile((tile.group, rows), (left, out), context),
@@ -419,6 +419,6 @@ impl Job<'_> {
 /// # Safety
 /// So many are readable and writable there, and they are not the same.
 unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { ptr::copy_nonoverlapping(from, to, length) };
 }

@@ -43,7 +43,7 @@ pub(crate) unsafe fn copy<W: Copy>(from: *const W, to: *mut W, count: usize) {
 /// As for [`copy`].
 #[inline(always)]
 pub(crate) unsafe fn piece<W: Copy, const N: usize>(from: *const W, to: *mut W) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { to.cast::<[W; N]>().write_unaligned(from.cast::<[W; N]>().read_unaligned()) };
 }
 

@@ -77,8 +77,8 @@ impl PermuteProgram {
     /// Copies all of it.
     ///
     /// # Safety
-    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and
-    /// nobody else accesses the output.
+    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and no other thread
+    /// accesses the output.
     pub(crate) unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let sides = &Sides { to: self.to.of(bases), from: self.from.of(bases) };
         workers.parallel_ranges(self.places.blocks(), self.cost, |blocks| {
@@ -100,7 +100,7 @@ struct Sides {
     from: *const u8,
 }
 
-// SAFETY: only pointers; whoever follows them answers for that.
+// SAFETY: these are only pointers; code that dereferences them guarantees access.
 unsafe impl Sync for Sides {}
 
 /// Whether loops along the axes that are innermost on either side are short.

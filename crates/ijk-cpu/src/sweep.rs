@@ -102,8 +102,8 @@ impl SweepProgram {
     /// one block runs in any case.
     ///
     /// # Safety
-    /// `bases` are the buffers that the sweep was checked against: all elements of theirs that it
-    /// reads are initialised, and nobody else accesses the outputs.
+    /// `bases` are the buffers that the sweep was checked against: all elements of theirs that it reads are
+    /// initialised, and no other thread accesses the outputs.
     pub unsafe fn run(
         &self,
         bases: &[*mut u8],
@@ -116,11 +116,11 @@ impl SweepProgram {
         spare = spare.saturating_sub(self.arena() as u64 * workers.threads() as u64);
         let pack = self.shared.iter().map(|shared| {
             spare = spare.checked_sub(shared.bytes(self)?)?;
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { shared.pack(self, bases, workers, scratch) }
         });
         let packed: Vec<_> = pack.collect();
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let narrow = self.narrow.as_ref().filter(|n| unsafe { n.may_run(bases, workers) });
         let alone = &workers.at_most(1);
         let job = Job { sweep: self, bases, scratch, packed: &packed, narrow, alone };
@@ -132,7 +132,7 @@ impl SweepProgram {
         let failed = std::sync::OnceLock::new();
         workers.parallel_for(tasks, |task| {
             let range = cut(blocks, task, tasks)..cut(blocks, task + 1, tasks);
-            // SAFETY: the caller's promises; each block goes to one task.
+            // SAFETY: guaranteed by the caller; each block goes to one task.
             match unsafe { job.range(range) } {
                 Ok(met) => drop(faults.fetch_or(met, Ordering::Relaxed)),
                 Err(error) => drop(failed.set(error)),
@@ -216,7 +216,7 @@ impl Job<'_> {
                 break;
             }
             self.seek(block, &mut at);
-            // SAFETY: the caller's promise; the arena is this task's own.
+            // SAFETY: guaranteed by the caller; the arena is this task's own.
             unsafe {
                 let short = sweep.axes.iter().zip(&at).any(|(a, &n)| (n + 1) * a.block > a.extent);
                 if let Some(met) = self.narrow((&at, short), (arena.as_ptr(), scratch))? {
@@ -246,7 +246,7 @@ impl Job<'_> {
         let found = at.last().and_then(|&n| narrow.body(n));
         let Some((compiled, parts)) = found else { return Ok(None) };
         let packed = if short { SmallVec::new() } else { self.parts(at, parts) };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let faults = unsafe { self.block((compiled, &packed), at, memory) }?;
         let (sweep, level) = (self.sweep, narrow.level);
         let outputs = compiled.buffers.iter().filter(|layout| match layout.place {
@@ -397,7 +397,7 @@ impl SharedOperand {
         // Without memory for it each block packs the operand for itself.
         let refused = AtomicUsize::new(0);
         let context = Context::new(self.level, workers, scratch, &refused);
-        // SAFETY: the caller's promise; blocks with all their rows see such operands.
+        // SAFETY: guaranteed by the caller; blocks with all their rows see such operands.
         unsafe { Packed::new(&self.contraction, &origins, &context, scratch) }
     }
 

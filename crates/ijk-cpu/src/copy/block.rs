@@ -32,7 +32,7 @@ macro_rules! plain {
 
             #[inline(always)]
             unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { plain::<W, $side>(dst, dst_stride, src, src_stride) }
             }
         }
@@ -46,7 +46,7 @@ plain! {
 }
 
 /// # Safety
-/// That of [`Block::transpose`], for blocks of `N` by `N` elements.
+/// As for [`Block::transpose`], for blocks of `N` by `N` elements.
 #[inline(always)]
 unsafe fn plain<W: Copy, const N: usize>(
     dst: *mut u8,
@@ -54,7 +54,7 @@ unsafe fn plain<W: Copy, const N: usize>(
     src: *const u8,
     src_stride: isize,
 ) {
-    // SAFETY: the caller's promise, for each row and column of the block.
+    // SAFETY: guaranteed by the caller, for each row and column of the block.
     unsafe {
         let columns: [[W; N]; N] =
             std::array::from_fn(|c| src.offset(c as isize * src_stride).cast::<[W; N]>().read());
@@ -85,7 +85,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { eight(dst, dst_stride, src, src_stride) }
         }
     }
@@ -97,7 +97,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { four(dst, dst_stride, src, src_stride) }
         }
     }
@@ -115,7 +115,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { sixteen_lines(dst, dst_stride, src, src_stride) }
         }
     }
@@ -127,13 +127,13 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { eight_lines(dst, dst_stride, src, src_stride) }
         }
     }
 
     /// # Safety
-    /// That of [`Block::transpose`], for blocks of 16 by 16 elements of 4 bytes.
+    /// As for [`Block::transpose`], for blocks of 16 by 16 elements of 4 bytes.
     #[target_feature(enable = "avx512f")]
     #[inline]
     unsafe fn sixteen_lines(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
@@ -166,7 +166,7 @@ mod x86 {
     }
 
     /// # Safety
-    /// That of [`Block::transpose`], for blocks of 8 by 8 elements of 8 bytes.
+    /// As for [`Block::transpose`], for blocks of 8 by 8 elements of 8 bytes.
     #[target_feature(enable = "avx512f")]
     #[inline]
     unsafe fn eight_lines(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
@@ -202,7 +202,7 @@ mod x86 {
     }
 
     /// # Safety
-    /// That of [`Block::transpose`], for blocks of 8 by 8 elements of 4 bytes.
+    /// As for [`Block::transpose`], for blocks of 8 by 8 elements of 4 bytes.
     #[target_feature(enable = "avx2")]
     #[inline]
     unsafe fn eight(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {
@@ -234,7 +234,7 @@ mod x86 {
     }
 
     /// # Safety
-    /// That of [`Block::transpose`], for blocks of 4 by 4 elements of 8 bytes.
+    /// As for [`Block::transpose`], for blocks of 4 by 4 elements of 8 bytes.
     #[target_feature(enable = "avx2")]
     #[inline]
     unsafe fn four(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize) {

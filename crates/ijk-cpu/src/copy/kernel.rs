@@ -15,9 +15,9 @@ use ijk_types::DType;
 /// Copies `extents` = rows, columns; strides are in bytes.
 ///
 /// # Safety
-/// Both sides are elements of the kernel's size for every row and column, initialised in `src`;
-/// nobody else accesses those of `dst`, and no element is on both sides. Each field of [`Planes`]
-/// states a condition on strides. The processor has the SIMD level the kernel was chosen for.
+/// Both sides are elements of the kernel's size for every row and column, initialised in `src`; no other thread
+/// accesses those of `dst`, and no element is on both sides. Each field of [`Planes`] states a condition on strides.
+/// The processor has the SIMD level the kernel was chosen for.
 pub(super) type Plane = unsafe fn(
     extents: [usize; 2],
     dst: *mut u8,
@@ -55,7 +55,7 @@ fn at<W>(ptr: *const u8, strides: [isize; 2], row: usize, column: usize) -> *con
 }
 
 /// # Safety
-/// That of [`Plane`], with the condition of [`Planes::rows`].
+/// As for [`Plane`], with the condition of [`Planes::rows`].
 #[inline(always)]
 unsafe fn rows<W: Copy>(
     [rows, columns]: [usize; 2],
@@ -65,7 +65,7 @@ unsafe fn rows<W: Copy>(
     src_strides: [isize; 2],
 ) {
     let bytes = columns * size_of::<W>();
-    // SAFETY: the caller's promise; a row has so many bytes.
+    // SAFETY: guaranteed by the caller; a row has so many bytes.
     unsafe {
         match bytes {
             4..8 => short_rows::<4>([rows, bytes], dst, dst_strides, src, src_strides),
@@ -87,7 +87,7 @@ unsafe fn rows<W: Copy>(
 /// copy it.
 ///
 /// # Safety
-/// That of [`Plane`], for elements of one byte, with the condition of [`Planes::rows`].
+/// As for [`Plane`], for elements of one byte, with the condition of [`Planes::rows`].
 #[inline(always)]
 unsafe fn short_rows<const N: usize>(
     [rows, bytes]: [usize; 2],
@@ -111,7 +111,7 @@ unsafe fn short_rows<const N: usize>(
 }
 
 /// # Safety
-/// That of [`Plane`], with the condition of [`Planes::splat`].
+/// As for [`Plane`], with the condition of [`Planes::splat`].
 #[inline(always)]
 unsafe fn splat<W: Copy>(
     [rows, columns]: [usize; 2],
@@ -125,7 +125,7 @@ unsafe fn splat<W: Copy>(
     }
     let size = size_of::<W>() as isize;
     if src_strides[0] == size && dst_strides[0] == size * columns as isize {
-        // SAFETY: the caller's promise; the plane is dense on both sides.
+        // SAFETY: guaranteed by the caller; the plane is dense on both sides.
         unsafe {
             match columns {
                 2 => return thin::repeat::<W, 2>(rows, dst, src),
@@ -146,7 +146,7 @@ unsafe fn splat<W: Copy>(
 }
 
 /// # Safety
-/// That of [`Plane`], with the condition of [`Planes::reverse`].
+/// As for [`Plane`], with the condition of [`Planes::reverse`].
 #[inline(always)]
 unsafe fn reverse<W: Copy>(
     [rows, columns]: [usize; 2],
@@ -166,7 +166,7 @@ unsafe fn reverse<W: Copy>(
 }
 
 /// # Safety
-/// That of [`Plane`].
+/// As for [`Plane`].
 #[inline(always)]
 unsafe fn strided<W: Copy>(
     [rows, columns]: [usize; 2],
@@ -187,7 +187,7 @@ unsafe fn strided<W: Copy>(
 }
 
 /// # Safety
-/// That of [`Plane`], with the condition of [`Planes::transpose`]; for [`Block::transpose`], the
+/// As for [`Plane`], with the condition of [`Planes::transpose`]; for [`Block::transpose`], the
 /// processor has the block's instructions.
 #[inline(always)]
 unsafe fn transpose<B: Block>(
@@ -197,7 +197,7 @@ unsafe fn transpose<B: Block>(
     src: *const u8,
     src_strides: [isize; 2],
 ) {
-    // SAFETY: the caller's promise, also for the strips, which are parts of the plane.
+    // SAFETY: guaranteed by the caller, also for the strips, which are parts of the plane.
     unsafe {
         let size = size_of::<B::Word>() as isize;
         let side_by_side = |stride: isize, count: usize| stride == size * count as isize;
@@ -231,7 +231,7 @@ const THIN: usize = 4;
 /// Transposes the blocks of a plane, and hands the two strips that they leave to `strip`.
 ///
 /// # Safety
-/// That of [`transpose`].
+/// As for [`transpose`].
 #[inline(always)]
 unsafe fn blocks<B: Block>(
     [rows, columns]: [usize; 2],
@@ -267,7 +267,7 @@ unsafe fn blocks<B: Block>(
 /// Copies whole lines past the caches.
 ///
 /// # Safety
-/// That of [`Plane`], with the condition of [`Planes::rows`].
+/// As for [`Plane`], with the condition of [`Planes::rows`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx")]
 unsafe fn stream<W: Copy>(
@@ -280,7 +280,7 @@ unsafe fn stream<W: Copy>(
     let bytes = columns * size_of::<W>();
     let follow = dst_strides[0] == bytes as isize && rows > 1;
     if follow && (32..JOINED / 2).contains(&bytes) && !bytes.is_multiple_of(LINE) {
-        // SAFETY: the caller's promise; rows follow one another.
+        // SAFETY: guaranteed by the caller; rows follow one another.
         return unsafe { join::<W>([rows, columns], dst, src, src_strides[0]) };
     }
     for r in 0..rows {
@@ -341,7 +341,7 @@ unsafe fn stream_row(to: *mut u8, from: *const u8, bytes: usize) {
     let head = (to.addr().wrapping_neg() % LINE).min(bytes);
     let lines = (bytes - head) / LINE;
     let rest = (bytes - head) % LINE;
-    // SAFETY: parts of what the caller promises; what streams starts at a multiple of a line.
+    // SAFETY: parts of what the caller guarantees; what streams starts at a multiple of a line.
     unsafe {
         // A copy of an unknown length is a call, even if there is nothing to copy.
         if head > 0 {

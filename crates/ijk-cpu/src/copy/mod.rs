@@ -45,8 +45,8 @@ impl Copier {
     /// Copies a box; the last axis is the innermost loop.
     ///
     /// # Safety
-    /// Both sides are elements of the copier's type for every index within `extents`, initialised
-    /// in `src`; nobody else accesses those of `dst`, and no element is on both sides.
+    /// Both sides are elements of the copier's type for every index within `extents`, initialised in `src`; no other
+    /// thread accesses those of `dst`, and no element is on both sides.
     pub unsafe fn copy(&self, extents: &[usize], dst: Side<'_, *mut u8>, src: Side<'_, *const u8>) {
         // SAFETY (all arms): sub-boxes of the box that the caller vouches for.
         match extents {
@@ -79,18 +79,18 @@ impl Copier {
     /// Copies `n` neighbouring elements.
     ///
     /// # Safety
-    /// That of [`copy`](Self::copy).
+    /// As for [`copy`](Self::copy).
     #[inline]
     pub(crate) unsafe fn row(&self, n: usize, to: *mut u8, from: *const u8) {
         let strides = [0, self.size];
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { (self.planes.rows)([1, n], to, strides, from, strides) }
     }
 
     /// Copies a box of two axes.
     ///
     /// # Safety
-    /// That of [`copy`](Self::copy).
+    /// As for [`copy`](Self::copy).
     unsafe fn plane(
         &self,
         extents: [usize; 2],
@@ -120,7 +120,7 @@ impl Copier {
             [r, _] if dense && r == size => self.planes.transpose,
             _ => self.planes.strided,
         };
-        // SAFETY: the caller's promise; each kernel's condition on strides was tested.
+        // SAFETY: guaranteed by the caller; each kernel's condition on strides was tested.
         unsafe { kernel(extents, dst, dst_strides, src, src_strides) }
     }
 }

@@ -130,10 +130,10 @@ impl Places {
     /// Copies some blocks.
     ///
     /// # Safety
-    /// From `to` and `from` on there are elements at all places of the box, initialised where they are read;
-    /// nobody else accesses those that are written, and no element is on both sides.
+    /// From `to` and `from` on there are elements at all places of the box, initialised where they are read; no other
+    /// thread accesses those that are written, and no element is on both sides.
     pub(crate) unsafe fn copy(&self, blocks: Range<usize>, to: *mut u8, from: *const u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.blocks_of_words::<false>(blocks, to, from) };
     }
 
@@ -141,13 +141,13 @@ impl Places {
     /// soon.
     ///
     /// # Safety
-    /// That of [`copy`](Self::copy).
+    /// As for [`copy`](Self::copy).
     pub(crate) unsafe fn stream(&self, blocks: Range<usize>, to: *mut u8, from: *const u8) {
         let whole = |bytes: isize| bytes.unsigned_abs().is_multiple_of(LINE);
         let run = (self.run * self.word) as isize;
         let starts = self.runs.iter().chain(self.outer.iter().chain(&self.inner).map(|[to, _]| to));
         let lines = whole(run) && to.addr().is_multiple_of(LINE) && { starts }.all(|&at| whole(at));
-        // SAFETY: the caller's promise; runs are whole lines if they are said to be.
+        // SAFETY: guaranteed by the caller; runs are whole lines if they are said to be.
         unsafe {
             match lines {
                 true => self.blocks_of_words::<true>(blocks, to, from),
@@ -158,7 +158,7 @@ impl Places {
     }
 
     /// # Safety
-    /// That of [`copy`](Self::copy). With `LINES`, runs are whole lines.
+    /// As for [`copy`](Self::copy). With `LINES`, runs are whole lines.
     unsafe fn blocks_of_words<const LINES: bool>(
         &self,
         blocks: Range<usize>,
@@ -166,7 +166,7 @@ impl Places {
         from: *const u8,
     ) {
         let places = self.places(blocks.clone(), to, from);
-        // SAFETY: the caller's promise; words have that many bytes, and so many of them make a piece.
+        // SAFETY: guaranteed by the caller; words have that many bytes, and so many of them make a piece.
         unsafe {
             if let Some(shuffle) = &self.shuffle {
                 return shuffle.run::<LINES>(places);
@@ -193,7 +193,7 @@ impl Places {
         for (to, from) in self.places(blocks, to, from) {
             for (&start, places) in self.runs.iter().zip(self.from.chunks_exact(self.run)) {
                 let to = to.wrapping_offset(start);
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe {
                     match LINES {
                         true => lines::<W, PIECE>(places, to, from),
@@ -253,7 +253,7 @@ fn lines_read(places: &[isize]) -> Vec<isize> {
 #[inline(always)]
 unsafe fn run<W: Copy>(places: &[isize], to: *mut u8, from: *const u8) {
     for (n, &place) in places.iter().enumerate() {
-        // SAFETY: the caller's promise; words are not aligned as such.
+        // SAFETY: guaranteed by the caller; words are not aligned as such.
         unsafe {
             let word = from.wrapping_offset(place).cast::<W>().read_unaligned();
             to.cast::<W>().add(n).write_unaligned(word);
@@ -271,7 +271,7 @@ unsafe fn lines<W: Copy, const PIECE: usize>(places: &[isize], to: *mut u8, from
     use std::arch::x86_64::{__m128i, _mm_stream_si128};
     const { assert!(PIECE * size_of::<W>() == size_of::<__m128i>()) };
     for (n, places) in places.chunks_exact(PIECE).enumerate() {
-        // SAFETY: the caller's promise; a piece has the size of what is written, and lies at a multiple of it.
+        // SAFETY: guaranteed by the caller; a piece has the size of what is written, and lies at a multiple of it.
         unsafe {
             let word = |n: usize| from.wrapping_offset(places[n]).cast::<W>().read_unaligned();
             let words: [W; PIECE] = std::array::from_fn(word);
@@ -284,7 +284,7 @@ unsafe fn lines<W: Copy, const PIECE: usize>(places: &[isize], to: *mut u8, from
 /// As for [`run`].
 #[cfg(any(not(target_arch = "x86_64"), miri))]
 unsafe fn lines<W: Copy, const PIECE: usize>(places: &[isize], to: *mut u8, from: *const u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { run::<W>(places, to, from) };
 }
 

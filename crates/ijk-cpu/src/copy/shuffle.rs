@@ -116,7 +116,7 @@ impl Shuffle {
         &self,
         blocks: impl Iterator<Item = (*mut u8, *const u8)>,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             x86::run::<STREAM>(self, blocks);
@@ -128,7 +128,7 @@ impl Shuffle {
     /// The same without special instructions.
     ///
     /// # Safety
-    /// That of [`run`](Self::run).
+    /// As for [`run`](Self::run).
     #[cfg(any(test, not(all(target_arch = "x86_64", not(miri)))))]
     unsafe fn word_by_word(&self, blocks: impl Iterator<Item = (*mut u8, *const u8)>) {
         for (to, from) in blocks {
@@ -181,7 +181,7 @@ mod x86 {
     use std::arch::x86_64::*;
 
     /// # Safety
-    /// That of [`Shuffle::run`].
+    /// As for [`Shuffle::run`].
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn run<const STREAM: bool>(
         shuffle: &Shuffle,

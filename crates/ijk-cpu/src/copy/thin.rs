@@ -5,7 +5,7 @@
 ///
 /// # Safety
 /// `src` has `columns` times `N` elements, and each of `N` lines from `dst` on, `stride` bytes apart, has room for
-/// `columns`; nobody else accesses these, and no element is on both sides.
+/// `columns`; no other thread accesses these, and no element is on both sides.
 #[inline(always)]
 pub(super) unsafe fn split<W: Copy, const N: usize>(
     columns: usize,
@@ -16,7 +16,7 @@ pub(super) unsafe fn split<W: Copy, const N: usize>(
     let src = src.cast::<[W; N]>();
     let lines: [*mut W; N] = std::array::from_fn(|n| line(dst, stride, n).cast());
     for column in 0..columns {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let all = src.add(column).read();
             (0..N).for_each(|n| lines[n].add(column).write(all[n]));
@@ -27,7 +27,7 @@ pub(super) unsafe fn split<W: Copy, const N: usize>(
 /// Copies a plane whose `N` columns lie apart in `src`, and side by side in `dst`.
 ///
 /// # Safety
-/// That of [`split`], with both sides exchanged.
+/// As for [`split`], with both sides exchanged.
 #[inline(always)]
 pub(super) unsafe fn join<W: Copy, const N: usize>(
     rows: usize,
@@ -39,7 +39,7 @@ pub(super) unsafe fn join<W: Copy, const N: usize>(
     let lines: [*const W; N] =
         std::array::from_fn(|n| line(src.cast_mut(), stride, n).cast_const().cast());
     for row in 0..rows {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { dst.add(row).write(std::array::from_fn(|n| lines[n].add(row).read())) };
     }
 }
@@ -47,13 +47,13 @@ pub(super) unsafe fn join<W: Copy, const N: usize>(
 /// Copies each of some neighbouring elements to `N` neighbours.
 ///
 /// # Safety
-/// `src` has `rows` elements, and `dst` room for `N` times as many; nobody else accesses these, and no element is on
-/// both sides.
+/// `src` has `rows` elements, and `dst` room for `N` times as many; no other thread accesses these, and no element is
+/// on both sides.
 #[inline(always)]
 pub(super) unsafe fn repeat<W: Copy, const N: usize>(rows: usize, dst: *mut u8, src: *const u8) {
     let (dst, src) = (dst.cast::<[W; N]>(), src.cast::<W>());
     for row in 0..rows {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { dst.add(row).write([src.add(row).read(); N]) };
     }
 }

@@ -9,9 +9,9 @@ use std::marker::PhantomData;
 /// Folds the terms of some rows, one row after another, and writes what they give.
 ///
 /// # Safety
-/// The machine has the level that the kernel was chosen for. For each row `x` has [`Rows::length`] elements, one
-/// after another, at least [`LEAST`]; `other` has as many, or one, as the kernel was chosen for; `out` has room for
-/// one that nobody else uses. Steps lead from those of a row to those of the next.
+/// The machine has the level that the kernel was chosen for. For each row `x` has [`Rows::length`] elements, one after
+/// another, at least [`LEAST`]; `other` has as many, or one, as the kernel was chosen for; `out` has room for one that
+/// no other thread uses. Steps lead from those of a row to those of the next.
 pub(super) type FoldFn = unsafe fn(rows: &Rows, count: usize, at: Tensors);
 
 /// The least length of a row: no vector is longer.
@@ -38,7 +38,7 @@ pub(super) struct Tensors {
     pub out: *mut u8,
 }
 
-// SAFETY: only pointers; whoever follows them answers for that.
+// SAFETY: these are only pointers; code that dereferences them guarantees access.
 unsafe impl Sync for Tensors {}
 
 impl Tensors {
@@ -167,13 +167,13 @@ impl<V: Number, K: Kind<V>> Join<V> for Min<K> {
 }
 
 /// # Safety
-/// That of [`FoldFn`].
+/// As for [`FoldFn`].
 unsafe fn folds<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8>(
     rows: &Rows,
     count: usize,
     at: Tensors,
 ) {
-    // SAFETY: the caller says that the machine has the level.
+    // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { V::Simd::assume() };
     simd.vectorize(Folds::<V, K, J, TERM, OF> { rows, count, at, kind: PhantomData });
 }
@@ -206,7 +206,7 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Kernel
     fn run<L: Simd>(self, _: L) {
         const { assert!(V::LANES <= LEAST && V::LANES.is_power_of_two()) };
         let mut at = self.at;
-        // SAFETY: `folds` is the one place that makes these, and its caller promised what they ask.
+        // SAFETY: only `folds` constructs these, and its caller guarantees the contract.
         unsafe {
             let simd = V::Simd::assume();
             let identity = (&raw const self.rows.identity).cast::<V::Element>().read();
@@ -228,19 +228,19 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
     /// The fold of a row, not yet across lanes: of pieces, pairwise.
     ///
     /// # Safety
-    /// That of [`FoldFn`], for that row.
+    /// As for [`FoldFn`], for that row.
     #[inline(always)]
     unsafe fn row(&self, row: Row<V>, identity: V) -> V {
         let length = self.rows.length;
         if length <= PIECE {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.piece(row, 0..length, identity) };
         }
         // How many pieces each level holds is a bit; folds of as many pieces are joined first.
         let mut levels = [identity; usize::BITS as usize];
         let mut taken = 0usize;
         for start in (0..length).step_by(PIECE) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let mut fold = unsafe { self.piece(row, start..length.min(start + PIECE), identity) };
             for level in levels.iter().take(taken.trailing_ones() as usize) {
                 fold = J::join(*level, fold);
@@ -256,12 +256,12 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
     /// The fold of a part of a row, not yet across lanes.
     ///
     /// # Safety
-    /// That of [`FoldFn`], for that row.
+    /// As for [`FoldFn`], for that row.
     #[inline(always)]
     unsafe fn piece(&self, row: Row<V>, part: std::ops::Range<usize>, identity: V) -> V {
         let mut sums = [identity; CHAINS];
         let (mut at, end) = (part.start, part.end);
-        // SAFETY: the caller's promise; elements are before the end.
+        // SAFETY: guaranteed by the caller; elements are before the end.
         unsafe {
             while at + CHAINS * V::LANES <= end {
                 self.ask(row.x.wrapping_add(at));
@@ -306,7 +306,7 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
     /// The row has them.
     #[inline(always)]
     unsafe fn term(&self, row: Row<V>, at: usize) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let paired = OF == Of::Pair as u8 || OF == Of::Product as u8;
             let other = if paired { V::load(row.other.add(at)) } else { row.centre };
@@ -320,7 +320,7 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
     /// The row has them.
     #[inline(always)]
     unsafe fn rest(&self, row: Row<V>, at: usize, count: usize) -> V {
-        // SAFETY: the caller's promise; there is room for a vector.
+        // SAFETY: guaranteed by the caller; there is room for a vector.
         unsafe {
             let other = match OF {
                 _ if OF == Of::Pair as u8 || OF == Of::Product as u8 => {

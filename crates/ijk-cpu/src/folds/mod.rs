@@ -135,8 +135,8 @@ impl FoldsProgram {
     /// Computes all of it.
     ///
     /// # Safety
-    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and
-    /// nobody else accesses the output.
+    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and no other thread
+    /// accesses the output.
     pub(crate) unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let tensors = &Tensors {
             x: self.x.of(bases),

@@ -1,4 +1,4 @@
-//! From the nodes of a body to instructions over slots.
+//! Lowering of the nodes of a body to instructions over slots.
 
 mod chains;
 mod loads;
@@ -17,42 +17,42 @@ use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, random};
 use smallvec::{SmallVec, smallvec};
 use window::Window;
 
-/// A body on its way to instructions.
+/// A body during its lowering.
 pub(super) struct Body<'a> {
     lowering: &'a Lowering<'a>,
     geometry: &'a Geometry,
-    /// Points of a whole tile.
+    /// Points of a full tile.
     tile: usize,
-    /// What each node became, once needed.
+    /// Operand of each node, once lowered.
     nodes: SmallVec<[Option<Operand>; 8]>,
-    /// For each slot, the bytes of scratch memory it needs.
+    /// Bytes of scratch memory for each slot.
     slots: SmallVec<[usize; 8]>,
-    /// For each load, its slot once needed.
+    /// Slot of each load, once needed.
     load_slots: Few<Option<Slot>>,
-    /// Values written out for each row or point, by slot.
+    /// Values that are materialised for each row or point, by slot.
     full: Few<(Slot, Over, Slot)>,
     /// The last instruction, if it is a function of two operands.
     last: Option<Binary>,
     finished: Finished,
 }
 
-/// The value of a node in a tile.
+/// Value of a node in a tile.
 #[derive(Clone, Copy, Debug)]
 struct Operand {
     slot: Slot,
     dtype: DType,
-    /// How many elements it has.
+    /// Number of its elements.
     over: Over,
 }
 
 impl Operand {
-    /// Whether it is one element for the whole tile.
+    /// Returns true if it is one element for the whole tile.
     fn is_one(self) -> bool {
         self.over == Over::One
     }
 }
 
-/// What an instruction applies to operands of some type, of which either may be a splat.
+/// Operation of an instruction with its operand type; either operand may be a splat.
 #[derive(Clone, Copy)]
 struct Binary {
     op: BinaryOp,
@@ -60,16 +60,16 @@ struct Binary {
     splats: (bool, bool),
 }
 
-/// A body as instructions.
+/// Instructions of a body.
 #[derive(Default)]
 pub(super) struct Finished {
     pub loads: Vec<LoadSpec>,
     pub constants: Vec<(Slot, [u64; 2])>,
     pub registers: Vec<(Slot, usize)>,
     pub instructions: Vec<Instruction>,
-    /// How many of them, from the first, do not depend on the innermost loop over blocks.
+    /// Number of leading instructions that are invariant in the innermost loop over blocks.
     pub standing: usize,
-    /// How many of those do not depend on any loop, nor on what is read.
+    /// Number of leading instructions that are invariant in all loops and independent of loads.
     pub fixed: usize,
     pub slots: usize,
     pub scratch: usize,
@@ -92,21 +92,22 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The slot of the nest's value, one element for each point of a tile.
+    /// The slot of the nest's value, with one element for each point of a tile.
     pub fn value(&mut self) -> Result<Slot, Fault> {
         let last = NodeId(self.nodes.len() as u32 - 1);
         let value = self.operand(last)?;
         self.whole_slot(value)
     }
 
-    /// The nest only moves a load, which needs a place and no slot: it is the first in the list.
+    /// Registers the single load of a nest that only copies: it needs a place but no slot, and is the first in the
+    /// list.
     pub fn move_only(&mut self, load: usize) {
         self.finished.nanoseconds += LOAD;
         let spec = self.load_spec(load, OUT, LoadMode::Direct);
         self.finished.loads.push(spec);
     }
 
-    /// The slot of the element offsets that values are stored at.
+    /// The slot of the element offsets at which values are stored.
     pub fn store_offsets(&mut self) -> Result<Slot, Fault> {
         let steps = self.geometry.loops.iter().map(|l| l.axis.store as i64).collect();
         let affine = self.index(0, steps)?;
@@ -120,14 +121,14 @@ impl<'a> Body<'a> {
         self.whole_slot(total)
     }
 
-    /// Whether the last instruction computes a value, one element for each point.
+    /// Returns true if the last instruction computes a value with one element for each point.
     pub fn computes_last(&self, value: Slot) -> bool {
         let last = self.finished.instructions.last();
         matches!(last, Some(Instruction::Map(map) | Instruction::Select { map, .. })
             if map.dst == value && map.over == Over::Points)
     }
 
-    /// Makes the last instruction write into the output.
+    /// Makes the last instruction write directly to the output.
     pub fn redirect(&mut self, value: Slot) -> Slot {
         let last = self.finished.instructions.last_mut();
         let dst = last.and_then(|last| last.dst_mut().into()).filter(|dst| **dst == value);
@@ -152,8 +153,8 @@ impl<'a> Body<'a> {
         OUT
     }
 
-    /// Allots registers; the innermost loop over blocks is `along`, if what does not depend on that is to be computed
-    /// once.
+    /// Allocates registers. `along` is the innermost loop over blocks, if instructions that are invariant in it are
+    /// hoisted.
     pub fn finish(
         mut self,
         value: Slot,
@@ -185,7 +186,7 @@ impl<'a> Body<'a> {
             last_use[instruction.dst() as usize] = usize::MAX;
         }
         if standing > 0 {
-            // Loads are packed for each tile, over whatever has taken their places meanwhile.
+            // Loads are packed again for each tile: they would overwrite values that reuse their memory.
             for load in &self.finished.loads {
                 last_use[load.slot as usize] = usize::MAX;
             }
@@ -198,7 +199,7 @@ impl<'a> Body<'a> {
         Ok(self.finished)
     }
 
-    /// Gives each slot that needs memory a place that no slot in use at the same time has.
+    /// Allocates scratch memory for the slots that need it; slots with overlapping lifetimes do not share memory.
     fn allot(&mut self, last_use: &[usize]) {
         let mut free: Few<(usize, usize)> = Few::new();
         let mut used: Few<(usize, usize, usize)> = Few::new();
@@ -229,7 +230,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A new slot for `n` elements.
+    /// A new slot of `bytes` bytes.
     fn slot(&mut self, bytes: usize) -> Result<Slot, Fault> {
         let slot = Slot::try_from(self.slots.len()).map_err(|_| Fault::TooLarge)?;
         self.slots.push(aligned(bytes));
@@ -253,8 +254,7 @@ impl<'a> Body<'a> {
         self.finished.instructions.push(instruction);
     }
 
-    /// The operand of a node. Nodes come after their operands, so this goes through them in order
-    /// instead of recursing.
+    /// The operand of a node. Nodes follow their operands, so this iterates in order instead of recursing.
     fn operand(&mut self, id: NodeId) -> Result<Operand, Fault> {
         let mut needed: SmallVec<[bool; 16]> = SmallVec::from_elem(false, id.0 as usize + 1);
         needed[id.0 as usize] = true;
@@ -275,7 +275,7 @@ impl<'a> Body<'a> {
         self.nodes[id.0 as usize].ok_or(Fault::Reference)
     }
 
-    /// A node that has been computed.
+    /// The operand of a node that has been lowered.
     fn known(&self, id: NodeId) -> Result<Operand, Fault> {
         self.nodes[id.0 as usize].ok_or(Fault::Reference)
     }
@@ -301,7 +301,7 @@ impl<'a> Body<'a> {
                 let (node, a) = (a, self.known(a)?);
                 self.finished.nanoseconds +=
                     if a.over == Over::Points { unary_cost(op) } else { 0.0 };
-                // A longer chain has it in registers.
+                // A longer chain keeps it in registers.
                 let chain = LinkOp::of_unary(op).is_some() && lowering.functions() > 2;
                 if !(chain && kernel::chains(a.dtype, lowering.level)) && self.join(op, node, a) {
                     return Ok(a);
@@ -326,8 +326,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Has the last instruction apply a function to what it gives, if that is a node that nothing else needs;
-    /// tells whether it does.
+    /// Fuses a unary function into the last instruction, if that computes `node` and nothing else reads the node;
+    /// returns true if it was fused.
     fn join(&mut self, then: UnaryOp, node: NodeId, value: Operand) -> bool {
         let Some(Binary { op, dtype, splats }) = self.last else { return false };
         let reads = |n: &Node| operands(n).filter(|&read| read == node).count();
@@ -344,7 +344,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Numbers of a source, made from `counter · step + start`.
+    /// Random numbers of a source with key `key`, made from `counter · step + start`.
     fn random(
         &mut self,
         key: u64,
@@ -374,7 +374,7 @@ impl<'a> Body<'a> {
         Ok(Operand { slot, dtype: DType::I64, over: Over::One })
     }
 
-    /// An instruction that applies a kernel: once for all that its operands have one element for.
+    /// An instruction that applies a kernel: once for each value that all operands share.
     fn map(
         &mut self,
         kernel: Kernel,
@@ -385,8 +385,7 @@ impl<'a> Body<'a> {
         self.map_to(kernel, dtype, sources, over)
     }
 
-    /// An instruction that gives so many elements. Operands that have fewer stay the same for as long
-    /// as one call of the kernel takes.
+    /// An instruction with a result over `over`. Operands with fewer elements are constant within a call of the kernel.
     fn map_to(
         &mut self,
         kernel: Kernel,
@@ -402,7 +401,7 @@ impl<'a> Body<'a> {
         Ok(Operand { slot: dst, dtype, over })
     }
 
-    /// An operand with so many elements, which are as many as it has or more.
+    /// Broadcasts an operand to at least as many elements as it has.
     fn spread(&mut self, operand: Operand, over: Over) -> Result<Operand, Fault> {
         if operand.over == over {
             return Ok(operand);
@@ -418,12 +417,12 @@ impl<'a> Body<'a> {
         Ok(spread)
     }
 
-    /// An operand with one element for each point.
+    /// Broadcasts an operand to one element for each point.
     fn whole(&mut self, operand: Operand) -> Result<Operand, Fault> {
         self.spread(operand, Over::Points)
     }
 
-    /// Its slot.
+    /// Slot of an operand, broadcast to one element for each point.
     fn whole_slot(&mut self, operand: Operand) -> Result<Slot, Fault> {
         Ok(self.whole(operand)?.slot)
     }
@@ -435,7 +434,7 @@ impl<'a> Body<'a> {
             _ => (op, a, b),
         };
         let over = a.over.join(b.over);
-        // Where a call of the kernel has one element of it.
+        // Operands with one element in each call of the kernel.
         let is_splat = |x: &Operand| x.over != over && x.over != Over::Columns;
         let mut sources = [a, b];
         if !kernel::takes_splat(op, a.dtype) {
@@ -465,13 +464,13 @@ impl<'a> Body<'a> {
         Ok(Operand { slot: dst, dtype: DType::I64, over })
     }
 
-    /// The steps of a node that computes an index or a place, along each loop.
+    /// Strides along each loop of a node that computes an index or a position.
     fn steps_of(&self, n: usize) -> Vec<i64> {
         let which = self.lowering.nest.body[..n].iter().filter(|n| is_index(n)).count();
         self.geometry.loops.iter().map(|l| l.axis.indices[which]).collect()
     }
 
-    /// Offsets of elements along loops, from affine steps and what else is computed.
+    /// Offsets of elements along loops: affine strides plus computed offsets.
     fn offsets(&mut self, steps: Vec<i64>, computed: Operand) -> Result<Operand, Fault> {
         if steps.iter().all(|&step| step == 0) {
             return Ok(computed);
@@ -480,21 +479,21 @@ impl<'a> Body<'a> {
         self.binary(BinaryOp::Add, affine, computed)
     }
 
-    /// The slot of the offsets that a gather reads at.
+    /// The slot of the offsets of a gather.
     pub fn gather_offsets(&mut self, id: NodeId, offset: NodeId) -> Result<Slot, Fault> {
         let computed = self.operand(offset)?;
         let offsets = self.offsets(self.steps_of(id.0 as usize), computed)?;
         self.whole_slot(offsets)
     }
 
-    /// The slot of the offsets that a load reads at.
+    /// The slot of the offsets of a load.
     pub fn load_offsets(&mut self, n: usize) -> Result<Slot, Fault> {
         let steps = self.geometry.loops.iter().map(|l| l.axis.loads[n] as i64).collect();
         let offsets = self.index(0, steps)?;
         self.whole_slot(offsets)
     }
 
-    /// The slot of a node, one element for each point of a tile.
+    /// The slot of a node, with one element for each point of a tile.
     pub fn whole_node(&mut self, id: NodeId) -> Result<Slot, Fault> {
         let operand = self.operand(id)?;
         self.whole_slot(operand)
@@ -509,7 +508,7 @@ impl<'a> Body<'a> {
     ) -> Result<Operand, Fault> {
         let computed = self.known(offset)?;
         let mut array = place(self.lowering, self.geometry, base, |_| 0);
-        // Where a tile begins does not change what is computed.
+        // Strides of outer loops are part of the array's place, so that offsets are invariant in them.
         let mut steps = self.steps_of(n);
         for a in (0..steps.len()).filter(|a| !self.geometry.inner.contains(a)) {
             let step = std::mem::take(&mut steps[a]) as isize;
@@ -577,11 +576,10 @@ fn is_index(node: &Node) -> bool {
     matches!(node, Node::Index { .. } | Node::Gather { .. })
 }
 
-/// Elements of a row for which a kernel is called on its own, at least.
+/// Smallest row for which a kernel is called separately.
 const LONG_ROW: usize = 64;
 
-/// Nanoseconds for a point of arrays that are near, roughly: what decides whether threads are worth
-/// waking.
+/// Approximate nanoseconds for a point of arrays in cache, to estimate whether threads are worth waking.
 const STORE: f64 = 0.06;
 pub(super) const LOAD: f64 = 0.05;
 const PACK: f64 = 0.4;

@@ -1,7 +1,8 @@
-//! Values that combine at computed places of a small array, in copies of it.
+//! Privatised accumulation: values are combined at computed places in copies of a small array.
 //!
-//! Where it does not show in which order values combine, as of integers or of maxima, each thread combines its part of
-//! them in an array of its own, and these are combined in the end. Neither lists nor sorting are needed then.
+//! If the result is independent of the order of combination, as for integers or maxima, each thread combines its part
+//! of the values in its own copy of the array, and the copies are combined at the end. Neither lists nor sorting are
+//! needed then.
 
 use super::kernel::Kernel;
 use super::launch::Launch;
@@ -11,38 +12,38 @@ use crate::error::RunError;
 use crate::threads::cut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes of a copy at most: it stays near whoever combines in it.
+/// Largest copy in bytes: it stays in the cache of its thread.
 const LARGEST: usize = 128 << 10;
 
-/// So many values must come to each element of all copies.
+/// Fewest values for each element of all copies.
 const FEWEST: usize = 4;
 
-/// An array that is copied for each thread but one.
+/// An array that is copied for each thread except one.
 pub(super) struct Copies<'a> {
     rows: &'a RowSpec,
-    /// Its first element, as an offset, and how many elements there are.
+    /// Offset of the first element, and number of elements.
     first: i64,
     elements: usize,
-    /// The identity, and what fills memory with it.
+    /// The identity, and the kernel that fills memory with it.
     empty: ([u64; 2], Kernel),
 }
 
-/// Memory of which each task has a part.
+/// Memory that is divided among tasks.
 #[derive(Clone, Copy)]
 struct Memory(*mut u8);
 
-// SAFETY: each task follows the pointer to its own part only.
+// SAFETY: each task dereferences pointers to its own part only.
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// So many bytes on.
+    /// The address `bytes` bytes further on.
     fn at(self, bytes: usize) -> *mut u8 {
         self.0.wrapping_add(bytes)
     }
 }
 
 impl Launch<'_> {
-    /// The copies in which rows may combine, if that is worth it.
+    /// The copies for these rows, if privatisation pays.
     pub(super) fn copies<'r>(&self, rows: &'r RowSpec) -> Option<Copies<'r>> {
         let reach = rows.reach();
         let elements = usize::try_from(reach.end.checked_sub(reach.start)?).ok()?;
@@ -50,16 +51,16 @@ impl Launch<'_> {
         let others = self.workers.threads() - 1;
         let all = elements.saturating_mul(others + 1).saturating_mul(FEWEST);
         let few = bytes <= LARGEST && all <= self.points().saturating_mul(rows.length);
-        // What lists would take was counted.
+        // The estimate of scratch memory counts lists, so copies must not exceed them.
         let room = bytes.saturating_mul(others) <= sorted::bytes(rows, self.points());
         let copies = |empty| Copies { rows, first: reach.start, elements, empty };
         (few && room).then_some(()).and(rows.apart).map(copies)
     }
 
-    /// All rows of a nest that combine with what is there, each thread's in a copy of its own.
+    /// Executes a nest whose rows are combined with the output, each thread in its own copy.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); the nest moves rows as the copies say.
+    /// As for [`run`](Self::run); the nest moves rows as `copies` says.
     pub(super) unsafe fn run_copies(&self, copies: &Copies<'_>) -> Result<u32, RunError> {
         let Copies { rows, first, elements, empty: (identity, splat) } = *copies;
         let blocks: usize = self.nest.blocks.iter().product();
@@ -72,7 +73,7 @@ impl Launch<'_> {
         let before = (first as isize).wrapping_mul(rows.size as isize);
         self.each(parts, |part| {
             let own = cut(blocks, part, parts)..cut(blocks, part + 1, parts);
-            // SAFETY: the caller's promises; the first part has the output to itself, and each other one its copy.
+            // SAFETY: guaranteed by the caller; the first part has the output to itself, and every other one its copy.
             unsafe {
                 self.work(&faults, |worker| {
                     if part > 0 {
@@ -91,7 +92,7 @@ impl Launch<'_> {
         let out = self.nest.row_bases(rows, self.bases).out.wrapping_offset(before);
         for part in 1..parts {
             if let Some(fold) = &rows.fold {
-                // SAFETY: all parts are done; the elements that rows may reach, and as many of each copy.
+                // SAFETY: all parts are done; `out` and each copy have the elements that rows may reach.
                 unsafe { (fold.down)(1, elements, out, memory.at((part - 1) * bytes)) };
             }
         }

@@ -1,38 +1,37 @@
-//! The shape of a nest's loops: which axes merge, which are inside a tile, and in which order.
+//! Loop structure of a nest: which axes are merged, which are inside a tile, and the order of loops.
 //!
-//! Everything here is a function of extents and strides, so that the order in which values combine
-//! depends on nothing else.
+//! Everything here is a function of extents and strides, so that the order of combination depends on nothing else.
 
 use crate::Few;
 use std::ops::Range;
 
-/// A nest's axis with its step in every operand.
+/// An axis of a nest with its strides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Axis {
     /// Number of values, at least 2.
     pub extent: usize,
-    /// Whether the output does not depend on it.
+    /// True if the axis is reduced.
     pub reduced: bool,
-    /// Step in the output, in elements; 0 if reduced.
+    /// Stride in the output, in elements; 0 if reduced.
     pub store: isize,
-    /// Step in each load.
+    /// Stride in each load.
     pub loads: Few<isize>,
     /// Coefficient in each index node.
     pub indices: Few<i64>,
-    /// Whether elements of the output that differ in it are certainly different ones.
+    /// True if points that differ in this axis never share an element of the output.
     pub separable: bool,
 }
 
-/// What decides the shape besides the axes.
+/// Options of tiling.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wishes {
-    /// Elements a tile has at most.
+    /// Most elements of a tile.
     pub tile: usize,
-    /// Whether the axes must stay in their order, none merged: values combine one by one.
+    /// True if axes must keep their order without merging: values are combined one by one.
     pub ordered: bool,
-    /// Whether values combine into elements that exist: those of one tile must be distinct.
+    /// True if values are combined with existing elements: those of one tile must be distinct.
     pub distinct: bool,
-    /// Whether elements are moved only, so that a tile need not fit the first cache.
+    /// True if elements are only copied, so that a tile may exceed L1.
     pub moves: bool,
 }
 
@@ -41,27 +40,27 @@ pub(super) struct Wishes {
 pub(super) struct Loop {
     /// The axis.
     pub axis: Axis,
-    /// Points in a tile.
+    /// Points of the axis in a tile.
     pub tile: usize,
 }
 
-/// The shape of a nest's loops.
+/// Loop structure of a nest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Geometry {
     /// The axes.
     pub loops: Vec<Loop>,
-    /// Loops over blocks of the output, outermost first; the separable ones come first.
+    /// Loops over blocks of outputs, outermost first; separable ones first.
     pub kept: Few<usize>,
-    /// Loops over blocks of what is reduced, outermost first.
+    /// Loops over blocks of reduced axes, outermost first.
     pub reduced: Few<usize>,
-    /// The axes inside of a tile, outermost first.
+    /// The axes inside a tile, outermost first.
     pub inner: Few<usize>,
-    /// In a tile that has both, whether the reduced axes are the inner ones.
+    /// In a tile with both kinds of axes, true if the reduced ones are innermost.
     pub along: bool,
 }
 
 impl Geometry {
-    /// Plans the loops over axes (none of extent 0 or 1).
+    /// Loop structure for axes of extent at least 2.
     pub fn new(axes: Vec<Axis>, wishes: Wishes) -> Self {
         let axes = if wishes.ordered { axes } else { merge(axes) };
         let tiles =
@@ -89,7 +88,7 @@ impl Geometry {
         Self { loops, kept, reduced, inner, along }
     }
 
-    /// Which axes of a tile are those of outputs. Those that are reduced are all before or all behind them.
+    /// Range of a tile's axes that are outputs. The reduced axes are all before or all after them.
     pub fn kept_inside(&self) -> Range<usize> {
         let kept = |a: &&usize| !self.loops[**a].axis.reduced;
         let first = self.inner.iter().take_while(|a| !kept(a)).count();
@@ -97,8 +96,8 @@ impl Geometry {
         first..first + self.inner.iter().filter(kept).count()
     }
 
-    /// For rows of outer axes that combine to one each: a tile has rows of all reduced axes, if they are so few,
-    /// for up to so many outputs, in the order of the axes.
+    /// Loop structure for rows of outer axes, each reduced to one row: a tile has at most `rows` rows along all reduced
+    /// axes, for at most `outputs` outputs, in the order of the axes.
     pub fn of_rows(axes: Vec<Axis>, rows: usize, outputs: usize) -> Self {
         let axes = merge(axes);
         let (reduced, kept): (Few<_>, Few<_>) =
@@ -112,8 +111,8 @@ impl Geometry {
         Self { loops, kept, reduced, inner, along: false }
     }
 
-    /// One tile of all points, in which every output takes its values in the order of the domain: the
-    /// reduced axes are outside of the others.
+    /// One tile of all points, in which every output combines its values in the order of the domain: the reduced axes
+    /// are outside the others.
     pub fn columns(axes: Vec<Axis>) -> Self {
         let (reduced, kept): (Few<_>, Few<_>) =
             (0..axes.len()).partition(|&axis| axes[axis].reduced);
@@ -124,12 +123,12 @@ impl Geometry {
     }
 }
 
-/// The greatest step in a load: how far apart in memory neighbours are.
+/// The largest stride in a load.
 fn load_span(axis: &Axis) -> usize {
     axis.loads.iter().map(|s| s.unsigned_abs()).max().unwrap_or(0)
 }
 
-/// Joins axes that are one axis in every operand.
+/// Merges axes that are nested contiguously in every operand.
 fn merge(mut axes: Vec<Axis>) -> Vec<Axis> {
     let mut outer = 0;
     while outer < axes.len() {
@@ -147,7 +146,7 @@ fn merge(mut axes: Vec<Axis>) -> Vec<Axis> {
     axes
 }
 
-/// Whether `outer` continues where `inner` ends, in every operand.
+/// Returns true if `outer` continues `inner` contiguously in every operand.
 fn joins(outer: &Axis, inner: &Axis) -> bool {
     let n = inner.extent as i128;
     let continues = |o: i128, i: i128| o == i * n;
@@ -157,7 +156,7 @@ fn joins(outer: &Axis, inner: &Axis) -> bool {
         && outer.indices.iter().zip(&inner.indices).all(|(&o, &i)| continues(o.into(), i.into()))
 }
 
-/// The innermost axes in their order, as many as fit; only the outermost of them is cut.
+/// The innermost axes in their order, as many as fit; only the outermost of them is split.
 fn ordered_tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
     let mut tiles = Few::new();
     let mut room = wishes.tile;
@@ -172,8 +171,8 @@ fn ordered_tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
     tiles
 }
 
-/// Gives the innermost of some loops as many points in a tile as there is room for: gives the room that is left,
-/// and which have some.
+/// Assigns to the innermost of some loops as many points in a tile as there is room for; returns the remaining room,
+/// and the loops that got any.
 fn fill(loops: &mut [Loop], which: &[usize], mut room: usize) -> (usize, Few<usize>) {
     let mut inner = Few::new();
     for &a in which.iter().rev() {
@@ -188,15 +187,13 @@ fn fill(loops: &mut [Loop], which: &[usize], mut room: usize) -> (usize, Few<usi
     (room, inner)
 }
 
-/// Sides of a tile whose rows are not contiguous where its columns are: a run of four lines on
-/// either side, which pays for the page that it begins.
+/// Sides of a tile for a transposition: runs of four cache lines on either side, to amortise TLB misses.
 const BLOCK: usize = 64;
 
-/// How many times as large such a tile is as others, since its runs matter more than that it stays in
-/// the first cache.
+/// Size of such a tile, relative to others: the length of its runs matters more than its fit in L1.
 const CROSSING: usize = 4;
 
-/// The same where elements are only moved.
+/// Side of a transposed tile if elements are only copied.
 const MOVED_SIDE: usize = 128;
 
 /// The axes of a tile with their extents in it, innermost last.
@@ -240,8 +237,8 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
     chosen.into_iter().rev().collect()
 }
 
-/// Elements of a row that is a tile of its own where rows have gaps between them, at least: kernels then go over rows
-/// where they are, instead of over copies that are dense.
+/// Smallest row that forms a tile of its own if rows are not contiguous to each other: kernels then process rows in
+/// place instead of packed copies.
 const LONG_ROW: usize = 256;
 
 /// True if rows along `vector` that differ in `a` have gaps between them in some operand.
@@ -252,14 +249,13 @@ fn leaves_gaps(axes: &[Axis], vector: usize, a: usize) -> bool {
     operands.into_iter().any(|(&inner, &outer)| inner.unsigned_abs() == 1 && apart(inner, outer))
 }
 
-/// Sorts axes by how close neighbours are in memory: in the output, or in what a reduction reads.
+/// Sort key of axes: their stride in the output, or in the loads of a reduction.
 fn nearness(axis: &Axis, axes: &[Axis]) -> usize {
     let reduces = axes.iter().any(|a| a.reduced);
     if reduces { load_span(axis) } else { axis.store.unsigned_abs() }
 }
 
-/// The innermost axis: contiguous in the output, or in the operands of a reduction, the largest of
-/// which count most.
+/// The innermost axis: contiguous in the output, or in the operands of a reduction, weighted by their sizes.
 fn vector_axis(axes: &[Axis]) -> Option<usize> {
     let reduces = axes.iter().any(|a| a.reduced);
     let score = |a: usize| {
@@ -279,16 +275,16 @@ fn vector_axis(axes: &[Axis]) -> Option<usize> {
     (0..axes.len()).max_by_key(|&a| score(a))
 }
 
-/// How many elements a load has, about: what is worth reading in their order.
+/// Approximate number of elements of a load, its weight for the order of loops.
 fn elements(axes: &[Axis], load: usize) -> usize {
     let own = axes.iter().filter(|axis| axis.loads[load] != 0);
     own.fold(1, |n, axis| axis.extent.saturating_mul(n))
 }
 
-/// Axes shorter than this are not worth a vector loop of their own in a reduction.
+/// Shorter axes are not worth a vector loop of their own in a reduction.
 const SHORT: usize = 16;
 
-/// An axis that is contiguous in a load in which the vector axis is not.
+/// An axis that is contiguous in a load in which the vector axis is strided.
 fn crossing_axis(axes: &[Axis], vector: usize) -> Option<usize> {
     let crosses = |a: usize, load: usize| {
         let (other, here) = (axes[a].loads[load], axes[vector].loads[load]);
@@ -298,7 +294,7 @@ fn crossing_axis(axes: &[Axis], vector: usize) -> Option<usize> {
     (0..axes.len()).find(|&a| a != vector && loads.clone().any(|load| crosses(a, load)))
 }
 
-/// Whether an axis may join a tile: elements it combines into must be distinct, if that is wished.
+/// Returns true if an axis may be added to a tile: with `distinct`, outputs in a tile must be distinct elements.
 fn may_join(axes: &[Axis], chosen: &[(usize, usize)], a: usize, wishes: Wishes) -> bool {
     if !wishes.distinct || axes[a].reduced {
         return true;

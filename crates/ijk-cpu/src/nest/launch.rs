@@ -1,7 +1,7 @@
-//! Divides the blocks of a nest among threads.
+//! Distributes the blocks of a nest among threads.
 //!
-//! Which blocks there are, and how their results join, is settled before: threads only decide who
-//! does what, so results are the same for any number of them.
+//! The blocks, and the order in which their results are combined, do not depend on the number of threads; neither do
+//! results.
 
 use super::TileNest;
 use super::program::{ReduceSpec, Sink};
@@ -20,7 +20,7 @@ impl TileNest {
         self.cost
     }
 
-    /// Scratch memory that it takes at most.
+    /// Upper bound of its scratch memory.
     pub fn need(&self) -> Need {
         let shared = match &self.sink {
             Sink::Reduce(spec) if spec.chunks > 1 => {
@@ -36,7 +36,7 @@ impl TileNest {
         Need { shared: shared as u64, each: self.scratch as u64 }
     }
 
-    /// Whether it writes past the caches.
+    /// Returns true if it uses non-temporal stores.
     fn streams(&self) -> bool {
         match &self.sink {
             Sink::Stream(_) => true,
@@ -46,36 +46,36 @@ impl TileNest {
     }
 }
 
-/// A nest with what it runs on.
+/// A nest with its buffers and execution environment.
 #[derive(Clone, Copy)]
 pub(crate) struct Launch<'a> {
     /// The program.
     pub nest: &'a TileNest,
     /// The first element of each buffer.
     pub bases: &'a [*mut u8],
-    /// Threads.
+    /// Worker threads.
     pub workers: &'a Workers,
-    /// Where scratch memory comes from.
+    /// Source of scratch memory.
     pub scratch: &'a ScratchPool,
 }
 
-// SAFETY: the pointers are followed by workers only, which `Launch::run` gives disjoint blocks.
+// SAFETY: the pointers are dereferenced by workers only, to which `Launch::run` assigns disjoint blocks.
 unsafe impl Sync for Launch<'_> {}
-// SAFETY: as above.
+// SAFETY: as for `Sync`.
 unsafe impl Send for Launch<'_> {}
 
 impl Launch<'_> {
-    /// Runs the nest; gives the faults met.
+    /// Executes the nest; returns the faults that occurred.
     ///
     /// # Safety
-    /// `bases` are the buffers that the nest was checked against: all elements of theirs that it
-    /// reads are initialised, and nobody else accesses the output.
+    /// `bases` are the buffers that the nest was checked against: all elements that it reads are initialised, and no
+    /// other thread accesses the output.
     pub unsafe fn run(&self) -> Result<u32, RunError> {
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match &self.nest.sink {
                 Sink::Reduce(spec) if spec.chunks > 1 => self.run_chunks(spec),
-                // One thread is as fast in the order of the rows.
+                // A single thread is as fast in the order of the rows.
                 Sink::Rows(rows) if self.nest.parallel == 0 && self.is_large() => {
                     match (rows.accumulates(), self.copies(rows)) {
                         (true, Some(copies)) => self.run_copies(&copies),
@@ -88,12 +88,12 @@ impl Launch<'_> {
         }
     }
 
-    /// Points of the whole nest.
+    /// Number of points of the whole nest.
     pub(super) fn points(&self) -> usize {
         self.nest.geometry.loops.iter().map(|each| each.axis.extent).product()
     }
 
-    /// Calls `body` with each task, in parallel if there is enough to do.
+    /// Calls `body` with each task, in parallel if the nest is large enough.
     pub(super) fn each(&self, tasks: usize, body: impl Fn(usize) + Sync) {
         if self.is_large() {
             self.workers.parallel_for(tasks, body);
@@ -102,22 +102,22 @@ impl Launch<'_> {
         }
     }
 
-    /// Whether it is worth dividing among threads.
+    /// Returns true if the work is worth dividing among threads.
     fn is_large(&self) -> bool {
         self.workers.are_worth(self.nest.cost)
     }
 
-    /// A worker at work, with scratch memory of its own.
+    /// Calls `work` with a worker that has its own scratch memory.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); `work` goes to blocks that no other worker is at.
+    /// As for [`run`](Self::run); `work` processes blocks that no other worker does.
     pub(super) unsafe fn work(&self, faults: &AtomicU32, work: impl FnOnce(&mut Worker<'_>)) {
         let memory = self.scratch.try_take(self.nest.scratch);
         let Some(memory) = memory else {
             faults.fetch_or(OUT_OF_MEMORY, Ordering::Relaxed);
             return;
         };
-        // SAFETY: the caller's promises; the memory is this worker's alone.
+        // SAFETY: guaranteed by the caller; only this worker accesses the memory.
         let mut worker =
             unsafe { Worker::new((self.nest, self.workers), self.bases, memory.as_ptr()) };
         work(&mut worker);
@@ -129,10 +129,10 @@ impl Launch<'_> {
         }
     }
 
-    /// Blocks of outputs, one after another.
+    /// Executes blocks of outputs.
     ///
     /// # Safety
-    /// That of [`run`](Self::run).
+    /// As for [`run`](Self::run).
     unsafe fn run_blocks(&self) -> Result<u32, RunError> {
         let kept = &self.nest.geometry.kept;
         let count = |loops: &[usize]| loops.iter().map(|&a| self.nest.blocks[a]).product::<usize>();
@@ -141,24 +141,24 @@ impl Launch<'_> {
         let faults = AtomicU32::new(0);
         self.workers.parallel_ranges(divisible, self.nest.cost, |range| {
             let range = range.start * rest..range.end * rest;
-            // SAFETY: the caller's promises; blocks of different tasks differ in a loop that
-            // tells elements of the output apart.
+            // SAFETY: guaranteed by the caller; blocks of different tasks differ in a loop that separates elements of
+            // the output.
             unsafe { self.work(&faults, |worker| worker.run(range)) };
         });
         self.settle(faults)
     }
 
-    /// All rows on each thread, of which each moves what falls on its part of the output: so
-    /// elements take values in their order, whatever the number of threads.
+    /// Executes all rows on each thread, which moves only those of its part of the output: elements are combined in the
+    /// order of rows for any number of threads.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); no offset outside `reach` is written.
+    /// As for [`run`](Self::run); no offset outside `reach` is written.
     unsafe fn run_rows(&self, reach: Range<i64>) -> Result<u32, RunError> {
         let blocks: usize = self.nest.blocks.iter().product();
         let parts = self.workers.threads();
         let faults = AtomicU32::new(0);
         self.each(parts, |part| {
-            // SAFETY: the caller's promises; parts are apart.
+            // SAFETY: guaranteed by the caller; parts are disjoint.
             unsafe {
                 self.work(&faults, |worker| {
                     worker.own = part_of(&reach, part, parts);
@@ -169,10 +169,10 @@ impl Launch<'_> {
         self.settle(faults)
     }
 
-    /// Chunks of a reduction to few outputs, then their results pairwise.
+    /// Executes chunks of a reduction with few outputs, then combines their results pairwise.
     ///
     /// # Safety
-    /// That of [`run`](Self::run).
+    /// As for [`run`](Self::run).
     unsafe fn run_chunks(&self, spec: &ReduceSpec) -> Result<u32, RunError> {
         let kept: usize = self.nest.geometry.kept.iter().map(|&a| self.nest.blocks[a]).product();
         let bytes = kept * spec.chunks * spec.stride;
@@ -181,7 +181,7 @@ impl Launch<'_> {
         let faults = AtomicU32::new(0);
         self.each(kept * spec.chunks, |task| {
             let (block, chunk) = (task / spec.chunks, task % spec.chunks);
-            // SAFETY: the caller's promises; each task has its own result.
+            // SAFETY: guaranteed by the caller; each task has its own result.
             unsafe {
                 self.work(&faults, |worker| worker.run_chunk(block, chunk, results.of(task)));
             }
@@ -191,7 +191,7 @@ impl Launch<'_> {
         }
         for block in (0..kept).take_while(|_| !self.workers.have_ended()) {
             let first = block * spec.chunks;
-            // SAFETY: all chunks are done; their results are this thread's.
+            // SAFETY: all chunks are done; only this thread accesses their results.
             unsafe {
                 results.join(spec, first);
                 self.work(&faults, |worker| worker.finish_block(block, results.of(first)));
@@ -209,7 +209,7 @@ impl Launch<'_> {
     }
 }
 
-/// One of so many parts of a range.
+/// The range of index `part` out of `parts`.
 pub(super) fn part_of(range: &Range<i64>, part: usize, parts: usize) -> Range<i64> {
     let length = i128::from(range.end) - i128::from(range.start);
     let cut =
@@ -217,17 +217,17 @@ pub(super) fn part_of(range: &Range<i64>, part: usize, parts: usize) -> Range<i6
     cut(part)..cut(part + 1)
 }
 
-/// A worker had no scratch memory.
+/// Fault bit: scratch memory for a worker could not be allocated.
 pub(super) const OUT_OF_MEMORY: u32 = 1 << 31;
 
-/// The results of chunks, side by side.
+/// The results of chunks, contiguous in scratch memory.
 #[derive(Clone, Copy)]
 struct Results {
     start: *mut u8,
     stride: usize,
 }
 
-// SAFETY: each task follows the pointer to its own result only.
+// SAFETY: each task dereferences the pointer to its own result only.
 unsafe impl Sync for Results {}
 
 impl Results {
@@ -236,16 +236,16 @@ impl Results {
         self.start.wrapping_add(task * self.stride)
     }
 
-    /// Joins the results of all chunks of one block, pairwise, into the first.
+    /// Combines the results of all chunks of one block, pairwise, into the first.
     ///
     /// # Safety
-    /// They exist, from `first` on, and nobody else accesses them.
+    /// They exist, from `first` on, and no other thread accesses them.
     unsafe fn join(&self, spec: &ReduceSpec, first: usize) {
         let mut step = 1;
         while step < spec.chunks {
             for left in (0..spec.chunks - step).step_by(2 * step) {
-                // SAFETY: the caller's promise. Results of a cut block hold fewer outputs than
-                // `spec.outputs`; joining the rest joins what was never computed, as was agreed.
+                // SAFETY: guaranteed by the caller. Results of a partial block have fewer outputs than `spec.outputs`;
+                // the rest holds initialised values that are never read.
                 unsafe {
                     spec.join(spec.outputs, self.of(first + left), self.of(first + left + step))
                 };

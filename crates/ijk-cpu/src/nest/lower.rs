@@ -1,4 +1,4 @@
-//! From a checked nest to a tile program.
+//! Lowering of a checked nest to a tile program.
 
 use super::body::Body;
 use super::geometry::{Axis, Geometry, Wishes};
@@ -15,7 +15,7 @@ use crate::simd::Level;
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
 use ijk_types::{BinaryOp, DType, Reducer, Scalar, UnaryOp};
 
-/// A nest on its way to a program.
+/// A nest during its lowering.
 pub(super) struct Lowering<'a> {
     pub nest: &'a Nest,
     pub checked: &'a CheckedNest,
@@ -23,28 +23,28 @@ pub(super) struct Lowering<'a> {
     pub level: Level,
 }
 
-/// Elements of a tile, for elements of at most 4 bytes; half for larger ones.
+/// Elements of a tile for element types of at most 4 bytes; half for larger ones.
 const TILE: usize = 1024;
 
-/// Functions and numbers that are one chain, most likely.
+/// Largest number of functions and constants that usually form one chain.
 const FEW: usize = 8;
 
 /// Elements that a copy moves at a time.
 const MOVED: usize = 1 << 16;
 
-/// Lines that are a multiple of so many bytes apart share a few places of a first cache.
+/// Lines at distances that are multiples of this many bytes map to few sets of L1.
 const COLLIDE: isize = 1024;
 
-/// Bytes of a row that streams, at least.
+/// Smallest row in bytes that is written with non-temporal stores.
 const LONG_ROW: usize = 256;
 
-/// Values that are added one after another, before partial sums are.
+/// Values that are added sequentially, before partial sums are combined.
 const RUN: usize = 256;
 
-/// Folded rows that are added one after another.
+/// Folded rows that are added sequentially.
 const ROW_RUN: usize = 16;
 
-/// Points of a chunk of a reduction with few outputs, at least; and chunks at most.
+/// Fewest points of a chunk of a reduction with few outputs, and most chunks.
 const CHUNK: usize = 1 << 17;
 const CHUNKS: usize = 256;
 
@@ -52,11 +52,11 @@ const CHUNKS: usize = 256;
 const ROW: f64 = 5.0;
 const MOVE: f64 = 0.2;
 
-/// Blocks of outputs from which on a reduction is not divided into chunks.
+/// Number of output blocks from which a reduction is not divided into chunks.
 const MANY_BLOCKS: usize = 16;
 
 impl Lowering<'_> {
-    /// The program. The domain is not empty.
+    /// Lowers the nest, whose domain is not empty.
     pub fn lower(&self) -> Result<TileNest, Fault> {
         if let Some(pattern) = RowPattern::of(self) {
             return self.rows(&pattern);
@@ -105,7 +105,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The program of a nest that goes row by row.
+    /// The program of a nest that is processed row by row.
     fn rows(&self, pattern: &RowPattern) -> Result<TileNest, Fault> {
         let length = pattern.length(self);
         let row = Some((length, pattern.along));
@@ -159,12 +159,12 @@ impl Lowering<'_> {
         })
     }
 
-    /// The type of the value.
+    /// Type of the value.
     fn value_type(&self) -> DType {
         *self.checked.types.last().expect("a checked body is not empty")
     }
 
-    /// The axes with more than one value, without some.
+    /// The axes of extent above 1, except those in `without`.
     fn axes(&self, ordered: bool, without: &[usize]) -> Vec<Axis> {
         let nest = self.nest;
         let axis = |a: usize| Axis {
@@ -184,13 +184,13 @@ impl Lowering<'_> {
         let largest = self.checked.types.iter().map(|t| t.size()).max().unwrap_or(1);
         let body = &self.nest.body;
         let computed = body.iter().filter(|node| !matches!(node, Node::Load(_))).count();
-        // A single instruction needs no registers, but the order of sums follows from tiles.
+        // A single instruction needs no registers; for reductions, the order of sums depends on the tile.
         let single = computed <= 1 || computed == 2 && self.may_join();
         let light = body.len() <= 2 || single && self.nest.reduce.is_none();
         let tile = match light {
             _ if moves => MOVED,
             true => 4 * TILE,
-            // What several chains need of each other, and what is reduced, is in registers.
+            // Values within chains, and between chains and the reduction, are in registers.
             false if self.is_chain() => match self.nest.reduce {
                 None if computed <= FEW => 4 * TILE,
                 Some(_) if self.nest.loads.len() > 1 => TILE,
@@ -203,7 +203,7 @@ impl Lowering<'_> {
         Wishes { tile, ordered, distinct, moves }
     }
 
-    /// Whether the value is a function of what an operator gives that one instruction computes.
+    /// Returns true if the value is a function of an operator that one fused instruction computes.
     fn may_join(&self) -> bool {
         let body = &self.nest.body;
         let Some(&Node::Unary(then, of)) = body.last() else { return false };
@@ -213,7 +213,7 @@ impl Lowering<'_> {
             .is_some()
     }
 
-    /// Whether the value is computed by chains alone, which need few registers.
+    /// Returns true if the value is computed by chains only, which need few registers.
     fn is_chain(&self) -> bool {
         let links = self.nest.body.iter().zip(&self.checked.types).all(|(node, t)| match node {
             Node::Load(_) | Node::Const(_) => true,
@@ -225,7 +225,7 @@ impl Lowering<'_> {
             Node::Binary(BinaryOp::Pow, _, by) => constant(self.nest, *by).is_some_and(is_three),
             Node::Binary(op, ..) if LinkOp::of_binary(*op, true).is_some() => t.is_float(),
             Node::Binary(op, x, _) => {
-                // As operands of `Lt` and `Le`.
+                // Lowered to `Lt` and `Le` with exchanged operands.
                 let turned = matches!(op, BinaryOp::Gt | BinaryOp::Ge);
                 let compares = turned || Compare::of(*op).is_some();
                 compares && self.checked.types[x.0 as usize].is_float()
@@ -236,13 +236,13 @@ impl Lowering<'_> {
         self.functions() > 1 && links && chains(self.value_type(), self.level)
     }
 
-    /// How many functions the body has.
+    /// Number of functions of the body.
     pub fn functions(&self) -> usize {
         let function = |node: &&Node| !matches!(node, Node::Load(_) | Node::Const(_));
         self.nest.body.iter().filter(function).count()
     }
 
-    /// The load that the nest merely moves, if it does.
+    /// The load that the nest copies, if it does nothing else.
     fn moved(&self) -> Option<usize> {
         match (self.nest.body.last(), self.nest.reduce) {
             (Some(&Node::Load(n)), None) => Some(n as usize),
@@ -250,7 +250,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What becomes of the value, and the slot it is in.
+    /// The sink of the value, and its slot.
     fn sink(
         &self,
         body: &mut Body<'_>,
@@ -290,7 +290,7 @@ impl Lowering<'_> {
         Ok((value, Sink::Reduce(self.reduce(reducer, geometry, out, blocks, None)?)))
     }
 
-    /// How whole tiles leave past the caches, where that pays: to a large result, in long runs.
+    /// Non-temporal stores of whole tiles, if they pay: for a large result with long contiguous runs.
     fn stream(&self, geometry: &Geometry, out: &Place) -> Option<StreamSpec> {
         let layout = &self.layouts[out.buffer];
         if self.nest.reduce.is_some() || self.checked.in_place || !layout.streams {
@@ -308,9 +308,9 @@ impl Lowering<'_> {
         long.then_some(StreamSpec { copier, dense, strips: false })
     }
 
-    /// Whether what is transposed goes through a register, so that each row of a tile is written at
-    /// once: where rows lie a multiple of so many bytes apart, all share the same few places in
-    /// the caches, and lines that are written part by part leave before they are complete.
+    /// Returns the streaming of a transposed tile through a register, which writes each row at once, if rows are a
+    /// multiple of [`COLLIDE`] bytes apart: their lines map to few cache sets, so that partially written lines would be
+    /// evicted.
     fn staged(&self, geometry: &Geometry, out: &Place) -> Option<StreamSpec> {
         let moved = self.moved()?;
         let load = &self.nest.loads[moved];
@@ -325,7 +325,7 @@ impl Lowering<'_> {
         (transposes && collide && !self.checked.in_place).then_some(staged)
     }
 
-    /// Values go to their elements one by one.
+    /// Stores or combines values at computed offsets one by one.
     fn scatter(&self, body: &mut Body<'_>) -> Result<(Slot, Sink), Fault> {
         let t = self.value_type();
         let value = body.value()?;
@@ -339,7 +339,7 @@ impl Lowering<'_> {
         Ok((value, Sink::Scatter { offsets, range, fold, moves: moves(t, self.level) }))
     }
 
-    /// Which offsets, relative to a base, are elements.
+    /// The check that offsets relative to a base are within the array.
     pub fn offset_check(&self, base: Base) -> OffsetCheck {
         let footprint = self.layouts[base.buffer.0 as usize].footprint.as_ref();
         let origin = base.offset as i64;
@@ -357,7 +357,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// How tiles are reduced, of points or of rows of some length, the elements of which combine or not.
+    /// Reduction of tiles of points or of rows, whose elements are combined or not.
     fn reduce(
         &self,
         reducer: Reducer,
@@ -411,7 +411,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The kernels of a reducer, what accumulators start from, and whether order shows in rounding.
+    /// The kernels of a reducer, its initial value, and true if results depend on the order by rounding.
     fn reduce_kernels(
         &self,
         reducer: Reducer,
@@ -431,7 +431,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The number that a node is.
+/// The constant of a node.
 fn constant(nest: &Nest, id: NodeId) -> Option<Scalar> {
     match nest.body[id.0 as usize] {
         Node::Const(value) => Some(value),
@@ -439,17 +439,17 @@ fn constant(nest: &Nest, id: NodeId) -> Option<Scalar> {
     }
 }
 
-/// Whether it is the exponent of a third power.
+/// Returns true for an exponent of 3.
 pub(super) fn is_three(exponent: Scalar) -> bool {
     matches!(exponent, Scalar::F32(3.0) | Scalar::F64(3.0))
 }
 
-/// Whether a reducer gives positions.
+/// Returns true for argmax and argmin.
 fn reducer_is_position(reducer: Reducer) -> bool {
     !matches!(reducer, Reducer::Monoid(_))
 }
 
-/// The coefficient of an axis in a node that computes an index or a place.
+/// The coefficient of an axis in a node that computes an index or a position.
 fn coefficient(node: &Node, axis: usize) -> Option<i64> {
     match node {
         Node::Index { coefficients, .. } => Some(coefficients[axis]),
@@ -458,7 +458,7 @@ fn coefficient(node: &Node, axis: usize) -> Option<i64> {
     }
 }
 
-/// An access in bytes, from its step along each axis.
+/// The place of an access in bytes, from its stride along each axis.
 pub(super) fn place(
     lowering: &Lowering<'_>,
     geometry: &Geometry,
@@ -467,14 +467,14 @@ pub(super) fn place(
 ) -> Place {
     let buffer = base.buffer.0 as usize;
     let size = lowering.layouts[buffer].dtype.size() as isize;
-    // Wraps where a computed offset is still to be added; what is accessed was, or will be, checked.
+    // Wraps if a computed offset is still to be added; accesses are checked before or at run time.
     let bytes = |elements: isize| elements.wrapping_mul(size);
     let strides: Few<isize> = geometry.loops.iter().map(|l| bytes(step(&l.axis))).collect();
     let inner = geometry.inner.iter().map(|&a| strides[a]).collect();
     Place { buffer, offset: bytes(base.offset), strides, inner }
 }
 
-/// Whether the elements of every tile, cut ones too, lie as a dense box of that element size.
+/// Returns true if the elements of every tile, including partial ones, form a dense box of that element size.
 pub(super) fn is_dense(geometry: &Geometry, inner: &[isize], size: usize) -> bool {
     let mut step = size as isize;
     for (position, (&a, &stride)) in geometry.inner.iter().zip(inner).enumerate().rev() {
@@ -488,14 +488,14 @@ pub(super) fn is_dense(geometry: &Geometry, inner: &[isize], size: usize) -> boo
     true
 }
 
-/// Points of a whole tile along the kept, or the reduced axes.
+/// Points of a full tile along the kept or the reduced axes.
 fn tile_points(geometry: &Geometry, reduced: bool) -> usize {
     let of = |l: &&super::geometry::Loop| l.axis.reduced == reduced;
     geometry.loops.iter().filter(of).map(|l| l.tile).product()
 }
 
-/// How many blocks of the reduced loops make a chunk, and how many chunks there are: more than one
-/// only where there is much to reduce to few outputs.
+/// Number of blocks of the reduced loops in a chunk, and number of chunks: several only for a large reduction to few
+/// outputs.
 fn chunks(geometry: &Geometry, blocks: &[usize], length: usize) -> (usize, usize) {
     let kept: usize = geometry.kept.iter().map(|&a| blocks[a]).product();
     let reduced: usize = geometry.reduced.iter().map(|&a| blocks[a]).product();
@@ -504,7 +504,7 @@ fn chunks(geometry: &Geometry, blocks: &[usize], length: usize) -> (usize, usize
     if kept >= MANY_BLOCKS || points < 2 * CHUNK {
         return (reduced, 1);
     }
-    // Several blocks of outputs may be enough for one chunk each to hold all there is.
+    // With several blocks of outputs, one chunk for each may already suffice.
     let chunk = (CHUNK / tile).max(1).max(reduced.div_ceil(CHUNKS)).min(reduced);
     (chunk, reduced.div_ceil(chunk).max(1))
 }
@@ -514,13 +514,12 @@ pub(super) fn aligned(bytes: usize) -> usize {
     bytes.next_multiple_of(64)
 }
 
-/// Finds room in scratch memory for accumulators, or for the elements that a tile of so many points
-/// combines with.
+/// Allocates scratch memory for accumulators, or for the elements with which a tile of `points` points is combined.
 fn with_accumulators(mut sink: Sink, points: usize, scratch: &mut usize) -> Sink {
     match &mut sink {
         Sink::Reduce(spec) => {
             spec.accumulators = *scratch;
-            // One more: what a level carries, or a row's fold.
+            // One more: the value that a level carries, or the fold of a row.
             *scratch += (spec.levels + 1) * spec.stride;
         }
         Sink::Combine { register, size, .. } => {

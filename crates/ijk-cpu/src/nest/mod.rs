@@ -1,14 +1,14 @@
-//! Fused loop nests, run tile by tile.
+//! Fused loop nests, executed tile by tile.
 //!
-//! A [`Nest`](ijk_plan::plan::Nest) is compiled to a register program: every instruction is one
-//! SIMD kernel over a tile of some hundred elements that stay in the first cache.
+//! A [`Nest`](ijk_plan::plan::Nest) is compiled to a register program: every instruction is one SIMD kernel over a tile
+//! of some hundred elements in L1.
 //!
-//! * [`geometry`] merges axes and chooses which are inside a tile,
-//! * [`order`] tells in which order values must combine,
-//! * [`body`] makes instructions of the nodes, [`lower`] chooses what becomes of the value,
-//! * [`rows`] finds nests that move whole rows, which take a way of their own,
-//! * [`run`] runs tiles, [`reduce`] joins partial results, [`launch`] divides blocks among threads, [`sorted`] and
-//!   [`copies`] what combines at computed places.
+//! * [`geometry`] merges axes and selects those inside a tile,
+//! * [`order`] determines the order of combination,
+//! * [`body`] lowers nodes to instructions, [`lower`] the nest to a program,
+//! * [`rows`] finds nests that move whole rows, which have their own execution,
+//! * [`run`] executes tiles, [`reduce`] combines partial results, [`launch`] distributes blocks among threads,
+//!   [`sorted`] and [`copies`] combine values at computed places.
 
 mod body;
 mod copies;
@@ -37,7 +37,7 @@ use crate::simd::Level;
 use ijk_plan::plan::Nest;
 use ijk_types::Scalar;
 
-/// Compiles a nest that was checked, with a domain that is not empty.
+/// Compiles a checked nest, whose domain is not empty.
 pub(crate) fn compile(
     nest: &Nest,
     checked: &CheckedNest,
@@ -47,7 +47,7 @@ pub(crate) fn compile(
     lower::Lowering { nest, checked, layouts, level }.lower()
 }
 
-/// The bytes of a scalar as they lie in memory.
+/// The bytes of a scalar in memory.
 pub(crate) fn scalar_bits(scalar: Scalar) -> [u64; 2] {
     let mut bytes = [0u8; 16];
     let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);

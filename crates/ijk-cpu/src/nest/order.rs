@@ -1,25 +1,25 @@
-//! In which order a nest's values combine.
+//! Order in which the values of a nest are combined.
 
 use crate::check::CheckedNest;
 use ijk_plan::plan::{Nest, Start};
 use ijk_types::Reducer;
 
-/// What of the domain's order shows in the results.
+/// Dependence of the results on the order of the domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Nothing that the nest has to keep: blocks and lanes decide.
+    /// None: blocks and lanes determine the order.
     Free,
-    /// Each output takes its values one after another, but outputs are apart: all may take one at a time,
-    /// side by side.
+    /// Each output combines its values sequentially, but outputs are distinct: all may take one value at a time, in
+    /// parallel lanes.
     Columns,
-    /// Outputs are computed, or may be the same: points go one after another.
+    /// Outputs are at computed offsets, or may be identical: points are processed sequentially.
     Points,
 }
 
-/// Most points of a nest whose outputs go side by side: they are one tile.
+/// Most points of a nest with [`Order::Columns`]: they are one tile.
 const MOST: usize = 1024;
 
-/// The order of a nest. Integers have none that shows.
+/// The order of a nest. Integer results never depend on it.
 pub(crate) fn order(nest: &Nest, checked: &CheckedNest) -> Order {
     let shows = checked.types.last().is_some_and(|t| t.is_float() || t.is_complex());
     let combines = matches!(nest.reduce, Some(Reducer::Monoid(_)));

@@ -1,4 +1,4 @@
-//! What a nest is compiled to: a register program over tiles, and what becomes of its value.
+//! A compiled nest: a register program over tiles, and the sink of its value.
 
 use super::geometry::Geometry;
 use super::kernel::{
@@ -11,7 +11,7 @@ use crate::copy::Copier;
 use crate::simd::Level;
 use ijk_types::DType;
 
-/// Index of a pointer in the table that instructions take their operands from.
+/// Index of a pointer in the table of operands of instructions.
 pub(super) type Slot = u16;
 
 /// A compiled nest.
@@ -19,9 +19,9 @@ pub(super) type Slot = u16;
 pub(crate) struct TileNest {
     /// Its loops.
     pub(super) geometry: Geometry,
-    /// For each loop, how many blocks it has.
+    /// Number of blocks of each loop.
     pub(super) blocks: Few<usize>,
-    /// Arrays read.
+    /// Arrays that are read.
     pub(super) loads: Vec<LoadSpec>,
     /// Constants, 16 bytes each, and the slots that point to them.
     pub(super) constants: Vec<(Slot, [u64; 2])>,
@@ -29,42 +29,42 @@ pub(crate) struct TileNest {
     pub(super) registers: Vec<(Slot, usize)>,
     /// The program of one tile.
     pub(super) instructions: Vec<Instruction>,
-    /// How many of them, from the first, do not depend on the innermost loop over blocks.
+    /// Number of leading instructions that are invariant in the innermost loop over blocks.
     pub(super) standing: usize,
-    /// How many of those do not depend on any loop, nor on what is read.
+    /// Number of leading instructions that are invariant in all loops and independent of loads.
     pub(super) fixed: usize,
     /// Number of slots.
     pub(super) slots: usize,
-    /// Scratch bytes of a worker.
+    /// Bytes of scratch memory of a worker.
     pub(super) scratch: usize,
-    /// The value.
+    /// Slot of the value.
     pub(super) value: Slot,
-    /// Where it goes.
+    /// Place of the output.
     pub(super) out: Place,
     /// Bytes of an element of the output.
     pub(super) size: usize,
-    /// What becomes of it.
+    /// Sink of the value.
     pub(super) sink: Sink,
-    /// Estimated work of a whole run, in nanoseconds on one thread.
+    /// Estimated work of a run, in nanoseconds on one thread.
     pub(super) cost: f64,
-    /// Number of kept loops, from the first, that may be divided among threads.
+    /// Number of kept loops, from the outermost, that may be divided among threads.
     pub(super) parallel: usize,
-    /// What to ask for while a tile is computed.
+    /// Memory to prefetch while a tile is computed.
     pub(super) ahead: Option<Ahead>,
 }
 
-/// What will be read soon.
+/// Prefetch of memory that is read later.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
-    /// Which load reads tiles of it where they lie.
+    /// Index of a load that reads tiles in place.
     pub(super) load: usize,
-    /// Bytes from there to what will be read.
+    /// Distance in bytes of the prefetched memory.
     pub(super) bytes: isize,
 }
 
 impl TileNest {
-    /// Asks for memory so many bytes further on while it computes with tiles of a buffer; gives
-    /// whether it does so, which takes a value that is computed last.
+    /// Enables prefetch at a distance of `bytes` while the nest processes tiles of a buffer. Returns false if it
+    /// cannot: the last instruction must compute the value.
     pub(crate) fn fetch_ahead(&mut self, buffer: usize, bytes: isize) -> bool {
         let reads = |load: &LoadSpec| {
             let dense = load.place.inner.last() == Some(&(load.size as isize));
@@ -81,14 +81,14 @@ impl TileNest {
         self.ahead.is_some()
     }
 
-    /// What offsets of rows count from.
+    /// Origins of row offsets.
     pub(super) fn row_bases(&self, rows: &RowSpec, bases: &[*mut u8]) -> RowBases {
         let base = |(buffer, offset): (usize, isize)| bases[buffer].wrapping_offset(offset);
         let sources = rows.sources.iter().map(|source| base(source.array).cast_const());
         RowBases { sources: sources.collect(), out: base((self.out.buffer, self.out.offset)) }
     }
 
-    /// How rows that are reduced lie in memory, where a tile is one of them as it lies there.
+    /// The layout of reduced rows in memory, if each tile is one row in place.
     pub(super) fn rows_in_place(&self, spec: &ReduceSpec) -> Option<RowsInPlace<'_>> {
         let ([load], Some(&along)) = (&self.loads[..], self.geometry.reduced.last()) else {
             return None;
@@ -105,69 +105,69 @@ impl TileNest {
     }
 }
 
-/// Rows that are reduced where they lie.
+/// Reduced rows in place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowsInPlace<'a> {
-    /// The first of them.
+    /// Place of the first row.
     pub(super) place: &'a Place,
     /// The loop over them.
     pub(super) along: usize,
-    /// Bytes from one to the next.
+    /// Stride in bytes.
     pub(super) step: isize,
-    /// What combines them.
+    /// Kernels that combine them.
     pub(super) fold: FoldKernels,
 }
 
-/// The origin of an access and its steps, in bytes.
+/// Origin and strides of an access, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// The buffer.
     pub(super) buffer: usize,
     /// Bytes from its first element to the origin.
     pub(super) offset: isize,
-    /// For each loop, bytes of a step.
+    /// Stride of each loop.
     pub(super) strides: Few<isize>,
-    /// For each axis of a tile, bytes of a step.
+    /// Stride of each axis of a tile.
     pub(super) inner: Few<isize>,
 }
 
-/// An array read.
+/// A load.
 #[derive(Clone, Debug)]
 pub(super) struct LoadSpec {
-    /// Where.
+    /// Place in memory.
     pub(super) place: Place,
-    /// The slot instructions find it at.
+    /// Slot of its elements for instructions.
     pub(super) slot: Slot,
-    /// How its elements come there.
+    /// Access to its elements.
     pub(super) mode: LoadMode,
     /// Bytes of an element.
     pub(super) size: usize,
 }
 
-/// How the elements of a load come to instructions.
+/// Access of instructions to the elements of a load.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LoadMode {
-    /// They lie in memory as a tile does, or are one: the slot points there.
+    /// In place, since their layout is that of a tile, or a single element: the slot points there.
     Direct,
-    /// They are copied to a register.
+    /// Packed to a register.
     Pack(Copier),
-    /// The same, with one element for each [row](Over::Rows) of a tile.
+    /// Packed to a register, with one element for each [row](Over::Rows) of a tile.
     PackRows(Copier),
 }
 
 /// An instruction of a tile's program.
 #[derive(Clone, Debug)]
 pub(super) enum Instruction {
-    /// A kernel.
+    /// Calls a kernel.
     Map(Map),
-    /// Several cheap functions, one of what the other gives.
+    /// Calls a chain of cheap functions.
     Chain(Box<Chain>),
-    /// The kernel that chooses between values of a tile. Where all are of the first kind, the slot points to them and
-    /// not to its register, which begins at so many bytes of scratch memory.
+    /// Selects between values of a tile. If the condition holds for the whole tile, the slot aliases the first value,
+    /// otherwise its register at the offset `register` of scratch memory.
     Select { map: Map, register: usize },
-    /// The values of an affine index.
+    /// Computes the values of an affine index.
     Index { dst: Slot, constant: i64, steps: Vec<i64>, inner: Vec<i64>, iota: Iota, over: Over },
-    /// Elements at computed offsets from the origin of a tile in an array.
+    /// Gathers elements at computed offsets from the origin of a tile in an array.
     Gather {
         dst: Slot,
         offsets: Slot,
@@ -178,7 +178,7 @@ pub(super) enum Instruction {
     },
 }
 
-/// Applies a kernel.
+/// A call of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Map {
     pub(super) kernel: Kernel,
@@ -186,51 +186,51 @@ pub(super) struct Map {
     pub(super) sources: [Source; 3],
     /// Bytes of an element of the result.
     pub(super) size: usize,
-    /// How many elements the result has.
+    /// Number of elements of the result.
     pub(super) over: Over,
-    /// The function that it computes and the type of its operands, if a chain may have it.
+    /// The function and the type of its operands, if chains support it.
     pub(super) function: Option<(Function, DType)>,
 }
 
-/// A function that a chain may have.
+/// A function that chains support.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Function {
-    /// Of one operand.
+    /// Unary.
     One(LinkOp),
-    /// Of two: the link where the value so far is the first, and where it is the second.
+    /// Binary: the link with the value so far as the first operand, and as the second.
     Two([LinkOp; 2]),
-    /// Of elements of another type, with which a chain may begin.
+    /// Conversion of elements of another type, which can only start a chain.
     Start(LinkOp),
-    /// A comparison of two.
+    /// Comparison of two values.
     Compare(Compare),
-    /// The second operand where the first holds, else the third.
+    /// Select: the second operand if the first holds, else the third.
     Select,
 }
 
-/// Links of a chain at most.
+/// Most links of a chain.
 pub(super) const LONGEST: usize = 24;
 
-/// Several cheap functions, one of what the other gives: of all points of a tile.
+/// Composition of cheap functions, for all points of a tile.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     pub(super) level: Level,
     pub(super) dtype: DType,
     pub(super) dst: Slot,
-    /// The first is where it starts.
+    /// The first one is the start.
     pub(super) links: Vec<ChainLink>,
 }
 
-/// A link of a chain: as [`Link`](super::kernel::Link) has it.
+/// A link of a chain, as in [`Link`](super::kernel::Link).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChainLink {
     pub(super) code: LinkCode,
-    /// How many of the sources are operands.
+    /// Number of sources that are operands.
     pub(super) operands: usize,
     pub(super) sources: [Source; 3],
 }
 
 impl ChainLink {
-    /// A function, of the product of two sources as `product` tells.
+    /// A function; if `product`, its operand is the product of two sources.
     pub(super) fn new(op: LinkOp, product: bool, mut sources: [Source; 3]) -> Self {
         if product && sources[0].over.is_one_a_row() {
             sources.swap(0, 1);
@@ -242,13 +242,13 @@ impl ChainLink {
 }
 
 impl Chain {
-    /// Where its elements go, from a first one on.
+    /// Destination of its elements, by the index of the first.
     pub(super) fn places(&self, dst: *mut u8, stream: bool) -> impl Fn(usize) -> Destination {
         let size = self.dtype.size();
         move |first| Destination { first: dst.wrapping_add(first * size), stream }
     }
 
-    /// Whether a call goes over one row at most.
+    /// Returns true if a call processes at most one row.
     pub(super) fn is_by_row(&self) -> bool {
         self.links.iter().flat_map(|link| &link.sources).any(|source| source.over.is_partial())
     }
@@ -258,21 +258,21 @@ impl Chain {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub(super) slot: Slot,
-    /// How many elements it has.
+    /// Number of its elements.
     pub(super) over: Over,
     /// Bytes of an element.
     pub(super) size: usize,
 }
 
 impl Map {
-    /// Whether a call of the kernel goes over one row at most: some operand stays the same within a
-    /// row, or begins anew with each.
+    /// Returns true if a call of the kernel processes at most one row, since some operand is constant within a row or
+    /// restarts with each row.
     pub(super) fn is_by_row(&self) -> bool {
         self.over == Over::Points && self.sources.iter().any(|s| s.over.is_partial())
     }
 }
 
-/// How many elements a value has in a tile.
+/// Extent of a value in a tile: the points among which it varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Over {
     /// One for all points.
@@ -286,7 +286,7 @@ pub(super) enum Over {
 }
 
 impl Over {
-    /// What a function of two values has.
+    /// Extent of a function of two values.
     pub(super) fn join(self, other: Self) -> Self {
         match (self, other) {
             (a, b) if a == b => a,
@@ -295,12 +295,12 @@ impl Over {
         }
     }
 
-    /// True if it has one element for all points of a row.
+    /// Returns true if all points of a row share one element.
     pub(super) fn is_one_a_row(self) -> bool {
         matches!(self, Self::One | Self::Rows)
     }
 
-    /// Whether it is neither one for all nor one for each.
+    /// Returns true if it is neither one element for the tile nor one for each point.
     fn is_partial(self) -> bool {
         matches!(self, Self::Rows | Self::Columns)
     }
@@ -309,19 +309,19 @@ impl Over {
 /// Writes `start + step · i`.
 pub(super) type Iota = unsafe fn(n: usize, dst: *mut i64, start: i64, step: i64);
 
-/// Which computed offsets are elements.
+/// Check that computed offsets are within the array.
 #[derive(Clone, Debug)]
 pub(super) enum OffsetCheck {
-    /// Those between two.
+    /// A dense range.
     Range {
         /// Inclusive, relative to the access's origin.
         least: i64,
         /// Inclusive.
         greatest: i64,
-        /// The loop that checks.
+        /// The kernel that compares.
         check: unsafe fn(usize, *const i64, i64, i64) -> u32,
     },
-    /// Those from which on a footprint has a run of elements, after adding the origin's offset.
+    /// Elements of a sparse footprint: each offset, plus that of the origin, must start a run of elements.
     Sparse {
         /// The array's elements.
         footprint: Footprint,
@@ -333,7 +333,7 @@ pub(super) enum OffsetCheck {
 }
 
 impl OffsetCheck {
-    /// The same for the first of `length` neighbouring elements.
+    /// The check of the first of `length` contiguous elements.
     pub(super) fn of_rows(self, length: usize) -> Self {
         match self {
             Self::Range { least, greatest, check } => {
@@ -347,18 +347,18 @@ impl OffsetCheck {
     }
 }
 
-/// What becomes of a tile's value.
+/// Sink of a tile's value.
 #[derive(Clone, Debug)]
 pub(super) enum Sink {
-    /// The last instruction writes it into the output.
+    /// The last instruction writes to the output.
     Direct,
-    /// It is copied, from the one load in place if `moved`, else from its slot.
+    /// Copy from the single load in place if `moved`, else from the slot.
     Store { copier: Copier, moved: bool },
-    /// It is copied from its slot past the caches.
+    /// Copy with non-temporal stores.
     Stream(StreamSpec),
-    /// It is combined with the output's elements, distinct ones within a tile.
+    /// Combination with the output's elements, which are distinct within a tile.
     Combine { copier: Copier, fold: FoldKernels, size: usize, register: usize },
-    /// It goes to computed elements, one by one in order.
+    /// Stores or combinations at computed offsets, one by one in order.
     Scatter {
         offsets: Slot,
         range: Option<OffsetCheck>,
@@ -367,59 +367,59 @@ pub(super) enum Sink {
     },
     /// Each point has a row, which is stored or combined.
     Rows(Box<RowSpec>),
-    /// It is reduced.
+    /// Reduction.
     Reduce(ReduceSpec),
 }
 
-/// How a value leaves past the caches.
+/// Non-temporal stores of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StreamSpec {
-    /// What copies it.
+    /// Copy kernel.
     pub(super) copier: Copier,
-    /// Whether tiles are dense in the output: then they are one row.
+    /// True if tiles are contiguous in the output: each is then one row.
     pub(super) dense: bool,
-    /// Whether the last instruction is computed strip by strip, each of which leaves at once, so
-    /// that reads go on while lines are written.
+    /// True if the last instruction is computed strip by strip, each of which is stored at once, so that loads and
+    /// stores overlap.
     pub(super) strips: bool,
 }
 
-/// How the tiles of one block of outputs are reduced.
+/// Reduction of the tiles of one block of outputs.
 #[derive(Clone, Debug)]
 pub(super) struct ReduceSpec {
-    /// What combines values.
+    /// Kernels that combine values.
     pub(super) reducer: ReduceKernels,
-    /// The identity, or the best of nothing.
+    /// Initial value: the identity, or a value that every other beats.
     pub(super) start: [u64; 2],
-    /// Fills accumulators.
+    /// Kernel that initialises accumulators.
     pub(super) splat: Kernel,
-    /// Outputs of a block at most.
+    /// Most outputs of a block.
     pub(super) outputs: usize,
-    /// Where accumulators begin in scratch memory, at `stride` bytes from each other.
+    /// Offset of the accumulators in scratch memory; they are `stride` bytes apart.
     pub(super) accumulators: usize,
     /// Bytes of an accumulator.
     pub(super) stride: usize,
-    /// How many there are: levels of the binary counter.
+    /// Number of accumulators: levels of the binary counter.
     pub(super) levels: usize,
-    /// How many values (rows of a tile, or whole folded rows) the first level takes.
+    /// Number of values (rows of a tile, or whole folded rows) of the first level.
     pub(super) capacity: usize,
-    /// Blocks of the reduced loops that make one chunk, reduced on its own.
+    /// Blocks of the reduced loops in a chunk, which is reduced separately.
     pub(super) chunk: usize,
     /// Number of chunks.
     pub(super) chunks: usize,
-    /// Copies results to the output.
+    /// Copy of results to the output.
     pub(super) copier: Copier,
-    /// Combines them with the output's elements instead.
+    /// Kernels that combine results with the output's elements instead.
     pub(super) existing: Option<FoldKernels>,
     /// Bytes of a value.
     pub(super) size: usize,
-    /// For each kept axis of a tile, bytes of a step in the output; and along a row, if there are rows.
+    /// Stride in bytes in the output for each kept axis of a tile, and for the elements of a row, if there are rows.
     pub(super) out: Few<isize>,
-    /// What is reduced are rows, each of a point.
+    /// Rows that are reduced, one for each point.
     pub(super) rows: Option<Box<RowSpec>>,
 }
 
 impl ReduceSpec {
-    /// Outputs that a row has, if rows are reduced and their elements do not combine.
+    /// Outputs of a row, if rows are reduced elementwise.
     pub(super) fn row_outputs(&self) -> Option<usize> {
         self.rows.as_ref().filter(|rows| !rows.along).map(|rows| rows.length)
     }
@@ -428,11 +428,11 @@ impl ReduceSpec {
 /// The slot of the output.
 pub(super) const OUT: Slot = 0;
 
-/// What combines values.
+/// Kernels that combine values.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ReduceKernels {
     /// A monoid.
     Fold(FoldKernels),
-    /// A position; the accumulators hold the best values, and after them positions.
+    /// A positional reducer; accumulators have the best values, followed by their positions.
     Arg(ArgKernels),
 }

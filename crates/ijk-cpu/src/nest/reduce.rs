@@ -1,9 +1,8 @@
-//! Partial results of a reduction, joined in an order that extents alone decide.
+//! Partial results of a reduction, combined in an order that is a function of extents.
 //!
-//! Sums go through a binary counter: the first accumulator takes a fixed number of values one
-//! after another; when it is full it is carried into the next, joined with what is there if
-//! there is something, and so on. For n values and runs of B the error is at most
-//! (B + log₂ n)·eps·Σ|x|. Results of chunks are joined pairwise.
+//! Sums use a binary counter: the first accumulator takes a fixed number of values sequentially; when it is full, it is
+//! carried to the next one, combined with its contents if there are any, and so on. For n values and runs of B the
+//! error is at most (B + log₂ n)·eps·Σ|x|. Results of chunks are combined pairwise.
 
 use super::kernel::FoldKernels;
 use super::program::{ReduceKernels, ReduceSpec};
@@ -13,16 +12,16 @@ pub(super) struct Accumulators<'a> {
     spec: &'a ReduceSpec,
     /// Outputs of the block.
     outputs: usize,
-    /// The first accumulator; level `l` is `l` strides on, and one more is free.
+    /// The first accumulator; level `l` is `l` strides after it, and one more is scratch.
     base: *mut u8,
-    /// Values that the first level has taken.
+    /// Number of values in the first level.
     taken: usize,
-    /// Which further levels hold something, as bits.
+    /// Occupied further levels, as bits.
     occupied: u64,
 }
 
 impl ReduceSpec {
-    /// What a finished accumulator gives to the output, and the size of an element.
+    /// The values of a finished accumulator that are written to the output, and their element size.
     pub fn values(&self, accumulator: *mut u8) -> (*mut u8, usize) {
         match self.reducer {
             ReduceKernels::Fold(_) => (accumulator, self.size),
@@ -30,18 +29,18 @@ impl ReduceSpec {
         }
     }
 
-    /// The positions of an accumulator, which lie after its values.
+    /// The positions of an accumulator, which follow its values.
     fn positions(&self, accumulator: *mut u8) -> *mut i64 {
         accumulator.wrapping_add(super::lower::aligned(self.outputs * self.size)).cast()
     }
 
-    /// Empties an accumulator, all of it, so that one of a cut block is initialised too.
+    /// Resets an accumulator as a whole, so that outputs beyond a partial block are initialised, too.
     ///
     /// # Safety
-    /// It has [`stride`](Self::stride) bytes, nobody else's.
+    /// It has [`stride`](Self::stride) bytes, which no other thread accesses.
     unsafe fn reset(&self, accumulator: *mut u8) {
         let (outputs, start) = (self.outputs, self.start.as_ptr().cast());
-        // SAFETY: the caller's promise; the start is one element.
+        // SAFETY: guaranteed by the caller; the start is one element.
         unsafe {
             (self.splat)(outputs, accumulator, start, start, start);
             if let ReduceKernels::Arg(_) = self.reducer {
@@ -50,12 +49,12 @@ impl ReduceSpec {
         }
     }
 
-    /// Joins the right result into the left.
+    /// Combines the right result into the left.
     ///
     /// # Safety
-    /// Both are accumulators of `outputs` outputs, the left nobody else's.
+    /// Both are accumulators of `outputs` outputs, and no other thread accesses the left one.
     pub unsafe fn join(&self, outputs: usize, left: *mut u8, right: *const u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match &self.reducer {
                 ReduceKernels::Fold(fold) => (fold.down)(1, outputs, left, right),
@@ -72,22 +71,22 @@ impl<'a> Accumulators<'a> {
     /// Empty accumulators.
     ///
     /// # Safety
-    /// Until they are dropped, `base` has the spec's accumulators, nobody else's; `outputs` is at
-    /// most [`ReduceSpec::outputs`].
+    /// Until they are dropped, `base` has the spec's accumulators, which no other thread accesses; `outputs` is at most
+    /// [`ReduceSpec::outputs`].
     pub unsafe fn new(spec: &'a ReduceSpec, outputs: usize, base: *mut u8) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { spec.reset(base) };
         Self { spec, outputs, base, taken: 0, occupied: 0 }
     }
 
-    /// Takes `rows` values of each output: one row for each output if `along`, else rows of all
-    /// outputs. They are at `position` and the following ones along a reduced axis.
+    /// Combines `rows` values of each output: one row for each output if `along`, else rows of all outputs. Their
+    /// positions along a reduced axis start at `position`.
     ///
     /// # Safety
     /// `values` has `rows` values for each output.
     pub unsafe fn take(&mut self, rows: usize, values: *const u8, along: bool, position: i64) {
         let (n, acc) = (self.outputs, self.base);
-        // SAFETY: the caller's promise, and that of `new`.
+        // SAFETY: guaranteed by the callers of this function and of `new`.
         unsafe {
             match &self.spec.reducer {
                 ReduceKernels::Fold(fold) if along => (fold.along)(n, rows, acc, values),
@@ -101,19 +100,19 @@ impl<'a> Accumulators<'a> {
                 }
             }
         }
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the callers of this function and of `new`.
         unsafe { self.took(if along { 1 } else { rows }) };
     }
 
-    /// How many values the first level takes before it is full.
+    /// Number of values that fit the first level before it is carried.
     pub fn room(&self) -> usize {
         self.spec.capacity - self.taken
     }
 
-    /// Takes rows of all outputs that lie some bytes apart, no more than there is [room](Self::room) for.
+    /// Combines rows of all outputs that are `step` bytes apart, at most [`room`](Self::room) of them.
     ///
     /// # Safety
-    /// They are there, aligned; `fold` has the kernels of the spec.
+    /// The rows exist and are aligned; `fold` has the kernels of the spec.
     pub unsafe fn take_rows(
         &mut self,
         fold: &FoldKernels,
@@ -121,40 +120,40 @@ impl<'a> Accumulators<'a> {
         values: *const u8,
         step: isize,
     ) {
-        // SAFETY: the caller's promise, and that of `new`.
+        // SAFETY: guaranteed by the callers of this function and of `new`.
         unsafe {
             (fold.rows)(rows, self.outputs, self.base, values, step);
             self.took(rows);
         }
     }
 
-    /// Has something take so many values of each output into the first level, which has [room](Self::room) for
+    /// Calls `take` to combine `values` values of each output with the first level, which has [`room`](Self::room) for
     /// them.
     ///
     /// # Safety
-    /// `take` combines so many values with each of the accumulators it is given.
+    /// `take` combines that many values with each of the accumulators at its argument.
     pub unsafe fn take_by(&mut self, values: usize, take: impl FnOnce(*mut u8)) {
         take(self.base);
-        // SAFETY: that of `new`.
+        // SAFETY: guaranteed by the caller of `new`.
         unsafe { self.took(values) };
     }
 
-    /// Notes that the first level has taken so many values, and carries it if it is full.
+    /// Counts values in the first level, and carries it if it is full.
     ///
     /// # Safety
-    /// That of [`new`](Self::new).
+    /// As for [`new`](Self::new).
     unsafe fn took(&mut self, values: usize) {
         self.taken = self.taken.saturating_add(values);
         if self.taken >= self.spec.capacity {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.carry() };
         }
     }
 
-    /// Carries the first level into the next free one, joining what is on the way.
+    /// Carries the first level to the next free one, combining the levels between them.
     ///
     /// # Safety
-    /// That of [`new`](Self::new).
+    /// As for [`new`](Self::new).
     unsafe fn carry(&mut self) {
         let free = (self.occupied.trailing_ones() as usize).min(self.spec.levels - 2);
         // SAFETY: levels `1..=free + 1` exist, `free + 1` being less than the number of levels.
@@ -179,10 +178,10 @@ impl<'a> Accumulators<'a> {
         self.base.wrapping_add(level * self.spec.stride)
     }
 
-    /// Joins all levels, the oldest first, into `result`.
+    /// Combines all levels, the oldest first, into `result`.
     ///
     /// # Safety
-    /// `result` has [`ReduceSpec::stride`] bytes, nobody else's, or is the first accumulator.
+    /// `result` has [`ReduceSpec::stride`] bytes that no other thread accesses, or is the first accumulator.
     pub unsafe fn total(self, result: *mut u8) {
         // SAFETY: occupied levels exist and hold values; `result` is distinct from them.
         unsafe {

@@ -1,4 +1,4 @@
-//! Runs a tile program: loops over blocks, and for each tile its loads, instructions and sink.
+//! Execution of a tile program: loops over blocks, and for each tile its loads, instructions and sink.
 
 mod chains;
 mod reduce;
@@ -14,37 +14,37 @@ use crate::watch::Pace;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
-/// Sizes or strides, one for each loop or axis of a tile.
+/// Extents or strides, one for each loop or axis of a tile.
 pub(super) type Axes<T> = SmallVec<[T; 8]>;
 
-/// One thread at work on a nest.
+/// State of one thread that executes a nest.
 pub(super) struct Worker<'a> {
     nest: &'a TileNest,
-    /// The first element of each buffer.
+    /// Address of the first element of each buffer.
     bases: &'a [*mut u8],
     /// This worker's scratch memory.
     scratch: *mut u8,
-    /// What slots point to.
+    /// Addresses of slots.
     slots: SmallVec<[*mut u8; 24]>,
-    /// For each loop, the block it is at.
+    /// Present block of each loop.
     block: Axes<usize>,
-    /// For each axis of a tile, how many points the present tile has.
+    /// Number of points of the present tile along each of its axes.
     extents: Axes<usize>,
-    /// Which axes of a tile are kept: they are neighbours.
+    /// Range of the kept axes of a tile, which are adjacent.
     kept: Range<usize>,
     /// Points of the present tile.
     points: usize,
-    /// True once what does not depend on the innermost loop has been computed.
+    /// True once values that are invariant in the innermost loop have been computed.
     stands: bool,
-    /// Offsets of the output's elements that rows are moved to.
+    /// Offsets of the output's elements that this worker may write by rows.
     pub own: Range<i64>,
-    /// Where rows are listed instead of being moved.
+    /// List of rows, if they are listed instead of being moved.
     pub list: Option<List>,
-    /// The origin of the places of rows, where it is not the output's.
+    /// Origin of the destinations of rows, if it is not the output's.
     pub out: Option<*mut u8>,
-    /// Tells when nobody needs the rest any more.
+    /// Check for cancellation.
     pace: Pace<'a>,
-    /// What went wrong so far.
+    /// Faults so far.
     pub faults: u32,
 }
 
@@ -52,8 +52,8 @@ impl<'a> Worker<'a> {
     /// A worker at the first block.
     ///
     /// # Safety
-    /// Until the worker is dropped: `bases` are the buffers that the nest was checked against;
-    /// `scratch` has the nest's scratch bytes, aligned to 64, for this worker alone.
+    /// Until the worker is dropped: `bases` are the buffers that the nest was checked against; `scratch` has the nest's
+    /// scratch bytes, aligned to 64, and only this worker accesses it.
     pub unsafe fn new(
         (nest, workers): (&'a TileNest, &'a Workers),
         bases: &'a [*mut u8],
@@ -86,13 +86,13 @@ impl<'a> Worker<'a> {
         if nest.fixed > 0 {
             // No tile is larger than the first one.
             worker.measure();
-            // SAFETY: the caller's promise; these instructions read constants alone.
+            // SAFETY: guaranteed by the caller; these instructions read constants only.
             unsafe { worker.steps(&nest.instructions[..nest.fixed]) };
         }
         worker
     }
 
-    /// Goes to a block of the given loops, counted in the order of their nesting.
+    /// Sets the block of the given loops, counted in the order of their nesting.
     fn seek(&mut self, loops: &[usize], mut position: usize) {
         self.stands = false;
         for &a in loops.iter().rev() {
@@ -102,7 +102,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Goes to the next block of the given loops.
+    /// Advances to the next block of the given loops.
     fn advance(&mut self, loops: &[usize]) {
         for &a in loops.iter().rev() {
             self.block[a] += 1;
@@ -114,16 +114,16 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs blocks of the kept loops, each with all its reduced blocks.
+    /// Executes blocks of the kept loops, each with all its reduced blocks.
     ///
     /// # Safety
-    /// That of [`new`](Self::new); no other thread works on these blocks, or on others that reach
-    /// elements of the output in common with them.
+    /// As for [`new`](Self::new); no other thread works on these blocks, or on others that write common elements of the
+    /// output.
     pub unsafe fn run(&mut self, kept: Range<usize>) {
         let loops = &self.nest.geometry.kept;
         self.seek(loops, kept.start);
         for _ in kept {
-            // SAFETY: the worker stands at a block within the loops, which is the caller's alone.
+            // SAFETY: the present block is within the loops, and the caller owns it.
             unsafe {
                 match &self.nest.sink {
                     Sink::Reduce(spec) => {
@@ -143,7 +143,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// True if nobody needs what comes after the present tile.
+    /// Returns true if the run is cancelled after the present tile.
     #[inline]
     fn ends(&mut self) -> bool {
         let each = match &self.nest.sink {
@@ -153,7 +153,7 @@ impl<'a> Worker<'a> {
         self.pace.ends_after(self.points.saturating_mul(self.nest.instructions.len() + each))
     }
 
-    /// Measures the present tile.
+    /// Computes the extents of the present tile.
     fn measure(&mut self) {
         self.points = 1;
         for (extent, &a) in self.extents.iter_mut().zip(&self.nest.geometry.inner) {
@@ -163,19 +163,18 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The address of an access at the origin of the present tile: the only pointer arithmetic on
-    /// buffers.
+    /// Address of an access at the origin of the present tile: the only pointer arithmetic on buffers.
     fn address(&self, place: &Place) -> *mut u8 {
         let mut offset = place.offset;
         for (a, &stride) in place.strides.iter().enumerate() {
             let origin = self.block[a] * self.nest.geometry.loops[a].tile;
             offset = offset.wrapping_add((origin as isize).wrapping_mul(stride));
         }
-        // The check of the nest against its buffers makes sure that this stays within them.
+        // The check of the nest against its buffers ensures that this stays within them.
         self.bases[place.buffer].wrapping_offset(offset)
     }
 
-    /// How many elements of a size the origin of the present tile is from that of an access.
+    /// Offset of the origin of the present tile from that of an access, in elements of a size.
     fn shift(&self, place: &Place, size: usize) -> i64 {
         let of = |(a, &stride): (usize, &isize)| {
             let origin = self.block[a] * self.nest.geometry.loops[a].tile;
@@ -184,14 +183,14 @@ impl<'a> Worker<'a> {
         place.strides.iter().enumerate().map(of).fold(0, i64::wrapping_add)
     }
 
-    /// Computes the present tile's value and does with it what the sink says.
+    /// Computes the present tile's value and passes it to the sink.
     ///
     /// # Safety
-    /// That of [`run`](Self::run).
+    /// As for [`run`](Self::run).
     unsafe fn map_tile(&mut self) {
         self.measure();
         let out = self.address(&self.nest.out);
-        // SAFETY: the caller's promises, handed on.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match &self.nest.sink {
                 Sink::Direct => {
@@ -252,7 +251,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// The fault of offsets that are no elements, `shift` elements further on.
+/// Fault bit if an offset, `shift` elements further on, is outside the array.
 ///
 /// # Safety
 /// `offsets` has `n` elements.
@@ -260,11 +259,11 @@ unsafe fn check_offsets(range: &OffsetCheck, n: usize, offsets: *const i64, shif
     match range {
         OffsetCheck::Range { least, greatest, check } => {
             let (least, greatest) = (least.saturating_sub(shift), greatest.saturating_sub(shift));
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { check(n, offsets, least, greatest) }
         }
         OffsetCheck::Sparse { footprint, origin, run } => {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let offsets = unsafe { std::slice::from_raw_parts(offsets, n) };
             let place = |o: i64| origin.checked_add(o)?.checked_add(shift);
             let inside = |&o: &i64| place(o).is_some_and(|o| footprint.contains_run(o, *run));

@@ -1,11 +1,11 @@
-//! Rows that are combined at computed places of an array, by several threads.
+//! Parallel combination of rows at computed destinations of an array.
 //!
-//! Threads list parts of them, and see whether places ascend. If so, rows that fall together are neighbours, and each
-//! thread moves those of its part. Otherwise, taken in their order, rows fall anywhere, and of a large array each
-//! brings its place from memory and sends it back; two threads are no faster than one then. So they are first sorted
-//! by the region they fall on, so that a region is in a core's cache while all of its rows come (200,000 rows of 256
-//! bytes into 100,000: 0.8 of the time); of a smaller array, by the thread whose part they fall on. Rows that fall
-//! together keep their order, so sums are the same.
+//! Threads list parts of the rows, and test if destinations are in ascending order. If so, rows with a common
+//! destination are adjacent, and each thread moves those of its part. Otherwise, in the order of rows, each row of a
+//! large array moves its destination between memory and cache, and memory bandwidth limits all threads. So rows are
+//! first sorted by the region of their destination, which stays in a core's L2 while all of its rows are combined; for
+//! a smaller array, by the thread whose part the destination is in. Rows with a common destination keep their order, so
+//! that sums are the same.
 
 use super::launch::{Launch, OUT_OF_MEMORY, part_of};
 use super::rows::{List, RowSpec, Table};
@@ -16,50 +16,49 @@ use crate::threads::{TASKS_PER_THREAD, cut};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-/// Bytes of a region: with what is added to it, it stays in the second cache.
+/// Bytes of a region: it stays in L2 with the rows that are added to it.
 const REGION: usize = 256 << 10;
 
-/// Regions at most; larger arrays have larger ones.
+/// Most regions; larger arrays have larger regions.
 const REGIONS: usize = 4096;
 
-/// An array of fewer bytes stays in caches anyway, that of one core or those of all; where many threads work,
-/// and each would look at all rows, only the former counts.
+/// Size in bytes from which an array is out of cache: of the private cache of a core with many threads, each of which
+/// would scan all rows, otherwise of the shared caches.
 const LARGE: usize = 2 << 20;
 const LARGE_FOR_FEW: usize = 8 << 20;
 
-/// Threads from which on these are many.
+/// Number of threads from which they are many.
 const MANY: usize = 5;
 
-/// Rows that are brought to their places at a time.
+/// Rows that are copied to their sorted positions at a time.
 const SORTED: usize = 512;
 
-/// Points that are sorted at a time, which bounds the memory it takes.
+/// Points that are sorted at a time, to bound the memory.
 const ROUND: usize = 1 << 18;
 
-/// Whether so many bytes of rows come to so many of an array that it is worth to sort them: rows are read in
-/// another order then, which costs as much as it gains where each place is met once.
+/// Returns true if the ratio of moved bytes to array bytes is high enough for sorting: rows are then read in another
+/// order, which costs as much as it gains if each destination occurs once.
 fn meet_often(moved: usize, bytes: usize) -> bool {
     moved / 3 >= bytes / 2
 }
 
-/// Bytes of what is listed at a time, at most: rows, which may then be sorted, and of which each may fall on two
-/// regions.
+/// Limit in bytes for lists: of rows, which may then be sorted, and each of which may overlap two regions.
 pub(super) fn bytes(rows: &RowSpec, points: usize) -> usize {
     3 * Table::bytes(rows, points.min(2 * ROUND))
 }
 
-/// Into which regions an array is cut, in elements: as many as are wished, of about the same length.
+/// Partition of an array into regions of elements of nearly equal length.
 #[derive(Clone, Debug)]
 pub(super) struct Regions {
     reach: Range<i64>,
     count: usize,
-    /// Regions in an element, as a fraction of 2⁶⁴: a product tells the region of an element.
+    /// Regions per element, as a fraction of 2⁶⁴: a multiplication yields the region of an element.
     scale: u64,
 }
 
 impl Regions {
-    /// Those of the array that a nest of so many rows adds to: ones that stay in the second cache, where that is
-    /// worth it, or else one for each thread. None where the array is too short for that.
+    /// The regions of the array that a nest of `points` rows adds to: of the size of L2 if sorting by them pays,
+    /// otherwise one for each thread. `None` if the array is too small.
     pub(super) fn of(rows: &RowSpec, points: usize, threads: usize) -> Option<Self> {
         let reach = rows.reach();
         let elements = usize::try_from(reach.end.checked_sub(reach.start)?).ok()?;
@@ -73,7 +72,7 @@ impl Regions {
         Self::cut(reach, count, rows.length)
     }
 
-    /// So many regions, if each is longer than a row: so a row falls on two at most.
+    /// `count` regions, if each is longer than a row, so that a row overlaps at most two.
     fn cut(reach: Range<i64>, count: usize, length: usize) -> Option<Self> {
         let elements = usize::try_from(reach.end.checked_sub(reach.start)?).ok()?;
         if count < 2 || elements / count <= length {
@@ -93,7 +92,7 @@ impl Regions {
         bound(region)..bound(region + 1)
     }
 
-    /// The one or two regions that a row of so many elements falls on, the second perhaps the first again.
+    /// The one or two regions that a row of `length` elements overlaps; the second may equal the first.
     #[inline(always)]
     fn around(&self, to: i64, length: usize) -> [usize; 2] {
         let region = |at: i64| {
@@ -104,11 +103,11 @@ impl Regions {
     }
 }
 
-/// What one task has listed.
+/// The list of one task.
 struct Listed {
     table: Table,
     len: AtomicUsize,
-    /// Whether rows go to places in ascending order.
+    /// True if destinations are in ascending order.
     ascends: AtomicBool,
 }
 
@@ -117,24 +116,24 @@ impl Listed {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// Where its rows go.
+    /// Destinations of its rows.
     ///
     /// # Safety
     /// The list is complete.
     unsafe fn places(&self) -> &[i64] {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.table.places(self.len()) }
     }
 }
 
-/// Whether rows of all lists go to places in ascending order.
+/// Returns true if the destinations of all lists are in ascending order.
 ///
 /// # Safety
-/// Lists are complete.
+/// All lists are complete.
 unsafe fn ascend(lists: &[Listed]) -> bool {
     let mut last = i64::MIN;
     lists.iter().all(|list| {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let places = unsafe { list.places() };
         let ascends = list.ascends.load(Ordering::Relaxed);
         let follows = places.first().is_none_or(|&first| first >= last);
@@ -144,11 +143,11 @@ unsafe fn ascend(lists: &[Listed]) -> bool {
 }
 
 impl Launch<'_> {
-    /// All rows of a nest that combine with what is there, listed by several threads, and moved by the parts of the
-    /// output that they fall on: so elements take values in their order, whatever the number of threads.
+    /// Executes a nest whose rows are combined with the output: several threads list rows, and then move those of their
+    /// parts of the output, so that elements are combined in the order of rows for any number of threads.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); the nest moves rows as `rows` says.
+    /// As for [`run`](Self::run); the nest moves rows as `rows` says.
     pub(super) unsafe fn run_listed(&self, rows: &RowSpec) -> Result<u32, RunError> {
         let blocks: usize = self.nest.blocks.iter().product();
         let tile: usize = self.nest.geometry.loops.iter().map(|l| l.tile).product();
@@ -156,7 +155,7 @@ impl Launch<'_> {
         let faults = AtomicU32::new(0);
         for start in (0..blocks).step_by(round) {
             let blocks = start..blocks.min(start + round);
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.round(rows, (blocks, tile), &faults)? };
             if faults.load(Ordering::Relaxed) != 0 {
                 break;
@@ -165,7 +164,7 @@ impl Launch<'_> {
         self.settle(faults)
     }
 
-    /// Some blocks of rows.
+    /// Executes some blocks of rows.
     ///
     /// # Safety
     /// As for [`run_listed`](Self::run_listed).
@@ -187,7 +186,7 @@ impl Launch<'_> {
         let lists: Vec<Listed> = (0..parts).map(list).collect();
         self.each(parts, |n| {
             let own = blocks.start + part(n)..blocks.start + part(n + 1);
-            // SAFETY: the caller's promise; each part has its own room, and nothing is moved.
+            // SAFETY: guaranteed by the caller; each part has its own room, and nothing is moved.
             unsafe {
                 self.work(faults, |worker: &mut Worker<'_>| {
                     worker.list = Some(List::new(lists[n].table.clone()));
@@ -198,18 +197,18 @@ impl Launch<'_> {
                 });
             }
         });
-        // A run that has ended leaves parts out, here or later; it stays ended.
+        // A cancelled run leaves parts out, here or later; it stays cancelled.
         if faults.load(Ordering::Relaxed) != 0 || self.workers.have_ended() {
             return Ok(());
         }
-        // SAFETY: all offsets were checked when they were listed, and the caller's promise.
+        // SAFETY: all offsets were checked when they were listed; the caller guarantees the rest.
         unsafe {
             match Regions::of(rows, self.points(), self.workers.threads()) {
                 _ if ascend(&lists) => self.move_ascending(rows, &lists, faults),
                 Some(regions) if regions.count > self.workers.threads().min(MANY) => {
                     self.move_regions(rows, &regions, &lists, faults)?;
                 }
-                // Few threads pick what is theirs faster than it is sorted.
+                // With few threads, selecting the rows of each is faster than sorting.
                 _ if self.workers.threads() < MANY => match self.columns(rows) {
                     Some(columns) => self.move_columns(rows, &lists, columns),
                     None => self.move_parts(rows, &lists, faults),
@@ -220,14 +219,14 @@ impl Launch<'_> {
         Ok(())
     }
 
-    /// Memory for so many rows.
+    /// Memory for `count` rows.
     fn room(&self, rows: &RowSpec, count: usize) -> Result<Scratch<'_>, RunError> {
         let bytes = Table::bytes(rows, count);
         self.scratch.try_take(bytes).ok_or(RunError::OutOfMemory(bytes))
     }
 
-    /// Moves rows that go to places in ascending order: what lies between the first places of two lists is
-    /// one task's, and falls together in the one or in lists before.
+    /// Moves rows whose destinations are in ascending order: each task has the destinations between the first ones of
+    /// two lists, whose rows are in the first of these lists or before.
     ///
     /// # Safety
     /// As for [`move_rows`](Self::move_rows); lists ascend.
@@ -243,7 +242,7 @@ impl Launch<'_> {
             let own = bounds[n]..bounds[n + 1];
             let before = own.start.saturating_sub(rows.length as i64);
             for list in lists[..=n].iter().filter(|_| !own.is_empty()) {
-                // SAFETY: the caller's promise; parts of the output are apart.
+                // SAFETY: guaranteed by the caller; parts of the output are disjoint.
                 unsafe {
                     let first = list.places().partition_point(|&to| to <= before);
                     let table = list.table.from(first);
@@ -253,17 +252,17 @@ impl Launch<'_> {
         });
     }
 
-    /// How many elements of each row are a thread's, where rows can be cut.
+    /// Number of elements of each row for a thread, if rows can be split by columns.
     fn columns(&self, rows: &RowSpec) -> Option<usize> {
         let out = self.nest.row_bases(rows, self.bases).out;
         let bytes = (rows.reach().start as isize).wrapping_mul(rows.size as isize);
         rows.columns_of(out.wrapping_offset(bytes), self.workers.threads())
     }
 
-    /// Moves all rows on each thread, so many elements of each.
+    /// Moves all rows on each thread, `columns` elements of each row.
     ///
     /// # Safety
-    /// As for [`move_rows`](Self::move_rows); all rows can be cut so.
+    /// As for [`move_rows`](Self::move_rows); [`columns`](Self::columns) returned `columns`.
     unsafe fn move_columns(&self, rows: &RowSpec, lists: &[Listed], columns: usize) {
         let bases = self.nest.row_bases(rows, self.bases);
         self.each(rows.length / columns, |part| {
@@ -272,7 +271,8 @@ impl Launch<'_> {
                 let each = rows.at_a_time();
                 for first in (0..list.len()).step_by(each) {
                     let batch = list.table.from(first).batch(each.min(list.len() - first));
-                    // SAFETY: the caller's promise; offsets were checked when rows were listed, and parts are apart.
+                    // SAFETY: guaranteed by the caller; offsets were checked when rows were listed, and parts are
+                    // disjoint.
                     unsafe { rows.run_columns(&batch, &bases, own.clone()) };
                     if self.workers.have_ended() {
                         return;
@@ -282,7 +282,7 @@ impl Launch<'_> {
         });
     }
 
-    /// Moves all rows on each thread, of which each moves what falls on its part of the output.
+    /// Moves all rows on each thread, of which each selects those of its part of the output.
     ///
     /// # Safety
     /// As for [`move_rows`](Self::move_rows).
@@ -291,7 +291,7 @@ impl Launch<'_> {
         self.each(parts, |part| {
             let own = part_of(&rows.reach(), part, parts);
             for list in lists {
-                // SAFETY: the caller's promise; parts are apart.
+                // SAFETY: guaranteed by the caller; parts are disjoint.
                 unsafe { self.move_rows(rows, (&list.table, list.len()), &own, faults) };
             }
         });
@@ -318,7 +318,7 @@ impl Launch<'_> {
         let memory = self.room(rows, total)?;
         let sorted = Table::new(rows, total, memory.as_ptr());
         self.each(parts.len(), |n| {
-            // SAFETY: the rows that the part listed; the places of each part and region are apart.
+            // SAFETY: these are the rows that the part listed; the positions of each part and region are disjoint.
             unsafe { parts[n].sort(regions, rows.length, &lists[n], &sorted) };
         });
         if self.workers.have_ended() {
@@ -327,16 +327,16 @@ impl Launch<'_> {
         self.each(regions.count, |region| {
             let range = bounds[region]..bounds[region + 1];
             let (table, own) = (sorted.from(range.start), regions.elements(region));
-            // SAFETY: all parts were sorted; regions are apart.
+            // SAFETY: all parts are sorted; regions are disjoint.
             unsafe { self.move_rows(rows, (&table, range.len()), &own, faults) };
         });
         Ok(())
     }
 
-    /// Moves so many rows of a table, of each what falls on the elements `own`.
+    /// Moves `count` rows of a table, as far as they are inside the elements `own`.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); they are listed, and nobody else accesses these elements.
+    /// As for [`run`](Self::run); the rows are listed, and no other thread accesses these elements.
     unsafe fn move_rows(
         &self,
         rows: &RowSpec,
@@ -352,13 +352,13 @@ impl Launch<'_> {
         let each = rows.at_a_time();
         for first in (0..count).step_by(each).take_while(|_| !self.workers.have_ended()) {
             let batch = table.from(first).batch(each.min(count - first));
-            // SAFETY: the caller's promise; offsets were checked when rows were listed.
+            // SAFETY: guaranteed by the caller; offsets were checked when rows were listed.
             unsafe { rows.run(&batch, &bases, own, registers.as_ptr()) };
         }
     }
 }
 
-/// Of what one task has listed, for each region first how many rows fall on it, then where they go.
+/// For each region, the number of rows of one task that overlap it; then their positions in the sorted table.
 struct Part(Vec<AtomicU32>);
 
 impl Part {
@@ -366,7 +366,7 @@ impl Part {
         Self((0..regions.count).map(|_| AtomicU32::new(0)).collect())
     }
 
-    /// Counts rows that go to these places.
+    /// Counts rows by the regions of their destinations.
     fn count(&self, regions: &Regions, length: usize, to: &[i64]) {
         let mut counts = vec![0; regions.count];
         for &to in to {
@@ -379,15 +379,15 @@ impl Part {
         self.0.iter().zip(counts).for_each(|(place, n)| place.store(n, Ordering::Relaxed));
     }
 
-    /// Brings the rows it has listed where those of their regions are, in their order.
+    /// Copies its listed rows to the positions of their regions, in order.
     ///
     /// # Safety
-    /// The list is complete; `sorted` has room for all rows of all parts, and nobody else writes this part's.
+    /// The list is complete; `sorted` has room for all rows of all parts, and no other thread writes this part's.
     unsafe fn sort(&self, regions: &Regions, length: usize, listed: &Listed, sorted: &Table) {
         let next = |place: &AtomicU32| place.load(Ordering::Relaxed);
         let mut next: Vec<u32> = self.0.iter().map(next).collect();
         let (mut places, mut rows) = ([0; 2 * SORTED], [0; 2 * SORTED]);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let to = unsafe { listed.places() };
         for (chunk, to) in to.chunks(SORTED).enumerate() {
             let mut count = 0;
@@ -409,7 +409,7 @@ impl Part {
     }
 }
 
-/// Where the rows of each region begin, and their end; parts learn where theirs begin.
+/// Start of the rows of each region, and their end; sets the start of each part.
 fn bounds(regions: &Regions, parts: &[Part]) -> Vec<usize> {
     let mut bounds = Vec::with_capacity(regions.count + 1);
     let mut at = 0;

@@ -22,9 +22,9 @@ pub(super) struct Job<'a> {
 /// Computes some pieces of rows.
 ///
 /// # Safety
-/// The machine has the level that the kernel was found for; the job's operands can be read, and its
-/// output written, at all places of the tables and along the run (right, where it is one element,
-/// at these places alone); nobody else accesses these rows of the output.
+/// The machine has the level that the kernel was found for; the job's operands can be read, and its output written, at
+/// all places of the tables and along the run (right, where it is one element, at these places alone); no other thread
+/// accesses these rows of the output.
 pub(super) type RowsFn = unsafe fn(&Job<'_>, Range<usize>);
 
 /// The kernels of an element type, each for a right operand that is one element along the run and
@@ -122,7 +122,7 @@ where
 /// # Safety
 /// As for [`RowsFn`].
 unsafe fn rows<L: Lane, P: Pair<L>, const RUNS: bool>(job: &Job<'_>, pieces: Range<usize>) {
-    // SAFETY: the caller says that the machine has the level.
+    // SAFETY: the caller guarantees that the machine supports the level.
     unsafe { L::Simd::assume().vectorize(Rows::<L, P, RUNS>(*job, pieces, PhantomData)) }
 }
 
@@ -171,7 +171,7 @@ impl<L: Lane> Row<'_, L> {
         let mut at = 0;
         while at < length {
             let left = length - at;
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 if left >= 2 * L::LANES {
                     self.columns::<P, 2, RUNS>(at, 2 * L::LANES);
@@ -195,7 +195,7 @@ impl<L: Lane> Row<'_, L> {
         count: usize,
     ) {
         let mut columns = &self.tables.columns[..];
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             while let Some((four, rest)) = columns.split_first_chunk::<4>() {
                 self.block::<P, 4, U, RUNS>(four, at, count);
@@ -222,7 +222,7 @@ impl<L: Lane> Row<'_, L> {
         count: usize,
     ) {
         let whole = U > 1 || count == L::LANES;
-        // SAFETY: the caller's promise; all bits zero are a zero of every element type.
+        // SAFETY: guaranteed by the caller; all bits zero are a zero of every element type.
         unsafe {
             let simd = L::Simd::assume();
             let zero = L::splat(simd, std::mem::zeroed());
@@ -274,6 +274,6 @@ impl<L: Lane> Row<'_, L> {
 /// They are readable.
 #[inline(always)]
 unsafe fn group<L: Lane>(from: *const L::Element, whole: bool, count: usize) -> L {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { if whole { L::read(from) } else { L::read_partial(from, count) } }
 }

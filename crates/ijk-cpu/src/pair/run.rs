@@ -28,8 +28,8 @@ impl PairProgram {
     /// If there is no memory for copies.
     ///
     /// # Safety
-    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and
-    /// nobody else accesses the output.
+    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and no other thread
+    /// accesses the output.
     pub unsafe fn run(
         &self,
         bases: &[*mut u8],
@@ -54,7 +54,7 @@ impl PairProgram {
                 far.insert(memory).as_ptr()
             }
         };
-        // SAFETY: the caller's promise; each copy has its own part of the memory, which is large enough.
+        // SAFETY: guaranteed by the caller; each copy has its own part of the memory, which is large enough.
         unsafe {
             if let Some(pack) = &self.packs[0] {
                 self.copy(pack, left, copies, workers);
@@ -97,7 +97,7 @@ impl PairProgram {
         let (sides, cost) = (&Sides { from, to }, pack.elements as f64 * COPIED);
         match &pack.way {
             Way::Places(places) => {
-                // SAFETY: the caller's promise; blocks are apart.
+                // SAFETY: guaranteed by the caller; blocks are apart.
                 let part = |blocks: Range<usize>| unsafe {
                     places.copy(blocks, sides.to, sides.from);
                 };
@@ -110,7 +110,7 @@ impl PairProgram {
                     let mut extents: smallvec::SmallVec<[usize; 16]> = extents[..].into();
                     extents[0] = range.len();
                     let first = range.start as isize;
-                    // SAFETY: the caller's promise; parts of the copy are apart.
+                    // SAFETY: guaranteed by the caller; parts of the copy are apart.
                     unsafe {
                         let to = Side { ptr: sides.to.offset(first * step), strides: steps };
                         let from = sides.from.offset(first * from_step);
@@ -129,5 +129,5 @@ struct Sides {
     to: *mut u8,
 }
 
-// SAFETY: only pointers; whoever follows them answers for that.
+// SAFETY: these are only pointers; code that dereferences them guarantees access.
 unsafe impl Sync for Sides {}

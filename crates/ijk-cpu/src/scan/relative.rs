@@ -66,15 +66,14 @@ impl RelativeProgram {
     /// Runs the scan.
     ///
     /// # Safety
-    /// `bases` are the buffers that the scan was checked against: what it reads is initialised, and
-    /// nobody else accesses the output.
+    /// `bases` are the buffers that the scan was checked against: what it reads is initialised, and no other thread
+    /// accesses the output.
     pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let first = Bases(self.origins.map(|origin| origin.of(bases)));
         workers.parallel_ranges(self.count(), self.cost(), |range| {
             for row in range.take_while(|_| !workers.have_ended()) {
                 let [from, level, to] = self.place(row, first.all());
-                // SAFETY: the caller's promises; each row goes to one task, and has other elements
-                // of the output.
+                // SAFETY: guaranteed by the caller; each row goes to one task, and has other elements of the output.
                 unsafe { (self.kernel)(self.length, from, level, to, self.steps) };
             }
         });

@@ -41,8 +41,8 @@ impl ScanProgram {
     /// Runs the scan.
     ///
     /// # Safety
-    /// `bases` are the buffers that the scan was checked against: what it reads is initialised, and
-    /// nobody else accesses the output.
+    /// `bases` are the buffers that the scan was checked against: what it reads is initialised, and no other thread
+    /// accesses the output.
     pub unsafe fn run(
         &self,
         bases: &[*mut u8],
@@ -53,7 +53,7 @@ impl ScanProgram {
         let to = self.to.origin.of(bases);
         let failed = AtomicBool::new(false);
         let job = Job { scan: self, from, to, scratch, workers, failed };
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match self.chunks() {
                 1 => job.strands(workers),
@@ -115,7 +115,7 @@ impl Job<'_> {
     /// Scans all strands, whole.
     ///
     /// # Safety
-    /// That of [`ScanProgram::run`].
+    /// As for [`ScanProgram::run`].
     unsafe fn strands(&self, workers: &Workers) {
         let strands = self.scan.strands();
         workers.parallel_ranges(strands, self.scan.cost(), |range| {
@@ -127,8 +127,8 @@ impl Job<'_> {
                         Way::Across => (memory, memory.wrapping_add(self.scan.sums_bytes())),
                         _ => (start.as_mut_ptr().cast(), memory),
                     };
-                    // SAFETY: the caller's promises; each strand goes to one task, which has sums
-                    // for it and the memory after these.
+                    // SAFETY: guaranteed by the caller; each strand goes to one task, which has sums for it and the
+                    // memory after these.
                     unsafe {
                         self.reset(strand, sums);
                         strand += match self.scan.strand.way {
@@ -149,13 +149,13 @@ impl Job<'_> {
     /// how many.
     ///
     /// # Safety
-    /// That of [`ScanProgram::run`]; nobody else has these strands; `sum` is that of nothing.
+    /// As for [`ScanProgram::run`]; nobody else has these strands; `sum` is that of nothing.
     unsafe fn rows(&self, kernel: ScanRows, strands: Range<usize>, sum: *mut u8) -> usize {
         let row = self.scan.rows.last().copied().unwrap_or(Row { extent: 1, from: 0, to: 0 });
         let count = strands.len().min(row.extent - strands.start % row.extent);
         let (from, to) = self.scan.place(strands.start);
         let (from, to) = (self.from.wrapping_offset(from), self.to.wrapping_offset(to));
-        // SAFETY: the caller's promises: the rows' values are elements.
+        // SAFETY: guaranteed by the caller: the rows' values are elements.
         unsafe { kernel([count, self.scan.length], sum, from, to, [row.from, row.to]) };
         count
     }
@@ -174,7 +174,7 @@ impl Job<'_> {
     /// Scans strands chunk by chunk.
     ///
     /// # Safety
-    /// That of [`ScanProgram::run`].
+    /// As for [`ScanProgram::run`].
     unsafe fn chunks(&self, chunks: usize, workers: &Workers) -> Result<(), RunError> {
         let scan = self.scan;
         let stride = scan.sums_bytes();
@@ -188,7 +188,7 @@ impl Job<'_> {
                 self.with_memory(|memory| body(strand, range, sums.of(task), memory));
             });
         };
-        // SAFETY: the caller's promises; each task has sums and memory of its own.
+        // SAFETY: guaranteed by the caller; each task has sums and memory of its own.
         each(&|strand, range, sums, free| unsafe { self.total(strand, range, sums, free) });
         if self.failed.load(Ordering::Relaxed) {
             return Ok(());
@@ -208,20 +208,20 @@ impl Job<'_> {
     /// `sums` has them.
     unsafe fn reset(&self, strand: usize, sums: *mut u8) {
         let start = self.scan.start.as_ptr().cast();
-        // SAFETY: the caller's promise; the start is one element.
+        // SAFETY: guaranteed by the caller; the start is one element.
         unsafe { (self.scan.splat)(self.scan.width(strand), sums, start, start, start) };
     }
 
     /// Combines the values of a range.
     ///
     /// # Safety
-    /// That of [`ScanProgram::run`]; `sums` has the strand's sums and `free` the scan's scratch
+    /// As for [`ScanProgram::run`]; `sums` has the strand's sums and `free` the scan's scratch
     /// bytes, nobody else's.
     unsafe fn total(&self, strand: usize, range: Range<usize>, sums: *mut u8, free: *mut u8) {
         let scan = self.scan;
         let (from, _) = scan.place(strand);
         let at = |n: usize| self.from.wrapping_offset(from + n as isize * scan.from.step);
-        // SAFETY: the caller's promise: the strand's values in the range are elements.
+        // SAFETY: guaranteed by the caller: the strand's values in the range are elements.
         unsafe {
             self.reset(strand, sums);
             match scan.strand.way {
@@ -250,8 +250,8 @@ impl Job<'_> {
     unsafe fn carry(&self, strand: usize, totals: *mut u8, chunks: usize) {
         let (width, stride) = (self.scan.width(strand), self.scan.sums_bytes());
         let of = |chunk: usize| totals.wrapping_add(chunk * stride);
-        // SAFETY: the caller's promise. Every monoid is commutative, so that each total may take
-        // the one before it, which by then is of all up to there.
+        // SAFETY: guaranteed by the caller. Every monoid is commutative, so that each total may take the one before it,
+        // which by then is of all up to there.
         unsafe {
             (1..chunks).for_each(|chunk| (self.scan.fold.down)(1, width, of(chunk), of(chunk - 1)));
             for chunk in (1..chunks).rev() {
@@ -268,7 +268,7 @@ impl Job<'_> {
     unsafe fn pack(&self, length: usize, packed: *mut u8, from: *const u8) {
         let scan = self.scan;
         let to = Side { ptr: packed, strides: &[scan.size as isize] };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             scan.copier.copy(&[length], to, Side { ptr: from, strides: &[scan.from.step] });
         }
@@ -277,14 +277,14 @@ impl Job<'_> {
     /// Scans a range of a strand, after `sums`.
     ///
     /// # Safety
-    /// That of [`total`](Self::total); nobody else has these elements of the output.
+    /// As for [`total`](Self::total); nobody else has these elements of the output.
     unsafe fn scan_range(&self, strand: usize, range: Range<usize>, sums: *mut u8, free: *mut u8) {
         let scan = self.scan;
         let (from, to) = scan.place(strand);
         let source = |n: usize| self.from.wrapping_offset(from + n as isize * scan.from.step);
         let target = |n: usize| self.to.wrapping_offset(to + n as isize * scan.to.step);
         let (first, length) = (range.start, range.len());
-        // SAFETY: the caller's promises: the strand's values in the range are elements.
+        // SAFETY: guaranteed by the caller: the strand's values in the range are elements.
         unsafe {
             match scan.strand.way {
                 Way::Up => {

@@ -20,15 +20,15 @@ impl ScatterProgram {
     /// Combines all elements.
     ///
     /// # Safety
-    /// `bases` are the buffers that the nest was checked against: what it reads, and its output, are
-    /// initialised, and nobody else accesses the output.
+    /// `bases` are the buffers that the nest was checked against: what it reads, and its output, are initialised, and
+    /// no other thread accesses the output.
     pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let from = self.from.of(bases).cast_const();
         let to = self.to.of(bases);
         let job = Job { program: self, from, to };
         let apart: usize = self.apart.iter().map(|axis| axis.extent).product();
         workers.parallel_ranges(apart, self.cost(), |range| {
-            // SAFETY: the caller's promises; these axes' values go to one task each.
+            // SAFETY: guaranteed by the caller; these axes' values go to one task each.
             unsafe { job.range(range, &mut Pace::new(workers)) };
         });
     }
@@ -38,7 +38,7 @@ impl Job<'_> {
     /// Combines what has some values of the axes that tell outputs apart.
     ///
     /// # Safety
-    /// That of [`ScatterProgram::run`]; nobody else has these values.
+    /// As for [`ScatterProgram::run`]; nobody else has these values.
     unsafe fn range(&self, range: Range<usize>, pace: &mut Pace<'_>) {
         let program = self.program;
         for number in range {
@@ -47,7 +47,7 @@ impl Job<'_> {
                 let n = program.piece.min(program.row.extent - first);
                 let at = |start: isize, step: isize| start + first as isize * step;
                 let (from, to) = (at(from, program.row.from), at(to, program.row.to));
-                // SAFETY: the caller's promises.
+                // SAFETY: guaranteed by the caller.
                 let ended = unsafe { self.planes(&program.others, n, (from, to), pace) };
                 if ended {
                     return;
@@ -60,7 +60,7 @@ impl Job<'_> {
     /// whether it does.
     ///
     /// # Safety
-    /// That of [`range`](Self::range): `from` and `to` are bytes to elements of the nest, the first
+    /// As for [`range`](Self::range): `from` and `to` are bytes to elements of the nest, the first
     /// along these axes.
     unsafe fn planes(
         &self,
@@ -79,7 +79,7 @@ impl Job<'_> {
             },
             [axis, rest @ ..] => (0..axis.extent as isize).any(|i| {
                 let places = (from + i * axis.from, to + i * axis.to);
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { self.planes(rest, n, places, pace) }
             }),
         }

@@ -37,7 +37,7 @@ pub(crate) trait Vector: Copy {
     /// thread may read.
     #[inline(always)]
     unsafe fn stream(self, to: *mut Self::Element) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.store(to) }
     }
 

@@ -89,7 +89,7 @@ impl NarrowProgram {
     /// As for [`SweepProgram::run`].
     pub(super) unsafe fn may_run(&self, bases: &[*mut u8], workers: &Workers) -> bool {
         self.finite_inputs.iter().all(|(buffer, layout)| {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { all_finite(layout, bases[buffer.0 as usize], self.level, workers) }
         })
     }

@@ -116,9 +116,9 @@ steps! {
 }
 
 /// # Safety
-/// That of [`RowsFn`].
+/// As for [`RowsFn`].
 unsafe fn rows<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize>(rows: &Rows<'_>) {
-    // SAFETY: the caller says that the machine has the level.
+    // SAFETY: the caller guarantees that the machine supports the level.
     let simd = unsafe { V::Simd::assume() };
     simd.vectorize(Outputs::<V, K, S, A, B>(rows, PhantomData));
 }
@@ -142,8 +142,7 @@ impl<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize> Kernel
         // only spread these over memory.
         let by_rows = A == 1 || n <= V::LANES;
         let mut row = 0;
-        // SAFETY: `rows` above is the one place that makes these, and its caller promised what they
-        // ask; the outputs exist.
+        // SAFETY: only `rows` above constructs these, and its caller guarantees their contract; the outputs exist.
         unsafe {
             while by_rows && row + GROUP <= count {
                 let mut at = 0;
@@ -179,7 +178,7 @@ impl<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize> Outputs<
     /// `G` vectors of `count` outputs, `FULL` ones if these are all lanes, `steps` apart.
     ///
     /// # Safety
-    /// That of [`RowsFn`]; they exist, the first from output `at` of a row on.
+    /// As for [`RowsFn`]; they exist, the first from output `at` of a row on.
     #[inline(always)]
     unsafe fn group<const G: usize, const FULL: bool>(
         &self,
@@ -190,7 +189,7 @@ impl<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize> Outputs<
     ) {
         let rows = self.0;
         let first = |n: usize| row as isize * rows.steps[n];
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let simd = V::Simd::assume();
             let mut sums = [V::splat(simd, rows.start.cast::<V::Element>().read_unaligned()); G];
@@ -233,7 +232,7 @@ unsafe fn right<V: Number, const B: usize, const FULL: bool>(
     from: *const V::Element,
     count: usize,
 ) -> V {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match (B, FULL) {
             (0, _) => V::splat(simd, from.read()),
@@ -252,7 +251,7 @@ unsafe fn left<V: Number, K: Kind<V>, const A: usize, const FULL: bool>(
     from: *const V::Element,
     count: usize,
 ) -> V {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match (A, FULL) {
             (1, true) => V::load(from),
@@ -270,7 +269,7 @@ unsafe fn left<V: Number, K: Kind<V>, const A: usize, const FULL: bool>(
 #[inline(always)]
 unsafe fn evens<V: Number, K: Kind<V>>(from: *const V::Element, count: usize) -> V {
     let (low, high) = (count.min(V::LANES), count.saturating_sub(V::LANES));
-    // SAFETY: the caller's promise; where `high` is not 0, `low` is `LANES`.
+    // SAFETY: guaranteed by the caller; where `high` is not 0, `low` is `LANES`.
     unsafe {
         let first = if low == V::LANES { V::load(from) } else { V::load_partial(from, low) };
         K::evens(first, V::load_partial(from.wrapping_add(low), high))

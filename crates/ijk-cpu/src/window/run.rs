@@ -19,14 +19,14 @@ impl WindowProgram {
     /// Computes all rows.
     ///
     /// # Safety
-    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and
-    /// nobody else accesses the output.
+    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and no other thread
+    /// accesses the output.
     pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let origins = self.origins.map(|origin| origin.of(bases));
         let job = Job { program: self, origins };
         let pieces = self.blocks() * self.pieces();
         workers.parallel_ranges(pieces, self.cost(), |pieces| {
-            // SAFETY: the caller's promises; each piece goes to one task.
+            // SAFETY: guaranteed by the caller; each piece goes to one task.
             unsafe { job.pieces(pieces) };
         });
     }
@@ -48,7 +48,7 @@ impl Job<'_> {
     /// Computes some pieces of rows.
     ///
     /// # Safety
-    /// That of [`WindowProgram::run`]; nobody else has these pieces.
+    /// As for [`WindowProgram::run`]; nobody else has these pieces.
     unsafe fn pieces(&self, pieces: Range<usize>) {
         let program = self.program;
         let (each, blocks) = (program.pieces(), program.across.extent.div_ceil(ROWS));
@@ -73,7 +73,7 @@ impl Job<'_> {
                 start: program.start.as_ptr().cast(),
                 existing: program.existing,
             };
-            // SAFETY: the caller's promises; the nest's check covered all points.
+            // SAFETY: guaranteed by the caller; the nest's check covered all points.
             unsafe { (program.kernel)(&rows) };
             piece += 1;
             if piece == each {

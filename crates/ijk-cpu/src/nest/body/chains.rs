@@ -1,4 +1,4 @@
-//! Cheap functions that follow one another, joined to chains.
+//! Fusion of consecutive cheap functions to chains.
 
 use super::{Body, Operand};
 use crate::nest::kernel::{Compare, LinkOp, chains, streams};
@@ -9,29 +9,29 @@ use crate::nest::program::{
 use ijk_plan::plan::Node;
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
-/// Elements of a row for which a chain is called on its own, at least: its links are looked up for each.
+/// Smallest row for which a chain is called separately, since its links are dispatched in each call.
 const LONG_ROW: usize = 256;
 
-/// A chain that may go on.
+/// A chain under construction.
 struct Growing {
-    /// Which instructions it has, in their order.
+    /// Indices of its instructions, in order.
     members: Vec<usize>,
     dtype: DType,
-    /// Where its value goes.
+    /// Slot of its value.
     dst: Slot,
     links: Vec<Step>,
 }
 
-/// A link of it.
+/// A link of a chain.
 struct Step {
     op: LinkOp,
     product: bool,
     sources: [Source; 3],
 }
 
-/// A comparison that a choice may take.
+/// A comparison that a later select may absorb.
 struct Compared {
-    /// Which instruction it is.
+    /// Index of its instruction.
     member: usize,
     slot: Slot,
     dtype: DType,
@@ -39,16 +39,16 @@ struct Compared {
     operands: [Source; 2],
 }
 
-/// Chains on their way, and what decides whether an instruction joins one.
+/// State of chain fusion.
 struct Joining {
     found: Vec<Growing>,
     compared: Vec<Compared>,
-    /// How many instructions and others read each slot.
+    /// Number of readers of each slot.
     needed: Vec<usize>,
 }
 
 impl Body<'_> {
-    /// Notes which function the last instruction computes, if chains may have it.
+    /// Records the unary function of the last instruction, if chains support it.
     pub(super) fn note_unary(&mut self, op: UnaryOp, dtype: DType) {
         if let UnaryOp::Cast(to) = op {
             return self.note(LinkOp::of_cast(dtype, to).map(Function::Start), to);
@@ -57,7 +57,7 @@ impl Body<'_> {
         self.note(function, dtype);
     }
 
-    /// The same of a function of two operands.
+    /// Records the binary function of the last instruction, if chains support it.
     pub(super) fn note_binary(&mut self, op: BinaryOp, dtype: DType, right: Operand) {
         let links = [LinkOp::of_binary(op, true), LinkOp::of_binary(op, false)];
         let function = match links {
@@ -68,7 +68,7 @@ impl Body<'_> {
         self.note(function, dtype);
     }
 
-    /// The same of a choice.
+    /// Records that the last instruction is a select.
     pub(super) fn note_select(&mut self, dtype: DType) {
         self.note(Some(Function::Select), dtype);
     }
@@ -81,14 +81,14 @@ impl Body<'_> {
         }
     }
 
-    /// Whether an operand is the exponent of a third power.
+    /// Returns true if an operand is the constant exponent 3.
     fn is_three(&self, operand: Operand) -> bool {
         let three = |n: &Node| matches!(n, Node::Const(value) if is_three(*value));
         let mut nodes = self.nodes.iter().zip(&self.lowering.nest.body);
         nodes.any(|(o, node)| o.is_some_and(|o| o.slot == operand.slot) && three(node))
     }
 
-    /// Joins instructions of which each is a cheap function of what the one before gives, which nothing else needs.
+    /// Fuses instructions that are each a cheap function of the one before, whose result has no other reader.
     pub(super) fn chain(&mut self, value: Slot, sink: &Sink) {
         let needed = self.needed(value, sink);
         let mut joining = Joining { found: Vec::new(), compared: Vec::new(), needed };
@@ -109,7 +109,7 @@ impl Body<'_> {
         self.join_members(joining.found, |chain| alone && chain.dst == value);
     }
 
-    /// Elements of a row of a whole tile.
+    /// Elements of a row of a full tile.
     fn row(&self) -> usize {
         self.geometry.inner.last().map_or(1, |&a| self.geometry.loops[a].tile)
     }
@@ -134,8 +134,8 @@ impl Body<'_> {
         needed
     }
 
-    /// Replaces the instructions of each chain that has several, where the last of them is, or of one that may be
-    /// `alone`.
+    /// Replaces the instructions of each chain of several, at the position of the last of them; a chain of one
+    /// instruction only if `alone` holds.
     fn join_members(&mut self, found: Vec<Growing>, alone: impl Fn(&Growing) -> bool) {
         let all = std::mem::take(&mut self.finished.instructions);
         let mut all: Vec<Option<Instruction>> = all.into_iter().map(Some).collect();
@@ -156,7 +156,7 @@ impl Body<'_> {
 }
 
 impl Joining {
-    /// Adds an instruction on elements of a type: to a chain that gives one of its operands, or to a new one.
+    /// Adds an instruction on elements of type `dtype`: to a chain that computes one of its operands, or to a new one.
     fn take(&mut self, n: usize, map: &Map, function: Function, dtype: DType) {
         let [a, b, c] = map.sources;
         match function {
@@ -193,8 +193,8 @@ impl Joining {
         }
     }
 
-    /// Adds a link in one of some ways: each the value so far, what becomes of it, and the other operand. The chain
-    /// that goes on is the longest that can.
+    /// Adds a link in one of several orientations: each is the value so far, the function, and the other operand. The
+    /// longest chain that can be extended is chosen.
     fn link(
         &mut self,
         n: usize,
@@ -209,7 +209,7 @@ impl Joining {
             return self.compare_last(compared);
         };
         let mut growing = self.found.swap_remove(at);
-        // What has no other operand is given the first: the value so far is nowhere in memory.
+        // A unary link gets the first operand as a placeholder: the value so far has no address.
         let alone = ways.len() == 1;
         let operand = if alone { growing.links[0].sources[0] } else { operand };
         let product =
@@ -229,7 +229,7 @@ impl Joining {
         self.compare_last(compared);
     }
 
-    /// Begins a chain with an instruction.
+    /// Starts a chain with an instruction.
     fn begin(
         &mut self,
         n: usize,
@@ -241,7 +241,7 @@ impl Joining {
         self.found.push(Growing { members: vec![n], dtype, dst, links });
     }
 
-    /// Gives the last link what it compares.
+    /// Sets the compared operands of the last link.
     fn compare_last(&mut self, compared: Option<Compared>) {
         if let (Some(compared), Some(growing)) = (compared, self.found.last_mut())
             && let Some(link) = growing.links.last_mut()
@@ -252,7 +252,7 @@ impl Joining {
         }
     }
 
-    /// The chain that gives an operand which nothing else needs, if it may go on as one of a type.
+    /// The chain of type `dtype` that computes an operand without other readers, if it can be extended.
     fn ends_at(&self, operand: Source, dtype: DType) -> Option<usize> {
         let fits = |Growing { dst, dtype: own, links, .. }: &Growing| {
             *dst == operand.slot && *own == dtype && links.len() < LONGEST
@@ -261,7 +261,7 @@ impl Joining {
         self.found.iter().position(fits).filter(|_| alone)
     }
 
-    /// The factors of an operand that is a product which nothing else needs, and the instruction that it is.
+    /// The factors of an operand that is a product without other readers, and its instruction.
     fn product(&mut self, operand: Source, dtype: DType) -> Option<(usize, [Source; 2])> {
         let at = self.ends_at(operand, dtype)?;
         let Growing { members, links, .. } = &self.found[at];

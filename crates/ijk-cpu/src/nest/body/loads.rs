@@ -1,4 +1,4 @@
-//! Arrays that a body reads: where their elements are for a tile, and how many it has of them.
+//! Loads of a body: addresses of their elements in a tile, and the number of these.
 
 use super::{Body, LOAD, LONG_ROW, Operand, PACK};
 use crate::copy::Copier;
@@ -35,8 +35,7 @@ impl Body<'_> {
         Ok(Operand { slot, dtype, over })
     }
 
-    /// How many elements a load has in a tile: fewer than points only where rows are long enough for a
-    /// kernel to be called for each.
+    /// Extent of a load in a tile: fewer elements than points only if rows are long enough for a kernel call each.
     fn spread_of(&self, place: &Place, size: usize) -> Over {
         let row = self.geometry.inner.last().map_or(1, |&a| self.geometry.loops[a].tile);
         let still = |strides: &[isize]| strides.iter().all(|&s| s == 0);

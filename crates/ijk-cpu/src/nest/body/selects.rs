@@ -1,4 +1,4 @@
-//! Choices that need not be made where a condition holds for a whole tile: what is chosen is where it is.
+//! Selects that are skipped if the condition holds for a whole tile: the slot then points to the selected operand.
 
 use super::{Body, CHEAP, Operand};
 use crate::error::Fault;
@@ -21,7 +21,8 @@ impl Body<'_> {
         Ok(value)
     }
 
-    /// Has what a choice may stand for stay for as long as the choice does. The value of a tile has its own place.
+    /// Extends the lifetime of operands that a select may alias to that of the select. The tile's value has its own
+    /// register.
     pub(super) fn keep_selected(&mut self, value: Slot, last_use: &mut [usize]) {
         for instruction in self.finished.instructions.iter_mut().rev() {
             let Instruction::Select { map, .. } = *instruction else { continue };
@@ -34,7 +35,7 @@ impl Body<'_> {
         }
     }
 
-    /// Tells choices where their registers are.
+    /// Sets the registers of selects.
     pub(super) fn place_selects(&mut self) {
         let registers = &self.finished.registers;
         for instruction in &mut self.finished.instructions {

@@ -1,12 +1,12 @@
-//! Instructions that stand while a loop goes on: those that do not depend on it, or on any.
+//! Loop-invariant code motion: instructions that are invariant in one loop, or in all.
 
 use super::super::program::{Instruction, OUT, Slot};
 use super::Body;
 use smallvec::SmallVec;
 
 impl Body<'_> {
-    /// A loop over blocks of outputs on which gathers depend, but not where they read within their arrays: going
-    /// along it first, that is computed once.
+    /// A loop over blocks of outputs on which gathers depend, but not their computed offsets: with this loop innermost,
+    /// the offsets are computed once.
     pub fn gathers_along(&self) -> Option<usize> {
         let geometry = self.geometry;
         let several = |&&a: &&usize| {
@@ -25,7 +25,7 @@ impl Body<'_> {
         })
     }
 
-    /// For each slot, whether what is there depends on a loop.
+    /// For each slot, true if its value depends on the loop `a`.
     fn varies(&self, a: usize) -> SmallVec<[bool; 16]> {
         let mut varies = SmallVec::from_elem(false, self.slots.len());
         for load in &self.finished.loads {
@@ -43,7 +43,7 @@ impl Body<'_> {
         varies
     }
 
-    /// Has what is made of constants alone come first, but for the value.
+    /// Moves instructions of constants only to the front, except the value.
     pub(super) fn fix(&mut self, value: Slot) {
         let mut varies: SmallVec<[bool; 16]> = SmallVec::from_elem(false, self.slots.len());
         for load in &self.finished.loads {
@@ -66,7 +66,7 @@ impl Body<'_> {
         self.finished.instructions.extend(later);
     }
 
-    /// Has what does not depend on a loop come first.
+    /// Moves instructions that are invariant in the loop `a` to the front.
     pub(super) fn stand(&mut self, a: usize) {
         let varies = self.varies(a);
         let all = std::mem::take(&mut self.finished.instructions);

@@ -1,4 +1,4 @@
-//! Conditions that a number is not negative and less than another, as one: that an index is in bounds.
+//! Fusion of the comparisons `0 <= value` and `value < end`, a bounds check, to one instruction.
 
 use super::super::kernel::within;
 use super::{Body, CHEAP, Operand};
@@ -6,7 +6,7 @@ use crate::error::Fault;
 use ijk_plan::plan::{Node, NodeId};
 use ijk_types::{BinaryOp, DType, Scalar};
 
-/// `0 <= value < end`, and another condition if there is one.
+/// `0 <= value < end`, and optionally another condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     value: NodeId,
@@ -15,7 +15,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The window that a node is.
+    /// Matches a window at a node.
     pub fn of(nodes: &[Node], n: usize) -> Option<Self> {
         let binary = |id: NodeId, wanted| match nodes[id.0 as usize] {
             Node::Binary(op, x, y) if op == wanted => Some((x, y)),
@@ -39,7 +39,7 @@ impl Window {
         starts(first).map(|()| Self { value, end, and: Some(and) })
     }
 
-    /// The nodes that it needs.
+    /// The nodes that it reads.
     pub fn operands(self) -> impl Iterator<Item = NodeId> {
         [Some(self.value), self.and].into_iter().flatten()
     }

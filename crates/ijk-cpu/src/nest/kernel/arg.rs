@@ -1,24 +1,24 @@
-//! Positions of greatest and least values.
+//! argmax and argmin.
 
 use crate::simd::Level;
 use crate::simd::leveled;
 use ijk_types::{DType, Ordered, Reducer};
 
-/// Joins rows of values into the best so far and their positions.
+/// Combines rows of values with the best values so far and their positions.
 ///
-/// `best` and `at` have one element for each output; `at` is negative where there is none yet. The
-/// positions of consecutive values of an output are `position`, `position + 1`, ….
+/// `best` and `at` have one element for each output; `at` is negative if there is none yet. The positions of
+/// consecutive values of an output are `position`, `position + 1`, ….
 ///
 /// # Safety
-/// As each field of [`ArgKernels`] says, for elements of the kernels' type; `best` and `at` overlap
-/// nothing else; the processor has the SIMD level the kernels were chosen for.
+/// As each field of [`ArgKernels`] says, for elements of the kernels' type; `best` and `at` overlap no other operand;
+/// the processor supports the SIMD level of the kernels.
 pub(crate) type ArgFold =
     unsafe fn(rows: usize, n: usize, best: *mut u8, at: *mut i64, values: *const u8, position: i64);
 
-/// Joins two partial results, the left's positions before the right's.
+/// Combines two partial results; the positions of the left one come before those of the right one.
 ///
 /// # Safety
-/// All four have `n` elements; the first two overlap nothing else.
+/// All four have `n` elements; the first two overlap no other operand.
 pub(crate) type ArgJoin =
     unsafe fn(n: usize, best: *mut u8, at: *mut i64, right: *const u8, right_at: *const i64);
 
@@ -29,17 +29,17 @@ pub(crate) struct ArgKernels {
     pub down: ArgFold,
     /// Output `r < rows` takes `values[r][k]` for `k < n`.
     pub along: ArgFold,
-    /// Joins partial results of two ranges of positions.
+    /// Combines partial results of two ranges of positions.
     pub join: ArgJoin,
 }
 
-/// Which of two values is preferred.
+/// Preference between two values.
 pub(crate) trait Preference {
-    /// The values.
+    /// Type of the values.
     type T: Ordered;
-    /// Whether `x` takes the place of `best`, found before it.
+    /// Returns true if `x` replaces `best`, which comes before it.
     fn beats(x: Self::T, best: Self::T) -> bool;
-    /// The preferred value of two.
+    /// The preferred of two values.
     fn pick(x: Self::T, y: Self::T) -> Self::T;
 }
 
@@ -71,7 +71,7 @@ impl<T: Ordered> Preference for Least<T> {
 }
 
 /// # Safety
-/// That of [`ArgFold`], for [`ArgKernels::down`].
+/// As for [`ArgFold`], for [`ArgKernels::down`].
 #[inline(always)]
 unsafe fn down<P: Preference>(
     rows: usize,
@@ -97,7 +97,7 @@ unsafe fn down<P: Preference>(
 }
 
 /// # Safety
-/// That of [`ArgFold`], for [`ArgKernels::along`].
+/// As for [`ArgFold`], for [`ArgKernels::along`].
 #[inline(always)]
 unsafe fn along<P: Preference>(
     rows: usize,
@@ -121,7 +121,7 @@ unsafe fn along<P: Preference>(
     }
 }
 
-/// The position of the preferred value: the first of equals. By loops: what an iterator calls is compiled on its own,
+/// Position of the preferred value, the first of equal ones. Plain loops: the closure of an iterator would be compiled
 /// without the instructions of the level.
 #[inline(always)]
 fn first_best<P: Preference>(row: &[P::T]) -> Option<usize> {
@@ -134,8 +134,8 @@ fn first_best<P: Preference>(row: &[P::T]) -> Option<usize> {
             lanes[l] = P::pick(lanes[l], strip[l]);
         }
     }
-    // Halves, not one after another, which would wait for each other; where the compiler does not see what
-    // comes before, which it would order by halves, too.
+    // Combines by halves, not sequentially, to shorten the dependency chain. `black_box` keeps the compiler from
+    // reordering the previous loop likewise.
     let mut lanes = std::hint::black_box(lanes);
     for half in [16, 8, 4, 2, 1] {
         for l in 0..half {
@@ -146,7 +146,7 @@ fn first_best<P: Preference>(row: &[P::T]) -> Option<usize> {
     for &x in tail {
         best = P::pick(best, x);
     }
-    // Nothing beats the best, and it beats everything but its equals.
+    // No value beats the best, and the best beats every value but its equals.
     for (n, strip) in strips.iter().enumerate() {
         let mut any = false;
         for &x in strip {
@@ -159,7 +159,7 @@ fn first_best<P: Preference>(row: &[P::T]) -> Option<usize> {
     Some(strips.len() * L + place::<P>(tail, best)?)
 }
 
-/// The first place of the preferred value of some.
+/// Position of the first of the values equal to the best.
 #[inline(always)]
 fn place<P: Preference>(values: &[P::T], best: P::T) -> Option<usize> {
     for (n, &x) in values.iter().enumerate() {
@@ -171,7 +171,7 @@ fn place<P: Preference>(values: &[P::T], best: P::T) -> Option<usize> {
 }
 
 /// # Safety
-/// That of [`ArgJoin`].
+/// As for [`ArgJoin`].
 unsafe fn join<P: Preference>(
     n: usize,
     best: *mut u8,

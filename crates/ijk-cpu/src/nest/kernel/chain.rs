@@ -1,22 +1,21 @@
-//! Chains of cheap functions: a value of each element goes through all of them in registers.
+//! Chains of cheap functions: each element passes all of them in registers.
 //!
-//! One function after another over a tile reads and writes the first cache for each, which takes longer than to
-//! compute. Here some vectors of a tile go through the whole chain. Which function comes next is looked up once for
-//! all of them.
+//! Separate loops over a tile load and store L1 for each function, which takes longer than the arithmetic. Here several
+//! vectors of a tile are processed by the whole chain, and each link is dispatched once for all of them.
 
 use crate::lines::LINE;
 use crate::simd::{Float, Kernel, Level, Simd, Vector};
 use ijk_types::{BinaryOp, DType, UnaryOp};
 
-/// A function in a chain, of the value so far and of operands.
+/// Function of a link, of the value so far and of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum LinkOp {
-    /// It is the operand: the first link, and no other.
+    /// The operand itself: the first link, and only that.
     Start,
-    /// The same of 32-bit integers, rounded to the type of the chain.
+    /// A 32-bit integer operand, rounded to the type of the chain; only first.
     StartI32,
-    /// The same of 64-bit integers.
+    /// A 64-bit integer operand, likewise.
     StartI64,
     /// `value + operand`.
     Add,
@@ -30,13 +29,13 @@ pub(crate) enum LinkOp {
     Div,
     /// `operand / value`.
     DivInto,
-    /// The greater; which of two zeros, and which NaN, is as of [`ijk_types::Ordered::max`].
+    /// Maximum; signs of zeros and NaN as in [`ijk_types::Ordered::max`].
     Max,
-    /// The same with the operand first.
+    /// Maximum with the operand first.
     MaxOf,
-    /// The less.
+    /// Minimum.
     Min,
-    /// The same with the operand first.
+    /// Minimum with the operand first.
     MinOf,
     /// `value · value`.
     Square,
@@ -44,25 +43,25 @@ pub(crate) enum LinkOp {
     Cube,
     /// `-value`.
     Neg,
-    /// Its magnitude.
+    /// Absolute value.
     Abs,
-    /// Its square root.
+    /// Square root.
     Sqrt,
-    /// It where the first of two further operands is less, else the operand.
+    /// The value if the second operand is less than the third, else the first operand.
     KeepLt,
-    /// The same where that is less or equal.
+    /// The same with less or equal.
     KeepLe,
-    /// The same where both are equal.
+    /// The same with equal.
     KeepEq,
-    /// The operand where the first of two further operands is less, else the value.
+    /// The first operand if the second is less than the third, else the value.
     TakeLt,
-    /// The same where that is less or equal.
+    /// The same with less or equal.
     TakeLe,
-    /// The same where both are equal.
+    /// The same with equal.
     TakeEq,
 }
 
-/// A comparison; none holds of NaN.
+/// A comparison; false for NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compare {
     Lt,
@@ -81,7 +80,7 @@ impl Compare {
         })
     }
 
-    /// The links that keep the value where it holds, and that take the operand there.
+    /// The links that keep the value if the comparison holds, and that replace it.
     pub fn links(self) -> [LinkOp; 2] {
         match self {
             Self::Lt => [LinkOp::KeepLt, LinkOp::TakeLt],
@@ -92,18 +91,18 @@ impl Compare {
 }
 
 impl LinkOp {
-    /// True of functions that take no operand but the value.
+    /// Returns true for functions of the value alone.
     pub fn is_unary(self) -> bool {
         matches!(self, Self::Square | Self::Cube | Self::Neg | Self::Abs | Self::Sqrt)
     }
 
-    /// True of functions that compare two further operands.
+    /// Returns true for functions that compare two further operands.
     pub fn compares(self) -> bool {
         use LinkOp::{KeepEq, KeepLe, KeepLt, TakeEq, TakeLe, TakeLt};
         matches!(self, KeepLt | KeepLe | KeepEq | TakeLt | TakeLe | TakeEq)
     }
 
-    /// The link of a function of two operands, of which the value is the first or the second.
+    /// The link of a binary function whose first or second operand is the value so far.
     pub fn of_binary(op: BinaryOp, value_first: bool) -> Option<Self> {
         Some(match (op, value_first) {
             (BinaryOp::Add, _) => Self::Add,
@@ -120,7 +119,7 @@ impl LinkOp {
         })
     }
 
-    /// The link of a function of one operand.
+    /// The link of a unary function.
     pub fn of_unary(op: UnaryOp) -> Option<Self> {
         Some(match op {
             UnaryOp::Neg => Self::Neg,
@@ -130,7 +129,7 @@ impl LinkOp {
         })
     }
 
-    /// The link that begins with elements of another type, for a chain of `to`.
+    /// The link that starts with elements of another type, for a chain of type `to`.
     pub fn of_cast(from: DType, to: DType) -> Option<Self> {
         Some(match (from, to) {
             (DType::I32, DType::F32 | DType::F64) => Self::StartI32,
@@ -140,23 +139,23 @@ impl LinkOp {
     }
 }
 
-/// True of element types for which chains are compiled.
+/// Returns true for element types with compiled chains.
 pub(crate) fn chains(t: DType, level: Level) -> bool {
-    // The instruction of Neon gives another one of two zeros; what is portable has no registers to speak of.
+    // NEON's instruction differs in the sign of zeros; the portable level has too few registers.
     matches!(t, DType::F32 | DType::F64) && matches!(level.name(), "avx2" | "avx512")
 }
 
-/// A function of a chain with the kinds of its operands, looked up at once.
+/// Function of a link and kinds of its operands, as one dispatch code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkCode {
     code: u8,
-    /// Operands that are scalars and broadcast; the others are contiguous elements.
+    /// Operands that are broadcast scalars; the others are contiguous elements.
     ones: [bool; 3],
 }
 
 impl LinkCode {
-    /// The operand is the first, or the product of two, rounded as such, as `product` tells: of these a scalar is the
-    /// second.
+    /// The operand is the first one, or with `product` the rounded product of the first two, of which a scalar must be
+    /// the second.
     pub fn new(op: LinkOp, product: bool, ones: [bool; 3]) -> Self {
         let [a, b, _] = ones;
         let kind = match (product && !op.compares(), a, b) {
@@ -177,13 +176,13 @@ pub(crate) struct Link {
     pub code: LinkCode,
     /// Bytes of an element of its operands.
     pub size: usize,
-    /// The first elements of the operand, or of two of which it is the product; and of two that are compared. Those that
-    /// the function does not have are any.
+    /// Addresses of the operand, or of the two factors of a product; and of the two compared operands. Those that the
+    /// function does not have are arbitrary.
     pub operands: [*const u8; 3],
 }
 
 impl Link {
-    /// The same some elements further on.
+    /// Advances the operands by a number of elements.
     pub fn advance(&mut self, elements: usize) {
         for (operand, one) in self.operands.iter_mut().zip(self.code.ones) {
             *operand = operand.wrapping_add(if one { 0 } else { elements * self.size });
@@ -191,7 +190,7 @@ impl Link {
     }
 }
 
-/// Kinds of operands: which function and which kind is looked up at once.
+/// Kinds of operands; the dispatch code combines function and kind.
 const KINDS: u8 = 5;
 const EACH: u8 = 0;
 const ONE: u8 = 1;
@@ -206,15 +205,15 @@ impl<const OP: u8, const KIND: u8> Code<OP, KIND> {
     const IS: u8 = OP * KINDS + KIND;
 }
 
-/// Where the values of a chain go.
+/// Destination of the values of a chain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Destination {
     pub first: *mut u8,
-    /// Past the caches, if the place is aligned to lines and the level [`streams`].
+    /// Non-temporal stores, if the address is aligned to lines and the level [`streams`].
     pub stream: bool,
 }
 
-/// True of levels whose chains write past the caches.
+/// Returns true for levels whose chains support non-temporal stores.
 pub(crate) fn streams(level: Level) -> bool {
     level.name() == "avx512"
 }
@@ -222,8 +221,9 @@ pub(crate) fn streams(level: Level) -> bool {
 /// Computes the chain `links` for `n` elements of type `t` into a destination.
 ///
 /// # Safety
-/// There is room for `n` elements, which overlap no operand; operands have as many, or one; the first link is the only
-/// one that starts, and [`chains`] holds of the type. What streamed needs a [`fence`](crate::copy::fence).
+/// `to` has room for `n` elements, which overlap no operand; operands have `n` elements, or one if broadcast; only the
+/// first link is a start; [`chains`] holds for the type. Streaming stores need a [`fence`](crate::copy::fence) before
+/// other threads read.
 pub(crate) unsafe fn chain(level: Level, t: DType, n: usize, to: Destination, links: &[Link]) {
     let stream = to.stream && to.first.addr().is_multiple_of(LINE);
     let chain = Chain { n, dst: to.first, stream, links };
@@ -248,7 +248,7 @@ impl Kernel for Single<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        // SAFETY: the promise of the caller of `chain`, which made it.
+        // SAFETY: guaranteed by the caller of `chain`, which constructs it.
         unsafe { self.0.run_fused::<S, S::F32>(simd) }
     }
 }
@@ -257,31 +257,31 @@ impl Kernel for Double<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        // SAFETY: as above.
+        // SAFETY: as in the kernel for `f32`.
         unsafe { self.0.run_fused::<S, S::F64>(simd) }
     }
 }
 
 impl Chain<'_> {
-    /// Runs at levels that [have chains](chains): others are not compiled.
+    /// Executes at levels that [have chains](chains); the code of others is removed.
     ///
     /// # Safety
-    /// That of [`chain`], for elements of the vector.
+    /// As for [`chain`], for elements of the vector's type.
     #[inline(always)]
     unsafe fn run_fused<S: Simd, V: Value + Vector<Simd = S>>(self, simd: S) {
         if S::FUSED {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.run::<V>(simd) }
         }
     }
 
     /// # Safety
-    /// As above.
+    /// As for [`run_fused`](Self::run_fused).
     #[inline(always)]
     unsafe fn run<V: Value>(self, simd: V::Simd) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
-            // Values take half of the registers; what is made of operands needs a few.
+            // Values take half of the registers; operands need a few.
             match V::Simd::REGISTERS {
                 32.. => self.blocks::<V, 16>(simd),
                 _ => self.blocks::<V, 8>(simd),
@@ -289,15 +289,15 @@ impl Chain<'_> {
         }
     }
 
-    /// Computes blocks of `K` vectors. The last one goes back to be whole, over elements that are there already: one
-    /// vector after another would look each link up for each.
+    /// Processes blocks of `K` vectors. The last block overlaps its predecessor to be full: single vectors would
+    /// dispatch each link once more.
     ///
     /// # Safety
-    /// That of [`run`](Self::run).
+    /// As for [`run_fused`](Self::run_fused).
     #[inline(always)]
     unsafe fn blocks<V: Value, const K: usize>(self, simd: V::Simd) {
         let block = K * V::LANES;
-        // SAFETY: there are so many elements from each place on.
+        // SAFETY: each block has its elements within `n`.
         unsafe {
             if self.n < block {
                 for at in (0..self.n).step_by(V::LANES) {
@@ -317,16 +317,16 @@ impl Chain<'_> {
         }
     }
 
-    /// So many vectors from an element on, or what there is of one if it is a part.
+    /// Processes `K` vectors from an element on, or a partial vector if `PART`.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); there are so many.
+    /// As for [`run_fused`](Self::run_fused); these elements are within `n`.
     #[inline(always)]
     unsafe fn vectors<V: Value, const K: usize, const PART: bool>(self, simd: V::Simd, at: usize) {
         let mut values = [V::splat(simd, 0.into()); K];
         let count = V::LANES.min(self.n - at);
         for link in self.links {
-            // SAFETY: operands have so many elements, or one.
+            // SAFETY: operands have these elements, or one.
             values = unsafe { linked::<V, K, PART>(simd, link, (at, count), values) };
         }
         let dst = self.dst.cast::<V::Element>();
@@ -343,16 +343,16 @@ impl Chain<'_> {
     }
 }
 
-/// Gives vectors of an operand.
+/// Source of vectors of an operand.
 trait Fetch<V>: Copy {
     /// Vector `k`.
     ///
     /// # Safety
-    /// There is one.
+    /// The operand has vector `k`.
     unsafe fn get(self, k: usize) -> V;
 }
 
-/// The same element for all.
+/// A broadcast element.
 #[derive(Clone, Copy)]
 struct One<V>(V);
 
@@ -363,14 +363,14 @@ impl<V: Vector> Fetch<V> for One<V> {
     }
 }
 
-/// One after another from somewhere on; of the last vector, if it is a `PART`, so many elements.
+/// Contiguous elements; with `PART`, only the given number of them.
 #[derive(Clone, Copy)]
 struct Each<T, const PART: bool>(*const T, usize);
 
 impl<V: Vector, const PART: bool> Fetch<V> for Each<V::Element, PART> {
     #[inline(always)]
     unsafe fn get(self, k: usize) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match PART {
                 true => V::load_partial(self.0, self.1),
@@ -380,7 +380,7 @@ impl<V: Vector, const PART: bool> Fetch<V> for Each<V::Element, PART> {
     }
 }
 
-/// Elements that integers are rounded to.
+/// Floats to which integers are rounded.
 trait Rounds<W> {
     fn rounded(whole: W) -> Self;
 }
@@ -397,14 +397,14 @@ macro_rules! rounds {
 }
 rounds!(i32 => f32, i32 => f64, i64 => f32, i64 => f64);
 
-/// Vectors that chains compute with.
+/// Vectors that chains support.
 trait Value: Float<Element: Rounds<i32> + Rounds<i64>> {}
 impl<V: Float<Element: Rounds<i32> + Rounds<i64>>> Value for V {}
 
-/// Lanes of a vector at most.
+/// Most lanes of a vector.
 const MOST_LANES: usize = 16;
 
-/// Elements of an integer type from somewhere on, rounded.
+/// Contiguous integers, rounded to floats.
 #[derive(Clone, Copy)]
 struct Rounded<W>(*const W, usize);
 
@@ -414,30 +414,30 @@ impl<V: Float<Element: Rounds<W>>, W: Copy> Fetch<V> for Rounded<W> {
         const { assert!(V::LANES <= MOST_LANES) };
         let mut lanes = [V::Element::from(0); MOST_LANES];
         for (lane, value) in lanes[..self.1].iter_mut().enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             *value = V::Element::rounded(unsafe { self.0.add(k * V::LANES + lane).read() });
         }
-        // SAFETY: there are so many.
+        // SAFETY: the array has a vector's lanes.
         unsafe { V::load(lanes.as_ptr()) }
     }
 }
 
-/// Products.
+/// Products of two operands.
 #[derive(Clone, Copy)]
 struct Times<A, B>(A, B);
 
 impl<V: Float, A: Fetch<V>, B: Fetch<V>> Fetch<V> for Times<A, B> {
     #[inline(always)]
     unsafe fn get(self, k: usize) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.0.get(k).mul(self.1.get(k)) }
     }
 }
 
-/// The values after a link, of elements from one on.
+/// The values after a link, for elements from `at` on.
 ///
 /// # Safety
-/// Operands have so many elements, or one.
+/// Operands have these elements, or one.
 #[inline(always)]
 unsafe fn linked<V: Value, const K: usize, const PART: bool>(
     simd: V::Simd,
@@ -463,7 +463,7 @@ unsafe fn linked<V: Value, const K: usize, const PART: bool>(
         ($value:ident, $x:ident = $operand:expr => $new:expr) => {{
             let operand = $operand;
             for k in 0..K {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 let ($value, $x): (V, V) = unsafe { (values[k], operand.get(k)) };
                 values[k] = $new;
             }
@@ -477,7 +477,7 @@ unsafe fn linked<V: Value, const K: usize, const PART: bool>(
             }
         };
     }
-    // One look-up for each link, of its function and the kind of its operand.
+    // One dispatch for each link, by function and kind of operand.
     macro_rules! functions {
         ($($op:ident: $value:ident, $x:ident => $new:expr;)*) => {
             match link.code.code {
@@ -502,7 +502,7 @@ unsafe fn linked<V: Value, const K: usize, const PART: bool>(
                 }
                 Code::<{ LinkOp::Abs as u8 }, ONE>::IS => own!(v => v.abs()),
                 Code::<{ LinkOp::Sqrt as u8 }, ONE>::IS => own!(v => v.sqrt()),
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 _ => values = unsafe {
                     match (link.code.ones[1], link.code.ones[2]) {
                         (true, true) => chosen(link.code.code, values, (each(a), one(a)), one(b), one(c)),
@@ -530,10 +530,10 @@ unsafe fn linked<V: Value, const K: usize, const PART: bool>(
     values
 }
 
-/// The values after a link that compares `x` and `y`, given the operand as both kinds.
+/// The values after a link that compares `x` and `y`, given the first operand as both kinds.
 ///
 /// # Safety
-/// Operands have vectors for each value; that of the link's kind does.
+/// Operands have a vector for each value; of the first operand, the kind of the link has.
 #[inline(always)]
 unsafe fn chosen<V: Float, const K: usize>(
     code: u8,
@@ -557,7 +557,7 @@ unsafe fn chosen<V: Float, const K: usize>(
         (@ $operand:ident, $value:ident, $other:ident, $compare:ident($yes:ident, $no:ident)) => {
             for k in 0..K {
                 let $value = values[k];
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 let ($other, x, y) = unsafe { ($operand.get(k), x.get(k), y.get(k)) };
                 values[k] = x.$compare(y, $yes, $no);
             }
@@ -579,7 +579,7 @@ mod tests {
     use super::*;
     use ijk_types::{Real, Scalar, scalar};
 
-    /// What a link makes of a value.
+    /// Reference result of a unary or binary link.
     fn link_of(op: LinkOp, value: Scalar, x: Scalar) -> Scalar {
         let binary = |op, a, b| scalar::binary(op, a, b).unwrap();
         let square = binary(BinaryOp::Mul, value, value);
@@ -604,7 +604,7 @@ mod tests {
         }
     }
 
-    /// What a link makes of a value, given its operands.
+    /// Reference result of any link.
     fn linked_all(op: LinkOp, product: bool, value: Scalar, [x, y, z]: [Scalar; 3]) -> Scalar {
         let holds = |op| scalar::binary(op, y, z) == Ok(Scalar::Bool(true));
         let keeps = match op {
@@ -650,7 +650,7 @@ mod tests {
         LinkOp::TakeEq,
     ];
 
-    /// Chains of two links on numbers of all kinds, for lengths around that of whole vectors.
+    /// Checks chains of two links on special and other numbers, for lengths around whole vectors.
     fn check<T: Real>() {
         let special = [0.0, -0.0, 1.0, -1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3e-41];
         let at = |n: usize| {
@@ -682,7 +682,7 @@ mod tests {
                 ];
                 let mut out = vec![T::default(); n];
                 let to = Destination { first: out.as_mut_ptr().cast(), stream: n % 3 == 0 };
-                // SAFETY: operands have so many elements.
+                // SAFETY: operands have `n` elements, or one.
                 unsafe { chain(level, T::DTYPE, n, to, &links) };
                 for (k, &got) in out.iter().enumerate() {
                     let with = |from: &[T], one: bool| from[if one { 0 } else { k }].into_scalar();

@@ -1,7 +1,7 @@
-//! Kernels of division and remainder of integers, which round down.
+//! Kernels of integer division and remainder, rounded down.
 //!
-//! By one divisor: multiplied by its reciprocal (Granlund and Montgomery, *Division by invariant integers using
-//! multiplication*, figure 4.1), on magnitudes: the quotient of `x < 0` is the complement of that of the
+//! Division by a single divisor multiplies by its reciprocal (Granlund and Montgomery, *Division by invariant integers
+//! using multiplication*, figure 4.1), on magnitudes: the quotient of `x < 0` is the complement of the quotient of the
 //! complement of `x`.
 
 use super::fault;
@@ -17,11 +17,11 @@ pub(super) struct Quotient<T>(PhantomData<T>);
 /// Remainders of integers.
 pub(super) struct Remainder<T>(PhantomData<T>);
 
-/// Quotients or remainders.
+/// Quotient or remainder.
 pub(crate) trait Division {
-    /// Their operands.
+    /// Operand type.
     type T: Divide;
-    /// The result for a dividend and divisor, and their quotient.
+    /// The result for a dividend, a divisor and their quotient.
     fn result(x: Self::T, divisor: Self::T, quotient: Self::T) -> Self::T;
 }
 
@@ -51,17 +51,17 @@ pub(crate) struct Reciprocal<U> {
 
 /// An integer that can be divided.
 pub(crate) trait Divide: OrderedNumber {
-    /// Magnitudes.
+    /// Type of magnitudes.
     type Magnitude: Copy;
-    /// The reciprocal of a divisor that is not 0.
+    /// The reciprocal of a nonzero divisor.
     fn reciprocal(divisor: Self) -> Reciprocal<Self::Magnitude>;
-    /// The floored quotient by a divisor with that reciprocal, which is below 0 if `NEGATIVE`.
+    /// The floored quotient by the divisor of a reciprocal, negative if `NEGATIVE`.
     fn by<const NEGATIVE: bool>(self, reciprocal: Reciprocal<Self::Magnitude>) -> Self;
-    /// The floored quotient by any divisor; any for 0.
+    /// The floored quotient by any divisor; arbitrary for 0.
     fn floored(self, divisor: Self) -> Self;
 }
 
-/// The upper half of a product.
+/// Upper half of a product.
 trait High {
     fn high(self, factor: Self) -> Self;
 }
@@ -73,7 +73,7 @@ impl High for u32 {
     }
 }
 
-/// By products of halves, since vector units have none of 64 bits.
+/// Computed from products of halves, since vector units have no 64-bit high multiplication.
 impl High for u64 {
     #[inline(always)]
     fn high(self, factor: u64) -> u64 {
@@ -94,7 +94,7 @@ macro_rules! divide {
             #[inline(always)]
             fn reciprocal(divisor: $t) -> Reciprocal<$u> {
                 let d = $wide::from(divisor.unsigned_abs());
-                // The least power of two that is not less.
+                // The smallest power of two that is at least the divisor.
                 let log = d.next_power_of_two().trailing_zeros();
                 let factor = ((((1 << log) - d) << $u::BITS) / d + 1) as $u;
                 Reciprocal { factor, first: log.min(1), second: log.saturating_sub(1) }
@@ -123,7 +123,7 @@ macro_rules! divide {
 }
 
 divide! {
-    // A quotient that is no integer is farther from one than binary64 rounds.
+    // A quotient that is not an integer differs from the nearest one by more than the rounding error of binary64.
     i32, u32, u64, x divisor => {
         let quotient = (f64::from(x) / f64::from(divisor)).floor() as i32;
         if divisor == -1 { x.wrapping_neg() } else { quotient }
@@ -136,7 +136,7 @@ divide! {
 }
 
 /// # Safety
-/// That of [`Kernel`]; the second operand is a splat.
+/// As for [`Kernel`]; the second operand is a splat.
 #[inline(always)]
 unsafe fn by_one<O: Division>(
     n: usize,
@@ -149,18 +149,18 @@ unsafe fn by_one<O: Division>(
         return 0;
     }
     let (dst, a) = (dst.cast::<O::T>(), a.cast::<O::T>());
-    // SAFETY: there is one.
+    // SAFETY: a splat has one element.
     let divisor = unsafe { b.cast::<O::T>().read() };
     let zero = O::T::default();
     if divisor == zero {
         for i in 0..n {
-            // SAFETY: `i < n`; the caller promises `n` elements.
+            // SAFETY: `i < n`; the caller guarantees `n` elements.
             unsafe { dst.add(i).write(zero) };
         }
         return fault::DIVISION;
     }
     let reciprocal = O::T::reciprocal(divisor);
-    // SAFETY: as above.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match divisor.lt(zero) {
             true => multiplied::<O, true>(n, dst, a, divisor, reciprocal),
@@ -181,7 +181,7 @@ unsafe fn multiplied<O: Division, const NEGATIVE: bool>(
     reciprocal: Reciprocal<<O::T as Divide>::Magnitude>,
 ) {
     for i in 0..n {
-        // SAFETY: `i < n`; the caller promises `n` elements.
+        // SAFETY: `i < n`; the caller guarantees `n` elements.
         unsafe {
             let x = a.add(i).read();
             dst.add(i).write(O::result(x, divisor, x.by::<NEGATIVE>(reciprocal)));
@@ -190,7 +190,7 @@ unsafe fn multiplied<O: Division, const NEGATIVE: bool>(
 }
 
 /// # Safety
-/// That of [`Kernel`]; `A` says whether the first operand is a splat.
+/// As for [`Kernel`]; the first operand is a splat if `A`.
 #[inline(always)]
 unsafe fn by_each<O: Division, const A: bool>(
     n: usize,
@@ -203,11 +203,11 @@ unsafe fn by_each<O: Division, const A: bool>(
         return 0;
     }
     let (dst, a, b) = (dst.cast::<O::T>(), a.cast::<O::T>(), b.cast::<O::T>());
-    // SAFETY: there is one.
+    // SAFETY: the first operand has at least one element.
     let first = unsafe { a.read() };
     let mut by_zero = false;
     for i in 0..n {
-        // SAFETY: `i < n`; the caller promises `n` elements, or one of a splat.
+        // SAFETY: `i < n`; the caller guarantees `n` elements, or one of a splat.
         unsafe {
             let (x, y) = (if A { first } else { a.add(i).read() }, b.add(i).read());
             by_zero |= y == O::T::default();
@@ -224,12 +224,12 @@ leveled!(
 );
 
 leveled!(
-    /// The loop of division by many divisors; `A` says whether the dividend is a splat.
+    /// The loop of division by many divisors; the dividend is a splat if `A`.
     kernel_by_each, by_each, [O: Division, const A: bool], [O, A],
     (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32
 );
 
-/// The kernel of quotients or remainders of integers, of which one may be a splat.
+/// The kernel of integer quotients or remainders; one operand may be a splat.
 pub(super) fn divided<O: Division>(level: Level, a: bool, b: bool) -> Option<Kernel> {
     match (a, b) {
         (false, true) => Some(kernel_by_one::<O>(level)),
@@ -245,7 +245,7 @@ mod tests {
     use crate::simd::Level;
     use ijk_types::Number;
 
-    /// Numbers where something changes: ends of the range, around zero and powers of two, and random bits.
+    /// Boundary values: ends of the range, numbers around zero and powers of two, and random bits.
     fn numbers<T>(from: impl Fn(u64) -> T) -> Vec<T> {
         let powers =
             (0..64).flat_map(|n| [-2i64, -1, 0, 1, 2].map(|d| (1i64 << n).wrapping_add(d)));
@@ -259,7 +259,7 @@ mod tests {
         signed.chain(small).chain(random.take(200)).map(from).collect()
     }
 
-    /// What a kernel gives, and whether it reports a division by zero.
+    /// Result of a kernel, and true if it reports a division by zero.
     fn run<T: Copy + Default>(kernel: Kernel, x: &[T], y: &[T]) -> (Vec<T>, bool) {
         let mut out = vec![T::default(); x.len().max(y.len())];
         let n = out.len();

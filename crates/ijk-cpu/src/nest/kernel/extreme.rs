@@ -1,20 +1,20 @@
-//! Scans whose order does not show: greatest and least values.
+//! Scans that are independent of order: maxima and minima.
 //!
-//! A block is scanned by windows that double: each value is combined with the one before it, then with
-//! what is two before, four, eight, which are loops over all of the block. Then each has those of its
-//! last [`LANES`], and one loop over groups of so many combines windows that meet end to end.
+//! A block is scanned by doubling windows: each value is combined with its predecessor, then with the value at distance
+//! two, four, eight, in loops over the whole block. Each element then holds the extreme of its last [`LANES`] values,
+//! and one loop over groups of [`LANES`] combines adjacent windows.
 
 use super::op::Op2;
 use super::scan::BLOCK;
 use crate::simd::leveled;
 
-/// Values of a window, in the end.
+/// Final length of a window.
 const LANES: usize = 16;
 
-/// As the [rows](super::scan::ScanRows) of other monoids.
+/// Scan of rows, as for [other monoids](super::scan::ScanRows).
 ///
 /// # Safety
-/// That of [`ScanRows`](super::scan::ScanRows).
+/// As for [`ScanRows`](super::scan::ScanRows).
 #[inline(always)]
 unsafe fn rows<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     [rows, n]: [usize; 2],
@@ -24,7 +24,7 @@ unsafe fn rows<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     steps: [isize; 2],
 ) {
     let sum = sum.cast::<O::In>();
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let before = sum.read();
         let mut windows = [[before; BLOCK]; 2];
@@ -44,10 +44,10 @@ unsafe fn rows<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     }
 }
 
-/// Scans a block after `all`; gives that with the block.
+/// Scans a block after `all`; returns the extreme including the block.
 ///
 /// # Safety
-/// There are `n` elements, from 1 to [`BLOCK`], at either place, in the direction that `DOWN` says.
+/// `from` and `to` have `n` elements, from 1 to [`BLOCK`], in descending order of addresses if `DOWN`.
 #[inline(always)]
 unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     n: usize,
@@ -55,7 +55,7 @@ unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     (from, to): (*const O::In, *mut O::In),
     [x, y]: &mut [[O::In; BLOCK]; 2],
 ) -> O::In {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match DOWN {
             false => std::ptr::copy_nonoverlapping(from, x.as_mut_ptr(), n),
@@ -79,7 +79,7 @@ unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
             }
         }
     }
-    // SAFETY: the caller's promise; nothing of `from` is read any more.
+    // SAFETY: guaranteed by the caller; all of `from` has been read.
     unsafe {
         match DOWN {
             false => std::ptr::copy_nonoverlapping(y.as_ptr(), to, n),
@@ -89,7 +89,7 @@ unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     y[n - 1]
 }
 
-/// Combines each value with that so many before it.
+/// Combines each value with the one `distance` before it.
 #[inline(always)]
 fn doubled<O: Op2<Out = <O as Op2>::In>>(distance: usize, from: &[O::In], to: &mut [O::In]) {
     let first = distance.min(from.len());

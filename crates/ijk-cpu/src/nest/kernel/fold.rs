@@ -1,7 +1,7 @@
 //! Reductions of tiles by a monoid.
 //!
-//! The order is fixed by extents alone. Rows are folded in [`LANES`]-byte strips of lanes, lane `l`
-//! taking elements `l`, `l + L`, `l + 2L`, …; the lanes are then joined by halving.
+//! The order is a function of extents. Rows are folded in [`LANES`]-byte strips of lanes, lane `l` combining elements
+//! `l`, `l + L`, `l + 2L`, …; the lanes are then combined by halving.
 
 use super::for_monoid;
 use super::op::Op2;
@@ -12,21 +12,21 @@ use ijk_types::{DType, Monoid};
 /// Folds rows of values into accumulators.
 ///
 /// # Safety
-/// As each field says, for elements of the kernels' type; accumulators overlap no values; the
-/// processor has the SIMD level the kernels were chosen for.
+/// As each field of [`FoldKernels`] says, for elements of the kernels' type; accumulators overlap no values; the
+/// processor supports the SIMD level of the kernels.
 pub(crate) type Fold = unsafe fn(rows: usize, n: usize, acc: *mut u8, values: *const u8);
 
-/// Folds rows of values that lie so many bytes apart into accumulators.
+/// Folds rows of values that are `step` bytes apart into accumulators.
 ///
 /// # Safety
 /// As for [`Fold`]; the rows' elements are aligned.
 pub(crate) type FoldRows =
     unsafe fn(rows: usize, n: usize, acc: *mut u8, values: *const u8, step: isize);
 
-/// Combines values into elements anywhere.
+/// Combines values with elements at offsets.
 ///
 /// # Safety
-/// For each `i < n`, `out` plus `offsets[i]` elements is an element nobody else accesses.
+/// For each `i < n`, `out` plus `offsets[i]` elements is an element that no other thread accesses.
 pub(crate) type CombineAt =
     unsafe fn(n: usize, out: *mut u8, offsets: *const i64, values: *const u8);
 
@@ -35,23 +35,23 @@ pub(crate) type CombineAt =
 pub(crate) struct FoldKernels {
     /// `acc[k] = acc[k] op values[r][k]` for `r < rows` in turn, `k < n`.
     pub down: Fold,
-    /// The same for rows that lie some bytes apart.
+    /// The same for rows with a stride in bytes.
     pub rows: FoldRows,
     /// `acc[r] = acc[r] op fold of values[r][0..n]` for `r < rows`, with `n > 0`.
     pub along: Fold,
     /// `out[offsets[i]] = out[offsets[i]] op values[i]` for `i < n` in turn.
     pub at: CombineAt,
-    /// Whether rounding depends on the order.
+    /// True if the result depends on the order by rounding.
     pub rounds: bool,
 }
 
-/// Bytes of the lanes that a row is folded in.
+/// Bytes of the lanes in which a row is folded.
 const LANES: usize = 256;
 
-/// A combination written for a fixed number of lanes.
+/// Folds rows into accumulators.
 ///
 /// # Safety
-/// That of [`Fold`]: `acc` has `n` elements, `values` `rows * n`.
+/// As for [`Fold`]: `acc` has `n` elements, `values` `rows * n`.
 #[inline(always)]
 unsafe fn down<O: Op2<Out = <O as Op2>::In>>(
     rows: usize,
@@ -61,20 +61,20 @@ unsafe fn down<O: Op2<Out = <O as Op2>::In>>(
 ) {
     let (acc, values) = (acc.cast::<O::In>(), values.cast::<O::In>());
     if rows > 1 && n <= NARROW {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         return unsafe { down_narrow::<O>(rows, n, acc, values) };
     }
     let step = (n * size_of::<O::In>()) as isize;
-    // SAFETY: the caller's promise; rows follow each other.
+    // SAFETY: guaranteed by the caller; rows are contiguous to each other.
     unsafe { spread::<O>(rows, n, acc.cast(), values.cast(), step) }
 }
 
-/// Rows that are folded at a time: memory gives more where several are read side by side, and accumulators
-/// are read and written once for all of them (column sums of 4096²: 2.1 ms one by one, 1.6 ms so).
+/// Rows that are folded at a time: several streams in parallel give a higher memory bandwidth, and accumulators are
+/// loaded and stored once for all of them.
 const ROWS: usize = 8;
 
 /// # Safety
-/// That of [`FoldRows`].
+/// As for [`FoldRows`].
 #[inline(always)]
 unsafe fn spread<O: Op2<Out = <O as Op2>::In>>(
     rows: usize,
@@ -84,7 +84,7 @@ unsafe fn spread<O: Op2<Out = <O as Op2>::In>>(
     step: isize,
 ) {
     let (acc, mut row) = (acc.cast::<O::In>(), values);
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         for _ in 0..rows / ROWS {
             several::<O, ROWS>(n, acc, row, step);
@@ -97,7 +97,7 @@ unsafe fn spread<O: Op2<Out = <O as Op2>::In>>(
     }
 }
 
-/// `R` rows.
+/// Folds `R` rows.
 ///
 /// # Safety
 /// As for [`spread`].
@@ -111,7 +111,7 @@ unsafe fn several<O: Op2<Out = <O as Op2>::In>, const R: usize>(
 ) {
     let row = |r: usize| values.wrapping_offset(r as isize * step).cast::<O::In>();
     let mut rows: [&[O::In]; R] = [&[]; R];
-    // SAFETY: the caller's promise: row `r` of `R`, and accumulators that overlap none of them.
+    // SAFETY: guaranteed by the caller: row `r` of `R`, and accumulators that overlap none of them.
     unsafe {
         for r in 0..R {
             rows[r] = std::slice::from_raw_parts(row(r), n);
@@ -120,7 +120,7 @@ unsafe fn several<O: Op2<Out = <O as Op2>::In>, const R: usize>(
     }
 }
 
-/// Slices, of which the compiler knows that they are apart.
+/// Folds slices: as such the compiler knows that they do not overlap.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "the number of rows must be known")]
 fn together<O: Op2<Out = <O as Op2>::In>, const R: usize>(acc: &mut [O::In], rows: [&[O::In]; R]) {
@@ -133,8 +133,8 @@ fn together<O: Op2<Out = <O as Op2>::In>, const R: usize>(acc: &mut [O::In], row
     }
 }
 
-/// Rows up to this length are folded strip by strip, each of which stays in registers: in memory one
-/// row would wait for the one before it.
+/// Rows up to this length are folded strip by strip in registers: in memory, each row would have to wait for the stores
+/// of its predecessor.
 const NARROW: usize = 64;
 
 /// # Safety
@@ -164,10 +164,10 @@ unsafe fn down_narrow<O: Op2<Out = <O as Op2>::In>>(
     }
 }
 
-/// `S` neighbours of each row.
+/// Folds `S` contiguous elements of each row.
 ///
 /// # Safety
-/// As for [`down`], with so many accumulators and values in rows that are `n` apart.
+/// As for [`down`], with `S` accumulators, and `S` values in each of the rows, which are `n` apart.
 #[inline(always)]
 unsafe fn strip<O: Op2<Out = <O as Op2>::In>, const S: usize>(
     rows: usize,
@@ -175,7 +175,7 @@ unsafe fn strip<O: Op2<Out = <O as Op2>::In>, const S: usize>(
     acc: *mut O::In,
     values: *const O::In,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let mut sums = acc.cast::<[O::In; S]>().read();
         for r in 0..rows {
@@ -189,7 +189,7 @@ unsafe fn strip<O: Op2<Out = <O as Op2>::In>, const S: usize>(
 }
 
 /// # Safety
-/// That of [`Fold`]: `acc` has `rows` elements, `values` `rows * n`, `n > 0`.
+/// As for [`Fold`]: `acc` has `rows` elements, `values` `rows * n`, `n > 0`.
 #[inline(always)]
 unsafe fn along<O: Op2<Out = <O as Op2>::In>>(
     rows: usize,
@@ -214,7 +214,7 @@ unsafe fn along<O: Op2<Out = <O as Op2>::In>>(
 #[inline(always)]
 unsafe fn row<O: Op2<Out = <O as Op2>::In>>(n: usize, values: *const O::In) -> O::In {
     match size_of::<O::In>() {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         1 => unsafe { lanes::<O, { LANES }>(n, values) },
         // SAFETY: as above.
         4 => unsafe { lanes::<O, { LANES / 4 }>(n, values) },
@@ -234,7 +234,7 @@ unsafe fn lanes<O: Op2<Out = <O as Op2>::In>, const L: usize>(
     n: usize,
     values: *const O::In,
 ) -> O::In {
-    // SAFETY: the caller promises `n` elements.
+    // SAFETY: the caller guarantees `n` elements.
     let values = unsafe { std::slice::from_raw_parts(values, n) };
     if n < L {
         return short::<O, L>(values);
@@ -252,7 +252,7 @@ unsafe fn lanes<O: Op2<Out = <O as Op2>::In>, const L: usize>(
     halve::<O>(&mut acc)
 }
 
-/// The fold of fewer values than lanes, of which there are some. A number that is known here halves in
+/// The fold of at least one value, but fewer than lanes. Common lengths are constants, so that halving happens in
 /// registers.
 #[inline(always)]
 fn short<O: Op2<Out = <O as Op2>::In>, const L: usize>(values: &[O::In]) -> O::In {
@@ -270,7 +270,7 @@ fn short<O: Op2<Out = <O as Op2>::In>, const L: usize>(values: &[O::In]) -> O::I
     halve::<O>(&mut acc[..values.len()])
 }
 
-/// Joins lanes by halving: the upper half into the lower, and again.
+/// Combines lanes by halving: the upper half with the lower, and again.
 #[inline(always)]
 fn halve<O: Op2<Out = <O as Op2>::In>>(lanes: &mut [O::In]) -> O::In {
     let mut width = lanes.len();
@@ -286,7 +286,7 @@ fn halve<O: Op2<Out = <O as Op2>::In>>(lanes: &mut [O::In]) -> O::In {
 }
 
 /// # Safety
-/// That of [`CombineAt`].
+/// As for [`CombineAt`].
 #[inline(always)]
 unsafe fn combine_at<O: Op2<Out = <O as Op2>::In>>(
     n: usize,
@@ -296,13 +296,13 @@ unsafe fn combine_at<O: Op2<Out = <O as Op2>::In>>(
 ) {
     let mut i = 0;
     while i < n {
-        // SAFETY: `i < n`, here and below, and the offset is an element's.
+        // SAFETY: `i < n`, here and below; the caller guarantees that the offset is that of an element.
         unsafe {
             let offset = offsets.add(i).read();
             let at = out.cast::<O::In>().wrapping_offset(offset as isize);
             let mut sum = O::apply(at.read(), values.cast::<O::In>().add(i).read());
             i += 1;
-            // What falls on one element is taken in a register: memory would be read after it is written.
+            // Consecutive values for the same element are combined in a register, to avoid store-to-load forwarding.
             while i < n && offsets.add(i).read() == offset {
                 sum = O::apply(sum, values.cast::<O::In>().add(i).read());
                 i += 1;
@@ -326,9 +326,9 @@ fn kernels<O: Op2<Out = <O as Op2>::In>>(level: Level, rounds: bool) -> FoldKern
     FoldKernels { down, rows, along, at, rounds }
 }
 
-/// The kernels of a monoid on a type; `None` if the type does not have it.
+/// The kernels of a monoid for a type; `None` if the type does not have it.
 pub(crate) fn fold(monoid: Monoid, t: DType, level: Level) -> Option<FoldKernels> {
-    // Extremes are exact, and so is arithmetic that wraps.
+    // Extremes are exact, and so is wrapping arithmetic.
     let sums = matches!(monoid, Monoid::Add | Monoid::Mul);
     let rounds = sums && !(t.is_integer() || t == DType::Bool);
     for_monoid!(monoid, t, O => kernels::<O>(level, rounds))

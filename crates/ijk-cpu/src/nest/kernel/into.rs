@@ -1,4 +1,4 @@
-//! Planes combined into planes of any steps.
+//! Planes combined with planes of any strides.
 
 use super::for_monoid;
 use super::op::Op2;
@@ -6,12 +6,11 @@ use crate::simd::Level;
 use crate::simd::leveled;
 use ijk_types::{DType, Monoid};
 
-/// `out[i, j] = out[i, j] op values[i, j]` for rows `i` and columns `j` in turn; steps along both are
-/// in bytes.
+/// `out[i, j] = out[i, j] op values[i, j]` for rows `i` and columns `j` in turn, with strides in bytes.
 ///
 /// # Safety
-/// For each row and column these are elements of the kernel's type, initialised, those of `out` nobody
-/// else's and none of them in `values`; the processor has the SIMD level the kernel was chosen for.
+/// For each row and column these are initialised elements of the kernel's type; no other thread accesses those of
+/// `out`, and none of them is in `values`; the processor supports the SIMD level of the kernel.
 pub(crate) type IntoPlane = unsafe fn(
     extents: [usize; 2],
     out: *mut u8,
@@ -21,7 +20,7 @@ pub(crate) type IntoPlane = unsafe fn(
 );
 
 /// # Safety
-/// That of [`IntoPlane`].
+/// As for [`IntoPlane`].
 #[inline(always)]
 unsafe fn into<O: Op2<Out = <O as Op2>::In>>(
     extents: [usize; 2],
@@ -31,7 +30,7 @@ unsafe fn into<O: Op2<Out = <O as Op2>::In>>(
     from: [isize; 2],
 ) {
     let unit = size_of::<O::In>() as isize;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match (to[1] == unit, from[1] == unit) {
             (true, true) => steps::<O>(extents, out, [to[0], unit], values, [from[0], unit]),
@@ -42,7 +41,7 @@ unsafe fn into<O: Op2<Out = <O as Op2>::In>>(
 }
 
 /// # Safety
-/// That of [`IntoPlane`].
+/// As for [`IntoPlane`].
 #[inline(always)]
 unsafe fn steps<O: Op2<Out = <O as Op2>::In>>(
     extents: [usize; 2],
@@ -67,7 +66,7 @@ unsafe fn steps<O: Op2<Out = <O as Op2>::In>>(
 leveled!(into_at, into, [O: Op2<Out = <O as Op2>::In>], [O],
     (extents: [usize; 2], out: *mut u8, to: [isize; 2], values: *const u8, from: [isize; 2]) -> ());
 
-/// The kernel of a monoid on a type; `None` if the type does not have it.
+/// The kernel of a monoid for a type; `None` if the type does not have it.
 pub(crate) fn into_plane(monoid: Monoid, t: DType, level: Level) -> Option<IntoPlane> {
     for_monoid!(monoid, t, O => into_at::<O>(level))
 }

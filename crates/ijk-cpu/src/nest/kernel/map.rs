@@ -4,23 +4,22 @@ use super::op::{Op1, Op2};
 use crate::simd::Level;
 use crate::simd::leveled;
 
-/// An elementwise kernel: `dst[i] = f(a[i], b[i], c[i])` for `i < n`; gives the faults it met.
+/// An elementwise kernel: `dst[i] = f(a[i], b[i], c[i])` for `i < n`; returns the faults that occurred.
 ///
 /// # Safety
-/// `dst` and the operands the kernel has point to `n` elements (one, where an operand is a splat)
-/// of the kernel's element types, initialised and aligned; `dst` overlaps no operand. The
-/// processor has the SIMD level that the kernel was chosen for.
+/// `dst` and the operands of the kernel point to `n` elements (one, if an operand is a splat) of the kernel's element
+/// types, initialised and aligned; `dst` overlaps no operand. The processor supports the SIMD level of the kernel.
 pub(crate) type Kernel =
     unsafe fn(n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32;
 
 /// # Safety
-/// That of [`Kernel`].
+/// As for [`Kernel`].
 #[inline(always)]
 unsafe fn map1<O: Op1>(n: usize, dst: *mut u8, a: *const u8, _b: *const u8, _c: *const u8) -> u32 {
     let (dst, a) = (dst.cast::<O::Out>(), a.cast::<O::In>());
     let mut faults = 0;
     for i in 0..n {
-        // SAFETY: `i < n`; the caller promises `n` elements each.
+        // SAFETY: `i < n`; the caller guarantees `n` elements each.
         unsafe {
             let x = a.add(i).read();
             faults |= O::fault(x);
@@ -31,7 +30,7 @@ unsafe fn map1<O: Op1>(n: usize, dst: *mut u8, a: *const u8, _b: *const u8, _c: 
 }
 
 /// # Safety
-/// That of [`Kernel`]; `A` and `B` say which operands are splats.
+/// As for [`Kernel`]; `A` and `B` mark operands that are splats.
 #[inline(always)]
 unsafe fn map2<O: Op2, const A: bool, const B: bool>(
     n: usize,
@@ -45,11 +44,11 @@ unsafe fn map2<O: Op2, const A: bool, const B: bool>(
     if n == 0 {
         return 0;
     }
-    // SAFETY: there is one element at least. Read before the loop, since the compiler cannot know
-    // that `dst` does not overlap them.
+    // SAFETY: there is at least one element. It is read before the loop, since the compiler cannot know that `dst` does
+    // not overlap the operands.
     let (a0, b0) = unsafe { (a.read(), b.read()) };
     for i in 0..n {
-        // SAFETY: `i < n`; the caller promises `n` elements each, or one of a splat.
+        // SAFETY: `i < n`; the caller guarantees `n` elements each, or one of a splat.
         unsafe {
             let x = if A { a0 } else { a.add(i).read() };
             let y = if B { b0 } else { b.add(i).read() };
@@ -67,7 +66,7 @@ leveled!(
 );
 
 leveled!(
-    /// The loop of a function of two operands; `A` and `B` say which of them are splats.
+    /// The loop of a function of two operands; `A` and `B` mark splats.
     kernel2, map2, [O: Op2, const A: bool, const B: bool], [O, A, B],
     (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32
 );
@@ -77,7 +76,7 @@ pub(super) fn one<O: Op1>(level: Level) -> Option<Kernel> {
     Some(kernel1::<O>(level))
 }
 
-/// The kernel of a cheap function of two operands, of which one may be a splat.
+/// The kernel of a cheap function of two operands, one of which may be a splat.
 pub(super) fn light<O: Op2>(level: Level, a_splat: bool, b_splat: bool) -> Option<Kernel> {
     match (a_splat, b_splat) {
         (false, false) => Some(kernel2::<O, false, false>(level)),
@@ -87,7 +86,7 @@ pub(super) fn light<O: Op2>(level: Level, a_splat: bool, b_splat: bool) -> Optio
     }
 }
 
-/// The kernel of a function of two operands that is too dear for the cost of a splat to matter.
+/// The kernel of a function of two operands so expensive that splats do not matter.
 pub(super) fn heavy<O: Op2>(level: Level, a_splat: bool, b_splat: bool) -> Option<Kernel> {
     (!a_splat && !b_splat).then(|| kernel2::<O, false, false>(level))
 }

@@ -1,7 +1,7 @@
 //! Kernels over tiles: monomorphic loops that the tile program calls through function pointers.
 //!
-//! Every kernel exists once for each SIMD level: the same loop, compiled with other target
-//! features. Which one runs is chosen when a nest is compiled, never inside a loop.
+//! Every kernel is compiled once for each SIMD level. The level is selected when a nest is compiled, never inside a
+//! loop.
 
 mod arg;
 mod chain;
@@ -32,20 +32,19 @@ pub(crate) use rows::{FoldRowsTo, RowsTo, fold_rows_to, fold_scaled_rows};
 pub(crate) use scan::{BLOCK, ScanKernels, ScanRows, scan};
 pub(crate) use table::{binary, is_dear, joined, takes_splat, unary};
 
-/// What went wrong in a kernel, as bits.
+/// Faults of kernels, as bits.
 pub(crate) mod fault {
     /// Integer division or remainder by zero.
     pub const DIVISION: u32 = 1;
     /// An integer to a negative power.
     pub const POWER: u32 = 2;
-    /// A computed offset that is no element's.
+    /// A computed offset outside the array.
     pub const OFFSET: u32 = 4;
     /// A random number from an empty range.
     pub const RANGE: u32 = 8;
 }
 
-/// `Some` of an expression with `$O` the operator of a monoid on a type; `None` if the type does not
-/// have it.
+/// `Some` of an expression with `$O` bound to the operator of a monoid for a type; `None` if the type does not have it.
 macro_rules! for_monoid {
     ($monoid:expr, $t:expr, $O:ident => $body:expr) => {
         match $monoid {

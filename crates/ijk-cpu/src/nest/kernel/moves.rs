@@ -1,4 +1,4 @@
-//! Kernels that move elements of a size without looking at them, and make indices.
+//! Kernels that move elements by size without interpreting them, and that compute indices.
 
 use super::{fault, map::Kernel};
 use crate::lines::{AHEAD, prefetch_all};
@@ -6,7 +6,7 @@ use crate::simd::Level;
 use crate::simd::leveled;
 use std::hint::select_unpredictable;
 
-/// Elements move as these: of the same size, and no stricter alignment than any element's.
+/// Word for moving elements: the size of an element, with an alignment no stricter than that of any element type.
 pub(crate) trait Word: Copy {}
 impl Word for u8 {}
 impl Word for u32 {}
@@ -16,11 +16,11 @@ impl Word for [u32; 2] {}
 /// `Complex64`.
 impl Word for [u64; 2] {}
 
-/// Writes to, or reads from, elements at computed offsets.
+/// Writes, or combines, elements at computed offsets.
 ///
 /// # Safety
-/// For each `i < n`, `array` plus `offsets[i]` elements is an element, which nobody else accesses
-/// if it is written; `tile` has `n` elements and does not overlap the array.
+/// For each `i < n`, `array` plus `offsets[i]` elements is an element, which no other thread accesses; `tile` has `n`
+/// elements and does not overlap the array.
 pub(crate) type Scatter = unsafe fn(n: usize, array: *mut u8, offsets: *const i64, tile: *const u8);
 
 /// The kernels of one element size.
@@ -41,7 +41,7 @@ pub(crate) struct MoveKernels {
 }
 
 /// # Safety
-/// That of [`Kernel`], with `a` a splat.
+/// As for [`Kernel`], with `a` a splat.
 #[inline(always)]
 unsafe fn splat<W: Word>(n: usize, dst: *mut u8, a: *const u8, _: *const u8, _: *const u8) -> u32 {
     // SAFETY: a splat has one element, `dst` has `n`.
@@ -53,7 +53,7 @@ unsafe fn splat<W: Word>(n: usize, dst: *mut u8, a: *const u8, _: *const u8, _: 
 }
 
 /// # Safety
-/// That of [`Kernel`].
+/// As for [`Kernel`].
 #[inline(always)]
 unsafe fn copy<W: Word>(n: usize, dst: *mut u8, a: *const u8, _: *const u8, _: *const u8) -> u32 {
     // SAFETY: both have `n` elements and do not overlap.
@@ -62,14 +62,14 @@ unsafe fn copy<W: Word>(n: usize, dst: *mut u8, a: *const u8, _: *const u8, _: *
 }
 
 /// # Safety
-/// That of [`Kernel`], with `a` of bools.
+/// As for [`Kernel`], with `a` of bools.
 #[inline(always)]
 unsafe fn select<W: Word>(n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32 {
     for i in 0..n {
         // SAFETY: `i < n`; all have `n` elements.
         unsafe {
             let (yes, no) = (b.cast::<W>().add(i).read(), c.cast::<W>().add(i).read());
-            // A choice between values: between places it would be gathered.
+            // A select of values; a select of addresses would compile to a gather.
             let choice = select_unpredictable(a.cast::<bool>().add(i).read(), yes, no);
             dst.cast::<W>().add(i).write(choice);
         }
@@ -82,7 +82,7 @@ unsafe fn select<W: Word>(n: usize, dst: *mut u8, a: *const u8, b: *const u8, c:
 #[inline(always)]
 unsafe fn gather<W: Word>(n: usize, dst: *mut u8, a: *const u8, b: *const u8, _: *const u8) -> u32 {
     for i in 0..n {
-        // SAFETY: `i < n`, and the offset is an element's.
+        // SAFETY: `i < n`; the offset is that of an element.
         unsafe {
             let offset = a.cast::<i64>().add(i).read() as isize;
             dst.cast::<W>().add(i).write(b.cast::<W>().wrapping_offset(offset).read());
@@ -92,10 +92,10 @@ unsafe fn gather<W: Word>(n: usize, dst: *mut u8, a: *const u8, b: *const u8, _:
 }
 
 /// # Safety
-/// That of [`Scatter`].
+/// As for [`Scatter`].
 unsafe fn scatter<W: Word>(n: usize, array: *mut u8, offsets: *const i64, tile: *const u8) {
     for i in 0..n {
-        // SAFETY: `i < n`, and the offset is an element's.
+        // SAFETY: `i < n`; the offset is that of an element.
         unsafe {
             let at = array.cast::<W>().wrapping_offset(offsets.add(i).read() as isize);
             at.write(tile.cast::<W>().add(i).read());
@@ -134,7 +134,7 @@ pub(crate) fn moves(t: ijk_types::DType, level: Level) -> MoveKernels {
 }
 
 /// # Safety
-/// `dst` has `n` elements, nobody else accesses them.
+/// `dst` has `n` elements, which no other thread accesses.
 #[inline(always)]
 unsafe fn iota_row(n: usize, dst: *mut i64, start: i64, step: i64) {
     for i in 0..n {
@@ -156,10 +156,10 @@ unsafe fn range_check(n: usize, offsets: *const i64, least: i64, greatest: i64) 
     if outside { fault::OFFSET } else { 0 }
 }
 
-/// `dst[i] = 0 <= a[i] < b[0]` of i64, and `c[i]` where there is another condition.
+/// `dst[i] = 0 <= a[i] < b[0]` for i64, combined with `c[i]` if there is another condition.
 ///
 /// # Safety
-/// That of [`Kernel`], with `b` a splat that is not negative, and `c` of bools if `AND`.
+/// As for [`Kernel`], with `b` a nonnegative splat, and `c` of bools if `AND`.
 #[inline(always)]
 unsafe fn window<const AND: bool>(
     n: usize,
@@ -168,14 +168,14 @@ unsafe fn window<const AND: bool>(
     b: *const u8,
     c: *const u8,
 ) -> u32 {
-    // SAFETY: a splat has one element, all others have `n`; parts of these.
+    // SAFETY: a splat has one element, all others have `n`; these are parts of them.
     unsafe {
-        // What is negative is greater than all that is not.
+        // As unsigned numbers, negative ones exceed all others.
         let end = b.cast::<u64>().read();
         let whole = n / WINDOWS;
         for part in 0..whole {
             let at = part * WINDOWS;
-            // Indices are mostly read here for the first time.
+            // Indices are usually out of cache here.
             prefetch_all(a.wrapping_add(at * 8 + AHEAD), WINDOWS * 8);
             windows::<AND>(WINDOWS, dst.add(at), a.add(at * 8), end, c.wrapping_add(at));
         }
@@ -185,13 +185,13 @@ unsafe fn window<const AND: bool>(
     0
 }
 
-/// Numbers that are compared between two times that later ones are asked for.
+/// Numbers compared between two prefetches.
 const WINDOWS: usize = 32;
 
-/// `dst[i] = a[i] < end`, and `c[i]` where there is another condition.
+/// `dst[i] = a[i] < end`, combined with `c[i]` if there is another condition.
 ///
 /// # Safety
-/// That of [`window`].
+/// As for [`window`].
 #[inline(always)]
 unsafe fn windows<const AND: bool>(n: usize, dst: *mut u8, a: *const u8, end: u64, c: *const u8) {
     for i in 0..n {
@@ -207,30 +207,30 @@ unsafe fn windows<const AND: bool>(n: usize, dst: *mut u8, a: *const u8, end: u6
 leveled!(window_at, window, [const AND: bool], [AND],
     (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32);
 
-/// The kernel that tells which numbers lie in a window, and meet another condition if there is one.
+/// The kernel that compares numbers with a window, combined with another condition if `and`.
 pub(crate) fn within(level: Level, and: bool) -> Kernel {
     if and { window_at::<true>(level) } else { window_at::<false>(level) }
 }
 
-/// Tells whether so many bools are all true.
+/// Returns true if `count` bools are all true.
 ///
 /// # Safety
-/// There are so many.
+/// `bools` has `count` elements.
 #[inline(always)]
 pub(crate) unsafe fn all_hold(bools: *const bool, count: usize) -> bool {
-    // SAFETY: the caller's promise; a bool is a byte.
+    // SAFETY: guaranteed by the caller; a bool is a byte.
     let bools = unsafe { std::slice::from_raw_parts(bools.cast::<u8>(), count) };
     bools.iter().fold(1, |all, holds| all & holds) == 1
 }
 
-/// Tells whether each of some offsets is at least as great as the one before it.
+/// Returns true if offsets are in ascending order.
 ///
 /// # Safety
-/// There are `n`.
+/// `offsets` has `n` elements.
 pub(crate) type Ascends = unsafe fn(n: usize, offsets: *const i64) -> bool;
 
 /// # Safety
-/// That of [`Ascends`].
+/// As for [`Ascends`].
 #[inline(always)]
 unsafe fn each_ascends(n: usize, offsets: *const i64) -> bool {
     let mut descends = false;
@@ -242,7 +242,7 @@ unsafe fn each_ascends(n: usize, offsets: *const i64) -> bool {
 }
 
 leveled!(
-    /// Tells whether offsets ascend.
+    /// Returns true if offsets are in ascending order.
     ascends, each_ascends, [], [], (n: usize, offsets: *const i64) -> bool
 );
 leveled!(
@@ -250,6 +250,6 @@ leveled!(
     iota, iota_row, [], [], (n: usize, dst: *mut i64, start: i64, step: i64) -> ()
 );
 leveled!(
-    /// Whether all offsets lie between two, as a fault.
+    /// Fault unless all offsets are within bounds.
     in_range, range_check, [], [], (n: usize, offsets: *const i64, least: i64, greatest: i64) -> u32
 );

@@ -1,4 +1,4 @@
-//! Scalar operators as types, so that kernels are generic over them.
+//! Scalar operators as types, for generic kernels.
 
 use super::fault;
 use ijk_types::{C64, C128, Element, Inexact, Number, Ordered, OrderedNumber, Real, ScalarError};
@@ -6,13 +6,13 @@ use std::marker::PhantomData;
 
 /// A function of one operand.
 pub(crate) trait Op1 {
-    /// Its operand.
+    /// Operand type.
     type In: Copy;
-    /// Its result.
+    /// Result type.
     type Out: Copy;
-    /// Its value; any where there is a fault.
+    /// The value; arbitrary for a faulty operand.
     fn apply(a: Self::In) -> Self::Out;
-    /// What is wrong with this operand.
+    /// Fault bits of an operand.
     #[inline(always)]
     fn fault(_a: Self::In) -> u32 {
         0
@@ -21,13 +21,13 @@ pub(crate) trait Op1 {
 
 /// A function of two operands of one type.
 pub(crate) trait Op2 {
-    /// Its operands.
+    /// Operand type.
     type In: Copy;
-    /// Its result.
+    /// Result type.
     type Out: Copy;
-    /// Its value; any where there is a fault.
+    /// The value; arbitrary for faulty operands.
     fn apply(a: Self::In, b: Self::In) -> Self::Out;
-    /// What is wrong with these operands.
+    /// Fault bits of operands.
     #[inline(always)]
     fn fault(_a: Self::In, _b: Self::In) -> u32 {
         0
@@ -106,7 +106,7 @@ ops2! {
     Hypot: Real, T, a b => a.hypot(b);
 }
 
-/// A function of the value of another.
+/// Composition of a unary with a binary function.
 pub(super) struct Then<F, G>(PhantomData<(F, G)>);
 
 impl<G: Op2, F: Op1<In = G::Out>> Op2 for Then<F, G> {
@@ -138,7 +138,7 @@ impl<T: OrderedNumber> Op1 for IntRecip<T> {
     }
 }
 
-/// The value of an operator that may have none; then the default, and a fault is reported.
+/// The value of a fallible operator; the default if it fails, since a fault is reported separately.
 #[inline(always)]
 fn total<T: Default>(value: Result<T, ScalarError>) -> T {
     value.unwrap_or_default()
@@ -204,7 +204,7 @@ impl Op1 for Convert<C128, C64> {
     }
 }
 
-/// A cast of a floating-point number to an integer: Rust's, written so that loops of it are vectorised.
+/// A cast of a float to an integer with Rust's semantics, in a form that the compiler vectorises.
 pub(super) struct Truncate<T, U>(PhantomData<(T, U)>);
 
 macro_rules! truncate {
@@ -214,10 +214,10 @@ macro_rules! truncate {
             type Out = $u;
             #[inline(always)]
             fn apply(a: $t) -> $u {
-                // Exact: powers of two.
+                // Exact, since these are powers of two.
                 const LEAST: $t = $u::MIN as $t;
                 let inside = (LEAST..-LEAST).contains(&a);
-                // SAFETY: the integer part of a number from the least integer to below the negative of it is one.
+                // SAFETY: the truncated number is within the integer's range.
                 let whole = unsafe { (if inside { a } else { 0.0 }).to_int_unchecked::<$u>() };
                 let beyond = if a < LEAST { $u::MIN } else { whole };
                 if a >= -LEAST { $u::MAX } else { beyond }

@@ -1,4 +1,4 @@
-//! Kernels of powers: of integers by squaring whole strips, of real numbers by one exponent.
+//! Kernels of powers: integers by squaring whole strips, floats by a single exponent.
 
 use super::fault;
 use super::map::Kernel;
@@ -8,23 +8,23 @@ use crate::simd::leveled;
 use ijk_types::{Ordered, OrderedNumber, Real};
 use std::marker::PhantomData;
 
-/// Elements that are squared together.
+/// Elements that are squared at a time.
 const STRIP: usize = 64;
 
 /// Powers of integers.
 pub(super) struct IntPow<T>(PhantomData<T>);
 
-/// An operator on integers.
+/// Operator on integers.
 pub(crate) trait Integers {
-    /// Its operands and result.
+    /// Type of operands and result.
     type T: Whole;
 }
 
-/// What squaring needs of an integer.
+/// Integer operations that squaring needs.
 pub(crate) trait Whole: OrderedNumber {
-    /// Whether the least bit is set.
+    /// Returns true if the lowest bit is set.
     fn is_odd(self) -> bool;
-    /// Half of it, rounded down.
+    /// Half of the number, rounded down.
     fn half(self) -> Self;
 }
 
@@ -48,8 +48,8 @@ macro_rules! integers {
 
 integers!(i32, i64);
 
-/// The powers of a strip, each by its exponent, with as many squarings as the greatest needs; gives whether an
-/// exponent was negative.
+/// Powers of a strip, each with its own exponent, with as many squarings as the largest exponent needs; returns true if
+/// an exponent is negative.
 #[inline(always)]
 fn raise<T: Whole>(bases: &mut [T; STRIP], exponents: &mut [T; STRIP]) -> bool {
     let (zero, one) = (T::default(), T::identity(ijk_types::Monoid::Mul));
@@ -75,7 +75,7 @@ fn raise<T: Whole>(bases: &mut [T; STRIP], exponents: &mut [T; STRIP]) -> bool {
 }
 
 /// # Safety
-/// That of [`Kernel`]; `A` and `B` say which operands are splats.
+/// As for [`Kernel`]; `A` and `B` mark operands that are splats.
 #[inline(always)]
 unsafe fn whole<O: Integers, const A: bool, const B: bool>(
     n: usize,
@@ -90,7 +90,8 @@ unsafe fn whole<O: Integers, const A: bool, const B: bool>(
         let length = STRIP.min(n - start);
         let mut bases = [O::T::default(); STRIP];
         let mut exponents = [O::T::default(); STRIP];
-        // SAFETY: from `start` on, `length` elements are among the `n` that the caller promises of what is no splat.
+        // SAFETY: `length` elements from `start` on are among the `n` that the caller guarantees for operands other
+        // than splats.
         unsafe {
             match A {
                 true => bases = [a.read(); STRIP],
@@ -109,12 +110,12 @@ unsafe fn whole<O: Integers, const A: bool, const B: bool>(
 }
 
 leveled!(
-    /// The loop of powers of integers; `A` and `B` say which operands are splats.
+    /// The loop of integer powers; `A` and `B` mark splats.
     kernel, whole, [O: Integers, const A: bool, const B: bool], [O, A, B],
     (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32
 );
 
-/// The kernel of powers of integers, of which one may be a splat.
+/// The kernel of integer powers; one operand may be a splat.
 pub(super) fn whole_powers<O: Integers>(level: Level, a: bool, b: bool) -> Option<Kernel> {
     match (a, b) {
         (false, false) => Some(kernel::<O, false, false>(level)),
@@ -125,7 +126,7 @@ pub(super) fn whole_powers<O: Integers>(level: Level, a: bool, b: bool) -> Optio
 }
 
 /// # Safety
-/// That of [`Kernel`]; the second operand is a splat.
+/// As for [`Kernel`]; the second operand is a splat.
 #[inline(always)]
 unsafe fn by_one<O: Split2<T: Real>>(
     n: usize,
@@ -138,14 +139,14 @@ unsafe fn by_one<O: Split2<T: Real>>(
     if n == 0 {
         return 0;
     }
-    // SAFETY: there is one.
+    // SAFETY: a splat has one element.
     let exponent = unsafe { b.cast::<O::T>().read() };
-    // One loop for each exponent whose powers are brief, compiled for it.
+    // One loop for each exponent with a short expansion, compiled for it.
     macro_rules! loops {
         ($($value:literal),*) => {
             $(if exponent == O::T::cast_from::<f64>($value) {
                 for i in 0..n {
-                    // SAFETY: `i < n`; the caller promises `n` elements.
+                    // SAFETY: `i < n`; the caller guarantees `n` elements.
                     unsafe {
                         dst.add(i).write(O::far(a.add(i).read(), O::T::cast_from::<f64>($value)));
                     }
@@ -163,12 +164,12 @@ unsafe fn by_one<O: Split2<T: Real>>(
 }
 
 leveled!(
-    /// The loops of powers of real numbers by one exponent.
+    /// The loops of powers of floats by one exponent.
     kernel_by_one, by_one, [O: Split2<T: Real>], [O],
     (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32
 );
 
-/// The kernel of powers of real numbers, of which one may be a splat.
+/// The kernel of powers of floats; one operand may be a splat.
 pub(super) fn powers<O: Split2<T: Real>>(level: Level, a: bool, b: bool) -> Option<Kernel> {
     if b { (!a).then(|| kernel_by_one::<O>(level)) } else { stripped2::<O>(level, a, b) }
 }

@@ -5,9 +5,9 @@ use crate::simd::Level;
 use crate::simd::leveled;
 use ijk_types::{DType, ScalarError, random};
 
-/// Numbers of a type that are drawn.
+/// Types of random numbers.
 pub(crate) trait Drawn: Copy + Default {
-    /// The number that random bits give.
+    /// The number for some random bits.
     fn draw(bits: u64, lo: Self, hi: Self) -> Result<Self, ScalarError>;
 }
 
@@ -25,11 +25,11 @@ impl Drawn for f64 {
     }
 }
 
-/// `dst[i]` is number `a[i]` of a source, between `b[i]` and `c[i]`; the source's key has been added
-/// to the counters by [`random::state`].
+/// `dst[i]` is random number `a[i]` of a source, between `b[i]` and `c[i]`; [`random::state`] has added the source's
+/// key to the counters.
 ///
 /// # Safety
-/// That of [`Kernel`]; `SPLAT` says whether `b` and `c` are splats.
+/// As for [`Kernel`]; `b` and `c` are splats if `SPLAT`.
 #[inline(always)]
 unsafe fn draw<T: Drawn, const SPLAT: bool>(
     n: usize,
@@ -43,11 +43,11 @@ unsafe fn draw<T: Drawn, const SPLAT: bool>(
     if n == 0 {
         return 0;
     }
-    // SAFETY: there is one element at least.
+    // SAFETY: there is at least one element.
     let (first_lo, first_hi) = unsafe { (lo.read(), hi.read()) };
     let mut empty = false;
     for i in 0..n {
-        // SAFETY: `i < n`; the caller promises `n` elements each, or one of a splat.
+        // SAFETY: `i < n`; the caller guarantees `n` elements each, or one of a splat.
         unsafe {
             let lo = if SPLAT { first_lo } else { lo.add(i).read() };
             let hi = if SPLAT { first_hi } else { hi.add(i).read() };
@@ -65,8 +65,8 @@ leveled!(
     (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32
 );
 
-/// The kernel that draws numbers of a type from states, lower and upper bounds; both bounds are
-/// splats, or none.
+/// The kernel that draws numbers of a type from states, with lower and upper bounds; both bounds are splats, or neither
+/// is.
 pub(crate) fn draws(t: DType, level: Level, splat: bool) -> Option<Kernel> {
     match (t, splat) {
         (DType::I64, false) => Some(draw_at::<i64, false>(level)),

@@ -1,27 +1,27 @@
-//! Sums by a scan, kept relative to levels: what came before shrinks as the level rises.
+//! Sums by a scan, relative to levels: previous sums are scaled down as the level rises (log-sum-exp).
 //!
-//! A step is a pair, of what is left of the sum before and what is added; pairs combine as functions
-//! do, in an order that is fixed by lengths alone: in blocks of [`BLOCK`] values by windows that
-//! double, as in [`super::extreme`], then groups one after another, and blocks one after another.
+//! A step is an affine function: a factor of the previous sum, and an addend. Steps are composed in an order that is a
+//! function of lengths: in blocks of [`BLOCK`] values by doubling windows, as in [`super::extreme`], then groups one
+//! after another, and blocks one after another.
 
 use super::scan::BLOCK;
 use crate::simd::{Level, leveled};
 use ijk_types::{DType, Monoid, Real};
 
-/// Scans `n` values of one row, relative to as many levels: `places` are the first value, the first
-/// level and the first result, `steps` the bytes from each to the next.
+/// Scans `n` values of one row, relative to `n` levels: `from`, `level` and `to` are the first value, level and result,
+/// `steps` their strides in bytes.
 ///
 /// # Safety
-/// All are elements, those of the result nobody else's; the processor has the SIMD level the kernel
-/// was chosen for.
+/// `from`, `level` and `to` have `n` elements, and no other thread accesses those of `to`; the processor supports the
+/// SIMD level of the kernel.
 pub(crate) type RelativeScan =
     unsafe fn(n: usize, from: *const u8, level: *const u8, to: *mut u8, steps: [isize; 3]);
 
-/// Values of a window, in the end.
+/// Final length of a window.
 const LANES: usize = 16;
 
 /// # Safety
-/// That of [`RelativeScan`].
+/// As for [`RelativeScan`].
 #[inline(always)]
 unsafe fn row<T: Real>(
     n: usize,
@@ -37,7 +37,7 @@ unsafe fn row<T: Real>(
     while at < n {
         let length = BLOCK.min(n - at);
         let start = |step: isize| at as isize * step;
-        // SAFETY: the block's values are among the `n`, and so is the one before it.
+        // SAFETY: the block's values, and the one before it, are among the `n`.
         unsafe {
             let (from, level) = (from.offset(start(steps[0])), level.offset(start(steps[1])));
             let before = if at == 0 { level } else { level.offset(-steps[1]) };
@@ -49,17 +49,17 @@ unsafe fn row<T: Real>(
     }
 }
 
-/// The steps of a block.
+/// The steps of a block: affine functions of the previous sum.
 #[derive(Clone, Copy)]
 struct Steps<T> {
-    /// How much is left of what came before,
+    /// Factors of the previous sum,
     left: [T; BLOCK],
-    /// and what is added.
+    /// and addends.
     added: [T; BLOCK],
 }
 
 impl<T: Real> Steps<T> {
-    /// Takes the values of a block, their levels, and the level before those.
+    /// Reads the values of a block, their levels, and the level before.
     ///
     /// # Safety
     /// There are `n` of each, from 1 to [`BLOCK`].
@@ -73,7 +73,7 @@ impl<T: Real> Steps<T> {
     ) {
         let Self { left, added } = self;
         let unit = size_of::<T>() as isize;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             if step == unit && level_step == unit {
                 std::ptr::copy_nonoverlapping(from.cast(), added.as_mut_ptr(), n);
@@ -93,7 +93,7 @@ impl<T: Real> Steps<T> {
         left[..n].iter_mut().for_each(|x| *x = x.exp());
     }
 
-    /// Makes of each step that of the block up to it.
+    /// Composes each step with all steps of the block before it.
     #[inline(always)]
     fn combine(&mut self, n: usize, spare: &mut Self) {
         spare.doubled_from(1, n, self);
@@ -112,7 +112,7 @@ impl<T: Real> Steps<T> {
         }
     }
 
-    /// The steps of another block, each with that so many before it.
+    /// Composes each step of another block with the one `distance` before it.
     #[inline(always)]
     fn doubled_from(&mut self, distance: usize, n: usize, from: &Self) {
         let first = distance.min(n);
@@ -124,16 +124,16 @@ impl<T: Real> Steps<T> {
         }
     }
 
-    /// Writes the sums of a block after `sum`, and gives the last.
+    /// Writes the sums of a block after `sum`, and returns the last.
     ///
     /// # Safety
-    /// `to` has `n` elements, `n` being from 1 to [`BLOCK`].
+    /// `to` has `n` elements, and `n` is from 1 to [`BLOCK`].
     #[inline(always)]
     unsafe fn finish(&mut self, n: usize, sum: T, to: *mut u8, step: isize) -> T {
         for i in 0..n {
             self.added[i] = after((self.left[i], sum), (self.left[i], self.added[i])).1;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             if step == size_of::<T>() as isize {
                 std::ptr::copy_nonoverlapping(self.added.as_ptr(), to.cast(), n);
@@ -146,7 +146,7 @@ impl<T: Real> Steps<T> {
     }
 }
 
-/// Two steps as one: nothing is left of the first where the second leaves nothing.
+/// Composition of two steps. A factor of zero discards the first step, even if that is infinite or NaN.
 #[inline(always)]
 fn after<T: Real>((left, added): (T, T), (own, more): (T, T)) -> (T, T) {
     let zero = T::identity(Monoid::Add);

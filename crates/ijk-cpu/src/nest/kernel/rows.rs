@@ -1,4 +1,5 @@
-//! Rows at offsets, combined where they go: those that go to one place stay in registers meanwhile.
+//! Rows gathered at offsets and combined at their destinations; consecutive rows with the same destination are combined
+//! in registers.
 
 use super::for_monoid;
 use super::op::{Mul, Op2};
@@ -7,44 +8,45 @@ use crate::simd::Level;
 use crate::simd::leveled;
 use ijk_types::{DType, Monoid};
 
-/// Rows, and where they go.
+/// Rows and their destinations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowsTo {
-    /// How many, and how many further ones the lists have: rows that are asked for ahead of time.
+    /// Number of rows, and number of further rows in the lists, which are only prefetched.
     pub counts: [usize; 2],
     /// Elements of a row.
     pub length: usize,
-    /// The origin of places.
+    /// Origin of destinations.
     pub out: *mut u8,
-    /// For each row the offset of its place, or one for all of them.
+    /// Offset of each row's destination, or a single one for all rows.
     pub to: *const i64,
     pub one_place: bool,
-    /// The origin of rows.
+    /// Origin of rows.
     pub base: *const u8,
     pub from: *const i64,
-    /// A factor for each row, where rows are scaled.
+    /// Factor of each row, if rows are scaled.
     pub scales: *const u8,
 }
 
-/// `out[to[r] + k] = out[to[r] + k] op base[from[r] + k]` for each row `r` in turn and `k < length`; where rows are
-/// scaled, `op base[from[r] + k] * scales[r]`.
+/// `out[to[r] + k] = out[to[r] + k] op base[from[r] + k]` for each row `r` in turn and `k < length`; with scaled rows,
+/// `op base[from[r] + k] * scales[r]`.
 ///
 /// # Safety
-/// These are elements of the kernel's type, those of `out` nobody else's and none of `base`; there are offsets and
-/// scales of all rows, and offsets of the further ones; the processor has the SIMD level the kernel was chosen for.
+/// These are elements of the kernel's type; no other thread accesses those of `out`, and none of them is in `base`;
+/// there are offsets and scales of all rows, and offsets of the further ones; the processor supports the SIMD level of
+/// the kernel.
 pub(crate) type FoldRowsTo = unsafe fn(rows: &RowsTo);
 
-/// Rows ahead of the present one that are asked for, and lines of each.
+/// Prefetch distance in rows, and cache lines of each.
 const AHEAD: usize = 16;
 const LINES: usize = 8;
 
-/// The same with elements of a type.
+/// The same with the element type.
 #[derive(Clone, Copy)]
 struct Rows<T> {
     counts: [usize; 2],
     out: *mut T,
     to: *const i64,
-    /// From the place of a row to that of the next one.
+    /// Stride in the list of destinations.
     step: usize,
     base: *const T,
     from: *const i64,
@@ -58,53 +60,53 @@ impl<T: Copy> Rows<T> {
         Self { counts, out, to, step: usize::from(!rows.one_place), base, from, scales }
     }
 
-    /// The offset of the place of a row.
+    /// The offset of a row's destination.
     ///
     /// # Safety
-    /// There is one.
+    /// The list has it.
     #[inline(always)]
     unsafe fn place(&self, r: usize) -> i64 {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.to.add(r * self.step).read() }
     }
 
-    /// A row.
+    /// Address of a row.
     ///
     /// # Safety
-    /// There is an offset of it.
+    /// The list has its offset.
     #[inline(always)]
     unsafe fn row(&self, r: usize) -> *const T {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.base.wrapping_offset(unsafe { self.from.add(r).read() } as isize)
     }
 
-    /// Asks for a row some way ahead of one.
+    /// Prefetches the row [`AHEAD`] rows after `r`.
     ///
     /// # Safety
-    /// There is an offset of the latter.
+    /// The list has the offset of row `r`.
     #[inline(always)]
     unsafe fn fetch(&self, r: usize, bytes: usize) {
         if r + AHEAD < self.counts[0] + self.counts[1] {
-            // SAFETY: there is an offset.
+            // SAFETY: the list has this offset.
             fetch_row(unsafe { self.row(r + AHEAD) }.cast(), bytes);
         }
     }
 
-    /// Asks for where a row some way ahead of one goes.
+    /// Prefetches the destination of the row [`AHEAD`] rows after `r`.
     ///
     /// # Safety
     /// As for [`fetch`](Self::fetch).
     #[inline(always)]
     unsafe fn fetch_place(&self, r: usize, bytes: usize) {
         if self.step > 0 && r + AHEAD < self.counts[0] + self.counts[1] {
-            // SAFETY: there is an offset.
+            // SAFETY: the list has this offset.
             let place = unsafe { self.place(r + AHEAD) };
             fetch_row(self.out.wrapping_offset(place as isize).cast_const().cast(), bytes);
         }
     }
 }
 
-/// Asks for a row, which may begin within a line.
+/// Prefetches a row, which may be unaligned to cache lines.
 #[inline(always)]
 fn fetch_row(first: *const u8, bytes: usize) {
     prefetch_all(first, bytes);
@@ -112,7 +114,7 @@ fn fetch_row(first: *const u8, bytes: usize) {
 }
 
 /// # Safety
-/// That of [`FoldRowsTo`].
+/// As for [`FoldRowsTo`].
 #[inline(always)]
 unsafe fn fold_rows<
     O: Op2<Out = <O as Op2>::In>,
@@ -122,7 +124,7 @@ unsafe fn fold_rows<
     rows: &RowsTo,
 ) {
     let (own, length) = (Rows::<O::In>::new(rows), rows.length);
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match (size_of::<O::In>(), length) {
             (4, 16) => fixed::<O, M, SCALED, 16>(&own),
@@ -138,10 +140,10 @@ unsafe fn fold_rows<
     }
 }
 
-/// Rows of `S` elements, which registers hold.
+/// Combines rows of `S` elements, which fit registers.
 ///
 /// # Safety
-/// That of [`FoldRowsTo`].
+/// As for [`FoldRowsTo`].
 #[inline(always)]
 unsafe fn fixed<
     O: Op2<Out = <O as Op2>::In>,
@@ -154,7 +156,7 @@ unsafe fn fixed<
     let (count, bytes) = (rows.counts[0], S * size_of::<O::In>());
     let mut r = 0;
     while r < count {
-        // SAFETY: the caller's promise: `S` elements of each row and of its place.
+        // SAFETY: guaranteed by the caller: `S` elements of each row and of its place.
         unsafe {
             let place = rows.place(r);
             rows.fetch_place(r, bytes);
@@ -173,10 +175,10 @@ unsafe fn fixed<
     }
 }
 
-/// Strip by strip, the first of which asks for whole rows.
+/// Combines rows strip by strip; the first strip prefetches whole rows.
 ///
 /// # Safety
-/// That of [`FoldRowsTo`], for rows of `n` elements.
+/// As for [`FoldRowsTo`], for rows of `n` elements.
 #[inline(always)]
 unsafe fn strips<
     O: Op2<Out = <O as Op2>::In>,
@@ -190,7 +192,7 @@ unsafe fn strips<
     let (count, bytes) = (rows.counts[0], (n * size_of::<O::In>()).min(LINES * LINE));
     let mut r = 0;
     while r < count {
-        // SAFETY: the caller's promise; strips within the rows.
+        // SAFETY: guaranteed by the caller; strips within the rows.
         unsafe {
             let place = rows.place(r);
             rows.fetch_place(r, bytes);
@@ -221,10 +223,10 @@ unsafe fn strips<
     }
 }
 
-/// `S` neighbours of each of the rows that go to one place, from element `k` on.
+/// Combines `S` elements of each of several rows with the same destination, from element `k` on.
 ///
 /// # Safety
-/// That of [`FoldRowsTo`], for these elements.
+/// As for [`FoldRowsTo`], for these elements.
 #[inline(always)]
 unsafe fn strip<
     O: Op2<Out = <O as Op2>::In>,
@@ -239,7 +241,7 @@ unsafe fn strip<
     bytes: usize,
 ) {
     let acc = acc.wrapping_add(k).cast::<[O::In; S]>();
-    // SAFETY: the caller's promise: `S` elements of the accumulator and of each row.
+    // SAFETY: guaranteed by the caller: `S` elements of the accumulator and of each row.
     unsafe {
         let mut sums = acc.read();
         for r in first..end {
@@ -252,10 +254,10 @@ unsafe fn strip<
     }
 }
 
-/// Combines `S` neighbours of a row, from element `k` on.
+/// Combines `S` elements of a row, from element `k` on.
 ///
 /// # Safety
-/// There are such elements, and a scale of the row if rows are scaled.
+/// The row has these elements, and a scale if rows are scaled.
 #[inline(always)]
 unsafe fn add<
     O: Op2<Out = <O as Op2>::In>,
@@ -268,7 +270,7 @@ unsafe fn add<
     r: usize,
     k: usize,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let row = rows.row(r).wrapping_add(k).cast::<[O::In; S]>().read();
         if SCALED {
@@ -288,12 +290,12 @@ leveled!(rows_to, fold_rows,
     [O: Op2<Out = <O as Op2>::In>, M: Op2<In = O::In, Out = O::In>, const SCALED: bool], [O, M, SCALED],
     (rows: &RowsTo) -> ());
 
-/// The kernel of a monoid on a type; `None` if the type does not have it.
+/// The kernel of a monoid for a type; `None` if the type does not have it.
 pub(crate) fn fold_rows_to(monoid: Monoid, t: DType, level: Level) -> Option<FoldRowsTo> {
     for_monoid!(monoid, t, O => rows_to::<O, O, false>(level))
 }
 
-/// The same of rows that are scaled, where they are added.
+/// The kernel for scaled rows, which are added.
 pub(crate) fn fold_scaled_rows(monoid: Monoid, t: DType, level: Level) -> Option<FoldRowsTo> {
     match (monoid, t) {
         (_, DType::Bool) => None,

@@ -1,8 +1,8 @@
-//! Scans by a monoid: each value combined with all before it.
+//! Inclusive scans by a monoid.
 //!
-//! The order is fixed by lengths alone. Values are taken in blocks of [`BLOCK`], each scanned from
-//! its own start; what came before the block is combined last. In a block of a row, groups of lanes
-//! are scanned by doubling. So no sum is of more than `BLOCK + n / BLOCK` values one after another.
+//! The order is a function of lengths. Values are scanned in blocks of [`BLOCK`], each on its own; the total before a
+//! block is combined last. Within a block of a row, groups of lanes are scanned by doubling. So no sum has more than
+//! `BLOCK + n / BLOCK` sequential additions.
 
 use super::op::{self, Op2};
 use super::{extreme, for_monoid};
@@ -10,25 +10,25 @@ use crate::simd::Level;
 use crate::simd::leveled;
 use ijk_types::{DType, Monoid};
 
-/// Values that are scanned from a start of their own.
+/// Values that are scanned on their own.
 pub(crate) const BLOCK: usize = 512;
 
-/// Scans rows of `n` neighbouring values to neighbouring places: `extents` are rows and `n`, `steps`
-/// bytes from a row to the next on either side. `sum` is what came before each, and then that with
-/// all of the last.
+/// Scans rows of `n` contiguous values to contiguous places: `extents` are the number of rows and `n`, `steps` the
+/// strides of rows in bytes of source and destination. `sum` is the initial value for each row, and finally the total
+/// of the last one.
 ///
 /// # Safety
-/// Rows have their elements at `from` and `to` (which may be the same ones), `sum` is one; the
-/// processor has the SIMD level the kernel was chosen for.
+/// Rows have their elements at `from` and `to` (which may be identical), and `sum` is one; the processor supports the
+/// SIMD level of the kernel.
 pub(crate) type ScanRows =
     unsafe fn(extents: [usize; 2], sum: *mut u8, from: *const u8, to: *mut u8, steps: [isize; 2]);
 
-/// Takes one value of each of `n` rows that lie side by side: `block[i]` is that of the values in
-/// the present block, `to[i]` the same after `sums[i]`. The first value of a block starts it.
+/// Scans one value of each of `n` parallel rows: `block[i]` is the scan within the present block, `to[i]` the same
+/// combined after `sums[i]`. `first` starts a block.
 ///
 /// # Safety
-/// All have `n` elements; those of `sums` and `block` are nobody else's; the processor has the
-/// SIMD level the kernel was chosen for.
+/// All have `n` elements; no other thread accesses those of `sums` and `block`; the processor supports the SIMD level
+/// of the kernel.
 pub(crate) type ScanStep =
     unsafe fn(first: bool, n: usize, sums: *const u8, block: *mut u8, from: *const u8, to: *mut u8);
 
@@ -37,14 +37,14 @@ pub(crate) type ScanStep =
 pub(crate) struct ScanKernels {
     /// Along rows from low to high addresses.
     pub up: ScanRows,
-    /// From high to low: `from` and `to` are the highest.
+    /// Along rows from high to low addresses: `from` and `to` are the highest.
     pub down: ScanRows,
     /// Across rows.
     pub across: ScanStep,
 }
 
 /// # Safety
-/// That of [`ScanRows`].
+/// As for [`ScanRows`].
 #[inline(always)]
 unsafe fn rows<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     [rows, n]: [usize; 2],
@@ -54,7 +54,7 @@ unsafe fn rows<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     steps: [isize; 2],
 ) {
     let sum = sum.cast::<O::In>();
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let before = sum.read();
         for row in 0..rows as isize {
@@ -70,10 +70,10 @@ unsafe fn rows<O: Op2<Out = <O as Op2>::In>, const DOWN: bool>(
     }
 }
 
-/// Scans a row after `sum`; gives that with all of it.
+/// Scans a row after `sum`; returns the total including the row.
 ///
 /// # Safety
-/// `from` and `to` have `n` elements, in the direction that `DOWN` says.
+/// `from` and `to` have `n` elements, in descending order of addresses if `DOWN`.
 #[inline(always)]
 unsafe fn lanes<O: Op2<Out = <O as Op2>::In>, const DOWN: bool, const L: usize>(
     n: usize,
@@ -96,10 +96,10 @@ unsafe fn lanes<O: Op2<Out = <O as Op2>::In>, const DOWN: bool, const L: usize>(
     sum
 }
 
-/// Scans a block after `sum`; gives its values combined.
+/// Scans a block after `sum`; returns the total of its values.
 ///
 /// # Safety
-/// `from` and `to` have `n > 0` elements, in the direction that `DOWN` says.
+/// `from` and `to` have `n > 0` elements, in descending order of addresses if `DOWN`.
 #[inline(always)]
 unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool, const L: usize>(
     n: usize,
@@ -111,7 +111,7 @@ unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool, const L: usize>(
     let start = |taken: Option<O::In>| taken.map_or(sum, |taken| O::apply(sum, taken));
     let mut at = 0;
     while at + L <= n {
-        // SAFETY: `L` elements from `at` on are among the `n`, the lowest address first.
+        // SAFETY: `L` elements from `at` on are among the `n`; `place` is the lowest address.
         unsafe {
             let place = if DOWN { -((at + L - 1) as isize) } else { at as isize };
             let mut group: [O::In; L] = from.offset(place).cast::<[O::In; L]>().read_unaligned();
@@ -142,11 +142,11 @@ unsafe fn block<O: Op2<Out = <O as Op2>::In>, const DOWN: bool, const L: usize>(
         }
         at += 1;
     }
-    // A block has a value.
+    // A block is not empty.
     taken.unwrap_or(sum)
 }
 
-/// Each lane combined with all before it: first with its neighbour, then with two, four, …
+/// Scans the lanes of a group by doubling: each is combined with its neighbour, then at distance two, four, …
 #[inline(always)]
 fn doubled<O: Op2<Out = <O as Op2>::In>, const L: usize>(mut group: [O::In; L]) -> [O::In; L] {
     let mut distance = 1;
@@ -161,7 +161,7 @@ fn doubled<O: Op2<Out = <O as Op2>::In>, const L: usize>(mut group: [O::In; L]) 
 }
 
 /// # Safety
-/// That of [`ScanStep`].
+/// As for [`ScanStep`].
 #[inline(always)]
 unsafe fn across<O: Op2<Out = <O as Op2>::In>>(
     first: bool,
@@ -197,7 +197,7 @@ fn kernels<O: Op2<Out = <O as Op2>::In>>(level: Level) -> ScanKernels {
     }
 }
 
-/// The same of an operator whose order does not show.
+/// The kernels of an operator that is independent of order.
 fn extremes<O: Op2<Out = <O as Op2>::In>>(level: Level) -> ScanKernels {
     ScanKernels {
         up: extreme::rows_at::<O, false>(level),
@@ -206,7 +206,7 @@ fn extremes<O: Op2<Out = <O as Op2>::In>>(level: Level) -> ScanKernels {
     }
 }
 
-/// The kernels of a monoid on a type; `None` if the type does not have it.
+/// The kernels of a monoid for a type; `None` if the type does not have it.
 pub(crate) fn scan(monoid: Monoid, t: DType, level: Level) -> Option<ScanKernels> {
     match (monoid, t) {
         (Monoid::Max, DType::I32) => Some(extremes::<op::Max<i32>>(level)),

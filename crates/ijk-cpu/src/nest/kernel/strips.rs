@@ -1,5 +1,5 @@
-//! Functions that branch for rare operands, strip by strip: a loop without branches gives the others and tells
-//! whether there are rare ones, which a second loop mends.
+//! Functions with rare slow cases, strip by strip: a loop without branches computes the common case and detects rare
+//! operands, for which a second loop recomputes the result.
 
 use super::map::Kernel;
 use crate::simd::Level;
@@ -10,27 +10,27 @@ use std::marker::PhantomData;
 /// Elements of a strip.
 const STRIP: usize = 128;
 
-/// A function of one operand that branches for rare ones.
+/// A function of one operand with rare cases.
 pub(crate) trait Split1 {
-    /// Its operand and result.
+    /// Type of operand and result.
     type T: Copy;
-    /// Its value where the operand is not far, without branches; any elsewhere.
+    /// The value for common operands, without branches; arbitrary for rare ones.
     fn near(a: Self::T) -> Self::T;
-    /// Whether it is one of the rare operands.
+    /// Returns true for rare operands.
     fn is_far(a: Self::T) -> bool;
-    /// Its value.
+    /// The value for any operand.
     fn value(a: Self::T) -> Self::T;
 }
 
-/// A function of two operands that branches for rare pairs.
+/// A function of two operands with rare cases.
 pub(crate) trait Split2 {
-    /// Its operands and result.
+    /// Type of operands and result.
     type T: Copy;
-    /// Its value where the operands are not far, without branches; any elsewhere.
+    /// The value for common operands, without branches; arbitrary for rare ones.
     fn near(a: Self::T, b: Self::T) -> Self::T;
-    /// Whether they are one of the rare pairs.
+    /// Returns true for rare pairs of operands.
     fn is_far(a: Self::T, b: Self::T) -> bool;
-    /// Its value where they are; any elsewhere.
+    /// The value for rare pairs; arbitrary for others.
     fn far(a: Self::T, b: Self::T) -> Self::T;
 }
 
@@ -95,7 +95,7 @@ split2! {
     FloorDiv: floor_div_near floor_div;
 }
 
-/// Powers of real numbers.
+/// Powers of floats.
 pub(super) struct Pow<T>(PhantomData<T>);
 
 macro_rules! pow {
@@ -121,7 +121,7 @@ macro_rules! pow {
 pow!(f32: single, f64: double);
 
 /// # Safety
-/// That of [`Kernel`].
+/// As for [`Kernel`].
 #[inline(always)]
 unsafe fn map1<O: Split1>(
     n: usize,
@@ -135,7 +135,7 @@ unsafe fn map1<O: Split1>(
         let strip = start..n.min(start + STRIP);
         let mut any = false;
         for i in strip.clone() {
-            // SAFETY: `i < n`; the caller promises `n` elements each.
+            // SAFETY: `i < n`; the caller guarantees `n` elements each.
             unsafe {
                 let x = a.add(i).read();
                 any |= O::is_far(x);
@@ -146,7 +146,7 @@ unsafe fn map1<O: Split1>(
             continue;
         }
         for i in strip {
-            // SAFETY: as above.
+            // SAFETY: `i < n`; the caller guarantees `n` elements each.
             unsafe {
                 let x = a.add(i).read();
                 if O::is_far(x) {
@@ -159,7 +159,7 @@ unsafe fn map1<O: Split1>(
 }
 
 /// # Safety
-/// That of [`Kernel`]; `A` and `B` say which operands are splats.
+/// As for [`Kernel`]; `A` and `B` mark operands that are splats.
 #[inline(always)]
 unsafe fn map2<O: Split2, const A: bool, const B: bool>(
     n: usize,
@@ -172,9 +172,9 @@ unsafe fn map2<O: Split2, const A: bool, const B: bool>(
     if n == 0 {
         return 0;
     }
-    // SAFETY: there is one element at least.
+    // SAFETY: there is at least one element.
     let (a0, b0) = unsafe { (a.read(), b.read()) };
-    // SAFETY: for `i < n`, since the caller promises `n` elements each, or one of a splat.
+    // SAFETY: for `i < n`, since the caller guarantees `n` elements each, or one of a splat.
     let pair = |i: usize| unsafe {
         (if A { a0 } else { a.add(i).read() }, if B { b0 } else { b.add(i).read() })
     };
@@ -184,7 +184,7 @@ unsafe fn map2<O: Split2, const A: bool, const B: bool>(
         for i in strip.clone() {
             let (x, y) = pair(i);
             any |= O::is_far(x, y);
-            // SAFETY: as above.
+            // SAFETY: `i < n`, as for `pair`.
             unsafe { dst.add(i).write(O::near(x, y)) };
         }
         if !any {
@@ -193,7 +193,7 @@ unsafe fn map2<O: Split2, const A: bool, const B: bool>(
         for i in strip {
             let (x, y) = pair(i);
             if O::is_far(x, y) {
-                // SAFETY: as above.
+                // SAFETY: `i < n`, as for `pair`.
                 unsafe { dst.add(i).write(O::far(x, y)) };
             }
         }
@@ -208,7 +208,7 @@ leveled!(
 );
 
 leveled!(
-    /// The loops of a function of two operands; `A` and `B` say which of them are splats.
+    /// The loops of a function of two operands; `A` and `B` mark splats.
     kernel2, map2, [O: Split2, const A: bool, const B: bool], [O, A, B],
     (n: usize, dst: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> u32
 );
@@ -218,7 +218,7 @@ pub(super) fn stripped<O: Split1>(level: Level) -> Option<Kernel> {
     Some(kernel1::<O>(level))
 }
 
-/// The kernel of a function of two operands, of which one may be a splat.
+/// The kernel of a function of two operands, one of which may be a splat.
 pub(super) fn stripped2<O: Split2>(level: Level, a_splat: bool, b_splat: bool) -> Option<Kernel> {
     match (a_splat, b_splat) {
         (false, false) => Some(kernel2::<O, false, false>(level)),

@@ -1,4 +1,4 @@
-//! Which kernel computes which operator on which element type.
+//! Table of kernels by operator and element type.
 
 use super::divide::{Quotient, Remainder, divided};
 use super::map::{Kernel, heavy, light, one};
@@ -39,7 +39,7 @@ macro_rules! of {
     ($t:expr, INTEGER, $($rest:tt)*) => { of!($t, $($rest)*, [I32: i32, I64: i64]) };
 }
 
-/// The kernel of a function of one operand of type `t`; `None` if it does not accept that type.
+/// The kernel of a function of one operand of type `t`; `None` if it does not support the type.
 pub(crate) fn unary(op: UnaryOp, t: DType, level: Level) -> Option<Kernel> {
     match op {
         UnaryOp::Neg => of!(t, NUMBER, one::<Neg>(level)),
@@ -97,7 +97,7 @@ fn cast(from: DType, to: DType, level: Level) -> Option<Kernel> {
     from!(Bool: bool, I32: i32, I64: i64, F32: f32, F64: f64)
 }
 
-/// The kernel of a cast of a floating-point type to one of integers.
+/// The kernel of a cast of a float to an integer type.
 fn truncate(from: DType, to: DType, level: Level) -> Option<Kernel> {
     type FromF32<U> = Truncate<f32, U>;
     type FromF64<U> = Truncate<f64, U>;
@@ -119,26 +119,25 @@ fn to_complex(from: DType, to: DType, level: Level) -> Option<Kernel> {
     }
 }
 
-/// Whether the kernels of an operator on type `t` take a splat as one operand.
+/// Returns true if the kernels of an operator on type `t` support a splat as one operand.
 pub(crate) fn takes_splat(op: BinaryOp, t: DType) -> bool {
     let functions = matches!(op, BinaryOp::Log | BinaryOp::Atan2 | BinaryOp::Hypot);
     !(functions || op == BinaryOp::Pow && t.is_complex())
 }
 
-/// Whether an operator on type `t` takes far longer than a load.
+/// Returns true if an operator on type `t` takes much longer than a load.
 pub(crate) fn is_dear(op: BinaryOp, t: DType) -> bool {
     use BinaryOp::{Atan2, Div, FloorDiv, Hypot, Log, Mod, Pow};
     matches!(op, Pow | Log | Mod | Atan2 | Hypot | FloorDiv) || (op == Div && t.is_integer())
 }
 
-/// Whether a type is that of real floating-point numbers.
+/// Returns true for real floating-point types.
 fn real(t: DType) -> bool {
     matches!(t, DType::F32 | DType::F64)
 }
 
-/// The kernel of a function of two operands of type `t`, one of which may be a splat where
-/// [`takes_splat`]; `None` if it does not accept that type. `Gt` and `Ge` are not here: swap the
-/// operands of `Lt` and `Le`.
+/// The kernel of a function of two operands of type `t`, one of which may be a splat if [`takes_splat`]; `None` if it
+/// does not support the type. For `Gt` and `Ge`, exchange the operands of `Lt` and `Le`.
 pub(crate) fn binary(op: BinaryOp, t: DType, level: Level, a: bool, b: bool) -> Option<Kernel> {
     match op {
         BinaryOp::Add => of!(t, ALL, light::<Add>(level, a, b)),
@@ -167,8 +166,8 @@ pub(crate) fn binary(op: BinaryOp, t: DType, level: Level, a: bool, b: bool) -> 
     }
 }
 
-/// The kernel of a function of what another one gives for two operands of type `t`, as [`binary`] has it; for
-/// pairs that are common.
+/// The kernel of a unary function fused to a binary one on operands of type `t`, as for [`binary`]; `None` except for
+/// common pairs.
 pub(crate) fn joined(
     (then, op): (UnaryOp, BinaryOp),
     t: DType,
@@ -197,17 +196,17 @@ mod tests {
     use super::*;
     use ijk_types::{Element, Scalar, scalar};
 
-    /// What a kernel of one operand gives.
+    /// Result of a kernel of one operand.
     fn apply<T: Element, U: Element>(op: UnaryOp, level: Level, x: &[T]) -> Vec<U> {
         let mut out = vec![U::default(); x.len()];
         let kernel = unary(op, T::DTYPE, level).unwrap();
         let a = x.as_ptr().cast();
-        // SAFETY: both have as many elements, of the kernel's types.
+        // SAFETY: both have `x.len()` elements of the kernel's types.
         unsafe { kernel(x.len(), out.as_mut_ptr().cast(), a, a, a) };
         out
     }
 
-    /// Numbers of all exponents, the ends of ranges of integers among them.
+    /// Floats of all exponents, including the bounds of integer types.
     fn floats() -> Vec<f64> {
         let ends = [0.0, -0.0, 0.5, -0.5, 1e300, f64::INFINITY, f64::NAN, i32::MAX as f64];
         let powers = [31, 32, 63, 64].map(|n| 2f64.powi(n));
@@ -237,7 +236,7 @@ mod tests {
         check::<f32, i64>(&narrow);
     }
 
-    /// The same bits wherever an element stands, for functions that have a second loop for rare operands.
+    /// The same bits at any position, for functions with a second loop for rare operands.
     #[test]
     fn functions_with_rare_operands_are_the_scalar_ones() {
         let mut x: Vec<f64> = (0..3000).map(|n| (f64::from(n) - 1500.0) * 0.37).collect();
@@ -259,9 +258,9 @@ mod tests {
         }
     }
 
-    /// Powers, remainders and quotients with splats and without, against the scalar functions.
+    /// Compares powers, remainders and quotients, with and without splats, with the scalar functions.
     fn check_pairs<T: Element>(ops: &[BinaryOp], x: &[T], y: &[T]) {
-        // `None` where it has no value.
+        // `None` if the operator fails.
         let scalar = |op, x: T, y: T| {
             let value = scalar::binary(op, x.into_scalar(), y.into_scalar()).ok()?;
             T::from_scalar(value)
@@ -272,7 +271,7 @@ mod tests {
             let mut out = vec![T::default(); a.len().max(b.len())];
             let (n, dst) = (out.len(), out.as_mut_ptr().cast());
             let (a, b) = (a.as_ptr().cast(), b.as_ptr().cast());
-            // SAFETY: each has `n` elements, but for a splat.
+            // SAFETY: each has `n` elements, except a splat.
             unsafe { kernel(n, dst, a, b, b) };
             out
         };

@@ -1,4 +1,4 @@
-//! From the pattern of a nest to what a worker does with its rows.
+//! Lowering of a row pattern to the program of a worker.
 
 use super::super::body::{self, Body};
 use super::super::kernel::{self, Kernel};
@@ -18,13 +18,13 @@ impl RowPattern {
         self.run.iter().map(|&a| lowering.checked.extents[a]).product()
     }
 
-    /// Outputs that a tile has at most, so that what they have taken stays near.
+    /// Most outputs of a tile, so that their sums stay in L1.
     pub fn outputs(&self, length: usize, size: usize) -> usize {
         let bytes = if self.along { size } else { length.saturating_mul(size) };
         (MOST_SUMS / bytes.max(1)).max(1)
     }
 
-    /// What a worker does, once what is one for a row is computed by instructions of `body`; and the
+    /// The row specification; values that are constant within a row are computed by instructions of `body`. Also the
     /// estimated time of an element.
     pub fn spec(
         &self,
@@ -74,7 +74,7 @@ impl RowPattern {
         Ok((spec, nanoseconds))
     }
 
-    /// What combines many rows in one go.
+    /// The kernel that combines many rows in one call, if it suffices.
     fn many(
         &self,
         program: &RowProgram,
@@ -102,15 +102,15 @@ impl RowPattern {
     }
 }
 
-/// Bytes of sums of rows that a tile has at most.
+/// Limit in bytes for the sums of rows of a tile.
 const MOST_SUMS: usize = 16 << 10;
 
-/// Which offsets are those of rows.
+/// The check of row offsets.
 fn check(lowering: &Lowering<'_>, base: Base, length: usize) -> super::super::program::OffsetCheck {
     lowering.offset_check(base).of_rows(length)
 }
 
-/// Makes the program of a row.
+/// Builder of the program of a row.
 struct Maker<'a, 'b> {
     pattern: &'a RowPattern,
     lowering: &'a Lowering<'a>,
@@ -118,13 +118,13 @@ struct Maker<'a, 'b> {
     sources: SmallVec<[RowSource; 4]>,
     scalars: SmallVec<[RowScalar; 4]>,
     program: RowProgram,
-    /// What each node became.
+    /// Operand of each node, once lowered.
     operands: Vec<Option<RowOperand>>,
-    /// How many nodes still need it.
+    /// Number of remaining readers of each node.
     uses: Vec<usize>,
-    /// Registers that nobody needs any more.
+    /// Registers without readers.
     free: Vec<usize>,
-    /// The last step, if it is a function of two operands.
+    /// The last step, if it is a function of two operands, with its splats.
     last: Option<(BinaryOp, DType, (bool, bool))>,
     nanoseconds: f64,
 }
@@ -165,7 +165,7 @@ impl<'a, 'b> Maker<'a, 'b> {
             }
         }
         self.program.value = self.operands[value].ok_or(Fault::Reference)?;
-        // The last step computes the value where it is to go.
+        // The last step writes the value to its destination.
         if let Some(step) = self.program.steps.last_mut() {
             match step {
                 RowStep::Map { dst, .. } | RowStep::Choose { dst, .. } => *dst = RowOperand::Value,
@@ -175,7 +175,7 @@ impl<'a, 'b> Maker<'a, 'b> {
         Ok((std::mem::take(&mut self.program), self.nanoseconds))
     }
 
-    /// The program of rows of one element: the value is a number that instructions compute.
+    /// The program of rows of one element: the value is a scalar that instructions compute.
     fn single(&mut self) -> Result<(RowProgram, f64), Fault> {
         let slot = self.body.whole_node(self.pattern.value)?;
         let size = self.type_of(self.pattern.value.0 as usize).size();
@@ -189,7 +189,7 @@ impl<'a, 'b> Maker<'a, 'b> {
         self.lowering.checked.types[n]
     }
 
-    /// A node that has a value for each element.
+    /// Lowers a node that has a value for each element.
     fn node(&mut self, n: usize) -> Result<RowOperand, Fault> {
         let (nest, level) = (self.lowering.nest, self.lowering.level);
         match nest.body[n] {
@@ -225,7 +225,7 @@ impl<'a, 'b> Maker<'a, 'b> {
         }
     }
 
-    /// An array of which rows are read.
+    /// An array whose rows are read.
     fn source(
         &mut self,
         from: super::super::program::Slot,
@@ -288,7 +288,7 @@ impl<'a, 'b> Maker<'a, 'b> {
         Ok(dst)
     }
 
-    /// The operands that nodes became.
+    /// The operands of nodes.
     fn operands_of<const N: usize>(&mut self, ids: [NodeId; N]) -> Result<[RowOperand; N], Fault> {
         let mut operands = [RowOperand::Value; N];
         for (operand, id) in operands.iter_mut().zip(ids) {
@@ -300,13 +300,14 @@ impl<'a, 'b> Maker<'a, 'b> {
         Ok(operands)
     }
 
-    /// Whether the value is a product that many rows may be combined by: then its factor is one for each row.
+    /// Returns true if the value is a product that the kernel of many rows supports, whose factor is then a scalar for
+    /// each row.
     fn scales(&self) -> bool {
         let value = &self.lowering.nest.body[self.pattern.value.0 as usize];
         self.pattern.combine.is_some() && matches!(value, Node::Binary(BinaryOp::Mul, ..))
     }
 
-    /// A node that has one value for a row.
+    /// Lowers a node that has one value for a row.
     fn one(&mut self, id: NodeId) -> Result<RowOperand, Fault> {
         let n = id.0 as usize;
         let operand = match self.lowering.nest.body[n] {
@@ -335,8 +336,8 @@ impl<'a, 'b> Maker<'a, 'b> {
         dst
     }
 
-    /// A register for what a step makes of some nodes. It is none of theirs, which are free afterwards if nothing
-    /// else needs them.
+    /// A register for the result of a step on some nodes. It is distinct from theirs, which are freed after their last
+    /// use.
     fn register<const N: usize>(&mut self, t: DType, of: [NodeId; N]) -> RowOperand {
         self.program.largest = self.program.largest.max(t.size());
         let register = self.free.pop().unwrap_or_else(|| {
@@ -353,7 +354,7 @@ impl<'a, 'b> Maker<'a, 'b> {
         RowOperand::Register(register, t.size())
     }
 
-    /// Frees registers that operands were spread to.
+    /// Frees registers to which operands were broadcast.
     fn release(&mut self, spread: [RowOperand; 2], of: [NodeId; 2]) {
         for (operand, id) in spread.into_iter().zip(of) {
             if let (RowOperand::Register(n, _), Some(known)) =

@@ -1,4 +1,4 @@
-//! Rows of one array, or single values, combined where they go, many at a time.
+//! Combination of many rows of one array, or many single values, with their destinations.
 
 use super::run::{Batch, RowBases};
 use super::{ManyKernel, ManyRows, RowSpec};
@@ -7,20 +7,20 @@ use crate::nest::kernel::RowsTo;
 use crate::nest::program::OffsetCheck;
 use std::ops::Range;
 
-/// Rows of which those are picked that somebody owns, at a time.
+/// Rows of which a thread selects its own at a time.
 const CHUNK: usize = 512;
 
-/// The offsets and numbers of rows one after another.
+/// Offsets and scalars of consecutive rows.
 #[derive(Clone, Copy, Debug)]
 struct Lists {
     to: *const i64,
     from: *const i64,
-    /// Factors, or values.
+    /// Factors or values.
     numbers: *const u8,
 }
 
 impl Lists {
-    /// Those of a batch, from a row on.
+    /// The lists of a batch, from a row on.
     fn of(rows: &RowSpec, many: &ManyRows, batch: &Batch, first: usize) -> Self {
         let offsets = |column: usize| batch.columns[column].cast::<i64>().wrapping_add(first);
         let number = |n: usize| {
@@ -31,7 +31,7 @@ impl Lists {
         Self { to: offsets(0), from, numbers: many.number.map_or(std::ptr::null(), number) }
     }
 
-    /// The same from a later row on, where a number has so many bytes.
+    /// The lists from a later row on, with scalars of `size` bytes.
     fn from(self, first: usize, size: usize) -> Self {
         Self {
             to: self.to.wrapping_add(first),
@@ -41,7 +41,7 @@ impl Lists {
     }
 }
 
-/// Rows that were picked from others, with what there is of them.
+/// Selected rows, with their offsets and scalars.
 struct Picked {
     rows: [u32; CHUNK],
     to: [i64; CHUNK],
@@ -56,10 +56,10 @@ impl Picked {
         Self { rows, to, from, numbers: [0; CHUNK], count: 0 }
     }
 
-    /// Picks those rows of so many, at most a chunk, of which `counts` tells, with numbers of so many bytes.
+    /// Selects, of at most a chunk of rows, those for which `counts` holds; scalars have `size` bytes.
     ///
     /// # Safety
-    /// The lists have so many.
+    /// The lists have `count` rows.
     #[inline(always)]
     unsafe fn pick(
         &mut self,
@@ -69,14 +69,14 @@ impl Picked {
         counts: impl Fn(usize) -> bool,
     ) {
         let mut picked = 0;
-        // Who owns a row cannot be foreseen: so nothing branches on it.
+        // Branch-free, since the owners of rows are unpredictable.
         for row in 0..count.min(CHUNK) {
             self.rows[picked] = row as u32;
             picked += usize::from(counts(row));
         }
         self.count = picked;
         let rows = &self.rows[..self.count];
-        // SAFETY: the caller's promise, here and below.
+        // SAFETY: guaranteed by the caller, here and below.
         unsafe {
             pick(rows, lists.to, self.to.as_mut_ptr());
             if !lists.from.is_null() {
@@ -101,23 +101,23 @@ impl Picked {
     }
 }
 
-/// Copies the elements of a list that rows are the positions of.
+/// Copies the elements of a list at the positions `rows`.
 ///
 /// # Safety
-/// The list has them; there is room for as many as there are rows.
+/// The list has them; `to` has room for one for each of `rows`.
 #[inline(always)]
 unsafe fn pick<W: Copy>(rows: &[u32], list: *const W, to: *mut W) {
     for (n, &row) in rows.iter().enumerate() {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { to.add(n).write(list.add(row as usize).read()) };
     }
 }
 
 impl RowSpec {
-    /// Combines rows with what is at their places, each in turn.
+    /// Combines rows with their destinations in turn.
     ///
     /// # Safety
-    /// That of [`run`](Self::run).
+    /// As for [`run`](Self::run).
     pub(super) unsafe fn run_many(
         &self,
         many: &ManyRows,
@@ -129,7 +129,7 @@ impl RowSpec {
         for first in (0..batch.count).step_by(CHUNK) {
             let count = CHUNK.min(batch.count - first);
             let lists = Lists::of(self, many, batch, first);
-            // SAFETY: rows of the batch, and the caller's promises.
+            // SAFETY: these are rows of the batch; the caller guarantees the rest.
             unsafe {
                 let to = std::slice::from_raw_parts(lists.to, count);
                 if batch.mask.is_none() && self.are_whole(to, own) {
@@ -148,21 +148,22 @@ impl RowSpec {
         }
     }
 
-    /// Combines those elements of all rows that are at some positions in them.
+    /// Combines the elements `columns` of all rows.
     ///
     /// # Safety
-    /// That of [`run`](Self::run), for these elements; there is something that combines many rows.
+    /// As for [`run`](Self::run), for these elements; a kernel of many rows exists.
     pub unsafe fn run_columns(&self, batch: &Batch, bases: &RowBases, columns: Range<usize>) {
         if let Some(many) = &self.many {
             let (lists, at) = (Lists::of(self, many, batch, 0), columns.start * self.size);
             let place = (columns.len(), bases.out.wrapping_add(at));
             let base = self.base(bases).wrapping_add(at);
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.call(many, place, base, [batch.count, 0], (lists, &[])) }
         }
     }
 
-    /// Into so many parts of whole lines rows may be cut that are at `first` and so on: none is another's then.
+    /// Number of elements of each part if rows, the first of which is at `first`, are split into `parts` parts of whole
+    /// cache lines, which no two threads share.
     pub fn columns_of(&self, first: *const u8, parts: usize) -> Option<usize> {
         let rows = matches!(self.many, Some(ManyRows { kernel: ManyKernel::Rows(_), .. }));
         let lines = self.length * self.size;
@@ -170,10 +171,10 @@ impl RowSpec {
         (rows && whole).then_some(self.length / parts)
     }
 
-    /// Combines rows all of which fall on the elements `own`, some perhaps in part.
+    /// Combines rows that overlap the elements `own`, possibly only in part.
     ///
     /// # Safety
-    /// That of [`run`](Self::run), for these rows.
+    /// As for [`run`](Self::run), for these rows.
     unsafe fn run_own(
         &self,
         many: &ManyRows,
@@ -183,7 +184,7 @@ impl RowSpec {
         own: &Range<i64>,
     ) {
         let size = self.number_size(many);
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let to = std::slice::from_raw_parts(lists.to, count);
             if self.are_whole(to, own) {
@@ -207,22 +208,22 @@ impl RowSpec {
         }
     }
 
-    /// Combines so many whole rows; the lists have further ones behind them.
+    /// Combines whole rows; the lists have further ones after them, to prefetch.
     ///
     /// # Safety
-    /// That of [`run`](Self::run), for these rows, all of which count and are one's own.
+    /// As for [`run`](Self::run), for these rows, which are all unmasked and inside `own`.
     unsafe fn combine(&self, many: &ManyRows, counts: [usize; 2], lists: Lists, bases: &RowBases) {
         if counts[0] > 0 {
             let place = (self.length, bases.out);
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.call(many, place, self.base(bases), counts, (lists, &[])) }
         }
     }
 
-    /// Combines rows of a batch, all of which count, into one that is elsewhere.
+    /// Combines rows of a batch, all unmasked, into the one at `sum`.
     ///
     /// # Safety
-    /// That of [`sum`](Self::sum).
+    /// As for [`sum`](Self::sum).
     pub(super) unsafe fn many(
         &self,
         many: &ManyRows,
@@ -232,14 +233,15 @@ impl RowSpec {
     ) {
         let lists = Lists::of(self, many, batch, rows.start);
         let counts = [rows.len(), batch.count - rows.end];
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.call(many, (self.length, sum), self.base(bases), counts, (lists, &[0])) }
     }
 
-    /// Calls the kernel for rows that go to their places, or to the only one there is.
+    /// Calls the kernel for rows with a destination each, or with a single one.
     ///
     /// # Safety
-    /// That of the kernels.
+    /// As for the kernels: [`FoldRowsTo`](super::super::kernel::FoldRowsTo) and
+    /// [`CombineAt`](super::super::kernel::CombineAt).
     #[inline(always)]
     unsafe fn call(
         &self,
@@ -252,7 +254,7 @@ impl RowSpec {
         let one_place = !only.is_empty();
         let to = if one_place { only.as_ptr() } else { lists.to };
         let (from, scales) = (lists.from, lists.numbers);
-        // SAFETY: the caller's promise; a single value has a single place.
+        // SAFETY: guaranteed by the caller; a single value has a single place.
         unsafe {
             match many.kernel {
                 ManyKernel::Rows(kernel) => {
@@ -263,13 +265,13 @@ impl RowSpec {
         }
     }
 
-    /// Tells whether rows that go to these places fall on the elements `own` alone.
+    /// Returns true if rows at these destinations are inside the elements `own`.
     #[inline(always)]
     fn are_whole(&self, to: &[i64], own: &Range<i64>) -> bool {
         let (least, greatest) = (own.start, own.end.saturating_sub(self.length as i64));
         match &self.writable {
             _ if *own == (i64::MIN..i64::MAX) => true,
-            // SAFETY: these are as many offsets as there are.
+            // SAFETY: `to` has `to.len()` offsets.
             Some(OffsetCheck::Range { check, .. }) => unsafe {
                 check(to.len(), to.as_ptr(), least, greatest) == 0
             },

@@ -1,14 +1,14 @@
-//! Nests that go row by row: what they compute with is read at places that are the same for a whole row, as
+//! Nests that are processed row by row: their operands are read at positions that are computed once for a whole row, as
 //! in `table[idx[n], c] * w[n]`, `out[idx[n], c] += …`.
 //!
-//! Where rows are, whether they count and what is one number for a row depends on the outer axes alone, so it is
-//! computed once for a row, for many rows at a time, and asked for before it is needed. The inner axes are one
-//! contiguous run in everything that varies along them.
+//! The positions of rows, their masks and scalars depend on the outer axes only, so they are computed once for a row,
+//! for many rows at a time, and rows are prefetched. The inner axes are one contiguous run in every operand that varies
+//! along them.
 //!
-//! * [`pattern`] finds such nests,
-//! * [`lower`] makes instructions of what is one for a row, and a [`RowProgram`] of the rest,
-//! * [`run`] stores rows, or combines them with what is there, [`many`] the plain ones,
-//! * [`table`] writes them down, where others than who finds them are to move them.
+//! * [`pattern`] matches such nests,
+//! * [`lower`] makes instructions of the values that are constant within a row, and a [`RowProgram`] of the others,
+//! * [`run`] stores rows, or combines them with their destinations, [`many`] for the common case,
+//! * [`table`] lists rows, to move them later in another order.
 
 mod lower;
 mod many;
@@ -28,93 +28,93 @@ use crate::copy::Copier;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Runs shorter than this are not worth it.
+/// Shorter runs are not worth it.
 const SHORT: usize = 8;
 
-/// Rows ahead of the present one that are asked for: what the hardware cannot foresee.
+/// Prefetch distance in rows, which the hardware cannot predict.
 const AHEAD: usize = 16;
 
-/// Lines of a row that are asked for: the hardware goes on.
+/// Cache lines of a row that are prefetched in software; the hardware prefetches the rest.
 const LINES: usize = 8;
 
-/// Elements that are moved between two questions whether the run is to end.
+/// Elements that are moved between two checks for cancellation.
 const MOST_MOVED: usize = 1 << 21;
 
-/// Bytes of a row that streams, at least.
+/// Smallest row in bytes that is written with non-temporal stores.
 const LONG_ROW: usize = 256;
 
-/// Rows, for a worker.
+/// Rows and their processing by a worker.
 #[derive(Clone, Debug)]
 pub(super) struct RowSpec {
-    /// Bools, one a row.
+    /// Masks: one bool for each row.
     pub mask: Option<Slot>,
-    /// Where they are written: offsets from the output's origin.
+    /// Destinations: offsets from the output's origin.
     pub to: Slot,
-    /// What is read.
+    /// Arrays that are read.
     pub sources: SmallVec<[RowSource; 4]>,
-    /// What is one number for a row.
+    /// Scalars of each row.
     pub scalars: SmallVec<[RowScalar; 4]>,
-    /// What computes a row.
+    /// The program of a row.
     pub program: RowProgram,
-    /// Which may be written.
+    /// Check of the destinations.
     pub writable: Option<OffsetCheck>,
-    /// The kernel that tells whether places ascend.
+    /// The kernel that tests if destinations are in ascending order.
     pub ascends: Ascends,
     /// Elements of a row.
     pub length: usize,
     /// Bytes of an element of the output.
     pub size: usize,
-    /// What fills a row, with its kernel.
+    /// The value that fills a row, with its kernel.
     pub fill: Option<([u64; 2], Kernel)>,
-    /// What combines rows; `None` stores them.
+    /// The kernels that combine rows; `None` stores them.
     pub fold: Option<FoldKernels>,
-    /// What combines many rows at once, where that is all there is to do.
+    /// The kernel that combines many rows at once, if nothing else is to be done.
     pub many: Option<ManyRows>,
-    /// Whether the elements of a row combine with each other.
+    /// True if the elements of a row are combined with each other.
     pub along: bool,
-    /// What combines the fill with a row, in one go.
+    /// The kernel that combines the fill value with a row in one pass.
     pub fresh: Option<Kernel>,
-    /// The identity, where it does not show in which order values combine, and what fills memory with it.
+    /// The identity and the kernel that fills memory with it, if the result is independent of the order of combination.
     pub apart: Option<([u64; 2], Kernel)>,
-    /// What copies rows past the caches, where that pays.
+    /// The copy of rows with non-temporal stores, if they pay.
     pub stream: Option<Copier>,
-    /// Where registers begin in a worker's scratch memory.
+    /// Offset of registers in a worker's scratch memory.
     pub registers: usize,
 }
 
-/// An array of which rows are read.
+/// An array whose rows are read.
 #[derive(Clone, Debug)]
 pub(super) struct RowSource {
-    /// Offsets from the origin, one a row.
+    /// Offsets from the origin, one for each row.
     pub from: Slot,
     /// The buffer, and bytes to the origin there.
     pub array: (usize, isize),
     /// Bytes of an element.
     pub size: usize,
-    /// Which offsets may be read; all, where they are affine.
+    /// Check of offsets; `None` if they are affine, and checked before.
     pub readable: Option<OffsetCheck>,
 }
 
-/// One number for each row.
+/// A scalar for each row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowScalar {
-    /// Where they are.
+    /// Slot of the scalars.
     pub slot: Slot,
-    /// Bytes of one.
+    /// Bytes of a scalar.
     pub size: usize,
 }
 
-/// Combines rows of one array, times one number each or as they are, in one go; or rows of a single element, which
-/// is a number each.
+/// Combination of many rows of one array, optionally scaled by one factor each, in one call; or of many rows of a
+/// single element.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ManyRows {
-    /// The loop.
+    /// The kernel.
     pub kernel: ManyKernel,
-    /// Which of the scalars it takes.
+    /// Index of its factor or value among the scalars.
     pub number: Option<usize>,
 }
 
-/// A loop that combines rows or values.
+/// A kernel that combines rows or values.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ManyKernel {
     Rows(FoldRowsTo),
@@ -122,14 +122,14 @@ pub(super) enum ManyKernel {
 }
 
 impl RowSpec {
-    /// Whether rows combine with what is at computed places, and those that do not count are left alone: so nothing
-    /// shows but the order of those that fall together.
+    /// Returns true if rows are combined with elements at computed destinations, and masked rows have no effect: then
+    /// only the order of rows with a common destination matters.
     pub fn accumulates(&self) -> bool {
         let range = matches!(self.writable, Some(OffsetCheck::Range { .. }));
         range && self.fold.is_some() && self.fill.is_none()
     }
 
-    /// Rows that are moved between two questions whether the run is to end.
+    /// Rows that are moved between two checks for cancellation.
     pub fn at_a_time(&self) -> usize {
         (MOST_MOVED / self.length).max(1)
     }
@@ -141,13 +141,13 @@ impl RowSpec {
         self.mask.into_iter().chain([self.to]).chain(sources).chain(scalars)
     }
 
-    /// Bytes of what there is of a row in each [column](Batch::columns).
+    /// Bytes of a row's entry in each [column](Batch::columns).
     pub fn columns(&self) -> impl Iterator<Item = usize> {
         let offsets = self.sources.iter().map(|_| size_of::<i64>());
         [size_of::<i64>()].into_iter().chain(offsets).chain(self.scalars.iter().map(|s| s.size))
     }
 
-    /// Elements of the output that rows may reach, as offsets; all where they are affine.
+    /// Elements of the output that rows may reach, as offsets; all if they are affine.
     pub fn reach(&self) -> Range<i64> {
         match &self.writable {
             Some(OffsetCheck::Range { least, greatest, .. }) => {

@@ -1,4 +1,4 @@
-//! Finds nests that go row by row: which axes are a row's, and what becomes of its value.
+//! Pattern of nests that are processed row by row: the axes of a row, and the use of its value.
 
 use super::super::lower::Lowering;
 use super::super::order::{Order, order};
@@ -6,38 +6,38 @@ use super::SHORT;
 use ijk_plan::plan::{Base, Nest, Node, NodeId, Start};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
-/// Arrays of which a value reads rows, at most.
+/// Most arrays whose rows a value reads.
 const MOST_SOURCES: usize = 12;
 
-/// A mask, what a value is where it does not hold, and where it does.
+/// Mask, value if it does not hold, and value if it does.
 type Masked = (Option<NodeId>, Option<Scalar>, NodeId);
 
-/// Elements of a row that combine to one number, at most: pieces of it are taken one after another.
+/// Longest row that is reduced to one scalar: it is processed in sequential pieces.
 const LONG_SUM: usize = 1 << 13;
 
-/// What a nest does with rows.
+/// Row structure of a nest.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct RowPattern {
-    /// Rows where it does not hold are filled, or left alone if nothing fills.
+    /// Mask: other rows are filled, or unchanged without a fill value.
     pub mask: Option<NodeId>,
-    /// The node that is a row's value.
+    /// The node of a row's value.
     pub value: NodeId,
-    /// What rows hold before something is combined with them, and where the mask does not hold.
+    /// Initial value of rows before a combination, and the value of masked rows.
     pub fill: Option<Scalar>,
-    /// How a row combines with what is there; `None` stores.
+    /// Combination of a row with its destination; `None` stores.
     pub combine: Option<Monoid>,
-    /// Whether rows combine with each other.
+    /// True if rows are combined with each other.
     pub reduces: bool,
-    /// Whether the elements of a row combine, too: then an output has one number, and not a row.
+    /// True if the elements of a row are combined, too: an output is then a scalar instead of a row.
     pub along: bool,
     /// The axes of a row, innermost last.
     pub run: Vec<usize>,
-    /// For each node, whether it has a value for each element of a row, rather than one for all.
+    /// For each node, true if it has a value for each element of a row, false if it has one for the row.
     pub by_element: Vec<bool>,
 }
 
 impl RowPattern {
-    /// The pattern of a nest, if it is one of rows.
+    /// The pattern of a nest, if it matches.
     pub fn of(lowering: &Lowering<'_>) -> Option<Self> {
         let nest = lowering.nest;
         if lowering.checked.in_place {
@@ -56,7 +56,7 @@ impl RowPattern {
         rows.or_else(|| all().find_map(|masked| Self::masked(lowering, masked)?.single(lowering)))
     }
 
-    /// The pattern of a value that counts where a mask holds, and is a constant elsewhere.
+    /// The pattern of a value with a mask, which is a constant for masked rows.
     fn masked(lowering: &Lowering<'_>, (mask, masked, value): Masked) -> Option<Self> {
         match lowering.nest.reduce {
             None => stored(lowering.nest, (mask, masked, value)),
@@ -67,7 +67,7 @@ impl RowPattern {
         }
     }
 
-    /// The same with rows of a single element, where these combine at computed places.
+    /// The pattern with rows of a single element, if these are combined at computed destinations.
     fn single(self, lowering: &Lowering<'_>) -> Option<Self> {
         let nest = lowering.nest;
         let places = self.combine.is_some() && nest.store.offset.is_some();
@@ -75,7 +75,7 @@ impl RowPattern {
         (places && is_dense(lowering, nest.store.base)).then_some(Self { by_element, ..self })
     }
 
-    /// The same with the axes of a row, if there are any worth it: those of the output, or else reduced ones.
+    /// The pattern with the axes of a row, if a run is long enough: axes of the output, or reduced ones.
     fn with_run(self, lowering: &Lowering<'_>) -> Option<Self> {
         let nest = lowering.nest;
         let needed = needed(nest, [Some(self.value), self.mask, nest.store.offset]);
@@ -93,7 +93,7 @@ impl RowPattern {
         Some(Self { run: run.axes, by_element: run.by_element, along, ..self })
     }
 
-    /// Whether what is one for a row does not depend on its axes, and something is worth it.
+    /// Returns true if values that are constant within a row are independent of its axes, and row processing pays.
     fn fits(&self, run: &Run, nest: &Nest, needed: &[bool]) -> bool {
         let alone = |id: Option<NodeId>| id.is_none_or(|id| !run.by_element[id.0 as usize]);
         let needs = |(n, node): (usize, &Node)| needed[n] && matches!(node, Node::Gather { .. });
@@ -117,14 +117,14 @@ fn constant(nest: &Nest, id: NodeId) -> Option<Scalar> {
     }
 }
 
-/// A pattern whose axes are still to be found.
+/// A pattern without axes.
 fn pattern(mask: Option<NodeId>, value: NodeId) -> RowPattern {
     let (run, by_element) = (Vec::new(), Vec::new());
     let (fill, combine, reduces, along) = (None, None, false, false);
     RowPattern { mask, value, fill, combine, reduces, along, run, by_element }
 }
 
-/// Rows that are stored; those that merely start from an identity combine with it as they move.
+/// Stored rows. A combination with a constant is fused with their copy.
 fn stored(nest: &Nest, (mask, masked, value): Masked) -> Option<RowPattern> {
     let plain = RowPattern { fill: masked, ..pattern(mask, value) };
     let Node::Binary(op, start, x) = *node(nest, value) else { return Some(plain) };
@@ -139,7 +139,7 @@ fn stored(nest: &Nest, (mask, masked, value): Masked) -> Option<RowPattern> {
     Some(RowPattern { fill: Some(start), combine: Some(monoid), value: x, ..plain })
 }
 
-/// Rows that combine: with what is at computed places, or those of outer axes with each other.
+/// Combined rows: at computed destinations, or those of outer axes with each other.
 fn combined(
     lowering: &Lowering<'_>,
     monoid: Monoid,
@@ -156,12 +156,12 @@ fn combined(
     (apart && free).then_some(RowPattern { reduces: true, ..found })
 }
 
-/// Whether combining with this value changes nothing.
+/// Returns true if combination with this value has no effect.
 fn is_neutral(monoid: Monoid, value: Scalar) -> bool {
     let identity = scalar::identity(monoid, value.dtype());
     let equal = scalar::binary(BinaryOp::Eq, identity, value) == Ok(Scalar::Bool(true));
     match monoid {
-        // Only -0.0 keeps -0.0.
+        // The sum of -0.0 and -0.0 only is -0.0.
         Monoid::Add if value.dtype().is_float() || value.dtype().is_complex() => {
             equal && !value.same_bits(identity)
         }
@@ -170,7 +170,7 @@ fn is_neutral(monoid: Monoid, value: Scalar) -> bool {
     }
 }
 
-/// The nodes that some nodes are made of, these included.
+/// The nodes that some nodes depend on, including themselves.
 fn needed(nest: &Nest, roots: [Option<NodeId>; 3]) -> Vec<bool> {
     let mut needed = vec![false; nest.body.len()];
     roots.into_iter().flatten().for_each(|root| needed[root.0 as usize] = true);
@@ -182,15 +182,15 @@ fn needed(nest: &Nest, roots: [Option<NodeId>; 3]) -> Vec<bool> {
     needed
 }
 
-/// Axes along which everything that depends on them is read and written contiguously.
+/// Axes along which all operands that vary are contiguous.
 struct Run {
     axes: Vec<usize>,
     by_element: Vec<bool>,
 }
 
 impl Run {
-    /// The longest run of a nest, of which some nodes are needed, that begins with an axis: of axes of the output, or
-    /// of reduced ones.
+    /// The longest run of a nest, as far as nodes are needed, with the innermost axis `innermost`: of axes of the
+    /// output, or of reduced ones.
     fn of(lowering: &Lowering<'_>, needed: &[bool], along: bool, innermost: usize) -> Option<Self> {
         let Lowering { nest, checked, .. } = lowering;
         let steps = |n: usize, axis: usize| leaf_step(nest, &nest.body[n], axis);
@@ -218,7 +218,7 @@ impl Run {
         Self { axes, by_element: Vec::new() }.told(lowering, needed, &moving)
     }
 
-    /// The same with which nodes have a value for each element, if all of these can be computed so.
+    /// The run with the extent of each node, if nodes with a value for each element can be computed in row programs.
     fn told(mut self, lowering: &Lowering<'_>, needed: &[bool], moving: &[bool]) -> Option<Self> {
         let Lowering { nest, checked, .. } = lowering;
         let length: usize = self.axes.iter().map(|&a| checked.extents[a]).product();
@@ -241,19 +241,19 @@ impl Run {
         (!computed || is_dense(lowering, nest.store.base)).then_some(self)
     }
 
-    /// How many nodes read rows.
+    /// Number of nodes that read rows.
     fn sources(&self, nest: &Nest, needed: &[bool]) -> usize {
         let reads = |&n: &usize| needed[n] && self.by_element[n] && is_leaf(&nest.body[n]);
         (0..nest.body.len()).filter(reads).count()
     }
 }
 
-/// Whether a node reads an array.
+/// Returns true if a node reads an array.
 fn is_leaf(node: &Node) -> bool {
     matches!(node, Node::Load(_) | Node::Gather { .. })
 }
 
-/// How far a node moves along an axis by itself.
+/// Stride of a node along an axis, apart from its operands.
 fn leaf_step(nest: &Nest, node: &Node, axis: usize) -> isize {
     match node {
         Node::Load(n) => nest.loads[*n as usize].strides[axis],
@@ -263,24 +263,24 @@ fn leaf_step(nest: &Nest, node: &Node, axis: usize) -> isize {
     }
 }
 
-/// Whether an array has no gaps: then all between two of its elements are.
+/// Returns true if an array has no gaps, so that all offsets between two of its elements are elements.
 fn is_dense(lowering: &Lowering<'_>, base: Base) -> bool {
     let footprint = lowering.layouts[base.buffer.0 as usize].footprint.as_ref();
     footprint.is_some_and(|f| f.dense().is_some())
 }
 
-/// How many elements of an array follow each other without a gap.
+/// Length of the contiguous runs of an array.
 fn longest_run(lowering: &Lowering<'_>, base: Base) -> usize {
     let footprint = lowering.layouts[base.buffer.0 as usize].footprint.as_ref();
     footprint.map_or(0, |f| f.longest_run())
 }
 
-/// Whether a function of one operand has a value for each: rows that do not count are not computed.
+/// Returns true if a unary function never faults, since masked rows are not computed.
 fn never_fails(op: UnaryOp, t: DType) -> bool {
     !(op == UnaryOp::Recip && t.is_integer())
 }
 
-/// The same of two operands.
+/// Returns true if a binary function never faults.
 fn is_total(op: BinaryOp, t: DType) -> bool {
     !(t.is_integer()
         && matches!(op, BinaryOp::Div | BinaryOp::Mod | BinaryOp::Pow | BinaryOp::FloorDiv))

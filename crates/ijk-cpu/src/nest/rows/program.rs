@@ -1,4 +1,4 @@
-//! The program of a row: kernels over its elements, a piece that stays in the first cache at a time.
+//! The program of a row: kernels over its elements, one piece that fits L1 at a time.
 
 use super::super::kernel::Kernel;
 use super::RowSpec;
@@ -7,60 +7,60 @@ use super::run::{Batch, RowBases};
 /// Bytes of a register.
 const REGISTER: usize = 4096;
 
-/// Computes a row from rows of arrays, and from what is one number for a row.
+/// Computes a row from rows of arrays and from scalars.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct RowProgram {
-    /// In order; none if the value is a row of an array.
+    /// Steps in order; none if the value is a row of an array.
     pub steps: Vec<RowStep>,
     /// The value.
     pub value: RowOperand,
     /// Constants, 16 bytes each.
     pub constants: Vec<[u64; 2]>,
-    /// How many registers there are.
+    /// Number of registers.
     pub registers: usize,
-    /// Bytes of the largest element that any holds.
+    /// Bytes of the largest element in a register.
     pub largest: usize,
 }
 
 /// A step of the program of a row.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) enum RowStep {
-    /// Applies a kernel: to one row at a time, or to all that registers hold.
+    /// Applies a kernel: to one row at a time, or to all rows in registers.
     Map { kernel: Kernel, dst: RowOperand, sources: [RowOperand; 3], by_row: bool },
-    /// Copies the first source where the condition, a bool for the row, holds, else the second.
+    /// Copies the first source if the condition, a bool for the row, holds, else the second.
     Choose { condition: RowOperand, dst: RowOperand, sources: [RowOperand; 2], kernels: Choice },
 }
 
-/// What moves a source that has a value for each element, and one that has one for all.
+/// Kernels that copy a source with a value for each element, and broadcast one with a single value.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Choice {
     pub copy: Kernel,
     pub splat: Kernel,
 }
 
-/// Where an operand is.
+/// Location of an operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) enum RowOperand {
     /// The row of an array.
     Source(usize),
-    /// The number of a row.
+    /// The scalar of a row.
     Scalar(usize),
     /// A constant.
     Constant(usize),
     /// A register, and bytes of an element there.
     Register(usize, usize),
-    /// Where the value is to go.
+    /// Destination of the value.
     #[default]
     Value,
 }
 
 impl RowOperand {
-    /// Whether it is one number for a row.
+    /// Returns true if it is one scalar for a row.
     pub fn is_one(self) -> bool {
         matches!(self, Self::Scalar(_) | Self::Constant(_))
     }
 
-    /// Whether where it is follows from the row, and not from the row before.
+    /// Returns true if its address depends on the row.
     pub fn is_by_row(self) -> bool {
         matches!(self, Self::Source(_) | Self::Scalar(_))
     }
@@ -72,47 +72,47 @@ impl RowProgram {
         REGISTER / self.largest.max(1)
     }
 
-    /// Rows of so many elements that are computed at a time.
+    /// Rows of `length` elements that are computed at a time.
     pub fn rows(&self, length: usize) -> usize {
         if self.steps.is_empty() { 1 } else { (self.piece() / length.max(1)).max(1) }
     }
 
-    /// Bytes of all registers, and of one that takes a value on its way.
+    /// Bytes of all registers, including one for intermediate values.
     pub fn bytes(&self) -> usize {
         (self.registers + 1) * REGISTER
     }
 
-    /// The register for a value on its way.
+    /// The register for intermediate values.
     pub fn spare(&self, registers: *mut u8) -> *mut u8 {
         registers.wrapping_add(self.registers * REGISTER)
     }
 }
 
-/// Some rows, or a piece of one, and what they are computed with.
+/// Several rows, or a piece of one, and their operands.
 pub(super) struct Piece<'a> {
     pub batch: &'a Batch,
     pub bases: &'a RowBases,
     pub registers: *mut u8,
-    /// The first of the rows.
+    /// Index of the first row.
     pub row: usize,
-    /// How many.
+    /// Number of rows.
     pub rows: usize,
-    /// The first element of each.
+    /// Index of the first element of each row.
     pub first: usize,
-    /// How many elements.
+    /// Number of elements of each row.
     pub count: usize,
 }
 
 impl Piece<'_> {
-    /// Where an operand is for a row of the piece; `dst` is the place of the value.
+    /// Address of an operand for a row of the piece; `dst` is the destination of the value.
     ///
     /// # Safety
-    /// That of [`compute`](Self::compute).
+    /// As for [`compute`](Self::compute).
     #[inline(always)]
     unsafe fn at(&self, rows: &RowSpec, row: usize, operand: RowOperand, dst: *mut u8) -> *mut u8 {
         match operand {
             RowOperand::Source(n) => {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 let from = unsafe { self.batch.offset(1 + n, self.row + row) } + self.first as i64;
                 let bytes = (from as isize).wrapping_mul(rows.sources[n].size as isize);
                 self.bases.sources[n].wrapping_offset(bytes).cast_mut()
@@ -129,18 +129,18 @@ impl Piece<'_> {
         }
     }
 
-    /// Computes the piece, row after row, into `dst` unless it is a piece of an array; gives where it is. Lowering
-    /// sees to it that no kernel meets a fault.
+    /// Computes the piece, row by row, into `dst` unless it is a piece of an array; returns its address. Lowering uses
+    /// only kernels that cannot fault.
     ///
     /// # Safety
-    /// The batch has the rows, whose offsets were checked: the piece's elements are elements of the sources;
-    /// registers are there, nobody else's, with room for the piece; `dst` has room for it, which nothing that is
-    /// read overlaps. A piece of an array is one row's.
+    /// The batch has the rows, whose offsets are checked: the piece's elements are elements of the sources; no other
+    /// thread accesses the registers, which have room for the piece; `dst` has room for it, and overlaps no operand. A
+    /// piece of an array has one row.
     #[inline(always)]
     pub unsafe fn compute(&self, rows: &RowSpec, dst: *mut u8) -> *const u8 {
         for step in &rows.program.steps {
-            // SAFETY: the caller's promise; lowering chose kernels for the types of the operands. What is one
-            // number for a row is a splat of its kernel.
+            // SAFETY: guaranteed by the caller; lowering chose kernels for the types of the operands. A scalar of a row
+            // is a splat of its kernel.
             unsafe {
                 match *step {
                     RowStep::Map { kernel, dst: to, sources: [a, b, c], by_row: false } => {

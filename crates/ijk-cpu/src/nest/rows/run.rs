@@ -1,4 +1,4 @@
-//! Runs rows: stores them, or combines them with what is there.
+//! Execution of rows: stores them, or combines them with their destinations.
 
 use super::program::Piece;
 use super::{AHEAD, LINES, RowSpec};
@@ -6,28 +6,28 @@ use crate::lines::{LINE, prefetch, prefetch_all};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Rows one after another: what there is of each, by columns.
+/// Consecutive rows, as columns of offsets and scalars.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Batch {
     pub count: usize,
-    /// Which of them count.
+    /// Mask of the rows, if any.
     pub mask: Option<*const bool>,
-    /// Where they go, where each source is read, and their numbers.
+    /// Destinations, offsets in each source, and scalars.
     pub columns: SmallVec<[*const u8; 8]>,
 }
 
-/// The origins of what rows are offsets in.
+/// Origins of row offsets.
 #[derive(Clone, Debug)]
 pub(in super::super) struct RowBases {
     pub sources: SmallVec<[*const u8; 4]>,
     pub out: *mut u8,
 }
 
-// SAFETY: only pointers; whoever follows them answers for that.
+// SAFETY: these are only pointers; code that dereferences them guarantees access.
 unsafe impl Sync for RowBases {}
 
 impl Batch {
-    /// So many rows of it from one on.
+    /// `count` of its rows from `first` on.
     pub fn part(&self, rows: &RowSpec, first: usize, count: usize) -> Self {
         let columns = self.columns.iter().zip(rows.columns());
         Self {
@@ -43,21 +43,21 @@ impl Batch {
     /// The column has offsets, one of the row.
     #[inline(always)]
     pub unsafe fn offset(&self, column: usize, row: usize) -> i64 {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.columns[column].cast::<i64>().add(row).read() }
     }
 
-    /// Whether a row counts.
+    /// Returns true if a row is unmasked.
     ///
     /// # Safety
-    /// There is such a row.
+    /// The batch has this row.
     #[inline(always)]
     pub(super) unsafe fn counts(&self, row: usize) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.mask.is_none_or(|mask| unsafe { mask.add(row).read() })
     }
 
-    /// How many rows from one on count, and `goes_on` says belong to it.
+    /// Number of unmasked rows from `row` on for which `goes_on` holds.
     ///
     /// # Safety
     /// The row is one of the batch.
@@ -72,23 +72,23 @@ impl Batch {
     }
 }
 
-/// The part of a row that somebody owns.
+/// The part of a row inside a range of elements that a thread owns.
 pub(super) struct Own {
-    /// Its first element, counted from the row's.
+    /// Offset of its first element in the row.
     pub skipped: usize,
     pub length: usize,
-    /// Its place.
+    /// Address of its destination.
     pub out: *mut u8,
 }
 
 impl RowSpec {
-    /// Stores the rows of a batch in turn, or combines them with what is there; of each what falls on the
-    /// elements `own`.
+    /// Stores the rows of a batch in turn, or combines them with their destinations; only the part inside the elements
+    /// `own`.
     ///
     /// # Safety
-    /// The batch has its rows in all columns; offsets were checked: rows of [`length`](Self::length) elements
-    /// from there on are elements of the sources and the output, the latter, as far as `own`, nobody else's;
-    /// `registers` has the program's bytes, nobody else's.
+    /// The batch has its rows in all columns; offsets are checked: rows of [`length`](Self::length) elements at these
+    /// offsets are elements of the sources and the output, and no other thread accesses those of the output inside
+    /// `own`; `registers` has the program's bytes, which no other thread accesses.
     pub unsafe fn run(
         &self,
         batch: &Batch,
@@ -96,7 +96,7 @@ impl RowSpec {
         own: &Range<i64>,
         registers: *mut u8,
     ) {
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match &self.many {
                 Some(many) => self.run_many(many, batch, bases, own),
@@ -105,10 +105,10 @@ impl RowSpec {
         }
     }
 
-    /// Some rows at a time.
+    /// Executes several rows at a time.
     ///
     /// # Safety
-    /// That of [`run`](Self::run).
+    /// As for [`run`](Self::run).
     unsafe fn run_each(
         &self,
         batch: &Batch,
@@ -119,7 +119,7 @@ impl RowSpec {
         let most = self.program.rows(self.length);
         let (mut row, mut asked) = (0, 0);
         while row < batch.count {
-            // SAFETY: rows of the batch, and the caller's promises.
+            // SAFETY: these are rows of the batch; the caller guarantees the rest.
             unsafe {
                 let rows = self.whole(batch, row, own, most);
                 while asked < row + rows.max(1) {
@@ -145,7 +145,7 @@ impl RowSpec {
         }
     }
 
-    /// How many rows from one on, up to so many, count, are all one's own, and are stored one after another.
+    /// Number of unmasked rows from `row` on, at most `most`, that are inside `own` and contiguous in the output.
     ///
     /// # Safety
     /// The row is one of the batch.
@@ -166,7 +166,7 @@ impl RowSpec {
         }
     }
 
-    /// Calls `take` with pieces of what there is of a row, and bytes from there to each.
+    /// Calls `take` with pieces of the part of a row, and the offset of each in bytes.
     ///
     /// # Safety
     /// The row is one of the batch.
@@ -187,17 +187,17 @@ impl RowSpec {
         }
     }
 
-    /// Stores a piece, or combines it with what is there.
+    /// Stores a piece, or combines it with its destination.
     ///
     /// # Safety
-    /// That of [`Piece::compute`]; `out` is the place of the first row, and the others follow or, where they combine,
-    /// are at their places; these are nobody else's.
+    /// As for [`Piece::compute`]; `out` is the destination of the first row. The others follow it or, if they are
+    /// combined, have their own destinations; no other thread accesses these.
     #[inline(always)]
     unsafe fn take(&self, piece: &Piece<'_>, out: *mut u8) {
         let direct = self.fold.is_none() && self.stream.is_none();
         let dst = if direct { out } else { self.program.spare(piece.registers) };
         let all = piece.rows * piece.count;
-        // SAFETY: the caller's promises; a register is as long as a piece.
+        // SAFETY: guaranteed by the caller; a register is as long as a piece.
         unsafe {
             let value = piece.compute(self, dst);
             match (&self.fold, self.fresh, &self.fill) {
@@ -219,10 +219,10 @@ impl RowSpec {
         }
     }
 
-    /// Combines those of some rows of a batch that count into one row in turn, or into one number.
+    /// Combines the unmasked rows of a range of a batch into one row in turn, or into one scalar.
     ///
     /// # Safety
-    /// That of [`run`](Self::run), but for the output: `sum` has it, nobody else's.
+    /// As for [`run`](Self::run), except the output: `sum` has it, and no other thread accesses it.
     pub unsafe fn sum(
         &self,
         (batch, range): (&Batch, Range<usize>),
@@ -231,14 +231,14 @@ impl RowSpec {
         registers: *mut u8,
     ) {
         if let (Some(many), None) = (&self.many, batch.mask) {
-            // SAFETY: the caller's promises.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.many(many, (batch, range), bases, sum) };
         }
         let most = if self.many.is_some() { batch.count } else { self.program.rows(self.length) };
         let whole = || Own { skipped: 0, length: self.length, out: sum };
         let (mut row, mut asked) = (range.start, range.start);
         while row < range.end {
-            // SAFETY: rows of the batch, and the caller's promises.
+            // SAFETY: these are rows of the batch; the caller guarantees the rest.
             unsafe {
                 let rows = batch.together(row, |next| next - row < most && next < range.end);
                 match &self.many {
@@ -259,10 +259,10 @@ impl RowSpec {
         }
     }
 
-    /// Combines some rows, no more than registers hold, or one, into one.
+    /// Combines several rows, at most those that registers hold, into one.
     ///
     /// # Safety
-    /// That of [`sum`](Self::sum), for these rows, all of which count.
+    /// As for [`sum`](Self::sum), for these rows, which are all unmasked.
     unsafe fn add(
         &self,
         (batch, rows): (&Batch, Range<usize>),
@@ -272,7 +272,7 @@ impl RowSpec {
     ) {
         let Some(fold) = &self.fold else { return };
         let spare = self.program.spare(registers);
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         let add = |piece: &Piece<'_>, at: usize| unsafe {
             let (value, sum) = (piece.compute(self, spare), own.out.wrapping_add(at));
             match self.along {
@@ -293,10 +293,10 @@ impl RowSpec {
         unsafe { self.pieces((batch, rows.start), bases, &own, registers, add) };
     }
 
-    /// Combines the elements of each row of a batch that counts into one number of its own.
+    /// Combines the elements of each unmasked row of a batch into a scalar of its own.
     ///
     /// # Safety
-    /// That of [`run`](Self::run), but for the output: `sums` has these numbers, nobody else's.
+    /// As for [`run`](Self::run), except the output: `sums` has these scalars, and no other thread accesses them.
     pub unsafe fn sum_each(
         &self,
         batch: &Batch,
@@ -308,7 +308,7 @@ impl RowSpec {
         let most = self.program.rows(self.length);
         let (mut row, mut asked) = (0, 0);
         while row < batch.count {
-            // SAFETY: rows of the batch, and the caller's promises.
+            // SAFETY: these are rows of the batch; the caller guarantees the rest.
             unsafe {
                 let rows = batch.together(row, |next| next - row < most);
                 while asked < row + rows {
@@ -330,7 +330,7 @@ impl RowSpec {
         }
     }
 
-    /// What of a row that goes to some place somebody owns, if anything.
+    /// The part of a row with destination `to` that is inside the elements `own`, if any.
     #[inline(always)]
     pub(super) fn own(&self, to: i64, bases: &RowBases, own: &Range<i64>) -> Option<Own> {
         let first = to.max(own.start);
@@ -342,14 +342,14 @@ impl RowSpec {
         Some(Own { skipped: (first - to) as usize, length: length as usize, out })
     }
 
-    /// Fills what there is of a row that does not count, if something fills.
+    /// Fills the part of a masked row, if there is a fill value.
     ///
     /// # Safety
-    /// `out` has so many elements, nobody else's.
+    /// `out` has `length` elements, which no other thread accesses.
     unsafe fn fill(&self, length: usize, out: *mut u8) {
         if let Some((value, splat)) = &self.fill {
             let value = value.as_ptr().cast();
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { splat(length, out, value, value, value) };
         }
     }
@@ -357,9 +357,9 @@ impl RowSpec {
     /// Copies a row.
     ///
     /// # Safety
-    /// Both sides have `length` elements, and none in common.
+    /// Both sides have `length` elements, which do not overlap.
     unsafe fn copy_row(&self, length: usize, from: *const u8, to: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match &self.stream {
                 Some(copier) => copier.row(length, to, from),
@@ -368,18 +368,18 @@ impl RowSpec {
         }
     }
 
-    /// Asks for what a row some way ahead reads, and for where it combines with what is there; not for what is
-    /// somebody else's.
+    /// Prefetches the sources of the row [`AHEAD`] rows after `row`, and its destination if it is combined and inside
+    /// `own`.
     ///
     /// # Safety
-    /// That of [`run`](Self::run).
+    /// As for [`run`](Self::run).
     #[inline(always)]
     unsafe fn fetch(&self, batch: &Batch, row: usize, bases: &RowBases, own: Option<&Range<i64>>) {
         let row = row + AHEAD;
         if row >= batch.count {
             return;
         }
-        // SAFETY: a row of the batch.
+        // SAFETY: this is a row of the batch.
         unsafe {
             if let Some(own) = own {
                 let to = batch.offset(0, row);
@@ -396,13 +396,13 @@ impl RowSpec {
         }
     }
 
-    /// Asks for a row of elements of some size.
+    /// Prefetches a row of elements of some size.
     #[inline(always)]
     fn fetch_row(&self, (offset, size): (i64, usize), base: *const u8) {
         let row = base.wrapping_offset((offset as isize).wrapping_mul(size as isize));
         let bytes = (self.length * size).min(LINES * LINE);
         prefetch_all(row, bytes);
-        // It may begin within a line.
+        // It may be unaligned to cache lines.
         prefetch(row.wrapping_add(bytes - 1));
     }
 }

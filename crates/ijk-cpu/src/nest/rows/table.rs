@@ -1,28 +1,28 @@
-//! Rows written down, to be moved later and in another order.
+//! Lists of rows, to move them later in another order.
 
 use super::{Batch, RowSpec};
 use crate::nest::kernel::Ascends;
 use smallvec::SmallVec;
 
-/// Room for rows in memory: what there is of each, by columns as in a [`Batch`].
+/// Memory for rows, by columns as in a [`Batch`].
 #[derive(Clone, Debug)]
 pub(in super::super) struct Table {
-    /// Where each begins, and bytes of one of its elements.
+    /// Address of each column, and bytes of its elements.
     columns: SmallVec<[(*mut u8, usize); 8]>,
 }
 
-// SAFETY: only pointers; whoever follows them answers for that.
+// SAFETY: these are only pointers; code that dereferences them guarantees access.
 unsafe impl Sync for Table {}
-// SAFETY: as above.
+// SAFETY: as for `Sync`.
 unsafe impl Send for Table {}
 
 impl Table {
-    /// Bytes of a table for so many rows.
+    /// Bytes of a table for `count` rows.
     pub fn bytes(rows: &RowSpec, count: usize) -> usize {
         rows.columns().map(|size| (size * count).next_multiple_of(64)).sum()
     }
 
-    /// A table for so many rows, in memory of so many bytes.
+    /// A table for `count` rows, in memory of [`bytes`](Self::bytes).
     pub fn new(rows: &RowSpec, count: usize, memory: *mut u8) -> Self {
         let mut at = memory;
         let column = |size: usize| {
@@ -33,34 +33,34 @@ impl Table {
         Self { columns: rows.columns().map(column).collect() }
     }
 
-    /// From a row on.
+    /// The table from a row on.
     pub fn from(&self, first: usize) -> Self {
         let later = |&(start, size): &(*mut u8, usize)| (start.wrapping_add(first * size), size);
         Self { columns: self.columns.iter().map(later).collect() }
     }
 
-    /// So many of its rows, all of which count.
+    /// The first `count` rows, all unmasked.
     pub fn batch(&self, count: usize) -> Batch {
         let columns = self.columns.iter().map(|(start, _)| start.cast_const()).collect();
         Batch { count, mask: None, columns }
     }
 
-    /// Where so many rows go.
+    /// Destinations of the first `count` rows.
     ///
     /// # Safety
-    /// There are so many, and nobody writes them meanwhile.
+    /// The table has these rows, and no thread writes them meanwhile.
     pub unsafe fn places(&self, count: usize) -> &[i64] {
-        // SAFETY: the caller's promise; the first column has these offsets, aligned as memory is.
+        // SAFETY: guaranteed by the caller; the first column has these offsets, aligned as memory is.
         unsafe { std::slice::from_raw_parts(self.columns[0].0.cast(), count) }
     }
 
-    /// Copies rows of another table, each to a place of its own.
+    /// Copies rows of another table to `places`.
     ///
     /// # Safety
-    /// There are such rows, this table's nobody else's.
+    /// Both tables have these rows, and no other thread accesses this one's.
     pub unsafe fn bring(&self, places: &[u32], from: &Self, rows: &[u32]) {
         for (&(to, size), &(from, _)) in self.columns.iter().zip(&from.columns) {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 match size {
                     1 => bring::<u8>(places, to, from, rows),
@@ -73,27 +73,27 @@ impl Table {
     }
 }
 
-/// Copies the elements of a column that rows are the positions of, each to a place.
+/// Copies the elements of a column at the positions `rows` to `places`.
 ///
 /// # Safety
-/// There are such elements on both sides.
+/// Both sides have these elements.
 #[inline(always)]
 unsafe fn bring<W: Copy>(places: &[u32], to: *mut u8, from: *const u8, rows: &[u32]) {
     for (&place, &row) in places.iter().zip(rows) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             to.cast::<W>().add(place as usize).write(from.cast::<W>().add(row as usize).read())
         };
     }
 }
 
-/// Copies an element of so many bytes.
+/// Copies an element of `size` bytes.
 ///
 /// # Safety
-/// Both sides have it.
+/// Both sides have the element.
 #[inline(always)]
 unsafe fn copy_one(size: usize, from: *const u8, to: *mut u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         match size {
             1 => to.write(from.read()),
@@ -104,12 +104,12 @@ unsafe fn copy_one(size: usize, from: *const u8, to: *mut u8) {
     }
 }
 
-/// Rows as a tile program lists them, instead of moving them.
+/// Rows that a tile program lists instead of moving them.
 #[derive(Debug)]
 pub(in super::super) struct List {
     table: Table,
     len: usize,
-    /// Where the last row goes, and whether all go to places in ascending order.
+    /// Destination of the last row, and true if all destinations are in ascending order.
     last: i64,
     ascends: bool,
 }
@@ -120,27 +120,27 @@ impl List {
         Self { table, len: 0, last: i64::MIN, ascends: true }
     }
 
-    /// How many rows there are, and whether they go to places in ascending order.
+    /// Number of rows, and true if their destinations are in ascending order.
     pub fn finish(self) -> (usize, bool) {
         (self.len, self.ascends)
     }
 
-    /// Adds those rows of a batch that count.
+    /// Adds the unmasked rows of a batch.
     ///
     /// # Safety
-    /// There is room for them; the batch has its rows in all columns.
+    /// The table has room for them; the batch has its rows in all columns.
     pub unsafe fn add(&mut self, batch: &Batch, ascends: Ascends) {
-        // SAFETY: the caller's promise, here and below.
+        // SAFETY: guaranteed by the caller, here and below.
         let mask = batch.mask.map(|mask| unsafe { std::slice::from_raw_parts(mask, batch.count) });
         let first = self.len;
         for (&(start, size), &from) in self.table.columns.iter().zip(&batch.columns) {
             let mut to = start.wrapping_add(self.len * size);
             match mask {
-                // SAFETY: as above.
+                // SAFETY: the table has room for the rows of the batch.
                 None => unsafe { std::ptr::copy_nonoverlapping(from, to, batch.count * size) },
                 Some(mask) => {
                     for (row, _) in mask.iter().enumerate().filter(|(_, counts)| **counts) {
-                        // SAFETY: as above.
+                        // SAFETY: the table has room for the unmasked rows of the batch.
                         unsafe { copy_one(size, from.wrapping_add(row * size), to) };
                         to = to.wrapping_add(size);
                     }
@@ -149,19 +149,19 @@ impl List {
         }
         let counts = |mask: &[bool]| mask.iter().filter(|counts| **counts).count();
         self.len += mask.map_or(batch.count, counts);
-        // SAFETY: the rows that were added.
+        // SAFETY: these rows were added above.
         unsafe { self.look(first, ascends) };
     }
 
-    /// Sees whether rows from one on go to places that ascend.
+    /// Updates the order of destinations by the rows from `first` on.
     ///
     /// # Safety
-    /// There are so many.
+    /// The list has `len` rows.
     unsafe fn look(&mut self, first: usize, ascends: Ascends) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let places = unsafe { &self.table.places(self.len)[first..] };
         if let (true, [next, .., last] | [next @ last]) = (self.ascends, places) {
-            // SAFETY: these are as many offsets as there are.
+            // SAFETY: `places` has `places.len()` offsets.
             let alone = unsafe { ascends(places.len(), places.as_ptr()) };
             self.ascends = *next >= self.last && alone;
             self.last = *last;

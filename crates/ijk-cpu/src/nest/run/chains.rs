@@ -1,4 +1,4 @@
-//! Runs chains: strip by strip where something else is to be done in between, else a row or a tile at once.
+//! Execution of chains: strip by strip with other work in between, or a row or tile at once.
 
 use super::Worker;
 use crate::nest::kernel::{self, Destination, Link};
@@ -6,11 +6,11 @@ use crate::nest::program::{Chain, ChainLink, LONGEST, Over};
 use smallvec::SmallVec;
 
 impl Worker<'_> {
-    /// Computes the value of a chain in such strips: each where `place` says, given its first element; `then` is told
-    /// that, and how many it has.
+    /// Computes the value of a chain in strips of at most `most` elements: each is written to `place` of its first
+    /// element; then `then` is called with that index and the length.
     ///
     /// # Safety
-    /// That of [`steps`](Self::steps); the places have room for a strip.
+    /// As for [`steps`](Self::steps); the places have room for a strip.
     #[inline(always)]
     pub(super) unsafe fn links(
         &self,
@@ -28,7 +28,7 @@ impl Worker<'_> {
             }
             for column in (0..length).step_by(most.min(length).max(1)) {
                 let (first, count) = (start + column, most.min(length - column));
-                // SAFETY: the caller's promise; operands have a row's elements from its start on, or one.
+                // SAFETY: guaranteed by the caller; operands have a row's elements from its start on, or one.
                 unsafe { kernel::chain(chain.level, chain.dtype, count, place(first), &links) };
                 then(first, count);
                 links.iter_mut().for_each(|link| link.advance(count));
@@ -36,7 +36,7 @@ impl Worker<'_> {
         }
     }
 
-    /// A link with its operands, at the start of a row.
+    /// A link with its operands at the start of a row.
     #[inline(always)]
     fn link(&self, link: &ChainLink, start: usize, row: usize) -> Link {
         let mut operands = [std::ptr::null(); 3];

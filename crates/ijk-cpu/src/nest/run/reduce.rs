@@ -1,4 +1,4 @@
-//! Reductions: blocks of what is reduced into accumulators, and these to the output.
+//! Execution of reductions: tiles to accumulators, and accumulators to the output.
 
 use super::super::kernel::{FoldKernels, fault};
 use super::super::program::*;
@@ -9,33 +9,33 @@ use smallvec::smallvec;
 use std::ops::Range;
 
 impl Worker<'_> {
-    /// Runs one chunk of the reduced blocks of one block of outputs, into `result`.
+    /// Reduces one chunk of the reduced blocks of one block of outputs to `result`.
     ///
     /// # Safety
-    /// That of [`new`](Self::new); `result` has [`ReduceSpec::stride`] bytes of this worker's own.
+    /// As for [`new`](Self::new); `result` has [`ReduceSpec::stride`] bytes that only this worker accesses.
     pub unsafe fn run_chunk(&mut self, kept: usize, chunk: usize, result: *mut u8) {
         let Sink::Reduce(spec) = &self.nest.sink else { return };
         self.seek(&self.nest.geometry.kept, kept);
         let blocks: usize =
             self.nest.geometry.reduced.iter().map(|&a| self.nest.blocks[a]).product();
         let start = chunk * spec.chunk;
-        // SAFETY: the caller's promises; the chunk's blocks exist.
+        // SAFETY: guaranteed by the caller; the chunk's blocks exist.
         unsafe { self.reduce_range(spec, start..blocks.min(start + spec.chunk), result) };
     }
 
     /// Writes the results of one block of outputs.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); `result` holds the block's reduced values.
+    /// As for [`run`](Self::run); `result` holds the block's reduced values.
     pub unsafe fn finish_block(&mut self, kept: usize, result: *mut u8) {
         let Sink::Reduce(spec) = &self.nest.sink else { return };
         self.seek(&self.nest.geometry.kept, kept);
         self.measure();
-        // SAFETY: the caller's promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.finish(spec, result) };
     }
 
-    /// Where this worker's accumulators begin.
+    /// Address of this worker's accumulators.
     pub(super) fn accumulators(&self, spec: &ReduceSpec) -> *mut u8 {
         self.scratch.wrapping_add(spec.accumulators)
     }
@@ -43,8 +43,8 @@ impl Worker<'_> {
     /// Reduces a range of the reduced blocks into `result`.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); `result` has [`ReduceSpec::stride`] bytes of this worker's own
-    /// and may be the first accumulator.
+    /// As for [`run`](Self::run); `result` has [`ReduceSpec::stride`] bytes that only this worker accesses, and may be
+    /// the first accumulator.
     pub(super) unsafe fn reduce_range(
         &mut self,
         spec: &ReduceSpec,
@@ -59,20 +59,20 @@ impl Worker<'_> {
         // SAFETY: the accumulators are in this worker's scratch memory.
         let mut sums = unsafe { Accumulators::new(spec, outputs, base) };
         if let Some(rows) = self.nest.rows_in_place(spec) {
-            // SAFETY: the worker stands at a block within the loops.
+            // SAFETY: the present block is within the loops.
             unsafe { self.take_rows(&rows, range, &mut sums) };
         } else {
-            // SAFETY: as above.
+            // SAFETY: the present block is within the loops.
             unsafe { self.take_tiles(spec, range, &mut sums) };
         }
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller.
         unsafe { sums.total(result) };
     }
 
     /// Reduces a range of the reduced blocks tile by tile.
     ///
     /// # Safety
-    /// That of [`reduce_range`](Self::reduce_range); the worker stands at the first of them.
+    /// As for [`reduce_range`](Self::reduce_range); the present block is the first of them.
     unsafe fn take_tiles(
         &mut self,
         spec: &ReduceSpec,
@@ -83,8 +83,8 @@ impl Worker<'_> {
         for position in range {
             self.measure();
             let rows = self.points / outputs.max(1);
-            // SAFETY: the worker stands at a block within the loops; the value has `rows` values
-            // for each output, in the order that the geometry says.
+            // SAFETY: the present block is within the loops; the value has `rows` values for each output, in the order
+            // of the geometry.
             unsafe {
                 self.compute();
                 if let Some(rows) = &spec.rows {
@@ -105,7 +105,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The same where each block is a row that lies in memory: as many at a time as the accumulators take.
+    /// Reduces a range of blocks that are rows in memory: as many at a time as fit the first accumulator.
     ///
     /// # Safety
     /// As for [`take_tiles`](Self::take_tiles).
@@ -120,7 +120,7 @@ impl Worker<'_> {
         while left > 0 {
             let count =
                 left.min(sums.room()).min(self.nest.blocks[rows.along] - self.block[rows.along]);
-            // SAFETY: rows of the loop, which the check of the nest covered.
+            // SAFETY: these are rows of the loop, which the check of the nest covers.
             unsafe { sums.take_rows(&rows.fold, count, self.address(rows.place), rows.step) };
             self.block[rows.along] += count - 1;
             if self.pace.ends_after(count * self.points) {
@@ -144,7 +144,7 @@ impl Worker<'_> {
         self.kept_extents().iter().product::<usize>() * spec.row_outputs().unwrap_or(1)
     }
 
-    /// Their extents: those of the kept axes, and of a row, if there are rows.
+    /// Extents of these outputs: those of the kept axes, and of a row, if there are rows.
     fn output_extents(&self, spec: &ReduceSpec) -> Axes<usize> {
         let mut extents = Axes::from_slice(self.kept_extents());
         extents.extend(spec.row_outputs());
@@ -159,15 +159,15 @@ impl Worker<'_> {
     /// Writes reduced values to the output.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); `result` holds the present block's reduced values.
+    /// As for [`run`](Self::run); `result` holds the present block's reduced values.
     pub(super) unsafe fn finish(&mut self, spec: &ReduceSpec, result: *mut u8) {
         if self.faults & fault::OFFSET != 0 {
             return;
         }
         let extents = self.output_extents(spec);
         let out = self.address(&self.nest.out);
-        // SAFETY: the block's elements of the output are this worker's; `result` holds their
-        // values, and the last accumulator is free.
+        // SAFETY: only this worker accesses the block's elements of the output; `result` holds their values, and the
+        // last accumulator is free.
         unsafe {
             let (values, size) = spec.values(result);
             if let Some(fold) = &spec.existing {
@@ -190,8 +190,8 @@ impl Worker<'_> {
 /// Combines values with the elements of the output, through a register.
 ///
 /// # Safety
-/// `out` has distinct elements at the strides, nobody else's; `register` and `values` have one
-/// element of `size` bytes for each.
+/// `out` has distinct elements at the strides, which no other thread accesses; `register` and `values` have one element
+/// of `size` bytes for each.
 #[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn combine(
     copier: &Copier,
@@ -206,7 +206,7 @@ pub(super) unsafe fn combine(
     let mut dense: Axes<isize> = smallvec![0; extents.len()];
     dense_strides(extents, size, &mut dense);
     let n = extents.iter().product();
-    // SAFETY: the caller's promises.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if dense[..] == *strides {
             return (fold.down)(1, n, out, values);

@@ -1,4 +1,4 @@
-//! The rows of a tile.
+//! Execution of the rows of a tile.
 
 use super::super::kernel::{all_hold, fault};
 use super::super::program::{OffsetCheck, Slot};
@@ -7,11 +7,11 @@ use super::super::rows::{Batch, RowBases, RowSpec};
 use super::{Worker, check_offsets};
 
 impl Worker<'_> {
-    /// The rows of the present tile, and what they are offsets in, if all offsets are in bounds; else that is a
-    /// fault. Affine offsets were checked with the nest.
+    /// The rows of the present tile and their origins, if all offsets are in bounds; otherwise a fault is recorded.
+    /// Affine offsets are checked with the nest.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); the tile's instructions have run.
+    /// As for [`run`](Self::run); the tile's instructions have run.
     unsafe fn batch(&mut self, rows: &RowSpec) -> Option<(Batch, RowBases)> {
         let slot = |slot: Slot| self.slots[slot as usize].cast_const();
         let check = |range: &Option<OffsetCheck>, offsets: Slot| {
@@ -35,9 +35,9 @@ impl Worker<'_> {
     /// Stores or combines the rows of the present tile, or lists them.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); the tile's instructions have run.
+    /// As for [`run`](Self::run); the tile's instructions have run.
     pub(super) unsafe fn move_rows(&mut self, rows: &RowSpec) {
-        // SAFETY: the caller's promises. Rows of different workers are apart.
+        // SAFETY: guaranteed by the caller. Rows of different workers are disjoint.
         unsafe {
             let Some((batch, bases)) = self.batch(rows) else { return };
             if let Some(list) = &mut self.list {
@@ -57,12 +57,12 @@ impl Worker<'_> {
     /// Combines the rows of the present tile, those of each output in turn.
     ///
     /// # Safety
-    /// That of [`reduce_range`](Self::reduce_range); the tile's instructions have run.
+    /// As for [`reduce_range`](Self::reduce_range); the tile's instructions have run.
     pub(super) unsafe fn sum_rows(&mut self, rows: &RowSpec, sums: &mut Accumulators<'_>) {
         let outputs: usize = self.kept_extents().iter().product();
         let each = self.points / outputs.max(1);
         let registers = self.scratch.wrapping_add(rows.registers);
-        // SAFETY: the caller's promises; accumulators have a row for each output.
+        // SAFETY: guaranteed by the caller; accumulators have a row for each output.
         unsafe {
             let Some((batch, bases)) = self.batch(rows) else { return };
             if rows.along && each == 1 {

@@ -1,4 +1,4 @@
-//! The program of a tile: loads, then instructions, strip by strip where something else is to be done in between.
+//! Execution of a tile's program: loads, then instructions, strip by strip with other work in between.
 
 use super::super::kernel::{Destination, Kernel, all_hold, streams};
 use super::super::program::*;
@@ -11,9 +11,9 @@ impl<'a> Worker<'a> {
     /// Loads operands and runs the instructions.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); the present tile is measured.
+    /// As for [`run`](Self::run); the present tile is measured.
     pub(super) unsafe fn compute(&mut self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             self.load();
             match (self.nest.ahead, self.due()) {
@@ -26,8 +26,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The instructions that the present tile needs: those that do not depend on the innermost loop only once
-    /// for all of its tiles.
+    /// The instructions to execute for the present tile; those that are invariant in the innermost loop only once for
+    /// all of its tiles.
     fn due(&mut self) -> &'a [Instruction] {
         let first =
             if self.stands { self.nest.standing.max(self.nest.fixed) } else { self.nest.fixed };
@@ -35,18 +35,18 @@ impl<'a> Worker<'a> {
         &self.nest.instructions[first..]
     }
 
-    /// Computes the value strip by strip, and asks for a strip of what will be read before each: all
-    /// at once would wait for memory.
+    /// Computes the value strip by strip, and prefetches before each: prefetches of a whole tile at once would stall on
+    /// outstanding misses.
     ///
     /// # Safety
-    /// That of [`steps`](Self::steps).
+    /// As for [`steps`](Self::steps).
     unsafe fn step_ahead(&mut self, instruction: &Instruction, ahead: Ahead) {
         let load = &self.nest.loads[ahead.load];
         let later = self.slots[load.slot as usize].wrapping_offset(ahead.bytes).cast_const();
         let ask = |first: usize, count: usize| {
             prefetch_all_far(later.wrapping_add(first * load.size), count * load.size);
         };
-        // SAFETY: parts of the tile, whose operands are computed.
+        // SAFETY: these are parts of the tile, whose operands are computed.
         unsafe {
             match instruction {
                 Instruction::Map(map) => {
@@ -65,18 +65,18 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Computes a value in strips of at most so many elements, none of which goes on in another row
-    /// where it is computed row by row: calls `each` with the first element of a strip, and the strip.
+    /// Computes a value in strips of at most `most` elements that do not cross rows if it is computed row by row: calls
+    /// `each` with the first element of a strip, and the strip.
     ///
     /// # Safety
-    /// That of [`steps`](Self::steps); `each` gives the strip room, and gives the faults it met.
+    /// As for [`steps`](Self::steps); `each` provides memory for the strip, and returns the faults that occurred.
     #[inline(always)]
     unsafe fn strips(&mut self, map: &Map, most: usize, mut each: impl FnMut(usize, Strip) -> u32) {
         let all = self.count(map.over);
         let length = if map.is_by_row() { self.row() } else { all };
         let mut faults = 0;
         for (row, start) in (0..all).step_by(length.max(1)).enumerate() {
-            // One by one: `map` of an array is a call.
+            // Written out, since `map` of an array compiles to a call.
             let [a, b, c] = &map.sources;
             let source = |source: &Source| self.source(source, map.over, start, row);
             let [(mut a, by_a), (mut b, by_b), (mut c, by_c)] = [source(a), source(b), source(c)];
@@ -93,7 +93,7 @@ impl<'a> Worker<'a> {
         self.faults |= faults;
     }
 
-    /// Where an operand of a value is at the start of a row, and bytes from there to the next element.
+    /// Address of an operand of a value at the start of a row, and its stride in bytes.
     #[inline(always)]
     pub(super) fn source(
         &self,
@@ -118,21 +118,21 @@ impl<'a> Worker<'a> {
         self.extents.last().copied().unwrap_or(1)
     }
 
-    /// Runs some instructions.
+    /// Executes instructions in order.
     ///
     /// # Safety
-    /// Their operands are computed, for the present tile.
+    /// Their operands are computed for the present tile.
     pub(super) unsafe fn steps(&mut self, instructions: &[Instruction]) {
         for instruction in instructions {
-            // SAFETY: operands were computed before, by the order of instructions.
+            // SAFETY: operands are computed before, by the order of instructions.
             unsafe { self.step(instruction) };
         }
     }
 
-    /// Brings operands where instructions find them.
+    /// Loads or packs operands, and sets their slots.
     ///
     /// # Safety
-    /// That of [`compute`](Self::compute).
+    /// As for [`compute`](Self::compute).
     unsafe fn load(&mut self) {
         let nest = self.nest;
         for load in &nest.loads {
@@ -147,22 +147,22 @@ impl<'a> Worker<'a> {
                     let to = Side { ptr: self.slots[load.slot as usize], strides: &dense };
                     let strides = &load.place.inner[..axes];
                     let from = Side { ptr: from.cast_const(), strides };
-                    // SAFETY: the load's elements were checked to exist for the whole domain;
-                    // the register has room for a tile and overlaps nothing in use.
+                    // SAFETY: the check of the nest ensures that the load's elements exist for the whole domain; the
+                    // register has room for a tile and overlaps no live one.
                     unsafe { copier.copy(&self.extents[..axes], to, from) };
                 }
             }
         }
     }
 
-    /// Computes the present tile's value, which leaves past the caches.
+    /// Computes the present tile's value, and writes it with non-temporal stores.
     ///
     /// # Safety
-    /// That of [`run`](Self::run); the present tile is measured, `out` is its place.
+    /// As for [`run`](Self::run); the present tile is measured, and `out` is its address.
     pub(super) unsafe fn stream(&mut self, stream: &StreamSpec, out: *mut u8) {
         let (instructions, size) = (self.due(), self.nest.size);
         let value = self.nest.value as usize;
-        // SAFETY: the caller's promises, handed on; strips are parts of the tile.
+        // SAFETY: guaranteed by the caller; strips are parts of the tile.
         unsafe {
             self.load();
             match instructions {
@@ -208,7 +208,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// How many elements a value has in the present tile.
+    /// Number of elements of a value in the present tile.
     fn count(&self, over: Over) -> usize {
         match over {
             Over::One => 1,
@@ -218,10 +218,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs one instruction.
+    /// Executes one instruction.
     ///
     /// # Safety
-    /// Its operands are computed, for the present tile.
+    /// Its operands are computed for the present tile.
     #[inline]
     unsafe fn step(&mut self, instruction: &Instruction) {
         match instruction {
@@ -289,14 +289,14 @@ impl<'a> Worker<'a> {
 /// Elements of a strip.
 const STRIP: usize = 256;
 
-/// The same of chains, each of which has all its operands found anew.
+/// Elements of a strip of a chain, whose links are set up anew for each strip.
 const CHAIN_STRIP: usize = 1024;
 
-/// Some neighbouring elements of a value that is to be computed.
+/// Contiguous elements of a value to compute.
 #[derive(Clone, Copy, Debug)]
 struct Strip {
     kernel: Kernel,
-    /// How many.
+    /// Number of elements.
     count: usize,
     /// The operands.
     a: *const u8,
@@ -305,15 +305,15 @@ struct Strip {
 }
 
 impl Strip {
-    /// Computes them into `dst`; gives the faults met.
+    /// Computes the strip into `dst`; returns the faults that occurred.
     ///
     /// # Safety
-    /// `dst` has room for them, and is nothing that is read; the operands are computed.
+    /// `dst` has room for the strip, and overlaps no operand; the operands are computed.
     #[inline(always)]
     unsafe fn compute(self, dst: *mut u8) -> u32 {
         let Self { kernel, count, a, b, c } = self;
-        // SAFETY: the caller's promise; lowering chose the kernel for the types of the operands, and made
-        // their registers large enough.
+        // SAFETY: guaranteed by the caller; lowering chose the kernel for the types of the operands, and made their
+        // registers large enough.
         unsafe { kernel(count, dst, a, b, c) }
     }
 }
