@@ -1,4 +1,4 @@
-//! Steps that run together, block of rows by block of rows.
+//! Steps fused by blocks of rows.
 
 use crate::check::{Layout, Other, check_sweep};
 use crate::compiled::{Compiled, Program, Target, compile_part};
@@ -19,7 +19,7 @@ mod narrow;
 
 use narrow::NarrowProgram;
 
-/// Ranges of blocks for each thread, so that a slow one does not keep the others waiting.
+/// Ranges of blocks for each thread, to balance their loads.
 const TASKS_PER_THREAD: usize = 8;
 
 /// A compiled sweep.
@@ -31,12 +31,12 @@ pub(crate) struct SweepProgram {
     body: Compiled,
     rest: Option<Compiled>,
     narrow: Option<NarrowProgram>,
-    /// Contractions of the body that have an operand in common with those of other blocks.
+    /// Contractions of the body that share an operand among blocks.
     shared: Vec<SharedOperand>,
 }
 
 impl SweepProgram {
-    /// Compiles a sweep; also gives the buffers it writes, and whether it writes all of each.
+    /// Compiles a sweep; also returns the buffers that it writes, each with true if it is written completely.
     pub fn new(
         sweep: &Sweep,
         buffers: &[Layout],
@@ -76,19 +76,19 @@ impl SweepProgram {
         std::iter::once(&self.body).chain(&self.rest).chain(narrow)
     }
 
-    /// Bytes of the temporaries of one block.
+    /// Bytes of temporaries of one block.
     pub fn arena(&self) -> usize {
         self.bodies().map(|body| body.arena).max().unwrap_or(0)
     }
 
-    /// Scratch memory of a thread's blocks, besides their temporaries.
+    /// Scratch memory of a thread's blocks, in addition to their temporaries.
     pub fn need(&self) -> Need {
         let needs = self.bodies().flat_map(Compiled::needs);
         let each = needs.map(|need| need.shared.saturating_add(need.each)).max().unwrap_or(0);
         Need { shared: 0, each }
     }
 
-    /// Blocks that differ in what they do are dealt out by smaller ranges.
+    /// If blocks differ in work, ranges are smaller.
     fn tasks_per_thread(&self) -> usize {
         if self.narrow.is_some() { 4 * TASKS_PER_THREAD } else { TASKS_PER_THREAD }
     }
@@ -97,9 +97,8 @@ impl SweepProgram {
         self.axes.iter().map(SweepAxis::blocks).product()
     }
 
-    /// Runs all blocks; gives the faults met. Where there is a number of `spare` bytes, what is packed
-    /// once for all blocks and the temporaries of those that run at a time take no more together; but
-    /// one block runs in any case.
+    /// Executes all blocks; returns the faults that occurred. `spare` limits the bytes of operands packed for all
+    /// blocks and of temporaries of concurrent blocks; at least one block is executed in any case.
     ///
     /// # Safety
     /// `bases` are the buffers that the sweep was checked against: all elements of theirs that it reads are
@@ -132,7 +131,7 @@ impl SweepProgram {
         let failed = std::sync::OnceLock::new();
         workers.parallel_for(tasks, |task| {
             let range = cut(blocks, task, tasks)..cut(blocks, task + 1, tasks);
-            // SAFETY: guaranteed by the caller; each block goes to one task.
+            // SAFETY: guaranteed by the caller; each block is assigned to one task.
             match unsafe { job.range(range) } {
                 Ok(met) => drop(faults.fetch_or(met, Ordering::Relaxed)),
                 Err(error) => drop(failed.set(error)),
@@ -142,7 +141,7 @@ impl SweepProgram {
     }
 }
 
-/// Compiles the plan of a block, whose results are windows of other arrays.
+/// Compiles the plan of a block, whose operands are windows of other arrays.
 fn block(
     sweep: &Sweep,
     plan: &Plan,
@@ -159,11 +158,11 @@ fn block(
     })
 }
 
-/// Bytes of a buffer from which on it comes from memory.
+/// Size of a buffer in bytes from which it is out of cache.
 const FAR: usize = 4 << 20;
 
-/// Has blocks ask for what the next one reads from memory, in the step that reads the buffer last:
-/// the first one waits for memory, later ones compute, and so both go on at a time.
+/// Makes blocks prefetch the next block's part of large buffers, in the last step that reads the buffer: the first step
+/// of a block is bound by memory, later ones by arithmetic, so that both overlap.
 fn fetch_ahead(sweep: &Sweep, body: &mut Compiled, buffers: &[Layout]) {
     let Some(axis) = sweep.axes.last() else { return };
     for (n, window) in sweep.inputs.iter().enumerate() {
@@ -184,27 +183,27 @@ fn fetch_ahead(sweep: &Sweep, body: &mut Compiled, buffers: &[Layout]) {
     }
 }
 
-/// A sweep with what it runs on.
+/// A sweep with its buffers and execution environment.
 struct Job<'a> {
     sweep: &'a SweepProgram,
     bases: &'a [*mut u8],
     scratch: &'a ScratchPool,
-    /// For each shared operand, its panels, if there is memory for them.
+    /// Panels of each shared operand, if scratch memory sufficed.
     packed: &'a [Option<Packed<'a>>],
-    /// Bodies that do less, if nothing speaks against them.
+    /// Bodies with less work, if the data permits them.
     narrow: Option<&'a NarrowProgram>,
     alone: &'a Workers,
 }
 
-// SAFETY: the pointers are followed for blocks only, which `SweepProgram::run` gives to one task
-// each; different blocks write different elements, and none that another reads.
+// SAFETY: the pointers are dereferenced for blocks only, which `SweepProgram::run` assigns to one task each; different
+// blocks write different elements, and none that another reads.
 unsafe impl Sync for Job<'_> {}
 
 impl Job<'_> {
-    /// Runs some blocks, one after another.
+    /// Executes a range of blocks.
     ///
     /// # Safety
-    /// As for [`SweepProgram::run`]; nobody else runs these blocks.
+    /// As for [`SweepProgram::run`]; no other task executes these blocks.
     unsafe fn range(&self, blocks: Range<usize>) -> Result<u32, RunError> {
         let sweep = self.sweep;
         let (bytes, scratch) = (sweep.arena(), &self.scratch.part());
@@ -216,7 +215,7 @@ impl Job<'_> {
                 break;
             }
             self.seek(block, &mut at);
-            // SAFETY: guaranteed by the caller; the arena is this task's own.
+            // SAFETY: guaranteed by the caller; only this task accesses the arena.
             unsafe {
                 let short = sweep.axes.iter().zip(&at).any(|(a, &n)| (n + 1) * a.block > a.extent);
                 if let Some(met) = self.narrow((&at, short), (arena.as_ptr(), scratch))? {
@@ -233,7 +232,7 @@ impl Job<'_> {
         Ok(faults)
     }
 
-    /// Runs the body of a block that does less, if there is one; `None` if the whole one is to run.
+    /// Executes the narrow body of a block, if it has one; `None` if the whole body is to be executed.
     ///
     /// # Safety
     /// As for [`range`](Self::range); the arena has room for the temporaries of a block.
@@ -256,16 +255,16 @@ impl Job<'_> {
         let mut finite = outputs.map(|layout| {
             let Place::Output(n) = layout.place else { return true };
             let base = sweep.window(&sweep.outputs[n], layout.dtype, self.bases, at);
-            // SAFETY: the block has written what it sees of the buffer, which is its own.
+            // SAFETY: the block has written its window of the buffer, which only it accesses.
             self.alone.have_ended() || unsafe { walk(layout, base, level) }
         });
         Ok(finite.all(|finite| finite).then_some(faults))
     }
 
-    /// Runs the steps of a block.
+    /// Executes the steps of a block.
     ///
     /// # Safety
-    /// As for [`narrow`](Self::narrow); the body is one for that block.
+    /// As for [`narrow`](Self::narrow); the body is one of that block.
     unsafe fn block(
         &self,
         (compiled, packed): (&Compiled, &[PackedOperand<'_>]),
@@ -281,7 +280,7 @@ impl Job<'_> {
         };
         let bases: SmallVec<[*mut u8; 16]> = compiled.buffers.iter().map(base).collect();
         let run = Run { workers: self.alone, scratch, compiled, bases: &bases, packed };
-        // SAFETY: the windows lie in their buffers, the arena is this task's own.
+        // SAFETY: the windows are within their buffers, and only this task accesses the arena.
         unsafe { run.steps() }
     }
 
@@ -293,7 +292,7 @@ impl Job<'_> {
         }
     }
 
-    /// The panels for a block that has all its rows.
+    /// Panels for a block that is not cut.
     fn packed(&self, at: &[usize]) -> SmallVec<[PackedOperand<'_>; 2]> {
         let each = self.sweep.shared.iter().zip(self.packed);
         let each = each.filter_map(|(shared, panels)| {
@@ -304,7 +303,7 @@ impl Job<'_> {
         each.collect()
     }
 
-    /// Parts of the same for a narrow body.
+    /// Parts of these panels for a narrow body.
     fn parts<'p>(
         &'p self,
         at: &[usize],
@@ -322,7 +321,7 @@ impl Job<'_> {
 }
 
 impl SweepProgram {
-    /// The first element that a block sees of a buffer.
+    /// Address of a block's window of a buffer.
     fn window(&self, window: &Window, dtype: DType, bases: &[*mut u8], at: &[usize]) -> *mut u8 {
         let axes = self.axes.iter().zip(at).zip(&window.strides);
         let rows: isize = axes.map(|((a, &n), &stride)| (n * a.block) as isize * stride).sum();
@@ -330,22 +329,22 @@ impl SweepProgram {
     }
 }
 
-/// An operand of a contraction of the body that several blocks see the same of.
+/// An operand of a contraction of the body that several blocks share.
 #[derive(Clone, Debug)]
 struct SharedOperand {
-    /// Which step of the body contracts it.
+    /// Index of the step that contracts it.
     step: usize,
     contraction: Fixed,
-    /// What blocks see of it.
+    /// Its window.
     window: Window,
-    /// From there to the contraction's origin, in elements.
+    /// Offset of the contraction's origin in the window, in elements.
     offset: isize,
     dtype: DType,
     level: Level,
 }
 
 impl SharedOperand {
-    /// The operand of a step that most blocks have in common.
+    /// The operand of a step that most blocks share.
     fn find(sweep: &Sweep, body: &Compiled, step: usize, program: &Program) -> Option<Self> {
         let Program::Contract(prepared) = program else { return None };
         let Prepared { task, level, .. } = &**prepared;
@@ -362,15 +361,14 @@ impl SharedOperand {
         Some(Self { step, contraction, window, offset, dtype: task.dtype, level: *level })
     }
 
-    /// Bytes of the operand packed for all blocks that have all their rows; `None` beyond any
-    /// address.
+    /// Bytes of the operand packed for all blocks that are not cut; `None` on overflow.
     fn bytes(&self, sweep: &SweepProgram) -> Option<u64> {
         let own = along(&sweep.axes, &self.window, false);
         let count = own.fold(1, |n: usize, (_, axis)| n.saturating_mul(full(axis)));
         Some(self.contraction.all_bytes(count)? as u64)
     }
 
-    /// Packs the operand for all blocks that have all their rows.
+    /// Packs the operand for all blocks that are not cut.
     ///
     /// # Safety
     /// As for [`SweepProgram::run`].
@@ -394,21 +392,21 @@ impl SharedOperand {
             window.wrapping_offset(self.offset * self.dtype.size() as isize).cast_const()
         };
         let origins: Vec<*const u8> = (0..count).map(origin).collect();
-        // Without memory for it each block packs the operand for itself.
+        // Without scratch memory for it, each block packs the operand.
         let refused = AtomicUsize::new(0);
         let context = Context::new(self.level, workers, scratch, &refused);
-        // SAFETY: guaranteed by the caller; blocks with all their rows see such operands.
+        // SAFETY: guaranteed by the caller; blocks that are not cut have these operands.
         unsafe { Packed::new(&self.contraction, &origins, &context, scratch) }
     }
 
-    /// The number of the origin for a block.
+    /// Index of the origin for a block.
     fn origin(&self, sweep: &SweepProgram, at: &[usize]) -> usize {
         let own = along(&sweep.axes, &self.window, false);
         own.fold(0, |number, (n, axis)| number * full(axis) + at[n])
     }
 }
 
-/// The axes along which all blocks see the same of a window, or those along which they do not.
+/// The axes along which all blocks share a window, or those along which they do not.
 fn along<'a>(
     axes: &'a [SweepAxis],
     window: &'a Window,
@@ -418,13 +416,13 @@ fn along<'a>(
     axes.iter().enumerate().filter(move |(n, _)| own(*n))
 }
 
-/// How many blocks with temporaries of so many bytes fit at a time; one is always run.
+/// Number of blocks with temporaries of `arena` bytes that fit at a time, at least one.
 fn blocks_at_once(arena: usize, spare: u64) -> usize {
     let fit = spare.checked_div(arena as u64).unwrap_or(u64::MAX);
     usize::try_from(fit).unwrap_or(usize::MAX).max(1)
 }
 
-/// Blocks along an axis that have all their rows.
+/// Number of blocks along an axis that are not cut.
 fn full(axis: &SweepAxis) -> usize {
     axis.extent / axis.block
 }
@@ -438,7 +436,7 @@ mod tests {
         assert_eq!(blocks_at_once(100, u64::MAX), usize::MAX / 100);
         assert_eq!(blocks_at_once(0, 0), usize::MAX);
         assert_eq!(blocks_at_once(100, 350), 3);
-        // Planning made sure that one fits.
+        // Planning ensures that one fits.
         assert_eq!(blocks_at_once(100, 0), 1);
     }
 }

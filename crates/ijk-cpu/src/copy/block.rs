@@ -2,25 +2,24 @@
 
 use std::marker::PhantomData;
 
-/// How blocks of one element size are transposed.
+/// Transposition of blocks of one element size.
 pub(super) trait Block {
-    /// The elements move as this.
+    /// Word as which elements are moved.
     type Word: Copy;
-    /// What transposes the strips that blocks leave; itself where they leave none.
+    /// Transposition of the remaining strips; `Self` if none remain.
     type Smaller: Block<Word = Self::Word>;
     /// Rows and columns of a block.
     const SIDE: usize;
 
-    /// `dst[r][c] = src[c][r]`: columns of `src` and rows of `dst` are contiguous, and lie that
-    /// many bytes from each other.
+    /// `dst[r][c] = src[c][r]`: columns of `src` and rows of `dst` are contiguous, with the given strides in bytes.
     ///
     /// # Safety
-    /// Both are blocks of elements, which do not overlap, `src` initialised; the processor has the
+    /// Both are blocks of elements, which do not overlap, and `src` is initialised; the processor supports the
     /// instructions that the implementation names.
     unsafe fn transpose(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize);
 }
 
-/// Blocks of any elements, by no special instruction.
+/// Blocks of any elements, without special instructions.
 pub(super) struct Plain<W, const SIDE: usize>(PhantomData<W>);
 
 macro_rules! plain {
@@ -102,10 +101,10 @@ mod x86 {
         }
     }
 
-    /// Elements of 4 bytes by `avx512f`, whole lines at a time.
+    /// Elements of 4 bytes by `avx512f`, whole cache lines at a time.
     pub(in super::super) struct Lines4;
 
-    /// Elements of 8 bytes by `avx512f`, whole lines at a time.
+    /// Elements of 8 bytes by `avx512f`, whole cache lines at a time.
     pub(in super::super) struct Lines8;
 
     impl Block for Lines4 {
@@ -141,8 +140,8 @@ mod x86 {
         let load =
             |c: usize| unsafe { _mm512_loadu_ps(src.offset(c as isize * src_stride).cast()) };
         let x: [__m512; 16] = std::array::from_fn(load);
-        // Within quarters of registers, pairs of columns, then fours: `fours[4 * n + r]` has rows
-        // `r`, `r + 4`, `r + 8` and `r + 12` of columns `4 * n` to `4 * n + 3`.
+        // Within 128-bit lanes: pairs of columns, then fours: `fours[4 * n + r]` has rows `r`, `r + 4`, `r + 8` and `r
+        // + 12` of columns `4 * n` to `4 * n + 3`.
         let pairs: [__m512; 16] = std::array::from_fn(|n| {
             let (a, b) = (x[n & !1], x[n | 1]);
             if n & 1 == 0 { _mm512_unpacklo_ps(a, b) } else { _mm512_unpackhi_ps(a, b) }
@@ -175,7 +174,7 @@ mod x86 {
             |c: usize| unsafe { _mm512_loadu_pd(src.offset(c as isize * src_stride).cast()) };
         let x: [__m512d; 8] = std::array::from_fn(load);
         for r in 0..2 {
-            // Pairs of columns: each quarter has their elements of row `r`, `r + 2`, `r + 4`, `r + 6`.
+            // Pairs of columns: each 128-bit lane has their elements of row `r`, `r + 2`, `r + 4`, `r + 6`.
             let quarters = std::array::from_fn(|n| {
                 let (a, b) = (x[2 * n], x[2 * n + 1]);
                 let pair = if r == 0 { _mm512_unpacklo_pd(a, b) } else { _mm512_unpackhi_pd(a, b) };
@@ -189,13 +188,13 @@ mod x86 {
         }
     }
 
-    /// Transposes quarters of registers: quarter `c` of the `r`-th result is quarter `r` of `x[c]`.
+    /// Transposes 128-bit lanes of registers: lane `c` of result `r` is lane `r` of `x[c]`.
     #[target_feature(enable = "avx512f")]
     #[inline]
     fn quarters_to_rows(x: [__m512i; 4]) -> [__m512i; 4] {
         let low = |a, b| _mm512_shuffle_i32x4::<0x88>(a, b);
         let high = |a, b| _mm512_shuffle_i32x4::<0xDD>(a, b);
-        // Even quarters of two registers each, then odd ones.
+        // Even lanes of two registers each, then odd ones.
         let (even, odd) =
             ([low(x[0], x[1]), low(x[2], x[3])], [high(x[0], x[1]), high(x[2], x[3])]);
         [low(even[0], even[1]), low(odd[0], odd[1]), high(even[0], even[1]), high(odd[0], odd[1])]
@@ -209,7 +208,7 @@ mod x86 {
         // SAFETY: columns `c < 8` of 32 bytes each.
         let load = |c: isize| unsafe { _mm256_loadu_ps(src.offset(c * src_stride).cast()) };
         let x: [__m256; 8] = std::array::from_fn(|c| load(c as isize));
-        // Pairs of columns, then fours: each half of a register holds a row's elements of four.
+        // Pairs of columns, then fours: each half of a register has four columns' elements of a row.
         let pairs: [__m256; 8] = std::array::from_fn(|n| {
             let (a, b) = (x[n & !1], x[n | 1]);
             if n & 1 == 0 { _mm256_unpacklo_ps(a, b) } else { _mm256_unpackhi_ps(a, b) }

@@ -12,12 +12,12 @@ use crate::simd::Level;
 use crate::simd::leveled;
 use ijk_types::DType;
 
-/// Copies `extents` = rows, columns; strides are in bytes.
+/// Copies a plane of `extents` = rows, columns; strides are in bytes.
 ///
 /// # Safety
 /// Both sides are elements of the kernel's size for every row and column, initialised in `src`; no other thread
 /// accesses those of `dst`, and no element is on both sides. Each field of [`Planes`] states a condition on strides.
-/// The processor has the SIMD level the kernel was chosen for.
+/// The processor supports the SIMD level of the kernel.
 pub(super) type Plane = unsafe fn(
     extents: [usize; 2],
     dst: *mut u8,
@@ -31,23 +31,23 @@ pub(super) type Plane = unsafe fn(
 pub(super) struct Planes {
     /// Columns are contiguous on both sides.
     pub rows: Plane,
-    /// Columns are contiguous in `dst`, and the same element in `src`.
+    /// Columns are contiguous in `dst`, and have stride 0 in `src`.
     pub splat: Plane,
     /// Columns are contiguous in `dst`, rows in `src`.
     pub transpose: Plane,
-    /// The same for rows or columns that collide: see [`collide`].
+    /// The same for rows or columns that map to few cache sets: see [`collide`].
     pub transpose_lines: Plane,
-    /// Columns are contiguous in `dst`, and backwards in `src`.
+    /// Columns are contiguous in `dst`, and in descending order of addresses in `src`.
     pub reverse: Plane,
     /// Any strides.
     pub strided: Plane,
-    /// As `rows`, but past the caches: for what nobody reads soon. [`fence`] must follow before
-    /// another thread may read.
+    /// As `rows`, with non-temporal stores, for data that is not read soon. [`fence`] must follow before another thread
+    /// reads it.
     pub stream: Plane,
 }
 
-/// A row or an element at a place of a plane: the only pointer arithmetic of these kernels. Wraps,
-/// so that a pointer past the plane may be made, if not followed.
+/// Address of an element of a plane: the only pointer arithmetic of these kernels. It wraps, so that pointers beyond
+/// the plane may be computed, but not dereferenced.
 #[inline(always)]
 fn at<W>(ptr: *const u8, strides: [isize; 2], row: usize, column: usize) -> *const W {
     let step = |n: usize, stride: isize| (n as isize).wrapping_mul(stride);
@@ -65,7 +65,7 @@ unsafe fn rows<W: Copy>(
     src_strides: [isize; 2],
 ) {
     let bytes = columns * size_of::<W>();
-    // SAFETY: guaranteed by the caller; a row has so many bytes.
+    // SAFETY: guaranteed by the caller; a row has `bytes` bytes.
     unsafe {
         match bytes {
             4..8 => short_rows::<4>([rows, bytes], dst, dst_strides, src, src_strides),
@@ -83,8 +83,7 @@ unsafe fn rows<W: Copy>(
     }
 }
 
-/// Rows of `N` bytes, or up to twice as many, by their first and last `N`: a call for each would take longer than to
-/// copy it.
+/// Copies rows of `N` to `2 * N` bytes by their first and last `N` bytes: a call of memcpy for each would take longer.
 ///
 /// # Safety
 /// As for [`Plane`], for elements of one byte, with the condition of [`Planes::rows`].
@@ -125,7 +124,7 @@ unsafe fn splat<W: Copy>(
     }
     let size = size_of::<W>() as isize;
     if src_strides[0] == size && dst_strides[0] == size * columns as isize {
-        // SAFETY: guaranteed by the caller; the plane is dense on both sides.
+        // SAFETY: guaranteed by the caller; the plane is contiguous on both sides.
         unsafe {
             match columns {
                 2 => return thin::repeat::<W, 2>(rows, dst, src),
@@ -187,8 +186,8 @@ unsafe fn strided<W: Copy>(
 }
 
 /// # Safety
-/// As for [`Plane`], with the condition of [`Planes::transpose`]; for [`Block::transpose`], the
-/// processor has the block's instructions.
+/// As for [`Plane`], with the condition of [`Planes::transpose`]; the processor supports the block's instructions, as
+/// for [`Block::transpose`].
 #[inline(always)]
 unsafe fn transpose<B: Block>(
     [rows, columns]: [usize; 2],
@@ -225,10 +224,10 @@ unsafe fn transpose<B: Block>(
     }
 }
 
-/// Fewer rows or columns than this move element by element.
+/// Fewer rows or columns are moved element by element.
 const THIN: usize = 4;
 
-/// Transposes the blocks of a plane, and hands the two strips that they leave to `strip`.
+/// Transposes the blocks of a plane, and passes the two remaining strips to `strip`.
 ///
 /// # Safety
 /// As for [`transpose`].
@@ -246,7 +245,7 @@ unsafe fn blocks<B: Block>(
         let to = at::<u8>(dst, dst_strides, row, column).cast_mut();
         (to, at::<u8>(src, src_strides, row, column))
     };
-    // Down the columns of `src`, which are read line by line.
+    // Along the columns of `src`, so that it is read line by line.
     for c in (0..whole_columns).step_by(B::SIDE) {
         for r in (0..whole_rows).step_by(B::SIDE) {
             let (to, from) = place(r, c);
@@ -264,7 +263,7 @@ unsafe fn blocks<B: Block>(
     }
 }
 
-/// Copies whole lines past the caches.
+/// Copies with non-temporal stores of whole cache lines.
 ///
 /// # Safety
 /// As for [`Plane`], with the condition of [`Planes::rows`].
@@ -280,7 +279,7 @@ unsafe fn stream<W: Copy>(
     let bytes = columns * size_of::<W>();
     let follow = dst_strides[0] == bytes as isize && rows > 1;
     if follow && (32..JOINED / 2).contains(&bytes) && !bytes.is_multiple_of(LINE) {
-        // SAFETY: guaranteed by the caller; rows follow one another.
+        // SAFETY: guaranteed by the caller; rows are contiguous to each other.
         return unsafe { join::<W>([rows, columns], dst, src, src_strides[0]) };
     }
     for r in 0..rows {
@@ -294,12 +293,12 @@ unsafe fn stream<W: Copy>(
 #[cfg(target_arch = "x86_64")]
 const JOINED: usize = 4096;
 
-/// Copies rows that follow one another in `dst` past the caches: they are joined first, as far from a line's start
-/// as they will be.
+/// Copies rows that are contiguous to each other in `dst` with non-temporal stores: they are first joined in a buffer
+/// with the same alignment to cache lines.
 ///
 /// # Safety
-/// There are so many rows of so many elements, not more than [`JOINED`] bytes, on both sides, which do not overlap;
-/// the processor has `avx`.
+/// There are `rows` rows of `columns` elements on both sides, at most [`JOINED`] bytes each, which do not overlap; the
+/// processor supports `avx`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx")]
 unsafe fn join<W: Copy>(
@@ -324,15 +323,15 @@ unsafe fn join<W: Copy>(
             // SAFETY: row `first + r`; the memory has room for `count` rows and what is before a line's end.
             unsafe { copy(from, joined.add(r * bytes).cast(), columns) };
         }
-        // SAFETY: the rows follow one another on both sides now.
+        // SAFETY: the rows are contiguous to each other on both sides now.
         unsafe { stream_row(to, joined.cast_const(), count * bytes) };
     }
 }
 
-/// Copies bytes, whole lines of them past the caches.
+/// Copies bytes, whole cache lines of them with non-temporal stores.
 ///
 /// # Safety
-/// There are so many on both sides, which do not overlap; the processor has `avx`.
+/// Both sides have `bytes` bytes, which do not overlap; the processor supports `avx`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx")]
 #[inline]
@@ -341,9 +340,9 @@ unsafe fn stream_row(to: *mut u8, from: *const u8, bytes: usize) {
     let head = (to.addr().wrapping_neg() % LINE).min(bytes);
     let lines = (bytes - head) / LINE;
     let rest = (bytes - head) % LINE;
-    // SAFETY: parts of what the caller guarantees; what streams starts at a multiple of a line.
+    // SAFETY: these are parts of the bytes that the caller guarantees; streaming stores start at a multiple of a line.
     unsafe {
-        // A copy of an unknown length is a call, even if there is nothing to copy.
+        // A copy of unknown length compiles to a call, even if there is nothing to copy.
         if head > 0 {
             std::ptr::copy_nonoverlapping(from, to, head);
         }
@@ -360,16 +359,16 @@ unsafe fn stream_row(to: *mut u8, from: *const u8, bytes: usize) {
     }
 }
 
-/// Makes what streamed visible to other threads, as other writes are.
+/// Orders previous non-temporal stores before later writes, for other threads.
 pub(crate) fn fence() {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: part of what every processor of this architecture has.
+    // SAFETY: the instruction is part of the architecture's baseline.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
 }
 
-/// The kernel that streams rows, or copies them where there is no such instruction.
+/// The kernel that copies rows with non-temporal stores, or with ordinary ones if the level has none.
 fn stream_for<W: Copy>(level: Level) -> Plane {
     match level.kind() {
         #[cfg(target_arch = "x86_64")]
@@ -389,8 +388,8 @@ leveled_planes!(rows_at: rows, splat_at: splat, reverse_at: reverse, strided_at:
 leveled!(transpose_at, transpose, [B: Block], [B],
     (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
 
-/// Whether rows that lie so many bytes apart share few places in a cache: lines of a block that are
-/// touched again are not there any more, and have to be moved at once.
+/// Returns true if rows of that stride map to few cache sets: partially written lines of a block would be evicted, so
+/// each line has to be written at once.
 pub(super) fn collide(stride: isize) -> bool {
     stride % 2048 == 0
 }
@@ -408,7 +407,7 @@ fn transpose_for<W: Copy>(level: Level) -> Plane {
     transpose_at::<Plain<W, 8>>(level)
 }
 
-/// The same by whole lines, where registers hold one.
+/// The transposition by whole cache lines, if registers are as wide.
 fn transpose_lines_for<W: Copy>(level: Level) -> Plane {
     #[cfg(target_arch = "x86_64")]
     match (level.kind(), size_of::<W>()) {

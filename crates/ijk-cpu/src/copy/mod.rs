@@ -25,7 +25,7 @@ pub(crate) struct Copier {
 pub(crate) struct Side<'a, P> {
     /// The element at the origin.
     pub ptr: P,
-    /// For each axis, bytes of a step.
+    /// Stride of each axis in bytes.
     pub strides: &'a [isize],
 }
 
@@ -35,8 +35,8 @@ impl Copier {
         Self { planes: planes(t, level), size: t.size() as isize }
     }
 
-    /// The same past the caches, where rows are contiguous on both sides: for what is larger than
-    /// they are and not read soon. [`fence`] must follow before another thread may read.
+    /// Copies elements of a type with non-temporal stores, if rows are contiguous on both sides: for arrays out of
+    /// cache that are not read soon. [`fence`] must follow before another thread reads them.
     pub fn streaming(t: DType, level: Level) -> Self {
         let planes = planes(t, level);
         Self { planes: Planes { rows: planes.stream, ..planes }, size: t.size() as isize }
@@ -48,23 +48,23 @@ impl Copier {
     /// Both sides are elements of the copier's type for every index within `extents`, initialised in `src`; no other
     /// thread accesses those of `dst`, and no element is on both sides.
     pub unsafe fn copy(&self, extents: &[usize], dst: Side<'_, *mut u8>, src: Side<'_, *const u8>) {
-        // SAFETY (all arms): sub-boxes of the box that the caller vouches for.
+        // SAFETY (all arms): these are sub-boxes of the box that the caller guarantees.
         match extents {
-            // SAFETY: as above.
+            // SAFETY: the only element of the box.
             [] => unsafe { self.plane([1, 1], dst.ptr, [0, 0], src.ptr, [0, 0]) },
-            // SAFETY: as above.
+            // SAFETY: the only row of the box.
             &[columns] => unsafe {
                 let (d, s) = (dst.strides[0], src.strides[0]);
                 self.plane([1, columns], dst.ptr, [0, d], src.ptr, [0, s]);
             },
-            // SAFETY: as above.
+            // SAFETY: the only plane of the box.
             &[rows, columns] => unsafe {
                 let (d, s) = (dst.strides, src.strides);
                 self.plane([rows, columns], dst.ptr, [d[0], d[1]], src.ptr, [s[0], s[1]]);
             },
             [n, rest @ ..] => {
                 for i in 0..*n as isize {
-                    // SAFETY: as above, index `i` of the first axis.
+                    // SAFETY: a sub-box, at index `i` of the first axis.
                     unsafe {
                         let to = dst.ptr.offset(i * dst.strides[0]);
                         let from = src.ptr.offset(i * src.strides[0]);
@@ -76,7 +76,7 @@ impl Copier {
         }
     }
 
-    /// Copies `n` neighbouring elements.
+    /// Copies `n` contiguous elements.
     ///
     /// # Safety
     /// As for [`copy`](Self::copy).
@@ -102,7 +102,7 @@ impl Copier {
         let (size, [rows, columns]) = (self.size, extents);
         let dense = dst_strides[1] == size || columns == 1;
         if src_strides[0] == -size && dense && rows > 1 {
-            // Rows lie backwards: the last comes first.
+            // Rows are in descending order of addresses: start with the last.
             let last = |stride: isize| stride * (rows as isize - 1);
             let (dst, src) =
                 (dst.wrapping_offset(last(dst_strides[0])), src.wrapping_offset(-last(size)));
@@ -120,12 +120,12 @@ impl Copier {
             [r, _] if dense && r == size => self.planes.transpose,
             _ => self.planes.strided,
         };
-        // SAFETY: guaranteed by the caller; each kernel's condition on strides was tested.
+        // SAFETY: guaranteed by the caller; the kernel's condition on strides holds.
         unsafe { kernel(extents, dst, dst_strides, src, src_strides) }
     }
 }
 
-/// The strides in bytes of a dense box of elements of `size` bytes.
+/// The strides in bytes of a contiguous box of elements of `size` bytes.
 pub(crate) fn dense_strides(extents: &[usize], size: usize, strides: &mut [isize]) {
     let mut step = size as isize;
     for (stride, &extent) in strides.iter_mut().zip(extents).rev() {
@@ -195,7 +195,7 @@ mod tests {
         for (rows, columns) in (0..70).flat_map(|rows| (1..7).map(move |columns| (rows, columns))) {
             let mut out = vec![-1f32; rows * columns + 1];
             let dst = Side { ptr: out.as_mut_ptr().cast(), strides: &[4 * columns as isize, 4] };
-            // SAFETY: the arrays have so many elements.
+            // SAFETY: the arrays have these elements.
             unsafe {
                 copier.copy(
                     &[rows, columns],
@@ -225,7 +225,7 @@ mod tests {
                         let strides = [4 * columns as isize, 4];
                         let dst = Side { ptr: out.as_mut_ptr().cast(), strides: &strides };
                         let ptr = src[first as usize..].as_ptr().cast();
-                        // SAFETY: the arrays have so many elements.
+                        // SAFETY: the arrays have these elements.
                         unsafe {
                             let from = Side { ptr, strides: &steps.map(|s| 4 * s) };
                             copier.copy(&[rows, columns], dst, from);

@@ -1,10 +1,9 @@
-//! Boxes of many short axes, copied by tables of places.
+//! Permutations of many short axes, by tables of offsets.
 //!
-//! Where neighbours lie along other axes on either side, and all axes are short, a loop over two of them
-//! moves a few elements, and leaves lines before they are full. Here the axes along which one side has
-//! neighbours and those along which the other has, as many of each as fill a line, make a *block*, which has
-//! nothing but whole lines of both. Where the elements of a block come from is one table, where blocks lie is
-//! another.
+//! If both sides are contiguous along different axes, and all axes are short, a loop over two of them moves few
+//! elements, and evicts partially written cache lines. Here the innermost axes of either side, as many of each as fill
+//! a cache line, form a *block* of whole cache lines of both. One table has the offsets of the elements of a block,
+//! another those of blocks.
 
 use super::fence;
 use super::shuffle::Shuffle;
@@ -13,22 +12,22 @@ use crate::simd::Level;
 use crate::table::offsets;
 use std::ops::Range;
 
-/// Words of the largest block: its lines and its table stay near.
+/// Words of the largest block: its cache lines and its table stay in L1.
 const MOST_WORDS: usize = 4096;
 
-/// Blocks of the inner table, at most.
+/// Most blocks of the inner table.
 const INNER: usize = 1024;
 
-/// Blocks of the outer table, at most.
+/// Most blocks of the outer table.
 const OUTER: usize = 1 << 18;
 
-/// Bytes of elements that are neighbours on both sides and are moved as one, at most.
+/// Largest word in bytes: elements that are contiguous on both sides are moved as one.
 const WIDEST: usize = 16;
 
-/// Blocks of fewer words take longer to find than to copy.
+/// Smaller blocks take longer to address than to copy.
 const LEAST_WORDS: usize = 64;
 
-/// What a box of so many bytes reads stays near.
+/// Size in bytes up to which the source of a box stays in L2.
 const NEAR: usize = 256 << 10;
 
 /// One axis of a box.
@@ -36,15 +35,14 @@ const NEAR: usize = 256 << 10;
 pub(crate) struct ShortAxis {
     /// Number of values.
     pub(crate) extent: usize,
-    /// Bytes of a step where it is written.
+    /// Stride of the destination in bytes.
     pub(crate) to: isize,
-    /// Bytes of a step where it is read.
+    /// Stride of the source in bytes.
     pub(crate) from: isize,
 }
 
 impl ShortAxis {
-    /// The axis as parts of so many values, of which its extent is a multiple: from part to part, and within
-    /// one.
+    /// Splits an axis whose extent is a multiple of `part`: the axis of parts, and the axis within a part.
     fn split(self, part: usize) -> (Self, Self) {
         let step = |step: isize| step.saturating_mul(part as isize);
         let outer =
@@ -53,29 +51,29 @@ impl ShortAxis {
     }
 }
 
-/// How a box is copied.
+/// Tables to copy a box.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     /// Bytes of a word.
     word: usize,
-    /// Words of a block that are neighbours where they are written.
+    /// Words of a block that are contiguous in the destination.
     run: usize,
-    /// Where these runs begin.
+    /// Offsets of these runs.
     runs: Vec<isize>,
-    /// For each word of a block, run by run, where it is read.
+    /// Offset in the source of each word of a block, run by run.
     from: Vec<isize>,
-    /// How whole lines of a block are moved, where they are.
+    /// Permutation of whole cache lines in registers, if the block consists of whole lines.
     shuffle: Option<Shuffle>,
-    /// The lines that a block reads, where they are asked for: so many blocks ahead.
+    /// Cache lines to prefetch for a block, and prefetch distance in blocks.
     lines: Vec<isize>,
     ahead: usize,
-    /// Where blocks are written and read, in two parts whose sums are those of all blocks.
+    /// Offsets of blocks in destination and source, as sums of an outer and an inner table.
     outer: Vec<[isize; 2]>,
     inner: Vec<[isize; 2]>,
 }
 
 impl Places {
-    /// The tables of a box of elements of that many bytes; `None` where axes are too long for them.
+    /// The tables of a box of elements of `size` bytes; `None` if axes are too long for them.
     pub(crate) fn new(axes: &[ShortAxis], size: usize, level: Level) -> Option<Self> {
         let (word, axes) = widened(axes, size);
         let (mut block, mut blocks) = (Vec::new(), axes);
@@ -84,7 +82,7 @@ impl Places {
         enlarge(&mut block, &mut blocks);
         block.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
         points(&block).filter(|&words| words <= MOST_WORDS)?;
-        // Blocks that are near each other on both sides follow one another.
+        // Blocks that are close to each other on both sides are adjacent in the order.
         let reach = |axis: &ShortAxis| axis.to.unsigned_abs().max(axis.from.unsigned_abs());
         blocks.sort_by_key(|axis| std::cmp::Reverse(reach(axis)));
         let first = (0..blocks.len()).find(|&at| points(&blocks[at..]).is_some_and(|n| n <= INNER));
@@ -122,7 +120,7 @@ impl Places {
         })
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.outer.len() * self.inner.len()
     }
@@ -130,15 +128,15 @@ impl Places {
     /// Copies some blocks.
     ///
     /// # Safety
-    /// From `to` and `from` on there are elements at all places of the box, initialised where they are read; no other
-    /// thread accesses those that are written, and no element is on both sides.
+    /// `to` and `from` have elements at all offsets of the box, initialised in the source; no other thread accesses
+    /// those of the destination, and no element is on both sides.
     pub(crate) unsafe fn copy(&self, blocks: Range<usize>, to: *mut u8, from: *const u8) {
         // SAFETY: guaranteed by the caller.
         unsafe { self.blocks_of_words::<false>(blocks, to, from) };
     }
 
-    /// The same past the caches, where runs are whole lines: for what is larger than they are and not read
-    /// soon.
+    /// Copies some blocks with non-temporal stores, if runs are whole cache lines: for arrays out of cache that are not
+    /// read soon.
     ///
     /// # Safety
     /// As for [`copy`](Self::copy).
@@ -147,7 +145,7 @@ impl Places {
         let run = (self.run * self.word) as isize;
         let starts = self.runs.iter().chain(self.outer.iter().chain(&self.inner).map(|[to, _]| to));
         let lines = whole(run) && to.addr().is_multiple_of(LINE) && { starts }.all(|&at| whole(at));
-        // SAFETY: guaranteed by the caller; runs are whole lines if they are said to be.
+        // SAFETY: guaranteed by the caller; `lines` implies that runs are whole cache lines.
         unsafe {
             match lines {
                 true => self.blocks_of_words::<true>(blocks, to, from),
@@ -158,7 +156,7 @@ impl Places {
     }
 
     /// # Safety
-    /// As for [`copy`](Self::copy). With `LINES`, runs are whole lines.
+    /// As for [`copy`](Self::copy). With `LINES`, runs are whole cache lines.
     unsafe fn blocks_of_words<const LINES: bool>(
         &self,
         blocks: Range<usize>,
@@ -166,7 +164,7 @@ impl Places {
         from: *const u8,
     ) {
         let places = self.places(blocks.clone(), to, from);
-        // SAFETY: guaranteed by the caller; words have that many bytes, and so many of them make a piece.
+        // SAFETY: guaranteed by the caller; words have that many bytes, and `PIECE` of them are 16 bytes.
         unsafe {
             if let Some(shuffle) = &self.shuffle {
                 return shuffle.run::<LINES>(places);
@@ -182,8 +180,8 @@ impl Places {
     }
 
     /// # Safety
-    /// As for [`copy`](Self::copy), with the words of the box, of which `PIECE` are 16 bytes. With `LINES`,
-    /// runs are whole lines.
+    /// As for [`copy`](Self::copy), with the words of the box, of which `PIECE` are 16 bytes. With `LINES`, runs are
+    /// whole cache lines.
     unsafe fn words<W: Copy, const PIECE: usize, const LINES: bool>(
         &self,
         blocks: Range<usize>,
@@ -204,7 +202,7 @@ impl Places {
         }
     }
 
-    /// Where some blocks are written and read. Those that follow are asked for.
+    /// Addresses of some blocks; prefetches later ones.
     #[inline(always)]
     fn places(
         &self,
@@ -222,7 +220,7 @@ impl Places {
         })
     }
 
-    /// How far on some blocks are written and read.
+    /// Offsets of some blocks.
     #[inline(always)]
     fn offsets(&self, blocks: Range<usize>) -> impl Iterator<Item = [isize; 2]> {
         let count = self.inner.len().max(1);
@@ -238,7 +236,7 @@ impl Places {
     }
 }
 
-/// The lines that words at these places are in.
+/// Cache lines of the words at these offsets.
 fn lines_read(places: &[isize]) -> Vec<isize> {
     let mut lines: Vec<isize> = places.to_vec();
     lines.sort_unstable();
@@ -246,14 +244,14 @@ fn lines_read(places: &[isize]) -> Vec<isize> {
     lines
 }
 
-/// Copies words at some places to where they are neighbours.
+/// Gathers words to a contiguous run.
 ///
 /// # Safety
-/// There are words at these places, and room for them.
+/// `from` has words at these offsets, and `to` has room for them.
 #[inline(always)]
 unsafe fn run<W: Copy>(places: &[isize], to: *mut u8, from: *const u8) {
     for (n, &place) in places.iter().enumerate() {
-        // SAFETY: guaranteed by the caller; words are not aligned as such.
+        // SAFETY: guaranteed by the caller; words may be unaligned.
         unsafe {
             let word = from.wrapping_offset(place).cast::<W>().read_unaligned();
             to.cast::<W>().add(n).write_unaligned(word);
@@ -261,17 +259,18 @@ unsafe fn run<W: Copy>(places: &[isize], to: *mut u8, from: *const u8) {
     }
 }
 
-/// The same past the caches, for whole lines.
+/// Gathers words to whole cache lines with non-temporal stores.
 ///
 /// # Safety
-/// There are words at these places, and room for them; they are whole lines, and `PIECE` of them 16 bytes.
+/// `from` has words at these offsets, and `to` has room for them; they are whole cache lines, and `PIECE` of them are
+/// 16 bytes.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 unsafe fn lines<W: Copy, const PIECE: usize>(places: &[isize], to: *mut u8, from: *const u8) {
     use std::arch::x86_64::{__m128i, _mm_stream_si128};
     const { assert!(PIECE * size_of::<W>() == size_of::<__m128i>()) };
     for (n, places) in places.chunks_exact(PIECE).enumerate() {
-        // SAFETY: guaranteed by the caller; a piece has the size of what is written, and lies at a multiple of it.
+        // SAFETY: guaranteed by the caller; a piece has the size of a store and is aligned to it.
         unsafe {
             let word = |n: usize| from.wrapping_offset(places[n]).cast::<W>().read_unaligned();
             let words: [W; PIECE] = std::array::from_fn(word);
@@ -288,7 +287,7 @@ unsafe fn lines<W: Copy, const PIECE: usize>(places: &[isize], to: *mut u8, from
     unsafe { run::<W>(places, to, from) };
 }
 
-/// The same box in the widest words that are neighbours on both sides, and their bytes.
+/// The same box in the widest words that are contiguous on both sides, and their size in bytes.
 fn widened(axes: &[ShortAxis], size: usize) -> (usize, Vec<ShortAxis>) {
     let mut axes: Vec<ShortAxis> = axes.iter().copied().filter(|axis| axis.extent != 1).collect();
     let mut word = size;
@@ -303,7 +302,7 @@ fn widened(axes: &[ShortAxis], size: usize) -> (usize, Vec<ShortAxis>) {
     (word, axes)
 }
 
-/// Moves the innermost axes of a side to a block, until they fill a line there.
+/// Moves the innermost axes of a side to a block, until they fill a cache line there.
 fn choose(
     block: &mut Vec<ShortAxis>,
     others: &mut Vec<ShortAxis>,
@@ -311,7 +310,7 @@ fn choose(
     step: fn(&ShortAxis) -> isize,
 ) {
     let distance = |axis: &ShortAxis| step(axis).unsigned_abs();
-    // What is there already fills a part of it.
+    // Axes already in the block fill a part of the line.
     let mut there: Vec<ShortAxis> = block.clone();
     there.sort_by_key(distance);
     others.sort_by_key(distance);
@@ -335,7 +334,7 @@ fn choose(
     }
 }
 
-/// Moves axes to a block that has few words, the innermost where it is written first.
+/// Moves axes to a block of few words, the innermost of the destination first.
 fn enlarge(block: &mut Vec<ShortAxis>, others: &mut Vec<ShortAxis>) {
     others.sort_by_key(|axis| axis.to.unsigned_abs());
     while !others.is_empty() && points(block).is_some_and(|words| words < LEAST_WORDS) {
@@ -348,13 +347,13 @@ fn enlarge(block: &mut Vec<ShortAxis>, others: &mut Vec<ShortAxis>) {
     }
 }
 
-/// Into parts of how many values an axis is cut that has at least so many in each; all of it, if it cannot be.
+/// Length of the parts into which an axis is split, at least `least`; the whole axis, if it cannot be split.
 pub(crate) fn part(extent: usize, least: usize) -> usize {
     let fits = |part: &usize| extent.is_multiple_of(*part);
     (least..extent.min(4 * least)).find(fits).unwrap_or(extent)
 }
 
-/// How many points axes have, if that many can be counted.
+/// Number of points of axes; `None` on overflow.
 fn points(axes: &[ShortAxis]) -> Option<usize> {
     axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.extent))
 }
@@ -389,7 +388,7 @@ mod tests {
         // SAFETY: both have all elements of the box.
         unsafe { places.copy(0..places.blocks(), target.as_mut_ptr(), source.as_ptr()) };
         let mut lines = vec![Line([0; LINE]); (count * size).div_ceil(LINE)];
-        // SAFETY: as above; this begins with a line.
+        // SAFETY: both have all elements of the box, and the destination is aligned to cache lines.
         unsafe { places.stream(0..places.blocks(), lines.as_mut_ptr().cast(), source.as_ptr()) };
         let streamed: Vec<u8> = lines.iter().flat_map(|line| line.0).collect();
         assert_eq!(streamed[..count * size], target[..]);
@@ -426,7 +425,7 @@ mod tests {
 
     #[test]
     fn lines_are_whole_on_both_sides() {
-        // Sixteen axes of two, reversed: four of them fill a line of floats on either side.
+        // Sixteen axes of extent 2, reversed: four of them fill a cache line of floats on either side.
         let axes: Vec<ShortAxis> =
             (0..16).map(|n| ShortAxis { extent: 2, to: 4 << n, from: 4 << (15 - n) }).collect();
         let places = Places::new(&axes, 4, Level::best()).unwrap();
@@ -448,7 +447,7 @@ mod tests {
             [(4, far), (far, 4)].map(|(to, from)| ShortAxis { extent, to, from })
         };
         assert!(Places::new(&plane(1009), 4, Level::best()).is_none());
-        // Unless parts of them fill lines.
+        // Unless parts of them fill cache lines.
         let places = Places::new(&plane(1000), 4, Level::best()).unwrap();
         assert_eq!((places.run, places.runs.len()), (20, 20));
     }

@@ -1,20 +1,20 @@
-//! Blocks of words that whole registers move.
+//! Permutations of words within blocks by whole registers.
 //!
-//! A line that is written takes its words from a few lines that are read. Those are loaded whole, and joined one
-//! after another: an instruction makes, of any words of two registers, a third.
+//! A cache line of the destination has words from a few lines of the source. These are loaded whole and merged one
+//! after another, by an instruction that selects any words of two registers.
 
 use crate::lines::LINE;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Kind;
 use crate::simd::Level;
 
-/// Words of a line, of 4 bytes each.
+/// Words of 4 bytes in a cache line.
 const LANES: usize = LINE / 4;
 
-/// A line takes words from so many others on average, at most: more take as long as word by word.
+/// Largest average number of source lines of a line: with more, word by word is as fast.
 const MOST_LINES: usize = 6;
 
-/// How the lines of a block are put together.
+/// Composition of the lines of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Shuffle {
     targets: Vec<Target>,
@@ -22,32 +22,31 @@ pub(super) struct Shuffle {
     patterns: Vec<Pattern>,
 }
 
-/// A line that is written.
+/// A cache line of the destination.
 #[derive(Clone, Copy, Debug)]
 struct Target {
     to: isize,
-    /// The first line that it takes words from.
+    /// Offset of the first source line.
     first: isize,
-    /// How many others it is joined with.
+    /// Number of further source lines.
     joins: usize,
 }
 
-/// Joins what there is with a line that is read.
+/// Merges a source line into the accumulated words.
 #[derive(Clone, Copy, Debug)]
 struct Join {
     from: isize,
     pattern: usize,
 }
 
-/// For each word of a line, which it is of what there is and, after those, of a line that is read.
+/// For each word of a line, its index in the accumulated words followed by those of a source line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 struct Pattern([u32; LANES]);
 
 impl Shuffle {
-    /// Moves words of `word` bytes, whose places in a block are `from`, to runs of neighbours that begin
-    /// at `runs`; `None` where these are no whole lines on both sides, each of which meets few others, or
-    /// the level has no such instruction.
+    /// Moves words of `word` bytes, at the offsets `from` in a block, to contiguous runs at `runs`; `None` unless both
+    /// sides consist of whole cache lines, each of few source lines, and the level has the instruction.
     pub(super) fn new(word: usize, runs: &[isize], from: &[isize], level: Level) -> Option<Self> {
         if !moves_lines(level) || !word.is_multiple_of(4) || runs.is_empty() {
             return None;
@@ -70,7 +69,7 @@ impl Shuffle {
         (shuffle.joins.len() <= joins).then_some(shuffle)
     }
 
-    /// Puts together the line at `to` from words at these places, each of which is in one of `lines`.
+    /// Composes the line at `to` from words at the offsets `lanes`, each of which is in one of `lines`.
     fn push(&mut self, to: isize, lanes: &[isize], lines: &[isize]) {
         let line = |at: isize| lines[lines.partition_point(|&line| line <= at) - 1];
         let mut met: Vec<isize> = lanes.iter().map(|&at| line(at)).collect();
@@ -82,7 +81,7 @@ impl Shuffle {
             true => ((lanes[lane] - first) / 4) as u32,
             false => lane as u32,
         }));
-        // What is in order already needs no instruction.
+        // A line that is already in order needs no instruction.
         met.extend((met.is_empty() && start != whole).then_some(first));
         for (n, &from) in met.iter().enumerate() {
             let mut pattern = if n == 0 { start } else { whole };
@@ -97,7 +96,7 @@ impl Shuffle {
         self.targets.push(Target { to, first, joins: met.len() });
     }
 
-    /// The number of a pattern.
+    /// Index of a pattern.
     fn pattern(&mut self, pattern: Pattern) -> usize {
         let known = self.patterns.iter().position(|p| *p == pattern);
         known.unwrap_or_else(|| {
@@ -106,11 +105,11 @@ impl Shuffle {
         })
     }
 
-    /// Moves blocks, each of which is written and read at such places. With `STREAM`, past the caches.
+    /// Moves blocks at the given addresses. With `STREAM`, stores are non-temporal.
     ///
     /// # Safety
-    /// There are words at the places of a block, and room for them, with `STREAM` at multiples of a
-    /// line; the processor has the level that this was made for.
+    /// Words exist at the offsets of a block on both sides, at multiples of a cache line with `STREAM`; the processor
+    /// supports the level of `self`.
     #[inline(always)]
     pub(super) unsafe fn run<const STREAM: bool>(
         &self,
@@ -125,7 +124,7 @@ impl Shuffle {
         }
     }
 
-    /// The same without special instructions.
+    /// Moves blocks without special instructions.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
@@ -144,7 +143,7 @@ impl Shuffle {
                     let word = |word: u32| both[word as usize / LANES][word as usize % LANES];
                     line = self.patterns[join.pattern].0.map(word);
                 }
-                // SAFETY: as above.
+                // SAFETY: a line of the block.
                 unsafe {
                     to.wrapping_offset(target.to).cast::<[u32; LANES]>().write_unaligned(line)
                 };
@@ -153,7 +152,7 @@ impl Shuffle {
     }
 }
 
-/// Whether a level has the instruction.
+/// Returns true if a level has the instruction.
 fn moves_lines(level: Level) -> bool {
     #[cfg(target_arch = "x86_64")]
     return level.kind() == Kind::Avx512;
@@ -164,7 +163,7 @@ fn moves_lines(level: Level) -> bool {
     }
 }
 
-/// Where the lines begin that words at these places make up; `None` where they do not.
+/// Offsets of the cache lines that words at these offsets form; `None` if they form none.
 fn lines_of(lanes: &[isize]) -> Option<Vec<isize>> {
     let mut lanes = lanes.to_vec();
     lanes.sort_unstable();
@@ -195,13 +194,12 @@ mod x86 {
                 let mut line = read(target.first);
                 for join in joins.by_ref().take(target.joins) {
                     let words = &shuffle.patterns[join.pattern].0;
-                    // SAFETY: a pattern has the words of a line, and begins at a multiple of one.
+                    // SAFETY: a pattern has the words of a line, and is aligned to lines.
                     let words = unsafe { _mm512_load_si512(words.as_ptr().cast()) };
                     line = _mm512_permutex2var_epi32(line, words, read(join.from));
                 }
                 let to = to.wrapping_offset(target.to);
-                // SAFETY: a line of the block, which is written whole, at a multiple of a line where it
-                // streams.
+                // SAFETY: a line of the block, which is written whole, aligned to lines if it is streamed.
                 unsafe {
                     match STREAM {
                         true => _mm512_stream_si512(to.cast(), line),

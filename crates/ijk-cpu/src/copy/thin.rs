@@ -1,7 +1,7 @@
-//! Copies of planes of very few rows or columns, such as pixels of two or three channels, that lie one after
-//! another: loops of a known length, which the compiler makes shuffles of.
+//! Contiguous planes of very few rows or columns, such as pixels of two or three channels: loops of constant length,
+//! which compile to shuffles.
 
-/// Copies a plane whose rows lie side by side in `src`, `N` elements for each column, and apart in `dst`.
+/// Deinterleaves: copies a plane whose rows are adjacent in `src`, `N` elements for each column, and strided in `dst`.
 ///
 /// # Safety
 /// `src` has `columns` times `N` elements, and each of `N` lines from `dst` on, `stride` bytes apart, has room for
@@ -24,7 +24,7 @@ pub(super) unsafe fn split<W: Copy, const N: usize>(
     }
 }
 
-/// Copies a plane whose `N` columns lie apart in `src`, and side by side in `dst`.
+/// Interleaves: copies a plane whose `N` columns are strided in `src`, and adjacent in `dst`.
 ///
 /// # Safety
 /// As for [`split`], with both sides exchanged.
@@ -44,7 +44,7 @@ pub(super) unsafe fn join<W: Copy, const N: usize>(
     }
 }
 
-/// Copies each of some neighbouring elements to `N` neighbours.
+/// Copies each of some contiguous elements to `N` adjacent ones.
 ///
 /// # Safety
 /// `src` has `rows` elements, and `dst` room for `N` times as many; no other thread accesses these, and no element is
@@ -58,7 +58,7 @@ pub(super) unsafe fn repeat<W: Copy, const N: usize>(rows: usize, dst: *mut u8, 
     }
 }
 
-/// The first element of a line: may be past the last one, if nobody follows it.
+/// Address of the first element of a line; it may be beyond the last one if it is not dereferenced.
 #[inline(always)]
 fn line(first: *mut u8, stride: isize, n: usize) -> *mut u8 {
     first.wrapping_offset(stride.wrapping_mul(n as isize))

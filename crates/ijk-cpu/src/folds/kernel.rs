@@ -1,4 +1,4 @@
-//! Rows that are folded in registers.
+//! Folds of rows in registers.
 
 use super::{Of, PIECE, Term};
 use crate::lines::{AHEAD, LINE, prefetch, prefetch_far};
@@ -6,31 +6,31 @@ use crate::simd::{Float, Kernel, Level, Number, Simd};
 use ijk_types::{DType, Monoid};
 use std::marker::PhantomData;
 
-/// Folds the terms of some rows, one row after another, and writes what they give.
+/// Folds the terms of some rows, one row after another, and writes the results.
 ///
 /// # Safety
-/// The machine has the level that the kernel was chosen for. For each row `x` has [`Rows::length`] elements, one after
-/// another, at least [`LEAST`]; `other` has as many, or one, as the kernel was chosen for; `out` has room for one that
-/// no other thread uses. Steps lead from those of a row to those of the next.
+/// The machine supports the level of the kernel. For each row `x` has [`Rows::length`] contiguous elements, at least
+/// [`LEAST`]; `other` has as many, or one, according to the kernel; `out` has room for one that no other thread
+/// accesses. `steps` are the strides of rows.
 pub(super) type FoldFn = unsafe fn(rows: &Rows, count: usize, at: Tensors);
 
 /// The least length of a row: no vector is longer.
 pub(super) const LEAST: usize = 16;
 
-/// What rows have in common.
+/// Layout that all rows share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rows {
     /// Elements of a row.
     pub length: usize,
-    /// How many bytes further on to ask for elements while it computes; 0 is what is read next.
+    /// Prefetch distance in bytes; 0 for the elements that are read next.
     pub ahead: isize,
-    /// Bytes from a row of each tensor to the next.
+    /// Stride of rows in each tensor, in bytes.
     pub steps: [isize; 3],
     /// The identity of the monoid, as bits of the element type.
     pub identity: u64,
 }
 
-/// The first element of a row in each tensor.
+/// Addresses of the first element of a row in each tensor.
 #[derive(Clone, Copy)]
 pub(super) struct Tensors {
     pub x: *const u8,
@@ -42,7 +42,7 @@ pub(super) struct Tensors {
 unsafe impl Sync for Tensors {}
 
 impl Tensors {
-    /// So many bytes further on in each.
+    /// Addresses advanced by an offset in bytes in each tensor.
     #[inline(always)]
     pub fn further(self, [x, other, out]: [isize; 3]) -> Self {
         Self {
@@ -53,16 +53,16 @@ impl Tensors {
     }
 }
 
-/// What numbers of a kind have beside arithmetic.
+/// Operations that differ between floats and integers.
 trait Kind<V: Number> {
     fn magnitude(x: V) -> V;
     fn most(x: V, y: V) -> V;
     fn least(x: V, y: V) -> V;
-    /// The fold of all lanes.
+    /// Fold of all lanes.
     fn across(x: V, join: impl Fn(V, V) -> V) -> V::Element;
 }
 
-/// Floats keep NaN.
+/// Floats propagate NaN.
 struct Floats;
 /// Integers wrap.
 struct Integers;
@@ -82,7 +82,7 @@ impl<V: Float> Kind<V> for Floats {
     }
     #[inline(always)]
     fn across(mut x: V, join: impl Fn(V, V) -> V) -> V::Element {
-        // In registers: by way of memory each row would wait for its stores.
+        // In registers: by way of memory, each row would stall on its stores.
         for _ in 0..V::LANES.trailing_zeros() {
             let (even, odd) = x.deinterleave(x);
             x = join(even, odd);
@@ -131,9 +131,9 @@ fn first<V: Number>(x: V) -> V::Element {
     }
 }
 
-/// How terms join.
+/// Combination of terms.
 trait Join<V> {
-    /// Whether to take a term twice changes nothing.
+    /// True if `join(x, x)` is `x`.
     const IDEMPOTENT: bool;
     fn join(x: V, y: V) -> V;
 }
@@ -185,16 +185,16 @@ struct Folds<'a, V, K, J, const TERM: u8, const OF: u8> {
     kind: PhantomData<(V, K, J)>,
 }
 
-/// A row, and the other elements for it.
+/// A row, with the other operand.
 #[derive(Clone, Copy)]
 struct Row<V: Number> {
     x: *const V::Element,
     other: *const V::Element,
-    /// The other element in each lane, if there is one for all the row.
+    /// The subtracted element in each lane, if it is one for the whole row.
     centre: V,
 }
 
-/// Accumulators of a row: as many as additions are under way at a time.
+/// Accumulators of a row: enough to hide the latency of an addition.
 const CHAINS: usize = 4;
 
 impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Kernel
@@ -225,7 +225,7 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Kernel
 }
 
 impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, V, K, J, TERM, OF> {
-    /// The fold of a row, not yet across lanes: of pieces, pairwise.
+    /// Fold of a row, not yet across lanes: of pieces, combined pairwise.
     ///
     /// # Safety
     /// As for [`FoldFn`], for that row.
@@ -236,7 +236,7 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
             // SAFETY: guaranteed by the caller.
             return unsafe { self.piece(row, 0..length, identity) };
         }
-        // How many pieces each level holds is a bit; folds of as many pieces are joined first.
+        // Binary counter: bit `level` of `taken` is set if the level has a fold of `1 << level` pieces.
         let mut levels = [identity; usize::BITS as usize];
         let mut taken = 0usize;
         for start in (0..length).step_by(PIECE) {
@@ -253,7 +253,7 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
         held.reduce(|newer, older| J::join(older, newer)).unwrap_or(identity)
     }
 
-    /// The fold of a part of a row, not yet across lanes.
+    /// Fold of a part of a row, not yet across lanes.
     ///
     /// # Safety
     /// As for [`FoldFn`], for that row.
@@ -261,7 +261,7 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
     unsafe fn piece(&self, row: Row<V>, part: std::ops::Range<usize>, identity: V) -> V {
         let mut sums = [identity; CHAINS];
         let (mut at, end) = (part.start, part.end);
-        // SAFETY: guaranteed by the caller; elements are before the end.
+        // SAFETY: guaranteed by the caller; elements are within the part.
         unsafe {
             while at + CHAINS * V::LANES <= end {
                 self.ask(row.x.wrapping_add(at));
@@ -278,7 +278,7 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
             }
             if at < end {
                 let rest = match J::IDEMPOTENT {
-                    // A row has a whole vector, and elements before the part are of the row, too.
+                    // A row has at least a vector, and elements before the part belong to the row.
                     true => self.term(row, end - V::LANES),
                     false => self.rest(row, at, end - at),
                 };
@@ -288,7 +288,7 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
         J::join(J::join(sums[0], sums[2]), J::join(sums[1], sums[3]))
     }
 
-    /// Asks for the elements that are read after a strip, or in place of it some way further on.
+    /// Prefetches the elements after a strip, or those at the prefetch distance.
     #[inline(always)]
     fn ask(&self, strip: *const V::Element) {
         let strip = strip.cast::<u8>();
@@ -300,7 +300,7 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
         }
     }
 
-    /// The terms of a vector of elements.
+    /// Terms of a vector of elements.
     ///
     /// # Safety
     /// The row has them.
@@ -314,7 +314,7 @@ impl<V: Number, K: Kind<V>, J: Join<V>, const TERM: u8, const OF: u8> Folds<'_, 
         }
     }
 
-    /// The terms of `count` elements; the other lanes hold 0, as all that they come from does.
+    /// Terms of `count` elements; the other lanes are 0.
     ///
     /// # Safety
     /// The row has them.
@@ -351,7 +351,7 @@ fn term<V: Number, K: Kind<V>, const TERM: u8, const OF: u8>(x: V, other: V) -> 
     }
 }
 
-/// The kernel that folds so, if there is one.
+/// The kernel of a fold, if it exists.
 pub(super) fn find(t: DType, how: (Monoid, Term, Of), level: Level) -> Option<FoldFn> {
     level.run(Find { t, how })
 }
@@ -369,7 +369,7 @@ impl Kernel for Find {
         match self.t {
             DType::F32 => self.joined::<S::F32, Floats>(),
             DType::F64 => self.joined::<S::F64, Floats>(),
-            // The magnitude of the least integer is another question.
+            // The magnitude of the minimum overflows; integers use tiles instead.
             _ if self.how.1 == Term::Magnitude => None,
             DType::I32 => self.joined::<S::I32, Integers>(),
             DType::I64 => self.joined::<S::I64, Integers>(),

@@ -1,9 +1,8 @@
-//! Folds along rows: sums, greatest and least of elements, of their magnitudes or squares, or of those of how far
-//! they are from another array or from what a row has in common (variances, norms, distances); or of products with
-//! another array.
+//! Folds along rows: sums, maxima and minima of elements, of their magnitudes or squares, or of those of differences
+//! from another array or from a value of the row (variances, norms, distances); or of products with another array.
 //!
-//! A tile program writes each difference, then each square, before they are folded, and takes up each row
-//! anew, which takes longer than to read them. Here they stay in registers.
+//! A tile program writes each difference, then each square, to L1 before they are folded, and has an overhead for each
+//! row, which takes longer than reading the elements. Here they stay in registers.
 
 mod kernel;
 
@@ -16,65 +15,65 @@ use ijk_plan::plan::{Contraction, ContractionAxis, Nest, Node, NodeId, Role, Sta
 use ijk_types::{BinaryOp, Reducer, UnaryOp};
 use kernel::{FoldFn, LEAST, Rows, Tensors};
 
-/// Elements that are folded lane by lane; folds of so many are joined pairwise.
+/// Elements that are folded lane by lane; folds of pieces are combined pairwise.
 const PIECE: usize = 4096;
 
-/// Longer rows are divided among threads.
+/// Longer rows are divided among threads by other kernels.
 const MOST: usize = 1 << 17;
 
-/// Fewer products than these are not worth a look.
+/// Smallest contraction, in multiply-adds, for this kernel.
 const FEW: usize = 1 << 12;
 
-/// Nanoseconds of a row, and of one of its elements.
+/// Nanoseconds for a row, and for each of its elements.
 const ROW: f64 = 6.0;
 const ELEMENT: f64 = 0.03;
 
-/// What is folded, of each value.
+/// Function of each value that is folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Term {
     /// The value.
     Element,
-    /// Its magnitude.
+    /// Its absolute value.
     Magnitude,
     /// Its square.
     Square,
 }
 
-/// What a value is.
+/// Value whose function is folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     /// An element.
     One,
-    /// How far it is from one element for each row.
+    /// Difference of an element from one value for each row.
     Centre,
-    /// How far it is from the element of another array at its place.
+    /// Difference of an element from the corresponding one of another array.
     Pair,
-    /// Its product with that.
+    /// Product of an element with the corresponding one of another array.
     Product,
 }
 
-/// Folds made ready to run.
+/// A prepared fold.
 #[derive(Clone, Debug)]
 pub(crate) struct FoldsProgram {
-    /// Elements, and what is subtracted from them or multiplied with them.
+    /// Elements, and the array that is subtracted from them or multiplied by them.
     x: Origin,
     other: Option<Origin>,
     out: Origin,
-    /// Axes of rows, innermost last: extents, and bytes of a step in each of the three.
+    /// Axes of rows, innermost last: extents, and strides in bytes in `x`, `other` and `out`.
     rows: Vec<(usize, [isize; 3])>,
     /// Elements of a row.
     length: usize,
     kernel: FoldFn,
-    /// What folds start from, as bits.
+    /// Initial value of folds, as bits.
     identity: u64,
-    /// The buffer of the elements, and how many bytes further on to ask for them.
+    /// Buffer of the elements, and its prefetch distance in bytes.
     buffer: usize,
     ahead: isize,
     cost: f64,
 }
 
 impl FoldsProgram {
-    /// The program of a nest that was checked, if it is one of these.
+    /// The program of a checked nest, if it is such a fold.
     pub(crate) fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
         let Some(Reducer::Monoid(monoid)) = nest.reduce else { return None };
         let t = nest.store.dtype;
@@ -124,7 +123,7 @@ impl FoldsProgram {
         self.cost
     }
 
-    /// Asks for elements of a buffer so many bytes further on while it computes; gives whether it does so.
+    /// Enables prefetch of a buffer at a distance of `bytes`; returns false if it does not read that.
     pub(crate) fn fetch_ahead(&mut self, buffer: usize, bytes: isize) -> bool {
         if self.buffer == buffer {
             self.ahead = bytes;
@@ -132,7 +131,7 @@ impl FoldsProgram {
         self.buffer == buffer
     }
 
-    /// Computes all of it.
+    /// Executes the folds.
     ///
     /// # Safety
     /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and no other thread
@@ -140,7 +139,7 @@ impl FoldsProgram {
     pub(crate) unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let tensors = &Tensors {
             x: self.x.of(bases),
-            // It is not read where nothing is subtracted.
+            // It is not read if nothing is subtracted or multiplied.
             other: self.other.map_or(self.x.of(bases), |other| other.of(bases)),
             out: self.out.of(bases),
         };
@@ -152,15 +151,15 @@ impl FoldsProgram {
             while !range.is_empty() {
                 let count = range.len().min(each - range.start % each);
                 let first = tensors.further(self.offsets(range.start));
-                // SAFETY: the check of the nest covered all its points, and told that rows differ in elements
-                // of the output.
+                // SAFETY: the check of the nest covers all its points, and ensures that rows differ in elements of the
+                // output.
                 unsafe { (self.kernel)(&rows, count, first) };
                 range.start += count;
             }
         });
     }
 
-    /// Where a row is.
+    /// Offsets of a row.
     fn offsets(&self, mut row: usize) -> [isize; 3] {
         let mut sums = [0; 3];
         for &(extent, steps) in self.rows.iter().rev() {
@@ -172,7 +171,7 @@ impl FoldsProgram {
     }
 }
 
-/// Elements of a row, if all loads go through all of the folded axes as through one, of which `inner` is innermost.
+/// Length of a row, if the folded axes are nested contiguously in all loads; `inner` is the innermost of them.
 fn run(nest: &Nest, checked: &CheckedNest, folded: &[usize], inner: usize) -> Option<usize> {
     let mut outer: Vec<usize> = folded.iter().copied().filter(|&a| a != inner).collect();
     let widest = |axis: usize| nest.loads.iter().map(|load| load.strides[axis].abs()).max();
@@ -186,8 +185,7 @@ fn run(nest: &Nest, checked: &CheckedNest, folded: &[usize], inner: usize) -> Op
     })
 }
 
-/// Whether a contraction is of pairs of rows, each with a number of its own, and has so many that it is worth to fold
-/// along them.
+/// Returns true if a contraction is a batch of dot products, long enough for folds along rows.
 pub(crate) fn is_of_rows(task: &Contraction) -> bool {
     let batched = |axis: &ContractionAxis| match axis.role {
         Role::Batch | Role::K => true,
@@ -197,7 +195,7 @@ pub(crate) fn is_of_rows(task: &Contraction) -> bool {
     task.axes.iter().all(batched) && task.then.is_none() && !task.accumulate && points >= FEW
 }
 
-/// What is folded along an axis: terms of what, of which load, and which one is subtracted.
+/// Operands of a fold along an axis: function, value, load, and the load that is subtracted or multiplied.
 fn operands(nest: &Nest, folded: usize) -> Option<(Term, Of, usize, Option<usize>)> {
     let node = |id: NodeId| nest.body[id.0 as usize].clone();
     let (term, value) = match nest.body.last()? {
@@ -215,7 +213,7 @@ fn operands(nest: &Nest, folded: usize) -> Option<(Term, Of, usize, Option<usize
                 _ if op == BinaryOp::Mul => return None,
                 (1, 0) => (Of::Centre, a, Some(b)),
                 (1, 1) => (Of::Pair, a, Some(b)),
-                // Neither a magnitude nor a square tells which is subtracted.
+                // Magnitude and square do not depend on the order of subtraction.
                 (0, 1) if term != Term::Element => (Of::Centre, b, Some(a)),
                 _ => return None,
             }

@@ -1,4 +1,4 @@
-//! How many bytes move in a second, at most.
+//! Measured memory bandwidth.
 
 use super::Bandwidth;
 use super::crew::best;
@@ -8,13 +8,13 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::sync::Mutex;
 
-/// Arrays are gone through again until so many bytes have moved, so that starting does not count.
+/// Fewest bytes of a measurement: small arrays are passed over repeatedly, so that the start does not count.
 const LEAST: usize = 16 << 20;
 
-/// How often something is timed, and how often if it takes long.
+/// Number of timed calls, and number if they take long.
 const CALLS: [usize; 2] = [20, 4];
 
-/// For arrays of so many bytes, all threads' together; `None` where there is no such memory.
+/// Bandwidth for arrays of `footprint` bytes in total over all threads; `None` if they cannot be allocated.
 pub fn measure(level: Level, threads: usize, footprint: usize) -> Option<Bandwidth> {
     let length = (footprint / size_of::<u64>() / threads).max(2);
     let blocks = (0..threads).map(|_| zeros(length).map(Mutex::new));
@@ -29,7 +29,7 @@ pub fn measure(level: Level, threads: usize, footprint: usize) -> Option<Bandwid
         });
         (bytes * passes) as f64 / seconds
     };
-    // Pages come to be where they are first written.
+    // First touch: pages are allocated where they are first written.
     rate(1, |_, block| block.fill(1));
     Some(Bandwidth { read: rate(calls, read), copy: rate(calls, copy) })
 }
@@ -43,18 +43,18 @@ fn copy(_: Level, block: &mut [u64]) {
     to[..from.len()].copy_from_slice(from);
 }
 
-/// Zeros, in pages such as tensors have, which the system gives when they are first used.
+/// Zeros, in huge pages as for tensors, which the system allocates on first use.
 fn zeros(length: usize) -> Option<Vec<u64>> {
     let mut there = Vec::<u64>::new();
     there.try_reserve_exact(length).ok()?;
     drop(there);
     let mut zeros = vec![0; length];
-    // SAFETY: any bytes are such bytes, and advice writes none.
+    // SAFETY: any bytes are valid, and the advice writes none.
     advise_huge_pages(unsafe { zeros.align_to_mut::<MaybeUninit<u8>>().1 });
     Some(zeros)
 }
 
-/// Reads everything.
+/// Kernel that reads all elements.
 struct Sum<'a>(&'a [u64]);
 
 impl Kernel for Sum<'_> {

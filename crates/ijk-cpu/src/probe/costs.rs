@@ -1,19 +1,19 @@
-//! What work is expected to take: decides what is divided among threads, never how it is computed.
+//! Estimated times of work: they determine the division among threads, never the order of summation.
 
 use super::{Probe, Rates, Work};
 
-/// Kernels take about so many times as long as the [bound](Rates::bound) of their work.
+/// Ratio of the time of kernels to the [bound](Rates::bound) of their work.
 const ABOVE_BOUND: f64 = 1.5;
 
-/// Work is worth another thread if it takes so many times as long as it takes that thread to come:
-/// what is estimated is uncertain, and caches have to follow.
+/// Smallest ratio of the time of work to the time of a hand-off to another thread: estimates are uncertain, and caches
+/// have to be filled.
 const HAND_OFFS: f64 = 4.0;
 
-/// The times, in seconds, that another thread is believed to take to come: longer ones were measured
-/// while the machine was busy, and a kept probe would leave threads idle ever after.
+/// Range in seconds to which the time of a hand-off is clamped: longer ones were measured on a busy machine, and a
+/// stored probe would leave threads idle permanently.
 const HAND_OFF: [f64; 2] = [2e-6, 10e-6];
 
-/// Expected times on one thread.
+/// Estimated times on one thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
     one: Rates,
@@ -21,19 +21,19 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// Those of the machine that was probed.
+    /// Estimates for the machine of a probe.
     pub(crate) fn new(probe: &Probe) -> Self {
         let [least, most] = HAND_OFF;
         let hand_off = probe.fork.max(least).min(most);
         Self { one: probe.one.clone(), worth: HAND_OFFS * hand_off * 1e9 }
     }
 
-    /// Nanoseconds from which on work is worth another thread.
+    /// Nanoseconds of work from which another thread pays.
     pub(crate) fn worth_threads(&self) -> f64 {
         self.worth
     }
 
-    /// Nanoseconds that work takes, about.
+    /// Estimated nanoseconds of work.
     pub(crate) fn nanoseconds(&self, work: &Work) -> f64 {
         ABOVE_BOUND * self.one.bound(work).seconds() * 1e9
     }

@@ -1,4 +1,4 @@
-//! Threads that begin at one moment: those of a pool may come late, or leave the work to one of them.
+//! Threads that start at the same moment: those of a pool may start late, or leave the work to one of them.
 
 use crate::threads::Workers;
 use std::hint::spin_loop;
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The least time of some calls of `body` by each of `0..threads` together, in seconds. Where the
-/// system gives fewer threads, the caller's does the work of those that are missing.
+/// Minimum time in seconds of several calls of `body` by each of `0..threads` at the same time. If the system provides
+/// fewer threads, the caller's does the work of those that are missing.
 pub fn best(calls: usize, threads: usize, body: impl Fn(usize) + Sync) -> f64 {
     let times = (0..calls).map(|_| together(threads, &body));
     times.fold(f64::INFINITY, f64::min).max(1e-9)
 }
 
-/// One such call.
+/// Time of one such call.
 fn together(threads: usize, body: &(impl Fn(usize) + Sync)) -> f64 {
     let (ready, go) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
@@ -35,7 +35,7 @@ fn together(threads: usize, body: &(impl Fn(usize) + Sync)) -> f64 {
     })
 }
 
-/// Turns round until something is so, and lets other threads have the processor after a while.
+/// Spins until a condition holds, and yields the processor after a while.
 fn until(is_so: impl Fn() -> bool) {
     let mut turns = 0;
     while !is_so() {
@@ -44,7 +44,7 @@ fn until(is_so: impl Fn() -> bool) {
     }
 }
 
-/// A loop of the pool in which the first thread waits for a second, but not for ever.
+/// A loop of the pool in which the first thread waits for a second, with a time limit.
 pub fn wait_for_help(workers: &Workers) {
     if workers.threads() == 1 {
         return;

@@ -1,7 +1,6 @@
-//! What the machine can do at most: measured rates, and the least time that work takes by them.
+//! Machine model: measured rates, and the lower bound of the time of work that follows from them.
 //!
-//! A probe informs, and chooses between ways that give the same numbers; nothing that changes the
-//! order of summation may depend on it.
+//! A probe selects among algorithms with equal results only; the order of summation must not depend on it.
 
 mod bandwidth;
 mod costs;
@@ -16,7 +15,7 @@ use crate::threads::Workers;
 use ijk_types::DType;
 use std::time::Instant;
 
-/// What a machine can do at most.
+/// Measured rates of a machine.
 ///
 /// ```
 /// use ijk_cpu::Level;
@@ -31,68 +30,66 @@ use std::time::Instant;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// How many threads `all` has.
+    /// Number of threads of `all`.
     pub threads: usize,
-    /// With one thread.
+    /// Rates of one thread.
     pub one: Rates,
-    /// With all threads.
+    /// Rates of all threads.
     pub all: Rates,
-    /// Seconds from the beginning of a loop until another thread, which has helped with one just
-    /// before, is at work on it.
+    /// Seconds from the start of a parallel loop until another thread, which has just helped with a previous one, works
+    /// on it.
     pub fork: f64,
 }
 
-/// What some threads can do at most in a second.
+/// Peak rates of some threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rates {
-    /// Operations by [type](TYPES); a multiplication and an addition in one instruction are two.
+    /// Operations per second by [type](TYPES); a fused multiply-add counts as two.
     pub peak: [f64; TYPES.len()],
-    /// Bytes that move, for arrays of growing size.
+    /// Bandwidth for arrays of growing size.
     pub bandwidth: [Bandwidth; FOOTPRINTS.len()],
 }
 
-/// Types whose arithmetic is measured. Complex numbers have the rate of their parts divided by four:
-/// so many real operations are one of theirs.
+/// Types whose arithmetic is measured. Complex types have a quarter of the rate of their parts, since a complex
+/// operation counts as four real ones.
 pub const TYPES: [DType; 4] = [DType::F32, DType::F64, DType::I32, DType::I64];
 
-/// Bytes of all arrays together for which bandwidth is measured: from what is near to what no cache
-/// holds.
+/// Total size of arrays in bytes for which bandwidth is measured: from L2-resident to out of all caches.
 pub const FOOTPRINTS: [usize; 5] = [256 << 10, 2 << 20, 16 << 20, 64 << 20, 256 << 20];
 
-/// How fast bytes move.
+/// Memory bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bandwidth {
-    /// Bytes read in a second.
+    /// Bytes per second of a read.
     pub read: f64,
-    /// Bytes read or written in a second, by a copy.
+    /// Bytes per second, read and written, of a copy.
     pub copy: f64,
 }
 
-/// What a computation has to do at least.
+/// Lower bound of the operations and bytes of a computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// The type of its numbers.
+    /// Element type.
     pub dtype: DType,
     /// Scalar operations.
     pub operations: u64,
-    /// Bytes of what it reads.
+    /// Bytes read.
     pub read: u64,
-    /// Bytes of what it writes.
+    /// Bytes written.
     pub written: u64,
 }
 
-/// The least time that work takes: its *roofline*.
+/// Lower bound of the time of work: its *roofline*.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// Seconds for the operations; `None` for truth values, whose rate is not measured.
+    /// Seconds for the operations; `None` for bools, whose rate is not measured.
     pub compute: Option<f64>,
     /// Seconds to move the bytes.
     pub memory: f64,
 }
 
 impl Probe {
-    /// Measures the machine with so many threads, in about a second. `None` where there is not the
-    /// memory for it.
+    /// Measures the machine with `threads` threads, in about a second. `None` if the arrays cannot be allocated.
     pub fn measure(level: Level, threads: usize) -> Option<Self> {
         let workers = Workers::new(threads);
         let threads = workers.threads();
@@ -103,8 +100,7 @@ impl Probe {
         Some(Self { threads, one, all, fork })
     }
 
-    /// What a machine of so many threads usually can with such instructions, where it is not
-    /// measured.
+    /// Typical rates of a machine with `threads` threads and these instructions, without measurement.
     pub fn typical(level: Level, threads: usize) -> Self {
         let both = |rate: f64| Bandwidth { read: rate, copy: rate };
         let bandwidth = [100e9, 60e9, 30e9, 12e9, 12e9].map(both);
@@ -119,14 +115,14 @@ impl Probe {
         let mut all = one.clone();
         all.peak = all.peak.map(|rate| rate * threads as f64);
         for (bandwidth, footprint) in all.bandwidth.iter_mut().zip(FOOTPRINTS) {
-            // A few threads use all of what they share.
+            // A few threads saturate shared resources.
             let most = if footprint > FOOTPRINTS[2] { 4 } else { threads };
             *bandwidth = both(bandwidth.read * threads.min(most) as f64);
         }
         Self { threads, one, all, fork: 1e-6 }
     }
 
-    /// With some threads: what so many single ones can, if all together can it.
+    /// Rates of some threads: those of one thread times their number, limited by the rates of all.
     pub fn rates(&self, threads: usize) -> Rates {
         let least = |one: f64, all: f64| (one * threads.max(1) as f64).min(all.max(one));
         let mut rates = self.one.clone();
@@ -141,7 +137,7 @@ impl Probe {
 }
 
 impl Rates {
-    /// Operations a second on numbers of a type, if that is known.
+    /// Operations per second for a type, if measured.
     pub fn peak(&self, dtype: DType) -> Option<f64> {
         let (part, factor) = match dtype {
             DType::C64 => (DType::F32, 0.25),
@@ -152,18 +148,18 @@ impl Rates {
         Some(self.peak[at] * factor)
     }
 
-    /// How fast arrays of so many bytes, all in all, move: as fast as smaller ones that were measured.
+    /// Bandwidth for arrays of `bytes` bytes in total: that of the next smaller measured size.
     pub fn bandwidth(&self, bytes: u64) -> Bandwidth {
         let at = FOOTPRINTS.iter().rposition(|&footprint| footprint as u64 <= bytes);
         self.bandwidth[at.unwrap_or(0)]
     }
 
-    /// The least time that work takes.
+    /// Lower bound of the time of work.
     pub fn bound(&self, work: &Work) -> Bound {
         let compute = self.peak(work.dtype).map(|rate| work.operations as f64 / rate);
         let Bandwidth { read, copy } = self.bandwidth(work.read.saturating_add(work.written));
         let copied = work.read.min(work.written);
-        // What is written without being read costs about what a copy of it does.
+        // Bytes that are written without being read cost as much as in a copy.
         let written = (work.written - copied) as f64 / copy;
         let memory = 2.0 * copied as f64 / copy + (work.read - copied) as f64 / read + written;
         Bound { compute, memory }
@@ -171,18 +167,18 @@ impl Rates {
 }
 
 impl Bound {
-    /// The greater of both times.
+    /// The longer of both times.
     pub fn seconds(&self) -> f64 {
         self.compute.unwrap_or(0.0).max(self.memory)
     }
 
-    /// `compute` or `memory`: what takes longer.
+    /// `compute` or `memory`: the longer of both.
     pub fn limit(&self) -> &'static str {
         if self.compute.is_some_and(|compute| compute > self.memory) { "compute" } else { "memory" }
     }
 }
 
-/// What so many threads can do; peaks that are lower than hoped for are measured again.
+/// Rates of `threads` threads; peaks below `hoped` are measured again.
 fn rates(level: Level, threads: usize, hoped: [f64; TYPES.len()]) -> Option<Rates> {
     let mut bandwidth = [Bandwidth { read: 0.0, copy: 0.0 }; FOOTPRINTS.len()];
     for (found, footprint) in bandwidth.iter_mut().zip(FOOTPRINTS) {
@@ -202,7 +198,7 @@ fn median(mut call: impl FnMut()) -> f64 {
     times[times.len() / 2].max(1e-9)
 }
 
-/// How often something short is timed.
+/// Number of times a short call is timed.
 const CALLS: usize = 100;
 
 fn time(call: &mut impl FnMut()) -> f64 {
@@ -238,7 +234,7 @@ mod tests {
         assert_eq!(probe.rates(8).peak, probe.all.peak);
         assert_eq!(probe.rates(100), probe.all);
         assert_eq!(probe.rates(2).bandwidth[4].read, 2.0 * probe.one.bandwidth[4].read);
-        // Noise made several threads look slower than one.
+        // As if noise had made several threads slower than one.
         probe.all.peak[0] = 1.0;
         assert_eq!(probe.rates(2).peak[0], probe.one.peak[0]);
     }

@@ -1,5 +1,4 @@
-//! How many operations there are in a second, at most: chains of multiplications and additions in
-//! registers, enough of them that none waits for another.
+//! Peak arithmetic: chains of multiplications and additions in registers, enough of them to hide their latency.
 
 use super::crew::best;
 use crate::simd::{Kernel, Level, Number, Simd, Vector};
@@ -8,21 +7,21 @@ use std::hint::black_box;
 use std::thread;
 use std::time::Duration;
 
-/// Chains side by side: more than two units of four cycles need, and they fit in 16 registers.
+/// Independent chains: more than two units of four cycles latency need, and few enough for 16 registers.
 const CHAINS: usize = 12;
 
-/// Steps of each chain in a task: less than a millisecond, so that a busy machine lets some pass whole.
+/// Steps of each chain in a task: less than a millisecond, so that some tasks are not interrupted on a busy machine.
 const STEPS: usize = 100_000;
 
-/// How often all chains are timed.
+/// Number of times all chains are timed.
 const CALLS: usize = 30;
 
-/// Where others keep processors busy, measuring begins again, so many times, after a while.
+/// Number of measurements if other programs keep processors busy, and the pause between them.
 const TRIES: usize = 6;
 const WHILE: Duration = Duration::from_millis(15);
 
-/// Operations a second with so many threads, for one of [`super::TYPES`]; tries again where they
-/// are fewer than hoped for.
+/// Operations per second of `threads` threads for one of [`super::TYPES`]; measures again if they are fewer than
+/// `hoped`.
 pub fn measure(level: Level, threads: usize, dtype: DType, hoped: f64) -> f64 {
     let mut most = measure_once(level, threads, dtype);
     for _ in 1..TRIES {
@@ -46,7 +45,7 @@ fn measure_once(level: Level, threads: usize, dtype: DType) -> f64 {
     2.0 * (STEPS * CHAINS * lanes * threads) as f64 / seconds
 }
 
-/// How many numbers of a type fill a register.
+/// Number of lanes of a register for a type.
 struct Lanes(DType);
 
 impl Kernel for Lanes {
@@ -63,7 +62,7 @@ impl Kernel for Lanes {
     }
 }
 
-/// All chains of a task.
+/// The chains of a task.
 struct Chains<T> {
     from: T,
     factor: T,
@@ -77,7 +76,7 @@ macro_rules! kernel {
 
             #[inline(always)]
             fn run<S: Simd>(self, simd: S) {
-                // The compiler must not see that all chains are alike.
+                // Hides from the compiler that all chains are equal.
                 let starts = black_box([self.from; CHAINS]);
                 let (factor, term) = (black_box(self.factor), black_box(self.term));
                 let splat = |x| S::$vector::splat(simd, x);

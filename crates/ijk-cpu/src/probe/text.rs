@@ -1,4 +1,4 @@
-//! Probes as text: a line for each number, after one that says of which machine they are.
+//! Probes as text: a line for the machine, and one for each number.
 
 use super::{Bandwidth, FOOTPRINTS, Probe, Rates, TYPES};
 use crate::Level;
@@ -24,7 +24,7 @@ impl Probe {
         text
     }
 
-    /// The probe of that machine, if the text is one and whole.
+    /// The probe of that machine, if the text is a complete one.
     pub fn parse(text: &str, machine: &str) -> Option<Self> {
         let mut lines = text.lines();
         if lines.next()?.strip_prefix("machine ")? != machine {
@@ -45,14 +45,14 @@ impl Probe {
         Some(probe)
     }
 
-    /// Every number with its name.
+    /// All numbers with their names.
     fn numbers(&self) -> Vec<(String, f64)> {
         let mut copy = self.clone();
         let rates = copy.places().into_iter().map(|(name, place)| (name, *place));
         [("threads".to_string(), self.threads as f64)].into_iter().chain(rates).collect()
     }
 
-    /// Where every number but that of the threads is, with its name.
+    /// References to all numbers except `threads`, with their names.
     fn places(&mut self) -> Vec<(String, &mut f64)> {
         let mut places = vec![("fork.seconds".to_string(), &mut self.fork)];
         for (who, Rates { peak, bandwidth }) in [("one", &mut self.one), ("all", &mut self.all)] {

@@ -1,9 +1,9 @@
-//! Scans: each value of a row combined with all before it.
+//! Inclusive scans along rows.
 //!
-//! A *strand* is what is scanned at a time: one row, or rows side by side where these are neighbours
-//! in memory and the values of one row are not. Strands are shared among threads. Where they are few
-//! and long they are cut into chunks: the chunks' values are combined first, then what comes before
-//! each, and last they are scanned. All cuts follow from extents and strides alone.
+//! A *strand* is the unit of a scan: one row, or adjacent rows if these are contiguous in memory and the values of one
+//! row are not. Strands are divided among threads. If they are few and long, they are cut into chunks: first the totals
+//! of chunks are computed, then the totals before each, and last the chunks are scanned. All cuts are functions of
+//! extents and strides.
 
 mod relative;
 mod run;
@@ -21,7 +21,7 @@ use ijk_types::scalar;
 use smallvec::SmallVec;
 use strand::{Strand, Way};
 
-/// A scan made ready to run.
+/// A prepared scan.
 #[derive(Clone, Debug)]
 pub(crate) struct ScanProgram {
     /// Bytes of an element.
@@ -30,30 +30,30 @@ pub(crate) struct ScanProgram {
     length: usize,
     from: Place,
     to: Place,
-    /// The axes that strands are counted along, outermost first.
+    /// Axes along which strands are counted, outermost first.
     rows: SmallVec<[Row; 4]>,
     strand: Strand,
-    /// Values of a row in a chunk; all of a row that is not cut.
+    /// Values of a row in a chunk; all of them if the row is not cut.
     chunk: usize,
     kernels: ScanKernels,
-    /// Combines the values of a chunk.
+    /// Kernels that combine the values of a chunk.
     fold: FoldKernels,
     /// The identity.
     start: [u64; 2],
-    /// Fills sums with it.
+    /// Kernel that fills sums with the identity.
     splat: Kernel,
-    /// Moves values that are not neighbours.
+    /// Copy of values that are not contiguous.
     copier: Copier,
 }
 
-/// Where a scan's first value is, and how far apart in bytes values of a row are.
+/// Origin of a scan, and stride in bytes of the values of a row.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     origin: Origin,
     step: isize,
 }
 
-/// An axis with its steps in bytes.
+/// An axis with its strides in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row {
     extent: usize,
@@ -61,16 +61,16 @@ struct Row {
     to: isize,
 }
 
-/// With so many strands none is cut,
+/// Number of strands from which none is cut,
 const MANY_STRANDS: usize = 16;
-/// nor a scan of so few points.
+/// and smallest scan in points that is cut.
 const LARGE: usize = 1 << 17;
 
-/// Nanoseconds for a value, roughly.
+/// Approximate nanoseconds for a value.
 const VALUE: f64 = 0.5;
 
 impl ScanProgram {
-    /// A scan that was checked, with points.
+    /// A checked scan, whose domain is not empty.
     pub fn new(task: &Scan, level: Level) -> Result<Self, Fault> {
         let t = task.dtype;
         let size = t.size();
@@ -111,18 +111,18 @@ impl ScanProgram {
         self.rows.iter().map(|row| row.extent).product::<usize>() * self.strand.extent * self.length
     }
 
-    /// Strands, counted along all axes.
+    /// Number of strands along all axes.
     fn strands(&self) -> usize {
         self.rows.iter().map(|row| row.extent).product::<usize>() * self.strand.pieces()
     }
 
-    /// Chunks of a strand.
+    /// Number of chunks of a strand.
     fn chunks(&self) -> usize {
         self.length.div_ceil(self.chunk)
     }
 }
 
-/// Joins axes that are one in both arrays.
+/// Merges axes that are nested contiguously in both arrays.
 fn merged(rows: SmallVec<[Row; 4]>) -> SmallVec<[Row; 4]> {
     let mut all: SmallVec<[Row; 4]> = SmallVec::new();
     for row in rows {

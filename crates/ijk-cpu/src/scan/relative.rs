@@ -1,4 +1,4 @@
-//! Sums that are relative to levels, row by row.
+//! Sums relative to levels, row by row.
 
 use crate::error::Fault;
 use crate::nest::{RelativeScan, relative};
@@ -8,28 +8,27 @@ use crate::threads::Workers;
 use ijk_plan::plan::{Levels, Scan};
 use smallvec::SmallVec;
 
-/// A scan relative to levels, made ready to run.
+/// A prepared scan relative to levels.
 #[derive(Clone, Debug)]
 pub(crate) struct RelativeProgram {
     /// The first value, level and result.
     origins: [Origin; 3],
-    /// Bytes from each to the next of a row.
+    /// Strides in bytes within a row.
     steps: [isize; 3],
     /// Values of a row.
     length: usize,
-    /// Extents of the axes that rows are counted along, outermost first, with the bytes of their
-    /// steps.
+    /// Extents of the axes along which rows are counted, outermost first, with their strides in bytes.
     rows: SmallVec<[(usize, [isize; 3]); 4]>,
     kernel: RelativeScan,
 }
 
-/// Nanoseconds for a value, roughly.
+/// Approximate nanoseconds for a value.
 const VALUE: f64 = 1.5;
 
-/// What a task follows to rows of its own.
+/// Base addresses, from which a task accesses rows of its own.
 struct Bases([*mut u8; 3]);
 
-// SAFETY: the pointers are followed for rows only, each of which one task has.
+// SAFETY: the pointers are dereferenced for rows only, each of which one task has.
 unsafe impl Sync for Bases {}
 
 impl Bases {
@@ -39,7 +38,7 @@ impl Bases {
 }
 
 impl RelativeProgram {
-    /// A scan that was checked, with points.
+    /// A checked scan, whose domain is not empty.
     pub fn new(task: &Scan, levels: &Levels, level: Level) -> Result<Self, Fault> {
         let size = task.dtype.size();
         let bytes = |steps: [isize; 3]| steps.map(|n| n.wrapping_mul(size as isize));
@@ -58,12 +57,12 @@ impl RelativeProgram {
         self.count() as f64 * self.length as f64 * VALUE
     }
 
-    /// Rows.
+    /// Number of rows.
     fn count(&self) -> usize {
         self.rows.iter().map(|row| row.0).product()
     }
 
-    /// Runs the scan.
+    /// Executes the scan.
     ///
     /// # Safety
     /// `bases` are the buffers that the scan was checked against: what it reads is initialised, and no other thread
@@ -73,13 +72,14 @@ impl RelativeProgram {
         workers.parallel_ranges(self.count(), self.cost(), |range| {
             for row in range.take_while(|_| !workers.have_ended()) {
                 let [from, level, to] = self.place(row, first.all());
-                // SAFETY: guaranteed by the caller; each row goes to one task, and has other elements of the output.
+                // SAFETY: guaranteed by the caller; each row is assigned to one task, and has elements of the output of
+                // its own.
                 unsafe { (self.kernel)(self.length, from, level, to, self.steps) };
             }
         });
     }
 
-    /// The first value, level and result of a row.
+    /// Addresses of the first value, level and result of a row.
     fn place(&self, mut row: usize, mut at: [*mut u8; 3]) -> [*mut u8; 3] {
         for (extent, steps) in self.rows.iter().rev() {
             let n = (row % extent) as isize;

@@ -1,4 +1,4 @@
-//! Runs a scan.
+//! Execution of scans.
 
 use super::strand::{PACKED, Way};
 use super::{Row, ScanProgram};
@@ -10,25 +10,25 @@ use crate::threads::Workers;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A scan with what it runs on.
+/// A scan with its buffers and execution environment.
 struct Job<'a> {
     scan: &'a ScanProgram,
     from: *const u8,
     to: *mut u8,
     scratch: &'a ScratchPool,
     workers: &'a Workers,
-    /// Whether memory was refused.
+    /// True if an allocation failed.
     failed: AtomicBool,
 }
 
-// SAFETY: the pointers are followed for strands or chunks of them only, each of which one task has.
+// SAFETY: the pointers are dereferenced for strands or chunks of them only, each of which one task has.
 unsafe impl Sync for Job<'_> {}
 
-/// Sums of all chunks, side by side.
+/// Sums of all chunks, contiguous in memory.
 #[derive(Clone, Copy)]
 struct Sums(*mut u8, usize);
 
-// SAFETY: each task follows the pointer to its own sums only.
+// SAFETY: each task dereferences the pointer to its own sums only.
 unsafe impl Sync for Sums {}
 
 impl Sums {
@@ -38,7 +38,7 @@ impl Sums {
 }
 
 impl ScanProgram {
-    /// Runs the scan.
+    /// Executes the scan.
     ///
     /// # Safety
     /// `bases` are the buffers that the scan was checked against: what it reads is initialised, and no other thread
@@ -66,7 +66,7 @@ impl ScanProgram {
         }
     }
 
-    /// Scratch memory that it takes.
+    /// Upper bound of its scratch memory.
     pub fn need(&self) -> Need {
         let sums = match self.chunks() {
             1 => 0,
@@ -75,7 +75,7 @@ impl ScanProgram {
         Need { shared: sums, each: self.scratch_bytes() as u64 }
     }
 
-    /// Bytes that a task needs: sums, and a block of them or packed values.
+    /// Bytes of scratch memory of a task: sums, and a block of them or packed values.
     fn scratch_bytes(&self) -> usize {
         match self.strand.way {
             Way::Up | Way::Down => 0,
@@ -89,13 +89,13 @@ impl ScanProgram {
         self.strand.width * self.size
     }
 
-    /// Values side by side in a strand.
+    /// Adjacent values of a strand.
     fn width(&self, strand: usize) -> usize {
         let first = strand % self.strand.pieces() * self.strand.width;
         self.strand.width.min(self.strand.extent - first)
     }
 
-    /// The bytes from the first value of all to that of a strand, in both arrays.
+    /// Offsets in bytes of a strand's first value, in both arrays.
     fn place(&self, mut strand: usize) -> (isize, isize) {
         let pieces = self.strand.pieces();
         let across = (strand % pieces * self.strand.width * self.size) as isize;
@@ -112,7 +112,7 @@ impl ScanProgram {
 }
 
 impl Job<'_> {
-    /// Scans all strands, whole.
+    /// Scans all strands without cutting them.
     ///
     /// # Safety
     /// As for [`ScanProgram::run`].
@@ -127,8 +127,8 @@ impl Job<'_> {
                         Way::Across => (memory, memory.wrapping_add(self.scan.sums_bytes())),
                         _ => (start.as_mut_ptr().cast(), memory),
                     };
-                    // SAFETY: guaranteed by the caller; each strand goes to one task, which has sums for it and the
-                    // memory after these.
+                    // SAFETY: guaranteed by the caller; each strand is assigned to one task, which has sums for it and
+                    // the memory after these.
                     unsafe {
                         self.reset(strand, sums);
                         strand += match self.scan.strand.way {
@@ -145,11 +145,10 @@ impl Job<'_> {
         });
     }
 
-    /// Scans rows that follow each other along the innermost axis, of some strands that are rows; says
-    /// how many.
+    /// Scans consecutive rows along the innermost axis, among strands that are rows; returns their number.
     ///
     /// # Safety
-    /// As for [`ScanProgram::run`]; nobody else has these strands; `sum` is that of nothing.
+    /// As for [`ScanProgram::run`]; no other task has these strands; `sum` is the identity.
     unsafe fn rows(&self, kernel: ScanRows, strands: Range<usize>, sum: *mut u8) -> usize {
         let row = self.scan.rows.last().copied().unwrap_or(Row { extent: 1, from: 0, to: 0 });
         let count = strands.len().min(row.extent - strands.start % row.extent);
@@ -160,7 +159,7 @@ impl Job<'_> {
         count
     }
 
-    /// Calls `work` with the memory that a task needs, if there is so much.
+    /// Calls `work` with the scratch memory of a task, unless allocation fails.
     fn with_memory(&self, work: impl FnOnce(*mut u8)) {
         match self.scan.scratch_bytes() {
             0 => work(std::ptr::null_mut()),
@@ -188,21 +187,21 @@ impl Job<'_> {
                 self.with_memory(|memory| body(strand, range, sums.of(task), memory));
             });
         };
-        // SAFETY: guaranteed by the caller; each task has sums and memory of its own.
+        // SAFETY: guaranteed by the caller; each task has its own sums and memory.
         each(&|strand, range, sums, free| unsafe { self.total(strand, range, sums, free) });
         if self.failed.load(Ordering::Relaxed) {
             return Ok(());
         }
         for strand in 0..scan.strands() {
-            // SAFETY: all totals are there; no other task has them now.
+            // SAFETY: all totals are computed; no other task accesses them now.
             unsafe { self.carry(strand, sums.of(strand * chunks), chunks) };
         }
-        // SAFETY: as above; chunks of a strand have other elements of the output.
+        // SAFETY: guaranteed by the caller; chunks of a strand have different elements of the output.
         each(&|strand, range, sums, free| unsafe { self.scan_range(strand, range, sums, free) });
         Ok(())
     }
 
-    /// Sums of nothing, for a strand.
+    /// Sets the sums of a strand to the identity.
     ///
     /// # Safety
     /// `sums` has them.
@@ -215,8 +214,8 @@ impl Job<'_> {
     /// Combines the values of a range.
     ///
     /// # Safety
-    /// As for [`ScanProgram::run`]; `sums` has the strand's sums and `free` the scan's scratch
-    /// bytes, nobody else's.
+    /// As for [`ScanProgram::run`]; `sums` has the strand's sums and `free` the scan's scratch bytes, which no other
+    /// task accesses.
     unsafe fn total(&self, strand: usize, range: Range<usize>, sums: *mut u8, free: *mut u8) {
         let scan = self.scan;
         let (from, _) = scan.place(strand);
@@ -243,15 +242,15 @@ impl Job<'_> {
         }
     }
 
-    /// Makes of the totals of a strand's chunks what comes before each.
+    /// Replaces the totals of a strand's chunks by the totals before each.
     ///
     /// # Safety
-    /// `totals` has those of `chunks` chunks, nobody else's.
+    /// `totals` has those of `chunks` chunks, which no other task accesses.
     unsafe fn carry(&self, strand: usize, totals: *mut u8, chunks: usize) {
         let (width, stride) = (self.scan.width(strand), self.scan.sums_bytes());
         let of = |chunk: usize| totals.wrapping_add(chunk * stride);
-        // SAFETY: guaranteed by the caller. Every monoid is commutative, so that each total may take the one before it,
-        // which by then is of all up to there.
+        // SAFETY: guaranteed by the caller. Every monoid is commutative, so that each total may be combined with the
+        // one before it, which then is the total of all chunks up to it.
         unsafe {
             (1..chunks).for_each(|chunk| (self.scan.fold.down)(1, width, of(chunk), of(chunk - 1)));
             for chunk in (1..chunks).rev() {
@@ -261,7 +260,7 @@ impl Job<'_> {
         }
     }
 
-    /// Copies values to packed memory.
+    /// Copies values to contiguous memory.
     ///
     /// # Safety
     /// They are elements, and `packed` has room.
@@ -277,7 +276,7 @@ impl Job<'_> {
     /// Scans a range of a strand, after `sums`.
     ///
     /// # Safety
-    /// As for [`total`](Self::total); nobody else has these elements of the output.
+    /// As for [`total`](Self::total); no other task accesses these elements of the output.
     unsafe fn scan_range(&self, strand: usize, range: Range<usize>, sums: *mut u8, free: *mut u8) {
         let scan = self.scan;
         let (from, to) = scan.place(strand);

@@ -1,19 +1,19 @@
-//! What is scanned at a time: a row, or rows side by side.
+//! Units of a scan: a row, or adjacent rows.
 
 use super::Row;
 use crate::nest::BLOCK;
 use smallvec::SmallVec;
 
-/// How the values of a strand lie.
+/// Layout of the values of a strand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Those of one row are neighbours, from low to high addresses, in both arrays.
+    /// Those of one row are contiguous, in ascending order of addresses, in both arrays.
     Up,
-    /// From high to low.
+    /// Contiguous in descending order of addresses.
     Down,
-    /// Rows are neighbours.
+    /// Rows are contiguous to each other.
     Across,
-    /// Neither: values go through packed memory.
+    /// Neither: values are packed.
     Packed,
 }
 
@@ -21,25 +21,25 @@ pub(super) enum Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Strand {
     pub way: Way,
-    /// All rows that are side by side, in strands of `width`; 1 but for [`Way::Across`].
+    /// Number of adjacent rows, in strands of `width`; 1 except for [`Way::Across`].
     pub extent: usize,
-    /// Rows of a strand; the last has fewer.
+    /// Rows of a strand; the last strand has fewer.
     pub width: usize,
 }
 
-/// Bytes of values side by side that are worth it, and that a strand has.
+/// Smallest size in bytes of adjacent values for [`Way::Across`], and their size in a strand.
 const NARROW: usize = 64;
 const WIDE: usize = 2048;
 
 /// Values that are packed at a time.
 pub(super) const PACKED: usize = 8 * BLOCK;
 
-/// Bytes of values that a chunk of a row has.
+/// Bytes of values in a chunk of a row.
 const CHUNK: usize = 1 << 16;
 
 impl Strand {
-    /// The strand for rows whose values are so many bytes apart in both arrays; takes the axis that
-    /// it goes across from the others.
+    /// The strand for rows whose values have the strides `steps` in bytes; removes the axis of adjacent rows from
+    /// `rows`.
     pub fn choose(rows: &mut SmallVec<[Row; 4]>, steps: (isize, isize), size: usize) -> Self {
         let unit = size as isize;
         let way = match steps {
@@ -57,12 +57,12 @@ impl Strand {
         Self { way, extent: 1, width: 1 }
     }
 
-    /// How many strands there are side by side.
+    /// Number of adjacent strands.
     pub fn pieces(&self) -> usize {
         self.extent.div_ceil(self.width)
     }
 
-    /// Values of a row in a chunk: whole blocks, and no more one after another than a sum may have.
+    /// Values of a row in a chunk: whole blocks, as many as may be added sequentially.
     pub fn chunk(&self, size: usize) -> usize {
         if self.way == Way::Across { BLOCK } else { CHUNK / size / BLOCK * BLOCK }
     }

@@ -1,8 +1,8 @@
-//! Elements combined into others that are there, at affine places on both sides.
+//! Elements combined with existing ones at affine positions of both sides.
 //!
-//! Where several fall on one (`+nfrshw~nf[2*h+r][2*w+s]`) a tile must not hold two of these, and
-//! takes its outputs out of their places and back. Here rows of the longest axis are combined where
-//! they lie, one after another, around each place all that falls near it.
+//! If several elements are combined with the same one (`+nfrshw~nf[2*h+r][2*w+s]`), a tile must not have two of these,
+//! and moves its outputs to registers and back. Here rows of the longest axis are combined in place, one after another,
+//! so that the elements of the output stay in cache for all values combined with them.
 
 mod run;
 
@@ -14,24 +14,24 @@ use ijk_plan::plan::{Nest, Node, Start};
 use ijk_types::Reducer;
 use smallvec::SmallVec;
 
-/// A nest that combines elements into others.
+/// A nest that combines elements with existing ones.
 #[derive(Clone, Debug)]
 pub(crate) struct ScatterProgram {
     from: Origin,
     to: Origin,
-    /// The axis along which elements are combined at a time, and how many of them.
+    /// The axis along which elements are combined at a time, and their number.
     row: Axis,
     piece: usize,
-    /// An axis whose rows are combined one after another.
+    /// The axis whose rows are combined one after another.
     rows: Axis,
-    /// Axes that tell elements of the output apart, outermost first.
+    /// Axes along which elements of the output differ, outermost first.
     apart: SmallVec<[Axis; 6]>,
-    /// The others; all of their rows' pieces are combined before the next piece is.
+    /// The other axes; the pieces of all of their rows are combined before the next piece.
     others: SmallVec<[Axis; 6]>,
     kernel: IntoPlane,
 }
 
-/// An axis with its steps in bytes.
+/// An axis with its strides in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Axis {
     extent: usize,
@@ -42,18 +42,18 @@ struct Axis {
 /// Elements of a row that are combined at a time.
 const PIECE: usize = 4096;
 
-/// Rows shorter than this are left to tiles; from this on neighbours are worth more than length.
+/// Shorter rows are left to tiles; from `LONG` on, contiguity counts more than length.
 const SHORT: usize = 4;
 const LONG: usize = 8;
 
-/// Bytes of the output that rows may reach over to be combined one after another.
+/// Limit in bytes for the range of the output that rows cover to be combined one after another.
 const NEAR: usize = 1 << 14;
 
-/// Nanoseconds for an element, roughly.
+/// Approximate nanoseconds for an element.
 const ELEMENT: f64 = 0.5;
 
 impl ScatterProgram {
-    /// The program of a nest that was checked, if it is one.
+    /// The program of a checked nest, if it is such a scatter.
     pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
         let (&[Node::Load(load)], Some(Reducer::Monoid(monoid))) = (&nest.body[..], nest.reduce)
         else {
@@ -110,8 +110,8 @@ impl ScatterProgram {
     }
 }
 
-/// Takes the axis of a plane's rows from the others: the longest, if what the plane reaches stays
-/// near for what else falls there, or else the innermost.
+/// Removes the axis of a plane's rows from `others`: the longest, if the plane's range of the output stays in L1 for
+/// later rows, or else the innermost.
 fn take_rows(others: &mut SmallVec<[Axis; 6]>, row: &Axis) -> Axis {
     let reach = |axis: &Axis| axis.extent.saturating_mul(axis.to.unsigned_abs());
     let near = |axis: &Axis| reach(axis).saturating_add(reach(row)) <= NEAR;

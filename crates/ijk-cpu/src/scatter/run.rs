@@ -1,19 +1,18 @@
-//! Runs a scatter.
+//! Execution of scatters.
 
 use super::{Axis, ScatterProgram};
 use crate::threads::Workers;
 use crate::watch::Pace;
 use std::ops::Range;
 
-/// A program with what it runs on: the elements at the origins.
+/// A program with the addresses of its origins.
 struct Job<'a> {
     program: &'a ScatterProgram,
     from: *const u8,
     to: *mut u8,
 }
 
-// SAFETY: the pointers are followed for values of axes that tell outputs apart, each of which one
-// task has.
+// SAFETY: the pointers are dereferenced for values of axes along which outputs differ, each of which one task has.
 unsafe impl Sync for Job<'_> {}
 
 impl ScatterProgram {
@@ -28,17 +27,17 @@ impl ScatterProgram {
         let job = Job { program: self, from, to };
         let apart: usize = self.apart.iter().map(|axis| axis.extent).product();
         workers.parallel_ranges(apart, self.cost(), |range| {
-            // SAFETY: guaranteed by the caller; these axes' values go to one task each.
+            // SAFETY: guaranteed by the caller; each value of these axes is assigned to one task.
             unsafe { job.range(range, &mut Pace::new(workers)) };
         });
     }
 }
 
 impl Job<'_> {
-    /// Combines what has some values of the axes that tell outputs apart.
+    /// Combines the elements at some values of the axes along which outputs differ.
     ///
     /// # Safety
-    /// As for [`ScatterProgram::run`]; nobody else has these values.
+    /// As for [`ScatterProgram::run`]; no other task has these values.
     unsafe fn range(&self, range: Range<usize>, pace: &mut Pace<'_>) {
         let program = self.program;
         for number in range {
@@ -56,12 +55,11 @@ impl Job<'_> {
         }
     }
 
-    /// Combines `n` elements of each row of planes, for all values of some axes, unless the run ends; tells
-    /// whether it does.
+    /// Combines `n` elements of each row of planes, for all values of some axes; returns true if the run is cancelled.
     ///
     /// # Safety
-    /// As for [`range`](Self::range): `from` and `to` are bytes to elements of the nest, the first
-    /// along these axes.
+    /// As for [`range`](Self::range): `from` and `to` are offsets in bytes of elements of the nest, the first along
+    /// these axes.
     unsafe fn planes(
         &self,
         axes: &[Axis],
@@ -72,7 +70,7 @@ impl Job<'_> {
         let (source, out) = (self.from.wrapping_offset(from), self.to.wrapping_offset(to));
         let ScatterProgram { row, rows, kernel, .. } = self.program;
         match axes {
-            // SAFETY: the nest's check covered all points; input and output do not overlap.
+            // SAFETY: the check of the nest covers all points; input and output do not overlap.
             [] => unsafe {
                 kernel([rows.extent, n], out, [rows.to, row.to], source, [rows.from, row.from]);
                 pace.ends_after(rows.extent.saturating_mul(n))
@@ -86,7 +84,7 @@ impl Job<'_> {
     }
 }
 
-/// Bytes to the first elements that have the values with this number.
+/// Offsets in bytes of the first elements at the values of index `number`.
 fn place(axes: &[Axis], mut number: usize) -> (isize, isize) {
     let (mut from, mut to) = (0, 0);
     for axis in axes.iter().rev() {

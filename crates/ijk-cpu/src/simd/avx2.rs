@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 pub(crate) struct Avx2(());
 
 impl Avx2 {
-    /// The level, where the machine has it.
+    /// The level, if the machine supports it.
     pub(super) fn detect() -> Option<Self> {
         let found = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
         found.then_some(Self(()))
@@ -64,7 +64,7 @@ macro_rules! float {
         }
 
         impl $name {
-            /// `self` where it is NaN, else `other`.
+            /// `self` in lanes where it is NaN, else `other`.
             #[inline(always)]
             fn nan_or(self, other: Self) -> Self {
                 // SAFETY: vectors of this type exist only where the machine has the instructions.
@@ -108,7 +108,7 @@ macro_rules! float {
                 Self(unsafe { $blend(no.0, yes.0, $cmp::<_CMP_EQ_OQ>(self.0, right.0)) })
             }
 
-            // The instruction gives its second operand where either is NaN.
+            // The instruction returns its second operand if either is NaN.
             #[inline(always)]
             fn max_nan(self, right: Self) -> Self {
                 self.nan_or(self.max(right))
@@ -233,7 +233,7 @@ impl Number for I32x8 {
 impl Number for I64x4 {
     instructions!(add = _mm256_add_epi64, sub = _mm256_sub_epi64);
 
-    /// From 32-bit halves: the high halves' product falls off the end.
+    /// Product from 32-bit halves; the product of the high halves overflows.
     #[inline(always)]
     fn mul(self, right: Self) -> Self {
         // SAFETY: vectors of this type exist only where the machine has the instructions.

@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 pub(crate) struct Avx512(());
 
 impl Avx512 {
-    /// The level, where the machine has it.
+    /// The level, if the machine supports it.
     pub(super) fn detect() -> Option<Self> {
         let found = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
@@ -48,25 +48,25 @@ impl Simd for Avx512 {
     }
 }
 
-/// Defines a vector type whose lanes a mask leaves out.
+/// Defines a vector type with masked partial loads and stores.
 macro_rules! masked {
     ($name:ident, $register:ty, $t:ty, $lanes:literal, $mask:ty, $splat:ident, $load:ident,
      $store:ident, $maskz_load:ident, $mask_store:ident) => {
         vector!(Avx512, $name, $register, $t, $lanes, $splat, $load, $store, {
             #[inline(always)]
             unsafe fn load_partial(from: *const $t, count: usize) -> Self {
-                // SAFETY: as for `load`; lanes that the mask leaves out are not touched.
+                // SAFETY: as for `load`; masked-out lanes are not accessed.
                 Self(unsafe { $maskz_load(low_bits(count) as $mask, from.cast()) })
             }
             #[inline(always)]
             unsafe fn store_partial(self, to: *mut $t, count: usize) {
-                // SAFETY: as for `store`; lanes that the mask leaves out are not touched.
+                // SAFETY: as for `store`; masked-out lanes are not accessed.
                 unsafe { $mask_store(to.cast(), low_bits(count) as $mask, self.0) }
             }
             #[inline(always)]
             unsafe fn stream(self, to: *mut $t) {
-                // SAFETY: as for `store`; the place is aligned, says the caller; registers of all types have as
-                // many bits.
+                // SAFETY: as for `store`; the caller guarantees the alignment; registers of all types have the same
+                // size.
                 unsafe { _mm512_stream_si512(to.cast(), std::mem::transmute_copy(&self.0)) }
             }
         });
@@ -190,8 +190,8 @@ macro_rules! float {
                 Self(unsafe { $blend($cmp::<_CMP_EQ_OQ>(self.0, right.0), no.0, yes.0) })
             }
 
-            // The instruction gives its second operand where either is NaN; the mask keeps the
-            // first where that one is.
+            // The instruction returns its second operand if either is NaN; the mask keeps the first operand if that is
+            // NaN.
             #[inline(always)]
             fn max_nan(self, right: Self) -> Self {
                 // SAFETY: vectors of this type exist only where the machine has the instructions.
@@ -236,7 +236,7 @@ macro_rules! float {
 #[inline(always)]
 unsafe fn index32(f: impl Fn(i64) -> i64, start: i64) -> __m512i {
     let lanes: [i32; 16] = std::array::from_fn(|lane| f(start + lane as i64) as i32);
-    // SAFETY: the array is as wide as the register; the caller has the level.
+    // SAFETY: the array is as wide as the register; the caller guarantees the level.
     unsafe { _mm512_loadu_epi32(lanes.as_ptr()) }
 }
 
@@ -244,7 +244,7 @@ unsafe fn index32(f: impl Fn(i64) -> i64, start: i64) -> __m512i {
 #[inline(always)]
 unsafe fn index64(f: impl Fn(i64) -> i64, start: i64) -> __m512i {
     let lanes: [i64; 8] = std::array::from_fn(|lane| f(start + lane as i64));
-    // SAFETY: the array is as wide as the register; the caller has the level.
+    // SAFETY: the array is as wide as the register; the caller guarantees the level.
     unsafe { _mm512_loadu_epi64(lanes.as_ptr()) }
 }
 

@@ -1,17 +1,17 @@
-//! Levels by name, and the one that the environment asks for.
+//! Names of levels, and the level that the environment selects.
 
 use super::Level;
 use std::ffi::OsStr;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// The environment variable that names the level of engines which are not told one.
+/// The environment variable that names the default level of engines.
 pub const LEVEL_VARIABLE: &str = "IJK_LEVEL";
 
-/// Every name that is a level on some machine.
+/// Names of levels on any machine.
 const NAMES: [&str; 4] = ["portable", "avx2", "avx512", "neon"];
 
-/// A level that there is not, or not on this machine.
+/// An unknown level, or one that this machine does not support.
 ///
 /// ```
 /// let error = "sse9".parse::<ijk_cpu::Level>().unwrap_err();
@@ -25,20 +25,20 @@ const NAMES: [&str; 4] = ["portable", "avx2", "avx512", "neon"];
     .possible.iter().map(|level| level.name()).collect::<Vec<_>>().join(", ")
 )]
 pub struct LevelError {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
-    /// What is possible, widest last.
+    /// Supported levels, widest last.
     pub possible: Vec<Level>,
-    /// Whether [`LEVEL_VARIABLE`] asked for it.
+    /// True if the name is from [`LEVEL_VARIABLE`].
     pub from_variable: bool,
 }
 
 impl Level {
-    /// The level of an engine that is not told one: the widest of this machine, or what the
-    /// environment variable [`IJK_LEVEL`](LEVEL_VARIABLE) names.
+    /// The default level of engines: the widest of this machine, or the one that the environment variable
+    /// [`IJK_LEVEL`](LEVEL_VARIABLE) names.
     ///
     /// # Errors
-    /// If the variable is set to anything but the name of a level that the machine has.
+    /// If the variable is set to anything but the name of a level that the machine supports.
     pub fn preferred() -> Result<Self, LevelError> {
         match std::env::var_os(LEVEL_VARIABLE) {
             Some(value) => Self::of_variable(&value),
@@ -57,7 +57,7 @@ impl Level {
     }
 }
 
-/// The level of that name, where this machine has it.
+/// The level of that name, if this machine supports it.
 impl FromStr for Level {
     type Err = LevelError;
 

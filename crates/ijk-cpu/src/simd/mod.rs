@@ -1,4 +1,4 @@
-//! SIMD levels, chosen at run time and outside the loops.
+//! SIMD levels, selected at run time and outside of loops.
 //!
 //! A kernel is a value that implements [`Kernel`]; [`Level::run`] compiles its body once for each
 //! level, with that level's instructions enabled, so that plain loops in it vectorise and the
@@ -21,15 +21,15 @@ pub(crate) use leveled::leveled;
 pub(crate) use portable::Portable;
 pub(crate) use vector::{Bits, Float, Number, Vector};
 
-/// A set of instructions this machine has. Only such values exist, so a `Level` proves that
-/// its instructions may be executed.
+/// An instruction set that this machine supports. No other values can be constructed, so a `Level` proves that its
+/// instructions may be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(Kind);
 
-/// Which set of instructions a [`Level`] is.
+/// Instruction set of a [`Level`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Kind {
-    /// What every machine of the architecture has.
+    /// The baseline of the architecture.
     Portable,
     /// `avx2` and `fma`.
     #[cfg(target_arch = "x86_64")]
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     /// `avx512f`, `bw`, `dq`, `vl`, and those of [`Avx2`](Self::Avx2).
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// What every aarch64 processor has, by its own instructions.
+    /// NEON, the baseline of aarch64, by its own intrinsics.
     #[cfg(target_arch = "aarch64")]
     Neon,
 }
@@ -74,7 +74,7 @@ impl Level {
         }
     }
 
-    /// Which set of instructions this is, for tables of functions compiled for each.
+    /// Instruction set, for tables of functions compiled for each.
     pub(crate) fn kind(self) -> Kind {
         self.0
     }
@@ -84,10 +84,10 @@ impl Level {
     pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
             Kind::Portable => Portable.vectorize(kernel),
-            // SAFETY: a level of that kind exists only where the instructions were detected.
+            // SAFETY: a level of that kind exists only if the instructions were detected.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { avx2::Avx2::assume() }.vectorize(kernel),
-            // SAFETY: as above.
+            // SAFETY: a level of that kind exists only if the instructions were detected.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => unsafe { avx512::Avx512::assume() }.vectorize(kernel),
             // SAFETY: every processor of this architecture has the instructions.
@@ -99,13 +99,13 @@ impl Level {
 
 /// A computation that is compiled once for each level.
 pub(crate) trait Kernel {
-    /// What it gives.
+    /// Type of the result.
     type Output;
     /// The computation; must be `#[inline(always)]`.
     fn run<S: Simd>(self, simd: S) -> Self::Output;
 }
 
-/// A level as a type. A value of it proves that the machine has the level's instructions.
+/// A level as a type. A value of it proves that the machine supports the level's instructions.
 pub(crate) trait Simd: Copy + Send + Sync + 'static {
     /// Vector of `f32`.
     type F32: Float<Element = f32, Simd = Self>;
@@ -117,14 +117,14 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     type I64: Number<Element = i64, Simd = Self>;
     /// Vector of bytes, for `bool`.
     type U8: Bits<Element = u8, Simd = Self>;
-    /// Vector registers the level has.
+    /// Number of vector registers of the level.
     const REGISTERS: usize;
-    /// Whether a multiply-add is one instruction.
+    /// True if fused multiply-add is one instruction.
     const FUSED: bool;
-    /// The level, without looking.
+    /// The level, without detection.
     ///
     /// # Safety
-    /// The machine has it.
+    /// The machine supports the level.
     unsafe fn assume() -> Self;
     /// Runs the kernel with the level's instructions enabled.
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;

@@ -1,4 +1,4 @@
-//! NEON, which every aarch64 processor has.
+//! NEON, the baseline of aarch64.
 
 use super::vector::{instructions, vector};
 use super::{Bits, Float, Kernel, Number, Simd, Vector};
@@ -24,7 +24,7 @@ impl Simd for Neon {
 
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
-        // Part of the architecture's baseline: there is nothing to enable.
+        // Part of the baseline: no target feature has to be enabled.
         kernel.run(self)
     }
 }
@@ -50,7 +50,7 @@ macro_rules! float {
         }
 
         impl Float for $name {
-            // The instructions for extremes give NaN where either operand is.
+            // The instructions for maximum and minimum return NaN if either operand is NaN.
             instructions!(div = $div, max_nan = $max, min_nan = $min);
 
             #[inline(always)]
@@ -134,7 +134,7 @@ impl Number for I32x4 {
 impl Number for I64x2 {
     instructions!(add = vaddq_s64, sub = vsubq_s64);
 
-    /// From 32-bit halves: the high halves' product falls off the end.
+    /// Product from 32-bit halves; the product of the high halves overflows.
     #[inline(always)]
     fn mul(self, right: Self) -> Self {
         // SAFETY: every processor of this architecture has the instructions.

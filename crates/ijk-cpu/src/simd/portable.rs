@@ -1,9 +1,8 @@
-//! The level every machine has: arrays of 16 bytes, which compilers turn into the baseline's
-//! vectors (SSE2, NEON).
+//! The level of every machine: arrays of 16 bytes, which compilers turn into vectors of the baseline (SSE2, NEON).
 
 use super::{Bits, Float, Kernel, Number, Simd, Vector};
 
-/// The level that needs no detection.
+/// The level without detection.
 #[derive(Clone, Copy)]
 pub(crate) struct Portable;
 
@@ -55,32 +54,32 @@ impl<T: Copy + Default, const N: usize> Vector for Lanes<T, N> {
 
     #[inline(always)]
     unsafe fn load(from: *const T) -> Self {
-        // SAFETY: N elements are readable, says the caller.
+        // SAFETY: the caller guarantees that N elements are readable.
         Self(unsafe { from.cast::<[T; N]>().read_unaligned() })
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut T) {
-        // SAFETY: N elements are writable, says the caller.
+        // SAFETY: the caller guarantees that N elements are writable.
         unsafe { to.cast::<[T; N]>().write_unaligned(self.0) }
     }
 
     #[inline(always)]
     unsafe fn load_partial(from: *const T, count: usize) -> Self {
         let mut out = [T::default(); N];
-        // SAFETY: `count` ≤ N elements are readable, says the caller.
+        // SAFETY: the caller guarantees that `count` ≤ N elements are readable.
         unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), count) };
         Self(out)
     }
 
     #[inline(always)]
     unsafe fn store_partial(self, to: *mut T, count: usize) {
-        // SAFETY: `count` ≤ N elements are writable, says the caller.
+        // SAFETY: the caller guarantees that `count` ≤ N elements are writable.
         unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), to, count) };
     }
 }
 
-/// Whether the baseline has fused multiply-add; elsewhere it would be a library call.
+/// True if the baseline has fused multiply-add; otherwise it would be a library call.
 const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
 macro_rules! float {

@@ -1,4 +1,4 @@
-//! What kernels written with explicit vectors ask of a level.
+//! Vector operations of a level, for kernels with explicit vectors.
 //!
 //! A vector value can only be made from a [`Simd`] token (or through an `unsafe` load), so it
 //! proves that its instructions may be executed; that is why operations on vectors are safe.
@@ -10,7 +10,7 @@ use std::ops::Neg;
 pub(crate) trait Vector: Copy {
     /// Type of one lane.
     type Element: Copy;
-    /// The level that has this vector.
+    /// The level of this vector.
     type Simd: Simd;
     /// Number of lanes.
     const LANES: usize;
@@ -18,23 +18,23 @@ pub(crate) trait Vector: Copy {
     /// The same value in each lane.
     fn splat(simd: Self::Simd, value: Self::Element) -> Self;
 
-    /// Reads [`LANES`](Self::LANES) neighbouring elements.
+    /// Reads [`LANES`](Self::LANES) contiguous elements.
     ///
     /// # Safety
-    /// They are readable, and the machine has the level.
+    /// They are readable, and the machine supports the level.
     unsafe fn load(from: *const Self::Element) -> Self;
 
-    /// Writes [`LANES`](Self::LANES) neighbouring elements.
+    /// Writes [`LANES`](Self::LANES) contiguous elements.
     ///
     /// # Safety
     /// They are writable.
     unsafe fn store(self, to: *mut Self::Element);
 
-    /// The same past the caches, where the level has such an instruction.
+    /// Writes with a non-temporal store, if the level has one.
     ///
     /// # Safety
-    /// They are writable, and the first is aligned to the size of the vector; a fence must follow before another
-    /// thread may read.
+    /// They are writable, and the first is aligned to the size of the vector; a fence must follow before another thread
+    /// reads them.
     #[inline(always)]
     unsafe fn stream(self, to: *mut Self::Element) {
         // SAFETY: guaranteed by the caller.
@@ -44,7 +44,7 @@ pub(crate) trait Vector: Copy {
     /// Reads the first `count` ≤ [`LANES`](Self::LANES) lanes; the others are 0.
     ///
     /// # Safety
-    /// Those elements are readable, and the machine has the level.
+    /// Those elements are readable, and the machine supports the level.
     unsafe fn load_partial(from: *const Self::Element, count: usize) -> Self;
 
     /// Writes the first `count` ≤ [`LANES`](Self::LANES) lanes.
@@ -62,25 +62,24 @@ pub(crate) trait Number: Vector {
     fn sub(self, right: Self) -> Self;
     /// Lane-wise product.
     fn mul(self, right: Self) -> Self;
-    /// `self * factor + term`, in one rounding where the level has such an instruction.
+    /// `self * factor + term`, fused if the level has such an instruction.
     fn mul_add(self, factor: Self, term: Self) -> Self;
-    /// Lane-wise maximum; where a float is NaN, either operand.
+    /// Lane-wise maximum; if a float is NaN, either operand.
     fn max(self, right: Self) -> Self;
-    /// Lane-wise minimum; where a float is NaN, either operand.
+    /// Lane-wise minimum; if a float is NaN, either operand.
     fn min(self, right: Self) -> Self;
 }
 
-/// What only floats have.
+/// Operations of floats.
 pub(crate) trait Float: Number<Element: From<u8> + Neg<Output = Self::Element>> {
-    /// 1 in each lane, of which the compiler does not know: it would turn `x.mul_add(1, y)` into an
-    /// addition.
+    /// 1 in each lane, hidden from the compiler, which would turn `x.mul_add(1, y)` into an addition.
     #[inline(always)]
     fn unit(simd: Self::Simd) -> Self {
         Self::splat(simd, std::hint::black_box(1.into()))
     }
     /// Lane-wise quotient.
     fn div(self, right: Self) -> Self;
-    /// `term - self * factor`, in one rounding where the level has such an instruction.
+    /// `term - self * factor`, fused if the level has such an instruction.
     fn neg_mul_add(self, factor: Self, term: Self) -> Self;
     /// Lane-wise absolute value.
     fn abs(self) -> Self;
@@ -92,9 +91,9 @@ pub(crate) trait Float: Number<Element: From<u8> + Neg<Output = Self::Element>> 
     fn where_le(self, right: Self, yes: Self, no: Self) -> Self;
     /// `yes` in lanes where `self == right`, else `no`.
     fn where_eq(self, right: Self, yes: Self, no: Self) -> Self;
-    /// Lane-wise maximum; NaN where either operand is.
+    /// Lane-wise maximum; NaN if either operand is NaN.
     fn max_nan(self, right: Self) -> Self;
-    /// Lane-wise minimum; NaN where either operand is.
+    /// Lane-wise minimum; NaN if either operand is NaN.
     fn min_nan(self, right: Self) -> Self;
     /// `(a₀, b₀, a₁, b₁, …)` as two vectors.
     fn interleave(self, right: Self) -> (Self, Self);
@@ -112,8 +111,7 @@ pub(crate) trait Bits: Vector {
     fn xor(self, right: Self) -> Self;
 }
 
-/// Defines a vector type with the operations every vector has; those on some lanes are given, or go by way of
-/// memory.
+/// Defines a vector type with the operations of every vector; partial loads and stores are given, or use memory.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! vector {
     ($simd:ident, $name:ident, $register:ty, $t:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident) => {
@@ -121,7 +119,7 @@ macro_rules! vector {
             #[inline(always)]
             unsafe fn load_partial(from: *const $t, count: usize) -> Self {
                 let mut lanes = [<$t>::default(); $lanes];
-                // SAFETY: `count` ≤ lanes elements are readable, says the caller.
+                // SAFETY: the caller guarantees that `count` ≤ lanes elements are readable.
                 unsafe {
                     std::ptr::copy_nonoverlapping(from, lanes.as_mut_ptr(), count);
                     Self::load(lanes.as_ptr())
@@ -130,7 +128,7 @@ macro_rules! vector {
             #[inline(always)]
             unsafe fn store_partial(self, to: *mut $t, count: usize) {
                 let mut lanes = [<$t>::default(); $lanes];
-                // SAFETY: `count` ≤ lanes elements are writable, says the caller.
+                // SAFETY: the caller guarantees that `count` ≤ lanes elements are writable.
                 unsafe {
                     self.store(lanes.as_mut_ptr());
                     std::ptr::copy_nonoverlapping(lanes.as_ptr(), to, count);
@@ -152,17 +150,17 @@ macro_rules! vector {
 
             #[inline(always)]
             fn splat(_: $simd, value: $t) -> Self {
-                // SAFETY: the token proves that the machine has the instruction.
+                // SAFETY: the token proves that the machine supports the instruction.
                 Self(unsafe { $splat(value as _) })
             }
             #[inline(always)]
             unsafe fn load(from: *const $t) -> Self {
-                // SAFETY: the caller says that the elements are readable and the level is there.
+                // SAFETY: the caller guarantees that the elements are readable and the machine supports the level.
                 Self(unsafe { $load(from.cast()) })
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $t) {
-                // SAFETY: the caller says that the elements are writable.
+                // SAFETY: the caller guarantees that the elements are writable.
                 unsafe { $store(to.cast(), self.0) }
             }
             $($partial)*

@@ -1,4 +1,4 @@
-//! Bodies of a sweep that do less than the whole one, where a mask allows it.
+//! Bodies of a sweep with less work, for blocks that a mask restricts.
 
 use super::{SharedOperand, block};
 use crate::check::{Layout, Other};
@@ -10,17 +10,17 @@ use crate::simd::Level;
 use crate::threads::Workers;
 use ijk_plan::plan::{BufferId, Contraction, Narrow, Sweep};
 
-/// Compiled bodies that do less than the whole one.
+/// Compiled bodies with less work than the whole one.
 #[derive(Clone, Debug)]
 pub(super) struct NarrowProgram {
     pub(super) bodies: Vec<Compiled>,
-    /// For each block along the last axis, which suffices.
+    /// For each block along the last axis, the body that suffices.
     pub(super) of_blocks: Vec<Option<usize>>,
-    /// For each body, which part it has of each operand that blocks have in common.
+    /// For each body, its part of each shared operand.
     parts: Vec<Vec<Option<Part>>>,
-    /// Buffers, and how they lie, that must be finite.
+    /// Buffers, with layouts, that must be finite.
     finite_inputs: Vec<(BufferId, Layout)>,
-    /// Outputs that must be.
+    /// Outputs that must be finite.
     pub(super) finite_outputs: Vec<usize>,
     pub(super) level: Level,
 }
@@ -48,7 +48,7 @@ impl NarrowProgram {
         })
     }
 
-    /// Each body with the kind of blocks that have it.
+    /// Each body with the kind of its blocks.
     pub(super) fn others<'a>(&'a self, sweep: &'a Sweep) -> impl Iterator<Item = Other<'a>> + 'a {
         let last = sweep.axes.last();
         self.of_blocks.iter().enumerate().filter_map(move |(at, body)| {
@@ -57,7 +57,7 @@ impl NarrowProgram {
         })
     }
 
-    /// The same with parts of what blocks of the whole body have in common.
+    /// The same with parts of the operands that blocks of the whole body share.
     pub(super) fn sharing(self, whole: &Compiled, shared: &[SharedOperand]) -> Self {
         let part = |body: &Compiled, shared: &SharedOperand| {
             let at = shared.step;
@@ -78,12 +78,12 @@ impl NarrowProgram {
         Self { parts: parts.collect(), ..self }
     }
 
-    /// The body of a block along the last axis, if there is one, and its parts.
+    /// The narrow body of a block along the last axis, if any, and its parts.
     pub(super) fn body(&self, at: usize) -> Option<(&Compiled, &[Option<Part>])> {
         self.of_blocks[at].map(|n| (&self.bodies[n], &self.parts[n][..]))
     }
 
-    /// Whether nothing that a block leaves out would be infinite or NaN.
+    /// Returns true if none of the omitted values can be infinite or NaN.
     ///
     /// # Safety
     /// As for [`SweepProgram::run`].

@@ -1,4 +1,4 @@
-//! Rows of outputs: each takes its taps in turn, in registers.
+//! Rows of outputs: each output combines its taps in turn, in registers.
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
@@ -6,35 +6,35 @@ use crate::simd::{Float, Kernel, Level, Number, Simd};
 use ijk_types::{BinaryOp, DType, Monoid};
 use std::marker::PhantomData;
 
-/// Rows of outputs, or pieces of them.
+/// Arguments of a kernel: rows of outputs, or pieces of them.
 pub(super) struct Rows<'a> {
     /// Outputs of a row.
     pub n: usize,
-    /// How many rows, and bytes from one to the next in what is read and in the output.
+    /// Number of rows, and their strides in bytes in the inputs and in the output.
     pub count: usize,
     pub steps: [isize; 3],
-    /// The first elements that the first output reads, before taps.
+    /// Addresses of the first output's elements, before taps.
     pub a: *const u8,
     pub b: *const u8,
-    /// The first output.
+    /// Address of the first output.
     pub out: *mut u8,
-    /// For each tap, bytes to its elements.
+    /// Offsets of each tap in bytes.
     pub taps: &'a [[isize; 2]],
-    /// What outputs start from.
+    /// Initial value of outputs.
     pub start: *const u8,
-    /// Whether they combine with what is there.
+    /// True if outputs are combined with existing elements.
     pub existing: bool,
 }
 
 /// Computes rows.
 ///
 /// # Safety
-/// The machine has the level that the kernel was chosen for; for each output and tap the elements
-/// are readable, at the steps that it was chosen for; outputs are writable, neighbours, nobody
-/// else's, and initialised if they exist.
+/// The machine supports the level of the kernel; for each output and tap the elements are readable, at the strides of
+/// the kernel; outputs are contiguous and writable, no other thread accesses them, and they are initialised if they
+/// exist.
 pub(super) type RowsFn = unsafe fn(&Rows<'_>);
 
-/// What a window does with a vector of elements.
+/// Operation of a window on vectors of elements.
 trait Step<V> {
     /// `reduce(sum, map(a, b))`.
     fn step(sum: V, a: V, b: V) -> V;
@@ -42,13 +42,13 @@ trait Step<V> {
     fn combine(sum: V, x: V) -> V;
 }
 
-/// The order of elements, and those at every second place: floats keep NaN.
+/// Order of elements, and deinterleaving: floats propagate NaN.
 trait Kind<V> {
-    /// Whether it has [`evens`](Self::evens).
+    /// True if [`evens`](Self::evens) is implemented.
     const EVENS: bool;
     fn most(x: V, y: V) -> V;
     fn least(x: V, y: V) -> V;
-    /// The elements at even places of two vectors.
+    /// The elements at even positions of two vectors.
     fn evens(low: V, high: V) -> V;
 }
 
@@ -87,7 +87,7 @@ impl<V: Number> Kind<V> for Integers {
     }
 }
 
-/// Declares what windows do.
+/// Declares operations of windows.
 macro_rules! steps {
     ($($name:ident: $sum:ident $a:ident $b:ident => $step:expr, $combine:expr;)*) => {$(
         struct $name<K>(PhantomData<K>);
@@ -138,8 +138,7 @@ impl<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize> Kernel
         let (n, count) = (self.0.n, self.0.count);
         let size = size_of::<V::Element>() as isize;
         let along = [A as isize * size, B as isize * size, size].map(|n| n * V::LANES as isize);
-        // Elements two apart take two loads each: more rows at a time than needed to fill lanes
-        // only spread these over memory.
+        // Stride 2 takes two loads for each vector: several rows at a time would only spread these over memory.
         let by_rows = A == 1 || n <= V::LANES;
         let mut row = 0;
         // SAFETY: only `rows` above constructs these, and its caller guarantees their contract; the outputs exist.
@@ -175,10 +174,10 @@ impl<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize> Kernel
 }
 
 impl<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize> Outputs<'_, V, K, S, A, B> {
-    /// `G` vectors of `count` outputs, `FULL` ones if these are all lanes, `steps` apart.
+    /// Computes `G` vectors of `count` outputs, `FULL` ones if these are all lanes, with the strides `steps`.
     ///
     /// # Safety
-    /// As for [`RowsFn`]; they exist, the first from output `at` of a row on.
+    /// As for [`RowsFn`]; the outputs exist, the first of them at `at` in row `row`.
     #[inline(always)]
     unsafe fn group<const G: usize, const FULL: bool>(
         &self,
@@ -222,10 +221,10 @@ impl<V: Number, K: Kind<V>, S: Step<V>, const A: usize, const B: usize> Outputs<
     }
 }
 
-/// A vector of the right operand: neighbours, or one element in each lane.
+/// A vector of the right operand: contiguous, or one element in each lane.
 ///
 /// # Safety
-/// They are readable: `count` of them, all lanes if `FULL`.
+/// `count` elements are readable, all lanes if `FULL`.
 #[inline(always)]
 unsafe fn right<V: Number, const B: usize, const FULL: bool>(
     simd: V::Simd,
@@ -242,10 +241,10 @@ unsafe fn right<V: Number, const B: usize, const FULL: bool>(
     }
 }
 
-/// A vector of every `A`-th element.
+/// A vector of elements of stride `A`.
 ///
 /// # Safety
-/// They are readable: `count` of them, all lanes if `FULL`.
+/// `count` elements are readable, all lanes if `FULL`.
 #[inline(always)]
 unsafe fn left<V: Number, K: Kind<V>, const A: usize, const FULL: bool>(
     from: *const V::Element,
@@ -262,21 +261,21 @@ unsafe fn left<V: Number, K: Kind<V>, const A: usize, const FULL: bool>(
     }
 }
 
-/// The elements at even places, of the first `count` > 0.
+/// The first `count` > 0 elements of stride 2.
 ///
 /// # Safety
 /// These are readable.
 #[inline(always)]
 unsafe fn evens<V: Number, K: Kind<V>>(from: *const V::Element, count: usize) -> V {
     let (low, high) = (count.min(V::LANES), count.saturating_sub(V::LANES));
-    // SAFETY: guaranteed by the caller; where `high` is not 0, `low` is `LANES`.
+    // SAFETY: guaranteed by the caller; if `high` is not 0, `low` is `LANES`.
     unsafe {
         let first = if low == V::LANES { V::load(from) } else { V::load_partial(from, low) };
         K::evens(first, V::load_partial(from.wrapping_add(low), high))
     }
 }
 
-/// The kernel for an element type, what joins and what combines, and the steps along rows.
+/// The kernel for an element type, a map and a reduction, and strides along rows.
 pub(super) fn find(
     t: DType,
     map: Option<BinaryOp>,
@@ -322,7 +321,7 @@ impl Find {
         }
     }
 
-    /// Of one array.
+    /// Kernel with one input.
     fn one<V: Number, K: Kind<V>, S: Step<V>>(&self) -> Option<RowsFn> {
         match self.steps {
             [1, _] => Some(rows::<V, K, S, 1, 0>),
@@ -331,7 +330,7 @@ impl Find {
         }
     }
 
-    /// Of two.
+    /// Kernel with two inputs.
     fn two<V: Number, K: Kind<V>, S: Step<V>>(&self) -> Option<RowsFn> {
         match self.steps {
             [1, 0] => Some(rows::<V, K, S, 1, 0>),

@@ -1,9 +1,8 @@
-//! Reductions over small windows: pooling, depthwise convolution, sums of few neighbours.
+//! Reductions over small windows: pooling, depthwise convolution, stencils.
 //!
-//! A tile program would pack each tap of a window, compute it, and fold it into a tile: three trips
-//! through the first cache. Here the outputs of a few registers take all taps one after another,
-//! each read where it lies, along an axis of the output whose values are neighbours. For each output
-//! taps come in the order of the domain.
+//! A tile program would pack each tap of a window, compute it, and fold it into a tile: three passes through L1. Here
+//! the outputs in a few registers combine all taps one after another, each read in place, along an axis along which the
+//! output is contiguous. The taps of each output are in the order of the domain.
 
 mod kernel;
 mod pattern;
@@ -19,44 +18,44 @@ use kernel::RowsFn;
 use pattern::Pattern;
 use smallvec::SmallVec;
 
-/// A nest over windows made ready to run.
+/// A prepared nest over windows.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowProgram {
-    /// What is read, twice the same where it is one array, and what is written.
+    /// Origins of the inputs, twice the same if there is one, and of the output.
     origins: [Origin; 3],
-    /// The axes of the output, outermost first, but for those of rows.
+    /// The axes of the output except those of rows, outermost first.
     outer: SmallVec<[Axis; 6]>,
-    /// Rows that are computed together, some at a time.
+    /// Rows that are computed together, several at a time.
     across: Axis,
     /// Outputs of a row.
     row: usize,
     /// Outputs of a row that a task computes at a time.
     piece: usize,
-    /// Bytes of a step along a row, in each array.
+    /// Stride in bytes along a row, in each array.
     steps: [isize; 3],
-    /// For each tap, bytes from an output's first elements to its own.
+    /// Offsets of each tap in bytes, from an output's first elements.
     taps: Vec<[isize; 2]>,
     kernel: RowsFn,
-    /// What outputs start from.
+    /// Initial value of outputs.
     start: [u64; 2],
-    /// Whether they combine with what is there.
+    /// True if outputs are combined with existing elements.
     existing: bool,
     size: usize,
 }
 
-/// An axis with its steps in bytes: in both that are read, and in the output.
+/// An axis with its strides in bytes in both inputs and in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Axis {
     extent: usize,
     steps: [isize; 3],
 }
 
-/// Outputs of a row that are computed at a time, where there are more; and rows.
+/// Most outputs of a row, and most rows, that are computed at a time.
 const PIECE: usize = 4096;
 const ROWS: usize = 16;
 
 impl WindowProgram {
-    /// The program of a nest that was checked, if it is one over windows.
+    /// The program of a checked nest, if it is over windows.
     pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
         let pattern = Pattern::of(nest, checked)?;
         let t = nest.store.dtype;
@@ -110,7 +109,7 @@ impl WindowProgram {
         outputs * self.size as f64 * (OUTPUT + TAP * self.taps.len() as f64)
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     fn rows(&self) -> usize {
         self.outer.iter().map(|axis| axis.extent).product::<usize>() * self.across.extent
     }
@@ -120,7 +119,7 @@ impl WindowProgram {
 const OUTPUT: f64 = 0.05;
 const TAP: f64 = 0.01;
 
-/// Joins axes that are one in all arrays.
+/// Merges axes that are nested contiguously in all arrays.
 fn merged(axes: SmallVec<[Axis; 6]>) -> SmallVec<[Axis; 6]> {
     let mut all: SmallVec<[Axis; 6]> = SmallVec::new();
     for axis in axes {

@@ -1,4 +1,4 @@
-//! Which nests reduce over windows.
+//! Pattern of nests that reduce over windows.
 
 use crate::check::CheckedNest;
 use ijk_plan::plan::{Nest, Node, NodeId};
@@ -6,20 +6,20 @@ use ijk_types::{BinaryOp, Monoid, Reducer};
 
 /// A nest over windows.
 pub(super) struct Pattern {
-    /// What joins two arrays; one is read if nothing does.
+    /// Map of two inputs; with `None` there is one.
     pub map: Option<BinaryOp>,
     pub reduce: Monoid,
-    /// The loads; twice the same, if it is one.
+    /// The loads; twice the same if there is one.
     pub loads: [usize; 2],
-    /// The axis of the output along which neighbours are computed.
+    /// The axis of the output along which vectors are computed.
     pub row: usize,
     /// Other axes of the output, outermost first.
     pub outer: Vec<usize>,
-    /// Axes that are reduced, in the order of the domain.
+    /// Reduced axes, in the order of the domain.
     pub taps: Vec<usize>,
 }
 
-/// Windows of more taps are left to tiles; so are those that do not overlap, of more than a few.
+/// Most taps of a window; most taps of windows that do not overlap. Others are left to tiles.
 const MOST_TAPS: usize = 256;
 const MOST_APART: usize = 16;
 
@@ -65,7 +65,7 @@ impl Pattern {
         }
         let row = outer.iter().position(|&axis| nest.store.strides[axis] == 1)?;
         let row = outer.remove(row);
-        // What joins is commutative: the one that steps along rows comes first.
+        // The map is commutative: the operand that varies along rows comes first.
         if nest.loads[loads[0]].strides[row] == 0 || nest.loads[loads[1]].strides[row] > 1 {
             loads.swap(0, 1);
         }

@@ -1,4 +1,4 @@
-//! Runs a nest over windows.
+//! Execution of nests over windows.
 
 use super::kernel::Rows;
 use super::{ROWS, WindowProgram};
@@ -6,13 +6,13 @@ use crate::threads::Workers;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// A program with what it runs on: the elements at the origins.
+/// A program with the addresses of its origins.
 struct Job<'a> {
     program: &'a WindowProgram,
     origins: [*mut u8; 3],
 }
 
-// SAFETY: the pointers are followed for pieces of rows only, each of which one task has.
+// SAFETY: the pointers are dereferenced for pieces of rows only, each of which one task has.
 unsafe impl Sync for Job<'_> {}
 
 impl WindowProgram {
@@ -26,19 +26,19 @@ impl WindowProgram {
         let job = Job { program: self, origins };
         let pieces = self.blocks() * self.pieces();
         workers.parallel_ranges(pieces, self.cost(), |pieces| {
-            // SAFETY: guaranteed by the caller; each piece goes to one task.
+            // SAFETY: guaranteed by the caller; each piece is assigned to one task.
             unsafe { job.pieces(pieces) };
         });
     }
 }
 
 impl WindowProgram {
-    /// Pieces of a block of rows.
+    /// Number of pieces of a block of rows.
     fn pieces(&self) -> usize {
         self.row.div_ceil(self.piece)
     }
 
-    /// Blocks of rows.
+    /// Number of blocks of rows.
     fn blocks(&self) -> usize {
         self.rows() / self.across.extent * self.across.extent.div_ceil(ROWS)
     }
@@ -48,7 +48,7 @@ impl Job<'_> {
     /// Computes some pieces of rows.
     ///
     /// # Safety
-    /// As for [`WindowProgram::run`]; nobody else has these pieces.
+    /// As for [`WindowProgram::run`]; no other task has these pieces.
     unsafe fn pieces(&self, pieces: Range<usize>) {
         let program = self.program;
         let (each, blocks) = (program.pieces(), program.across.extent.div_ceil(ROWS));
@@ -73,7 +73,7 @@ impl Job<'_> {
                 start: program.start.as_ptr().cast(),
                 existing: program.existing,
             };
-            // SAFETY: guaranteed by the caller; the nest's check covered all points.
+            // SAFETY: guaranteed by the caller; the check of the nest covers all points.
             unsafe { (program.kernel)(&rows) };
             piece += 1;
             if piece == each {
@@ -87,10 +87,10 @@ impl Job<'_> {
     }
 }
 
-/// Rows, by their place along each outer axis.
+/// Rows, by their index along each outer axis.
 struct Place {
     index: SmallVec<[usize; 6]>,
-    /// Bytes from the origins.
+    /// Offset from the origins in bytes.
     offset: [isize; 3],
 }
 
@@ -107,7 +107,7 @@ impl Place {
         place
     }
 
-    /// Goes to the next rows.
+    /// Advances to the next rows.
     fn advance(&mut self, program: &WindowProgram) {
         for (index, axis) in self.index.iter_mut().zip(&program.outer).rev() {
             *index += 1;
