@@ -1,4 +1,4 @@
-//! Kernels called without a plan, for benchmarks. Not part of the interface.
+//! Kernels without a plan, for benchmarks. Not part of the public interface.
 
 use crate::contract::{Context, contract};
 use crate::{Level, ScratchPool, Workers};
@@ -7,17 +7,17 @@ use ijk_tensor::dtype_of;
 use ijk_types::Element;
 use std::sync::atomic::AtomicUsize;
 
-/// What contractions run on.
+/// Execution environment of contractions.
 #[derive(Debug)]
 pub struct Machine {
-    /// Instructions.
+    /// Instruction set.
     pub level: Level,
     workers: Workers,
     scratch: ScratchPool,
 }
 
 impl Machine {
-    /// That many threads, at the widest level.
+    /// `threads` threads at the widest level.
     pub fn new(threads: usize) -> Self {
         let workers = Workers::new(threads);
         Self { level: Level::best(), workers, scratch: ScratchPool::new() }
@@ -26,8 +26,7 @@ impl Machine {
     /// Executes a contraction whose origins are the slices' starts plus the bases' offsets.
     ///
     /// # Panics
-    /// If an axis leads out of a slice, the type is another one, the pair is not supported, or there is
-    /// no memory for panels.
+    /// If an axis exceeds a slice, the type differs, the pair is not supported, or scratch memory cannot be allocated.
     pub fn contract<T: Element>(&self, task: &Contraction, a: &[T], b: &[T], c: &mut [T]) {
         assert_eq!(task.dtype, dtype_of::<T>());
         let a = origin(a, task.a.offset, &task.axes, |x| x.a);
@@ -35,14 +34,14 @@ impl Machine {
         let c = origin(c, task.c.offset, &task.axes, |x| x.c).cast_mut();
         let refused = AtomicUsize::new(0);
         let context = Context::new(self.level, &self.workers, &self.scratch, &refused);
-        // SAFETY: `origin` checked that every point is within its slice; `c` is borrowed alone.
-        // Benchmarks give it strides that keep its elements apart.
+        // SAFETY: `origin` checks that every point is within its slice; `c` is borrowed exclusively. Benchmarks use
+        // strides that keep its elements distinct.
         let done = unsafe { contract(task, a.cast(), b.cast(), c.cast(), &context) };
         done.expect("memory for panels");
     }
 }
 
-/// The element at the origin of the axes.
+/// Address of the origin of the axes.
 fn origin<T>(
     elements: &[T],
     offset: isize,

@@ -1,4 +1,4 @@
-//! A plan made ready to run: checked against its buffers, each step a program.
+//! Compiled plans: checked against their buffers, with a program for each step.
 
 use crate::check::{
     CheckedNest, Layout, check_contraction, check_grouped, check_nest, check_scan, layouts,
@@ -30,59 +30,59 @@ use std::collections::BTreeMap;
 /// [`Engine::compile`](crate::Engine::compile), run by [`Engine::execute`](crate::Engine::execute).
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// Arguments: the buffers of each position may be several, or none.
+    /// Number of arguments; an argument may have several buffers, or none.
     pub(crate) inputs: usize,
-    /// Results.
+    /// Number of results.
     pub(crate) outputs: usize,
     /// Its buffers.
     pub(crate) buffers: Vec<Layout>,
     /// Bytes of the arena.
     pub(crate) arena: usize,
-    /// Bytes that count against the memory limit while this runs.
+    /// Bytes that the caller uses and that count against the memory limit.
     pub(crate) beside: u64,
-    /// Whether it takes so long that somebody may want to end it early.
+    /// True if the run may take so long that it has to be cancellable.
     pub(crate) is_long: bool,
-    /// Whether it reads what its results hold before.
+    /// True if the plan reads the initial values of its results.
     pub(crate) continues: bool,
-    /// What to run, in order.
+    /// Programs in order of execution.
     pub(crate) steps: Vec<Program>,
 }
 
-/// What a plan is compiled for.
+/// Target of compilation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'a> {
-    /// Instructions.
+    /// Instruction set.
     pub(crate) level: Level,
-    /// Bytes from which on results are written past the caches.
+    /// Size in bytes from which results are written with non-temporal stores.
     pub(crate) streams: usize,
-    /// What work is expected to take.
+    /// Estimates of the time of work.
     pub(crate) costs: &'a Costs,
 }
 
-/// A step made ready to run.
+/// Program of a step.
 #[derive(Clone, Debug)]
 pub(crate) enum Program {
     /// A fused loop nest, or a fill.
     Nest(Box<TileNest>),
     /// A contraction.
     Contract(Box<Prepared>),
-    /// One with operands looked up by row.
+    /// A grouped contraction.
     Grouped(Box<GroupedProgram>),
     /// A scan.
     Scan(Box<ScanProgram>),
-    /// A scan that is relative to levels.
+    /// A scan relative to levels.
     Relative(Box<RelativeProgram>),
-    /// A nest that sums products of many short axes.
+    /// A sum of products with many short axes.
     Pair(Box<PairProgram>),
-    /// A nest that copies with axes in another order.
+    /// A permutation of axes.
     Permute(Box<PermuteProgram>),
-    /// A nest that folds along rows.
+    /// A fold along rows.
     Folds(Box<FoldsProgram>),
-    /// A nest over windows.
+    /// A reduction over windows.
     Window(Box<WindowProgram>),
-    /// A nest that combines elements into others.
+    /// A combination of elements with existing ones.
     Scatter(Box<ScatterProgram>),
-    /// Several steps, block of rows by block of rows.
+    /// Steps fused by blocks of rows.
     Sweep(Box<SweepProgram>),
 }
 
@@ -106,7 +106,7 @@ impl Program {
 }
 
 impl Program {
-    /// Scratch memory that it takes at most.
+    /// Upper bound of its scratch memory.
     fn need(&self) -> Need {
         match self {
             Self::Nest(nest) => nest.need(),
@@ -124,24 +124,23 @@ impl Program {
     }
 }
 
-/// Nanoseconds from which on a run is long: little enough that one is not missed which takes many times
-/// what was estimated.
+/// Estimated nanoseconds from which a run is cancellable: low, since estimates may be far too small.
 const LONG: f64 = 1e6;
 
 impl Compiled {
-    /// The same, run while its caller has so many bytes that count against the engine's memory limit.
+    /// The plan, for a caller that uses `bytes` bytes which count against the engine's memory limit.
     #[must_use]
     pub fn beside(self, bytes: u64) -> Self {
         Self { beside: bytes, ..self }
     }
 
-    /// Bytes of panels, windows and other scratch memory that count against a memory limit while so many
-    /// threads work, at most; up to 256 KiB for each thread, which its caches hold, do not.
+    /// Upper bound of the bytes of scratch memory that count against a memory limit with `threads` threads; up to 256
+    /// KiB for each thread, which its cache holds, do not.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         self.needs().map(|need| need.counted(threads)).max().unwrap_or(0)
     }
 
-    /// What each step needs.
+    /// Scratch memory of each step.
     pub(crate) fn needs(&self) -> impl Iterator<Item = Need> + '_ {
         self.steps.iter().map(Program::need)
     }
@@ -151,13 +150,12 @@ impl Compiled {
         cost(&self.steps)
     }
 
-    /// The layout of the result of a position.
+    /// The layout of the result at a position.
     pub(crate) fn result(&self, position: usize) -> Option<&Layout> {
         self.buffers.iter().find(|buffer| buffer.place == Place::Output(position))
     }
 
-    /// Bytes of the results, of the arena, and of what its caller has: what a run takes whatever its
-    /// threads.
+    /// Bytes of the results, of the arena, and of the caller: those of a run that do not depend on threads.
     pub(crate) fn bytes(&self) -> u64 {
         let results = self.buffers.iter().filter(|b| matches!(b.place, Place::Output(_)));
         let own = self.beside.saturating_add(self.arena as u64);
@@ -182,13 +180,13 @@ pub(crate) fn compile(plan: &Plan, target: Target) -> Result<Compiled, PlanError
     })
 }
 
-/// Checks and compiles a plan whose results hold values before it runs.
+/// Checks and compiles a plan whose results have initial values.
 pub(crate) fn compile_continuing(plan: &Plan, target: Target) -> Result<Compiled, PlanError> {
     compile_with(plan, target, |_| false, true)
 }
 
-/// Checks and compiles a plan, of the results of which those stream for which it is said, if the
-/// plan does not read them.
+/// Checks and compiles a plan. `streams` selects results that are written with non-temporal stores, unless the plan
+/// reads them.
 pub(crate) fn compile_part(
     plan: &Plan,
     target: Target,
@@ -242,7 +240,7 @@ fn cost(steps: &[Program]) -> f64 {
     steps.iter().map(Program::cost).sum()
 }
 
-/// For each buffer, whether steps of a plan read it.
+/// For each buffer, true if steps of a plan read it.
 fn read(plan: &Plan) -> SmallVec<[bool; 16]> {
     let mut read = SmallVec::from_elem(false, plan.buffers.len());
     let mut note = |buffer: BufferId| {
@@ -286,19 +284,19 @@ fn read(plan: &Plan) -> SmallVec<[bool; 16]> {
     read
 }
 
-/// Compiles steps in order, and sees to it that nothing is read before it was written.
+/// Compiles steps in order, and ensures that values are written before they are read.
 struct Compiler<'a> {
     buffers: &'a [Layout],
     target: Target<'a>,
     steps: Vec<Program>,
-    /// For each buffer, whether all its elements hold values.
+    /// For each buffer, true if all its elements are initialised.
     initialised: Vec<bool>,
-    /// Of those in the arena, by their first byte, the end and the buffer.
+    /// Initialised buffers in the arena: by first byte, their end and index.
     live: BTreeMap<usize, (usize, usize)>,
 }
 
 impl Compiler<'_> {
-    /// Compiles the first of some steps.
+    /// Compiles the first of `steps`.
     fn step(&mut self, steps: &[Step]) -> Result<(), Fault> {
         let Some(step) = steps.first() else { return Ok(()) };
         match step {
@@ -324,7 +322,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Sets every element.
+    /// Compiles a fill of a buffer.
     fn fill(&mut self, buffer: BufferId, value: Scalar) -> Result<(), Fault> {
         let layout = self.buffers.get(buffer.0 as usize).ok_or(Fault::Reference)?;
         let nest = constant_nest(buffer, layout, value);
@@ -417,7 +415,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The folds along rows that a contraction of pairs of rows is, if these lie as folds read them.
+    /// The fold along rows that is equivalent to a batch of dot products, if the layout suits the kernel.
     fn folds(&self, task: &Contraction) -> Result<Option<FoldsProgram>, Fault> {
         if !is_of_rows(task) {
             return Ok(None);
@@ -491,8 +489,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Makes sure that all elements of a buffer hold values: zeros, where nothing wrote them. A
-    /// sound plan never needs that; where it cannot be proved it costs a fill.
+    /// Ensures that all elements of a buffer are initialised, by zeros if no step wrote them. Sound plans do not need
+    /// that; if it cannot be proved, it costs a fill.
     fn ready(&mut self, buffer: BufferId) -> Result<(), Fault> {
         let n = buffer.0 as usize;
         let layout = self.buffers.get(n).ok_or(Fault::Reference)?;
@@ -503,8 +501,8 @@ impl Compiler<'_> {
         self.fill(buffer, zero)
     }
 
-    /// The same before the first of some steps, which writes a part of the buffer: nothing needs to be
-    /// there where these write the rest, too, before it is read.
+    /// The same before the first of `steps`, which writes a part of the buffer: no fill is needed if the steps write
+    /// the rest before it is read.
     fn ready_for_part(&mut self, buffer: BufferId, steps: &[Step]) -> Result<(), Fault> {
         let n = buffer.0 as usize;
         if !self.initialised[n] && written_by_parts(steps, n, self.buffers) {
@@ -513,19 +511,19 @@ impl Compiler<'_> {
         self.ready(buffer)
     }
 
-    /// Refuses to fill a buffer that holds what the step is about to read.
+    /// Fails unless a buffer is initialised: a fill would overwrite the elements that the step reads.
     fn require(&self, buffer: BufferId) -> Result<(), Fault> {
         if self.initialised[buffer.0 as usize] { Ok(()) } else { Err(Fault::Overlap) }
     }
 
-    /// Every element of a buffer holds a value now; what shared its memory is lost.
+    /// Marks a buffer as initialised, and buffers that overlap it as uninitialised.
     fn wrote(&mut self, buffer: BufferId) {
         let n = buffer.0 as usize;
         self.initialised[n] = true;
         let Some(bytes) = self.buffers[n].arena_bytes().filter(|bytes| !bytes.is_empty()) else {
             return;
         };
-        // Those that hold values are apart: they end in the order in which they start.
+        // Initialised buffers are disjoint, so their ends are in the order of their starts.
         while let Some((&start, &(end, other))) = self.live.range(..bytes.end).next_back() {
             if end <= bytes.start {
                 break;
@@ -536,7 +534,7 @@ impl Compiler<'_> {
         self.live.insert(bytes.start, (bytes.end, n));
     }
 
-    /// Results that no step wrote hold zeros.
+    /// Fills results that no step wrote with zeros.
     fn initialise_results(&mut self) -> Result<(), Fault> {
         for (n, layout) in self.buffers.iter().enumerate() {
             if matches!(layout.place, Place::Output(_)) {
@@ -555,12 +553,12 @@ fn starts_from(nest: &Nest, checked: &CheckedNest) -> Option<Scalar> {
     }
 }
 
-/// Whether a nest may combine values into its output one by one, which must then hold the identity.
+/// Returns true if a nest may combine values with its output one by one, which must be initialised with the identity.
 fn combines_in_place(nest: &Nest) -> bool {
     nest.sequential || nest.store.offset.is_some()
 }
 
-/// A nest that stores one value everywhere in a buffer.
+/// A nest that stores one value to all elements of a buffer.
 fn constant_nest(buffer: BufferId, layout: &Layout, value: Scalar) -> Nest {
     let axis =
         |&extent: &usize| NestAxis { name: String::new(), extent, reduced: false, collides: false };
@@ -577,7 +575,7 @@ fn constant_nest(buffer: BufferId, layout: &Layout, value: Scalar) -> Nest {
     }
 }
 
-/// The nest that stores a value wherever another one does.
+/// A nest that stores a value to all outputs of another one.
 fn without_reduced(nest: &Nest, value: Scalar) -> Nest {
     let kept = || nest.axes.iter().zip(&nest.store.strides).filter(|(axis, _)| !axis.reduced);
     Nest {
@@ -594,7 +592,7 @@ fn without_reduced(nest: &Nest, value: Scalar) -> Nest {
     }
 }
 
-/// A contraction as a nest.
+/// The nest that is equivalent to a contraction.
 fn contraction_nest(task: &Contraction) -> Nest {
     let axis = |a: &ijk_plan::plan::ContractionAxis| NestAxis {
         name: a.name.clone(),

@@ -1,9 +1,8 @@
-//! Threads that help with loops, if they come in time.
+//! Worker threads that help with loops, if they arrive in time.
 //!
-//! The caller starts at once and never waits for a thread that has not begun: waking one takes
-//! 5 to 50 µs, in which short work may well be done, and on a busy machine it may not come at all.
-//! A thread that has helped therefore looks out for more work before it sleeps, and is at the next
-//! loop of a plan, or of the next call, in less than a microsecond.
+//! The caller starts at once and never waits for a thread that has not started: waking a thread takes longer than many
+//! a short loop, and on a busy machine it may not run at all. A thread that has helped therefore spins for more work
+//! before it sleeps, and joins the next loop of a plan, or of the next call, without being woken.
 //!
 //! A forked child has none of its parent's threads, and starts its own.
 
@@ -18,48 +17,47 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How long a thread looks out for work: some times as long as waking it would take, and short
-/// enough that nobody misses the processor meanwhile.
+/// Time for which a thread spins: several times as long as waking it takes, and short enough not to withhold the
+/// processor from others.
 const LINGER: Duration = Duration::from_micros(100);
 
-/// How long to wait before another thread is asked for, where the system gave none.
+/// Delay before another attempt after the system refused to start a thread.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How often a caller that waits for helpers polls meanwhile.
+/// Polling interval of a caller that waits for helpers.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Threads that start when first needed, and end some time after this goes.
+/// A pool of threads that start on demand, and end some time after the pool is dropped.
 pub(crate) struct Crew(PerProcess<Arc<Lobby>>);
 
 impl Crew {
-    /// Up to so many threads.
+    /// A pool of at most `most` threads.
     pub(crate) fn new(most: usize) -> Self {
         Self(PerProcess::new(Lobby::new(most)))
     }
 
-    /// Where the threads of this process are.
+    /// The shared state of this process.
     #[inline]
     fn lobby(&self) -> &Arc<Lobby> {
         self.0.get(|parents| Lobby::new(parents.most))
     }
 
-    /// Runs `work` here, and on up to `helpers` threads at the same time, those that come before it
-    /// is done here. Returns when it is done everywhere. Gives `work` the number of the thread it is
-    /// on: 0 here, the same number above it each time on a helper.
+    /// Executes `work` here, and in parallel on up to `helpers` threads that arrive before it is finished here. Returns
+    /// when it is finished everywhere. The argument of `work` is the index of its thread: 0 here, and a fixed positive
+    /// number for each helper.
     ///
-    /// In a child that `work` itself forked, helpers are not waited for: they and what they were doing
-    /// are the parent's.
+    /// In a child that `work` itself forked, helpers are not waited for, since they are threads of the parent.
     ///
     /// # Panics
-    /// If `work` does, wherever.
+    /// If `work` panics on any thread.
     pub(crate) fn work(&self, helpers: usize, work: &(dyn Fn(usize) + Sync)) {
         self.work_polling(helpers, work, None);
     }
 
-    /// The same; calls `poll` now and then while it waits for helpers.
+    /// The same, with calls of `poll` at intervals while it waits for helpers.
     ///
     /// # Panics
-    /// If `work` does, wherever, or `poll`.
+    /// If `work` panics on any thread, or `poll` panics.
     pub(crate) fn work_polling(
         &self,
         helpers: usize,
@@ -67,7 +65,7 @@ impl Crew {
         poll: Option<&dyn Fn()>,
     ) {
         let job = Arc::new(Job {
-            // SAFETY: both are pointers of the same kind; only the lifetime in the type is another.
+            // SAFETY: both are pointers of the same kind, and differ only in lifetime.
             work: unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), *const Work>(work) },
             door: AtomicUsize::new(OPEN),
             owner: thread::current(),
@@ -103,37 +101,37 @@ impl Drop for Crew {
     }
 }
 
-/// Where threads without work are.
+/// State that the caller shares with worker threads.
 struct Lobby {
-    /// Threads there may be.
+    /// Most threads.
     most: usize,
     state: Mutex<State>,
-    /// The length of the queue, for those who look out for work.
+    /// Length of the queue, for threads that spin.
     offers: AtomicUsize,
-    /// Wakes those who sleep.
+    /// Wakes sleeping threads.
     bell: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// Jobs, each as often as helpers are wanted for it.
+    /// Jobs, one entry for each helper wanted.
     queue: VecDeque<Arc<Job>>,
-    /// Threads that look out for work or are on their way.
+    /// Threads that spin or have been woken.
     free: usize,
-    /// Threads that sleep and have not been called.
+    /// Sleeping threads that have not been woken.
     asleep: usize,
-    /// Calls that no sleeper has heard yet.
+    /// Wake-ups that no sleeping thread has received yet.
     calls: usize,
-    /// Threads there are.
+    /// Threads that were started.
     started: usize,
-    /// When the system last refused to start one.
+    /// Time of the last failure to start a thread.
     refused: Option<Instant>,
-    /// Whether there will be no more work.
+    /// True if no more work will follow.
     closed: bool,
 }
 
 impl Lobby {
-    /// Without threads yet.
+    /// State without threads.
     fn new(most: usize) -> Arc<Self> {
         let (state, offers) = (Mutex::default(), AtomicUsize::new(0));
         Arc::new(Self { most, state, offers, bell: Condvar::new() })
@@ -164,7 +162,7 @@ impl Lobby {
         (first..first + starting).for_each(|n| self.start(n));
     }
 
-    /// Starts a thread. Where the system gives none, there is one less for a while.
+    /// Starts a thread. If that fails, there is one less for a while.
     fn start(self: &Arc<Self>, n: usize) {
         let lobby = Arc::clone(self);
         let named = thread::Builder::new().name(format!("ijk-{n}"));
@@ -176,7 +174,7 @@ impl Lobby {
         }
     }
 
-    /// The life of a thread with this number.
+    /// Main loop of the thread of index `number`.
     fn serve(&self, number: usize) {
         let linger = self.linger();
         while let Some(job) = self.next(linger) {
@@ -186,16 +184,15 @@ impl Lobby {
         }
     }
 
-    /// How long threads look out for work. The system takes its time to tell of its processors, so
-    /// those ask who begin to help, not who makes a crew.
+    /// Time for which threads spin. Querying the number of processors is slow, so threads do it when they start, not
+    /// the creator of the pool.
     fn linger(&self) -> Duration {
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        // Where threads share processors, one that looks out keeps another from its work.
+        // If threads share processors, a spinning thread would delay another one's work.
         if self.most < processors { LINGER } else { Duration::ZERO }
     }
 
-    /// The next job, for a thread that is free and looks out for so long before it sleeps; `None` if
-    /// there will be none.
+    /// The next job for a free thread, which spins for `linger` before it sleeps; `None` if the pool is closed.
     fn next(&self, linger: Duration) -> Option<Arc<Job>> {
         let mut begin = Instant::now();
         loop {
@@ -207,7 +204,7 @@ impl Lobby {
                 return Some(job);
             }
             if offered {
-                // Another thread was first.
+                // Another thread took the job.
                 continue;
             }
             state.free -= 1;
@@ -218,13 +215,13 @@ impl Lobby {
             if state.closed {
                 return None;
             }
-            // Who called has counted this thread among the free ones.
+            // The caller has counted this thread as free.
             state.calls -= 1;
             begin = Instant::now();
         }
     }
 
-    /// Looks out for an offer until the time is over; whether there is one.
+    /// Spins for an offer until the time is over; returns true if there is one.
     fn look_out(&self, begin: Instant, linger: Duration) -> bool {
         loop {
             for _ in 0..LOOKS {
@@ -239,7 +236,7 @@ impl Lobby {
         }
     }
 
-    /// Takes back what has been offered of a job of this process.
+    /// Withdraws the offers of a job of this process.
     fn withdraw(&self, job: &Arc<Job>) {
         if self.offers.load(Ordering::Relaxed) > 0 {
             let mut state = self.lock();
@@ -249,44 +246,44 @@ impl Lobby {
     }
 }
 
-/// How often to look before asking what time it is.
+/// Polls between two readings of the clock.
 const LOOKS: usize = 20;
 
-/// Whether helpers may still enter; above this bit, how many are inside.
+/// Flag that helpers may enter; the bits above count helpers inside.
 const OPEN: usize = 1;
-/// One who is inside.
+/// Count of one helper.
 const ONE: usize = 2;
 
-/// Work whose lifetime the type does not tell.
+/// Work with an erased lifetime.
 type Work = dyn Fn(usize) + Sync;
 
 struct Job {
-    /// Lives as long as somebody is inside or the door is open.
+    /// Valid while a helper is inside or the gate is open.
     work: *const Work,
     door: AtomicUsize,
-    /// Who waits for those inside.
+    /// The thread that waits for helpers.
     owner: Thread,
-    /// The process that it belongs to.
+    /// Process of the job.
     generation: usize,
-    /// What the first helper panicked with.
+    /// Payload of the first panic of a helper.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: `work` is `Sync` and outlives those inside, who alone follow the pointer; the rest may be
-// sent and shared by its own types.
+// SAFETY: `work` is `Sync` and outlives the helpers inside, which alone dereference it; the other fields are `Send` and
+// `Sync`.
 unsafe impl Send for Job {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Job {}
 
 impl Job {
-    /// Works on the thread with this number, if the door is open.
+    /// Executes the work on the thread of index `number`, if the gate is open.
     fn help(&self, number: usize) {
         let enter = |door: usize| (door & OPEN != 0).then_some(door + ONE);
         if self.door.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter).is_err() {
             return;
         }
-        // SAFETY: this thread is inside until it leaves below, and `Closing`, which goes before the
-        // owner's `work` can, on unwinding too, waits for all who are.
+        // SAFETY: this thread is inside until it leaves below, and `Closing`, which is dropped before the owner's
+        // `work`, on unwinding, too, waits for all helpers inside.
         let work = unsafe { &*self.work };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(number))) {
             self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
@@ -296,7 +293,7 @@ impl Job {
         }
     }
 
-    /// Lets nobody in any more, and waits for those inside.
+    /// Closes the gate, and waits for helpers inside.
     fn close(&self, poll: Option<&dyn Fn()>) {
         self.door.fetch_and(!OPEN, Ordering::Relaxed);
         for _ in 0..SPINS {
@@ -316,23 +313,23 @@ impl Job {
         }
     }
 
-    /// Whether nobody is inside, or nobody who would ever leave.
+    /// Returns true if no helper is inside, or none that will ever leave.
     fn is_left(&self) -> bool {
         self.door.load(Ordering::Acquire) & !OPEN == 0 || self.generation != generation()
     }
 }
 
-/// How often to look before going to sleep: for some 10 µs.
+/// Polls before sleeping: some microseconds.
 const SPINS: usize = 500;
 
-/// Closes a job when it goes, by unwinding too.
+/// Closes a job on drop, also by unwinding.
 struct Closing<'a> {
     lobby: &'a Lobby,
     job: &'a Arc<Job>,
 }
 
 impl Closing<'_> {
-    /// Ends the job, and waits for those inside.
+    /// Ends the job, and waits for helpers inside.
     fn wait(self, poll: Option<&dyn Fn()>) {
         self.end(poll);
         std::mem::forget(self);

@@ -1,4 +1,4 @@
-//! The engine: compiles plans, and runs them on arrays.
+//! The engine compiles plans, and executes them on arrays.
 
 use crate::check::Layout;
 use crate::compiled::{Compiled, Program, Target, compile, compile_continuing};
@@ -19,15 +19,15 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-/// Runs plans. Owns its threads, which start when first needed, and the memory it reuses between
-/// runs; any number of threads may use one engine at a time.
+/// Executes plans. Owns its threads, which start on demand, and the memory that it reuses between runs; any number of
+/// threads may use one engine at the same time.
 ///
-/// Results are the same, bit for bit, for any number of threads.
+/// Results are bitwise equal for any number of threads.
 #[derive(Debug)]
 pub struct Engine {
     level: Level,
     streams: usize,
-    /// Why nothing runs: the level that was asked for is none.
+    /// Error of a requested level that does not exist; nothing runs then.
     refused: Option<LevelError>,
     workers: Workers,
     costs: Costs,
@@ -49,64 +49,61 @@ pub struct EngineBuilder {
     interrupt: Option<Ask>,
 }
 
-/// Bytes of dropped results that an engine keeps unless it is told otherwise: those of four arrays
-/// of 4096² `f32`.
+/// Default limit in bytes for dropped results that an engine keeps.
 const KEPT: usize = 256 << 20;
 
-/// What part of the machine's memory an engine keeps besides, unless it is told otherwise, for the operating
-/// system to take whenever it needs some.
+/// Fraction of the machine's memory, as a divisor, that an engine keeps by default in addition, reclaimable by the
+/// operating system at any time.
 const LENT: u64 = 8;
 
-/// Bytes from which on a result leaves the last cache while it is written, if arguments of its size are
-/// read, too.
+/// Size in bytes from which a result is out of cache before it is complete, if arguments of its size are read, too.
 const STREAMS: usize = 16 << 20;
 
 impl EngineBuilder {
-    /// How many threads work at a time, the caller's included; 0, as is the default, means as many
-    /// as the machine offers this process.
+    /// Number of threads including the caller's; by default 0, which means as many as the machine offers this process.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Which instructions to use; by default [`Level::preferred`].
+    /// Instruction set; by default [`Level::preferred`].
     pub fn level(mut self, level: Level) -> Self {
         self.level = Some(level);
         self
     }
 
-    /// Bytes that results and temporaries of a run should not exceed: fewer blocks of a sweep run at
-    /// a time where they would, but at least one. Results do not depend on it, nor is it checked
-    /// whether one block fits: planning does that.
+    /// Limit in bytes for results and temporaries of a run: fewer blocks of a sweep are executed concurrently if they
+    /// would exceed it, but at least one. Results do not depend on it. A single block that exceeds it is not detected
+    /// here but in planning.
     pub fn memory_limit(mut self, bytes: Option<u64>) -> Self {
         self.memory_limit = bytes;
         self
     }
 
-    /// Most bytes of dropped results that are kept for new ones. By default 256 MiB, or as many as the
-    /// memory limit if that is less; without a limit also an eighth of the machine's memory, whose pages
-    /// the operating system may take whenever it needs some.
+    /// Limit in bytes for dropped results that are kept for new ones. The default is 256 MiB, or the memory limit if
+    /// that is less; without a limit, in addition an eighth of the machine's memory, whose pages the operating system
+    /// may reclaim at any time.
     pub fn keep(mut self, bytes: usize) -> Self {
         self.kept = Some(bytes);
         self
     }
 
-    /// Bytes from which on a result that the plan does not read again is written past the caches;
-    /// by default 16 MiB. Numbers do not depend on it.
+    /// Size in bytes from which a result that the plan does not read again is written with non-temporal stores; 16 MiB
+    /// by default. Results do not depend on it.
     pub fn stream_from(mut self, bytes: usize) -> Self {
         self.streams = Some(bytes);
         self
     }
 
-    /// What the machine can do: tells what work is worth dividing among threads. By default
-    /// [`Probe::typical`]. Numbers do not depend on it.
+    /// Rates of the machine, from which the work that is worth dividing among threads is derived; by default
+    /// [`Probe::typical`]. Results do not depend on it.
     pub fn probe(mut self, probe: Probe) -> Self {
         self.probe = Some(probe);
         self
     }
 
-    /// What tells whether a run is to end early: asked every 20 ms or so by the thread that began it, in
-    /// runs that take longer than that. In a child that is forked while it asks, the run ends.
+    /// Callback that returns true to cancel a run. The thread that started the run calls it about every 20 ms during
+    /// longer runs. In a child process that is forked during the call, the run is cancelled.
     pub fn interrupt(mut self, ask: fn() -> bool) -> Self {
         self.interrupt = Some(ask);
         self
@@ -115,15 +112,15 @@ impl EngineBuilder {
     /// The level that the engine would have.
     ///
     /// # Errors
-    /// If the environment asks for one that the machine has not.
+    /// If the environment requests a level that the machine does not support.
     pub fn chosen_level(&self) -> Result<Level, LevelError> {
         self.level.map_or_else(Level::preferred, Ok)
     }
 
-    /// The engine. Where the environment asks for instructions that the machine has not, it runs
-    /// nothing: each run gives [`RunError::Level`].
+    /// Builds the engine. If the environment requests instructions that the machine does not support, every run fails
+    /// with [`RunError::Level`].
     pub fn build(self) -> Engine {
-        // Planning may need it before anything runs.
+        // Planning may need it before the first run.
         reserve::is_there();
         let level = self.chosen_level();
         let (refused, level) = (level.clone().err(), level.unwrap_or_else(|_| Level::best()));
@@ -158,57 +155,56 @@ impl Default for Engine {
 }
 
 impl Engine {
-    /// An engine with other settings than [`Engine::default`].
+    /// A builder for an engine with other settings than [`Engine::default`].
     pub fn builder() -> EngineBuilder {
         EngineBuilder::default()
     }
 
-    /// How many threads work at a time.
+    /// Number of threads.
     pub fn threads(&self) -> usize {
         self.workers.threads()
     }
 
-    /// Which instructions are used.
+    /// Instruction set.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// Whether the engine has the level that was asked for.
+    /// Checks that the machine supports the requested level.
     ///
     /// # Errors
-    /// If not: it runs nothing.
+    /// If it does not: nothing runs then.
     pub fn check_level(&self) -> Result<(), LevelError> {
         self.refused.clone().map_or(Ok(()), Err)
     }
 
-    /// Whether somebody wants what is under way to end, asked now: for work between runs, some ms of it at
-    /// a time.
+    /// Calls the interrupt callback; returns true to cancel. For work between runs, a few ms at a time.
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.is_some_and(|ask| ask())
     }
 
-    /// Memory of results that were dropped.
+    /// Pool of the memory of dropped results.
     pub(crate) fn results(&self) -> &TensorPool {
         &self.results
     }
 
-    /// Frees the memory that is kept for later runs.
+    /// Frees memory that is kept for later runs.
     pub fn release_memory(&self) {
         self.results.clear();
         self.scratch.clear();
     }
 
-    /// Checks a plan and makes it ready to run any number of times.
+    /// Checks and compiles a plan, for any number of runs.
     ///
     /// # Errors
-    /// If the plan contradicts itself, or reaches beyond its buffers: [`PlanError`].
+    /// If the plan is inconsistent, or accesses elements outside of its buffers: [`PlanError`].
     pub fn compile(&self, plan: &Plan) -> Result<Compiled, PlanError> {
         let Self { level, streams, ref costs, .. } = *self;
         compile(plan, Target { level, streams, costs })
     }
 
-    /// The same for a plan whose results hold values before it runs, as [`Engine::execute_onto`]
-    /// has them: what accumulates without having been set adds to them.
+    /// Compiles a plan whose results have initial values, for [`Engine::execute_onto`]: steps that accumulate add to
+    /// them.
     ///
     /// # Errors
     /// As for [`Engine::compile`].
@@ -217,13 +213,13 @@ impl Engine {
         compile_continuing(plan, Target { level, streams, costs })
     }
 
-    /// Compiles and runs a plan.
+    /// Compiles and executes a plan.
     ///
-    /// `inputs` and `outputs` are the buffers of [`Place::Input`] and [`Place::Output`], by
-    /// position. Afterwards every element of the outputs is initialised.
+    /// `inputs` and `outputs` are the buffers of [`Place::Input`] and [`Place::Output`], by position. After success
+    /// every element of the outputs is initialised.
     ///
     /// # Errors
-    /// [`RunError`]; the outputs may then be partly written, or not at all.
+    /// [`RunError`]; the outputs may then be partly written.
     pub fn run(
         &self,
         plan: &Plan,
@@ -233,10 +229,10 @@ impl Engine {
         self.execute(&self.compile(plan)?, inputs, outputs)
     }
 
-    /// Runs a compiled plan, as [`Engine::run`] does, without checking the plan again.
+    /// Executes a compiled plan as [`Engine::run`] does, without checking it again.
     ///
     /// # Errors
-    /// [`RunError`]; the outputs may then be partly written, or not at all.
+    /// [`RunError`]; the outputs may then be partly written.
     pub fn execute(
         &self,
         compiled: &Compiled,
@@ -247,19 +243,19 @@ impl Engine {
         if compiled.continues {
             return Err(RunError::Continues);
         }
-        // SAFETY: results that are not read need not be initialised.
+        // SAFETY: results that are not read may be uninitialised.
         unsafe { self.execute_into(compiled, inputs, outputs, None) }
     }
 
-    /// The engine for runs that end, with [`RunError::Interrupted`], when somebody sets a flag.
+    /// The engine for runs that a flag cancels, with [`RunError::Interrupted`].
     pub fn until<'a>(&'a self, stop: Option<&'a Arc<AtomicBool>>) -> Stoppable<'a> {
         Stoppable { engine: self, stop }
     }
 
-    /// Runs a compiled plan on results that hold values: one of [`Engine::compile_onto`] adds to them.
+    /// Executes a compiled plan on results with initial values: one of [`Engine::compile_onto`] adds to them.
     ///
     /// # Errors
-    /// [`RunError`]; the results may then be partly written, or not at all.
+    /// [`RunError`]; the results may then be partly written.
     pub fn execute_onto(
         &self,
         compiled: &Compiled,
@@ -282,10 +278,10 @@ impl Engine {
         unsafe { self.execute_into(compiled, inputs, &mut outputs, stop) }
     }
 
-    /// Runs a compiled plan on as many results as it has.
+    /// Executes a compiled plan with all of its results.
     ///
     /// # Safety
-    /// Where the plan continues its results, their elements are initialised.
+    /// If the plan continues its results, their elements are initialised.
     unsafe fn execute_into(
         &self,
         compiled: &Compiled,
@@ -299,15 +295,15 @@ impl Engine {
             check_view(layout, Side::Result, position, found)?;
             Ok(view.as_mut_ptr())
         };
-        // SAFETY: the views are borrowed until this is done, and were checked; elements are initialised where they are
-        // read, by guaranteed by the caller.
+        // SAFETY: the views are borrowed for the call, and checked; elements that are read are initialised, which the
+        // caller guarantees for results.
         unsafe { self.execute_at(compiled, inputs, &mut written, stop) }
     }
 
-    /// Runs a compiled plan on arguments, with results where `written` says, by their positions.
+    /// Executes a compiled plan on arguments; `written` returns the addresses of results by position.
     ///
     /// # Safety
-    /// What `written` gives points to the elements of the result's layout, which no other thread accesses before this
+    /// `written` returns pointers to the elements of the result's layout, which no other thread accesses before this
     /// returns.
     pub(crate) unsafe fn execute_at<'a>(
         &self,
@@ -334,15 +330,15 @@ impl Engine {
                 Place::Temporary(at) => arena.wrapping_add(at),
             });
         }
-        // SAFETY: the arguments have the elements that the plan was checked against, for as long as they are borrowed,
-        // and so have the results by guaranteed by the caller; temporaries lie in the arena, which is ours alone.
+        // SAFETY: the arguments have the elements that the plan was checked against, for as long as they are borrowed;
+        // the caller guarantees the results; temporaries are in the arena, which only this run accesses.
         unsafe { self.run_on(compiled, &bases, stop) }
     }
 
-    /// Runs a compiled plan on its buffers.
+    /// Executes a compiled plan on its buffers.
     ///
     /// # Safety
-    /// `bases` are the first elements of the plan's buffers: arguments that nobody writes, results and temporaries that
+    /// `bases` are the addresses of the plan's buffers: arguments that no thread writes, results and temporaries that
     /// no other thread accesses before this returns.
     unsafe fn run_on(
         &self,
@@ -350,13 +346,13 @@ impl Engine {
         bases: &[*mut u8],
         stop: Option<&Arc<AtomicBool>>,
     ) -> Result<(), RunError> {
-        // The level of a plan compiled by another engine is one that the machine has, too.
+        // The level of a plan compiled by another engine is one of this machine, too.
         let may_end = compiled.is_long && (self.interrupt.is_some() || stop.is_some());
         let watch = || self.workers.watched(Watch::new(self.interrupt, stop.cloned()));
         let watched = may_end.then(watch);
         let (workers, scratch) = (watched.as_ref().unwrap_or(&self.workers), &self.scratch);
         let spare = self.memory_limit.map(|limit| limit.saturating_sub(compiled.bytes()));
-        // As many threads as there is room for what each of them needs: planning made sure that one has it.
+        // As many threads as the memory limit has room for; planning ensures at least one.
         let fewer = spare.filter(|&spare| compiled.scratch_bytes(workers.threads()) > spare);
         let fewer = fewer.map(|spare| {
             let fits = |threads: &usize| compiled.scratch_bytes(*threads) <= spare;
@@ -364,7 +360,7 @@ impl Engine {
         });
         let workers = fewer.as_ref().unwrap_or(workers);
         let run = Run { workers, scratch, compiled, bases, packed: &[] };
-        // SAFETY: guaranteed by the caller; compilation made sure that what is read was written before.
+        // SAFETY: guaranteed by the caller; compilation ensures that elements are written before they are read.
         let faults = unsafe { run.steps_within(spare) }?;
         if workers.have_ended() {
             return Err(RunError::Interrupted);
@@ -379,7 +375,7 @@ impl Engine {
     }
 }
 
-/// An engine for runs that end when a flag is set: see [`Engine::until`].
+/// An engine for runs that a flag cancels: see [`Engine::until`].
 #[derive(Clone, Copy, Debug)]
 pub struct Stoppable<'a> {
     pub(crate) engine: &'a Engine,
@@ -387,10 +383,10 @@ pub struct Stoppable<'a> {
 }
 
 impl Stoppable<'_> {
-    /// As [`Engine::execute_onto`].
+    /// Same as [`Engine::execute_onto`].
     ///
     /// # Errors
-    /// As for that.
+    /// As for [`Engine::execute_onto`].
     pub fn execute_onto(
         &self,
         compiled: &Compiled,
@@ -401,12 +397,12 @@ impl Stoppable<'_> {
     }
 }
 
-/// A compiled plan with the arrays it runs on.
+/// A compiled plan with its arrays.
 pub(crate) struct Run<'a> {
     pub(crate) workers: &'a Workers,
     pub(crate) scratch: &'a ScratchPool,
     pub(crate) compiled: &'a Compiled,
-    /// The first element of each buffer.
+    /// Address of the first element of each buffer.
     pub(crate) bases: &'a [*mut u8],
     /// Operands of contractions that are packed already.
     pub(crate) packed: &'a [PackedOperand<'a>],
@@ -416,14 +412,14 @@ pub(crate) struct Run<'a> {
 pub(crate) struct PackedOperand<'a> {
     pub(crate) step: usize,
     pub(crate) panels: &'a Packed<'a>,
-    /// The number of its origin.
+    /// Index of its origin.
     pub(crate) origin: usize,
-    /// Which part of the contraction that it was packed for the step is, if it is not all.
+    /// The part of the contraction for which the operand was packed, if it is not all of it.
     pub(crate) part: Option<&'a Part>,
 }
 
 impl PackedOperand<'_> {
-    /// Executes the contraction; gives whether it did.
+    /// Executes the contraction; returns false if it did not.
     ///
     /// # Safety
     /// As for [`contract`](crate::contract::contract).
@@ -445,23 +441,23 @@ impl PackedOperand<'_> {
     }
 }
 
-// SAFETY: one thread at a time follows the pointers, but for what a step divides among workers.
+// SAFETY: one thread at a time dereferences the pointers, except what a step divides among workers.
 unsafe impl Send for Run<'_> {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Run<'_> {}
 
 impl Run<'_> {
-    /// Runs all steps, up to the first that meets a fault.
+    /// Executes all steps, up to the first that faults.
     ///
     /// # Safety
-    /// `bases` are the first elements of the buffers that the plan was checked against.
+    /// `bases` are the addresses of the buffers that the plan was checked against.
     pub(crate) unsafe fn steps(&self) -> Result<u32, RunError> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.steps_within(None) }
     }
 
-    /// Runs all steps, where what sweeps take besides results and the arena is `spare` bytes at
-    /// most, if there is such a number, or one block.
+    /// Executes all steps. `spare` limits the bytes of sweeps in addition to results and the arena; at least one block
+    /// is executed in any case.
     ///
     /// # Safety
     /// As for [`Self::steps`].
@@ -470,7 +466,7 @@ impl Run<'_> {
         for (at, step) in compiled.steps.iter().enumerate() {
             let faults = match step {
                 Program::Nest(nest) => {
-                    // SAFETY: guaranteed by the caller; the steps before wrote what this one reads.
+                    // SAFETY: guaranteed by the caller; previous steps wrote the elements that this one reads.
                     unsafe { Launch { nest, bases, workers, scratch }.run() }?
                 }
                 Program::Contract(prepared) => {
@@ -535,7 +531,7 @@ impl Run<'_> {
                     unsafe { sweep.run(bases, workers, scratch, spare) }?
                 }
             };
-            // A step that was ended early has not written all that later ones read.
+            // A cancelled step has not written all elements that later ones read.
             if faults != 0 || workers.have_ended() {
                 return Ok(faults);
             }
@@ -544,25 +540,25 @@ impl Run<'_> {
     }
 }
 
-/// The element at a contraction's origin.
+/// Address of a contraction's origin.
 pub(crate) fn origin(base: Base, dtype: DType, bases: &[*mut u8]) -> *mut u8 {
     let bytes = base.offset * dtype.size() as isize;
     bases[base.buffer.0 as usize].wrapping_offset(bytes)
 }
 
-/// The number of arrays is the plan's.
+/// Checks the number of arrays.
 fn check_count(side: Side, expected: usize, found: usize) -> Result<(), RunError> {
     if expected == found { Ok(()) } else { Err(RunError::Count { side, expected, found }) }
 }
 
-/// The first element of an argument, which is like the plan's.
+/// Address of an argument, after checking its layout.
 fn read(layout: &Layout, position: usize, view: &TensorView<'_>) -> Result<*mut u8, RunError> {
     let found = (view.dtype(), view.shape(), view.strides());
     check_view(layout, Side::Argument, position, found)?;
     Ok(view.as_ptr().cast_mut())
 }
 
-/// A view has the type, shape and strides of the plan's buffer.
+/// Checks that a view has the type, shape and strides of the plan's buffer.
 fn check_view(
     layout: &Layout,
     side: Side,

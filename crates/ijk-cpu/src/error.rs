@@ -1,51 +1,51 @@
-//! Why a plan cannot be compiled or run.
+//! Errors of compiling and running plans.
 
 use crate::simd::LevelError;
 use ijk_plan::plan::BufferId;
 use ijk_types::DType;
 use thiserror::Error;
 
-/// Why a plan cannot run.
+/// Error of running a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The plan itself is wrong.
+    /// The plan is invalid.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The environment asks the engine for SIMD instructions that the machine has not.
+    /// The environment requests SIMD instructions that the machine does not support.
     #[error(transparent)]
     Level(#[from] LevelError),
-    /// Not as many arrays as the plan has.
+    /// The number of arrays differs from the plan's.
     #[error("the plan has {expected} {side}s, but {found} are given")]
     Count {
         /// Arguments or results.
         side: Side,
-        /// How many the plan has.
+        /// Number in the plan.
         expected: usize,
-        /// How many are given.
+        /// Number that was given.
         found: usize,
     },
-    /// An array of another element type than the plan was made for.
+    /// The element type of an array differs from the plan's.
     #[error("{side} {position} has elements of type {found}, the plan was made for {expected}")]
     DType {
         /// Argument or result.
         side: Side,
-        /// Which, from 0.
+        /// Position, from 0.
         position: usize,
-        /// The plan's.
+        /// Type in the plan.
         expected: DType,
-        /// The array's.
+        /// Type of the array.
         found: DType,
     },
-    /// An array of another shape or other strides than the plan was made for.
+    /// The shape or strides of an array differ from the plan's.
     #[error("{side} {position} has another shape or other strides than the plan was made for")]
     Layout {
         /// Argument or result.
         side: Side,
-        /// Which, from 0.
+        /// Position, from 0.
         position: usize,
     },
-    /// A plan that continues its results, run where they need not hold values.
+    /// A plan that continues its results was run without initial values.
     #[error("the plan continues its results: they are to be given as tensors")]
     Continues,
     /// Integer `/` or `@mod` by zero.
@@ -54,26 +54,26 @@ pub enum RunError {
     /// `^` of integers with a negative right operand.
     #[error("an integer to a negative power")]
     NegativePower,
-    /// Random numbers between bounds that have none between them.
+    /// Bounds of random numbers that have no numbers between them.
     #[error("RANDOM needs finite bounds, the lower less than the upper")]
     EmptyRange,
-    /// A computed index that is out of its array's bounds.
+    /// A computed index is out of bounds.
     #[error("a computed index is out of bounds")]
     OutOfBounds,
-    /// Whoever was asked said that the run is to end.
+    /// The run was cancelled.
     #[error("interrupted")]
     Interrupted,
-    /// The allocator refused.
+    /// Allocation failed.
     #[error("not enough memory: {0} bytes for temporaries")]
     OutOfMemory(usize),
 }
 
-/// Which arrays of a plan.
+/// Arguments or results of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// What it reads.
+    /// Arrays that it reads.
     Argument,
-    /// What it writes.
+    /// Arrays that it writes.
     Result,
 }
 
@@ -86,29 +86,29 @@ impl std::fmt::Display for Side {
     }
 }
 
-/// Why a plan is no program: a mistake of whoever made it, found before anything runs.
+/// Error in a plan: a mistake of its creator, detected before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A buffer that contradicts itself or another.
+    /// An inconsistent buffer.
     #[error("buffer {} of the plan: {fault}", buffer.0)]
     Buffer {
-        /// Which.
+        /// The buffer.
         buffer: BufferId,
-        /// What is wrong.
+        /// The fault.
         fault: Fault,
     },
-    /// A step that contradicts itself or its buffers.
+    /// An inconsistent step.
     #[error("step {step} of the plan: {fault}")]
     Step {
-        /// Which.
+        /// Index of the step.
         step: usize,
-        /// What is wrong.
+        /// The fault.
         fault: Fault,
     },
 }
 
-/// What is wrong with a part of a plan.
+/// Fault of a part of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -118,7 +118,7 @@ pub enum Fault {
     /// More elements, bytes or points than an address space has.
     #[error("sizes overflow")]
     TooLarge,
-    /// A temporary that is not aligned, or reaches beyond the arena.
+    /// A temporary that is not aligned, or exceeds the arena.
     #[error("a temporary lies outside of the arena, or not at a multiple of 64 bytes")]
     Arena,
     /// A temporary that is not C-contiguous.
@@ -127,28 +127,28 @@ pub enum Fault {
     /// Elements that interleave irregularly.
     #[error("the array's elements interleave irregularly; copy it first")]
     Interleaved,
-    /// Two results in one place.
+    /// Two buffers for the same result.
     #[error("two buffers are the same result")]
     SharedResult,
-    /// A reference to what does not exist.
+    /// A reference to a buffer, load or node that does not exist.
     #[error("a buffer, load or node is referred to that does not exist before")]
     Reference,
-    /// A result's elements, or an argument, read or written where they may not be.
+    /// Elements of a result or argument are read or written although they must not be.
     #[error("an argument is written")]
     WritesArgument,
     /// An access beyond a buffer's elements.
     #[error("an access reaches beyond the elements of its buffer")]
     Bounds,
-    /// Types that do not fit each other.
+    /// Types that do not match.
     #[error("element types do not fit")]
     Types,
-    /// An array read and written in one step, other than element for element.
+    /// An array is read and written in one step, other than element for element.
     #[error("the output overlaps what is read")]
     Overlap,
-    /// Positions reduced along no axis, several, or an empty one; or combined with existing values.
+    /// A positional reduction along no axis, several, or an empty one; or combined with existing values.
     #[error("a position is taken along exactly one axis with elements, into a fresh array")]
     Position,
-    /// A contraction that the engine has no kernel for.
+    /// A contraction without a kernel.
     #[error("no kernel for this contraction")]
     Contraction,
 }

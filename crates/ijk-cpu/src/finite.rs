@@ -1,4 +1,4 @@
-//! Whether arrays hold neither infinities nor NaN.
+//! Tests for infinities and NaN.
 
 use crate::check::Layout;
 use crate::simd::{Kernel, Level, Simd};
@@ -6,13 +6,13 @@ use crate::threads::{Workers, cut};
 use ijk_types::DType;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Elements that are looked at before anybody asks whether one was not finite.
+/// Elements that are tested between two checks for an early exit.
 const PIECE: usize = 4096;
 
-/// Whether all elements of a buffer are finite, which threads look for together where that is worth it.
+/// Returns true if all elements of a buffer are finite; in parallel if that pays.
 ///
 /// # Safety
-/// `base` is the first element of a buffer with that layout, whose elements are initialised, and nobody writes them.
+/// `base` is the first element of a buffer with that layout, whose elements are initialised, and no thread writes them.
 pub(crate) unsafe fn all_finite(
     layout: &Layout,
     base: *const u8,
@@ -40,13 +40,13 @@ pub(crate) unsafe fn all_finite(
     finite.into_inner()
 }
 
-/// Where elements are that threads read.
+/// Address of elements that threads read.
 struct Shared(*const u8);
 
-// SAFETY: the elements are only read, and nobody writes them meanwhile.
+// SAFETY: the elements are only read, and no thread writes them meanwhile.
 unsafe impl Sync for Shared {}
 
-/// Whether all elements of a buffer are finite, wherever they lie.
+/// Returns true if all elements of a buffer are finite, for any strides.
 ///
 /// # Safety
 /// As for [`all_finite`].
@@ -63,7 +63,7 @@ pub(crate) unsafe fn walk(layout: &Layout, base: *const u8, level: Level) -> boo
             offset += (number % extent) as isize * stride;
             number /= extent;
         }
-        // SAFETY: these are elements of the buffer: a row of neighbours, or one.
+        // SAFETY: these are elements of the buffer: a contiguous row, or one element.
         unsafe { run(layout.dtype, base.offset(offset * size), row, level) }
     })
 }
@@ -72,10 +72,10 @@ fn has_infinities(dtype: DType) -> bool {
     matches!(dtype.real(), DType::F32 | DType::F64)
 }
 
-/// Whether so many neighbours are finite.
+/// Returns true if `count` contiguous elements are finite.
 ///
 /// # Safety
-/// They are initialised elements of that type, which nobody writes.
+/// They are initialised elements of that type, which no thread writes.
 unsafe fn run(dtype: DType, from: *const u8, count: usize, level: Level) -> bool {
     let parts = if dtype.is_complex() { 2 * count } else { count };
     // SAFETY: guaranteed by the caller; a complex element is two parts.
@@ -91,7 +91,7 @@ unsafe fn run(dtype: DType, from: *const u8, count: usize, level: Level) -> bool
     }
 }
 
-/// Words of floating-point numbers, which are not finite where all bits of the exponent are set.
+/// Words of floats, which are not finite if all bits of the exponent are set.
 struct Finite<'a, W, const EXPONENT: u64>(&'a [W]);
 
 impl<W: Copy + Into<u64>, const EXPONENT: u64> Kernel for Finite<'_, W, EXPONENT> {
@@ -126,7 +126,7 @@ mod tests {
             for at in 0..70 {
                 let mut values = vec![-1.5_f32; 70];
                 values[at] = value;
-                // The second one leaves out every other column.
+                // The second one omits every other column.
                 let layouts = [layout(&[7, 10], &[10, 1]), layout(&[7, 5], &[10, 2])];
                 // SAFETY: the vector holds 70 elements.
                 let found = layouts.map(|l| unsafe { walk(&l, values.as_ptr().cast(), level) });

@@ -1,4 +1,4 @@
-//! Results in arrays of their own.
+//! Results in newly allocated arrays.
 
 use crate::check::Layout;
 use crate::compiled::Compiled;
@@ -8,15 +8,15 @@ use ijk_tensor::{Tensor, TensorView, UninitTensor};
 use smallvec::SmallVec;
 use std::borrow::Borrow;
 
-/// Results of one run; most programs have one.
+/// Results of a run, usually one.
 pub type Results = SmallVec<[Tensor; 1]>;
 
 impl Engine {
-    /// Runs a compiled plan, whose outputs are in C order, and gives them as new tensors. The memory
-    /// of large ones returns to the engine when they are dropped.
+    /// Executes a compiled plan, whose outputs are in C order, and returns them as new tensors. The memory of large
+    /// ones returns to the engine when they are dropped.
     ///
     /// # Errors
-    /// [`RunError`], as for [`Engine::execute`]; also if there is no memory for the outputs.
+    /// [`RunError`], as for [`Engine::execute`]; also if the outputs cannot be allocated.
     pub fn execute_new<'a>(
         &self,
         compiled: &Compiled,
@@ -27,10 +27,10 @@ impl Engine {
 }
 
 impl Stoppable<'_> {
-    /// As [`Engine::execute_new`].
+    /// Same as [`Engine::execute_new`].
     ///
     /// # Errors
-    /// As for that.
+    /// As for [`Engine::execute_new`].
     pub fn execute_new<'a>(
         &self,
         compiled: &Compiled,
@@ -41,7 +41,7 @@ impl Stoppable<'_> {
         }
         match self.attempt(compiled, inputs) {
             Err(RunError::OutOfMemory(_)) => {
-                // What is kept for later runs may be what is missing.
+                // Memory that is kept for later runs may suffice.
                 self.engine.release_memory();
                 self.attempt(compiled, inputs)
             }
@@ -59,15 +59,15 @@ impl Stoppable<'_> {
             outputs.push(self.engine.allocate(compiled, position)?);
         }
         let mut written = |_: &Layout, position: usize| Ok(outputs[position].as_mut_ptr());
-        // SAFETY: each result was just allocated for its layout, which is in C order as a tensor is.
+        // SAFETY: each result was allocated for its layout above, which is in C order as that of a tensor.
         unsafe { self.engine.execute_at(compiled, inputs, &mut written, self.stop) }?;
-        // SAFETY: a plan that ran has written every element of its outputs.
+        // SAFETY: a successful run has written every element of the outputs.
         Ok(outputs.into_iter().map(|output| unsafe { output.assume_init() }).collect())
     }
 }
 
 impl Engine {
-    /// Memory for the result of that position.
+    /// Allocates the result at a position.
     fn allocate(&self, compiled: &Compiled, position: usize) -> Result<UninitTensor, RunError> {
         let (side, expected) = (Side::Result, compiled.outputs);
         let missing = RunError::Count { side, expected, found: position };

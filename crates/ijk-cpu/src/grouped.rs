@@ -1,7 +1,7 @@
-//! Contractions whose right operand is looked up by row.
+//! Contractions whose rhs is looked up by row.
 //!
-//! Rows are sorted by their index, those with the same one in the order they have. Tiles of a few rows of one group
-//! are copied together, contracted with the group's operand, and copied to where their results belong. What a tile
+//! Rows are sorted by their index, in a stable order. Tiles of a few rows of one group are copied to contiguous memory,
+//! contracted with the group's operand, and copied to the output. The result of a tile does not depend on its thread.
 //! computes does not depend on who computes it.
 
 use crate::contract::{Context, Prepared};
@@ -17,20 +17,20 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::AtomicUsize;
 
-/// Rows of a tile: the last one of a group has the fewest that suffice.
+/// Rows of a tile: the last tile of a group has the smallest size that suffices.
 const TILES: [usize; 4] = [64, 32, 16, 8];
 
 /// Tasks for each thread.
 const TASKS_PER_THREAD: usize = 8;
 
-/// A grouped contraction made ready to run.
+/// A prepared grouped contraction.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupedProgram {
-    /// Contractions of tiles of so many rows, on copies that are dense.
+    /// Contractions of tiles by number of rows, on contiguous copies.
     tiles: Vec<(usize, Prepared)>,
-    /// Where rows are.
+    /// Axes of rows.
     rows: Vec<Row>,
-    /// What a row has in the left operand, and in the output.
+    /// Elements of a row in the left operand, and in the output.
     left: Piece,
     out: Piece,
     a: Origin,
@@ -40,7 +40,7 @@ pub(crate) struct GroupedProgram {
     index_dtype: DType,
     first: i64,
     groups: usize,
-    /// Bytes from a group's operand to the next.
+    /// Stride of groups in bytes.
     step: isize,
     identity: Element,
     level: Level,
@@ -51,7 +51,7 @@ pub(crate) struct GroupedProgram {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     extent: usize,
-    /// Bytes from one to the next in the left operand, the output, and the index.
+    /// Strides in bytes in the left operand, the output, and the index.
     steps: [isize; 3],
 }
 
@@ -60,7 +60,7 @@ struct Row {
 struct Piece {
     /// Bytes of an element.
     size: usize,
-    /// Extents, and bytes from one to the next.
+    /// Extents, and strides in bytes.
     axes: Vec<(usize, isize)>,
 }
 
@@ -71,12 +71,12 @@ struct Element([u8; 16]);
 /// Rows of one group.
 struct Tile {
     group: usize,
-    /// Which of the sorted rows.
+    /// Range of the sorted rows.
     rows: Range<usize>,
 }
 
 impl GroupedProgram {
-    /// Prepares one that was checked.
+    /// Prepares a checked contraction.
     pub(crate) fn new(task: &Grouped, level: Level, costs: &Costs) -> Result<Self, Fault> {
         let each = &task.each;
         let size = each.dtype.size();
@@ -126,7 +126,7 @@ impl GroupedProgram {
         self.rows.iter().map(|row| row.extent).product()
     }
 
-    /// Scratch memory that it takes at most: the order of the rows, and a tile of copies for each thread.
+    /// Upper bound of its scratch memory: the order of the rows, and a tile of copies for each thread.
     pub(crate) fn need(&self) -> Need {
         let order = self.count().saturating_mul(size_of::<usize>());
         let starts = self.groups.saturating_mul(2 * size_of::<usize>() + size_of::<Tile>());
@@ -144,7 +144,7 @@ impl GroupedProgram {
         self.left.bytes().saturating_add(self.out.bytes()).saturating_mul(TILES[0])
     }
 
-    /// Computes all rows.
+    /// Executes the contraction.
     ///
     /// # Safety
     /// `bases` are the buffers that the contraction was checked against: all elements of theirs that it reads are
@@ -167,16 +167,16 @@ impl GroupedProgram {
         workers.parallel_for(tasks, |task| {
             let range = cut(tiles.len(), task, tasks)..cut(tiles.len(), task + 1, tasks);
             let context = Context::new(self.level, alone, scratch, &refused);
-            // SAFETY: guaranteed by the caller; each row is in one tile, each tile in one task.
+            // SAFETY: guaranteed by the caller; each row is in one tile, and each tile is assigned to one task.
             unsafe { job.range(range, &context) };
         });
         Context::new(self.level, alone, scratch, &refused).settle()
     }
 
-    /// The rows in the order of their groups, those of none last, and the tiles they make.
+    /// The rows in the order of their groups, those without a group last, and their tiles.
     ///
     /// # Safety
-    /// From there, the index may be read for every row.
+    /// The index is readable for every row.
     unsafe fn sorted(&self, index: *const u8) -> Result<(Vec<usize>, Vec<Tile>), RunError> {
         let (count, none) = (self.count(), self.groups);
         let group = |row: usize| {
@@ -215,7 +215,7 @@ impl GroupedProgram {
         Ok((order, tiles))
     }
 
-    /// Bytes from the origin of an array to a row.
+    /// Offset of a row in bytes from the origin of an array.
     fn offset(&self, mut row: usize, array: usize) -> isize {
         let mut offset = 0;
         for axis in self.rows.iter().rev() {
@@ -226,7 +226,7 @@ impl GroupedProgram {
     }
 }
 
-/// So many zeros.
+/// `count` zeros.
 fn zeros(count: usize) -> Result<Vec<usize>, RunError> {
     let mut all = Vec::new();
     let bytes = count.saturating_mul(size_of::<usize>());
@@ -235,7 +235,7 @@ fn zeros(count: usize) -> Result<Vec<usize>, RunError> {
     Ok(all)
 }
 
-/// The contraction of a tile of so many rows: of copies in which they lie one after another.
+/// The contraction of a tile of `rows` rows, which are contiguous in the copies.
 fn tile(each: &Contraction, rows: usize) -> Contraction {
     let (mut left, mut out) = (1, 1);
     let mut axes: Vec<ContractionAxis> = Vec::new();
@@ -270,7 +270,7 @@ impl Piece {
         for axis in own {
             let step = step(axis).wrapping_mul(size as isize);
             match axes.last_mut() {
-                // Axes that lie one within another are one.
+                // Axes that are nested contiguously are merged.
                 Some(outer) if outer.1 == step.wrapping_mul(axis.extent as isize) => {
                     *outer = (outer.0 * axis.extent, step);
                 }
@@ -280,13 +280,13 @@ impl Piece {
         Self { size, axes }
     }
 
-    /// Bytes of all of it.
+    /// Bytes of all elements of a row.
     fn bytes(&self) -> usize {
         self.axes.iter().fold(self.size, |n, axis| n.saturating_mul(axis.0))
     }
 
-    /// Calls `f` with each run of neighbours: bytes from the first element, from the first of a dense copy, and
-    /// their number.
+    /// Calls `f` with each contiguous run: its offset in bytes in the array and in a contiguous copy, and its number of
+    /// bytes.
     fn for_each_run(&self, mut f: impl FnMut(isize, usize, usize)) {
         let (inner, outer) = match self.axes.split_last() {
             Some((&(extent, step), outer)) if step == self.size as isize => (extent, outer),
@@ -322,7 +322,7 @@ impl Element {
     }
 }
 
-/// A program with what it runs on.
+/// A program with its buffers.
 struct Job<'a> {
     program: &'a GroupedProgram,
     bases: &'a [*mut u8],
@@ -331,14 +331,14 @@ struct Job<'a> {
     tiles: &'a [Tile],
 }
 
-// SAFETY: the pointers are followed for rows of tiles, each of which one task has; operands are only read.
+// SAFETY: the pointers are dereferenced for rows of tiles, each of which one task has; operands are only read.
 unsafe impl Sync for Job<'_> {}
 
 impl Job<'_> {
-    /// Computes some tiles.
+    /// Computes a range of tiles.
     ///
     /// # Safety
-    /// As for [`GroupedProgram::run`]; nobody else has these tiles.
+    /// As for [`GroupedProgram::run`]; no other task has these tiles.
     unsafe fn range(&self, tiles: Range<usize>, context: &Context<'_>) {
         let program = self.program;
         let Some(copies) = context.take(program.copies()) else { return };
@@ -374,8 +374,8 @@ impl Job<'_> {
         let Some((most, prepared)) = fits else { return };
         let GroupedProgram { a, b, c, left: piece, out: result, .. } = program;
         let right = b.of(self.bases).wrapping_offset(group as isize * program.step);
-        // SAFETY: the rows are elements of the arrays; copies have room for so many of them, and those beyond the
-        // tile's are zeros, which nobody reads.
+        // SAFETY: the rows are elements of the arrays; copies have room for a tile, and rows beyond it are zeros, whose
+        // results are not read.
         unsafe {
             for (n, &row) in rows.iter().enumerate() {
                 let from = a.of(self.bases).wrapping_offset(program.offset(row, 0));
@@ -397,7 +397,7 @@ impl Job<'_> {
         }
     }
 
-    /// Gives a row the identity.
+    /// Sets a row to the identity.
     ///
     /// # Safety
     /// As for [`range`](Self::range).
@@ -407,7 +407,7 @@ impl Job<'_> {
         program.out.for_each_run(|offset, _, length| {
             for at in (0..length).step_by(program.out.size) {
                 let to = to.wrapping_offset(offset).wrapping_add(at);
-                // SAFETY: the elements of the row are the task's own.
+                // SAFETY: only this task accesses the elements of the row.
                 unsafe { copy(program.identity.0.as_ptr(), to, program.out.size) };
             }
         });
@@ -417,7 +417,7 @@ impl Job<'_> {
 /// Copies bytes.
 ///
 /// # Safety
-/// So many are readable and writable there, and they are not the same.
+/// `length` bytes are readable at `from` and writable at `to`, and do not overlap.
 unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     // SAFETY: guaranteed by the caller.
     unsafe { ptr::copy_nonoverlapping(from, to, length) };

@@ -1,14 +1,13 @@
-//! The CPU engine: runs [plans](ijk_plan::plan::Plan) on arrays, with SIMD chosen at run time and
-//! threads of its own.
+//! The CPU engine: executes [plans](ijk_plan::plan::Plan) on arrays, with SIMD selected at run time and its own
+//! threads.
 //!
-//! [`Engine::compile`] checks a plan once, so that everything it accesses is known to be an element
-//! of its buffers; [`Engine::execute`] runs it on views of that type and layout.
+//! [`Engine::compile`] checks a plan once, so that all accesses are known to be within its buffers; [`Engine::execute`]
+//! runs it on views of that type and layout.
 //!
 //! # Order of combination
 //!
-//! Which values a reduction combines in which order depends on extents, strides, element types and
-//! the SIMD level, never on threads or time. A sum of n numbers is off by at most
-//! (B + log₂ n)·eps·Σ|x|, with B = 512.
+//! The order in which a reduction combines values is a function of extents, strides, element types and the SIMD level,
+//! never of threads or time. The error of a sum of n numbers is at most (B + log₂ n)·eps·Σ|x|, with B = 512.
 
 #![allow(unsafe_code)]
 
@@ -41,7 +40,7 @@ mod threads;
 mod watch;
 mod window;
 
-/// A list of what is few as a rule, axes above all: it needs no memory of its own then.
+/// A short list, usually of axes, that needs no allocation.
 pub(crate) type Few<T> = smallvec::SmallVec<[T; 4]>;
 
 pub use compiled::Compiled;

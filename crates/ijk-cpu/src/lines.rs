@@ -1,22 +1,22 @@
-//! Lines of memory: few elements moved at a time, and lines asked for ahead of time.
+//! Cache lines: copies of few elements, and prefetch.
 
 /// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
-/// How many bytes further on to ask for what one loop reads once: hardware foresees lines of a page alone,
-/// and on a busy machine too few of them (3.0 for 3.4 ms where two threads read 134 MB).
+/// Prefetch distance in bytes for data that one loop reads once: the hardware prefetches only within a page, and too
+/// little on a busy machine.
 pub(crate) const AHEAD: usize = 4096;
 
 /// Copies a few elements, by pieces that may overlap.
 ///
 /// # Safety
-/// `from` and `to` have so many elements, and do not overlap.
+/// `from` and `to` have `count` elements, and do not overlap.
 #[inline(always)]
 pub(crate) unsafe fn copy<W: Copy>(from: *const W, to: *mut W, count: usize) {
-    // SAFETY: pieces begin and end within the elements.
+    // SAFETY: pieces are within the elements.
     unsafe {
         match count {
-            // A loop over pieces would become a call.
+            // A loop over pieces would compile to a call.
             65.. => std::ptr::copy_nonoverlapping(from, to, count),
             33.. => {
                 for at in [0, 16, count - 32, count - 16] {
@@ -47,32 +47,31 @@ pub(crate) unsafe fn piece<W: Copy, const N: usize>(from: *const W, to: *mut W) 
     unsafe { to.cast::<[W; N]>().write_unaligned(from.cast::<[W; N]>().read_unaligned()) };
 }
 
-/// Brings a line near, if it can be.
+/// Prefetches a line to L1, if the level has the instruction.
 #[inline(always)]
 pub(crate) fn prefetch(line: *const u8) {
     ask::<false>(line);
 }
 
-/// Brings the lines of so many bytes near.
+/// Prefetches the lines of `bytes` bytes to L1.
 #[inline(always)]
 pub(crate) fn prefetch_all(first: *const u8, bytes: usize) {
     (0..bytes).step_by(LINE).for_each(|at| prefetch(first.wrapping_add(at)));
 }
 
-/// The same from memory.
+/// Prefetches the lines of `bytes` bytes to L2.
 #[inline(always)]
 pub(crate) fn prefetch_all_far(first: *const u8, bytes: usize) {
     (0..bytes).step_by(LINE).for_each(|at| prefetch_far(first.wrapping_add(at)));
 }
 
-/// Brings a line that is needed later: it does not drive others out of the first cache, and waits for
-/// none of the few that this one can ask for at a time.
+/// Prefetches a line that is needed later to L2: it evicts none from L1, and uses none of its few outstanding misses.
 #[inline(always)]
 pub(crate) fn prefetch_far(line: *const u8) {
     ask::<true>(line);
 }
 
-/// Asks for a line, to the first cache or, `FAR` from there, to the second.
+/// Prefetches a line to L1, or to L2 if `FAR`.
 #[inline(always)]
 fn ask<const FAR: bool>(line: *const u8) {
     #[cfg(target_arch = "x86_64")]

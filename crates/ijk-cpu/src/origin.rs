@@ -1,8 +1,8 @@
-//! Where in its buffer an array's first element is.
+//! Position of an array's first element in its buffer.
 
 use ijk_plan::plan::Base;
 
-/// A buffer, and bytes to the element at the origin.
+/// A buffer, and the offset of the origin in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     buffer: usize,
@@ -16,7 +16,7 @@ impl Origin {
         Self { buffer: base.buffer.0 as usize, offset }
     }
 
-    /// The element, given where buffers start.
+    /// Address of the origin, given the addresses of buffers.
     pub(crate) fn of(&self, bases: &[*mut u8]) -> *mut u8 {
         bases[self.buffer].wrapping_offset(self.offset)
     }

@@ -1,5 +1,4 @@
-//! Copies that put axes in another order, where neighbours on one side are far apart on the other and loops
-//! along them are short.
+//! Copies that permute axes, if both sides are contiguous along different axes and loops along these are short.
 
 use crate::check::{CheckedNest, Layout};
 use crate::copy::{Places, ShortAxis};
@@ -9,28 +8,28 @@ use crate::simd::Level;
 use crate::threads::Workers;
 use ijk_plan::plan::{Nest, Node};
 
-/// Fewer elements are copied by loops.
+/// Fewest elements; smaller boxes are copied by loops.
 const LEAST: usize = 1024;
 
-/// Bytes of neighbours on both sides that are copied as such.
+/// Length in bytes of runs that are contiguous on both sides from which they are copied as such.
 const LONG_RUN: usize = 4 * LINE;
 
-/// Nanoseconds of an element that is copied, on one thread.
+/// Nanoseconds to copy an element on one thread.
 const COPIED: f64 = 0.8;
 
-/// A copy made ready to run.
+/// A prepared permutation.
 #[derive(Clone, Debug)]
 pub(crate) struct PermuteProgram {
     from: Origin,
     to: Origin,
     places: Places,
-    /// Whether it is better written past the caches.
+    /// True if it is written with non-temporal stores.
     streams: bool,
     cost: f64,
 }
 
 impl PermuteProgram {
-    /// The program of a nest that was checked, if it is one of these.
+    /// The program of a checked nest, if it is such a permutation.
     pub(crate) fn new(
         nest: &Nest,
         checked: &CheckedNest,
@@ -74,16 +73,16 @@ impl PermuteProgram {
         self.cost
     }
 
-    /// Copies all of it.
+    /// Executes the copy.
     ///
     /// # Safety
-    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and no other thread
-    /// accesses the output.
+    /// `bases` are the buffers that the nest was checked against: all elements that it reads are initialised, and no
+    /// other thread accesses the output.
     pub(crate) unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let sides = &Sides { to: self.to.of(bases), from: self.from.of(bases) };
         workers.parallel_ranges(self.places.blocks(), self.cost, |blocks| {
-            // SAFETY: the check of the nest covered all its points, and told that they differ in elements
-            // of the output.
+            // SAFETY: the check of the nest covers all its points, and ensures that they differ in elements of the
+            // output.
             unsafe {
                 match self.streams {
                     true => self.places.stream(blocks, sides.to, sides.from),
@@ -103,7 +102,7 @@ struct Sides {
 // SAFETY: these are only pointers; code that dereferences them guarantees access.
 unsafe impl Sync for Sides {}
 
-/// Whether loops along the axes that are innermost on either side are short.
+/// Returns true if loops along the innermost axes of either side are short.
 fn are_short(axes: &[ShortAxis], size: usize) -> bool {
     let step = size as isize;
     let inner = |of: fn(&ShortAxis) -> isize| axes.iter().position(|axis| of(axis) == step);
@@ -116,7 +115,7 @@ fn are_short(axes: &[ShortAxis], size: usize) -> bool {
     }
 }
 
-/// The same box, with axes of which one lies within the other on both sides as one.
+/// The same box, with axes that are nested contiguously on both sides merged.
 fn merged(axes: Vec<ShortAxis>) -> Vec<ShortAxis> {
     let mut axes: Vec<ShortAxis> = axes.into_iter().filter(|axis| axis.extent != 1).collect();
     axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));

@@ -1,6 +1,6 @@
-//! Aligned memory for packing and temporaries, reused from call to call.
+//! Aligned memory for packing and temporaries, reused between calls.
 //!
-//! Fresh pages cost more than the work done in them, so an engine keeps its buffers.
+//! Page faults of new memory cost more than the work on it, so an engine keeps its buffers.
 
 use ijk_tensor::advise_huge_pages;
 use ijk_tensor::fork::ForkMutex;
@@ -9,20 +9,20 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::{Arc, MutexGuard};
 
-/// Every buffer starts at a multiple of this: a cache line, a vector register.
+/// Alignment of every buffer: a cache line, or a vector register.
 pub(crate) const ALIGNMENT: usize = 64;
 
-/// Buffers from this size on start at a multiple of it, where the kernel can use huge pages.
+/// Size and alignment of buffers from which the kernel can use huge pages.
 const HUGE: usize = 2 << 20;
 
-/// What a pool keeps at most, in buffers: a thread needs two or three at a time.
+/// Most buffers in a pool: a thread needs two or three at a time.
 const KEPT: usize = 64;
 
-/// Bytes of scratch memory for each thread that no limit counts: they stay in the caches of its core, as what
-/// is on its stack does.
+/// Bytes of scratch memory of each thread that do not count against a limit: they stay in the cache of its core, like
+/// its stack.
 const UNCOUNTED: u64 = 256 << 10;
 
-/// Bytes of scratch memory that a step of a plan takes at most.
+/// Upper bound of the scratch memory of a step, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Need {
     /// For all threads together.
@@ -32,7 +32,7 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// What counts of it against a memory limit where so many threads work.
+    /// Bytes that count against a memory limit with `threads` threads.
     pub(crate) fn counted(self, threads: usize) -> u64 {
         let threads = threads as u64;
         let all = self.shared.saturating_add(self.each.saturating_mul(threads));
@@ -44,7 +44,7 @@ impl Need {
 #[derive(Debug, Default)]
 pub struct ScratchPool {
     free: Arc<Shelf>,
-    /// Those of the pool that this one is a part of.
+    /// Buffers of the pool of which this one is a part.
     outer: Option<Arc<Shelf>>,
 }
 
@@ -54,14 +54,14 @@ impl ScratchPool {
         Self::default()
     }
 
-    /// A pool for one thread's work, whose buffers come from this one and return to it in the end: until then
-    /// the thread finds its own again, in the caches of its core, and waits for nobody.
+    /// A pool for the work of one thread, whose buffers are taken from this one and finally returned to it: until then
+    /// the thread reuses buffers in the cache of its core, without contention.
     pub(crate) fn part(&self) -> Self {
         Self { free: Arc::default(), outer: Some(Arc::clone(&self.free)) }
     }
 
-    /// At least `bytes` bytes, uninitialised, aligned to 64 bytes, which return to the pool on drop;
-    /// `None` if the allocator refuses, even when it gets back what is free here.
+    /// At least `bytes` uninitialised bytes, aligned to 64 bytes, which return to the pool on drop; `None` if
+    /// allocation fails even after the pool's free buffers are released.
     pub(crate) fn try_take(&self, bytes: usize) -> Option<Scratch<'_>> {
         let block = self.reuse(bytes).or_else(|| Block::try_new(bytes)).or_else(|| {
             self.clear();
@@ -73,7 +73,7 @@ impl ScratchPool {
         Some(Scratch { block: Some(block), pool: self })
     }
 
-    /// Frees the buffers that nobody has.
+    /// Frees unused buffers.
     pub(crate) fn clear(&self) {
         drop(self.free.take_all());
     }
@@ -92,7 +92,7 @@ impl Drop for ScratchPool {
     }
 }
 
-/// Blocks that nobody has.
+/// Unused blocks.
 #[derive(Debug, Default)]
 struct Shelf(ForkMutex<Vec<Block>>);
 
@@ -113,7 +113,7 @@ impl Shelf {
         std::mem::take(&mut *self.blocks())
     }
 
-    /// Keeps a block, or frees the smallest where there are too many.
+    /// Keeps a block, or frees the smallest if there are too many.
     fn give(&self, block: Block) {
         let mut free = self.blocks();
         free.push(block);
@@ -152,23 +152,23 @@ struct Block {
     layout: Layout,
 }
 
-// SAFETY: a block is plain memory that it alone owns.
+// SAFETY: a block is plain memory that it owns exclusively.
 unsafe impl Send for Block {}
 
 impl Block {
-    /// That many bytes at least, or `None` if the allocator refuses.
+    /// At least `bytes` bytes, or `None` if allocation fails.
     fn try_new(bytes: usize) -> Option<Self> {
         let layout = Self::layout(bytes).filter(|layout| reserve::allows(layout.size()))?;
         // SAFETY: the size is at least 1.
         let start = NonNull::new(unsafe { alloc(layout) })?;
-        // SAFETY: so many bytes were just allocated; nobody else knows of them.
+        // SAFETY: these bytes were just allocated, and are not shared yet.
         advise_huge_pages(unsafe {
             std::slice::from_raw_parts_mut(start.as_ptr().cast(), layout.size())
         });
         Some(Self { start, layout })
     }
 
-    /// Sizes are rounded up, so that a slightly larger request finds the block again.
+    /// Sizes are rounded up, so that a slightly larger request can reuse the block.
     fn layout(bytes: usize) -> Option<Layout> {
         let granule = if bytes >= HUGE { HUGE } else { 4096 };
         let size = bytes.max(1).checked_next_multiple_of(granule)?;
@@ -179,7 +179,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout, and owned by this block alone.
+        // SAFETY: allocated with this layout, and owned by this block exclusively.
         unsafe { dealloc(self.start.as_ptr(), self.layout) }
     }
 }

@@ -1,12 +1,11 @@
 //! Tables of the offsets of all points of some axes.
 
-/// For each point of axes, outermost first, the sum of its steps: an axis has an extent, and steps in some
-/// tensors.
+/// The sum of strides for each point of axes, outermost first: an axis has an extent, and strides in `N` tensors.
 pub(crate) fn offsets<const N: usize>(
     axes: impl DoubleEndedIterator<Item = (usize, [isize; N])>,
 ) -> Vec<[isize; N]> {
     let mut table = vec![[0; N]];
-    // Each axis repeats what its inner ones have.
+    // Each axis repeats the table of its inner ones.
     for (extent, steps) in axes.rev() {
         let inner = table.len();
         table.truncate(inner * extent.min(1));

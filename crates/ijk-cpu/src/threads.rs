@@ -1,4 +1,4 @@
-//! Worker threads and loops whose result does not depend on how many there are.
+//! Worker threads, and loops whose results do not depend on their number.
 
 use crate::crew::Crew;
 use crate::watch::Watch;
@@ -7,33 +7,31 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Work of fewer nanoseconds stays on the caller's thread, where nothing is known of the machine:
-/// waking another costs some 10 µs.
+/// Default nanoseconds of work from which threads are woken, without a probe of the machine.
 const WORTH_THREADS: f64 = 60_000.0;
 
-/// Ranges for each thread, of what is divided among them, at most.
+/// Most ranges for each thread of work that is divided.
 pub(crate) const TASKS_PER_THREAD: usize = 4;
 
-/// Nanoseconds of a range at least: threads pay for each with some transfers of lines between them,
-/// at up to 0.3 µs.
+/// Fewest nanoseconds of a range: each costs transfers of cache lines between threads.
 const WORTH_TASK: f64 = 10_000.0;
 
-/// Nanoseconds of a range at most where somebody may want to end the run.
+/// Most nanoseconds of a range if the run is cancellable.
 const BRIEF: f64 = 3e6;
 
-/// A number of threads, started when first needed. The caller's own counts as one.
+/// A number of threads, started on demand. The caller's counts as one.
 #[derive(Debug)]
 pub struct Workers {
     threads: usize,
-    /// Nanoseconds from which on work is divided.
+    /// Nanoseconds from which work is divided.
     worth: f64,
     crew: Arc<Crew>,
-    /// What may end the present run.
+    /// Cancellation of the present run.
     watch: Option<Arc<Watch>>,
 }
 
 impl Workers {
-    /// That many threads; 0 means as many as the machine offers this process.
+    /// `threads` threads; 0 means as many as the machine offers this process.
     pub fn new(threads: usize) -> Self {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if threads == 0 { available() } else { threads };
@@ -42,46 +40,45 @@ impl Workers {
         Self { threads, worth: WORTH_THREADS, crew, watch: None }
     }
 
-    /// The same, for work of so many nanoseconds.
+    /// The same threads, with work divided from `nanoseconds` on.
     pub(crate) fn for_work_from(self, nanoseconds: f64) -> Self {
         Self { worth: nanoseconds, ..self }
     }
 
-    /// Whether work that takes one thread so many nanoseconds is worth dividing.
+    /// Returns true if work of `nanoseconds` on one thread is worth dividing.
     pub(crate) fn are_worth(&self, nanoseconds: f64) -> bool {
         self.threads > 1 && nanoseconds >= self.worth
     }
 
-    /// The same threads, of which at most so many work at a time.
+    /// The same threads, of which at most `threads` work at the same time.
     pub fn at_most(&self, threads: usize) -> Self {
         let threads = self.threads.min(threads).max(1);
         let (crew, watch) = (Arc::clone(&self.crew), self.watch.clone());
         Self { threads, worth: self.worth, crew, watch }
     }
 
-    /// The same threads for a run that may end early: loops then leave out the tasks that are left.
+    /// The same threads for a cancellable run: loops skip the remaining tasks when it is cancelled.
     pub(crate) fn watched(&self, watch: Watch) -> Self {
         Self { watch: Some(Arc::new(watch)), ..self.at_most(self.threads) }
     }
 
-    /// Whether the present run is to end.
+    /// Returns true if the present run is cancelled.
     #[inline]
     pub(crate) fn have_ended(&self) -> bool {
         self.watch.as_ref().is_some_and(|watch| watch.has_ended())
     }
 
-    /// How many threads work at a time.
+    /// Number of threads that work at the same time.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Calls `body` with each of `0..tasks` in parallel. A thread begins with the same part of them
-    /// whenever it comes, as its caches may hold what they are about, and goes on to what others have
-    /// left. Which thread runs which task is not determined, so each task must write what no other
-    /// one touches.
+    /// Calls `body` with each of `0..tasks` in parallel. A thread always starts with the same part of them, whose data
+    /// its cache may hold, and continues with remaining tasks of others. The assignment of tasks to threads is not
+    /// deterministic, so each task must write disjoint data.
     ///
     /// # Panics
-    /// If `body` does.
+    /// If `body` panics.
     pub fn parallel_for(&self, tasks: usize, body: impl Fn(usize) + Sync) {
         let parts = self.threads.min(tasks);
         if parts <= 1 {
@@ -96,10 +93,10 @@ impl Workers {
         });
     }
 
-    /// The same for tasks that begin in their order, whoever runs them: the longer ones come first.
+    /// The same for tasks that start in their order, on any thread: the longer ones come first.
     ///
     /// # Panics
-    /// If `body` does.
+    /// If `body` panics.
     pub(crate) fn parallel_in_order(&self, tasks: usize, body: impl Fn(usize) + Sync) {
         let helpers = self.threads.min(tasks).saturating_sub(1);
         if helpers == 0 {
@@ -109,7 +106,7 @@ impl Workers {
         self.work(helpers, &|_| self.claim(&next, tasks, &body));
     }
 
-    /// Runs `work` here and on helpers, and asks meanwhile whether the run is to end.
+    /// Executes `work` here and on helpers, and checks for cancellation while it waits.
     fn work(&self, helpers: usize, work: &(dyn Fn(usize) + Sync)) {
         match &self.watch {
             None => self.crew.work(helpers, work),
@@ -122,7 +119,7 @@ impl Workers {
         (0..tasks).take_while(|_| !self.have_ended()).for_each(body);
     }
 
-    /// Calls `body` with what nobody else has claimed of the tasks from the next one to the end.
+    /// Calls `body` with unclaimed tasks from the next one to the end.
     fn claim(&self, next: &AtomicUsize, end: usize, body: &impl Fn(usize)) {
         let claim = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&task| task < end);
         while let Some(task) = claim().filter(|_| !self.have_ended()) {
@@ -130,13 +127,11 @@ impl Workers {
         }
     }
 
-    /// Calls `body` with ranges that make up `0..count`, several for each thread so that a slow one
-    /// does not keep the others waiting, but fewer of short work; with all of it, if the work takes so
-    /// few nanoseconds that it is not worth dividing. Where somebody may want to end the run, no range
-    /// is long.
+    /// Calls `body` with ranges that partition `0..count`: several for each thread, to balance their loads, but fewer
+    /// if the work is short, and a single one if it is not worth dividing. If the run is cancellable, no range is long.
     ///
     /// # Panics
-    /// If `body` does.
+    /// If `body` panics.
     pub(crate) fn parallel_ranges(
         &self,
         count: usize,
@@ -147,20 +142,20 @@ impl Workers {
         if !self.are_worth(nanoseconds) && brief < 2 {
             return body(0..count);
         }
-        // No thread is woken for less than a task.
+        // Waking a thread requires at least a task.
         let worth = (nanoseconds / WORTH_TASK) as usize;
         let tasks = count.min(worth.clamp(2, self.threads * TASKS_PER_THREAD).max(brief));
         self.parallel_for(tasks, |task| body(cut(count, task, tasks)..cut(count, task + 1, tasks)));
     }
 }
 
-/// Where one of so many parts of `0..count` starts.
+/// Start of the part of index `part` out of `parts` of `0..count`.
 pub(crate) fn cut(count: usize, part: usize, parts: usize) -> usize {
-    // Wide, since the product of two sizes may not fit.
+    // In 128 bits, since the product may overflow.
     (count as u128 * part as u128 / parts as u128) as usize
 }
 
-/// More threads than any machine this runs on; keeps a mistyped number from exhausting it.
+/// More threads than any machine has; keeps a mistyped number from exhausting it.
 const MAX_THREADS: usize = 1024;
 
 #[cfg(test)]

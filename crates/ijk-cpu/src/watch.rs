@@ -1,4 +1,4 @@
-//! Runs that somebody may want to end early.
+//! Cancellation of runs.
 
 use crate::threads::Workers;
 use ijk_tensor::fork::generation;
@@ -7,29 +7,29 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// How often it is asked whether a run is to end.
+/// Interval between calls of the interrupt callback.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// A question that the thread which began a run answers.
+/// Interrupt callback, called by the thread that started a run.
 pub(crate) type Ask = fn() -> bool;
 
-/// One run, watched by the thread that began it.
+/// A run that can be cancelled, owned by the thread that started it.
 #[derive(Debug)]
 pub(crate) struct Watch {
     ask: Option<Ask>,
-    /// Set by whoever wants the run to end.
+    /// Flag that cancels the run.
     stop: Option<Arc<AtomicBool>>,
     owner: ThreadId,
-    /// The process that began it: a child that is forked meanwhile has none of its other threads.
+    /// Process that started it: a child that is forked meanwhile has none of its other threads.
     generation: usize,
     begun: Instant,
-    /// When the owner last asked, in nanoseconds since it began.
+    /// Time of the owner's last call, in nanoseconds since the start.
     asked: AtomicU64,
     ended: AtomicBool,
 }
 
 impl Watch {
-    /// A run of this thread, which ends when `ask` says so, or when the flag is set.
+    /// A run of this thread, which is cancelled when `ask` returns true or the flag is set.
     pub(crate) fn new(ask: Option<Ask>, stop: Option<Arc<AtomicBool>>) -> Self {
         Self {
             ask,
@@ -42,7 +42,7 @@ impl Watch {
         }
     }
 
-    /// Whether the run is to end: asked from time to time, on the thread that began it.
+    /// Returns true if the run is cancelled; calls the callback at intervals, on the thread that started the run.
     pub(crate) fn has_ended(&self) -> bool {
         if self.ended.load(Ordering::Relaxed) {
             return true;
@@ -54,7 +54,7 @@ impl Watch {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// The answer of the owner, if this is its thread and it is time to ask again.
+    /// Result of the callback, if this is the owner's thread and the interval is over.
     fn asks(&self) -> bool {
         let Some(ask) = self.ask.filter(|_| thread::current().id() == self.owner) else {
             return false;
@@ -64,29 +64,29 @@ impl Watch {
             return false;
         }
         let ends = ask();
-        // Asking may take long; and whoever is asked may fork.
+        // The callback may take long, and may fork.
         let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.asked.store(now, Ordering::Relaxed);
         ends || self.generation != generation()
     }
 }
 
-/// Scalar operations from one question to the next: some 0.1 ms of them, or some ms of slow ones.
+/// Scalar operations between two checks: a fraction of a millisecond, or a few if they are slow.
 const QUANTUM: usize = 1 << 17;
 
-/// Asks in a long loop whether the run is to end, no more often than pays.
+/// Checks for cancellation in a long loop, at intervals.
 pub(crate) struct Pace<'a> {
     workers: &'a Workers,
     left: usize,
 }
 
 impl<'a> Pace<'a> {
-    /// For a loop of a task of these threads.
+    /// For the loop of a task of these threads.
     pub(crate) fn new(workers: &'a Workers) -> Self {
         Self { workers, left: QUANTUM }
     }
 
-    /// Counts about so many operations; tells whether the run is to end.
+    /// Counts `operations` operations; returns true if the run is cancelled.
     #[inline]
     pub(crate) fn ends_after(&mut self, operations: usize) -> bool {
         match self.left.checked_sub(operations) {

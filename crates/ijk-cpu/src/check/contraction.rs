@@ -6,9 +6,9 @@ use crate::error::Fault;
 use ijk_plan::plan::{Base, Contraction, ContractionAxis, Grouped, Place, Role};
 use ijk_types::DType;
 
-/// Checks a contraction against the buffers of its plan: accesses stay inside, axes have the roles
-/// they say, distinct outputs are distinct elements, and the output is none of the operands. Gives
-/// whether every element of the output's buffer is written.
+/// Checks a contraction against the buffers of its plan: accesses are within bounds, strides agree with the roles of
+/// axes, distinct outputs are distinct elements, and the output is not an operand. Returns true if every element of the
+/// output's buffer is written.
 pub(crate) fn check_contraction(task: &Contraction, layouts: &[Layout]) -> Result<bool, Fault> {
     let extents: Vec<usize> = task.axes.iter().map(|a| a.extent).collect();
     let points = extents.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent.max(1)));
@@ -36,8 +36,8 @@ pub(crate) fn check_contraction(task: &Contraction, layouts: &[Layout]) -> Resul
     Ok(outputs.iter().product::<usize>() == out.len)
 }
 
-/// The same of one by groups: every group's operand stays inside, and every row has an index, which is not where
-/// the output goes.
+/// Checks a grouped contraction: every group's operand is within bounds, every row has an index, and the output does
+/// not overlap the indices.
 pub(crate) fn check_grouped(task: &Grouped, layouts: &[Layout]) -> Result<bool, Fault> {
     let Grouped { each, index, index_steps, .. } = task;
     let covers = check_contraction(each, layouts)?;
@@ -69,7 +69,7 @@ pub(crate) fn check_grouped(task: &Grouped, layouts: &[Layout]) -> Result<bool, 
     Ok(covers)
 }
 
-/// One operand stays among the elements of its buffer.
+/// Checks that an operand is within its buffer.
 fn check_operand(
     task: &Contraction,
     layouts: &[Layout],
@@ -86,14 +86,14 @@ fn check_operand(
     if inside { Ok(()) } else { Err(Fault::Bounds) }
 }
 
-/// The map and the monoid take the elements, and the map gives such.
+/// Checks that map and monoid support the element type, and the map returns it.
 fn check_types(task: &Contraction) -> Result<(), Fault> {
     let t = task.dtype;
     let maps = task.map.accepts().contains(t) && task.map.result().of(t) == t;
     if maps && task.reduce.op().accepts().contains(t) { Ok(()) } else { Err(Fault::Types) }
 }
 
-/// An operand without an axis has no step along it.
+/// Checks that an operand without an axis has stride 0 along it.
 fn keeps_role(axis: &ContractionAxis) -> bool {
     axis.extent <= 1
         || match axis.role {

@@ -1,18 +1,18 @@
-//! Which elements of memory an array has, and whether affine accesses stay among them.
+//! Sets of the elements of arrays, and bounds checks of affine accesses.
 
 use crate::Few;
 use smallvec::SmallVec;
 
 /// The set of offsets `{ Σ stride · index }` of an array's elements, as a mixed-radix system.
 ///
-/// Sorted from the greatest step down, each digit's step is greater than the span of all smaller
-/// ones, so that every offset has one decomposition at most. Axes whose elements interleave without
-/// gaps (C order, windows, broadcasts) are one digit.
+/// Digits are sorted by descending stride. The stride of each digit exceeds the span of all smaller ones, so that every
+/// offset has at most one decomposition. Axes whose elements interleave without gaps (C order, windows, broadcasts) are
+/// one digit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Footprint {
-    /// The least offset.
+    /// The smallest offset.
     least: i128,
-    /// Greatest step first.
+    /// Digits, largest stride first.
     digits: SmallVec<[Digit; 2]>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Affine<'a> {
 }
 
 impl Affine<'_> {
-    /// Whether all of a box that is not empty falls between two offsets.
+    /// Returns true if a nonempty box is between two offsets.
     fn stays_within(&self, least: i128, most: i128) -> bool {
         let (mut low, mut high) = (self.offset as i128, self.offset as i128);
         for (&extent, &stride) in self.extents.iter().zip(self.strides) {
@@ -48,7 +48,7 @@ impl Affine<'_> {
 }
 
 impl Footprint {
-    /// The elements of an array; `None` if its elements interleave in a way this form cannot hold.
+    /// The elements of an array; `None` if they interleave in a way that is not representable.
     ///
     /// The array has no axis of extent 0.
     pub fn new(shape: &[usize], strides: &[isize]) -> Option<Self> {
@@ -76,12 +76,12 @@ impl Footprint {
         Some(Self { least, digits })
     }
 
-    /// The distance from the least to the greatest offset.
+    /// Distance from the smallest to the largest offset.
     pub fn span(&self) -> i128 {
         self.digits.iter().map(|digit| digit.step * digit.last).sum()
     }
 
-    /// Whether every point of a box falls on an element. A box without points does.
+    /// Returns true if every point of a box is an element, in particular if the box is empty.
     pub fn holds(&self, access: Affine<'_>) -> bool {
         if access.extents.contains(&0) {
             return true;
@@ -108,14 +108,14 @@ impl Footprint {
         (0..origin.len()).all(within)
     }
 
-    /// Whether an offset and those that follow it, `run` ≥ 1 together, fall on elements that are neighbours. In 64 bits,
-    /// and without the digits: this is asked for each computed place in an array with gaps.
+    /// Returns true if an offset and the `run` - 1 following ones, `run` ≥ 1, are contiguous elements. In 64 bits,
+    /// without decomposition into digits: this is called for each computed position in an array with gaps.
     pub fn contains_run(&self, offset: i64, run: usize) -> bool {
         let Ok(mut rest) = u64::try_from(i128::from(offset) - self.least) else { return false };
         let mut follow = 0;
         for digit in &self.digits {
             follow = 0;
-            // An axis whose step is beyond any offset is at its first place.
+            // An axis whose stride exceeds any offset has index 0.
             let Ok(step) = u64::try_from(digit.step) else { continue };
             let place = if step == 1 { rest } else { rest / step };
             if i128::from(place) > digit.last {
@@ -129,7 +129,7 @@ impl Footprint {
         rest == 0 && run as u64 <= follow.saturating_add(1)
     }
 
-    /// The longest run of neighbours that the array is made of.
+    /// Length of the contiguous runs of the array.
     pub fn longest_run(&self) -> usize {
         match self.digits.last() {
             Some(Digit { step: 1, last }) => usize::try_from(last + 1).unwrap_or(usize::MAX),
@@ -137,7 +137,7 @@ impl Footprint {
         }
     }
 
-    /// The least and greatest offset, where every offset between is an element.
+    /// The smallest and largest offset, if all offsets between them are elements.
     pub fn dense(&self) -> Option<(i64, i64)> {
         let last = match self.digits[..] {
             [] => 0,
@@ -147,7 +147,7 @@ impl Footprint {
         Some((i64::try_from(self.least).ok()?, i64::try_from(self.least + last).ok()?))
     }
 
-    /// The digits of an offset, if it is an element's.
+    /// The digits of an offset, if it is that of an element.
     fn decompose(&self, offset: i128) -> Option<Few<i128>> {
         let mut rest = offset - self.least;
         let mut index = Few::new();
@@ -164,14 +164,14 @@ impl Footprint {
 }
 
 impl Digit {
-    /// Whether the offsets of both together are those of one digit with the same step.
+    /// Returns true if both are together one digit with the same stride.
     fn absorbs(self, axis: Digit) -> bool {
         axis.step % self.step == 0 && axis.step / self.step <= self.last + 1
     }
 }
 
-/// How many of the axes, taken from the greatest stride down, certainly tell elements apart: two
-/// points that differ in one of them never fall on one element. Gives their positions.
+/// Axes that separate elements: two points that differ in one of them never are the same element. Axes are considered
+/// in ascending order of strides.
 pub(crate) fn separable(extents: &[usize], strides: &[isize]) -> Few<usize> {
     let mut order: Few<usize> = (0..extents.len()).filter(|&a| extents[a] > 1).collect();
     order.sort_by_key(|&a| strides[a].unsigned_abs());

@@ -1,4 +1,4 @@
-//! What is known of each buffer of a plan.
+//! Checked layouts of the buffers of a plan.
 
 use super::{Affine, Footprint};
 use crate::Few;
@@ -7,10 +7,10 @@ use ijk_plan::plan::{Base, Buffer, BufferId, Place, Plan};
 use ijk_tensor::is_c_contiguous;
 use ijk_types::DType;
 
-/// A buffer of a plan, checked.
+/// A checked buffer of a plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// Where it lives.
+    /// Its place.
     pub place: Place,
     /// Its element type.
     pub dtype: DType,
@@ -20,27 +20,26 @@ pub(crate) struct Layout {
     pub strides: Few<isize>,
     /// Number of elements.
     pub len: usize,
-    /// Which offsets are elements; `None` where there is none.
+    /// Set of its elements; `None` if it is empty.
     pub footprint: Option<Footprint>,
-    /// Whether what is written should go past the caches: it is a large result, which nobody reads
-    /// before other data have taken its place, and lines that are not written through a cache need
-    /// not be read first.
+    /// True if it is written with non-temporal stores: it is a large result that is evicted before it is read again,
+    /// and non-temporal stores avoid reading its lines first.
     pub streams: bool,
 }
 
 impl Layout {
-    /// Whether every point of an access falls on an element.
+    /// Returns true if every point of an access is an element.
     pub fn holds(&self, access: Affine<'_>) -> bool {
         let empty = access.extents.contains(&0);
         empty || self.footprint.as_ref().is_some_and(|f| f.holds(access))
     }
 
-    /// Whether the elements lie densely in C order; always, where there is none.
+    /// Returns true if the elements are contiguous in C order, in particular if there are none.
     pub fn is_c_contiguous(&self) -> bool {
         is_c_contiguous(&self.shape, &self.strides)
     }
 
-    /// For a temporary, its bytes in the arena.
+    /// Range of bytes of a temporary in the arena.
     pub fn arena_bytes(&self) -> Option<std::ops::Range<usize>> {
         match self.place {
             Place::Temporary(at) => Some(at..at + self.len * self.dtype.size()),
@@ -48,7 +47,7 @@ impl Layout {
         }
     }
 
-    /// Whether two buffers may share bytes. Arguments and results never do: the views see to it.
+    /// Returns true if two buffers may overlap. Arguments and results do not, since their views exclude it.
     pub fn overlaps(&self, other: &Self) -> bool {
         match (self.arena_bytes(), other.arena_bytes()) {
             (Some(a), Some(b)) => a.start < b.end && b.start < a.end,
@@ -102,14 +101,14 @@ fn layout(buffer: &Buffer, arena: usize) -> Result<Layout, Fault> {
     })
 }
 
-/// The number of elements, where they and their bytes can be counted.
+/// Number of elements; an error if their bytes overflow.
 fn element_count(shape: &[usize], dtype: DType) -> Result<usize, Fault> {
     let grown = shape.iter().try_fold(dtype.size(), |n, &extent| n.checked_mul(extent.max(1)));
     grown.filter(|&bytes| isize::try_from(bytes).is_ok()).ok_or(Fault::TooLarge)?;
     Ok(shape.iter().product())
 }
 
-/// Whether a temporary is C-contiguous and in the arena.
+/// Checks that a temporary is C-contiguous and in the arena.
 fn check_temporary(buffer: &Buffer, at: usize, len: usize, arena: usize) -> Result<(), Fault> {
     let end = at.checked_add(len * buffer.dtype.size());
     if !at.is_multiple_of(64) || end.is_none_or(|end| end > arena) {

@@ -1,7 +1,7 @@
-//! Checks that a plan is sound: that whatever its steps access are elements of its buffers.
+//! Checks that a plan is sound: all accesses of its steps are to elements of its buffers.
 //!
-//! The kernels trust what was found here once, when a plan is compiled, and test nothing per
-//! element but computed offsets.
+//! Kernels rely on these checks, which are done once when a plan is compiled; at run time only computed offsets are
+//! checked.
 
 mod contraction;
 mod footprint;

@@ -8,18 +8,18 @@ use ijk_plan::plan::{Base, Nest, Node, NodeId, Place, Start};
 use ijk_types::{BinaryOp, DType, Monoid, Reducer};
 use smallvec::SmallVec;
 
-/// What the checks found out about a nest.
+/// Results of the checks of a nest.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedNest {
     /// Extents of its axes.
     pub extents: Few<usize>,
     /// The element type of each node.
     pub types: SmallVec<[DType; 8]>,
-    /// Axes that certainly tell elements of the output apart.
+    /// Axes along which elements of the output certainly differ.
     pub separable: Few<usize>,
-    /// Whether the store writes every element of its buffer, whatever was there.
+    /// True if the store overwrites every element of its buffer.
     pub covers: bool,
-    /// Whether the output shares memory with something read (then element for element).
+    /// True if the output shares memory with a load (then element for element).
     pub in_place: bool,
 }
 
@@ -48,13 +48,13 @@ pub(crate) fn check_nest(nest: &Nest, layouts: &[Layout]) -> Result<CheckedNest,
     Ok(CheckedNest { extents, types, separable, covers, in_place })
 }
 
-/// The number of points fits a machine word.
+/// Checks that the number of points fits a machine word.
 fn check_domain(extents: &[usize]) -> Result<(), Fault> {
     let points = extents.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent.max(1)));
     points.filter(|&n| isize::try_from(n).is_ok()).map(|_| ()).ok_or(Fault::TooLarge)
 }
 
-/// An affine access stays among the elements of its buffer.
+/// Checks that an affine access is within its buffer.
 fn check_access(
     layouts: &[Layout],
     base: Base,
@@ -129,7 +129,7 @@ fn binary_type(op: BinaryOp, a: DType, b: DType) -> Result<DType, Fault> {
     if a == b && op.accepts().contains(a) { Ok(op.result().of(a)) } else { Err(Fault::Types) }
 }
 
-/// The store stays inside a buffer that may be written, and has the value's type.
+/// Checks that the store is within a writable buffer of the value's type.
 fn check_store(
     nest: &Nest,
     layouts: &[Layout],
@@ -166,12 +166,12 @@ fn check_store(
     if result == store.dtype { Ok(()) } else { Err(Fault::Types) }
 }
 
-/// The extents with reduced axes counted as one point: their outputs exist even if they are empty.
+/// The extents with those of reduced axes replaced by 1: their outputs exist even if the reduction is empty.
 fn kept_extents(nest: &Nest, extents: &[usize]) -> Few<usize> {
     nest.axes.iter().zip(extents).map(|(axis, &n)| if axis.reduced { 1 } else { n }).collect()
 }
 
-/// The reducer fits the value's type and the axes.
+/// Checks that the reducer supports the value's type and the axes.
 fn check_reduce(nest: &Nest, types: &[DType], extents: &[usize]) -> Result<(), Fault> {
     let t = *types.last().ok_or(Fault::Reference)?;
     let reduced = (0..extents.len()).filter(|&a| nest.axes[a].reduced);
@@ -196,13 +196,12 @@ fn check_reduce(nest: &Nest, types: &[DType], extents: &[usize]) -> Result<(), F
     }
 }
 
-/// Whether a type has a monoid.
+/// Returns true if a type has a monoid.
 fn has_monoid(monoid: Monoid, t: DType) -> bool {
     monoid.op().accepts().contains(t)
 }
 
-/// Whether the output shares memory with what is read; then each point must read only the element
-/// it writes.
+/// Returns true if the output shares memory with a load; each point must then read only the element that it writes.
 fn check_overlap(nest: &Nest, layouts: &[Layout], extents: &[usize]) -> Result<bool, Fault> {
     let out = layout_of(layouts, nest.store.base)?;
     let mut in_place = false;

@@ -4,11 +4,11 @@ use super::Layout;
 use ijk_plan::plan::{Base, Node, Role, Start, Step};
 use std::ops::Range;
 
-/// Positions along each axis of a buffer.
+/// Index ranges along each axis of a buffer.
 type Region = Vec<Range<usize>>;
 
-/// True if the steps write every element of a buffer exactly once before any of them accesses it
-/// otherwise, so that it needs no initial values.
+/// Returns true if the steps write every element of a buffer exactly once before any other access to it, so that it
+/// needs no initial values.
 pub(crate) fn written_by_parts(steps: &[Step], buffer: usize, layouts: &[Layout]) -> bool {
     let out = &layouts[buffer];
     let mut regions: Vec<Region> = Vec::new();
@@ -35,11 +35,11 @@ fn disjoint(a: &Region, b: &Region) -> bool {
     a.iter().zip(b).any(|(a, b)| a.end <= b.start || b.end <= a.start)
 }
 
-/// An axis with its step.
+/// Extent and stride of an axis.
 type Axis = (usize, isize);
 
-/// The origin and the axes of what a step writes to a buffer, where it reads nothing of it and writes
-/// an element only with its value.
+/// Origin and axes of the elements of a buffer that a step writes, if it does not read the buffer and writes final
+/// values only.
 fn part(step: &Step, buffer: usize, layouts: &[Layout]) -> Option<(isize, Vec<Axis>)> {
     let apart = |base: &Base| {
         let layout = layouts.get(base.buffer.0 as usize);
@@ -73,7 +73,7 @@ fn part(step: &Step, buffer: usize, layouts: &[Layout]) -> Option<(isize, Vec<Ax
     }
 }
 
-/// True if a step may read or write memory that overlaps a buffer.
+/// Returns true if a step may access memory that overlaps a buffer.
 fn touches(step: &Step, out: &Layout, layouts: &[Layout]) -> bool {
     let shares = |buffer: u32| layouts.get(buffer as usize).is_none_or(|it| it.overlaps(out));
     match step {
@@ -102,8 +102,7 @@ fn touches(step: &Step, out: &Layout, layouts: &[Layout]) -> bool {
     }
 }
 
-/// The positions of a buffer that a box of points reaches, where they are a box and each is reached
-/// once.
+/// The region of a buffer that a box of points writes, if the region is a box and each of its elements is written once.
 fn region(out: &Layout, offset: isize, axes: &[Axis]) -> Option<Region> {
     let mut order: Vec<usize> = (0..out.shape.len()).filter(|&d| out.shape[d] > 1).collect();
     order.sort_by_key(|&d| std::cmp::Reverse(out.strides[d].unsigned_abs()));
@@ -112,7 +111,7 @@ fn region(out: &Layout, offset: isize, axes: &[Axis]) -> Option<Region> {
     if super::separable(&shape, &strides).len() != order.len() || out.len == 0 {
         return None;
     }
-    // Positions along axes that step backwards are counted from their ends.
+    // Indices along axes of negative stride are counted from their ends.
     let from_end = |(&n, &step): (&usize, &isize)| step.min(0) as i128 * (n as i128 - 1);
     let mut rest = offset as i128 - shape.iter().zip(&strides).map(from_end).sum::<i128>();
     let mut region: Region = Vec::with_capacity(order.len());
@@ -129,7 +128,7 @@ fn region(out: &Layout, offset: isize, axes: &[Axis]) -> Option<Region> {
     for (extent, step) in axes {
         let along = strides.iter().position(|s| s.unsigned_abs() <= step.unsigned_abs())?;
         let unit = strides[along].unsigned_abs();
-        // Each axis continues where those with shorter steps end.
+        // Each axis continues the previous one with a smaller stride contiguously.
         let length = region[along].len();
         if extent == 0 || step.unsigned_abs() != unit.checked_mul(length)? {
             return None;

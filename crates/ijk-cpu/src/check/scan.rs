@@ -6,9 +6,8 @@ use crate::error::Fault;
 use ijk_plan::plan::{Base, Place, Scan, ScanAxis};
 use ijk_types::Monoid;
 
-/// Checks a scan against the buffers of its plan: accesses stay inside, distinct points have
-/// distinct outputs, and the output is not what is read. Gives whether every element of the output's
-/// buffer is written.
+/// Checks a scan against the buffers of its plan: accesses are within bounds, distinct points have distinct outputs,
+/// and the output does not overlap the input. Returns true if every element of the output's buffer is written.
 pub(crate) fn check_scan(scan: &Scan, layouts: &[Layout]) -> Result<bool, Fault> {
     let axes: Vec<&ScanAxis> = scan.rows.iter().chain([&scan.along]).collect();
     let extents: Vec<usize> = axes.iter().map(|a| a.extent).collect();

@@ -1,17 +1,17 @@
 //! Checks of one sweep.
 //!
-//! A window is a box of rows of a buffer: along each axis of the sweep one axis of the window has
-//! the same step and as many elements as a block has rows, or more where it is only read. All windows together are
-//! then a larger box with the same strides, and they are apart if its elements are.
+//! A window is a box of rows of a buffer: for each axis of the sweep, one axis of the window has the same stride and as
+//! many elements as a block has rows, or more if it is only read. All windows together are then a larger box with the
+//! same strides, and they are disjoint if the elements of that box are.
 
 use super::{Affine, Layout, separable};
 use crate::Few;
 use crate::error::Fault;
 use ijk_plan::plan::{BufferId, Narrow, Place, Sweep, SweepAxis, Window};
 
-/// Checks a sweep against the buffers of its plan, given those of its bodies: blocks see elements of
-/// the buffers, write elements of their own, and nothing that others read. Gives the buffers that
-/// are written, and whether the blocks cover each.
+/// Checks a sweep against the buffers of its plan, given the layouts of its bodies: the windows of blocks are within
+/// the buffers, blocks write disjoint elements, and no others read these. Returns the buffers that are written, each
+/// with true if the blocks cover it.
 pub(crate) fn check_sweep(
     sweep: &Sweep,
     body: &[Layout],
@@ -54,11 +54,12 @@ pub(crate) fn check_sweep(
 pub(crate) struct Other<'a> {
     /// Its buffers.
     pub(crate) layouts: &'a [Layout],
-    /// Whether it is for blocks that have fewer rows.
+    /// True if it is for blocks that are cut.
     pub(crate) short: bool,
 }
 
-/// Each block along the last axis has a body, as has no other axis short blocks; and what must be finite is there.
+/// Checks that each block along the last axis has a body, no other axis has blocks that are cut, and the buffers that
+/// must be finite exist.
 fn check_choice(sweep: &Sweep, narrow: &Narrow) -> Result<(), Fault> {
     let Some((last, axes)) = sweep.axes.split_last() else { return Err(Fault::Rank) };
     let whole = axes.iter().all(|axis| remainder(axis) == axis.block);
@@ -71,7 +72,7 @@ fn check_choice(sweep: &Sweep, narrow: &Narrow) -> Result<(), Fault> {
     if body && inputs && outputs { Ok(()) } else { Err(Fault::Reference) }
 }
 
-/// Blocks have rows, and are short along one axis at most, if there is a body for that.
+/// Checks that blocks have rows, and are cut along one axis at most, if there is a body for that.
 fn check_axes(sweep: &Sweep) -> Result<(), Fault> {
     if sweep.axes.iter().any(|a| a.block == 0 || a.block > a.extent) {
         return Err(Fault::Bounds);
@@ -93,7 +94,7 @@ fn remainder(axis: &SweepAxis) -> usize {
     }
 }
 
-/// The window of a body's buffer, and whether it is written.
+/// The window of a body's buffer, and true if it is written.
 fn window_of<'a>(sweep: &'a Sweep, own: &Layout) -> Result<Option<(&'a Window, bool)>, Fault> {
     let window = match own.place {
         Place::Temporary(_) => return Ok(None),
@@ -107,8 +108,7 @@ fn window_of<'a>(sweep: &'a Sweep, own: &Layout) -> Result<Option<(&'a Window, b
     }
 }
 
-/// For each axis of the sweep, the axis of a window that goes along the same rows; none where every
-/// block sees the same.
+/// For each axis of the sweep, the axis of a window along the same rows; `None` if all blocks share the window.
 fn rows(
     sweep: &Sweep,
     window: &Window,
@@ -130,7 +130,7 @@ fn rows(
     Ok(along)
 }
 
-/// The shape of all blocks' windows together.
+/// Shape of the union of all blocks' windows.
 struct Whole(Few<usize>);
 
 impl Whole {
@@ -143,8 +143,8 @@ impl Whole {
     }
 }
 
-/// Other bodies see the same box, but for the rows that short blocks have not. Of what every block sees the same
-/// they may see less.
+/// Checks that other bodies have the same windows, except the rows that blocks lack at the end. Windows that all blocks
+/// share may be smaller.
 fn check_other(
     sweep: &Sweep,
     own: &Layout,
@@ -173,7 +173,7 @@ fn check_other(
     if other.layouts.iter().filter(same).all(fits) { Ok(()) } else { Err(Fault::Bounds) }
 }
 
-/// Blocks write elements of their own, of a buffer that no other window shows.
+/// Checks that blocks write disjoint elements, of a buffer without other windows.
 fn check_apart(
     sweep: &Sweep,
     window: &Window,

@@ -134,8 +134,8 @@ impl FoldsProgram {
     /// Executes the folds.
     ///
     /// # Safety
-    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and no other thread
-    /// accesses the output.
+    /// `bases` are the buffers that the nest was checked against: all elements that it reads are initialised, and no
+    /// other thread accesses the output.
     pub(crate) unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let tensors = &Tensors {
             x: self.x.of(bases),

@@ -56,7 +56,7 @@ fn agrees<T: Copy + Default + Into<f64>>(t: DType, level: Level, of_number: impl
                     other: typed_other.as_ptr().cast(),
                     out: out.as_mut_ptr().cast(),
                 };
-                // SAFETY: the arrays have so many rows.
+                // SAFETY: the arrays have these rows.
                 unsafe { kernel(&rows, COUNT, at) };
                 for (n, out) in out.into_iter().enumerate() {
                     let row = n * length..(n + 1) * length;
@@ -89,7 +89,7 @@ fn nan_is_kept_wherever_it_is() {
         let x = x.as_ptr().cast();
         let at = Tensors { x, other: x, out: (&raw mut out).cast() };
         let kernel = find(DType::F32, (monoid, Term::Element, Of::One), level).unwrap();
-        // SAFETY: there is a row of so many elements.
+        // SAFETY: the row has these elements.
         unsafe { kernel(&rows, 1, at) };
         assert!(out.is_nan(), "{monoid:?}");
     }
@@ -102,7 +102,7 @@ fn many_pieces_lose_little() {
     let mut out = 0f32;
     let at = Tensors { x: x.as_ptr().cast(), other: x.as_ptr().cast(), out: (&raw mut out).cast() };
     let kernel = find(DType::F32, (Monoid::Add, Term::Square, Of::One), Level::best()).unwrap();
-    // SAFETY: there is a row of so many elements.
+    // SAFETY: the row has these elements.
     unsafe { kernel(&rows, 1, at) };
     let expected = 4_000_000.0 * f64::from(0.1f32 * 0.1f32);
     assert!((f64::from(out) - expected).abs() < 1e-6 * expected, "{out} for {expected}");

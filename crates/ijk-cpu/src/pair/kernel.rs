@@ -1,4 +1,4 @@
-//! Rows in lanes.
+//! Kernels with runs in the lanes.
 
 #![allow(clippy::needless_range_loop, reason = "an index names the same register everywhere")]
 
@@ -10,7 +10,7 @@ use ijk_types::DType;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// What a microkernel works on: the elements at the origins.
+/// Arguments of a kernel: tables, and the addresses of the origins.
 #[derive(Clone, Copy)]
 pub(super) struct Job<'a> {
     pub(super) tables: &'a Tables,
@@ -22,31 +22,31 @@ pub(super) struct Job<'a> {
 /// Computes some pieces of rows.
 ///
 /// # Safety
-/// The machine has the level that the kernel was found for; the job's operands can be read, and its output written, at
-/// all places of the tables and along the run (right, where it is one element, at these places alone); no other thread
+/// The machine supports the level of the kernel; the job's operands are readable, and its output writable, at all
+/// offsets of the tables and along the run (right, if it is one element, at these offsets only); no other thread
 /// accesses these rows of the output.
 pub(super) type RowsFn = unsafe fn(&Job<'_>, Range<usize>);
 
-/// The kernels of an element type, each for a right operand that is one element along the run and
-/// for one that is contiguous.
+/// The kernels of an element type, each for a right operand that is one element along the run, and for a contiguous
+/// one.
 #[derive(Clone, Copy)]
 pub(super) struct Kernels {
     pub(super) lanes: usize,
     /// Sums.
     sum: [RowsFn; 2],
-    /// Sums with one rounding for each operation.
+    /// Sums with separate rounding of each operation.
     exact: [RowsFn; 2],
-    /// Products that are not summed.
+    /// Products without a sum.
     product: [RowsFn; 2],
 }
 
 impl Kernels {
-    /// Those of a level; `None` where a type has none.
+    /// The kernels of a level; `None` if it has none for the type.
     pub(super) fn find(t: DType, level: Level) -> Option<Self> {
         level.run(Find(t))
     }
 
-    /// The one for a nest.
+    /// The kernel for a nest.
     pub(super) fn choose(&self, nest: &Nest, right_runs: bool) -> RowsFn {
         let kernels = match nest.reduce {
             None => self.product,
@@ -102,7 +102,7 @@ impl Kernel for Find {
     }
 }
 
-/// A product in the place of a sum.
+/// A product instead of a sum.
 struct Alone;
 
 impl<L: Lane> Pair<L> for Alone
@@ -149,7 +149,7 @@ impl<L: Lane, P: Pair<L>, const RUNS: bool> Kernel for Rows<'_, L, P, RUNS> {
                 out: job.out.cast::<L::Element>().wrapping_offset(out + start as isize),
             };
             let length = tables.piece.min(tables.run - start);
-            // SAFETY: the caller of `rows`, the one place that makes these, promised it.
+            // SAFETY: only `rows` constructs these, and its caller guarantees the contract.
             unsafe { row.compute::<P, RUNS>(length) };
         }
     }
@@ -165,7 +165,7 @@ struct Row<'a, L: Lane> {
 
 impl<L: Lane> Row<'_, L> {
     /// # Safety
-    /// As for [`RowsFn`], of so many elements.
+    /// As for [`RowsFn`], for `length` elements.
     #[inline(always)]
     unsafe fn compute<P: Pair<L>, const RUNS: bool>(&self, length: usize) {
         let mut at = 0;
@@ -184,7 +184,7 @@ impl<L: Lane> Row<'_, L> {
         }
     }
 
-    /// All columns of `count` elements, `U` groups at most.
+    /// Computes all columns of `count` elements, at most `U` groups.
     ///
     /// # Safety
     /// As for [`RowsFn`].
@@ -210,10 +210,10 @@ impl<L: Lane> Row<'_, L> {
         }
     }
 
-    /// Some columns of them.
+    /// Computes `C` columns of these elements.
     ///
     /// # Safety
-    /// As for [`RowsFn`]; where `U` is more than 1, `count` is that many groups.
+    /// As for [`RowsFn`]; if `U` is more than 1, `count` is that many groups.
     #[inline(always)]
     unsafe fn block<P: Pair<L>, const C: usize, const U: usize, const RUNS: bool>(
         &self,
@@ -267,11 +267,11 @@ impl<L: Lane> Row<'_, L> {
     }
 }
 
-/// A group of elements, or the first `count` of one. A function, since a closure is compiled on its own where the
-/// compiler thinks it too large, without the instructions of the level.
+/// A group of elements, or the first `count` of one. A function, since a closure may be compiled separately, without
+/// the instructions of the level.
 ///
 /// # Safety
-/// They are readable.
+/// `count` elements are readable at `from`, a group if `whole`.
 #[inline(always)]
 unsafe fn group<L: Lane>(from: *const L::Element, whole: bool, count: usize) -> L {
     // SAFETY: guaranteed by the caller.

@@ -1,17 +1,16 @@
-//! Sums of products of two arrays, or of one, whose axes are many, short, and shared by all three: the steps
-//! of tensor networks.
+//! Sums of products of two arrays, or sums of one, with many short axes that all three share: contractions of tensor
+//! networks.
 //!
-//! A product of matrices packs panels and fills registers with rows and columns. Where an index is in
-//! the result and in both operands, or extents are 2 or 3, neither is worth its while. Here the axes
-//! of the output that are neighbours in memory make a *run*, which fills the lanes; every other axis
-//! is an offset in a table: of *rows*, of *columns* (rows of the output that read the same of one operand,
-//! so that several share what is loaded), and of *steps* of the sum. Nothing is worked out when it runs.
+//! GEMM packs panels and fills registers with rows and columns, which does not pay if an index is in the output and
+//! both operands, or extents are 2 or 3. Here the contiguous axes of the output form a *run*, which fills the lanes;
+//! every other axis is an offset in a table: of *rows*, of *columns* (rows of the output that share an operand, so that
+//! its loads are amortised), and of *steps* of the sum. Nothing is computed at run time but the products.
 //!
-//! Along the run an operand is contiguous, or one element for all of it. One that is neither is copied
-//! first so that it is; `shape` chooses the run for which all that takes least.
+//! Along the run an operand is contiguous, or a single element. Otherwise it is copied first; `shape` selects the run
+//! with the lowest estimated time.
 //!
-//! Each output takes its steps in the order of the domain, one rounding for each operation where the
-//! nest asks for that.
+//! Each output sums its steps in the order of the domain, with separate rounding of each operation if the nest requires
+//! it.
 
 mod kernel;
 mod run;
@@ -32,47 +31,47 @@ use kernel::{Kernels, RowsFn};
 use shape::{Axis, Shape};
 use tables::Pack;
 
-/// Most steps of a sum: one after another they are as exact as a reduction promises.
+/// Most steps of a sum: sequential additions are then within the error bound of reductions.
 const MOST_STEPS: usize = 512;
 
-/// A sum of products of two operands made ready to run.
+/// A prepared sum of products of two operands.
 #[derive(Clone, Debug)]
 pub(crate) struct PairProgram {
-    /// The operand that is contiguous along the run, and the other: `None` for ones.
+    /// The operand that is contiguous along the run, and the other; `None` stands for ones.
     origins: [Option<Origin>; 2],
     out: Origin,
-    /// How operands are copied first.
+    /// Copies of operands before the sum.
     packs: [Option<Pack>; 2],
     tables: Tables,
     kernel: RowsFn,
     copier: Copier,
     size: usize,
-    /// What an operand that is not there is.
+    /// Value of a missing operand.
     one: [u64; 2],
     cost: f64,
 }
 
-/// Offsets, in elements.
+/// Tables of offsets in elements.
 #[derive(Clone, Debug)]
 struct Tables {
-    /// Left, right and out, in two parts whose sums are those of all rows.
+    /// Offsets of rows in left, right and out, as sums of an outer and an inner table.
     outer: Vec<[isize; 3]>,
     inner: Vec<[isize; 3]>,
-    /// Right and out.
+    /// Offsets of columns in right and out.
     columns: Vec<[isize; 2]>,
-    /// Left and right.
+    /// Offsets of steps in left and right.
     steps: Vec<[isize; 2]>,
     /// Elements of the run.
     run: usize,
-    /// Of which so many are computed at a time.
+    /// Elements that are computed at a time.
     piece: usize,
 }
 
-/// Elements of a run that are computed at a time, where there are more.
+/// Most elements of a run that are computed at a time.
 const PIECE: usize = 1024;
 
 impl PairProgram {
-    /// The program of a nest that was checked, if it is one of these.
+    /// The program of a checked nest, if it is such a sum.
     pub fn new(nest: &Nest, checked: &CheckedNest, level: Level) -> Option<Self> {
         let loads = operands(nest)?;
         let t = nest.store.dtype;
@@ -103,7 +102,7 @@ impl PairProgram {
             summed.into_iter().map(axis).collect(),
             kernels.lanes,
         )?;
-        // Steps fill the lanes then, by kernels of their own.
+        // Such sums fill the lanes with steps, in other kernels.
         let alone = shape.run < kernels.lanes || shape.copied.iter().any(Option::is_some);
         if alone && shape.sums_neighbours() && !nest.sequential {
             return None;
@@ -135,7 +134,7 @@ impl PairProgram {
     }
 }
 
-/// The loads that are multiplied, or the one that is summed alone.
+/// The loads that are multiplied, or the single one that is summed.
 fn operands(nest: &Nest) -> Option<[Option<usize>; 2]> {
     let summed = |reduce| matches!(reduce, None | Some(Reducer::Monoid(Monoid::Add)));
     match nest.body[..] {
@@ -143,7 +142,7 @@ fn operands(nest: &Nest) -> Option<[Option<usize>; 2]> {
         [Node::Load(a), Node::Load(b), Node::Binary(BinaryOp::Mul, NodeId(0), NodeId(1))] => {
             Some([Some(a as usize), Some(b as usize)])
         }
-        // Infinity times a complex one is no number.
+        // A complex infinity times one is NaN.
         [Node::Load(a)] if nest.reduce.is_some() && !nest.store.dtype.is_complex() => {
             Some([Some(a as usize), None])
         }
@@ -151,7 +150,7 @@ fn operands(nest: &Nest) -> Option<[Option<usize>; 2]> {
     }
 }
 
-/// A one, as it lies in memory.
+/// The bits of one in a type.
 fn one(t: DType) -> [u64; 2] {
     scalar_bits(ijk_types::scalar::identity(Monoid::Mul, t))
 }

@@ -1,4 +1,4 @@
-//! Runs a sum of products.
+//! Execution of sums of products.
 
 use super::PairProgram;
 use super::kernel::Job;
@@ -11,25 +11,25 @@ use crate::threads::Workers;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Bytes of copies for which the stack has room.
+/// Bytes of copies that fit the stack.
 const NEAR: usize = 8 << 10;
 
 /// Memory on the stack for copies.
 #[repr(align(64))]
 struct Near(MaybeUninit<[u8; NEAR]>);
 
-// SAFETY: the kernel writes rows that are its caller's alone, and else only reads.
+// SAFETY: the kernel writes only rows that its caller owns, and otherwise reads.
 unsafe impl Sync for Job<'_> {}
 
 impl PairProgram {
-    /// Computes all of it.
+    /// Executes the sums.
     ///
     /// # Errors
-    /// If there is no memory for copies.
+    /// If memory for copies cannot be allocated.
     ///
     /// # Safety
-    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and no other thread
-    /// accesses the output.
+    /// `bases` are the buffers that the nest was checked against: all elements that it reads are initialised, and no
+    /// other thread accesses the output.
     pub unsafe fn run(
         &self,
         bases: &[*mut u8],
@@ -70,21 +70,21 @@ impl PairProgram {
         let count = self.tables.outer.len() * self.tables.inner.len() * pieces;
         let rows = |range: Range<usize>| {
             let job = &job;
-            // SAFETY: the check of the nest covered all its points, which are those of the tables, and
-            // told that rows differ in elements of the output; each range has its own rows.
+            // SAFETY: the check of the nest covers all its points, which are those of the tables, and ensures that rows
+            // differ in elements of the output; each range has its own rows.
             unsafe { (self.kernel)(job, range) };
         };
         workers.parallel_ranges(count, self.cost, rows);
         Ok(())
     }
 
-    /// Scratch memory that it takes.
+    /// Upper bound of its scratch memory.
     pub fn need(&self) -> Need {
         let bytes = self.packs.iter().map(|pack| self.bytes(pack) as u64).sum();
         Need { shared: bytes, each: 0 }
     }
 
-    /// Bytes of a copy, with those up to the next line.
+    /// Bytes of a copy, rounded up to cache lines.
     fn bytes(&self, pack: &Option<Pack>) -> usize {
         pack.as_ref().map_or(0, |pack| (pack.elements * self.size).next_multiple_of(64))
     }
@@ -92,12 +92,12 @@ impl PairProgram {
     /// Copies an operand.
     ///
     /// # Safety
-    /// It can be read at all places of the nest, and `to` has room for the copy.
+    /// It is readable at all points of the nest, and `to` has room for the copy.
     unsafe fn copy(&self, pack: &Pack, from: *const u8, to: *mut u8, workers: &Workers) {
         let (sides, cost) = (&Sides { from, to }, pack.elements as f64 * COPIED);
         match &pack.way {
             Way::Places(places) => {
-                // SAFETY: guaranteed by the caller; blocks are apart.
+                // SAFETY: guaranteed by the caller; blocks are disjoint.
                 let part = |blocks: Range<usize>| unsafe {
                     places.copy(blocks, sides.to, sides.from);
                 };
@@ -110,7 +110,7 @@ impl PairProgram {
                     let mut extents: smallvec::SmallVec<[usize; 16]> = extents[..].into();
                     extents[0] = range.len();
                     let first = range.start as isize;
-                    // SAFETY: guaranteed by the caller; parts of the copy are apart.
+                    // SAFETY: guaranteed by the caller; parts of the copy are disjoint.
                     unsafe {
                         let to = Side { ptr: sides.to.offset(first * step), strides: steps };
                         let from = sides.from.offset(first * from_step);

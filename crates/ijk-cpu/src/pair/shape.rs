@@ -1,31 +1,31 @@
-//! Which axes make the run, and which operands are copied for it.
+//! Selection of the axes of the run, and of the operands that are copied for it.
 
-/// An axis with its steps in left, right and out, in elements.
+/// An axis with its strides in left, right and out, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Axis {
     pub(super) extent: usize,
     pub(super) steps: [isize; 3],
 }
 
-/// How an operand is copied: the axes of the copy, outermost first, with the steps where it is read.
+/// Copy of an operand: axes of the copy, outermost first, with the strides of the source.
 pub(super) type Copied = Vec<(usize, isize)>;
 
-/// What each axis is for.
+/// Roles of the axes.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     /// Elements of the run.
     pub(super) run: usize,
-    /// Axes of rows, outermost in the output first.
+    /// Axes of rows, in descending order of output strides.
     pub(super) rows: Vec<Axis>,
-    /// Axes that left does not have, likewise.
+    /// Axes that left does not have, in the same order.
     pub(super) columns: Vec<Axis>,
     /// Axes that are summed.
     pub(super) steps: Vec<Axis>,
-    /// Whether right is contiguous along the run; else it is one element for all of it.
+    /// True if right is contiguous along the run, false if it is one element for all of it.
     pub(super) right_runs: bool,
-    /// Whether left is the second operand.
+    /// True if left is the second operand.
     pub(super) swapped: bool,
-    /// How left and right are copied, if they are.
+    /// Copies of left and right, if any.
     pub(super) copied: [Option<Copied>; 2],
     lanes: usize,
 }
@@ -36,10 +36,10 @@ const MOST_COLUMNS: usize = 256;
 /// Most elements of a copy.
 const MOST_COPIED: usize = 1 << 22;
 
-/// Nanoseconds of an element that is copied.
+/// Nanoseconds to copy an element.
 pub(super) const COPIED: f64 = 0.6;
 
-/// How an operand lies along the run.
+/// Layout of an operand along the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Contiguous,
@@ -48,7 +48,7 @@ enum Kind {
 }
 
 impl Shape {
-    /// The shape that takes least, of axes that are kept and axes that are summed.
+    /// The shape with the lowest estimated time, for kept and summed axes.
     pub(super) fn new(mut kept: Vec<Axis>, summed: Vec<Axis>, lanes: usize) -> Option<Self> {
         kept.sort_by_key(|axis| axis.steps[2].unsigned_abs());
         let (mut most, mut length) = (0, 1isize);
@@ -61,7 +61,7 @@ impl Shape {
         shapes.min_by(|x, y| cost(x).total_cmp(&cost(y)))
     }
 
-    /// The shape whose run is the first axes of those that are kept.
+    /// The shape whose run is the first `inner` of the kept axes.
     fn of(kept: &[Axis], summed: &[Axis], inner: usize, lanes: usize) -> Option<Self> {
         let (inside, outside) = kept.split_at(inner);
         let run: usize = inside.iter().map(|axis| axis.extent).product();
@@ -110,7 +110,7 @@ impl Shape {
         Some(shape)
     }
 
-    /// Lets an operand be copied: dense, the run innermost.
+    /// Adds a copy of an operand: contiguous, with the run innermost.
     fn copy(&mut self, operand: usize, inside: &[Axis]) -> Option<()> {
         let run = inside.iter().rev();
         let mut axes: Vec<(usize, isize)> =
@@ -128,7 +128,7 @@ impl Shape {
         (step as usize <= MOST_COPIED).then_some(())
     }
 
-    /// Makes rows that read the same of left columns.
+    /// Converts rows that share left to columns.
     fn take_columns(&mut self) {
         let mut columns = 1;
         let mut rows = Vec::with_capacity(self.rows.len());
@@ -144,7 +144,7 @@ impl Shape {
         self.rows = rows;
     }
 
-    /// About what it takes, on one thread. Figures are measured.
+    /// Estimated time on one thread, from measured rates.
     pub(super) fn nanoseconds(&self) -> f64 {
         let count = |axes: &[Axis]| axes.iter().map(|axis| axis.extent as f64).product::<f64>();
         let vectors = self.run.div_ceil(self.lanes) as f64;
@@ -156,19 +156,19 @@ impl Shape {
         rows * (3.0 + each) + self.copied.iter().flatten().map(copying).sum::<f64>()
     }
 
-    /// Whether an operand has neighbours along the sum, enough to fill lanes with steps.
+    /// Returns true if an operand is contiguous along the sum, long enough to fill lanes with steps.
     pub(super) fn sums_neighbours(&self) -> bool {
         let fills = |axis: &Axis| axis.steps[..2].contains(&1) && axis.extent >= self.lanes;
         self.steps.iter().any(fills)
     }
 }
 
-/// What a copy takes.
+/// Estimated time of a copy.
 fn copying(axes: &Copied) -> f64 {
     10.0 + COPIED * axes.iter().map(|&(extent, _)| extent as f64).product::<f64>()
 }
 
-/// How an operand lies along axes, innermost first.
+/// Layout of an operand along axes, innermost first.
 fn kind(axes: &[Axis], operand: usize) -> Kind {
     let mut length = 1;
     let mut contiguous = true;

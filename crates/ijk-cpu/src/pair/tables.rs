@@ -1,4 +1,4 @@
-//! Offsets of all rows, columns and steps, and how operands are copied.
+//! Offsets of all rows, columns and steps, and copies of operands.
 
 use super::shape::{Axis, Copied, Shape};
 use super::{PIECE, Tables};
@@ -6,19 +6,19 @@ use crate::Level;
 use crate::copy::{Places, ShortAxis, dense_strides};
 use crate::table;
 
-/// Rows of the inner table, at most.
+/// Most rows of the inner table.
 const INNER: usize = 512;
 
-/// Rows of the outer table, at most.
+/// Most rows of the outer table.
 const OUTER: usize = 1 << 20;
 
-/// So few elements are copied by tables in any case.
+/// Number of elements up to which copies always use tables.
 const FEW: usize = 2048;
 
-/// Elements of two axes that are worth a kernel of their own.
+/// Fewest elements of a plane of two axes that are copied by loops.
 const PLANE: usize = 64;
 
-/// How an operand is copied first.
+/// Copy of an operand before the sum.
 #[derive(Clone, Debug)]
 pub(super) struct Pack {
     /// Elements of the copy.
@@ -30,11 +30,11 @@ pub(super) struct Pack {
 pub(super) enum Way {
     /// By tables.
     Places(Places),
-    /// A box: its extents, and bytes of a step in the copy and where it is read.
+    /// A box: its extents, and strides in bytes of the copy and the source.
     Box { extents: Vec<usize>, to: Vec<isize>, from: Vec<isize> },
 }
 
-/// The tables of a shape; `None` where there are too many rows.
+/// The tables of a shape; `None` if it has too many rows.
 pub(super) fn tables(
     shape: &Shape,
     size: usize,
@@ -60,7 +60,7 @@ pub(super) fn tables(
     Some((tables, packs))
 }
 
-/// For each point of axes, outermost first, the sum of its steps.
+/// The sum of strides for each point of axes, outermost first.
 fn offsets<const N: usize>(axes: &[Axis], steps: impl Fn(&Axis) -> [isize; N]) -> Vec<[isize; N]> {
     table::offsets(axes.iter().map(|axis| (axis.extent, steps(axis))))
 }
@@ -84,7 +84,7 @@ fn pack(axes: &Copied, size: usize, level: Level) -> Pack {
     Pack { elements, way: Way::Box { extents, to, from } }
 }
 
-/// The same axes, where one lies within another as one.
+/// Merges axes that are nested contiguously.
 fn merged(axes: &Copied) -> Copied {
     let mut merged = Copied::with_capacity(axes.len());
     for &(extent, from) in axes {

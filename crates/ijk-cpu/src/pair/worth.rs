@@ -1,18 +1,17 @@
-//! What is worth the kernels of pairs.
+//! Selection of nests and contractions for the kernel of short axes.
 
 use crate::check::CheckedNest;
 use ijk_plan::plan::{Contraction, ContractionAxis, Load, Nest, Role};
 
-/// Whether a nest is not empty, and too short for tiles to be worth their preparation: others have ways to
-/// go through memory.
+/// Returns true if a nest is not empty, and too small to amortise the setup of tiles; larger nests have other kernels.
 pub(crate) fn is_brief(nest: &Nest, checked: &CheckedNest) -> bool {
     let points = checked.extents.iter().product::<usize>();
     let most = if nest.reduce.is_some() && nest.loads.len() > 1 { 1 << 20 } else { 1 << 16 };
     (1..=most).contains(&points)
 }
 
-/// Whether a nest joins all elements of two arrays, each much smaller than the result, along runs that
-/// are too short for tiles (a Kronecker product of matrices).
+/// Returns true if a nest combines all pairs of elements of two arrays that are each much smaller than the result,
+/// along runs too short for tiles (a Kronecker product).
 pub(crate) fn is_outer_product(nest: &Nest, checked: &CheckedNest) -> bool {
     const RUN: usize = 128;
     const MOST: usize = 1 << 22;
@@ -31,16 +30,15 @@ pub(crate) fn is_outer_product(nest: &Nest, checked: &CheckedNest) -> bool {
         && run.is_some_and(|run| run < RUN)
 }
 
-/// Whether a contraction has so little to do with each element that it packs in vain: few rows or
-/// columns and short sums, or small batches.
+/// Returns true if packing does not pay for a contraction: small m or n and short k, or batches of small matrices.
 pub(crate) fn is_thin(task: &Contraction) -> bool {
     let [batch, m, n, k] = [Role::Batch, Role::M, Role::N, Role::K].map(|role| task.extent(role));
     let few = m.min(n) <= 16 && k <= 64;
     task.is_product_sum() && (few || (batch > 1 && m.max(n).max(k) <= 16))
 }
 
-/// Whether a contraction sums products of two arrays along an axis that is the innermost of one of them alone, and
-/// that neither has an axis of its own to pack them for (the trace of a product): tiles transpose one of them.
+/// Returns true if a contraction sums products along an axis that is contiguous in only one operand, without an m or n
+/// for which packing would pay (the trace of a product): tiles transpose one operand.
 pub(crate) fn is_crossed_dot(task: &Contraction) -> bool {
     let [m, n] = [Role::M, Role::N].map(|role| task.extent(role));
     let along = |step: fn(&ContractionAxis) -> isize| {

@@ -65,8 +65,8 @@ impl RelativeProgram {
     /// Executes the scan.
     ///
     /// # Safety
-    /// `bases` are the buffers that the scan was checked against: what it reads is initialised, and no other thread
-    /// accesses the output.
+    /// `bases` are the buffers that the scan was checked against: all elements that it reads are initialised, and no
+    /// other thread accesses the output.
     pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let first = Bases(self.origins.map(|origin| origin.of(bases)));
         workers.parallel_ranges(self.count(), self.cost(), |range| {

@@ -41,8 +41,8 @@ impl ScanProgram {
     /// Executes the scan.
     ///
     /// # Safety
-    /// `bases` are the buffers that the scan was checked against: what it reads is initialised, and no other thread
-    /// accesses the output.
+    /// `bases` are the buffers that the scan was checked against: all elements that it reads are initialised, and no
+    /// other thread accesses the output.
     pub unsafe fn run(
         &self,
         bases: &[*mut u8],

@@ -19,8 +19,8 @@ impl ScatterProgram {
     /// Combines all elements.
     ///
     /// # Safety
-    /// `bases` are the buffers that the nest was checked against: what it reads, and its output, are initialised, and
-    /// no other thread accesses the output.
+    /// `bases` are the buffers that the nest was checked against: all elements that it reads, and its output, are
+    /// initialised, and no other thread accesses the output.
     pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let from = self.from.of(bases).cast_const();
         let to = self.to.of(bases);

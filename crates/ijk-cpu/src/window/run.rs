@@ -19,8 +19,8 @@ impl WindowProgram {
     /// Computes all rows.
     ///
     /// # Safety
-    /// `bases` are the buffers that the nest was checked against: what it reads is initialised, and no other thread
-    /// accesses the output.
+    /// `bases` are the buffers that the nest was checked against: all elements that it reads are initialised, and no
+    /// other thread accesses the output.
     pub unsafe fn run(&self, bases: &[*mut u8], workers: &Workers) {
         let origins = self.origins.map(|origin| origin.of(bases));
         let job = Job { program: self, origins };
