@@ -1,5 +1,5 @@
-//! The literal interpreter of the core IR: for every point of a statement's domain, if every index
-//! is in bounds and every guard holds, combine the value into the element.
+//! The literal interpreter of the core IR: for every point of a statement's domain, if every index is in bounds and
+//! every guard holds, the value is combined with the element.
 
 use crate::EvalError;
 use crate::surface::advance;
@@ -7,11 +7,11 @@ use crate::value::{Value, position, zero};
 use ijk_ir::core::{Access, Axis, IndexExpr, Init, Instance, Program, ScalarNode, Statement};
 use ijk_types::{DType, Monoid, Reducer, Scalar, random, scalar};
 
-/// The results of a core program for some arguments, combined in lexicographic order of the points
-/// of each domain with one rounding for each operation.
+/// The results of a core program for some arguments, combined in lexicographic order of the points of each domain with
+/// separate rounding of each operation.
 ///
 /// # Errors
-/// Where a scalar operation has no value, and where the program breaks a rule of the core IR.
+/// If a scalar operation fails, or the program violates a rule of the core IR.
 pub fn interpret(
     program: &Program,
     instance: &Instance,
@@ -78,7 +78,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// What the array of a statement holds before its points update it.
+    /// Initial value of a statement's array, before its points update it.
     fn initial(&self, statement: &Statement) -> Result<Value, EvalError> {
         let at = statement.out.0 as usize;
         let dtype = self.instance.dtypes[at];
@@ -110,8 +110,8 @@ impl<'a> Memory<'a> {
         combiner.combine(&mut out.data[to], to, value, point)
     }
 
-    /// Whether every guard holds and the value's indices are in bounds. Asked before anything is
-    /// computed: a skipped point has no faults.
+    /// Returns true if every guard holds and the value's indices are in bounds. Checked before anything is computed: a
+    /// skipped point has no faults.
     fn reads_are_in_bounds(&self, statement: &Statement, point: &[i64]) -> Result<bool, EvalError> {
         let inside = |e, extent: u64| {
             self.index(e, point).and_then(|i| u64::try_from(i).ok()).is_some_and(|i| i < extent)
@@ -180,7 +180,7 @@ impl<'a> Memory<'a> {
         Ok(self.place(&array.shape, &access.index, point).map(|at| array.data[at]))
     }
 
-    /// The value of an index, if every element it reads is there.
+    /// The value of an index, if every element that it reads is in bounds.
     fn index(&self, e: &IndexExpr, point: &[i64]) -> Option<i64> {
         e.eval_with(point, &|access| match self.element(access, point).ok()?? {
             Scalar::I64(value) => Some(value),
@@ -189,7 +189,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Where an index leads, if that is in bounds.
+    /// Position of an index, if it is in bounds.
     fn place(&self, shape: &[usize], index: &[IndexExpr], point: &[i64]) -> Option<usize> {
         let component = |e| self.index(e, point).and_then(|i| usize::try_from(i).ok());
         let index: Vec<usize> = index.iter().map(component).collect::<Option<_>>()?;
@@ -213,13 +213,13 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// How values that fall on one element combine.
+/// Combination of values of one element.
 enum Combiner {
     Store {
         stored: Vec<bool>,
     },
     Monoid(Monoid),
-    /// The best value so far of each element; the axis whose positions count.
+    /// The best value so far of each element, and the axis of positions.
     Position {
         greatest: bool,
         axis: usize,
@@ -285,7 +285,7 @@ fn reduced_axis(statement: &Statement) -> Result<usize, EvalError> {
     }
 }
 
-/// Whether a later value takes the place of the best: it is greater (less), or the first NaN.
+/// Returns true if a later value replaces the best: it is greater (less), or the first NaN.
 fn beats(greatest: bool, value: Scalar, best: Scalar) -> bool {
     use ijk_types::BinaryOp;
     let holds = |op, x, y| scalar::binary(op, x, y) == Ok(Scalar::Bool(true));

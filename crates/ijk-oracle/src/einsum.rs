@@ -1,4 +1,4 @@
-//! Einsums by the book: the sum over all values of all indices of the product of the operands.
+//! Einsums read literally: the sum over all values of all indices of the product of the operands.
 
 use crate::Value;
 use crate::surface::advance;
@@ -6,7 +6,7 @@ use crate::value::position;
 use ijk_syntax::einsum::{Subscripts, Term};
 use ijk_types::{BinaryOp, DType, Monoid, scalar};
 
-/// The value of an einsum; `None` where the operands do not fit the subscripts.
+/// The value of an einsum; `None` if the operands do not match the subscripts.
 ///
 /// ```
 /// use ijk_oracle::{Value, evaluate_einsum};
@@ -73,7 +73,7 @@ pub fn evaluate_einsum(subscripts: &Subscripts, operands: &[Value]) -> Option<Va
     Some(result)
 }
 
-/// The index of each axis, where `...` stands for so many axes; the last of them has the last number.
+/// The index of each axis; `...` represents `count` axes, the last of which has the highest number.
 fn axes(term: &Term, unnamed: usize, count: usize) -> Option<Vec<usize>> {
     let mut axes: Vec<usize> = term.indices.iter().map(|index| index.number as usize).collect();
     match term.ellipsis {

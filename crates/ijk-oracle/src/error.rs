@@ -1,15 +1,15 @@
-//! Why a program has no value.
+//! Errors of evaluation.
 
 use ijk_types::{DType, LiteralError, ScalarError};
 use thiserror::Error;
 
-/// Why an evaluator gives no value.
+/// Error of an evaluator.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum EvalError {
     /// The tree has a node that did not parse.
     #[error("the program has a syntax error")]
     Syntax,
-    /// No item.
+    /// A program without items.
     #[error("the program is empty")]
     Empty,
     /// Two bindings of one name, or two bare expressions.
@@ -18,17 +18,17 @@ pub enum EvalError {
     /// A name without a binding.
     #[error("`{0}` is not bound")]
     Unbound(String),
-    /// A binding that needs itself.
+    /// A binding that depends on itself.
     #[error("`{0}` is defined by itself")]
     Cycle(String),
-    /// A number of arguments, operands, inputs or outputs that does not fit.
+    /// A number of arguments, operands, inputs or outputs that does not match.
     #[error("{what}: {found} where {expected} fit")]
     Arity {
-        /// Of what.
+        /// The kind of operands.
         what: &'static str,
-        /// How many there are.
+        /// Actual number.
         found: usize,
-        /// How many there should be.
+        /// Expected number.
         expected: usize,
     },
     /// An array of the wrong rank.
@@ -39,13 +39,13 @@ pub enum EvalError {
         /// Of the compound index.
         expected: usize,
     },
-    /// An operator that does not take the element type.
+    /// An operator that does not support the element type.
     #[error("the operator does not take elements of type {0}")]
     Type(DType),
     /// Operands of different element types.
     #[error("operands have types {0} and {1}")]
     Mixed(DType, DType),
-    /// A function that can not stand where it stands.
+    /// A function in an unsupported position.
     #[error("`{0}` can not be used so")]
     Misplaced(&'static str),
     /// No operand is an index.
@@ -54,7 +54,7 @@ pub enum EvalError {
     /// Index arithmetic that is not quasi-affine.
     #[error("the index is not affine")]
     NotAffine,
-    /// A letter that is dropped where nothing reduces.
+    /// A letter that is dropped without a reduction.
     #[error("the letter `{0}` is dropped, and nothing reduces it")]
     Dropped(char),
     /// Two extents of one letter.
@@ -70,7 +70,7 @@ pub enum EvalError {
     /// Nothing determines an extent.
     #[error("nothing determines the extent of `{0}`")]
     Undetermined(String),
-    /// An access beyond an array.
+    /// An access out of bounds.
     #[error("an index reaches {least}..={greatest} where the extent is {extent}")]
     Bounds {
         /// Least value of the index.
@@ -83,22 +83,22 @@ pub enum EvalError {
     /// An output's index that can be negative.
     #[error("an index of the output reaches {0}")]
     NegativeOutput(i128),
-    /// Two points of a map that meet.
+    /// Two points of a map with a common element of the output.
     #[error("two points of a map meet in one element of the output")]
     Collision,
-    /// The position of the greatest of nothing.
+    /// argmax or argmin of an empty axis.
     #[error("there is no greatest or least element of an empty axis")]
     EmptyArg,
-    /// Sizes that can not be.
+    /// Sizes beyond the limits.
     #[error("the program is too large")]
     TooLarge,
-    /// A scalar operation without a value.
+    /// A scalar operation that fails.
     #[error(transparent)]
     Scalar(#[from] ScalarError),
     /// A literal without a value.
     #[error(transparent)]
     Literal(#[from] LiteralError),
-    /// A core program that breaks a rule of the core IR.
+    /// A core program that violates a rule of the core IR.
     #[error("the core program is malformed: {0}")]
     Core(&'static str),
 }

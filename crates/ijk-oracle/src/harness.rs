@@ -1,4 +1,4 @@
-//! Comparing what the surface evaluator, the core interpreter and an engine make of a case.
+//! Comparison of surface evaluator, core interpreter and engines on a case.
 
 use crate::random::{Case, Input};
 use crate::{EvalError, Evaluation, Value, evaluate_bounded, interpret};
@@ -9,20 +9,19 @@ use ijk_types::DType;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Statements with at most so many points combine in lexicographic order.
+/// Largest domain whose statements combine values in lexicographic order.
 pub const SMALL_DOMAIN: usize = 256;
 
-/// Something that runs lowered programs: gives the results, or says why there are none.
+/// An engine that runs lowered programs: returns the results, or an error message.
 pub type Engine<'a> = dyn FnMut(&Lowered, &[Input]) -> Result<Vec<Value>, String> + 'a;
 
 /// An engine under test.
 pub struct Contender<'a> {
-    /// What messages call it.
+    /// Its name in messages.
     pub who: &'static str,
-    /// Contenders of one group must agree bit for bit: they lay their results out alike, and run
-    /// the same instructions.
+    /// Contenders of one group must agree bitwise: they use the same layouts of results and the same instructions.
     pub group: u64,
-    /// Whether it computes values as they are written.
+    /// True if it evaluates values as written.
     pub strict: bool,
     /// The engine.
     pub run: Box<Engine<'a>>,
@@ -38,82 +37,82 @@ impl<'a> Contender<'a> {
         Self { who, group, strict: false, run: Box::new(run) }
     }
 
-    /// The same, which computes values as they are written.
+    /// The same engine, which evaluates values as written.
     #[must_use]
     pub fn strict(self) -> Self {
         Self { strict: true, ..self }
     }
 }
 
-/// A program that compiled and fits its arguments.
+/// A compiled program that matches its arguments.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     /// The program.
     pub program: Program,
-    /// With the arguments' types and shapes.
+    /// Types and shapes of the arguments.
     pub instance: Instance,
     /// The source.
     pub source: String,
 }
 
-/// Where evaluations of one case differ.
+/// Disagreement between evaluations of a case.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Disagreement {
-    /// The compiler refuses what has a value.
+    /// The compiler rejects a program that has a value.
     #[error("the compiler refuses it: {0}")]
     Refused(String),
-    /// The compiler takes what has no value.
+    /// The compiler accepts a program that has no value.
     #[error("the compiler takes it, but it means nothing: {0}")]
     Taken(EvalError),
     /// One evaluation fails.
     #[error("{who} says {found}, where {expected} is right")]
     Failure {
-        /// Which evaluation.
+        /// The evaluation.
         who: &'static str,
-        /// What it says.
+        /// Its message.
         found: String,
-        /// What the surface evaluator says.
+        /// The surface evaluator's message.
         expected: String,
     },
     /// A result has the wrong type or shape.
     #[error("{who}: result {result} is {found}, and should be {expected}")]
     Shape {
-        /// Which evaluation.
+        /// The evaluation.
         who: &'static str,
-        /// Which result, from 0.
+        /// The result, from 0.
         result: usize,
         /// Its type and shape.
         found: String,
-        /// What they should be.
+        /// Expected type and shape.
         expected: String,
     },
     /// An element is wrong.
     #[error("{who}: element {at} of result {result} is {found}, and should be {expected}")]
     Element {
-        /// Which evaluation.
+        /// The evaluation.
         who: &'static str,
-        /// Which result, from 0.
+        /// The result, from 0.
         result: usize,
-        /// Which element, in C order.
+        /// Position of the element in C order.
         at: usize,
-        /// What it is.
+        /// Actual value.
         found: String,
-        /// What it should be.
+        /// Expected value.
         expected: String,
     },
 }
 
-/// How a case ended on which all agree.
+/// Outcome of a case on which all evaluations agree.
 #[derive(Clone, Debug)]
 pub enum Agreement {
     /// The text has syntax errors.
     Syntax(Vec<Diagnostic>),
-    /// The compiler refuses what the surface evaluator does not look at: an unused binding, or a
-    /// size beyond a limit.
+    /// The compiler rejects parts that the surface evaluator does not check: an unused binding, or a size beyond a
+    /// limit.
     Beyond(Vec<Diagnostic>),
-    /// It means nothing, says the compiler too; with what else it says.
+    /// It is undefined, and the compiler rejects it, too, with these diagnostics.
     IllFormed(EvalError, Vec<Diagnostic>),
-    /// A scalar operation has no value.
+    /// A scalar operation fails.
     NoValue(EvalError),
     /// It has a value.
     Value(Evaluation, Box<Lowered>),
@@ -154,11 +153,11 @@ pub fn compare(case: &Case, engines: &mut [Contender]) -> Result<Agreement, Disa
             agree_on_failure(case, &error, &lowered, engines)?;
             Ok(Agreement::NoValue(error))
         }
-        // Limits on sizes are each evaluation's own.
+        // Limits on sizes differ between evaluations.
         (Err(error @ EvalError::TooLarge), Ok(_)) => Ok(Agreement::IllFormed(error, Vec::new())),
         (Err(error), Ok(_)) => Err(Disagreement::Taken(error)),
         (Err(error), Err(diagnostics)) => Ok(Agreement::IllFormed(error, diagnostics)),
-        // Bindings without use are checked, but have no value to be right or wrong.
+        // Unused bindings are checked, but never evaluated.
         (Ok(_), Err(diagnostics))
             if has_unused(&tree) || has_any(&diagnostics, ijk_ir::codes::SIZES) =>
         {
@@ -245,14 +244,14 @@ fn agree_on_values(
     Ok(())
 }
 
-/// How close results must be.
+/// Required precision of results.
 #[derive(Clone, Copy, PartialEq)]
 enum Precision {
-    /// The value in the promised order, bit for bit.
+    /// Bitwise equality with the value in the specified order.
     Bits,
     /// Within the stated error bounds.
     AsWritten,
-    /// The same, factors of what is reduced in any order.
+    /// Within the stated error bounds, with factors of a reduction in any order.
     Bounds,
 }
 

@@ -1,13 +1,13 @@
 //! Literal evaluators of the ijk languages, and random programs to compare against them.
 //!
-//! * [`evaluate`] runs surface trees of i by the book: letters, domains, combinators. It shares
-//!   nothing with the lowering, so a wrong lowering cannot agree with itself.
+//! * [`evaluate`] runs surface trees of i literally: letters, domains, combinators. It shares nothing with the
+//!   lowering, so a wrong lowering cannot agree with itself.
 //! * [`et::evaluate_et`] runs surface trees of Einsum Tuple by the rules of its statements.
 //! * [`blocks`] has terms of block tensors, their types and their values.
-//! * [`interpret`] runs the core IR by the one sentence that gives it meaning.
+//! * [`interpret`] runs the core IR by the one sentence that defines it.
 //! * [`random`] makes programs and data for property tests, from a seed.
 //!
-//! Clarity comes before speed everywhere.
+//! Clarity has priority over speed everywhere.
 
 pub mod blocks;
 mod core;

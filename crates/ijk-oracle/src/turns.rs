@@ -1,15 +1,15 @@
-//! Which of several ways of running a program has its turn.
+//! Selection among several ways of running a program.
 
 use std::ops::Range;
 
-/// From so many programs on a run is a full one: each is run in every way.
+/// Number of programs from which a run is a full one: each program is run in every way.
 const FULL: u64 = 10_000;
 
-/// Up to so many programs are run to look at them again: each in every way.
+/// Number of programs up to which each is run in every way, since they are run again for inspection.
 const FEW: u64 = 10;
 
-/// The ways, of so many, in which the program of a seed is run: all in a full run of `programs`
-/// and where there are few, else one after another.
+/// The ways, out of `ways`, in which the program of a seed is run: all of them in a full run of `programs` and if there
+/// are few, otherwise in turn.
 ///
 /// ```
 /// use ijk_oracle::turns;

@@ -14,13 +14,13 @@ pub struct Value {
 }
 
 impl Value {
-    /// An array of one element everywhere.
+    /// An array with all elements equal.
     pub fn full(dtype: DType, shape: &[usize], element: Scalar) -> Self {
         let data = vec![element; shape.iter().product()];
         Self { dtype, shape: shape.to_vec(), data }
     }
 
-    /// Whether both have the same type, shape and elements, in the sense of [`same_bits`].
+    /// Returns true if both have the same type, shape and elements, in the sense of [`same_bits`].
     pub fn same(&self, other: &Self) -> bool {
         self.dtype == other.dtype
             && self.shape == other.shape
@@ -28,12 +28,12 @@ impl Value {
     }
 }
 
-/// Where an element stands in C order.
+/// Position of an index in C order.
 pub(crate) fn position(shape: &[usize], index: impl IntoIterator<Item = usize>) -> usize {
     shape.iter().zip(index).fold(0, |at, (&extent, i)| at * extent + i)
 }
 
-/// 0 of an element type.
+/// Zero of an element type.
 pub(crate) fn zero(dtype: DType) -> Scalar {
     match dtype {
         DType::Bool => Scalar::Bool(false),
@@ -46,8 +46,8 @@ pub(crate) fn zero(dtype: DType) -> Scalar {
     }
 }
 
-/// Whether two scalars are the same: bit for bit, but any NaN is like any other (Rust leaves sign
-/// and payload of a computed NaN open).
+/// Returns true if two scalars are bitwise equal, except that all NaNs are equal (Rust does not specify sign and
+/// payload of a computed NaN).
 pub fn same_bits(x: Scalar, y: Scalar) -> bool {
     match (x, y) {
         (Scalar::F32(a), Scalar::F32(b)) => same_f64(a.into(), b.into()),

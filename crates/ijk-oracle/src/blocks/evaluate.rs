@@ -1,4 +1,4 @@
-//! The values of terms.
+//! Evaluation of terms.
 
 use super::{BlockMap, BlockTerm, Fold, Times};
 use crate::Value;
@@ -7,13 +7,13 @@ use crate::value::position;
 use ijk_types::{BinaryOp, DType, Literal, Monoid, Scalar, ScalarError, scalar};
 
 impl BlockTerm {
-    /// The elements of a term that has a type.
+    /// Elements of a well-typed term.
     ///
     /// # Errors
-    /// If an operation on elements has no value: integer division by zero.
+    /// If an operation on elements fails: integer division by zero.
     ///
     /// # Panics
-    /// If the term has no type.
+    /// If the term is ill-typed.
     pub fn evaluate(&self) -> Result<Value, ScalarError> {
         let (shape, _, dtype) = self.ty().expect("a term that has a type");
         match self {
@@ -58,7 +58,7 @@ fn read(value: &Value, at: &[usize]) -> Scalar {
     value.data[position(&value.shape, at.iter().copied())]
 }
 
-/// An array of what each point has.
+/// An array, by the element at each index.
 fn array(
     dtype: DType,
     shape: &[usize],
@@ -141,7 +141,7 @@ fn fold(plus: Fold, values: Vec<Scalar>, dtype: DType) -> Result<Scalar, ScalarE
     }
 }
 
-/// Greater, or the first that is no number.
+/// Returns true if `value` is greater than `best`, or the first NaN.
 fn beats(value: Scalar, best: Scalar) -> Result<bool, ScalarError> {
     let is_nan = |x: Scalar| x.as_f64().is_nan();
     let greater = scalar::binary(BinaryOp::Gt, value, best)? == Scalar::Bool(true);

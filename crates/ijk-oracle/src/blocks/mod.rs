@@ -1,6 +1,6 @@
-//! Terms of block tensors by the book: their types by the rules, their values on plain arrays.
+//! Terms of block tensors read literally: their types by the rules, their values on plain arrays.
 //!
-//! Blocks change no value, so evaluation does not know them.
+//! Blocks change no value, so evaluation ignores them.
 
 mod evaluate;
 mod random;
@@ -12,7 +12,7 @@ use crate::Value;
 use ijk_types::{BinaryOp, DType, Monoid, UnaryOp};
 use std::sync::Arc;
 
-/// Dimensions, blocks (`None` where an axis is not cut), type of an element.
+/// Extents, block sizes (`None` if an axis is not cut), and element type.
 pub type BlockType = (Vec<usize>, Vec<Option<usize>>, DType);
 
 /// A term.
@@ -24,7 +24,7 @@ pub enum BlockTerm {
         value: Value,
         /// The blocks.
         blocks: Vec<Option<usize>>,
-        /// What elements of missing blocks are, if some may be missing.
+        /// Element of missing blocks, if blocks may be missing.
         missing: Option<ijk_types::Scalar>,
     },
     /// `u op v`.
@@ -45,9 +45,9 @@ pub enum BlockTerm {
         i: usize,
         /// Its axis.
         j: usize,
-        /// What folds.
+        /// Reduction.
         plus: Fold,
-        /// What combines pairs.
+        /// Combination of pairs.
         times: Times,
     },
     /// `u @ v`.
@@ -72,16 +72,16 @@ pub enum BlockMap {
     Above(i64),
 }
 
-/// What becomes of the values of a fibre.
+/// Reduction of a fibre.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fold {
-    /// They are combined.
+    /// Reduction by a monoid.
     Monoid(Monoid),
-    /// The position of the greatest: needs a fibre that is not cut.
+    /// Position of the greatest element; requires a fibre that is not cut.
     ArgMax,
 }
 
-/// What becomes of a pair.
+/// Combination of a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Times {
     /// An operator.

@@ -1,4 +1,4 @@
-//! Random terms, most of which have a type.
+//! Random terms, most of them well-typed.
 
 use super::{BlockMap, BlockTerm, Fold, Times};
 use crate::Value;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// Terms made from one seed.
 #[derive(Clone, Debug)]
 pub struct BlockCase {
-    /// A term that has a type.
+    /// A well-typed term.
     pub term: Arc<BlockTerm>,
-    /// Terms that have none.
+    /// Ill-typed terms.
     pub wrong: Vec<BlockTerm>,
 }
 
@@ -35,14 +35,14 @@ const MAPS: [BlockMap; 10] = [
     BlockMap::Affine { scale: -1, shift: 3 },
 ];
 
-/// What floats may be that no sum depends on the order of, and what missing blocks may be.
+/// Floats whose sums do not depend on the order, and elements of missing blocks.
 const SPECIAL: [f64; 4] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0];
 const FILLS: [f64; 8] = [0.0, 0.0, 1.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.0];
 
-/// Sums of whole numbers up to this are exact in every type.
+/// Sums of integers up to this are exact in every type.
 const EXACT: f64 = 16_000_000.0;
 
-/// Elements of a term have at most so many bits to evaluate.
+/// Most elements of a term.
 const MOST: usize = 4000;
 
 impl BlockCase {
@@ -67,11 +67,11 @@ impl BlockCase {
     }
 }
 
-/// Whether sums of the term are the same in every order.
+/// Returns true if sums of the term are equal in every order.
 fn exact(term: &BlockTerm) -> bool {
     let greatest = |term: &BlockTerm| -> f64 {
         let Ok(value) = term.evaluate() else { return 0.0 };
-        // With what is not finite, sums are the same in every order, too.
+        // Sums with infinities or NaN are equal in every order, too.
         let finite = value.data.iter().map(|x| x.as_f64().abs()).filter(|x| x.is_finite());
         finite.fold(0.0, f64::max)
     };
@@ -85,7 +85,7 @@ fn exact(term: &BlockTerm) -> bool {
             let length = u.ty().and_then(|(d, ..)| d.last().copied()).unwrap_or(0) as f64;
             length * greatest(u) * greatest(v) < EXACT
         }
-        // Quotients would be rounded, and what is made of them depend on the order.
+        // Quotients would be rounded, and sums of them depend on the order.
         BlockTerm::Zip(BinaryOp::Div, u, _) => u.ty().is_some_and(|(_, _, t)| t.is_integer()),
         _ => greatest(term) < EXACT,
     }
@@ -112,7 +112,7 @@ impl Maker<'_> {
     }
 
     fn extent(&mut self) -> usize {
-        // Now and then one that is folded in parts.
+        // Occasionally a fibre that is reduced in parts.
         if self.rng.chance(0.03) {
             return self.rng.between(32, 40);
         }
@@ -125,7 +125,7 @@ impl Maker<'_> {
         Literal::Integer(n).to_scalar(dtype).expect("a small whole number")
     }
 
-    /// A literal of these dimensions and type, or of any.
+    /// A literal of these extents and type, or of random ones.
     fn literal(&mut self, of: Option<(Vec<usize>, DType)>) -> Arc<BlockTerm> {
         let (shape, dtype) = of.unwrap_or_else(|| {
             let rank = *self.rng.pick(&[0, 1, 1, 2, 2, 2, 3]);
@@ -158,7 +158,7 @@ impl Maker<'_> {
         Arc::new(BlockTerm::Lit { value: Value { dtype, shape, data }, blocks, missing })
     }
 
-    /// Sets most blocks to what missing ones are.
+    /// Sets most blocks to the fill value.
     fn leave_out(
         &mut self,
         data: &mut [Scalar],
@@ -180,7 +180,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A term of another one, which may have no type.
+    /// A term over another one, possibly ill-typed.
     fn step(&mut self, u: &Arc<BlockTerm>) -> BlockTerm {
         let (dims, blocks, dtype) = u.ty().expect("a term that has a type");
         let u = Arc::clone(u);
@@ -221,7 +221,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A literal that fits, mostly.
+    /// A literal that usually matches.
     fn partner(&mut self, (mut dims, mut dtype): (Vec<usize>, DType)) -> Arc<BlockTerm> {
         if self.rng.chance(0.05) {
             dtype = *self.rng.pick(&TYPES);
@@ -291,7 +291,7 @@ impl Maker<'_> {
     }
 }
 
-/// A term with blocks that others have, where it has that many axes.
+/// The term with the given blocks along its first axes.
 fn reblocked(term: Arc<BlockTerm>, blocks: &[Option<usize>]) -> Arc<BlockTerm> {
     let Some((dims, mut own, _)) = term.ty() else { return term };
     let count = blocks.len().min(dims.len());

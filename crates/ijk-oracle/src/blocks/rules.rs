@@ -4,7 +4,7 @@ use super::{BlockMap, BlockTerm, BlockType, Fold, Times};
 use ijk_types::{BinaryOp, DType};
 
 impl BlockTerm {
-    /// The type, if the term has one.
+    /// The type, if the term is well-typed.
     pub fn ty(&self) -> Option<BlockType> {
         match self {
             Self::Lit { value, blocks, .. } => {
@@ -35,7 +35,7 @@ impl BlockTerm {
     }
 }
 
-/// `⊥ ~ ⊥`, `⊥ ~ x`, `x ~ ⊥`, `x ~ x`, and the block where either has one.
+/// `⊥ ~ ⊥`, `⊥ ~ x`, `x ~ ⊥`, `x ~ x`, and the common block size.
 fn compatible(l: Option<usize>, r: Option<usize>) -> Option<Option<usize>> {
     (l.is_none() || r.is_none() || l == r).then(|| l.or(r))
 }

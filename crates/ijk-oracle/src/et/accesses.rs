@@ -2,7 +2,7 @@
 
 use ijk_syntax::et::ast::{Access, Index, Statement, Value};
 
-/// The left side, what the value reads, and the arrays that stand in indices of both.
+/// The left side, reads of the value, and the arrays in the indices of both.
 pub(crate) fn accesses(statement: &Statement) -> Vec<&Access> {
     let mut found = Vec::new();
     access(&statement.left, &mut found);

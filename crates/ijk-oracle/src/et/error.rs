@@ -1,19 +1,19 @@
-//! Why a program has no value.
+//! Errors of evaluation.
 
 use crate::EvalError;
 use ijk_types::{DType, ScalarError};
 use thiserror::Error;
 
-/// Why the evaluator of Einsum Tuple gives no value.
+/// Error of the Einsum Tuple evaluator.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum EtError {
-    /// A name without a meaning where it stands.
+    /// A name that is not defined in this place.
     #[error("`{0}` is not known here")]
     Unknown(String),
-    /// Ranks that differ.
+    /// Different ranks.
     #[error("ranks {0} and {1} meet")]
     Ranks(usize, usize),
-    /// A number of indices that is not the array's.
+    /// A number of indices that differs from the array's.
     #[error("`{name}` has {found} indices where it has {expected} places")]
     Places {
         /// The array.
@@ -32,13 +32,13 @@ pub enum EtError {
     /// `:` elsewhere than once in a nested array.
     #[error("`:` can not stand here")]
     Star,
-    /// An index array that holds no integers.
+    /// An index array of a type other than integers.
     #[error("an index array of {0}")]
     IndexType(DType),
-    /// An operator that does not take the element type.
+    /// An operator that does not support the element type.
     #[error("the operator does not take elements of type {0}")]
     Type(DType),
-    /// A function that can not be used so.
+    /// A function in an unsupported position.
     #[error("`{0}` can not be used so")]
     Function(&'static str),
     /// Sizes or index values that are too large.

@@ -1,4 +1,4 @@
-//! Comparing what the evaluator, the lowering and an engine make of a program.
+//! Comparison of evaluator, lowering and engines on a program.
 
 use super::accesses::accesses;
 use super::random::EtCase;
@@ -16,17 +16,17 @@ use thiserror::Error;
 /// Arrays by name.
 pub type Arrays = BTreeMap<String, Value>;
 
-/// Something that runs programs: gives the results, or says why there are none.
+/// An engine that runs programs: returns the results, or an error message.
 pub type Run<'a> = dyn FnMut(&EtCase) -> Result<Arrays, String> + 'a;
 
-/// What finds ranks and extents for a program and its arrays.
+/// A solver of ranks and extents for a program and its arrays.
 pub type Solve<'a> = dyn FnMut(&EtCase, &Checked) -> Result<Solution, Vec<Diagnostic>> + 'a;
 
 /// An engine under test.
 pub struct EtContender<'a> {
-    /// What messages call it.
+    /// Its name in messages.
     pub who: &'static str,
-    /// Engines of one group must agree bit for bit: they run the same instructions.
+    /// Engines of one group must agree bitwise: they run the same instructions.
     pub group: u64,
     /// The engine.
     pub run: Box<Run<'a>>,
@@ -43,13 +43,13 @@ impl<'a> EtContender<'a> {
     }
 }
 
-/// Where evaluations of one case differ.
+/// Disagreement between evaluations of a case.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{who}: {what}")]
 pub struct EtDisagreement {
-    /// Which evaluation is wrong.
+    /// The evaluation that is wrong.
     pub who: &'static str,
-    /// How.
+    /// The difference.
     pub what: String,
 }
 
@@ -57,31 +57,31 @@ fn disagree<T>(who: &'static str, what: impl Into<String>) -> Result<T, EtDisagr
     Err(EtDisagreement { who, what: what.into() })
 }
 
-/// A program with ranks, extents and what it was lowered to.
+/// A program with ranks, extents and its lowered form.
 #[derive(Clone, Debug)]
 pub struct Solved {
     /// The program.
     pub checked: Checked,
     /// Its ranks and extents.
     pub shapes: Shapes,
-    /// What it was lowered to.
+    /// Its lowered form.
     pub stages: Vec<Stage>,
-    /// What checking warns of.
+    /// Warnings of the checker.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// How a case ended on which all agree.
+/// Outcome of a case on which all evaluations agree.
 #[derive(Clone, Debug)]
 pub enum EtAgreement {
     /// The text has syntax errors.
     Syntax(Vec<Diagnostic>),
-    /// Checking complains.
+    /// The checker reports errors.
     IllFormed(Vec<Diagnostic>),
     /// There are no ranks and extents, or too many.
     Unsolved(Vec<Diagnostic>),
-    /// It means nothing with these types and sizes, says the lowering too.
+    /// It is undefined for these types and sizes, and the lowering refuses it, too.
     Refused(EtError, Vec<Diagnostic>),
-    /// A scalar operation has no value.
+    /// A scalar operation fails.
     NoValue(EtError, Box<Solved>),
     /// It has a value.
     Value(EtEvaluation, Box<Solved>),
@@ -95,11 +95,10 @@ fn messages(diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(|d| &d.message[..]).collect::<Vec<_>>().join("; ")
 }
 
-/// Ranks and extents as the facade finds them, where drawn ones give a statement at most so many
-/// points.
+/// Ranks and extents as the facade finds them; drawn extents give a statement at most `points` points.
 ///
 /// # Errors
-/// What the solver complains of.
+/// Errors of the solver.
 pub fn solve(case: &EtCase, checked: &Checked, points: u64) -> Result<Solution, Vec<Diagnostic>> {
     let shape = |name: &str| {
         let input = case.bound.get(name)?;
@@ -157,7 +156,7 @@ pub fn compare(
     let shapes = Shapes::of(&checked, &solution);
     check_solution(case, &checked, &shapes)?;
     let truth = evaluate_et(&checked.program, &shapes, &case.values(), case.seed);
-    // Limits on sizes are each evaluation's own: what is too large here is run by none.
+    // Limits on sizes differ between evaluations: a program that is too large here is not run elsewhere.
     if let Err(error @ EtError::TooLarge) = truth {
         diagnostics.extend(refusal(&checked, &solution, &case.values(), case.seed));
         return Ok(EtAgreement::Refused(error, diagnostics));
@@ -209,8 +208,8 @@ fn agree(
     }
 }
 
-/// Whether a limit is told of that is not the evaluator's; only programs that are long or name huge
-/// numbers may meet those of index expressions.
+/// Returns true if a limit is reported that the evaluator does not have. Only programs that are long or contain huge
+/// numbers may exceed those of index expressions.
 fn beyond_limits(case: &EtCase, diagnostics: &[Diagnostic]) -> bool {
     let digits = case.source.split(|c: char| !c.is_ascii_digit()).map(str::len).max();
     let huge = case.source.len() > 1000 || digits > Some(9);
@@ -233,7 +232,7 @@ fn fail_all(
     Ok(())
 }
 
-/// Ranks and extents must satisfy the constraints and have the ranks of the bound arrays.
+/// Checks that ranks and extents satisfy the constraints and match the ranks of the bound arrays.
 fn check_solution(case: &EtCase, checked: &Checked, shapes: &Shapes) -> Result<(), EtDisagreement> {
     if let Some(constraint) = broken(&checked.program.constraints, shapes, !case.bound.is_empty()) {
         let text = &case.source[constraint.span.start as usize..constraint.span.end as usize];
@@ -252,8 +251,8 @@ fn check_solution(case: &EtCase, checked: &Checked, shapes: &Shapes) -> Result<(
     Ok(())
 }
 
-/// The extents of a bound array are those of the eintup that sizes a place; of an input, of the first that
-/// stands there by itself.
+/// Checks that the extents of a bound array are those of the eintup that sizes a place; for an input, of the first that
+/// is a whole index there.
 fn check_extents(
     name: &str,
     shape: &[usize],
@@ -273,8 +272,8 @@ fn check_extents(
     Ok(())
 }
 
-/// The first eintup that stands by itself at a place of an array: of one that is drawn, in the
-/// statement that sizes it; of an input, anywhere.
+/// The first eintup that is a whole index at a place of an array: for a drawn one, in the statement that sizes it; for
+/// an input, anywhere.
 fn standing<'p>(program: &'p Program, name: &'p str, place: usize) -> Option<&'p str> {
     let first = program.statements.iter().find(|s| s.left.array.text == name);
     let accesses: Vec<&Access> = match first {
@@ -362,18 +361,18 @@ fn same_as_first(who: &'static str, first: &Arrays, found: &Arrays) -> Result<()
     Ok(())
 }
 
-/// Why a lowered program gives nothing.
+/// Error of running a lowered program.
 #[derive(Clone, Debug, Error)]
 pub enum Failure {
-    /// The lowering complains.
+    /// The lowering reports errors.
     #[error("{}", messages(.0))]
     Refused(Vec<Diagnostic>),
-    /// A scalar operation has no value.
+    /// A scalar operation fails.
     #[error("{0}")]
     NoValue(EvalError, Vec<Stage>),
 }
 
-/// What the lowering complains of before anything runs.
+/// Errors that the lowering reports before anything runs.
 fn refusal(checked: &Checked, solution: &Solution, bound: &Arrays, seed: u64) -> Vec<Diagnostic> {
     let lowering = Lowering::new(checked, solution, &described(checked, bound), seed);
     lowering.and_then(|mut lowering| lowering.step()).err().unwrap_or_default()
@@ -386,7 +385,7 @@ fn described(checked: &Checked, bound: &Arrays) -> Vec<Option<(DType, Vec<u64>)>
     checked.arrays.iter().map(|array| described(&array.name)).collect()
 }
 
-/// Lowers a program and interprets what it is lowered to.
+/// Lowers a program and interprets the lowered form.
 ///
 /// # Errors
 /// [`Failure`].
@@ -430,7 +429,7 @@ pub fn run_lowered(
     Ok((named.collect(), stages))
 }
 
-/// Least and greatest elements of an array of integers, for each position of an axis or of all.
+/// Minimum and maximum of an array of integers, for each index of an axis or in total.
 fn ranges(array: &Value, wanted: Wanted) -> Vec<Option<(i64, i64)>> {
     let axis = wanted.axis.map(|axis| axis as usize);
     let count = axis.map_or(1, |axis| array.shape[axis]);

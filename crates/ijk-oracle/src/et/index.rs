@@ -1,4 +1,4 @@
-//! Index expressions whose names are resolved: ranks, values at a point, least and greatest values.
+//! Index expressions with resolved names: ranks, values at a point, ranges of values.
 
 use super::EtError;
 use super::range::{Range, apply};
@@ -15,13 +15,13 @@ pub(crate) enum Node<'a> {
     Scalar(i128),
     /// `DIMS(…)`.
     Static(Vec<i128>),
-    /// An eintup: its first axis in the domain (none where it stands in `DIMS()`), its extents.
+    /// An eintup: its first axis in the domain (`None` in `DIMS()`), and its extents.
     Tuple(Option<usize>, Vec<u64>),
     /// A nested array.
     Element(Element<'a>),
     /// `FLAT(…)`: every component with its extent.
     Flat(Vec<(Node<'a>, Vec<u64>)>),
-    /// Terms with whether each is negated.
+    /// Terms, each with true if it is negated.
     Sum(Vec<(bool, Node<'a>)>),
     /// Factors, applied from left to right.
     Product(Box<Node<'a>>, Vec<(IndexOp, Node<'a>)>),
@@ -31,11 +31,11 @@ pub(crate) enum Node<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Element<'a> {
     pub array: &'a Bounded,
-    /// For each place its index and its rank.
+    /// Index and rank of each place.
     pub places: Vec<(Place<'a>, usize)>,
 }
 
-/// What stands at a place of a nested array.
+/// Index at a place of a nested array.
 #[derive(Clone, Debug)]
 pub(crate) enum Place<'a> {
     Index(Node<'a>),
@@ -43,7 +43,7 @@ pub(crate) enum Place<'a> {
 }
 
 impl Node<'_> {
-    /// The number of components; `None` for scalars, which have as many as they need.
+    /// Number of components; `None` for scalars, which adapt.
     pub fn rank(&self) -> Option<usize> {
         match self {
             Self::Scalar(_) => None,
@@ -58,7 +58,7 @@ impl Node<'_> {
         }
     }
 
-    /// How many components it has where nothing else says it.
+    /// Number of components in a context that does not determine it.
     pub fn own_rank(&self) -> usize {
         self.rank().unwrap_or(1)
     }
@@ -74,7 +74,7 @@ impl Node<'_> {
         }
     }
 
-    /// A component at a point; `None` if what it is made of is out of bounds.
+    /// A component at a point; `None` if an element that it reads is out of bounds.
     pub fn at(&self, component: usize, point: &[usize]) -> Option<i128> {
         match self {
             Self::Scalar(value) => Some(*value),
@@ -98,7 +98,7 @@ impl Node<'_> {
         }
     }
 
-    /// Whether an eintup or a nested array in it has no value.
+    /// Returns true if it contains an eintup or a nested array without values.
     fn empty(&self) -> bool {
         match self {
             Self::Scalar(_) | Self::Static(_) => false,
@@ -112,8 +112,7 @@ impl Node<'_> {
         }
     }
 
-    /// Whether the indices of nested arrays without components are in bounds: [`Self::at`] sees to
-    /// the others.
+    /// Returns true if the indices of nested arrays without components are in bounds; [`Self::at`] checks the others.
     pub fn inside(&self, point: &[usize]) -> bool {
         match self {
             Self::Scalar(_) | Self::Static(_) | Self::Tuple(..) => true,
@@ -126,7 +125,7 @@ impl Node<'_> {
         }
     }
 
-    /// The values that a component may have, as interval arithmetic finds them.
+    /// The values of a component, by interval arithmetic.
     pub fn range(&self, component: usize) -> Result<Range, EtError> {
         let range = match self {
             Self::Scalar(value) => Range::one(*value),
@@ -150,7 +149,7 @@ impl Node<'_> {
         range.check()
     }
 
-    /// `DIMS` of it: the exclusive upper bounds of `rank` components.
+    /// `DIMS` of the expression: the exclusive upper bounds of `rank` components.
     pub fn dims(&self, rank: usize) -> Result<Vec<u64>, EtError> {
         (0..rank).map(|component| Ok(self.range(component)?.extent())).collect()
     }
@@ -170,13 +169,13 @@ fn flat(digits: &[(Node, Vec<u64>)], point: &[usize]) -> Option<i128> {
 }
 
 impl Element<'_> {
-    /// The axis of the array at which the star stands.
+    /// The axis of the array that the star indexes.
     fn star(&self) -> Option<usize> {
         let star = self.places.iter().position(|(place, _)| matches!(place, Place::Star))?;
         Some(self.places[..star].iter().map(|(_, rank)| rank).sum())
     }
 
-    /// Whether an index of it has no value, or an axis that is indexed no element.
+    /// Returns true if one of its indices has no value, or an indexed axis has no element.
     fn empty(&self) -> bool {
         let star = self.star();
         let mut axes = self.array.shape.iter().enumerate();
@@ -191,7 +190,7 @@ impl Element<'_> {
         self.star().map_or(1, |axis| self.array.shape[axis])
     }
 
-    /// As of [`Node::inside`].
+    /// Same as [`Node::inside`].
     pub fn inside(&self, point: &[usize]) -> bool {
         let mut axis = 0;
         self.places.iter().all(|(place, rank)| {
@@ -210,7 +209,7 @@ impl Element<'_> {
         Some(whole(self.array.cells[self.position(component, point)?].value))
     }
 
-    /// Where the element stands in C order, if every index is in bounds.
+    /// Position of the element in C order, if every index is in bounds.
     pub fn position(&self, component: usize, point: &[usize]) -> Option<usize> {
         let mut index = Vec::with_capacity(self.array.shape.len());
         for (place, rank) in &self.places {
@@ -226,7 +225,7 @@ impl Element<'_> {
         Some(position(&self.array.shape, index))
     }
 
-    /// The values that the array holds for a component; none where the place is never indexed.
+    /// The values of the array for a component; empty if the place is never indexed.
     fn range(&self, component: usize) -> Result<Range, EtError> {
         let (shape, star) = (&self.array.shape, self.star());
         if self.empty() || shape.contains(&0) {

@@ -1,8 +1,8 @@
-//! The literal evaluator of Einsum Tuple: rules 0 to 6 of a statement (docs/language/einsum-tuple.md 2.2), point by point.
+//! The literal evaluator of Einsum Tuple: rules 0 to 6 of a statement (docs/language/einsum-tuple.md 2.2), point by
+//! point.
 //!
-//! Of the rest of the project it uses the surface trees, the meaning of scalar operations and the
-//! ranks and extents that eintups have in one run ([`Shapes`]); it finds array shapes, element
-//! types and what to skip by itself.
+//! Of the other crates it uses the surface trees, the meaning of scalar operations and the ranks and extents of eintups
+//! in a run ([`Shapes`]); it determines array shapes, element types and skipped points independently.
 
 mod accesses;
 mod error;
@@ -29,12 +29,12 @@ use std::collections::BTreeMap;
 pub struct Shapes {
     /// The extents of each eintup.
     pub tuples: BTreeMap<String, Vec<u64>>,
-    /// For each array, the ranks of its places.
+    /// Ranks of the places of each array.
     pub places: BTreeMap<String, Vec<usize>>,
 }
 
 impl Shapes {
-    /// What a solution says, by name.
+    /// The ranks and extents of a solution, by name.
     pub fn of(checked: &ijk_ir::et::Checked, solution: &ijk_ir::et::Solution) -> Self {
         let tuples = checked.tuples.iter().map(|t| (t.name.clone(), solution.of(t).to_vec()));
         let ranks = |places: &Vec<u32>| places.iter().map(|&rank| rank as usize).collect();
@@ -44,25 +44,25 @@ impl Shapes {
     }
 }
 
-/// What a program computes, with what else an evaluation may give that keeps the error bounds.
+/// Results of a program, with the range of results that satisfy the error bounds.
 #[derive(Clone, Debug, Default)]
 pub struct EtEvaluation {
     /// The last version of every array, inputs included.
     pub arrays: BTreeMap<String, Bounded>,
     /// Names of the results, in their order.
     pub outputs: Vec<String>,
-    /// For each statement that ran, its points.
+    /// Points of each statement that ran.
     pub points: Vec<PointCount>,
 }
 
-/// How many points a statement has.
+/// Number of points of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PointCount {
     /// All of them.
     pub points: usize,
-    /// Those that rule 3 skips.
+    /// Points skipped by rule 3.
     pub skipped: usize,
-    /// The most that reach one element.
+    /// Most points with a common element.
     pub meet: usize,
 }
 
@@ -81,8 +81,7 @@ impl EtEvaluation {
 /// The arrays that a program computes from the bound ones.
 ///
 /// # Errors
-/// Where the program means nothing for these shapes and arrays, and where a scalar operation has no
-/// value.
+/// If the program is undefined for these shapes and arrays, or a scalar operation fails.
 ///
 /// ```
 /// use ijk_oracle::et::{Shapes, evaluate_et};

@@ -1,9 +1,9 @@
-//! Least and greatest values of index expressions: what sizes arrays.
+//! Ranges of index expressions, which determine the extents of arrays.
 
 use super::EtError;
 use ijk_syntax::et::ast::IndexOp;
 
-/// All values from `least` to `greatest`; none where `empty`.
+/// All values from `least` to `greatest`; none if `empty`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Range {
     pub least: i128,
@@ -49,7 +49,7 @@ impl Range {
         Self { least: self.least + low, greatest: self.greatest + high, empty }
     }
 
-    /// By a factor, or by a divisor that is one number.
+    /// Product with a factor, or quotient by a constant divisor.
     pub fn product(self, op: IndexOp, right: Self) -> Result<Self, EtError> {
         let empty = self.empty || right.empty;
         let corners = [
@@ -71,7 +71,7 @@ impl Range {
         })
     }
 
-    /// Whether index values stay within what the language states.
+    /// Checks that index values are within the limits of the language.
     pub fn check(self) -> Result<Self, EtError> {
         let fits = |x: i128| i64::try_from(x).is_ok();
         if fits(self.least) && fits(self.greatest) { Ok(self) } else { Err(EtError::TooLarge) }
@@ -89,7 +89,7 @@ pub(crate) fn apply(op: IndexOp, x: i128, y: i128) -> Result<i128, EtError> {
     }
 }
 
-/// Rounds towards -inf, whatever the signs.
+/// Rounds towards -inf, for any signs.
 fn floor_div(x: i128, y: i128) -> i128 {
     let quotient = x / y;
     if x % y != 0 && (x < 0) != (y < 0) { quotient - 1 } else { quotient }

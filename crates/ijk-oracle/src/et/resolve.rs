@@ -1,4 +1,4 @@
-//! From the trees of index expressions to what their names mean in a statement.
+//! Name resolution of index expressions in a statement.
 
 use super::index::{Element, Node, Place};
 use super::range::apply;
@@ -7,11 +7,11 @@ use crate::Bounded;
 use ijk_syntax::et::ast::{Access, Index, IndexOp};
 use std::collections::BTreeMap;
 
-/// What names mean in a statement.
+/// Meaning of names in a statement.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub shapes: &'a Shapes,
-    /// Every array as it is before the statement.
+    /// Every array before the statement.
     pub arrays: &'a BTreeMap<String, Bounded>,
     /// The variables, in order.
     pub variables: &'a [String],
@@ -33,7 +33,7 @@ impl<'a> Scope<'a> {
         Ok(extents.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// Where a variable's axes start in the domain.
+    /// First axis of a variable in the domain.
     pub fn first_axis(&self, tuple: &str) -> Option<usize> {
         let at = self.variables.iter().position(|name| name == tuple)?;
         Some(self.variables[..at].iter().map(|name| self.shapes.tuples[name].len()).sum())
@@ -49,7 +49,7 @@ impl<'a> Scope<'a> {
         self.arrays.get(name).ok_or_else(|| EtError::Unknown(name.into()))
     }
 
-    /// An index expression, of which no value exceeds the integers.
+    /// An index expression whose values all fit the integers.
     pub fn index(&self, e: &Index) -> Result<Node<'a>, EtError> {
         let node = match e {
             Index::Integer(value, _) => Node::Scalar((*value).into()),
@@ -104,7 +104,7 @@ impl<'a> Scope<'a> {
             if !divisor.is_static() {
                 return Err(EtError::NotStatic);
             }
-            // Of no components none is divided by 0.
+            // Without components there is no division by 0.
             for component in 0..product.own_rank() {
                 apply(*op, 0, divisor.at(component, &[]).expect("static"))?;
             }
@@ -128,13 +128,13 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// An element of an array with the places that its indices stand at.
+    /// An element of an array with the places of its indices.
     pub fn element(&self, access: &Access) -> Result<Element<'a>, EtError> {
         let array = self.array(&access.array.text)?;
         Ok(Element { array, places: self.places_of(access)? })
     }
 
-    /// For each place of an access its index and its rank.
+    /// Index and rank of each place of an access.
     pub fn places_of(&self, access: &Access) -> Result<Vec<(Place<'a>, usize)>, EtError> {
         let ranks = self.places(&access.array.text)?;
         if ranks.len() != access.indices.len() {

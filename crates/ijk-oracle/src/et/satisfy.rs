@@ -1,11 +1,11 @@
-//! Whether ranks and extents satisfy a program's constraints, read literally.
+//! Literal check that ranks and extents satisfy a program's constraints.
 
 use super::Shapes;
 use super::range::apply;
 use ijk_syntax::et::ast::{Bound, Constraint, Quantity, Relation};
 
-/// The first constraint that ranks and extents break. Where arrays are bound, ranges of extents do not hold:
-/// they say what is drawn.
+/// The first constraint that ranks and extents violate. If arrays are bound, ranges of extents are ignored: they
+/// specify drawn extents.
 pub fn broken<'p>(
     constraints: &'p [Constraint],
     shapes: &Shapes,

@@ -13,10 +13,10 @@ use ijk_syntax::et::ast::{AssignOp, Index, Statement};
 use ijk_types::{DType, Monoid, scalar};
 use std::collections::BTreeMap;
 
-/// Points that a statement may have here, and elements an array may have.
+/// Most points of a statement, and most elements of an array.
 const MOST: usize = 1 << 20;
 
-/// The new version of the array on the left, and how many points there were.
+/// The new version of the array on the left, and the numbers of points.
 pub(crate) fn run(
     statement: &Statement,
     shapes: &Shapes,
@@ -58,7 +58,7 @@ fn sized(places: &[(Place, usize)]) -> Result<Vec<usize>, EtError> {
     usable(&shape)
 }
 
-/// Extents of which there are not too many points.
+/// Extents with a limited number of points.
 fn usable(extents: &[u64]) -> Result<Vec<usize>, EtError> {
     let product = |n: usize, &extent: &usize| n.checked_mul(extent).filter(|&n| n <= MOST);
     let extents: Vec<usize> = extents
@@ -112,8 +112,8 @@ struct Points<'s, 'a> {
 }
 
 impl Points<'_, '_> {
-    /// For each element of the new version the values that reach it, in the order of their points;
-    /// and the number of points skipped.
+    /// For each element of the new version the values combined with it, in the order of their points; and the number of
+    /// skipped points.
     fn groups(&self) -> Result<(Vec<Vec<Cell>>, usize), EtError> {
         let mut groups = vec![Vec::new(); size(self.shape)];
         let (mut counter, mut skipped) = (0, 0);
@@ -133,7 +133,7 @@ impl Points<'_, '_> {
         }
     }
 
-    /// The element that the point reaches, if that is in bounds.
+    /// The element of a point, if that is in bounds.
     fn target(&self, point: &[usize]) -> Option<usize> {
         let mut index = Vec::with_capacity(self.shape.len());
         for (place, rank) in &self.places {
@@ -155,11 +155,11 @@ impl Points<'_, '_> {
     }
 }
 
-/// Rules 0 and 6: what the elements hold before, and how values join them.
+/// Rules 0 and 6: initial elements, and combination with values.
 struct Start {
     monoid: Monoid,
     dtype: DType,
-    /// The old elements in the new type, where they take part.
+    /// The old elements in the new type, if they are combined.
     old: Option<Vec<Cell>>,
 }
 
@@ -183,7 +183,7 @@ impl Start {
         for cell in group {
             value = scalar::binary(self.monoid.op(), value, cell.value)?;
         }
-        // What nothing reaches stays as it is.
+        // Elements without points keep their value.
         Ok(if group.is_empty() { old[at] } else { Cell { value, ..bounded } })
     }
 }

@@ -1,4 +1,4 @@
-//! The right side of a statement: what it reads, and what it computes from that.
+//! The right side of a statement: its reads, and their function.
 
 use super::EtError;
 use super::index::{Element, Node};
@@ -11,11 +11,11 @@ use ijk_syntax::ast::Number;
 use ijk_syntax::et::ast::{Access, Index, Value, ValueOp};
 use ijk_types::{BinaryOp, C64, C128, DType, Literal, Scalar, TypeSet, UnaryOp, random};
 
-/// What is read at a point, before anything is computed (rule 4).
+/// An operand that is read at a point, before anything is computed (rule 4).
 #[derive(Clone, Debug)]
 pub(crate) enum Read<'a> {
     Element(Element<'a>),
-    /// A component of an eintup: its first axis, its rank, which component.
+    /// A component of an eintup: its first axis, its rank, and the index of the component.
     Component(usize, usize, Node<'a>),
     /// One of some extents.
     Extent(Vec<i128>, Node<'a>),
@@ -41,13 +41,13 @@ impl Read<'_> {
     }
 }
 
-/// A value as a function of what is read.
+/// A value as a function of reads.
 #[derive(Clone, Debug)]
 pub(crate) enum Term {
     Constant(Cell),
-    /// The number of a read.
+    /// The index of a read.
     Read(usize),
-    /// The key of its site, least value, bound.
+    /// Key of its site, lower bound, upper bound.
     Random(u64, Box<Term>, Box<Term>),
     Apply(Map, Vec<Term>),
     /// A real number as a complex one of that type.
@@ -55,7 +55,7 @@ pub(crate) enum Term {
 }
 
 impl Term {
-    /// Its value, from what was read at point number `counter` of the domain (rule 5).
+    /// Its value, from the reads at point number `counter` of the domain (rule 5).
     pub fn value(&self, reads: &[Cell], counter: u64) -> Result<Cell, EtError> {
         match self {
             Self::Constant(cell) => Ok(*cell),
@@ -74,7 +74,7 @@ impl Term {
     }
 }
 
-/// A random number, off by no more than its bounds are.
+/// A random number, whose error is at most that of its bounds.
 fn draw(bits: u64, lo: Cell, hi: Cell) -> Result<Cell, EtError> {
     let cell = match (lo.value, hi.value) {
         (Scalar::I64(lo), Scalar::I64(hi)) => {
@@ -281,7 +281,7 @@ fn number(typed: Typed) -> Result<Typed, EtError> {
     if typed.1.dtype == DType::Bool { with(typed, DType::I64) } else { Ok(typed) }
 }
 
-/// A number with a fraction: INT as FLOAT.
+/// A float: INT is converted to FLOAT.
 fn inexact(typed: Typed) -> Result<Typed, EtError> {
     let whole = typed.1.dtype == DType::Bool || typed.1.dtype.is_integer();
     if whole { with(typed, DType::F64) } else { Ok(typed) }
@@ -368,7 +368,7 @@ fn call_binary(op: BinaryOp, left: Typed, right: Typed) -> Result<Typed, EtError
     binary(op, left, right)
 }
 
-/// Whether a function takes numbers with a fraction only.
+/// Returns true if a function supports floats and complex numbers only.
 fn real_only(accepts: TypeSet) -> bool {
     accepts.is_subset(TypeSet::INEXACT)
 }

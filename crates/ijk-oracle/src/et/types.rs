@@ -6,8 +6,8 @@ use ijk_types::DType;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Type {
     pub dtype: DType,
-    /// Whether the value takes the type of what it meets: literals, extents, ranks, positions and
-    /// what is computed from those alone.
+    /// True if the value adapts to the type of the other operand: literals, extents, ranks, positions and functions of
+    /// those only.
     pub weak: bool,
 }
 
@@ -20,7 +20,7 @@ impl Type {
         Self { dtype, weak: true }
     }
 
-    /// The type in which two values meet.
+    /// The common type of two values.
     pub fn join(self, other: Self) -> Self {
         match (self.weak, other.weak) {
             (false, false) => Self::strong(promote(self.dtype, other.dtype)),
@@ -31,7 +31,7 @@ impl Type {
     }
 }
 
-/// The lesser type that holds both: bool < i32 < i64 < f32 < f64 < c64 < c128.
+/// The smaller type that holds both: bool < i32 < i64 < f32 < f64 < c64 < c128.
 fn promote(x: DType, y: DType) -> DType {
     match (x, y) {
         (DType::F64, DType::C64) | (DType::C64, DType::F64) => DType::C128,
@@ -39,7 +39,7 @@ fn promote(x: DType, y: DType) -> DType {
     }
 }
 
-/// What a weak INT or FLOAT makes of another type.
+/// The common type of a weak INT or FLOAT and another type.
 fn adapt(weak: DType, other: DType) -> DType {
     let whole = other == DType::Bool || other.is_integer();
     match weak {

@@ -2,7 +2,7 @@
 
 use ijk_syntax::et::ast::{Access, Index, Statement, Value};
 
-/// The variables of a statement. `is_tuple` tells eintups from arrays.
+/// The variables of a statement. `is_tuple` distinguishes eintups from arrays.
 pub(crate) fn variables(statement: &Statement, is_tuple: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut found = Found { names: Vec::new(), is_tuple };
     found.indices(&statement.left.indices);
@@ -35,7 +35,7 @@ impl Found<'_> {
 
     fn index(&mut self, e: &Index) {
         match e {
-            // What stands in DIMS() and RANK() is not used as a variable.
+            // Names in DIMS() and RANK() are not variables.
             Index::Integer(..) | Index::Star(_) | Index::Dims(..) | Index::Rank(..) => {}
             Index::Tuple(name) => self.name(&name.text),
             Index::Flat(list, _) => self.indices(list),

@@ -1,5 +1,5 @@
-//! Programs aimed at what chance seldom meets: boundaries of kernels and of the planner's rules,
-//! where a bug would show for few extents, types or data only.
+//! Programs aimed at cases that random programs rarely reach: boundaries of kernels and of the planner's rules, where a
+//! bug would show only for certain extents, types or data.
 
 use super::data::Flavour;
 use super::expression::Array;
@@ -8,8 +8,8 @@ use super::{Rng, data};
 use crate::random::Case;
 use ijk_types::DType;
 
-/// A program, the axes of its arguments, its types, the least and greatest extent of its letters
-/// (`i2-9 k16-40`), and the numbers in its arguments.
+/// A program, the axes of its arguments, its types, the range of extents of its letters (`i2-9 k16-40`), and the
+/// numbers in its arguments.
 struct Aim {
     source: &'static str,
     arguments: &'static [&'static str],
@@ -30,15 +30,15 @@ const fn aim(
 
 use Flavour::{Small, Uniform};
 
-/// Small ones.
+/// Small programs.
 const AIMS: &[Aim] = &[
-    // Panels that start within a run of rows.
+    // Panels that start inside a run of rows.
     aim("+(akb*kj)~abj", &["a k b", "k j"], REAL, "a6-9 b13-23 k4-8 j5-10", Small),
     aim("+(akb*kj)~jab", &["a k b", "k j"], REAL, "a6-9 b13-23 k4-8 j5-10", Uniform),
     // Dot products over several runs of steps.
     aim("+(jik*jk)~i", &["j i k", "j k"], REAL, "i16-30 j2-4 k40-90", Small),
     aim("+(jik*jk)~i", &["j i k", "j k"], REAL, "i16-24 j2-4 k40-70", Uniform),
-    // Small contractions, whose order is promised.
+    // Small contractions, whose order is specified.
     aim("+(ik*kj)~ij", &["i k", "k j"], REAL, "i2-4 j2-4 k5-16", Uniform),
     aim("+(ki*kj)~ij", &["k i", "k j"], REAL, "i2-4 j2-4 k5-16", Uniform),
     // Factors of contractions.
@@ -64,7 +64,7 @@ const AIMS: &[Aim] = &[
     aim("ik-kj~ijk . ijk^2~ijk . >ijk~ji", &["i k", "k j"], REAL, "i7-30 j7-30 k6-12", Small),
     aim("ik+kj~ijk . @abs ijk~ijk . <ijk~ji", &["i k", "k j"], REAL, "i7-20 j7-20 k6-12", Small),
     aim("ik-jk~ijk . @abs ijk~ijk . +ijk~ij", &["i k", "j k"], REAL, "i7-20 j7-20 k6-12", Uniform),
-    // What is filled before it is written in part.
+    // Buffers that are filled before they are written in part.
     aim(
         "(I & +ij~i) . ij-i~ij . (I & +ij~j) . ij*j~ij . 2*ii~ii . (I & +ij~j) . ij-j~ij",
         &["i i"],
@@ -72,22 +72,22 @@ const AIMS: &[Aim] = &[
         "i17-30",
         Small,
     ),
-    // Failures of elements that nobody reads.
+    // Faults of elements that are never read.
     aim("i/i~i . [2*i+1]~i", &["i", "i"], INTEGER, "i2-7", Small),
     aim("i @mod i~i . [2*i]~i", &["i", "i"], INTEGER, "i2-7", Small),
-    // Extents that several brackets limit.
+    // Extents bounded by several brackets.
     aim("[2*i]*[i]~i", &["i", "j"], NUMBER, "i1-9 j1-9", Small),
     aim("[i+1][i]~i", &["i j"], NUMBER, "i1-9 j1-9", Small),
     aim("[i][i+k]~ik", &["i j"], NUMBER, "i1-4 j3-9", Small),
     aim("[2*i]*[i+k]~ik", &["i", "j"], NUMBER, "i1-5 j3-9", Small),
     aim("+([i/2]*[3-i])~i", &["i", "j"], NUMBER, "i1-4 j4-4", Small),
-    // Divisions and remainders in one another.
+    // Nested divisions and remainders.
     aim("[i/3]~i . [i/2+1]~i", &["i"], NUMBER, "i2-9", Small),
     aim("[i/2]j~ij . -[i/3+2]j~ji", &["i j"], NUMBER, "i2-6 j1-3", Small),
     aim("[i{6}%4]~i . [i{20}%6]~i", &["i"], NUMBER, "i4-4", Small),
     aim("[i{9}%6]~i . [i{40}%9]~i", &["i"], NUMBER, "i6-6", Small),
     aim("[(i+7)/3]~i . i+[i+1]~i", &["i", "j"], NUMBER, "i4-9 j30-40", Small),
-    // Quotients that change where no axis ends: rolled, periodic, repeated, tiled.
+    // Quotients that change inside an axis: rolled, periodic, repeated, tiled.
     aim("[(i{40}+3)%37][(j{23}+50)%19]~ij", &["i j"], NUMBER, "i37-37 j19-19", Small),
     aim("[(99-i{70})%37]j~ji", &["i j"], NUMBER, "i37-37 j5-19", Small),
     aim("i~[(i+30)%37]", &["i"], NUMBER, "i37-37", Small),
@@ -117,14 +117,14 @@ const AIMS: &[Aim] = &[
     aim("+([(2*i{50}+k)/3]*k)~i", &["i", "k"], NUMBER, "i40-40 k3-9", Small),
     aim("+(i*k)~[(i+k)%50]", &["i", "k"], NUMBER, "i50-60 k3-9", Small),
     aim("[(i{50}+k{4})%50]~ik", &["i"], NUMBER, "i50-50", Small),
-    // Sums long enough to carry, positions beyond the first block.
+    // Sums long enough to carry, and positions beyond the first block.
     aim("+(ki-ki)~i", &["k i", "k i"], REAL, "i1-5 k600-2500", Uniform),
     aim("+(ik-ik)~i", &["i k", "i k"], REAL, "i1-2 k17000-19000", Uniform),
     aim("@argmax(ik-k)~i", &["i k", "k"], ORDERED, "i1-3 k1100-3000", Uniform),
     aim("@argmin(k-k)~.", &["k", "k"], REAL, "k1100-3000", Uniform),
 ];
 
-/// Reductions that are long enough for several chunks, whose results are joined.
+/// Reductions of several chunks, whose results are combined.
 const LONG: &[Aim] = &[
     aim("+k~.", &["k"], COMPLEX_TOO, "k270000-330000", Uniform),
     aim("+k~.", &["k"], INTEGER, "k270000-330000", Small),
@@ -132,16 +132,16 @@ const LONG: &[Aim] = &[
     aim("@argmin k~.", &["k"], REAL, "k270000-330000", Uniform),
 ];
 
-/// Arrays too large to stay near, over whose rows statements sweep together.
+/// Arrays out of cache, whose rows are processed by sweeps.
 const WIDE: &[Aim] = &[
     aim("(I & >ij~i) . ^(ij-i)~ij . (I & +ij~i) . ij/i~ij", &["i j"], REAL, ROWS, Uniform),
     aim("(I & +ij~i) . ij/i~ij . (I & <ij~i) . ij-i~ji", &["i j"], REAL, ROWS, Uniform),
     aim("(I & +ij~i) . ij-i~ij . (I & >ij~i) . ij*i~ij", &["i j"], ORDERED, ROWS, Small),
-    // Contractions with operands that all blocks of rows have in common, or those of a head.
+    // Contractions with operands that all blocks of rows share, or those of a head.
     aim(ATTENTION, &["i d", "j d", "j k"], REAL, "i500-530 j270-300 d4-9 k3-40", Uniform),
     aim(HEADS, &["h i d", "j h d", "h k j"], REAL, "h2-3 i170-190 j300-330 d4-9 k3-9", Uniform),
     aim(SCALED, &["i d", "d j", "k j"], REAL, "i300-340 j400-420 d2-9 k18-40", Small),
-    // One axis goes along the rows of one square and the columns of the other.
+    // One axis is along the rows of one square and the columns of the other.
     aim("ij*ij~ij & [i][0]-[0][i]~i", &["i i", "i i"], FOUR_BYTES, "i330-360", Small),
 ];
 
@@ -151,22 +151,22 @@ const HEADS: &str =
     "+(hid*jhd)~hij . (I & >hij~hi) . hij-hi~hij . (I & +hij~hi) . hij*hi~hij . +(hij*hkj)~hik";
 const SCALED: &str = ">(id+dj)~ij . (I & <ij~i) . ij-i~ij . +(ij*kj)~ki";
 
-/// Types of which each of those squares stays near, and both together do not.
+/// Types for which one of those squares is in cache, but not both.
 const FOUR_BYTES: &[DType] = &[DType::F32, DType::I32];
 
 const ROWS: &str = "i150-180 j900-1000";
 
-/// One of the small ones.
+/// One of the small programs.
 pub(crate) fn small(rng: &mut Rng) -> Case {
     rng.pick(AIMS).case(rng)
 }
 
-/// One of the long ones.
+/// One of the long programs.
 pub(crate) fn long(rng: &mut Rng) -> Case {
     rng.pick(LONG).case(rng)
 }
 
-/// One of the wide ones.
+/// One of the wide programs.
 pub(crate) fn wide(rng: &mut Rng) -> Case {
     rng.pick(WIDE).case(rng)
 }

@@ -1,5 +1,4 @@
-//! Short ways to make parts of surface trees. Spans are left empty: the printer and the parser
-//! give a program its source.
+//! Constructors of parts of surface trees. Spans are empty: printer and parser give a program its source.
 
 use ijk_syntax::Function;
 use ijk_syntax::Span;

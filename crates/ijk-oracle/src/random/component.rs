@@ -8,7 +8,7 @@ use ijk_syntax::Span;
 use ijk_syntax::ast::{Combinator, Item, NodeId, NodeKind, Program};
 use std::ops::RangeInclusive;
 
-/// A component with the arrays it takes and gives.
+/// A component with its input and output arrays.
 #[derive(Clone, Debug)]
 pub(crate) struct Component {
     node: NodeId,
@@ -16,10 +16,10 @@ pub(crate) struct Component {
     outputs: Vec<Array>,
 }
 
-/// Numbers of inputs that are wanted.
+/// Allowed numbers of inputs.
 type Arity = RangeInclusive<usize>;
 
-/// A random program with the arguments it takes.
+/// A random program with its arguments.
 pub(crate) fn program(rng: &mut Rng, most_points: usize) -> Option<(Program, Vec<Array>)> {
     let scope = Scope { names: Names::new(), wanted: Names::new(), most_points };
     let depth = rng.weighted(&[(2, 0), (3, 1), (4, 2), (2, 3), (1, 4)]);
@@ -39,7 +39,7 @@ struct Maker<'a> {
     bound: Vec<(String, Component)>,
 }
 
-/// Where a choice that leads nowhere goes back to.
+/// State to restore if a choice leads to no component.
 struct Mark {
     scope: Scope,
     nodes: usize,
@@ -72,7 +72,7 @@ impl Maker<'_> {
         self.bound.truncate(mark.bound);
     }
 
-    /// A component whose first inputs are those given, as far as it takes any.
+    /// A component whose first inputs are `given`, as far as it has that many.
     fn component(&mut self, given: &[Array], arity: Arity, depth: usize) -> Option<Component> {
         for _ in 0..6 {
             let mark = self.mark();
@@ -127,7 +127,7 @@ impl Maker<'_> {
         Component { node, inputs: vec![array.clone()], outputs: vec![array.clone()] }
     }
 
-    /// A name bound before, where its arguments fit.
+    /// A name bound before, if its inputs match.
     fn reuse(&mut self, given: &[Array], arity: Arity) -> Option<Component> {
         let fits = |(_, c): &&(String, Component)| {
             arity.contains(&c.inputs.len()) && c.inputs.iter().zip(given).all(|(a, b)| a == b)
@@ -141,7 +141,7 @@ impl Maker<'_> {
         Some(Component { node, ..component })
     }
 
-    /// A component under a name of its own.
+    /// A component bound to a new name.
     fn binding(&mut self, given: &[Array], arity: Arity, depth: usize) -> Option<Component> {
         let component = self.component(given, arity, depth)?;
         let stem = *self.rng.pick(&["f", "mm", "ij", "norm_", "λ", "x1", "Step", "i"]);
@@ -166,7 +166,7 @@ impl Maker<'_> {
         let least = (*arity.start()).max(2);
         let mut inner = self.component(&swapped, least..=*arity.end(), depth)?;
         inner.inputs.swap(0, 1);
-        // One given argument would be the second of the inner component's.
+        // A single given argument would be the second of the inner component.
         if given.len() == 1 && inner.inputs[0] != given[0] {
             return None;
         }

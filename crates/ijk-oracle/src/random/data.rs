@@ -6,12 +6,12 @@ use crate::Value;
 use crate::value::position;
 use ijk_types::{C64, C128, DType, Scalar};
 
-/// An argument: its elements and how they lie in memory.
+/// An argument: its elements and its memory layout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     /// The elements.
     pub value: Value,
-    /// Where they lie.
+    /// Memory layout.
     pub layout: Layout,
 }
 
@@ -22,24 +22,23 @@ impl Input {
     }
 }
 
-/// How an array lies in memory.
+/// Memory layout of an array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// The axes from the outermost (longest stride) to the innermost.
     pub order: Vec<usize>,
-    /// For each axis: every how many-th place holds an element; negative where the axis is
-    /// reversed; 0 where all its elements are one.
+    /// For each axis, the step between elements; negative if the axis is reversed, 0 if all its elements share memory.
     pub steps: Vec<isize>,
 }
 
-/// An array as memory.
+/// An array in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strided {
-    /// All memory, with elements that do not belong to the array between those that do.
+    /// All memory, including elements between those of the array.
     pub memory: Vec<Scalar>,
-    /// Where the element at index 0, 0, … lies.
+    /// Position of the element at index 0, 0, ….
     pub offset: usize,
-    /// For each axis, how many places apart neighbours lie.
+    /// Stride of each axis.
     pub strides: Vec<isize>,
 }
 
@@ -64,7 +63,7 @@ impl Layout {
         layout
     }
 
-    /// A random layout for a result: no two elements are one.
+    /// A random layout of a result, whose elements are distinct.
     pub fn random_apart(rng: &mut Rng, rank: usize) -> Self {
         let mut layout = Self::random(rng, rank);
         layout.steps.iter_mut().filter(|step| **step == 0).for_each(|step| *step = 1);
@@ -93,7 +92,7 @@ impl Layout {
     }
 }
 
-/// An element that stands out where a kernel reads what does not belong to an array.
+/// A conspicuous element, for memory that does not belong to an array.
 fn odd(dtype: DType) -> Scalar {
     match dtype {
         DType::Bool => Scalar::Bool(true),
@@ -118,7 +117,7 @@ impl Strided {
     }
 }
 
-/// What kind of numbers the arguments of a program hold.
+/// Distribution of the numbers in a program's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// Integers -4 to 4.
@@ -131,12 +130,12 @@ pub enum Flavour {
     Uniform,
     /// Real numbers of all sizes.
     Wide,
-    /// With NaN, infinities, -0.0, the least and greatest integers among them.
+    /// Including NaN, infinities, -0.0, and the least and greatest integers.
     Special,
 }
 
 impl Flavour {
-    /// A random one.
+    /// A random distribution.
     pub fn random(rng: &mut Rng) -> Self {
         rng.weighted(&[
             (6, Self::Small),
@@ -159,7 +158,7 @@ pub(crate) fn input(rng: &mut Rng, (dtype, shape): &Array, flavour: Flavour) -> 
     Input { value, layout }
 }
 
-/// Makes elements equal along axes whose elements are one in memory.
+/// Makes elements equal along axes whose elements share memory.
 pub(crate) fn repeat(value: &mut Value, layout: &Layout) {
     let mut index = vec![0; value.shape.len()];
     for at in 0..value.data.len() {

@@ -4,14 +4,14 @@ use super::data::{Flavour, Input, input};
 use super::rng::Rng;
 use ijk_types::DType;
 
-/// Subscripts, and operands that usually fit them.
+/// Subscripts, and operands that usually match them.
 #[derive(Clone, Debug)]
 pub struct EinsumCase {
     /// The subscripts.
     pub subscripts: String,
     /// The operands.
     pub inputs: Vec<Input>,
-    /// A path along which they can be multiplied.
+    /// A valid contraction path.
     pub path: Vec<Vec<usize>>,
 }
 
@@ -23,7 +23,7 @@ impl EinsumCase {
     pub fn random(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let count = rng.weighted(&[(2, 1), (5, 2), (4, 3), (2, 4), (1, 6)]);
-        // A space of typography is an index like others.
+        // A typographic space is an index like others.
         let letters = &['i', 'j', 'k', 'l', 'M', '\u{2003}', 'α'][..rng.between(1, 7)];
         let mut extents: Vec<usize> =
             letters.iter().map(|_| *rng.pick(&[0, 1, 2, 2, 3, 3, 4, 5, 7])).collect();
@@ -65,7 +65,7 @@ impl EinsumCase {
     }
 }
 
-/// Makes extents small enough.
+/// Reduces extents until they are small enough.
 fn shrink(extents: &mut [usize]) {
     let size = |extents: &[usize]| extents.iter().map(|&n| n.max(1)).product::<usize>();
     while 6 * size(extents) > MOST_POINTS {
@@ -77,7 +77,7 @@ fn shrink(extents: &mut [usize]) {
     }
 }
 
-/// Some of the letters, in any order, and `...` if there is such.
+/// Some of the letters, in any order, and `...` if it occurs.
 fn output(rng: &mut Rng, terms: &[String], dots: bool) -> String {
     let mut letters: Vec<char> = terms.concat().chars().filter(|&c| c != '.').collect();
     letters.sort_unstable();
@@ -91,7 +91,7 @@ fn output(rng: &mut Rng, terms: &[String], dots: bool) -> String {
     words.concat()
 }
 
-/// Steps that multiply so many operands.
+/// Steps that multiply `left` operands.
 fn path(rng: &mut Rng, mut left: usize) -> Vec<Vec<usize>> {
     let mut path = Vec::new();
     while left > 1 && rng.chance(0.9) {

@@ -11,18 +11,18 @@ use ijk_syntax::Function;
 use ijk_syntax::ast::{Arith, ArithOp, Body, Extent, IndexExpr, Number, Operand, Position};
 use ijk_types::DType;
 
-/// What all expressions of a program share.
+/// State that all expressions of a program share.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
-    /// Names in braces that have an extent.
+    /// Names in braces with known extents.
     pub names: Names,
-    /// Names that an output uses and no array determines yet.
+    /// Names that an output uses before an array determines them.
     pub wanted: Names,
-    /// Points that a domain may have.
+    /// Most points of a domain.
     pub most_points: usize,
 }
 
-/// A well-formed expression with the arrays it takes and gives.
+/// A well-formed expression with its input and output arrays.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     pub expression: IndexExpr,
@@ -35,7 +35,7 @@ const LETTERS: [char; 32] = [
     'e', 'f', 'g', 'o', 'p', 'q', 'r', 's', 't', 'u', 'v', 'z', 'B',
 ];
 
-/// A random expression of so many inputs, the first of which are given.
+/// A random expression with `inputs` inputs, the first of which are given.
 pub(crate) fn draft(
     rng: &mut Rng,
     scope: &mut Scope,
@@ -60,7 +60,7 @@ struct Drafter<'a> {
     given: &'a [Array],
     inputs: usize,
     letters: Vec<(char, Source)>,
-    /// Names newly given to extents by this draft.
+    /// Names to which this draft gives extents.
     names: Names,
     wanted: Names,
 }
@@ -86,7 +86,7 @@ impl<'a> Drafter<'a> {
         self.finish(expression, inputs)
     }
 
-    /// Checks the draft and finds what it gives.
+    /// Checks the draft and determines its output.
     fn finish(self, expression: IndexExpr, inputs: Vec<Array>) -> Option<Draft> {
         let form = Form::of(&expression).ok()?;
         let mut names = self.names.clone();
@@ -98,7 +98,7 @@ impl<'a> Drafter<'a> {
             let product = extents.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
             product.is_some_and(|points| points <= most)
         };
-        // An empty domain may have large arguments all the same.
+        // An empty domain may still have large arguments.
         if !fits(&domain) || !fits(&shape) || inputs.iter().any(|(_, shape)| !fits(shape)) {
             return None;
         }
@@ -110,10 +110,10 @@ impl<'a> Drafter<'a> {
 
 // Functions and literals.
 
-/// The function of the operands, and where literals stand among them.
+/// The function of the operands, and the positions of literals among them.
 struct BodyShape {
     function: Option<Function>,
-    /// For each operand, a literal, or none for an index.
+    /// For each operand, a literal, or `None` for an index.
     literals: Vec<Option<Number>>,
 }
 
@@ -129,7 +129,7 @@ impl BodyShape {
 }
 
 impl Drafter<'_> {
-    /// Chooses element types of the inputs and a function that takes them.
+    /// Chooses element types of the inputs and a function that supports them.
     fn shape_of_body(&mut self) -> Option<(Vec<DType>, BodyShape)> {
         let mut types: Vec<DType> = self.given.iter().map(|g| g.0).collect();
         let base = types.first().copied().unwrap_or_else(|| random_type(self.rng));
@@ -154,7 +154,7 @@ impl Drafter<'_> {
         Some((types, body))
     }
 
-    /// A type that no given argument fixes may be any.
+    /// A type that no given argument determines may be any.
     fn free_type(&mut self, types: &mut [DType], from: usize) {
         if self.given.len() <= from {
             let t = random_type(self.rng);
@@ -259,7 +259,7 @@ fn value_type(function: Option<Function>, types: &[DType], operands: &[Operand])
     }
 }
 
-/// The tree the parser gives: a function of one operand without anything before it stands outside.
+/// The tree that the parser returns: a function of one operand with no other function before it is outside.
 fn normal(outer: Option<Function>, body: Body) -> (Option<Function>, Body) {
     match (outer, body) {
         (None, Body::Apply { function, mut operands, .. }) if operands.len() == 1 => {
@@ -293,7 +293,7 @@ impl Drafter<'_> {
         (0..rank).map(|_| self.free_position()).unzip()
     }
 
-    /// A position at an axis of that extent.
+    /// A position at an axis of extent `extent`.
     fn position(&mut self, extent: usize) -> Position {
         let known: Vec<char> = self.known(|n| n == extent);
         if !known.is_empty() && self.rng.chance(0.5) {
@@ -309,7 +309,7 @@ impl Drafter<'_> {
         self.braced(letter, extent)
     }
 
-    /// A position with an extent of its own choice.
+    /// A position with a free choice of extent.
     fn free_position(&mut self) -> (Position, usize) {
         let known = self.known(|_| true);
         if !known.is_empty() && self.rng.chance(0.5) {
@@ -353,7 +353,7 @@ impl Drafter<'_> {
         let free = |c: &char| !self.letters.iter().any(|l| l.0 == *c);
         let free: Vec<char> = LETTERS.iter().copied().filter(free).collect();
         if free.is_empty() {
-            // The draft will hardly fit then, and another one is made.
+            // The draft will probably not match then, and another one is made.
             return LETTERS[0];
         }
         let first = free.len().min(4);
@@ -405,7 +405,7 @@ impl Drafter<'_> {
 // Brackets.
 
 impl Drafter<'_> {
-    /// A bracket whose values lie within an axis.
+    /// A bracket whose values are within an axis.
     fn bracket_within(&mut self, extent: usize) -> Option<Position> {
         let top = extent as i64 - 1;
         let (arith, range) = match self.rng.below(12) {
@@ -521,7 +521,7 @@ impl Drafter<'_> {
     }
 }
 
-// What stands outside, and the output.
+// Outer functions, and the output.
 
 impl Drafter<'_> {
     fn outer_and_output(
@@ -537,7 +537,7 @@ impl Drafter<'_> {
                 let reducer = self.reducer(value)?;
                 Some((Some(reducer), self.reduced_output(letters, reducer)))
             }
-            // Where one operand stands alone the function before it is all there is.
+            // Before a single operand, the function is the whole map.
             4..=6 if !index => {
                 Some((self.outer_map(function, value, body)?, self.mapped_output(letters)))
             }
@@ -588,7 +588,7 @@ impl Drafter<'_> {
         output
     }
 
-    /// A letter, or a bracket that keeps points apart.
+    /// A letter, or a bracket whose points are distinct.
     fn output_letter(&mut self, letter: char) -> Vec<Position> {
         let (x, extent) = (var(letter), self.extent_of(letter) as i64);
         let d = self.rng.between(2, 4) as i64;
@@ -652,7 +652,7 @@ impl Drafter<'_> {
         Extent::Name(name(&text))
     }
 
-    /// Some of the letters; points may meet.
+    /// Some of the letters; several points may have a common element.
     fn reduced_output(&mut self, mut letters: Vec<char>, reducer: Function) -> Vec<Position> {
         if self.rng.chance(0.5) {
             self.rng.shuffle(&mut letters);

@@ -1,13 +1,12 @@
-//! Programs that people write, with random extents: they reach the planner's special cases more
-//! often than chance would.
+//! Programs that people write, with random extents: they reach the planner's special cases more often than random
+//! programs do.
 
 use super::Rng;
 use super::expression::Array;
 use crate::surface::shapes;
 use ijk_types::DType;
 
-/// A program, the axes of its arguments as sums of letters (`i+k-1`), and whether integers and
-/// complex numbers will do.
+/// A program, the axes of its arguments as sums of letters (`i+k-1`), and its element types.
 struct Idiom {
     source: &'static str,
     arguments: &'static [&'static str],
@@ -173,7 +172,7 @@ const IDIOMS: &[Idiom] = &[
     Idiom { source: "-(i-j)~ij . @abs ij~ij . <ij~i", arguments: &["i", "j"], types: ORDERED },
 ];
 
-/// A random idiom with the arguments it takes.
+/// A random idiom with its arguments.
 pub(crate) fn idiom(rng: &mut Rng, most_points: usize) -> Option<(&'static str, Vec<Array>)> {
     let idiom = rng.pick(IDIOMS);
     let t = *rng.pick(idiom.types);
@@ -192,7 +191,7 @@ pub(crate) fn idiom(rng: &mut Rng, most_points: usize) -> Option<(&'static str, 
     all_fit.then_some((idiom.source, arguments))
 }
 
-/// Extents of all letters: all alike or a few large ones, so that their product is near the most.
+/// Extents of all letters: equal or a few large ones, with a product near the maximum.
 fn extents(rng: &mut Rng, letters: &[usize], most_points: usize) -> Vec<usize> {
     let mut shares: Vec<f64> = (0..26).map(|_| 0.15 + rng.unit()).collect();
     if rng.chance(0.5) {
@@ -227,7 +226,7 @@ pub(super) fn shape(axes: &str, extents: &[usize]) -> Vec<usize> {
     axes.split_whitespace().map(|axis| axis_extent(axis, extents)).collect()
 }
 
-/// `i+k` is an axis that a window of `k` slides along to give `i`; `4i` is four times `i`.
+/// `i+k` is an axis over which a window of `k` slides to give `i`; `4i` is four times `i`.
 fn axis_extent(axis: &str, extents: &[usize]) -> usize {
     let of = |c: char| extents[c as usize - 'a' as usize];
     if let Some(rest) = axis.strip_prefix('4') {

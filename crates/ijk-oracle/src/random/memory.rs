@@ -1,4 +1,4 @@
-//! Arguments and results in memory of any layout, as views that an engine takes.
+//! Arguments and results in memory of any layout, as views for an engine.
 
 use super::{Input, Layout};
 use crate::Value;
@@ -6,14 +6,14 @@ use ijk_tensor::{TensorView, TensorViewMut};
 use ijk_types::{C64, C128, DType, Element, Scalar};
 use ndarray::{ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder};
 
-/// An array with the memory it lies in.
+/// An array in its memory.
 #[derive(Clone, Debug)]
 pub struct Placed {
     memory: Memory,
     shape: Vec<usize>,
-    /// Places between neighbours, without sign.
+    /// Absolute strides.
     steps: Vec<usize>,
-    /// Axes that run backwards.
+    /// Reversed axes.
     reversed: Vec<usize>,
 }
 
@@ -52,7 +52,7 @@ macro_rules! by_type {
                 match &self.memory { $(Memory::$variant(x) => View::$variant(self.view_of(x)),)* }
             }
 
-            /// A mutable view of the array, of which no two elements are one.
+            /// A mutable view of the array, whose elements are distinct.
             pub fn view_mut(&mut self) -> ViewMut<'_> {
                 let Self { memory, shape, steps, reversed } = self;
                 match memory {
@@ -62,14 +62,14 @@ macro_rules! by_type {
         }
 
         impl View<'_> {
-            /// What the engine takes.
+            /// The view as the engine's type.
             pub fn tensor(&self) -> TensorView<'_> {
                 match self { $(Self::$variant(view) => TensorView::from_array(view),)* }
             }
         }
 
         impl ViewMut<'_> {
-            /// What the engine takes.
+            /// The view as the engine's type.
             pub fn tensor(&mut self) -> TensorViewMut<'_> {
                 match self { $(Self::$variant(view) => TensorViewMut::from_array(view),)* }
             }
@@ -104,12 +104,12 @@ fn view_mut<'a, T>(
 }
 
 impl Placed {
-    /// An argument where its layout puts it.
+    /// An argument in its layout.
     pub fn input(input: &Input) -> Self {
         Self::value(&input.value, &input.layout)
     }
 
-    /// An array where a layout puts it, with foreign elements between its own.
+    /// An array in a layout, with foreign elements between its own.
     pub fn value(value: &Value, layout: &Layout) -> Self {
         let strided = layout.lay_out(value);
         let strides = strided.strides.iter();
@@ -128,15 +128,15 @@ impl Placed {
         Value { dtype, shape: self.shape.clone(), data }
     }
 
-    /// All memory, foreign elements included.
+    /// All memory, including foreign elements.
     pub fn all_memory(&self) -> Vec<Scalar> {
         self.memory.scalars()
     }
 
-    /// Whether memory between the elements is as it was.
+    /// Checks that memory between the elements is unchanged.
     ///
     /// # Errors
-    /// If an element that is none of the array's was written.
+    /// If an element outside of the array was written.
     pub fn check_gaps(&self, before: &[Scalar]) -> Result<(), String> {
         let own = self.own_places();
         let now = self.all_memory();
@@ -145,7 +145,7 @@ impl Placed {
             .map_or(Ok(()), |at| Err(format!("place {at}, no element of the result, was written")))
     }
 
-    /// For each place in memory, whether it holds an element.
+    /// For each position in memory, true if it has an element.
     fn own_places(&self) -> Vec<bool> {
         let mut own = vec![false; self.all_memory().len()];
         let mut index = vec![0; self.shape.len()];

@@ -1,10 +1,10 @@
-//! Programs with mistakes that chance makes seldom: at least one for each diagnostic of i.
+//! Programs with mistakes that random mutation rarely makes: at least one for each diagnostic of i.
 
 use super::data::{self, Flavour, Input};
 use super::{Case, Rng};
 use ijk_types::DType;
 
-/// A program with the diagnostic that it is to get, and the ranks of the arguments it is tried on.
+/// The expected diagnostic, a program, and the ranks of its arguments.
 type Mistake = (&'static str, &'static str, &'static [usize]);
 
 const MISTAKES: &[Mistake] = &[
@@ -110,7 +110,7 @@ const MISTAKES: &[Mistake] = &[
     ("stores-meet", "i*j~[i+j]", &[1, 1]),
 ];
 
-/// The diagnostic of a limit, and a program beyond it.
+/// The diagnostic of a limit, and a program that exceeds it.
 type Beyond = (&'static str, fn() -> String);
 
 const BEYOND: &[Beyond] = &[
@@ -131,7 +131,7 @@ const BEYOND: &[Beyond] = &[
     ("stores-untold", || "i~i[j{900000001}/4][j%6]".into()),
 ];
 
-/// A program that joins a component with itself, and that with itself, and so on.
+/// A program that combines a component with itself, that with itself, and so on.
 fn doubling(first: &str, combinator: &str) -> String {
     let line = |n: usize| format!("a{}: a{n} {combinator} a{n}\n", n + 1);
     format!("a0: {first}\n{}a30", (0..30).map(line).collect::<String>())
@@ -154,7 +154,7 @@ pub(super) fn mistake(rng: &mut Rng) -> Case {
     Case { source: spelled(rng, source), inputs }
 }
 
-/// One of the programs beyond a limit.
+/// One of the programs that exceed a limit.
 pub(super) fn beyond(rng: &mut Rng) -> Case {
     let (_, source) = rng.pick(BEYOND);
     let shape = vec![rng.between(2, 4)];
@@ -162,7 +162,7 @@ pub(super) fn beyond(rng: &mut Rng) -> Case {
     Case { source: source(), inputs: vec![input] }
 }
 
-/// The same program, written otherwise or beside another item.
+/// The same program, spelled differently or with another item.
 fn spelled(rng: &mut Rng, source: &str) -> String {
     match rng.below(6) {
         0 => format!("# {}\n{source}", rng.below(1000)),

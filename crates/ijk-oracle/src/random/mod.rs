@@ -1,6 +1,6 @@
 //! Random well-formed programs with shapes, layouts and data; and ill-formed ones.
 //!
-//! Everything depends on a seed alone.
+//! Everything is a function of a seed.
 
 mod aims;
 mod build;
@@ -38,7 +38,7 @@ pub struct Case {
 }
 
 impl Input {
-    /// For each of some arguments, the first that is the same.
+    /// For each argument, the index of the first equal one.
     pub fn firsts(inputs: &[Self]) -> Vec<usize> {
         let first = |input| inputs.iter().position(|other| other == input);
         inputs.iter().enumerate().map(|(at, input)| first(input).unwrap_or(at)).collect()
@@ -97,7 +97,7 @@ fn inputs(rng: &mut Rng, arrays: &[Array]) -> Vec<Input> {
     inputs
 }
 
-/// The source and the arguments, for whoever wants to try it by hand.
+/// The source and the arguments, for reproduction by hand.
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.source)?;

@@ -1,4 +1,4 @@
-//! Programs and arguments with a mistake in them. Many mean nothing; some mean something else.
+//! Programs and arguments with a mistake. Many are undefined; some have another meaning.
 
 use super::build::{bracket, int, minus, name, number, plain, plus, product, times, var};
 use super::data::{self, Flavour, Input};
@@ -195,7 +195,7 @@ fn brace(rng: &mut Rng, position: &mut Position) {
     }
 }
 
-/// A letter as a bracket that may reach out of bounds, collide, or be no index at all.
+/// A letter as a bracket that may be out of bounds, collide, or not be an index at all.
 fn odd_bracket(rng: &mut Rng, position: &Position) -> Position {
     let x = match position {
         Position::Letter(letter) => var(letter.name),

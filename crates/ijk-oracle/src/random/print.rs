@@ -1,4 +1,4 @@
-//! Surface trees as source text, in any of the spellings that mean the same.
+//! Surface trees as source text, in any of the equivalent spellings.
 
 use super::Rng;
 use ijk_syntax::Function;
@@ -27,7 +27,7 @@ struct Printer<'a> {
     out: String,
 }
 
-/// How tightly a combinator binds; higher binds tighter.
+/// Precedence of a combinator; higher binds tighter.
 fn level(kind: &NodeKind) -> u8 {
     match kind {
         NodeKind::Combine { combinator: Combinator::Chain | Combinator::Compose, .. } => 0,
@@ -48,7 +48,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What stands between two items. An item that starts with a sign could continue the one before.
+    /// Separator of two items. An item that starts with a sign could continue the previous one.
     fn separate(&mut self, next: &Item) {
         let sign = next.name.is_none();
         if sign || self.chance(0.2) {

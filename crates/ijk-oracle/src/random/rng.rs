@@ -1,6 +1,6 @@
 //! A small generator of pseudo-random numbers: SplitMix64.
 
-/// Pseudo-random numbers that depend on a seed alone.
+/// Pseudo-random numbers as a function of a seed.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
@@ -33,17 +33,17 @@ impl Rng {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// True with that probability.
+    /// True with the given probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
-    /// One of some things, which must not be none.
+    /// One of `things`, which must not be empty.
     pub fn pick<'a, T>(&mut self, things: &'a [T]) -> &'a T {
         &things[self.below(things.len())]
     }
 
-    /// One of some things with weights.
+    /// One of `things`, by weight.
     pub fn weighted<T: Copy>(&mut self, things: &[(u32, T)]) -> T {
         let total: u32 = things.iter().map(|t| t.0).sum();
         let mut at = self.below(total as usize) as u32;
@@ -56,7 +56,7 @@ impl Rng {
         unreachable!("the weights sum up to their total")
     }
 
-    /// Puts things in a random order.
+    /// Shuffles `things`.
     pub fn shuffle<T>(&mut self, things: &mut [T]) {
         for last in (1..things.len()).rev() {
             things.swap(last, self.below(last + 1));

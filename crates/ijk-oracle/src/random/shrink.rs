@@ -1,15 +1,15 @@
-//! Failing cases made small: greedily, as long as they keep failing.
+//! Greedy reduction of failing cases, which keep failing.
 
 use super::{Case, Input, Layout, print};
 use crate::{Value, evaluate};
 use ijk_syntax::ast::{Combinator, Item, NodeId, NodeKind, Program};
 use ijk_types::{C64, C128, DType, Scalar};
 
-/// Attempts before the case is good enough.
+/// Most attempts.
 const MOST_ATTEMPTS: usize = 600;
 
 impl Case {
-    /// A smaller case that `fails` as well, if there is one.
+    /// The smallest case found for which `fails` still holds.
     pub fn shrunk(&self, fails: &mut dyn FnMut(&Case) -> bool) -> Self {
         let mut best = self.clone();
         let mut attempts = MOST_ATTEMPTS;
@@ -28,7 +28,7 @@ impl Case {
         }
     }
 
-    /// Cases a step smaller, the boldest steps first.
+    /// Cases one step smaller, the largest steps first.
     fn smaller(&self) -> Vec<Case> {
         let (program, _) = ijk_syntax::parse(&self.source);
         let mut all = Vec::new();
@@ -43,7 +43,7 @@ impl Case {
         all
     }
 
-    /// Parts of the program's value in its place.
+    /// Replaces the program's value by its parts.
     fn parts(&self, program: &Program, root: NodeId, all: &mut Vec<Case>) {
         let mut add = |value: NodeId, inputs: &[Input]| {
             let source = print(&with_value(program, value), None);
@@ -86,7 +86,7 @@ impl Case {
         }
     }
 
-    /// What the second component of a chain is applied to, when the first takes so many arguments.
+    /// Arguments of the second component of a chain, if the first takes `taken` arguments.
     fn after(&self, program: &Program, first: NodeId, taken: usize) -> Option<Vec<Input>> {
         let values: Vec<Value> = self.inputs[..taken].iter().map(|i| i.value.clone()).collect();
         let source = print(&with_value(program, first), None);
@@ -116,7 +116,7 @@ impl Case {
         }
     }
 
-    /// All axes of one extent made shorter together: letters mostly tie them.
+    /// Shortens all axes of one extent together, since letters usually require them to be equal.
     fn with_smaller_extents(&self, all: &mut Vec<Case>) {
         let mut extents: Vec<usize> =
             self.inputs.iter().flat_map(|input| input.value.shape.iter().copied()).collect();
@@ -189,7 +189,7 @@ mod tests {
         let layout = Layout { order: vec![1, 0], steps: vec![1, 2] };
         let source = "f: +ij~i; ij~ji . -ij~ij . f . i*2~i".to_owned();
         let case = Case { source, inputs: vec![Input { value, layout }] };
-        // Say sums are broken.
+        // Suppose that sums are wrong.
         let small = case.shrunk(&mut |case| {
             let (program, errors) = ijk_syntax::parse(&case.source);
             let results = evaluate(&program, &case.values()).unwrap_or_default();

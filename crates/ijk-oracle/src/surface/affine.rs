@@ -4,14 +4,14 @@ use crate::EvalError;
 use ijk_syntax::ast::{Arith, ArithOp, Position};
 use std::collections::BTreeMap;
 
-/// `constant + Σ coefficient · atom`, like terms collected.
+/// `constant + Σ coefficient · atom`, with like terms collected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Affine {
     pub constant: i128,
     pub terms: BTreeMap<Atom, i128>,
 }
 
-/// What an index is linear in.
+/// An atom of a linear form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Atom {
     Letter(char),
@@ -19,11 +19,11 @@ pub(crate) enum Atom {
     Mod(Box<Affine>, i128),
 }
 
-/// Least and greatest value.
+/// Minimum and maximum.
 pub(crate) type Range = (i128, i128);
 
 fn checked(value: Option<i128>) -> Result<i128, EvalError> {
-    // Values beyond 64 bits index nothing: refusing them early keeps 128 bits enough below.
+    // Values beyond 64 bits are no valid index: they are refused early, so that 128 bits suffice below.
     value.filter(|v| v.unsigned_abs() < 1 << 63).ok_or(EvalError::TooLarge)
 }
 
@@ -91,7 +91,7 @@ impl Affine {
         Ok(self)
     }
 
-    /// The letters in it, each once.
+    /// The letters in it, without duplicates.
     pub fn letters(&self) -> Vec<char> {
         let mut letters = Vec::new();
         self.visit(&mut |letter| letters.push(letter));
@@ -100,7 +100,7 @@ impl Affine {
         letters
     }
 
-    /// The letter, where it is one alone.
+    /// The letter, if it is a single one.
     pub fn lone_letter(&self) -> Option<char> {
         match self.terms.iter().next() {
             Some((Atom::Letter(letter), 1)) if self.terms.len() == 1 && self.constant == 0 => {
@@ -110,7 +110,7 @@ impl Affine {
         }
     }
 
-    /// How often a letter stands in it.
+    /// Number of occurrences of a letter.
     pub fn occurrences(&self, letter: char) -> usize {
         let mut count = 0;
         self.visit(&mut |other| count += usize::from(other == letter));
@@ -126,12 +126,12 @@ impl Affine {
         }
     }
 
-    /// Whether there is a division or a remainder in it.
+    /// Returns true if it has a division or a remainder.
     pub fn divides(&self) -> bool {
         self.terms.keys().any(|atom| !matches!(atom, Atom::Letter(_)))
     }
 
-    /// Whether a letter stands under a remainder.
+    /// Returns true if a letter is inside a remainder.
     pub fn under_mod(&self, letter: char) -> bool {
         self.terms.keys().any(|atom| match atom {
             Atom::Letter(_) => false,
@@ -140,8 +140,8 @@ impl Affine {
         })
     }
 
-    /// Whether the value rises (1), falls (-1) with a letter that stands in it once, under no
-    /// remainder; 0 for one that does not stand in it.
+    /// 1 if the value increases, -1 if it decreases with a letter that occurs once, outside of remainders; 0 for one
+    /// that does not occur.
     pub fn direction(&self, letter: char) -> i128 {
         let sum = self.terms.iter().map(|(atom, coefficient)| {
             coefficient.signum()
@@ -153,8 +153,7 @@ impl Affine {
         sum.sum()
     }
 
-    /// Least and greatest value by interval arithmetic. A letter without values counts as if 0 were
-    /// its only one.
+    /// Minimum and maximum by interval arithmetic. The range of a letter without values is taken as 0 only.
     pub fn range(&self, extent: &impl Fn(char) -> u64) -> Range {
         let start = (self.constant, self.constant);
         self.terms.iter().fold(start, |(least, greatest), (atom, &coefficient)| {
@@ -167,7 +166,7 @@ impl Affine {
         })
     }
 
-    /// The same with letters as positions in a domain, for evaluation.
+    /// Compiles letters to axes of a domain, for evaluation.
     pub fn compile(&self, domain: &[char]) -> Compiled {
         let terms = self.terms.iter().map(|(atom, &coefficient)| {
             let atom = match atom {

@@ -1,4 +1,4 @@
-//! One element of an array: its value in the promised order, and what any other order may give.
+//! Elements of arrays: the value in the specified order, and the range of values in other orders.
 
 use super::complex::{self, Complex};
 use super::form::Map;
@@ -10,30 +10,30 @@ use ijk_types::{BinaryOp, C128, DType, Monoid, Scalar, UnaryOp, scalar};
 /// An element with its error analysis.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
-    /// The value in the order that small programs promise, one rounding for each operation.
+    /// The value in the order that small programs specify, with separate rounding of each operation.
     pub value: Scalar,
-    /// The value in the greatest precision: `f32` as `f64`, `c64` as `c128`, others as they are.
+    /// The value in the highest precision: `f32` as `f64`, `c64` as `c128`, others unchanged.
     pub wide: Scalar,
-    /// How far from `wide` (each part of a complex number) an evaluation may be that keeps the
-    /// stated error bounds: 0 where it must be exactly that, infinite where anything may be.
+    /// Largest deviation from `wide` (of each part of a complex number) within the stated error bounds: 0 if it must be
+    /// exact, infinite if any value is allowed.
     pub error: f64,
-    /// What taking factors in another order may do to it.
+    /// Effect of factors in another order.
     pub(crate) order: Order,
 }
 
-/// What taking factors of what is reduced in another order may do to an element.
+/// Effect on an element of taking factors of a reduction in another order.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Order {
-    /// It is a product of which a factor is not finite, or very large or small, or a divisor 0: reduced, it may
-    /// come to another NaN or infinity.
+    /// True for a product with a factor that is not finite, or very large or small, or with a divisor 0: after a
+    /// reduction, it may become another NaN or infinity.
     product: bool,
-    /// The same of a sum that a maximum or minimum reduces.
+    /// The same for a sum that a maximum or minimum reduces.
     sum: bool,
-    /// It has come to anything.
+    /// True if any value is allowed.
     anything: bool,
-    /// How many multiplications and divisions it is made of.
+    /// Number of multiplications and divisions of the element.
     factors: u32,
-    /// How many additions and subtractions, and the sizes of all terms together.
+    /// Number of additions and subtractions, and the sum of the magnitudes of all terms.
     terms: (u32, f64),
 }
 
@@ -48,7 +48,7 @@ impl Order {
         })
     }
 
-    /// After a function that takes no part in products or sums.
+    /// After a function that is not part of a product or sum.
     fn closed(self) -> Self {
         Self { anything: self.anything, ..Self::default() }
     }
@@ -77,7 +77,7 @@ impl Order {
                 factors: self.factors + 1,
                 ..self.closed()
             },
-            // What is subtracted from 0 is negated.
+            // Subtraction from 0 is negation.
             BinaryOp::Add | BinaryOp::Sub => Self {
                 product: self.product && is_zero(x),
                 sum: self.sum || extreme,
@@ -89,7 +89,7 @@ impl Order {
         }
     }
 
-    /// The elements that a monoid reduces, with the roundings that they may have in another order.
+    /// The elements of a reduction, with the roundings that another order may have.
     pub(crate) fn widened(monoid: Monoid, cells: &[Cell], p: &Precision) -> Vec<Cell> {
         let slack = |cell: &Cell| match (monoid, cell.order) {
             (Monoid::Add, Order { factors, .. }) if factors > 1 => {
@@ -107,7 +107,7 @@ impl Order {
         cells.iter().map(widened).collect()
     }
 
-    /// Of what a monoid makes of elements.
+    /// The order of a reduction of elements.
     pub(crate) fn reduced(monoid: Monoid, cells: &[Cell]) -> Self {
         let all = Self::of(cells);
         let reordered = match monoid {
@@ -119,7 +119,7 @@ impl Order {
     }
 }
 
-/// Whether a number among factors may make one of their products over- or underflow.
+/// Returns true if a factor may make a product over- or underflow.
 fn is_extreme(x: Cell) -> bool {
     let most = match x.value.dtype().real() {
         DType::F32 => 2f64.powi(40),
@@ -134,7 +134,7 @@ fn is_extreme(x: Cell) -> bool {
     }
 }
 
-/// How large a number is.
+/// Magnitude of a number.
 fn size(x: Scalar) -> f64 {
     match x {
         Scalar::F64(x) => x.abs(),
@@ -152,12 +152,12 @@ fn is_zero(x: Cell) -> bool {
 }
 
 impl Cell {
-    /// An element that comes out exactly.
+    /// An exact element.
     pub fn exact(value: Scalar) -> Self {
         Self::new(value, widen(value), 0.0)
     }
 
-    /// The sizes of the terms that it is the sum of.
+    /// Sum of the magnitudes of its terms.
     fn terms(&self) -> f64 {
         if self.order.terms.0 > 0 { self.order.terms.1 } else { size(self.wide) }
     }
@@ -166,13 +166,13 @@ impl Cell {
         Self { value, wide, error, order: Order::default() }
     }
 
-    /// Whether a result lies within the bound, where factors of what is reduced may be taken in any order.
+    /// Returns true if a result is within the bound, with factors of a reduction in any order.
     pub fn admits(&self, result: Scalar) -> bool {
         self.order.anything && result.dtype() == self.value.dtype()
             || self.admits_as_written(result)
     }
 
-    /// Whether a result lies within the bound.
+    /// Returns true if a result is within the bound.
     pub fn admits_as_written(&self, result: Scalar) -> bool {
         if self.error == f64::INFINITY {
             return result.dtype() == self.value.dtype();
@@ -214,7 +214,7 @@ fn within(result: Scalar, wide: Scalar, error: f64) -> bool {
     }
 }
 
-/// The same number in the greatest precision.
+/// The same number in the highest precision.
 pub(crate) fn widen(x: Scalar) -> Scalar {
     match x {
         Scalar::F32(x) => Scalar::F64(x.into()),
@@ -258,7 +258,7 @@ pub(crate) fn apply(
     Ok(Cell { order, ..cell })
 }
 
-/// The element type a map gives.
+/// The element type of a map.
 pub(crate) fn map_type(map: Map, operands: &[DType]) -> Result<DType, EvalError> {
     let same = |types: &[DType]| match types.iter().find(|&&t| t != types[0]) {
         Some(&other) => Err(EvalError::Mixed(types[0], other)),
@@ -315,8 +315,7 @@ fn cast(to: DType, value: Scalar, x: Cell) -> Cell {
     }
 }
 
-/// The cast of an element that comes out exactly: of its exact value, which the value in the
-/// promised order may miss.
+/// The cast of an exact element: of its exact value, from which the value in the specified order may differ.
 fn value_of_exact(to: DType, x: Cell, value: Scalar) -> Scalar {
     scalar::unary(UnaryOp::Cast(to), x.wide).unwrap_or(value)
 }
@@ -340,7 +339,7 @@ fn binary(op: BinaryOp, x: Cell, y: Cell) -> Result<Cell, EvalError> {
         (Some(p), _, _, Some(a), Some(b)) => Cell::of_complex(value, complex::binary(op, a, b, &p)),
         _ => {
             let error = x.error.max(y.error);
-            // An undetermined integer may stand in for a divisor that was fine.
+            // An undetermined integer may replace a divisor that was valid.
             let wide = scalar::binary(op, x.wide, y.wide);
             Cell::new(value, if error > 0.0 { value } else { wide? }, error)
         }
@@ -376,7 +375,7 @@ mod tests {
 
     #[test]
     fn undetermined_integers_divide_as_their_values_do() {
-        // A position among numbers that may be anything.
+        // A position among numbers that may have any value.
         let x = Cell::new(Scalar::I64(7), Scalar::I64(0), f64::INFINITY);
         let one = Cell::exact(Scalar::I64(1));
         for cell in [unary(UnaryOp::Recip, x), binary(BinaryOp::Div, one, x)] {

@@ -1,7 +1,7 @@
 //! Combinators: components as functions on lists of values.
 //!
-//! Applying a program to symbolic values gives the list of its calls, in an order in which each
-//! comes after those it needs. Nothing here recurses: programs may be nested deep.
+//! Applying a program to symbolic values gives the list of its calls, in an order in which each follows those that it
+//! depends on. Nothing here is recursive, since programs may be deeply nested.
 
 use super::form::{Form, Leaf};
 use crate::EvalError;
@@ -27,7 +27,7 @@ pub(crate) struct Calls<'a> {
     pub outputs: Vec<Handle>,
 }
 
-/// How many inputs and outputs a component has.
+/// Numbers of inputs and outputs of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arity {
     pub inputs: usize,
@@ -37,13 +37,13 @@ pub(crate) struct Arity {
 const MOST_CALLS: usize = 1_000_000;
 const MOST_VALUES: usize = 4096;
 
-/// A program whose names, arities and index expressions are fine.
+/// A program with valid names, arities and index expressions.
 pub(crate) struct Checked<'a> {
     program: &'a Program,
     forms: HashMap<NodeId, Form>,
     names: HashMap<&'a str, NodeId>,
     arities: Vec<Option<Arity>>,
-    /// The components that the search for arities is inside of, or has left.
+    /// Components that the search for arities has entered or left.
     open: Vec<bool>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// Finds the arity of a component and of all it is made of, depth first with an explicit stack.
+    /// Finds the arity of a component and of all its parts, depth first with an explicit stack.
     fn find_arity(&mut self, root: NodeId) -> Result<(), EvalError> {
         let mut stack = vec![(root, false)];
         while let Some((id, ready)) = stack.pop() {
@@ -176,13 +176,13 @@ fn chain(first: Arity, second: Arity) -> Result<Arity, EvalError> {
     }
 }
 
-/// What remains to be done with the values that the last component gave.
+/// Remaining work on the values of the last component.
 enum Task {
-    /// Apply the component to them and these further ones.
+    /// Apply the component to them and these further values.
     Then(NodeId, Vec<Handle>),
-    /// Keep them, and apply the component to these.
+    /// Keep them, and apply the component to these values.
     Beside(NodeId, Vec<Handle>),
-    /// Put these before them.
+    /// Prepend these values.
     After(Vec<Handle>),
 }
 
@@ -217,8 +217,8 @@ impl<'a> Run<'a> {
         Ok(values)
     }
 
-    /// Goes down to the first index expression or identity inside a component, noting what is to be
-    /// done after it, and applies that.
+    /// Descends to the first index expression or identity of a component, records the work that follows it, and applies
+    /// it.
     fn enter(&mut self, mut id: NodeId, mut values: Vec<Handle>) -> Result<Vec<Handle>, EvalError> {
         loop {
             match &self.checked.program.node(id).kind {
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Leaves in `values` what the component to enter first takes, and notes the other.
+    /// Leaves in `values` the inputs of the component to enter first, and records the other.
     fn split(
         &mut self,
         combinator: Combinator,

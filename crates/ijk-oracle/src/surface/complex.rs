@@ -13,7 +13,7 @@ pub(crate) struct Complex {
 pub(crate) const ANYTHING: Complex =
     Complex { value: C128 { re: 0.0, im: 0.0 }, error: f64::INFINITY };
 
-/// Roundings that a function of complex numbers, made of several real ones, may be off.
+/// Error of a function of complex numbers, made of several real ones, in roundings.
 const FUNCTION_UNITS: f64 = 64.0;
 
 impl Complex {
@@ -21,13 +21,13 @@ impl Complex {
         self.value.re.abs() + self.value.im.abs()
     }
 
-    /// Whether intermediate products and squares stay far from overflow and underflow.
+    /// Returns true if intermediate products and squares are far from overflow and underflow.
     fn is_moderate(self) -> bool {
         let size = self.size();
         size == 0.0 || (1e-8..1e8).contains(&size)
     }
 
-    /// Whether both parts are integers whose products are exact.
+    /// Returns true if both parts are integers whose products are exact.
     fn is_small_integer(self, p: &Precision) -> bool {
         let small = |x: f64| x == x.trunc() && x.abs() < f64::from(1 << (p.digits / 2 - 1));
         self.error == 0.0 && small(self.value.re) && small(self.value.im)
@@ -55,7 +55,7 @@ fn eval_binary(op: BinaryOp, x: C128, y: C128) -> C128 {
     }
 }
 
-/// A function of one operand that gives a complex number.
+/// A function of one operand with a complex result.
 pub(crate) fn unary(op: UnaryOp, x: Complex, p: &Precision) -> Complex {
     let value = eval_unary(op, x.value);
     match op {
@@ -79,7 +79,7 @@ fn relative(op: UnaryOp) -> bool {
     matches!(op, UnaryOp::Exp | UnaryOp::Sqrt | UnaryOp::Cosh | UnaryOp::Cos)
 }
 
-/// Where a function is near a branch cut or a pole, or its parts overflow.
+/// Returns true if a function is near a branch cut or a pole, or its parts overflow.
 fn wild(op: UnaryOp, x: Complex) -> bool {
     let C128 { re, im } = x.value;
     let cut = re <= x.error && im.abs() <= x.error;
@@ -90,7 +90,7 @@ fn wild(op: UnaryOp, x: Complex) -> bool {
     }
 }
 
-/// How far the function gets within the error of its operand, estimated in the four directions.
+/// Deviation of the function within the error of its operand, estimated in four directions.
 fn spread(op: UnaryOp, x: Complex) -> f64 {
     if x.error == 0.0 {
         return 0.0;
@@ -107,7 +107,7 @@ fn nan_max(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::INFINITY } else { a.max(b) }
 }
 
-/// A function of two operands that gives a complex number.
+/// A function of two operands with a complex result.
 pub(crate) fn binary(op: BinaryOp, x: Complex, y: Complex, p: &Precision) -> Complex {
     if x.error.is_infinite() || y.error.is_infinite() {
         return ANYTHING;
@@ -160,7 +160,7 @@ fn power(value: C128, x: Complex, y: Complex, p: &Precision) -> Complex {
     round(value, 4.0 * value.norm() * exponent.error, FUNCTION_UNITS, p)
 }
 
-/// Whether `@eq` comes out the same within the errors.
+/// Returns true if `@eq` has the same result within the errors.
 pub(crate) fn comparison_is_settled(x: Complex, y: Complex) -> bool {
     let error = x.error + y.error;
     let gap = |a: f64, b: f64| (a - b).abs() > error;

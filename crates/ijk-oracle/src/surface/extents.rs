@@ -6,20 +6,19 @@ use crate::EvalError;
 use ijk_syntax::ast::Extent;
 use std::collections::BTreeMap;
 
-/// Extents, as far as they are known. A name in braces is one extent through the whole program.
+/// Known extents. A name in braces is one extent throughout the program.
 pub(crate) type Names = BTreeMap<String, u64>;
-/// A shape of which some extents may not be known yet.
+/// A shape with extents that may be unknown.
 pub(crate) type Partial = Vec<Option<u64>>;
 
-/// The extents of one expression's letters, as far as they are known.
+/// Known extents of the letters of an expression.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extents {
     known: BTreeMap<char, u64>,
 }
 
 impl Extents {
-    /// Finds what the shapes of the operands and the names known so far determine, and the names
-    /// that follow from it.
+    /// Determines extents from the shapes of the operands and the known names, and names from these.
     pub fn solve(form: &Form, shapes: &[&Partial], names: &mut Names) -> Result<Self, EvalError> {
         let mut extents = Self::default();
         for &(operand, axis, letter) in &form.plain {
@@ -36,12 +35,12 @@ impl Extents {
         Ok(extents)
     }
 
-    /// Whether an array or braces fix the letter, though they may not be known yet.
+    /// Returns true if an array or braces determine the letter, even if they are not known yet.
     fn determined_elsewhere(form: &Form, letter: char) -> bool {
         form.plain.iter().any(|p| p.2 == letter) || form.pins.iter().any(|p| p.0 == letter)
     }
 
-    /// What the extent of a letter is.
+    /// The extent of a letter.
     pub fn get(&self, letter: char) -> Option<u64> {
         self.known.get(&letter).copied()
     }
@@ -69,7 +68,7 @@ impl Extents {
         Ok(())
     }
 
-    /// Letters that only brackets of operands hold range as far as the accesses stay in bounds.
+    /// Infers the range of letters that occur only in brackets of operands: as far as accesses are in bounds.
     fn infer(&mut self, form: &Form, shapes: &[&Partial]) {
         loop {
             let mut found: BTreeMap<char, u64> = BTreeMap::new();
@@ -87,8 +86,7 @@ impl Extents {
         }
     }
 
-    /// The one unknown letter of a bracket, and the greatest extent for which the bracket stays in
-    /// bounds.
+    /// The single unknown letter of a bracket, and the largest extent for which the bracket is in bounds.
     fn infer_from(&self, e: &Affine, size: u64) -> Option<(char, u64)> {
         let unknown: Vec<char> =
             e.letters().into_iter().filter(|&l| self.get(l).is_none()).collect();
@@ -104,14 +102,14 @@ impl Extents {
         Some((letter, greatest_that(fits)))
     }
 
-    /// Letters that only the output holds have extent 1.
+    /// Letters that occur only in the output have extent 1.
     fn unsqueeze(&mut self, form: &Form) {
         for &letter in &form.letters[form.operand_letters..] {
             self.known.entry(letter).or_insert(1);
         }
     }
 
-    /// The output's extents, as far as they are known.
+    /// The known extents of the output.
     pub fn output(&self, form: &Form) -> Result<Partial, EvalError> {
         form.output.iter().map(|e| self.output_axis(e)).collect()
     }
@@ -140,7 +138,7 @@ impl Extents {
         form.letters.iter().map(extent).collect()
     }
 
-    /// Checks that every access stays in bounds.
+    /// Checks that every access is in bounds.
     pub fn check_bounds(&self, form: &Form, shapes: &[&Partial]) -> Result<(), EvalError> {
         if form.letters.iter().any(|&l| self.get(l) == Some(0)) {
             return Ok(());
@@ -156,7 +154,7 @@ impl Extents {
     }
 }
 
-/// The greatest extent that fits, where smaller ones fit too; 0 where none does.
+/// The largest extent for which `fits` holds, if it is monotone; 0 if there is none.
 fn greatest_that(fits: impl Fn(u64) -> bool) -> u64 {
     let (mut fitting, mut beyond) = (0, 1 << 62);
     while beyond - fitting > 1 {

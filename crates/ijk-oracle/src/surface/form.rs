@@ -1,5 +1,4 @@
-//! What an index expression says before it has shapes: which letters, which functions, whether it
-//! reduces.
+//! Properties of an index expression that do not depend on shapes: letters, functions, reduction.
 
 use super::affine::Affine;
 use crate::EvalError;
@@ -12,9 +11,9 @@ use ijk_types::{BinaryOp, DType, Monoid, Reducer, UnaryOp};
 pub(crate) struct Form {
     /// Its letters in the order of their appearance: the domain.
     pub letters: Vec<char>,
-    /// How many of `letters` stand in an operand.
+    /// Number of `letters` that occur in an operand.
     pub operand_letters: usize,
-    /// Letters that stand alone at an axis of an operand: operand, axis, letter.
+    /// Letters that are alone at an axis of an operand: operand, axis, letter.
     pub plain: Vec<(usize, usize, char)>,
     /// Extents in braces.
     pub pins: Vec<(char, Extent)>,
@@ -22,15 +21,15 @@ pub(crate) struct Form {
     pub operands: Vec<Leaf>,
     /// The output's index.
     pub output: Vec<Affine>,
-    /// Letters that stand in the output, as written.
+    /// Letters that occur in the output, as written.
     output_letters: Vec<char>,
-    /// Whether a bracket of the output, as written, holds several letters or divides.
+    /// True if a bracket of the output, as written, has several letters or a division.
     pub output_merges: bool,
     /// The function of the operands.
     pub body: Map,
-    /// The function of the body's value, where it maps.
+    /// The function of the body's value, if it maps.
     pub outer: Option<Map>,
-    /// What reduces, where something does.
+    /// The reducer, if it reduces.
     pub reduce: Option<Reducer>,
 }
 
@@ -44,9 +43,9 @@ pub(crate) enum Leaf {
 /// A function of scalars at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Map {
-    /// The operand.
+    /// The operand itself.
     Copy,
-    /// The value of that letter.
+    /// The value of a letter.
     Index(char),
     Unary(UnaryOp),
     /// The operator with its identity on the left.
@@ -56,7 +55,7 @@ pub(crate) enum Map {
 }
 
 impl Form {
-    /// Checks everything that needs no shapes.
+    /// Checks everything that is independent of shapes.
     pub fn of(expr: &IndexExpr) -> Result<Self, EvalError> {
         let mut form = Self::read(expr)?;
         let operands = expr.body.operands();
@@ -77,7 +76,7 @@ impl Form {
         Ok(form)
     }
 
-    /// A letter of a map's output must not cancel out of its index: `[i-i]`.
+    /// Checks that no letter of a map's output cancels out of its index: `[i-i]`.
     fn check_cancelled(&self) -> Result<(), EvalError> {
         let kept: Vec<char> = self.output.iter().flat_map(Affine::letters).collect();
         let lost = self.output_letters.iter().find(|letter| !kept.contains(letter));
@@ -146,7 +145,7 @@ impl Form {
         }
     }
 
-    /// The map of a function with so many operands.
+    /// The map of a function with `operands` operands.
     fn map(&self, function: Function, operands: usize) -> Result<Map, EvalError> {
         if function == Function::Index && operands == 1 {
             return Ok(Map::Index(self.index_letter()?));
@@ -203,7 +202,7 @@ impl Form {
         operands.filter(|letter| !self.output_letters.contains(letter)).collect()
     }
 
-    /// Whether several points may belong to one element of the output, by the look of it.
+    /// Returns true if several points may have a common element of the output, by form.
     fn merges(&self) -> bool {
         !self.dropped().is_empty() || self.output_merges
     }
@@ -212,7 +211,7 @@ impl Form {
         self.dropped().first().map_or(Ok(()), |&letter| Err(EvalError::Dropped(letter)))
     }
 
-    /// Indices of operands that are more than a letter: operand, axis, index.
+    /// Indices of operands that are not single letters: operand, axis, index.
     pub fn brackets(&self) -> impl Iterator<Item = (usize, usize, &Affine)> {
         self.indices().filter(|(operand, axis, _)| {
             !self.plain.iter().any(|(o, a, _)| (o, a) == (operand, axis))
@@ -231,7 +230,7 @@ impl Form {
     }
 }
 
-/// Whether a position divides, as it is written.
+/// Returns true if a position has a division, as written.
 fn divides(position: &Position) -> bool {
     fn of(arith: &Arith) -> bool {
         match arith {
@@ -265,7 +264,7 @@ fn each_letter_of<'a>(arith: &'a Arith, visit: &mut impl FnMut(&'a Letter)) {
     }
 }
 
-/// The map that a function of so many operands is, but for `@index`.
+/// The map of a function of `operands` operands, except `@index`.
 pub(crate) fn pointwise(function: Function, operands: usize) -> Option<Map> {
     use Function as F;
     let map = match (function, operands) {

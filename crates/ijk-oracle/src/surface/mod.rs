@@ -31,7 +31,7 @@ pub(crate) type Array = (DType, Vec<usize>);
 /// The results of a program for some arguments.
 ///
 /// # Errors
-/// Where the program means nothing for these arguments.
+/// If the program is undefined for these arguments.
 ///
 /// ```
 /// # use ijk_oracle::{Value, evaluate};
@@ -43,14 +43,14 @@ pub fn evaluate(program: &Program, inputs: &[Value]) -> Result<Vec<Value>, EvalE
     Ok(evaluate_bounded(program, inputs)?.outputs.iter().map(Bounded::value).collect())
 }
 
-/// The results of a program, with what else an evaluation may give that keeps the error bounds.
+/// The results of a program, with the range of results that satisfy the error bounds.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     /// The results.
     pub outputs: Vec<Bounded>,
     /// The most points of any index expression's domain.
     pub most_points: usize,
-    /// For each applied index expression, the extents of its domain.
+    /// Extents of the domain of each applied index expression.
     pub domains: Vec<Vec<usize>>,
 }
 
@@ -60,13 +60,13 @@ impl Bounded {
         Self { dtype: value.dtype, shape: value.shape.clone(), cells }
     }
 
-    /// The values in the promised order.
+    /// The values in the specified order.
     pub fn value(&self) -> Value {
         let data = self.cells.iter().map(|cell| cell.value).collect();
         Value { dtype: self.dtype, shape: self.shape.clone(), data }
     }
 
-    /// Where, if anywhere, a result is not within the error bounds: its position in C order.
+    /// Position in C order of the first result outside of the error bounds, if any.
     pub fn first_outside(&self, result: &Value) -> Option<usize> {
         let pairs = self.cells.iter().zip(&result.data);
         pairs.into_iter().position(|(cell, &x)| !cell.admits(x))
@@ -76,7 +76,7 @@ impl Bounded {
 /// [`evaluate`] with error bounds for every element.
 ///
 /// # Errors
-/// As [`evaluate`].
+/// As for [`evaluate`].
 pub fn evaluate_bounded(program: &Program, inputs: &[Value]) -> Result<Evaluation, EvalError> {
     let checked = Checked::of(program)?;
     let calls = checked.calls()?;
@@ -89,8 +89,8 @@ pub fn evaluate_bounded(program: &Program, inputs: &[Value]) -> Result<Evaluatio
     run(&calls, inputs, &extents)
 }
 
-/// The types and shapes of a program's results, without their values: finds every error but those
-/// of values, and of points that meet.
+/// The types and shapes of a program's results, without their values: detects every error except those of values, and
+/// of points with a common element.
 pub(crate) fn shapes(program: &Program, inputs: &[Array]) -> Result<Vec<Array>, EvalError> {
     let checked = Checked::of(program)?;
     let calls = checked.calls()?;
@@ -109,8 +109,8 @@ pub(crate) fn shapes(program: &Program, inputs: &[Array]) -> Result<Vec<Array>, 
     Ok(calls.outputs.iter().map(|&handle| arrays[handle].clone()).collect())
 }
 
-/// The extents of every call's letters. A later call may determine a name that an earlier one
-/// needs, so all are looked at again until nothing new is found.
+/// The extents of every call's letters. A later call may determine a name that an earlier one needs, so calls are
+/// revisited until nothing changes.
 fn solve(calls: &Calls, inputs: &[&[usize]]) -> Result<Vec<Extents>, EvalError> {
     let mut names = Names::new();
     let mut shapes: Vec<Partial> =

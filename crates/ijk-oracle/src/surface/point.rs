@@ -22,7 +22,7 @@ pub struct Bounded {
     pub cells: Vec<Cell>,
 }
 
-/// Points that one expression may have here, and elements its output may have.
+/// Most points of an expression, and most elements of its output.
 const MOST_POINTS: usize = 1 << 28;
 
 /// The value of an expression for its arguments.
@@ -45,13 +45,13 @@ pub(crate) fn apply(
     }
 }
 
-/// The shape of the argument of each operand; a number has none.
+/// The shape of the argument of each operand; numbers have none.
 pub(crate) fn shapes_by_operand(form: &Form, arguments: &[&Bounded]) -> Vec<Partial> {
     let shapes = arguments.iter().map(|a| a.shape.iter().map(|&n| Some(n as u64)).collect());
     spread_over_operands(form, shapes)
 }
 
-/// Gives each index operand the next of some things, and each number nothing.
+/// Assigns the next of `things` to each index operand, and the default to each number.
 pub(crate) fn spread_over_operands<T: Default>(
     form: &Form,
     mut things: impl Iterator<Item = T>,
@@ -71,7 +71,7 @@ fn output_shape(form: &Form, extents: &Extents) -> Result<Vec<usize>, EvalError>
     extents.output(form)?.into_iter().map(axis).collect()
 }
 
-/// The number of points of a domain that is not too large.
+/// The number of points of a domain that is known to be small enough.
 pub(crate) fn size(shape: &[usize]) -> usize {
     if shape.contains(&0) { 0 } else { shape.iter().product() }
 }
@@ -86,7 +86,7 @@ fn check_size(shape: &[usize]) -> Result<(), EvalError> {
     }
 }
 
-/// What is known of an expression's result without its values.
+/// Properties of an expression's result that do not depend on values.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     pub dtype: DType,
@@ -95,7 +95,7 @@ pub(crate) struct Signature {
     pub domain: Vec<usize>,
 }
 
-/// The signature of an expression that stands alone.
+/// The signature of an expression by itself.
 pub(crate) fn first_signature(
     form: &Form,
     arguments: &[Array],
@@ -130,9 +130,9 @@ fn partial_shapes(form: &Form, arguments: &[Array]) -> Vec<Partial> {
 
 /// Element types inside an expression.
 struct Types {
-    /// Of each operand.
+    /// Types of the operands.
     operands: Vec<DType>,
-    /// Of the value at a point.
+    /// Type of the value at a point.
     value: DType,
 }
 
@@ -273,7 +273,7 @@ pub(crate) fn advance(point: &mut [usize], extents: &[usize]) -> bool {
     false
 }
 
-/// Each point gives an element its value; the others are 0.
+/// Each point sets an element to its value; the others are 0.
 fn map(points: &Points, shape: Vec<usize>) -> Result<Bounded, EvalError> {
     let dtype = points.types.value;
     let size = size(&shape);
@@ -289,7 +289,7 @@ fn map(points: &Points, shape: Vec<usize>) -> Result<Bounded, EvalError> {
     Ok(Bounded { dtype, shape, cells })
 }
 
-/// Values of points that fall on one element of the output combine.
+/// Combines the values of points with a common element of the output.
 fn merge(points: &Points, shape: Vec<usize>, reducer: Reducer) -> Result<Bounded, EvalError> {
     let mut groups: Vec<Vec<Cell>> = vec![Vec::new(); size(&shape)];
     let monoid = match reducer {
@@ -307,7 +307,7 @@ fn merge(points: &Points, shape: Vec<usize>, reducer: Reducer) -> Result<Bounded
     Ok(Bounded { dtype, shape, cells })
 }
 
-/// Positions along the one dropped letter. Elements no point reaches (`@argmax ij~ii`) are 0.
+/// Positions along the single dropped letter. Elements without points (`@argmax ij~ii`) are 0.
 fn position_of(points: &Points, shape: Vec<usize>, greatest: bool) -> Result<Bounded, EvalError> {
     let dropped = points.form.dropped()[0];
     let axis = points.form.letters.iter().position(|&l| l == dropped).expect("a letter");

@@ -1,8 +1,7 @@
 //! Running error analysis of real functions.
 //!
-//! A [`Real`] is a number computed in binary64 and a bound on how far from it any evaluation may
-//! lie that keeps the stated error bounds. A bound of 0 means that exactly this number comes out;
-//! an infinite one, that anything may.
+//! A [`Real`] is a number computed in binary64 and a bound on the distance of any evaluation within the stated error
+//! bounds. With a bound of 0 exactly this number is required; with an infinite one, any number is allowed.
 
 use ijk_types::{BinaryOp, DType, Scalar, UnaryOp, scalar};
 
@@ -16,14 +15,13 @@ pub(crate) struct Real {
 /// Any number: the outcome is not determined by the stated bounds.
 pub(crate) const ANYTHING: Real = Real { value: 0.0, error: f64::INFINITY };
 
-/// Units in the last place that elementwise functions may be off.
+/// Error of elementwise functions in units in the last place.
 const FUNCTION_UNITS: f64 = 4.0;
 
-/// How coarse the numbers of an element type are.
+/// Precision of the numbers of an element type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Precision {
-    /// Relative rounding error of an operation: one rounding of the engine's; for binary64 also one
-    /// of the oracle's.
+    /// Relative rounding error of an operation: one rounding of the engine; for binary64 also one of the oracle.
     pub unit: f64,
     /// Absolute rounding error below the normal numbers.
     pub tiny: f64,
@@ -56,12 +54,12 @@ pub(crate) fn precision(dtype: DType) -> Option<Precision> {
 }
 
 impl Precision {
-    /// Whether the number is one of the type's.
+    /// Returns true if the type can represent the number.
     pub fn holds(&self, x: f64) -> bool {
         !self.single || x.is_nan() || f64::from(x as f32) == x
     }
 
-    /// A result that is off by `error` and `units` roundings.
+    /// A result with an error of `error` and `units` roundings.
     pub fn round(&self, value: f64, error: f64, units: f64) -> Real {
         if !value.is_finite() {
             return Real { value, error };
@@ -76,15 +74,15 @@ impl Precision {
         }
     }
 
-    /// A result that is off by `error`, and by a rounding unless `residual` (what binary64 lost) is
-    /// 0 and the type holds it.
+    /// A result with an error of `error`, and of a rounding unless `residual` (the part that binary64 lost) is 0 and
+    /// the type can represent it.
     fn basic(&self, value: f64, error: f64, residual: f64) -> Real {
         let kept = residual == 0.0 && self.holds(value) && value.abs() <= self.max;
         self.round(value, error, if kept { 0.0 } else { 1.0 })
     }
 }
 
-/// A number that comes out exactly.
+/// An exact number.
 pub(crate) fn exact(value: f64) -> Real {
     Real { value, error: 0.0 }
 }
@@ -98,7 +96,7 @@ impl Real {
         self.error == f64::INFINITY
     }
 
-    /// Whether 0 may be meant.
+    /// Returns true if the exact value may be 0.
     fn may_be_zero(self) -> bool {
         self.value.abs() <= self.error
     }
@@ -145,8 +143,8 @@ fn eval_binary(op: BinaryOp, x: f64, y: f64) -> f64 {
     }
 }
 
-/// How far a function gets within the error of its operand; for functions without an extremum
-/// inside but `cosh` and `abs`, whose extremum no end exceeds in distance.
+/// Deviation of a function within the error of its operand; for functions without an extremum in that interval, except
+/// `cosh` and `abs`, whose deviation is largest at an end.
 fn spread(f: impl Fn(f64) -> f64, x: Real) -> f64 {
     if x.is_exact() || !x.value.is_finite() {
         return 0.0;
@@ -155,7 +153,7 @@ fn spread(f: impl Fn(f64) -> f64, x: Real) -> f64 {
     farthest(f(x.value), &ends)
 }
 
-/// Distance to the farthest; infinite where they are not all finite.
+/// Largest distance; infinite unless all are finite.
 fn farthest(value: f64, ends: &[f64]) -> f64 {
     let distance = |end: &f64| (end - value).abs();
     let worst = ends.iter().map(distance).fold(0.0, f64::max);
@@ -173,7 +171,7 @@ fn spread_tan(x: Real) -> f64 {
     }
 }
 
-/// A function of two operands that gives a real number.
+/// A function of two operands with a real result.
 pub(crate) fn binary(op: BinaryOp, x: Real, y: Real, p: &Precision) -> Real {
     let value = eval_binary(op, x.value, y.value);
     if x.is_anything() || y.is_anything() {
@@ -201,7 +199,7 @@ pub(crate) fn binary(op: BinaryOp, x: Real, y: Real, p: &Precision) -> Real {
     }
 }
 
-/// A floored quotient: exact, as long as the format has its digits, unless operands are not.
+/// A floored quotient: exact if the operands are, as long as the format has its digits.
 fn floored(value: f64, x: Real, y: Real, p: &Precision) -> Real {
     let has_digits = value.abs() < 0.125 / p.unit;
     if x.is_exact() && y.is_exact() {
@@ -226,7 +224,7 @@ fn extreme(value: f64, x: Real, y: Real) -> Real {
     Real { value, error }
 }
 
-/// An infinity or NaN takes part: the result is what it is, unless an inexact operand may change it.
+/// The result of operands with an infinity or NaN: exact, unless an inexact operand may change it.
 fn beyond(op: BinaryOp, value: f64, x: Real, y: Real, p: &Precision) -> Real {
     let sum = matches!(op, BinaryOp::Add | BinaryOp::Sub);
     let settled = |v: Real| v.is_exact() || sum;
@@ -234,7 +232,7 @@ fn beyond(op: BinaryOp, value: f64, x: Real, y: Real, p: &Precision) -> Real {
     if settled(x) && settled(y) { p.round(value, 0.0, units) } else { ANYTHING }
 }
 
-/// What binary64 lost in `x + y = sum` (Knuth's TwoSum).
+/// The rounding error of binary64 in `x + y = sum` (Knuth's TwoSum).
 fn lost_by_sum(x: f64, y: f64, sum: f64) -> f64 {
     let virtual_y = sum - x;
     (x - (sum - virtual_y)) + (y - virtual_y)
@@ -242,11 +240,11 @@ fn lost_by_sum(x: f64, y: f64, sum: f64) -> f64 {
 
 fn product(value: f64, x: Real, y: Real, p: &Precision) -> Real {
     let error = x.error * y.value.abs() + y.error * x.value.abs() + x.error * y.error;
-    // A product of tiny numbers may lose more than the residual can show.
+    // A product of tiny numbers may lose more than the residual shows.
     let vanishing = value.abs() < 1e-280 && x.value != 0.0 && y.value != 0.0;
     let residual = if vanishing { 1.0 } else { x.value.mul_add(y.value, -value) };
     match p.basic(value, error, residual) {
-        // Fused with an addition a product need not overflow.
+        // A product that is fused with an addition may not overflow.
         product if product.value.is_infinite() => ANYTHING,
         product => product,
     }
@@ -302,7 +300,7 @@ fn angle_error(y: Real, x: Real) -> f64 {
     }
 }
 
-/// Whether a comparison comes out the same within the errors.
+/// Returns true if a comparison has the same result within the errors.
 pub(crate) fn comparison_is_settled(x: Real, y: Real) -> bool {
     let gap = (x.value - y.value).abs();
     let odd = !x.value.is_finite() || !y.value.is_finite();

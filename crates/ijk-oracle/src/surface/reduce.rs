@@ -1,8 +1,8 @@
 //! Reductions, with the error bounds that the engine states.
 //!
-//! Sums may be off by `(B + log2 n)·eps·Σ|x|`, contractions by `(KC + K/KC)·eps·Σ|ab|`. Below `B`
-//! terms no order is worse than one after another: `n·eps·Σ|x|`, which is also the bound of sums
-//! whose terms are scattered over the output (`+i~[i%3]`) and added as they come.
+//! The error of sums is at most `(B + log2 n)·eps·Σ|x|`, of contractions `(KC + K/KC)·eps·Σ|ab|`. Below `B` terms no
+//! order is worse than sequential addition: `n·eps·Σ|x|`, which is also the bound of sums whose terms are scattered
+//! over the output (`+i~[i%3]`) and added in order.
 
 use super::cell::{self, Cell, Order};
 use super::complex::{self, Complex};
@@ -12,11 +12,11 @@ use crate::value::same_bits;
 use ijk_types::{C128, DType, Monoid, Scalar, scalar};
 use std::cmp::Ordering;
 
-/// Terms that may be added one after another before partial sums combine.
+/// Terms that may be added sequentially before partial sums are combined.
 const BLOCK: f64 = 512.0;
 
-/// Combines values, in their order, starting from the identity; `scattered` if an expression in the
-/// output's index sends them to their element.
+/// Combines values in order, starting from the identity; `scattered` if an expression in the output's index determines
+/// their element.
 pub(crate) fn reduce(
     monoid: Monoid,
     dtype: DType,
@@ -77,14 +77,14 @@ fn anything(value: Scalar) -> Cell {
     rebuild(value, [0.0; 2], f64::INFINITY)
 }
 
-/// What is known of one part of a sum.
+/// Accumulated properties of one part of a sum.
 #[derive(Clone, Copy, Debug)]
 struct Sum {
     plain: f64,
     lost: f64,
     magnitude: f64,
     infinite: bool,
-    /// The greatest power of two of which every term is a multiple.
+    /// The largest power of two that divides every term.
     grain: f64,
 }
 
@@ -110,13 +110,13 @@ impl Sum {
         if self.plain.is_finite() { self.plain + self.lost } else { self.plain }
     }
 
-    /// Whether any order gives exactly the total.
+    /// Returns true if any order gives exactly the total.
     fn is_exact(&self, p: &Precision) -> bool {
         self.magnitude == 0.0 || self.magnitude <= self.grain * 2f64.powi(p.digits)
     }
 }
 
-/// The greatest power of two that divides a number.
+/// The largest power of two that divides a number.
 fn grain(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return f64::INFINITY;
@@ -151,7 +151,7 @@ fn sum(value: Scalar, cells: &[Cell], p: &Precision, scattered: bool) -> Cell {
     rebuild(value, total, given + steps * p.unit * (magnitude + given) + n * p.tiny)
 }
 
-/// How far the factors of a product may drive it up and down before others bring it back.
+/// Range of a product's partial products, above and below its final value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Swing {
     up: f64,
@@ -196,7 +196,7 @@ fn product(value: Scalar, cells: &[Cell], p: &Precision) -> Cell {
     }
 }
 
-/// Whether every product of some of the factors is exact: small integers, or powers of two.
+/// Returns true if every product of some of the factors is exact: small integers, or powers of two.
 fn exact_in_any_order(cells: &[Cell], p: &Precision) -> bool {
     let digits = |c: &Cell| {
         let x = parts(c.wide)[0].abs();
@@ -222,7 +222,7 @@ fn complex_product(value: Scalar, cells: &[Cell], p: &Precision) -> Cell {
     }
 }
 
-/// The position of the greatest (or least) of some values: the first of equals, the first NaN.
+/// The position of the greatest (or least) of some values: the first of equal ones, or the first NaN.
 pub(crate) fn arg(greatest: bool, cells: &[Cell]) -> Cell {
     let value = Scalar::I64(first_best(greatest, cells, |c| c.value) as i64);
     let best = first_best(greatest, cells, |c| c.wide);
@@ -240,7 +240,7 @@ fn settled(best: &Cell, rival: &Cell) -> bool {
         (Scalar::F64(x), Scalar::F64(y)) => {
             let (x, y) =
                 (Real { value: x, error: best.error }, Real { value: y, error: rival.error });
-            // Against an exact NaN only what may be NaN counts.
+            // Compared with an exact NaN, only values that may be NaN matter.
             let nan = x.value.is_nan() && x.is_exact() && !y.is_anything() && !y.value.is_nan();
             nan || real::comparison_is_settled(x, y)
         }
@@ -254,7 +254,7 @@ fn first_best(greatest: bool, cells: &[Cell], of: impl Fn(&Cell) -> Scalar) -> u
     })
 }
 
-/// Whether `x` takes the place of `best`.
+/// Returns true if `x` replaces `best`.
 fn beats(greatest: bool, x: Scalar, best: Scalar) -> bool {
     let wanted = if greatest { Ordering::Greater } else { Ordering::Less };
     let is_nan = |x: Scalar| !same_order(x, x);

@@ -1,4 +1,4 @@
-//! Random constraints: of both kinds, consistent with what is expected of the eintups.
+//! Random constraints of both kinds, consistent with the intended ranks and extents of eintups.
 
 use super::build::{SPAN, constant, name, of};
 use super::links::links;
@@ -7,7 +7,7 @@ use ijk_syntax::et::ast::{Bound, Constraint, IndexOp, Quantity, Relation};
 use std::collections::BTreeMap;
 
 impl World<'_> {
-    /// Constrains the eintups that are used.
+    /// Constrains the eintups that occur.
     pub fn constraints(&mut self, used: &dyn Fn(&str) -> bool) {
         let mut known = Vec::new();
         for at in 0..self.tuples.len() {
@@ -23,7 +23,7 @@ impl World<'_> {
         self.rng.shuffle(&mut self.program.constraints);
     }
 
-    /// Makes constraints on ranks say less, or leaves them out, where something else decides.
+    /// Weakens or omits constraints on ranks that are implied otherwise.
     pub fn loosen_ranks(&mut self, used: &dyn Fn(&str) -> bool, dims: &BTreeMap<String, Vec<u64>>) {
         let ranks: BTreeMap<String, usize> =
             self.tuples.iter().map(|t| (t.name.clone(), t.rank)).collect();
@@ -39,12 +39,12 @@ impl World<'_> {
         self.widen(&name, &ranks);
     }
 
-    /// Whether no bound array says the extents of an eintup.
+    /// Returns true if no bound array determines the extents of an eintup.
     fn open_tuple(&self, name: &str) -> bool {
         self.open.iter().any(|&at| self.tuples[at].name == name)
     }
 
-    /// Leaves out the constraints on ranks that follow from another's.
+    /// Omits the constraints on ranks that follow from others.
     fn leave_out_ranks(&mut self, ranks: &BTreeMap<String, usize>) {
         let program = self.program.clone();
         let mut kept: Vec<&str> = Vec::new();
@@ -77,7 +77,7 @@ impl World<'_> {
         true
     }
 
-    /// A range for a rank that is given with the program, or decided by chance.
+    /// A range for a rank that is given with the program, or chosen at random.
     fn give_a_rank(&mut self, ranks: &BTreeMap<String, usize>, dims: &BTreeMap<String, Vec<u64>>) {
         if !self.rng.chance(0.15) {
             return;
@@ -96,7 +96,7 @@ impl World<'_> {
 
     fn constrain_rank(&mut self, at: usize, known: &[usize]) {
         let r = self.tuples[at].rank as i64;
-        // The arrays that are bound may tell it.
+        // Bound arrays may determine it.
         let told = self.tuples[at].kind == Kind::Bound && self.tuples[at].exact.is_some();
         let needed = match r {
             1 => 0.25,
@@ -124,7 +124,7 @@ impl World<'_> {
         self.adjusted(term, s, s, r, r)
     }
 
-    /// A value between `lo` and `hi`, brought to lie between `least` and `most`.
+    /// A value between `lo` and `hi`, adjusted to be between `least` and `most`.
     fn adjusted(&mut self, term: Bound, lo: i64, hi: i64, least: i64, most: i64) -> Bound {
         let (term, lo, hi) = self.arithmetic(term, lo, hi);
         if least == most && lo == hi && self.rng.chance(0.7) {
@@ -167,7 +167,7 @@ impl World<'_> {
         let relation = match t.kind {
             Kind::Bound if self.rng.chance(0.7) => return,
             Kind::Inferred => return,
-            // What is bound may lie outside.
+            // Bound extents may be outside.
             Kind::Bound if t.exact.is_some() && self.rng.chance(0.4) => {
                 Relation::In((hi + 1, SPAN), (hi + 4, SPAN))
             }

@@ -2,7 +2,7 @@
 
 use crate::random::Rng;
 
-/// A program of the library of operations, and some like it.
+/// A program from the library of operations, or a similar one.
 pub(crate) fn idiom(rng: &mut Rng) -> String {
     let text = *rng.pick(&IDIOMS);
     let rank = rng.weighted(&[(5, 1), (4, 2), (2, 3), (1, 0)]);
@@ -282,12 +282,12 @@ out
 DIMS(pos) = <side>
 DIMS(fine) = DIMS(pos) * 2
 ",
-    // Extents that nothing says.
+    // Extents without constraints.
     "x[a] = RANDOM(-5, 5, INT)
 y[b] = x[b + 1]
 total[] += x[a]
 ",
-    // Ranks that the bounds rule and three meetings decide.
+    // Ranks determined by the bounds rule and three common expressions.
     "x[pos] = RANDOM(0, 9, INT)
 y[wide + DIMS(pos)] = x[wide]
 z[wide + side] = 1
@@ -299,14 +299,14 @@ DIMS(side) = 2
 DIMS(half) = DIMS(low) + 1
 DIMS(low) = 1
 ",
-    // Pointers that jump: indices read the version before.
+    // Pointer jumping: indices read the previous version.
     "next[a] = RANDOM(0, <side>, INT)
 next[a] = next[next[a]]
 next[next[a]] += a
 
 DIMS(a) = <side>
 ",
-    // All up to each position, and all from each on.
+    // Sums of all elements up to each position, and from each on.
     "x[row,pos] = RANDOM(-5, 6, INT)
 sums[row,pos] = x[row,pos-back]
 most[row,pos] =max x[row,pos+fore]
@@ -318,7 +318,7 @@ DIMS(pos) = <side>
 DIMS(back) = DIMS(pos)
 DIMS(fore) = DIMS(pos) + <few>
 ",
-    // Mostly out of bounds: too many values of each axis leave them to cut them off one by one.
+    // Mostly out of bounds: too many values of each axis for the lowering to cut them off one by one.
     "x[a] = RANDOM(0, 9, INT)
 y[b] = x[b + c - 1<tap>]
 z[b,c] += x[b - <stride> * c + <side>]

@@ -6,7 +6,7 @@ use crate::random::{Input, data_input};
 use ijk_syntax::et::ast::{Assign, AssignOp, Index, IndexOp, Statement, Value};
 use ijk_types::DType;
 
-/// What kind of index expression.
+/// Form of an index expression.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Plain,
@@ -44,8 +44,8 @@ const FORMS: [(u32, Form); 16] = [
 ];
 
 impl World<'_> {
-    /// An index expression for a place of some rank. It has that rank itself if `anchored`; else it
-    /// may be a scalar.
+    /// An index expression for a place of rank `r`. It has that rank itself if `anchored`; otherwise it may be a
+    /// scalar.
     pub fn index(&mut self, r: usize, depth: u32, anchored: bool) -> Index {
         let form = if depth == 0 { Form::Plain } else { self.rng.weighted(&FORMS) };
         let inner = depth.saturating_sub(1);
@@ -104,7 +104,7 @@ impl World<'_> {
         Index::Product(Box::new(left), rest, SPAN)
     }
 
-    /// An eintup of some rank; where there is no room for one, an extent.
+    /// An eintup of some rank; if none fits, an extent.
     fn some_tuple(&mut self, r: usize) -> Index {
         match self.pick_tuple(r) {
             Some(at) => self.plain(at),
@@ -126,7 +126,7 @@ impl World<'_> {
         found.or_else(|| pooled.first().copied())
     }
 
-    /// `DIMS` of an eintup of some rank, or of what an index array holds.
+    /// `DIMS` of an eintup of some rank, or of the elements of an index array.
     fn some_dims(&mut self, r: usize) -> Index {
         if r == 1 && self.rng.chance(0.06) {
             return dims(vec![self.nested(0)]);
@@ -137,7 +137,7 @@ impl World<'_> {
         dims(vec![self.plain(at)])
     }
 
-    /// A number known before the statement runs.
+    /// A number that is known before the statement runs.
     fn statics(&mut self, r: usize) -> Index {
         match self.rng.below(9) {
             0..=3 => integer(self.rng.between(0, 4) as i64),
@@ -188,7 +188,7 @@ impl World<'_> {
         self.index_of(at, depth)
     }
 
-    /// An index with an element that makes no difference, unless it is out of bounds itself.
+    /// An index with an element that has no effect, unless it is out of bounds itself.
     fn lost(&mut self, r: usize, depth: u32) -> Index {
         let (left, lost) = (self.index(r, 0, true), self.gather(r, depth.max(1)));
         let lost = match self.rng.chance(0.5) {
@@ -214,7 +214,7 @@ impl World<'_> {
         Index::Array(access(&name, indices))
     }
 
-    /// An index at a place of an array that exists.
+    /// An index at a place of an existing array.
     pub fn place_index(&mut self, array: usize, place: &Place, depth: u32) -> Index {
         let Some(stood) = place.tuple else {
             let e = self.index(place.rank, depth, false);
@@ -233,7 +233,7 @@ impl World<'_> {
         }
     }
 
-    /// An index that leaves open how large a bound array is: of a plain eintup it would say it.
+    /// An index that does not determine the extents of a bound array, as a plain eintup would.
     fn not_plain(&mut self, array: usize, e: Index) -> Index {
         match e {
             Index::Tuple(other) if self.arrays[array].bound && self.rng.chance(0.99) => {
@@ -244,7 +244,7 @@ impl World<'_> {
         }
     }
 
-    /// A new eintup that has the shape of the one that stood at its place.
+    /// A new eintup with the shape of the previous one at its place.
     fn share(&mut self, stood: usize) -> Option<usize> {
         if self.pool_points().saturating_mul(self.points(stood)) > self.budget {
             return None;
@@ -256,7 +256,7 @@ impl World<'_> {
         Some(self.tuples.len() - 1)
     }
 
-    /// An array of good indices with a `:` of so many components, or without `:`.
+    /// An array of valid indices with a `:` of the given number of components, or without `:`.
     fn index_array(&mut self, components: Option<usize>) -> usize {
         let fits = |a: &Array| a.dtype.is_integer() && a.star.map(|s| s.1) == components;
         let good = |a: &Array| fits(a) && (components.is_some() || a.name.starts_with("idx"));
@@ -313,7 +313,7 @@ impl World<'_> {
         tuples
     }
 
-    /// The eintup of a `:` with so many components.
+    /// The eintup of a `:` with the given number of components.
     fn coordinate(&mut self, extent: usize) -> usize {
         let kind = if self.rng.chance(0.6) { Kind::Inferred } else { Kind::Pinned };
         let at = self.tuple(1, kind);
@@ -367,7 +367,7 @@ impl World<'_> {
         self.arrays.len() - 1
     }
 
-    /// The greatest value that a component may have, roughly.
+    /// Approximate maximum of a component.
     pub fn most(&self, e: &Index) -> u64 {
         match e {
             Index::Integer(n, _) => n.unsigned_abs(),
@@ -394,7 +394,7 @@ impl World<'_> {
     }
 }
 
-/// Makes the elements count.
+/// Replaces the elements by 0, 1, 2, ….
 fn count(input: &mut Input) {
     use ijk_types::Scalar;
     for (place, element) in input.value.data.iter_mut().enumerate() {
@@ -406,7 +406,7 @@ fn count(input: &mut Input) {
     }
 }
 
-/// Makes positive numbers less by some.
+/// Subtracts a number from the elements.
 fn shift(input: &mut Input, by: i64) {
     use ijk_types::Scalar;
     for element in &mut input.value.data {

@@ -1,17 +1,17 @@
-//! Which eintups have equal ranks, and by which of the three rules.
+//! Pairs of eintups with equal ranks, and the rule that implies it.
 
 use crate::et::accesses::accesses;
 use ijk_syntax::et::ast::{Access, Bound, Index, Program, Quantity, Relation, Value};
 use std::collections::BTreeMap;
 
-/// Why two eintups have one rank.
+/// Reason for the equal ranks of two eintups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// They, or the `DIMS` of them, meet in one index expression.
+    /// They, or the `DIMS` of them, occur in one index expression.
     Expression,
-    /// Index expressions of them stand at one place of an array.
+    /// Index expressions of them occur at one place of an array.
     Place,
-    /// The `DIMS` of them meet in one constraint.
+    /// The `DIMS` of them occur in one constraint.
     Constraint,
 }
 
@@ -69,7 +69,7 @@ fn pairs<'p>(link: Link, names: &[&'p str], found: &mut Vec<(Link, &'p str, &'p 
     found.extend(different.map(|pair| (link, pair[0], pair[1])));
 }
 
-/// The eintups whose components an expression computes with.
+/// The eintups whose components an expression uses.
 fn met<'p>(e: &'p Index, names: &mut Vec<&'p str>) {
     match e {
         Index::Tuple(name) => names.push(&name.text),
@@ -99,7 +99,7 @@ fn extents<'p>(bound: &'p Bound, names: &mut Vec<&'p str>) {
     }
 }
 
-/// Whether a value draws random numbers.
+/// Returns true if a value contains random numbers.
 pub(crate) fn draws(value: &Value) -> bool {
     crate::et::terms::sites(value) > 0
 }

@@ -1,11 +1,10 @@
-//! Programs of Einsum Tuple with mistakes that chance makes seldom: at least one for each
-//! diagnostic.
+//! Programs of Einsum Tuple with mistakes that random mutation rarely makes: at least one for each diagnostic.
 
 use super::EtCase;
 use crate::random::{Flavour, Rng, data_input};
 use ijk_types::DType;
 
-/// The diagnostic that a program is to get, and the program. `<n>` stands for a number from 2 to 5.
+/// The expected diagnostic, and the program. `<n>` is replaced by a number from 2 to 5.
 type Mistake = (&'static str, &'static str);
 
 const MISTAKES: &[Mistake] = &[
@@ -121,7 +120,7 @@ type Inputs = &'static [(&'static str, DType, &'static [usize])];
 /// Extents that are given with the program.
 type Dims = &'static [(&'static str, &'static [u64])];
 
-/// Mistakes with what is bound, or given.
+/// Mistakes in bound arrays, or in given extents.
 const GIVEN: &[(&str, &str, Inputs, Dims)] = &[
     ("ambiguous", "y[a] = x[b + 1] * a", &[("x", DType::F32, &[3])], &[]),
     (
@@ -161,14 +160,14 @@ const GIVEN: &[(&str, &str, Inputs, Dims)] = &[
     ("unknown-override", "y[a] = 1", &[], &[("aa", &[2, 2])]),
 ];
 
-/// Well-formed programs without a value: bounds of `RANDOM` that are no bounds.
+/// Well-formed programs that fail: invalid bounds of `RANDOM`.
 const NO_VALUE: &[&str] = &[
     "y[a] = RANDOM(<n>, a, INT)\n\nDIMS(a) = 3",
     "y[a] = RANDOM(0, INF, FLOAT)\n\nDIMS(a) = <n>",
     "y[a] = RANDOM(a - 1, DIMS(a)[0] - <n>, FLOAT)\n\nDIMS(a) = <n>",
 ];
 
-/// The diagnostic of a limit, and a program beyond it.
+/// The diagnostic of a limit, and a program that exceeds it.
 type Beyond = (&'static str, fn() -> String);
 
 const BEYOND: &[Beyond] = &[
@@ -197,7 +196,7 @@ pub(super) fn mistake(rng: &mut Rng) -> EtCase {
     }
 }
 
-/// One of the programs beyond a limit.
+/// One of the programs that exceed a limit.
 pub(super) fn beyond(rng: &mut Rng) -> EtCase {
     EtCase::unbound((rng.pick(BEYOND).1)())
 }
@@ -212,7 +211,7 @@ fn given(rng: &mut Rng, (_, source, inputs, dims): &(&str, &str, Inputs, Dims)) 
     case
 }
 
-/// The same program with its numbers, written otherwise or behind another statement.
+/// The same program with its numbers, spelled differently or after another statement.
 fn spelled(rng: &mut Rng, source: &str) -> String {
     let source = source.replace("<n>", &rng.between(2, 5).to_string());
     match rng.below(6) {

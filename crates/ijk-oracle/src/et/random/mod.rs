@@ -40,7 +40,7 @@ pub struct EtCase {
 }
 
 impl EtCase {
-    /// The case of a seed. Nearly all are well-formed; values may still divide by zero.
+    /// The case of a seed. Nearly all are well-formed; evaluation may still divide by zero.
     pub fn random(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let run = rng.below(1000) as u64;
@@ -65,7 +65,7 @@ impl EtCase {
         Self { source: print_et(&program, Some(&mut rng)), bound, dims, ranks, seed: run }
     }
 
-    /// A program with nothing bound or given.
+    /// A program without bound arrays or given extents.
     fn unbound(source: String) -> Self {
         let (bound, dims, ranks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { source, bound, dims, ranks, seed: 1 }
@@ -84,7 +84,7 @@ fn names(program: &Program) -> Vec<String> {
     text.split(|c| !letter(c)).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// The source and the arrays, for whoever wants to try it by hand.
+/// The source and the arrays, for reproduction by hand.
 impl std::fmt::Display for EtCase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{}  seed {}", self.source, self.seed)?;

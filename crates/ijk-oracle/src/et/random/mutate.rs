@@ -1,9 +1,9 @@
-//! Programs with mistakes: tokens exchanged, doubled, left out, numbers made odd.
+//! Programs with mistakes: tokens exchanged, duplicated or omitted, and unusual numbers.
 
 use super::{EtCase, mistakes};
 use crate::random::Rng;
 
-/// Words that mean something.
+/// Words with a meaning.
 const WORDS: [&str; 30] = [
     "+", "-", "*", "//", "//^", "%", "/", "[", "]", "(", ")", ",", ":", "=", "+=", "max=", "DIMS",
     "RANK", "FLAT", "RANDOM", "IN", "INT", "FLOAT", "min", "EXP", "WHERE", "\n\n", "nope", "0.5",
@@ -23,7 +23,7 @@ const NUMBERS: [&str; 9] = [
 ];
 
 impl EtCase {
-    /// The case with one to three mistakes, or another one with a mistake that is seldom made.
+    /// The case with one to three mistakes, or another one with a rare mistake.
     pub fn mutated(&self, rng: &mut Rng) -> Self {
         match rng.below(1000) {
             0..20 => return mistakes::beyond(rng),
@@ -81,7 +81,7 @@ impl EtCase {
         self.source = lines.join("\n") + "\n";
     }
 
-    /// Another shape, or no array at all.
+    /// Changes the shape of a bound array, or removes it.
     fn mutate_bound(&mut self, rng: &mut Rng) {
         let names: Vec<String> = self.bound.keys().cloned().collect();
         if names.is_empty() {
@@ -110,7 +110,7 @@ impl EtCase {
         }
     }
 
-    /// A constraint more.
+    /// Adds a constraint.
     fn constrain_again(&mut self, rng: &mut Rng) {
         let tokens = tokens(&self.source);
         let name = |t: &&String| t.starts_with(|c: char| c.is_lowercase());

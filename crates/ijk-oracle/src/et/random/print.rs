@@ -1,4 +1,4 @@
-//! Programs as text: with just the parentheses they need, comments and blank lines here and there.
+//! Programs as text: with only the necessary parentheses, and occasional comments and blank lines.
 
 use crate::random::Rng;
 use ijk_syntax::Function;
@@ -9,8 +9,7 @@ use ijk_syntax::et::ast::{
 };
 use std::fmt::Write;
 
-/// The text of a program. With an `rng`, comments and blank lines
-/// stand here and there.
+/// The text of a program. With an `rng`, it has occasional comments and blank lines.
 pub fn print_et(program: &Program, mut rng: Option<&mut Rng>) -> String {
     let mut text = String::new();
     for statement in &program.statements {
@@ -48,7 +47,7 @@ fn decorate(text: &mut String, rng: &mut Option<&mut Rng>) {
     }
 }
 
-/// How an operator is spelled before or after `=`.
+/// Spelling of an operator before or after `=`.
 pub(super) fn spelled(op: AssignOp) -> &'static str {
     match op {
         AssignOp::Add => "+",
@@ -77,7 +76,7 @@ fn list(indices: &[Index]) -> String {
     indices.iter().map(|e| index(e, SUM)).collect::<Vec<_>>().join(", ")
 }
 
-/// How tightly the place of an expression binds: what binds less stands in parentheses.
+/// Precedence required at the position of an expression: those of lower precedence are parenthesised.
 type Level = u8;
 const SUM: Level = 0;
 const PRODUCT: Level = 1;
@@ -98,7 +97,7 @@ fn terms<T>(terms: &[(bool, T)], print: impl Fn(&T, Level) -> String) -> String 
             (_, false) => " + ",
         };
         text.push_str(sign);
-        // A sign of its own binds tighter than a product, and makes a number's of a number.
+        // A sign of its own binds tighter than a product, and is part of a following number.
         let signed = at == 0 && !sign.is_empty();
         let printed = print(term, if signed { ATOM } else { PRODUCT });
         let number = signed && printed.starts_with(|c: char| c.is_ascii_digit());

@@ -1,16 +1,15 @@
-//! Failing cases made small: statements, constraints, terms and extents left out, as long as they
-//! keep failing.
+//! Reduction of failing cases: statements, constraints, terms and extents are removed while the case keeps failing.
 
 use super::{EtCase, print_et};
 use crate::random::Layout;
 use ijk_syntax::et::ast::{Index, Program, Statement, Value};
 use ijk_types::Scalar;
 
-/// Attempts before the case is good enough.
+/// Most attempts.
 const MOST_ATTEMPTS: usize = 500;
 
 impl EtCase {
-    /// A smaller case that `fails` as well, if there is one.
+    /// The smallest case found for which `fails` still holds.
     pub fn shrunk(&self, fails: &mut dyn FnMut(&EtCase) -> bool) -> Self {
         let mut best = self.clone();
         let mut attempts = MOST_ATTEMPTS;
@@ -29,7 +28,7 @@ impl EtCase {
         }
     }
 
-    /// Cases a step smaller, the boldest steps first.
+    /// Cases one step smaller, the largest steps first.
     fn smaller(&self) -> Vec<EtCase> {
         let (program, _) = ijk_syntax::et::parse(&self.source);
         let mut programs = without_one(&program);
@@ -76,7 +75,7 @@ impl EtCase {
         }
     }
 
-    /// Numbers of the text less by one.
+    /// Decrements numbers of the text.
     fn with_smaller_numbers(&self, all: &mut Vec<EtCase>) {
         let bytes = self.source.as_bytes();
         for (at, digit) in bytes.iter().enumerate() {
@@ -95,7 +94,7 @@ impl EtCase {
     }
 }
 
-/// The program without a statement, a constraint, the outputs.
+/// The program without a statement, a constraint, or the outputs.
 fn without_one(program: &Program) -> Vec<Program> {
     let mut all = Vec::new();
     for at in (0..program.statements.len()).rev() {
@@ -192,7 +191,7 @@ fn with_terms(value: &Value, terms: Vec<(bool, Value)>) -> Value {
     Value::Sum(terms, value.span())
 }
 
-/// Lists with one thing replaced by each that is smaller.
+/// Lists with one element replaced by each of its smaller forms.
 fn replace<T: Clone, V>(
     things: &[T],
     smaller: impl Fn(&T) -> Vec<V>,

@@ -1,4 +1,4 @@
-//! Random statements: every form of assignment, arrays sized by anything.
+//! Random statements: every form of assignment, and arrays of any extents.
 
 use super::build::{SPAN, access};
 use super::value::real;
@@ -16,7 +16,7 @@ const OPS: [(u32, AssignOp); 6] = [
     (5, AssignOp::Or),
 ];
 
-/// Elements that an array may have.
+/// Most elements of an array.
 const MOST_ELEMENTS: u64 = 6000;
 
 impl World<'_> {
@@ -53,7 +53,7 @@ impl World<'_> {
         self.push(Statement { left, assign, symbol: SPAN, value, span: SPAN });
     }
 
-    /// Only arrays that are computed, or drawn and then bound.
+    /// Returns true for arrays that are computed, or drawn and then bound.
     fn may_assign(&self, at: usize) -> bool {
         let name = &self.arrays[at].name;
         self.arrays[at].star.is_none()
@@ -61,7 +61,7 @@ impl World<'_> {
             && self.program.statements.iter().any(|s| s.left.array.text == *name)
     }
 
-    /// The left side of an array that exists.
+    /// The left side of an existing array.
     fn again(&mut self, at: usize) -> Access {
         let Array { name, places, .. } = self.arrays[at].clone();
         let depth = self.rng.weighted(&[(6, 0), (3, 1), (1, 2)]);
@@ -102,7 +102,7 @@ impl World<'_> {
         Place { rank: self.rank_of(e).unwrap_or(1), tuple }
     }
 
-    /// The rank of an index expression, if it is no scalar.
+    /// The rank of an index expression, unless it is a scalar.
     fn rank_of(&self, e: &Index) -> Option<usize> {
         let of_list =
             |list: &[Index]| list.iter().map(|e| self.rank_of(e).unwrap_or(1)).sum::<usize>();

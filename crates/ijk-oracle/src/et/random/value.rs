@@ -24,7 +24,7 @@ enum Leaf {
 }
 
 impl World<'_> {
-    /// A value with at most so many levels of operators.
+    /// A value with at most `depth` levels of operators.
     pub fn value(&mut self, depth: u32) -> Typed {
         if depth == 0 {
             return self.leaf();
@@ -94,7 +94,7 @@ impl World<'_> {
         (Value::Element(element), Type::weak(DType::I64))
     }
 
-    /// A number below about the rank.
+    /// A number that is usually below the rank.
     fn coord(&mut self, r: usize) -> Index {
         match self.rng.below(4) {
             0 => integer(self.rng.below(r + 1) as i64),
@@ -152,7 +152,7 @@ impl World<'_> {
         (Value::Random { lo, hi, float, span: SPAN }, Type::strong(dtype))
     }
 
-    /// An element of an array that exists, or of a new input.
+    /// An element of an existing array, or of a new input.
     fn read(&mut self) -> Typed {
         let at = match self.arrays.is_empty() || self.arrays.len() < 5 && self.rng.chance(0.3) {
             true => return self.new_input(),
@@ -168,7 +168,7 @@ impl World<'_> {
         (Value::Element(access(&name, indices)), Type::strong(dtype))
     }
 
-    /// An input with its first use; it may be one that a statement of random numbers would give.
+    /// An input with its first use; a statement of random numbers may define it instead.
     fn new_input(&mut self) -> Typed {
         let dtype = self.rng.weighted(&[
             (5, DType::F64),
@@ -242,7 +242,7 @@ impl World<'_> {
         (Value::Element(access(&name, indices)), Type::strong(dtype))
     }
 
-    /// A place of a new input: its rank, the plain eintup that stands there, its extents.
+    /// A place of a new input: its rank, the plain eintup of it, and its extents.
     fn input_place(&mut self, r: usize) -> (usize, Option<usize>, Vec<usize>) {
         if self.rng.chance(0.4) {
             let extents = (0..r).map(|_| self.rng.between(1, 4)).collect();
@@ -315,7 +315,7 @@ impl World<'_> {
         (Value::Product(Box::new(first), factors, SPAN), t)
     }
 
-    /// 1 where a position is a number, mostly an element or another position, else 0.
+    /// 1 if a position equals a number, usually an element or another position, else 0.
     fn one_hot(&mut self) -> Typed {
         let depth = self.rng.below(2) as u32;
         let (left, right) = (self.position(), real(self.value(depth)));
@@ -331,7 +331,7 @@ impl World<'_> {
         (call(cast, vec![equal]), Type::strong(to))
     }
 
-    /// A real number, mostly not 0.
+    /// A real number, usually nonzero.
     fn divisor(&mut self, depth: u32) -> Typed {
         match self.rng.below(10) {
             0 | 2 => {
@@ -384,7 +384,7 @@ fn number_type(t: Type) -> Type {
     if t.dtype == DType::Bool { Type { dtype: DType::I64, ..t } } else { t }
 }
 
-/// The value as one that is no complex number.
+/// The value, converted to a real one if it is complex.
 pub(crate) fn real((value, t): Typed) -> Typed {
     match t.dtype.is_complex() {
         true => (call(Function::Re, vec![value]), Type { dtype: t.dtype.real(), ..t }),

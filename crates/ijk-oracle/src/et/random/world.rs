@@ -1,4 +1,4 @@
-//! A program in the making: its eintups, its arrays, what is bound.
+//! State of program generation: eintups, arrays and bindings.
 
 use super::build::{access, name, tuple};
 use crate::random::{Flavour, Input, Rng};
@@ -6,20 +6,20 @@ use ijk_syntax::et::ast::{Constraint, Index, Program, Statement};
 use ijk_types::DType;
 use std::collections::BTreeMap;
 
-/// An eintup, with what is expected of its extents.
+/// An eintup with its intended extents.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuple {
     pub name: String,
     pub rank: usize,
     pub kind: Kind,
-    /// Least and greatest extent.
+    /// Minimum and maximum of its extents.
     pub lo: u64,
     pub hi: u64,
-    /// The extents, where the shape of a bound array gives them.
+    /// The extents, if the shape of a bound array determines them.
     pub exact: Option<Vec<u64>>,
 }
 
-/// What gives an eintup its extents.
+/// Source of an eintup's extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `DIMS(t) = n`.
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     Derived,
     /// A bound array.
     Bound,
-    /// The eintup that stood at its place before, or the place of a `:`.
+    /// The previous eintup at its place, or the place of a `:`.
     Inferred,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Array {
     pub name: String,
     pub dtype: DType,
     pub places: Vec<Place>,
-    /// Whether its elements make good indices, and the place and extent of its `:`.
+    /// For an index array with a `:`, its place and extent.
     pub star: Option<(usize, usize)>,
     pub bound: bool,
 }
@@ -49,11 +49,11 @@ pub(crate) struct Array {
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub rank: usize,
-    /// The plain eintup that first stood there.
+    /// The plain eintup that first occurred there.
     pub tuple: Option<usize>,
 }
 
-/// A program in the making.
+/// State of program generation.
 pub(crate) struct World<'r> {
     pub rng: &'r mut Rng,
     pub program: Program,
@@ -65,11 +65,11 @@ pub(crate) struct World<'r> {
     pub flavour: Flavour,
     /// Names of arrays, those of unfinished statements included.
     pub names: Vec<String>,
-    /// Eintups whose extents no bound array says.
+    /// Eintups whose extents no bound array determines.
     pub open: Vec<usize>,
-    /// Points that a statement may have.
+    /// Most points of a statement.
     pub budget: u64,
-    /// Eintups of the statement that is written now.
+    /// Eintups of the present statement.
     pub pool: Vec<usize>,
 }
 
@@ -127,14 +127,14 @@ impl<'r> World<'r> {
         self.tuples.len() - 1
     }
 
-    /// A name that no eintup has.
+    /// An unused name for an eintup.
     pub fn fresh_tuple(&mut self) -> String {
         let taken = |name: &str| self.tuples.iter().any(|t| t.name == name);
         let word = self.rng.pick(&TUPLES).to_string();
         if !taken(&word) { word } else { format!("{word}{}", self.tuples.len()) }
     }
 
-    /// A name that no array has.
+    /// An unused name for an array.
     pub fn fresh_array(&mut self, words: Option<&str>) -> String {
         let word = words.map_or_else(|| self.rng.pick(&ARRAYS).to_string(), str::to_owned);
         let name = match self.names.contains(&word) {
@@ -149,7 +149,7 @@ impl<'r> World<'r> {
         tuple(&self.tuples[at].name)
     }
 
-    /// The most points that an eintup adds to a domain, as a factor.
+    /// Most points that an eintup contributes to a domain, as a factor.
     pub fn points(&self, at: usize) -> u64 {
         let t = &self.tuples[at];
         match &t.exact {
@@ -158,12 +158,12 @@ impl<'r> World<'r> {
         }
     }
 
-    /// The most points of the statement that is written now.
+    /// Most points of the present statement.
     pub fn pool_points(&self) -> u64 {
         self.pool.iter().map(|&at| self.points(at).max(1)).product()
     }
 
-    /// Takes an eintup into the statement, if that does not get too large.
+    /// Adds an eintup to the statement, if its domain does not get too large.
     pub fn admit(&mut self, at: usize) -> bool {
         let fits = self.pool.contains(&at)
             || self.pool_points().saturating_mul(self.points(at)) <= self.budget;
@@ -191,7 +191,7 @@ impl<'r> World<'r> {
         self.arrays.iter().position(|a| a.name == name)
     }
 
-    /// Extents to give with the program, so that it has one solution.
+    /// Extents to give with the program, so that its solution is unique.
     pub fn choose_dims(&mut self, used: &dyn Fn(&str) -> bool) -> BTreeMap<String, Vec<u64>> {
         let mut dims = BTreeMap::new();
         for (at, t) in self.tuples.iter().enumerate() {
@@ -213,7 +213,7 @@ impl<'r> World<'r> {
         dims
     }
 
-    /// Chooses the outputs, or leaves the section out.
+    /// Chooses the outputs, or omits the section.
     pub fn choose_outputs(&mut self) {
         if self.rng.chance(0.6) {
             return;

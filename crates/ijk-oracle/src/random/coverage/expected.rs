@@ -1,10 +1,10 @@
-//! What runs must reach, derived from the tables that define it where there are any.
+//! Features that runs must cover, derived from the defining tables if there are any.
 
 use super::KINDS;
 use ijk_syntax::Function;
 use ijk_types::DType;
 
-/// What programs with mistakes must reach: every kind of error and every diagnostic.
+/// Features that programs with mistakes must cover: every kind of error and every diagnostic.
 pub fn expected_of_mistakes() -> Vec<String> {
     let outcomes = ["ill-formed", "syntax error", "value", "beyond a limit, or unused"];
     let outcomes = outcomes.iter().map(|outcome| format!("outcome: {outcome}"));
@@ -14,7 +14,7 @@ pub fn expected_of_mistakes() -> Vec<String> {
     outcomes.chain(kinds).chain(codes.map(|code| format!("diagnostic: {code}"))).collect()
 }
 
-/// Diagnostics that no text of a random program has, and why, and where they are tested instead.
+/// Diagnostics that no random program has, the reason, and where they are tested instead.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("too-long", "takes a text of 4 GiB; its only test is the comparison of lengths in `parse`"),
     ("too-many-expressions", "takes megabytes: `ijk-syntax/tests/limits.rs`"),
@@ -23,7 +23,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("undetermined", "told as `brackets-only` when the program is compiled: a guard of the solver"),
 ];
 
-/// What every run must reach.
+/// Features that every run must cover.
 pub fn expected() -> Vec<String> {
     let mut all: Vec<String> =
         FEATURES.lines().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned).collect();
@@ -48,7 +48,7 @@ pub fn expected() -> Vec<String> {
     all
 }
 
-/// Where a function may stand.
+/// Allowed positions of a function.
 fn functions(function: Function) -> Vec<String> {
     let name = function.spelling();
     let (least, most) = function.operands();

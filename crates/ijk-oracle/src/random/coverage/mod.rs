@@ -1,4 +1,4 @@
-//! What random programs reached: productions, operators, semantic rules, diagnostics, kernels.
+//! Coverage of random programs: productions, operators, semantic rules, diagnostics, kernels.
 
 mod expected;
 mod operators;
@@ -15,7 +15,7 @@ use ijk_types::{DType, Scalar};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// How often each feature was reached.
+/// Number of occurrences of each feature.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     counts: BTreeMap<String, u64>,
@@ -34,12 +34,12 @@ impl Coverage {
         }
     }
 
-    /// How often a feature was reached.
+    /// Number of occurrences of a feature.
     pub fn of(&self, feature: &str) -> u64 {
         self.counts.get(feature).copied().unwrap_or(0)
     }
 
-    /// Those of some features that were reached less often.
+    /// Those of `features` that occurred less often than `least`.
     pub fn below<'a>(
         &self,
         least: u64,
@@ -49,7 +49,7 @@ impl Coverage {
         rare.map(|feature| format!("{feature}: {}", self.of(feature))).collect()
     }
 
-    /// Counts what a case reached on which all evaluations agree.
+    /// Counts the features of a case on which all evaluations agree.
     pub fn note(&mut self, case: &Case, agreement: &Agreement) {
         for code in codes(case) {
             self.count(format!("diagnostic: {code}"));
@@ -112,7 +112,7 @@ impl Coverage {
     }
 }
 
-/// What is special about a number.
+/// Kind of a special number.
 fn special(x: Scalar) -> Option<&'static str> {
     let real = match x {
         Scalar::Bool(_) => return None,
@@ -133,10 +133,10 @@ fn special(x: Scalar) -> Option<&'static str> {
     }
 }
 
-/// The codes of everything that is said of a case, each once.
+/// The codes of all diagnostics of a case, without duplicates.
 ///
 /// # Panics
-/// If a diagnostic has none: then tests could not ask for it.
+/// If a diagnostic has no code, so that tests could not check it.
 pub(super) fn codes(case: &Case) -> BTreeSet<Code> {
     let compiled = ijk_ir::compile_source(&case.source);
     let mut all = compiled.diagnostics;
@@ -163,7 +163,7 @@ macro_rules! kinds {
     };
 }
 
-// The grammar refuses the last ones but two; those are no program's fault, or an outcome.
+// Of the others, the grammar excludes all but the last two; those are no fault of a program, or an outcome.
 kinds! {
     Unbound Cycle Arity Rank Type Mixed Misplaced NotAffine Dropped Extents Undetermined Bounds
     NegativeOutput Collision EmptyArg TooLarge Literal;

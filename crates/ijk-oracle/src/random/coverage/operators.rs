@@ -1,4 +1,4 @@
-//! Operators by element type, and what statements meet.
+//! Operators by element type, and features of statements.
 
 use super::Coverage;
 use crate::harness::Lowered;
@@ -24,7 +24,7 @@ impl Coverage {
         }
     }
 
-    /// Elements that no point reaches, since there are fewer points.
+    /// Elements without points, since there are fewer points than elements.
     fn unreached(&mut self, lowered: &Lowered, statement: &Statement, extents: &[u64]) {
         let product = |extents: &[u64]| extents.iter().fold(1u64, |n, &m| n.saturating_mul(m));
         let shape = &lowered.instance.shapes[statement.out.0 as usize];

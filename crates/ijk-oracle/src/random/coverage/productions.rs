@@ -71,7 +71,7 @@ impl Coverage {
         }
     }
 
-    /// Which functions stand where, and how they are written.
+    /// Positions and spellings of functions.
     fn functions(&mut self, expr: &IndexExpr, source: &str) {
         if let Some((function, symbol)) = expr.outer {
             let place = match &expr.body {

@@ -46,7 +46,7 @@ impl Coverage {
         }
     }
 
-    /// Names of components and of extents: used again, used before they are bound.
+    /// Names of components and of extents that are reused, or used before they are bound.
     fn names(&mut self, program: &Program) {
         let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
         for node in &program.nodes {
@@ -186,7 +186,7 @@ impl Coverage {
         }
     }
 
-    /// How brackets of operands limit the letters that only brackets hold.
+    /// Bounds that brackets of operands set to letters that occur only in brackets.
     fn brackets(&mut self, form: &Form) {
         let unknown = |letter: &char| {
             let pinned = form.pins.iter().any(|pin| pin.0 == *letter);
@@ -217,7 +217,7 @@ impl Coverage {
         }
     }
 
-    /// What a function before the operands does.
+    /// Role of a function before the operands.
     fn outer(&mut self, expr: &IndexExpr, form: &Form) {
         let Some((function, _)) = expr.outer else { return };
         let body = match &expr.body {

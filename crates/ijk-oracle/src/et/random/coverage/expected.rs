@@ -1,10 +1,10 @@
-//! What runs must reach, derived from the tables that define it where there are any.
+//! Features that runs must cover, derived from the defining tables if there are any.
 
 use super::super::print::function_name;
 use ijk_syntax::Function;
 use ijk_types::{DType, UnaryOp};
 
-/// What runs of well-formed programs must reach.
+/// Features that runs of well-formed programs must cover.
 pub fn expected_of_et() -> Vec<String> {
     let mut all: Vec<String> = lines(FEATURES);
     for t in DType::ALL {
@@ -77,7 +77,7 @@ const ROWS: [&str; 15] = [
     "array[:]",
 ];
 
-/// What runs of programs with mistakes must reach.
+/// Features that runs of programs with mistakes must cover.
 pub fn expected_of_et_mistakes() -> Vec<String> {
     let codes = [ijk_ir::et::codes::ALL, ijk_ir::et::lower::codes::ALL, ijk_syntax::et::codes::ALL];
     let codes = codes.concat().into_iter().map(|code| code.name()).chain(OF_BOTH);
@@ -93,7 +93,7 @@ pub fn expected_of_et_mistakes() -> Vec<String> {
     all
 }
 
-/// What the grammars of both languages complain of.
+/// Diagnostics of the grammars of both languages.
 const OF_BOTH: [&str; 7] = [
     "more-errors",
     "not-closed",
@@ -104,7 +104,7 @@ const OF_BOTH: [&str; 7] = [
     "unexpected",
 ];
 
-/// Diagnostics that no text of a random program has, and why, and where they are tested instead.
+/// Diagnostics that no random program has, the reason, and where they are tested instead.
 const ELSEWHERE: &[(&str, &str)] = &[(
     "extents-of-data",
     "told of framework calls when they are made: `ijk-ir/src/et/extent/tests.rs`",

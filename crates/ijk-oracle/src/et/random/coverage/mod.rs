@@ -1,5 +1,4 @@
-//! What random programs reached: productions, rows of the table of extents, rules, operators,
-//! diagnostics.
+//! Coverage of random programs: productions, rows of the table of extents, rules, operators, diagnostics.
 
 mod expected;
 mod operators;
@@ -16,7 +15,7 @@ use crate::et::{EtEvaluation, PointCount};
 use crate::random::Coverage;
 use ijk_syntax::Diagnostic;
 
-/// Counts what a case reached on which all evaluations agree.
+/// Counts the features of a case on which all evaluations agree.
 pub fn note(reached: &mut Coverage, case: &EtCase, agreement: &EtAgreement) {
     let mut notes = Notes { reached, tuples: Vec::new() };
     match agreement {
@@ -139,7 +138,7 @@ impl Notes<'_> {
     }
 }
 
-/// The codes of everything that is said of a case, each once.
+/// The codes of all diagnostics of a case, without duplicates.
 #[cfg(test)]
 pub(super) fn codes(case: &EtCase) -> Vec<&'static str> {
     let agreement = compare(case, &mut |case, checked| solve(case, checked, 40_000), &mut []);

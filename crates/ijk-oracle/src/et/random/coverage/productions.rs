@@ -282,7 +282,7 @@ fn symbol(op: IndexOp) -> &'static str {
     }
 }
 
-/// Whether an expression subtracts what is no constant.
+/// Returns true if an expression subtracts a term that is not constant.
 fn may_be_negative(e: &Index) -> bool {
     matches!(e, Index::Sum(terms, _) if terms.iter().any(|(minus, e)| *minus && !is_static(e)))
 }

@@ -1,4 +1,4 @@
-//! Rules of docs/language/einsum-tuple.md that a whole program shows, or a statement with the shapes it runs on.
+//! Rules of docs/language/einsum-tuple.md that a whole program exercises, or a statement with its shapes.
 
 use super::super::links::{draws, links};
 use super::Notes;
@@ -76,7 +76,7 @@ impl Notes<'_> {
         }
     }
 
-    /// Where ranks come from.
+    /// Sources of ranks.
     fn ranks(&mut self, case: &EtCase, program: &Program, shapes: &Shapes) {
         let rule = |tuple: &str| {
             let own = |c: &&Constraint| c.quantity == Quantity::Rank && c.tuple.text == tuple;
@@ -105,7 +105,7 @@ impl Notes<'_> {
         }
     }
 
-    /// Whether constraints stand before those that they use.
+    /// Counts constraints that precede those they use.
     fn order(&mut self, constraints: &[Constraint]) {
         for (at, constraint) in constraints.iter().enumerate() {
             let Relation::Equals(bound) = &constraint.relation else { continue };
@@ -118,7 +118,7 @@ impl Notes<'_> {
         }
     }
 
-    /// What a statement shows.
+    /// Features of a statement.
     fn shown(&mut self, statement: &Statement, shapes: &Shapes) {
         let is_tuple = |name: &str| shapes.tuples.contains_key(name);
         let used = variables(statement, &is_tuple);
@@ -198,7 +198,7 @@ impl Notes<'_> {
         }
     }
 
-    /// Whether points of a scatter meet, or no point of a statement reaches another's element.
+    /// Counts scatters whose points have common elements, or distinct ones.
     fn meeting(&mut self, statement: &Statement, points: PointCount) {
         if statement.left.indices.iter().any(has_nested) {
             self.count(match points.meet {
@@ -208,7 +208,7 @@ impl Notes<'_> {
         }
     }
 
-    /// Whether a later value is trimmed or padded, and whether an extent was clamped.
+    /// Counts later values that are trimmed or padded, and clamped extents.
     fn length(
         &mut self,
         statement: &Statement,
@@ -262,7 +262,7 @@ fn mentions(bound: &Bound, name: &str) -> bool {
     }
 }
 
-/// The arrays that stand in an index expression, not those within others.
+/// The arrays in an index expression, except those nested in others.
 fn nested(e: &Index) -> Vec<&Access> {
     match e {
         Index::Array(access) => vec![access],
@@ -308,7 +308,7 @@ fn of_value<'p>(value: &'p Value, found: &mut Vec<&'p str>) {
     }
 }
 
-/// Whether a value reads something that differs from point to point.
+/// Returns true if a value reads an operand that differs from point to point.
 fn varies(value: &Value, is_tuple: &dyn Fn(&str) -> bool) -> bool {
     match value {
         Value::Tuple(_) => true,
