@@ -243,7 +243,7 @@ enum Way {
     Small(Small),
     /// gemv, by one call of a microkernel.
     Dots(Dots),
-    /// Blocked loops, dot products, axpy, … selected by [`steps`]; with a [`Block`], one block on one thread.
+    /// Blocked loops, dot products, axpy, … selected by [`steps()`]; with a [`Block`], one block on one thread.
     Large(Option<Box<Block>>),
 }
 

@@ -4,7 +4,7 @@
 //! of some hundred elements in L1.
 //!
 //! * [`geometry`] merges axes and selects those inside a tile,
-//! * [`order`] determines the order of combination,
+//! * [`mod@order`] determines the order of combination,
 //! * [`body`] lowers nodes to instructions, [`lower`] the nest to a program,
 //! * [`rows`] finds nests that move whole rows, which have their own execution,
 //! * [`run`] executes tiles, [`reduce`] combines partial results, [`launch`] distributes blocks among threads,

@@ -86,7 +86,7 @@ impl NarrowProgram {
     /// Returns true if none of the omitted values can be infinite or NaN.
     ///
     /// # Safety
-    /// As for [`SweepProgram::run`].
+    /// As for [`SweepProgram::run`](super::SweepProgram::run).
     pub(super) unsafe fn may_run(&self, bases: &[*mut u8], workers: &Workers) -> bool {
         self.finite_inputs.iter().all(|(buffer, layout)| {
             // SAFETY: guaranteed by the caller.
