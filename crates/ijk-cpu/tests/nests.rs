@@ -1,4 +1,4 @@
-//! Random nests against the interpreter: all element types, SIMD levels and numbers of threads.
+//! Random nests, compared with the interpreter: all element types, SIMD levels and numbers of threads.
 
 #![allow(unsafe_code)]
 
@@ -38,8 +38,8 @@ impl Maker<'_> {
         NodeId(self.body.len() as u32 - 1)
     }
 
-    /// Strides of an array that an access of the nest's axes falls into, with the array's own.
-    /// `distinct`: elements are told apart by the axes that are not reduced.
+    /// Strides of an array that is accessed by the nest's axes, and the array's own. With `distinct`, kept axes
+    /// separate its elements.
     fn layout(&mut self, distinct: bool) -> (Vec<isize>, Vec<usize>, Vec<isize>) {
         let mut strides = vec![0; self.axes.len()];
         let (mut shape, mut own) = (Vec::new(), Vec::new());
@@ -87,7 +87,7 @@ impl Maker<'_> {
         self.push(Node::Load(self.loads.len() as u32 - 1), t)
     }
 
-    /// A node of a type, from further ones.
+    /// A node of a type, made from further ones.
     fn value(&mut self, t: DType, depth: usize) -> NodeId {
         if depth == 0 {
             return match self.random.below(8) {
@@ -234,7 +234,7 @@ fn case(seed: u64) -> Case {
     Case { plan: Plan { buffers, steps, arena: 0 }, arrays, nest }
 }
 
-/// A reducer that fits type and axes, if anything is reduced (now and then also if not).
+/// A reducer that supports type and axes, if axes are reduced (occasionally also if not).
 fn reducer(t: DType, axes: &[NestAxis], random: &mut Random) -> Option<Reducer> {
     let reduced: Vec<&NestAxis> = axes.iter().filter(|a| a.reduced).collect();
     if reduced.is_empty() && !random.one_in(5) {
@@ -248,7 +248,7 @@ fn reducer(t: DType, axes: &[NestAxis], random: &mut Random) -> Option<Reducer> 
     Some(Reducer::Monoid(random.pick(&monoids)))
 }
 
-/// Strides that make all kept axes fall on one line.
+/// Strides that map all kept axes to one line.
 fn colliding(axes: &mut [NestAxis], strides: &[isize]) -> (Vec<isize>, Vec<usize>, Vec<isize>) {
     let mut extent = 1;
     let mut line = vec![0; strides.len()];
@@ -287,7 +287,7 @@ fn compare(case: &Case, expected: &BTreeMap<isize, Outcome>, found: &Array) -> R
         let fine = same(value, got)
             || (!exact && distance(value, got) <= tolerance(monoid, outcome))
             || (!exact && (outcome.special || extreme(value)))
-            // The order shows in the sign of a zero.
+            // The order affects the sign of a zero.
             || (monoid.op() != BinaryOp::Add && modulus(value) == 0.0 && modulus(got) == 0.0 && !case.nest.sequential);
         if !fine {
             return Err(format!("at {at}: {value:?}, but {got:?} ({outcome:?})"));
@@ -296,7 +296,7 @@ fn compare(case: &Case, expected: &BTreeMap<isize, Outcome>, found: &Array) -> R
     Ok(())
 }
 
-/// Whether a value is near overflow or underflow, or beyond: another order may differ in that.
+/// Returns true for values near or beyond overflow or underflow, which may differ in another order.
 fn extreme(value: Scalar) -> bool {
     !(1e-25..1e25).contains(&modulus(value))
 }
@@ -329,7 +329,7 @@ fn check(seed: u64, engines: &[Engine]) {
     }
 }
 
-/// Engines of all levels with 1, 2 and 7 threads; with 2, results go past the caches.
+/// Engines of all levels with 1, 2 and 7 threads; with 2, results are written with non-temporal stores.
 fn engines() -> Vec<Engine> {
     let build = |level| {
         move |threads| {

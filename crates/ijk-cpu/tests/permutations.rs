@@ -1,4 +1,4 @@
-//! Arrays with their axes in another order, short ones and long ones.
+//! Permutations of short and long axes.
 
 mod programs;
 
@@ -10,7 +10,7 @@ const CASES: &[(&str, &[usize])] = &[
     ("abcdefghij~jihgfedcba", &[2, 3, 2, 2, 4, 2, 3, 2, 2, 2]),
     ("abcdefghij~bdfhjacegi", &[2, 3, 2, 2, 4, 2, 3, 2, 2, 2]),
     ("abcdefghij~efghijabcd", &[2, 3, 2, 2, 4, 2, 3, 2, 2, 2]),
-    // Neighbours on both sides, a few and many.
+    // Contiguous on both sides, a few elements and many.
     ("abcdef~cabdef", &[5, 3, 7, 2, 2, 2]),
     ("abcdef~acbdef", &[5, 3, 7, 2, 3, 3]),
     ("abcde~cabde", &[5, 3, 7, 4, 16]),
@@ -23,7 +23,7 @@ const CASES: &[(&str, &[usize])] = &[
     ("ij~ji", &[70, 50]),
     ("ij~ji", &[1000, 3]),
     ("ij~ji", &[3, 1000]),
-    // A part of an axis, backwards.
+    // A part of an axis, reversed.
     ("abc[2*d{5}]~dcba", &[7, 3, 5, 10]),
     ("abc[4-d]~dcab", &[7, 3, 12, 5]),
 ];

@@ -1,4 +1,4 @@
-//! Plans that are refused, plans of several steps, and reductions large enough for chunks.
+//! Invalid plans, plans of several steps, and reductions large enough for chunks.
 
 #![allow(unsafe_code)]
 
@@ -44,7 +44,7 @@ fn map(extents: &[usize], loads: Vec<Load>, body: Vec<Node>, out: (u32, DType, &
     }
 }
 
-/// `out = -in`, ten numbers; what the refused plans are made from.
+/// `out = -in`, ten numbers; the base of invalid plans.
 fn negate() -> Plan {
     let body = vec![Node::Load(0), Node::Unary(UnaryOp::Neg, NodeId(0))];
     let nest = map(&[10], vec![load(0, DType::F32, &[1])], body, (1, DType::F32, &[1]));
@@ -102,7 +102,7 @@ fn unsound_plans_are_refused() {
     assert_eq!(refused(|p, _| p.buffers[0].shape = vec![usize::MAX]), Fault::TooLarge);
     assert_eq!(refused(|p, _| p.buffers[0].strides = vec![]), Fault::Rank);
     assert_eq!(refused(|p, _| p.buffers[0].strides = vec![isize::MAX]), Fault::TooLarge);
-    // The output read at other places than the ones written.
+    // The output is read at other positions than it is written.
     let backwards = |_: &mut Plan, n: &mut Nest| {
         n.loads[0] =
             Load { base: Base { buffer: BufferId(1), offset: 9 }, ..load(1, DType::F32, &[-1]) };
@@ -240,7 +240,7 @@ fn casts_to_complex_types_are_those_of_scalars() {
     }
 }
 
-/// `f(a op b)` and `f(a op b) + a op b` in one nest give what they give in two.
+/// `f(a op b)` and `f(a op b) + a op b` in one nest have the results of two.
 #[test]
 fn functions_of_what_an_operator_gives() {
     use {BinaryOp::*, UnaryOp::*};

@@ -1,4 +1,4 @@
-//! The engine computes what surface trees mean, on random programs, and refuses what means nothing.
+//! The engine agrees with surface trees on random programs, and rejects undefined ones.
 
 use ijk_cpu::{Engine, LEVEL_VARIABLE, Level};
 use ijk_oracle::Value;
@@ -9,7 +9,7 @@ use ijk_plan::{Layout, plan};
 use ijk_types::Scalar;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Plans and runs a lowered program, results in memory of random layouts.
+/// Plans and runs a lowered program, with results in memory of random layouts.
 fn run(
     engine: &Engine,
     near: u64,
@@ -36,7 +36,7 @@ fn run(
     Ok(results.iter().map(Placed::to_value).collect())
 }
 
-/// Memory for the results, laid out at random, but the same for the same program.
+/// Memory for the results, in a random layout that is a function of the program.
 fn results(Lowered { program, instance, .. }: &Lowered) -> Vec<Placed> {
     let mut rng = Rng::new(program.statements.len() as u64);
     let place = |id: &ijk_ir::core::ArrayId| {
@@ -48,13 +48,13 @@ fn results(Lowered { program, instance, .. }: &Lowered) -> Vec<Placed> {
     program.outputs.iter().map(place).collect()
 }
 
-/// How many bytes stay near: what sweeps, in blocks of which size.
+/// Assumed cache sizes in bytes, which determine sweeps and their blocks.
 const NEAR: [u64; 3] = [0, 1000, 1 << 19];
 
-/// Numbers of threads: alone, as many as small machines have, more than there is work for.
+/// Numbers of threads: one, as on small machines, and more than there is work for.
 const THREADS: [usize; 3] = [1, 2, 7];
 
-/// Engines of one SIMD level with [`THREADS`], and what messages call them.
+/// Engines of one SIMD level with [`THREADS`], and their names in messages.
 struct Peers {
     level: Level,
     engines: [(&'static str, Engine); 3],
@@ -73,7 +73,7 @@ fn engines() -> Vec<Peers> {
                 2 => "two threads",
                 _ => "seven threads",
             };
-            // With two, results go past the caches.
+            // With two, results are written with non-temporal stores.
             let streams = if threads == 2 { 0 } else { usize::MAX };
             let engine = Engine::builder().level(level).threads(threads).stream_from(streams);
             (who, engine.build())
@@ -83,7 +83,7 @@ fn engines() -> Vec<Peers> {
     levels.into_iter().map(peers).collect()
 }
 
-/// What is wrong with a program on engines of some levels.
+/// Disagreement on a program among engines of several levels.
 fn problem(case: &Case, near: u64, peers: &[Peers]) -> Option<String> {
     let found = |peers: &Peers| {
         let problem = problem_under(case, near, peers)?;
@@ -92,7 +92,7 @@ fn problem(case: &Case, near: u64, peers: &[Peers]) -> Option<String> {
     peers.iter().find_map(found)
 }
 
-/// What is wrong with a program on engines of one level.
+/// Disagreement on a program among engines of one level.
 fn problem_under(case: &Case, near: u64, peers: &Peers) -> Option<String> {
     let mut all: Vec<Contender> = Vec::new();
     for (who, engine) in &peers.engines {

@@ -1,4 +1,4 @@
-//! Scans of all layouts, types and monoids: right, and the same for any number of threads.
+//! Scans of all layouts, types and monoids: correct, and equal for any number of threads.
 
 #![allow(unsafe_code)]
 
@@ -10,7 +10,7 @@ use ijk_cpu::{Engine, Fault, Level, PlanError};
 use ijk_plan::plan::{Base, Buffer, BufferId, Place, Plan, Scan, ScanAxis, Step};
 use ijk_types::{C64, C128, DType, Monoid, Scalar, scalar};
 
-/// Extent, step in what is read, step in what is written.
+/// Extent, stride of the input, stride of the output.
 type Axis = (usize, isize, isize);
 
 /// Rows, and the axis along which they are scanned.
@@ -26,7 +26,7 @@ const CASES: &[(&[Axis], Axis)] = &[
     (&[], (5000, 1, 1)),
     (&[], (0, 1, 1)),
     (&[(0, 5, 5)], (5, 1, 1)),
-    // Rows one after another, from either end.
+    // Consecutive rows, in either direction.
     (&[(9, 70, 70)], (70, 1, 1)),
     (&[(3, 1100, 1200)], (1100, 1, 1)),
     (&[(9, 70, 70)], (70, -1, -1)),
@@ -34,17 +34,17 @@ const CASES: &[(&[Axis], Axis)] = &[
     (&[(4, 0, 30)], (30, 1, 1)),
     (&[(4, 60, 60), (2, 30, 30)], (30, 1, 1)),
     (&[(2, 30, 120), (4, 60, 30)], (30, 1, 1)),
-    // Rows side by side.
+    // Adjacent rows.
     (&[(64, 1, 1)], (600, 64, 64)),
     (&[(1100, 1, 1)], (9, 1100, 1100)),
     (&[(2, 900, 900), (20, 1, 1)], (45, -20, -20)),
     (&[(20, 1, 1)], (45, 20, -20)),
-    // Values apart, or rows that are too few.
+    // Strided values, or too few rows.
     (&[(3, 1, 1)], (1000, 3, 3)),
     (&[(5, 9000, 4500)], (4500, 2, 1)),
     (&[(5, 100, 100)], (100, 1, -1)),
     (&[(40, 50, 1)], (50, 1, 40)),
-    // Long ones, which are cut.
+    // Long rows, which are cut.
     (&[], (140_000, 1, 1)),
     (&[(2, 70_001, 70_001)], (70_001, -1, -1)),
     (&[(2, 140_000, 140_000)], (140_000, -1, -1)),
@@ -106,7 +106,7 @@ fn wide(x: Scalar) -> (f64, f64) {
     }
 }
 
-/// Calls `f` with the places of each row's first value.
+/// Calls `f` with the offsets of each row's first value.
 fn for_rows(scan: &Scan, f: &mut dyn FnMut(isize, isize)) {
     fn go(rows: &[ScanAxis], from: isize, to: isize, f: &mut dyn FnMut(isize, isize)) {
         match rows {

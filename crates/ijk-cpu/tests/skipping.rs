@@ -1,5 +1,4 @@
-//! The engine computes what random core programs that skip points say, on 1, 2 and 7 threads, at
-//! every SIMD level in turn.
+//! The engine agrees with random core programs that skip points, on 1, 2 and 7 threads, at every SIMD level in turn.
 
 #[path = "../../ijk-plan/tests/support/skipping.rs"]
 mod skipping;

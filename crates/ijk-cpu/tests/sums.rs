@@ -5,7 +5,7 @@ mod programs;
 use ijk_types::DType;
 use programs::{check, engines};
 
-/// Programs, and shapes of their arguments. What is subtracted is small, so that sums are exact.
+/// Programs, and shapes of their arguments. Subtracted values are small, so that sums are exact.
 const CASES: &[(&str, &[&[usize]])] = &[
     ("(I & >ij~i) . ij-i~ij . (I & I) . +(ij*ij)~i", &[&[5, 700]]),
     ("(I & >ij~i) . ij-i~ij . (I & I) . +(ij*ij)~i", &[&[130, 4096]]),

@@ -1,5 +1,5 @@
-//! Reductions over windows: pooling, depthwise convolution and the like, of all sizes and layouts;
-//! and what windows are added to: transposed convolution.
+//! Reductions over windows: pooling, depthwise convolution and similar, of all sizes and layouts; and combination with
+//! windows: transposed convolution.
 
 mod programs;
 
@@ -23,13 +23,13 @@ const CASES: &[(&str, &[&[usize]])] = &[
     ("+nc[3*h+r{3}][3*w+s{3}]~nchw", &[&[1, 3, 12, 36]]),
     ("+n[2*h+r{2}][2*w+s{2}]c~nhwc", &[&[1, 8, 10, 17]]),
     (">n[h+r{3}]~nh", &[&[7, 60]]),
-    // Rows longer than are computed at a time.
+    // Rows longer than a piece.
     (">[i+k{5}]~i", &[&[9000]]),
     ("+[2*i+k{4}]~i", &[&[20000]]),
     // The tropical semirings, and a transposed output.
     (">(n[h+r][w+s]+rs)~nhw", &[&[4, 9, 30], &[2, 3]]),
     ("<(n[h+r][w+s]+rs)~nwh", &[&[4, 9, 30], &[2, 3]]),
-    // Windows of the output, of all layouts, small and large; elements that nothing reaches.
+    // Windows of the output, of all layouts, small and large; outputs without points.
     ("+(nchw*cfrs)~nf[2*h+r][2*w+s]", &[&[2, 8, 9, 11], &[8, 5, 3, 3]]),
     ("+(nchw*cfrs)~nf[h+r][w+s]", &[&[2, 4, 9, 80], &[4, 2, 3, 5]]),
     ("+(nhwc*rsfc)~n[3*h+r][2*w+s]f", &[&[2, 7, 6, 5], &[2, 4, 9, 5]]),
@@ -39,7 +39,7 @@ const CASES: &[(&str, &[&[usize]])] = &[
     ("+ki~[i+2*k]", &[&[5, 9000]]),
     ("<hwrs~[h+r][w+s]", &[&[70, 90, 3, 3]]),
     ("+ijk~[i+j+k]", &[&[9, 40, 7]]),
-    // Few neighbours of several rows.
+    // Few contiguous outputs of several rows.
     ("+nic~nc", &[&[5, 9, 70]]),
 ];
 

@@ -1,4 +1,4 @@
-//! The evaluator of Einsum Tuple against results worked out by hand, and the generator's programs.
+//! The evaluator of Einsum Tuple, compared with results computed by hand, and the generator's programs.
 
 use ijk_oracle::et::random::{EtCase, print_et};
 use ijk_oracle::et::{EtError, EtEvaluation, Shapes, evaluate_et};
@@ -140,7 +140,7 @@ fn forms_of_assignment_start_and_keep() {
 fn positions_and_extents_are_values() {
     let run = |source: &str, tuples: &str| last(run(source, tuples, "y=1", &[])).1;
     assert_eq!(run("y[a] = a * 10\n", "a=3"), [0, 10, 20]);
-    // 0 + 0 + 0 + 1 + 1 + 1, then 0 + 1 + 2 + 0 + 1 + 2; a third component is there for no point.
+    // 0 + 0 + 0 + 1 + 1 + 1, then 0 + 1 + 2 + 0 + 1 + 2; no point has a third component.
     assert_eq!(run("y[c] = p[c]\n", "c=3 p=2,3"), [3, 6, 0]);
     assert_eq!(run("y[c] = DIMS(p)[c] + RANK(p)\n", "c=3 p=4,5"), [6, 7, 0]);
 }
@@ -155,7 +155,7 @@ fn random_programs_parse_and_print() {
         let printed = print_et(&program, None);
         let (again, diagnostics) = ijk_syntax::et::parse(&printed);
         assert!(diagnostics.is_empty(), "{printed}\n{diagnostics:?}");
-        // Where a sign stands among factors is the grammar's choice.
+        // The position of a sign among factors is determined by the grammar.
         let bare = |text: &str| text.replace(['(', ')'], "");
         assert_eq!(bare(&print_et(&again, None)), bare(&printed), "{case}");
         kinds += usize::from(program.constraints.len() > 1);

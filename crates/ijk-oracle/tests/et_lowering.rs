@@ -1,5 +1,5 @@
-//! Random programs of Einsum Tuple mean the same to the evaluator and to the interpreter of what
-//! they are lowered to; and the programs reach everything.
+//! Random programs of Einsum Tuple mean the same to the evaluator and to the interpreter of their lowered form; and the
+//! programs cover all features.
 //!
 //! `IJK_PROGRAMS=50000 cargo test --release -p ijk-oracle --test et_lowering` is the full run. With
 //! the engine: `crates/ijk/tests/et_random.rs`.
@@ -18,7 +18,7 @@ fn number(name: &str, or: u64) -> u64 {
     std::env::var(name).map_or(or, |n| n.parse().expect("a number"))
 }
 
-/// Whether all agree; else prints the case, made small.
+/// Returns true if all agree; otherwise prints the case, reduced.
 fn agrees(seed: u64, case: &EtCase, reached: &mut Coverage) -> bool {
     match compare(case, &mut solve, &mut []) {
         Ok(agreement) => {
@@ -49,7 +49,7 @@ fn the_lowering_agrees() {
     }
     println!("{reached}\nwith mistakes:\n{mistakes}");
     assert_eq!(failures, 0, "programs disagree");
-    // A solver that finds nothing says nothing wrong.
+    // A solver that finds nothing is not wrong.
     let values = reached.of("outcome: value");
     assert!(count < 1000 || values * 100 > count * 93, "few programs have a value");
     if count >= 10_000 {

@@ -1,4 +1,4 @@
-//! The programs in `examples/` against loops written by hand.
+//! The programs in `examples/`, compared with loops written by hand.
 
 #[path = "../../../examples/by_hand.rs"]
 mod by_hand;

@@ -1,4 +1,4 @@
-//! Surface trees and their lowering to the core IR mean the same, and agree on what means nothing.
+//! Surface trees and their lowering to the core IR mean the same, and agree on undefined programs.
 
 use ijk_oracle::harness::{Agreement, Disagreement, compare};
 use ijk_oracle::random::{Case, Coverage, Rng, expected};

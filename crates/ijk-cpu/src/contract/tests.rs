@@ -23,7 +23,7 @@ impl Dice {
     }
 }
 
-/// A tensor's elements, with the origin somewhere among them.
+/// Elements of a tensor, with the origin at any position among them.
 struct Data {
     bytes: Vec<u8>,
     origin: usize,
@@ -56,7 +56,7 @@ fn scalar_of(t: DType, b: &[u8]) -> Scalar {
     }
 }
 
-/// Small integers, so that sums are exact in any order; now and then a special float.
+/// Small integers, so that sums are exact in any order; occasionally a special float.
 fn value(t: DType, dice: &mut Dice, special: bool, product: bool) -> Scalar {
     let spread = if product { 2 } else { 9 };
     let n = dice.roll(spread) as i64 - if product { 0 } else { 4 };
@@ -75,7 +75,7 @@ fn value(t: DType, dice: &mut Dice, special: bool, product: bool) -> Scalar {
     }
 }
 
-/// Least and greatest offset over the axes.
+/// Smallest and largest offset over the axes.
 fn reach(axes: &[ContractionAxis], stride: fn(&ContractionAxis) -> isize) -> (isize, isize) {
     let far = |a: &ContractionAxis| stride(a) * a.extent.saturating_sub(1) as isize;
     let sum = |keep: fn(isize) -> bool| axes.iter().map(far).filter(|&x| keep(x)).sum();
@@ -118,7 +118,7 @@ fn points(axes: &[ContractionAxis], f: &mut impl FnMut([isize; 3])) {
     go(axes, [0; 3], f);
 }
 
-/// The definition.
+/// The reference.
 fn reference(task: &Contraction, a: &Data, b: &Data, c: &mut Data) {
     let t = task.dtype;
     let outer: Vec<_> = task.axes.iter().filter(|x| x.role != Role::K).cloned().collect();
@@ -142,13 +142,13 @@ fn run(task: &Contraction, a: &Data, b: &Data, c: &mut Data, level: Level, worke
     let refused = AtomicUsize::new(0);
     let context = Context::new(level, workers, &scratch, &refused);
     let from = |d: &Data| d.bytes[d.origin..].as_ptr();
-    // SAFETY: `Data::new` made room for every offset that the axes reach.
+    // SAFETY: `Data::new` allocates every offset that the axes reach.
     let done =
         unsafe { contract(task, from(a), from(b), c.bytes.as_mut_ptr().add(c.origin), &context) };
     assert_eq!(done, Ok(()));
 }
 
-/// Equal, or NaN both, or within rounding (quotients do not add exactly).
+/// Equal, both NaN, or within rounding (quotients are not exact).
 fn agree(x: Scalar, y: Scalar) -> bool {
     let close = |x: f64, y: f64, eps: f64| {
         x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= eps * (1.0 + x.abs().max(y.abs()))
@@ -163,7 +163,7 @@ fn agree(x: Scalar, y: Scalar) -> bool {
 /// Element type, map, reduction.
 type Triple = (DType, (BinaryOp, Option<Then>), Monoid);
 
-/// Every triple there is.
+/// Every combination.
 fn triples() -> Vec<Triple> {
     let then = [None, Some(Then::Square), Some(Then::Abs)];
     let maps = || BinaryOp::ALL.into_iter().flat_map(move |f| then.map(|then| (f, then)));
@@ -309,7 +309,7 @@ const SUM: [Triple; 5] = [
     (DType::F32, (BinaryOp::Sub, Some(Then::Square)), Monoid::Add),
 ];
 
-/// `ik*kj` of all orders of memory, sizes around those of blocks and panels.
+/// `ik*kj` in all orders of memory, with extents around those of blocks and panels.
 #[test]
 fn matrices_of_many_sizes() {
     let (mut dice, workers) = (Dice(2), all_workers());
@@ -331,7 +331,7 @@ fn matrices_of_many_sizes() {
     }
 }
 
-/// The axes of a product of matrices, each in one of both orders.
+/// The axes of a matrix product, each operand in one of both orders.
 fn matrices((m, n, k): (usize, usize, usize), order: usize) -> Vec<ContractionAxis> {
     let either = |bit: usize, x: usize, y: usize| match order >> bit & 1 {
         0 => (y as isize, 1),
@@ -426,8 +426,8 @@ fn dense<const N: usize>(order: [usize; N], extents: [usize; 6]) -> [isize; 6] {
     strides
 }
 
-/// Two axes of rows, one or two of columns and two of steps, contiguous along another in each
-/// tensor: rows are computed in scratch memory, steps go in tiles.
+/// Two axes of rows, one or two of columns and two of steps, each tensor contiguous along another one: rows are staged
+/// in scratch memory, and steps are k-tiles.
 #[test]
 fn axes_that_lie_otherwise_in_each_tensor() {
     let (mut dice, workers) = (Dice(8), all_workers());
@@ -485,7 +485,7 @@ fn runs_of_several_columns_are_joined() {
         [30, 20, 2, 24, 7, 1],
         [40, 9, 4, 16, 1, 1],
         [25, 17, 4, 10, 64, 1],
-        // Enough for several threads.
+        // Large enough for several threads.
         [18, 18, 32, 10, 28, 1],
     ];
     let lefts = [[0, 1, 4], [4, 1, 0], [1, 0, 4]];
@@ -567,7 +567,7 @@ fn convolutions() {
     }
 }
 
-/// Rows that are every other element, and are packed, for runs of steps of many lengths.
+/// Packed rows of stride 2, for runs of steps of many lengths.
 #[test]
 fn strided_convolutions_of_few_steps() {
     let (mut dice, workers) = (Dice(9), all_workers());
@@ -577,10 +577,10 @@ fn strided_convolutions_of_few_steps() {
     }
 }
 
-/// Filters fill lanes where that spares packing images as many times as windows overlap.
+/// Filters fill the lanes if that avoids packing an image as often as windows overlap.
 #[test]
 fn windows_are_read_where_they_lie() {
-    // Not with few steps, windows that do not overlap, or many filters.
+    // Not with few steps, disjoint windows, or many filters.
     let sizes = [
         ([16, 16, 16, 7], true),
         ([64, 64, 56, 3], true),
@@ -603,7 +603,7 @@ fn windows_are_read_where_they_lie() {
     }
 }
 
-/// Few outputs of a long k, which is cut into parts.
+/// Few outputs of a long k: split-k.
 #[test]
 fn long_sums() {
     let (mut dice, workers) = (Dice(4), all_workers());
@@ -620,7 +620,7 @@ fn long_sums() {
     }
 }
 
-/// The same where either operand is contiguous along another axis of k.
+/// The same if each operand is contiguous along another axis of k.
 #[test]
 fn long_sums_of_transposed_operands() {
     let (mut dice, workers) = (Dice(9), all_workers());
@@ -637,7 +637,7 @@ fn long_sums_of_transposed_operands() {
     }
 }
 
-/// An empty k gives the identity; an empty output gives nothing.
+/// An empty k yields the identity; an empty output remains empty.
 #[test]
 fn empty_bundles() {
     let (mut dice, workers) = (Dice(5), all_workers());
@@ -717,7 +717,7 @@ fn threads_share_columns_of_few_rows() {
     }
 }
 
-/// The bound that the module states.
+/// The error bound that the module states.
 #[test]
 fn sums_keep_their_error_bound() {
     let k = 5000;

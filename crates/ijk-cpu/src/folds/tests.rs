@@ -8,12 +8,12 @@ const KINDS: [Of; 4] = [Of::One, Of::Centre, Of::Pair, Of::Product];
 const LENGTHS: [usize; 13] =
     [16, 17, 31, 49, 63, 64, 65, 100, 127, PIECE, PIECE + 1, 3 * PIECE + 7, 40 * PIECE + 9];
 
-/// Whole numbers of either sign, so small that all sums are exact.
+/// Integers of either sign, small enough that all sums are exact.
 fn numbers(count: usize, seed: usize) -> Vec<f64> {
     (0..count).map(|n| ((n * 7 + seed) % 11) as f64 - 5.0).collect()
 }
 
-/// The fold of a row as it is written.
+/// Reference fold of a row.
 fn literal((monoid, term, of): (Monoid, Term, Of), x: &[f64], other: &[f64]) -> f64 {
     let value = |n: usize| match of {
         Of::One => x[n],

@@ -1,4 +1,4 @@
-//! Every operation at every level against one lane at a time.
+//! Every operation at every level, compared with one lane at a time.
 
 use super::{Bits, Float, Kernel, Level, Number, Simd, Vector};
 

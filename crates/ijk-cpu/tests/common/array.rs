@@ -4,7 +4,7 @@ use super::random::Random;
 use ijk_tensor::{TensorView, TensorViewMut};
 use ijk_types::{C64, C128, DType, Scalar};
 
-/// Memory of an array: elements in 16-byte cells' worth of bytes, and the offset of index 0.
+/// Memory of an array: elements in multiples of 16 bytes, and the offset of index 0.
 #[derive(Clone)]
 pub struct Array {
     pub dtype: DType,
@@ -44,7 +44,7 @@ impl Array {
         let size = self.dtype.size();
         assert!((n + 1) * size <= self.memory.len() * 8 && value.dtype() == self.dtype);
         let start = self.memory.as_mut_ptr().cast::<u8>();
-        // SAFETY: element `n` lies within the memory, which is aligned to 8 bytes.
+        // SAFETY: element `n` is in the memory, which is aligned to 8 bytes.
         unsafe {
             let at = start.add(n * size);
             match value {
@@ -64,7 +64,7 @@ impl Array {
         let n = self.origin.checked_add_signed(offset).expect("within the array");
         let size = self.dtype.size();
         assert!((n + 1) * size <= self.memory.len() * 8);
-        // SAFETY: element `n` lies within the memory, which is aligned to 8 bytes.
+        // SAFETY: element `n` is in the memory, which is aligned to 8 bytes.
         unsafe {
             let at = self.memory.as_ptr().cast::<u8>().add(n * size);
             match self.dtype {
@@ -96,14 +96,14 @@ impl Array {
 
     pub fn view_mut(&mut self) -> TensorViewMut<'_> {
         let start = self.memory.as_mut_ptr().cast::<u8>();
-        // SAFETY: as above; results have strides that tell elements apart.
+        // SAFETY: as for `view`; strides of results separate elements.
         unsafe {
             let origin = start.add(self.origin * self.dtype.size());
             TensorViewMut::from_raw_parts(origin, self.dtype, &self.shape, &self.strides)
         }
     }
 
-    /// The bytes, gaps included.
+    /// The bytes, including gaps.
     pub fn bytes(&self) -> &[u64] {
         &self.memory
     }
@@ -119,7 +119,7 @@ impl Array {
     }
 }
 
-/// A random number: small, with special values now and then.
+/// A random number: small, with occasional special values.
 pub fn scalar(dtype: DType, random: &mut Random) -> Scalar {
     let special = random.one_in(40);
     let float = match special {
@@ -138,7 +138,7 @@ pub fn scalar(dtype: DType, random: &mut Random) -> Scalar {
     }
 }
 
-/// Whether two values are the same, NaN being the same as NaN.
+/// Returns true if two values are bitwise equal, or both NaN.
 pub fn same(a: Scalar, b: Scalar) -> bool {
     let bits32 = |x: f32, y: f32| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan());
     let bits64 = |x: f64, y: f64| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan());
@@ -151,7 +151,7 @@ pub fn same(a: Scalar, b: Scalar) -> bool {
     }
 }
 
-/// A number's modulus.
+/// Absolute value of a number.
 pub fn modulus(a: Scalar) -> f64 {
     match a {
         Scalar::Bool(x) => f64::from(u8::from(x)),
@@ -164,7 +164,7 @@ pub fn modulus(a: Scalar) -> f64 {
     }
 }
 
-/// The modulus of a difference.
+/// Absolute value of a difference.
 pub fn distance(a: Scalar, b: Scalar) -> f64 {
     match (a, b) {
         (Scalar::F32(x), Scalar::F32(y)) => (f64::from(x) - f64::from(y)).abs(),

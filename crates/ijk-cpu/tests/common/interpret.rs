@@ -1,30 +1,30 @@
-//! The meaning of a nest, point by point.
+//! Reference interpreter of nests, point by point.
 
 use super::array::{Array, modulus};
 use ijk_plan::plan::{Nest, Node, Start};
 use ijk_types::{Monoid, Ordered, Reducer, Scalar, ScalarError, random, scalar};
 use std::collections::BTreeMap;
 
-/// What a nest leaves on an element of its output.
+/// Result of a nest in an element of its output.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     /// The value.
     pub value: Scalar,
-    /// Σ|x| of what was combined.
+    /// Σ|x| of the combined values.
     pub magnitude: f64,
-    /// How many values were combined.
+    /// Number of combined values.
     pub count: usize,
-    /// Whether an infinity or a NaN came along.
+    /// True if an infinity or a NaN was combined.
     pub special: bool,
 }
 
-/// What the interpreter keeps of an element.
+/// State of an element in the interpreter.
 struct Element {
     outcome: Outcome,
     best: Option<Scalar>,
 }
 
-/// Runs a nest on buffers; gives the elements of the output it reaches, by offset.
+/// Runs a nest on buffers; returns the elements of the output with points, by offset.
 pub fn interpret(nest: &Nest, buffers: &[Array]) -> Result<BTreeMap<isize, Outcome>, ScalarError> {
     let mut elements: BTreeMap<isize, Element> = BTreeMap::new();
     let extents: Vec<usize> = nest.axes.iter().map(|a| a.extent).collect();
@@ -142,7 +142,7 @@ fn evaluate(nest: &Nest, buffers: &[Array], point: &[usize]) -> Result<Vec<Scala
     Ok(values)
 }
 
-/// How far a combination in another order may be off.
+/// Largest deviation of a combination in another order.
 pub fn tolerance(monoid: Monoid, outcome: &Outcome) -> f64 {
     let eps = match outcome.value {
         Scalar::F32(_) | Scalar::C64(_) => f64::from(f32::EPSILON),

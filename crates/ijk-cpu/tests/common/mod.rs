@@ -1,4 +1,4 @@
-//! What the tests share: random numbers, arrays of any layout, and an interpreter of nests.
+//! Common parts of the tests: random numbers, arrays of any layout, and an interpreter of nests.
 
 #![allow(dead_code)]
 

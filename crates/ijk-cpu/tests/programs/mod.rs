@@ -1,4 +1,4 @@
-//! Programs on arrays of small integers, against what they mean.
+//! Programs on arrays of small integers, compared with the core interpreter.
 
 use ijk_cpu::{Engine, Level};
 use ijk_oracle::random::{Layout as Places, Placed, View, ViewMut};
@@ -31,7 +31,7 @@ fn values(t: DType, shape: &[usize], seed: u64) -> Value {
     Value { dtype: t, shape: shape.to_vec(), data }
 }
 
-/// Runs a program on arguments of a type and of those shapes, and compares bit by bit.
+/// Runs a program on arguments of a type and of those shapes, and compares results bitwise.
 pub fn check(source: &str, shapes: &[&[usize]], t: DType, engines: &[Engine]) {
     let program = ijk_ir::compile_source(source).program.expect(source);
     let wide: Vec<Vec<u64>> =
