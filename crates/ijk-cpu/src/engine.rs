@@ -476,7 +476,7 @@ impl Run<'_> {
                     let context = Context::new(level, workers, scratch, &refused);
                     let (a, b, c) = (origin(task.a), origin(task.b), origin(task.c));
                     let packed = packed.iter().find(|packed| packed.step == at);
-                    // SAFETY: as above; accesses and the output's distinctness were checked.
+                    // SAFETY: guaranteed by the caller; accesses and the distinctness of outputs were checked.
                     unsafe {
                         let done = packed.is_some_and(|p| p.contract((a, b, c), &context));
                         if !done {
@@ -487,17 +487,17 @@ impl Run<'_> {
                     0
                 }
                 Program::Grouped(grouped) => {
-                    // SAFETY: as above; accesses and the output's distinctness were checked.
+                    // SAFETY: guaranteed by the caller; accesses and the distinctness of outputs were checked.
                     unsafe { grouped.run(bases, workers, scratch) }?;
                     0
                 }
                 Program::Scan(scan) => {
-                    // SAFETY: as above; accesses and the output's distinctness were checked.
+                    // SAFETY: guaranteed by the caller; accesses and the distinctness of outputs were checked.
                     unsafe { scan.run(bases, workers, scratch) }?;
                     0
                 }
                 Program::Relative(scan) => {
-                    // SAFETY: as above; accesses and the output's distinctness were checked.
+                    // SAFETY: guaranteed by the caller; accesses and the distinctness of outputs were checked.
                     unsafe { scan.run(bases, workers) };
                     0
                 }
@@ -527,7 +527,7 @@ impl Run<'_> {
                     0
                 }
                 Program::Sweep(sweep) => {
-                    // SAFETY: as above.
+                    // SAFETY: guaranteed by the caller; the windows of blocks were checked.
                     unsafe { sweep.run(bases, workers, scratch, spare) }?
                 }
             };

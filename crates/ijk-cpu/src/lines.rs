@@ -84,7 +84,7 @@ fn ask<const FAR: bool>(line: *const u8) {
         }
     };
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above; the instruction changes nothing but caches.
+    // SAFETY: a prefetch of any address is harmless; the instruction changes only caches.
     unsafe {
         use std::arch::asm;
         match FAR {

@@ -514,7 +514,7 @@ impl<'a> Gemm<'a> {
                 }
                 let group = start..(start + room).min(panels);
                 let lefts: Group<_> = group.map(|panel| (pack(panel), ahead(panel))).collect();
-                // SAFETY: as above.
+                // SAFETY: the panels are packed; the caller guarantees the rest.
                 unsafe { self.strips::<W>(steps, &lefts, &common, &out) };
             }
         }

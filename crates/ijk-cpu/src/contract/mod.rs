@@ -317,7 +317,7 @@ impl Prepared {
         let many = count >= 4 * context.threads();
         // SAFETY: guaranteed by the caller; batches differ in elements of the output.
         let each = |n: usize, context: &Context| unsafe { self.batch::<W>(tensors, n, context) };
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller; batches differ in elements of the output.
         let some = |range, context: &Context| unsafe { self.some::<W>(tensors, range, context) };
         if count == 1 || !(small || many) {
             context.plain(count, |n| each(n, context));

@@ -403,7 +403,7 @@ impl Part {
                     put(row, last);
                 }
             }
-            // SAFETY: as above.
+            // SAFETY: guaranteed by the caller; rows and positions are those of the list.
             unsafe { sorted.bring(&places[..count], &listed.table, &rows[..count]) };
         }
     }

@@ -331,7 +331,7 @@ impl Chain<'_> {
         }
         let dst = self.dst.cast::<V::Element>();
         for (k, value) in values.into_iter().enumerate() {
-            // SAFETY: as above.
+            // SAFETY: the destination has room for these elements.
             unsafe {
                 match PART {
                     true => value.store_partial(dst.add(at), count),

@@ -216,11 +216,11 @@ unsafe fn row<O: Op2<Out = <O as Op2>::In>>(n: usize, values: *const O::In) -> O
     match size_of::<O::In>() {
         // SAFETY: guaranteed by the caller.
         1 => unsafe { lanes::<O, { LANES }>(n, values) },
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller.
         4 => unsafe { lanes::<O, { LANES / 4 }>(n, values) },
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller.
         8 => unsafe { lanes::<O, { LANES / 8 }>(n, values) },
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller.
         _ => unsafe { lanes::<O, { LANES / 16 }>(n, values) },
     }
 }

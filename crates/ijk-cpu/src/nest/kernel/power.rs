@@ -103,7 +103,7 @@ unsafe fn whole<O: Integers, const A: bool, const B: bool>(
             }
         }
         negative |= raise(&mut bases, &mut exponents);
-        // SAFETY: as above.
+        // SAFETY: the destination has `n` elements, of which these are `length`.
         unsafe { dst.add(start).copy_from_nonoverlapping(bases.as_ptr(), length) };
     }
     if negative { fault::POWER } else { 0 }
@@ -157,7 +157,7 @@ unsafe fn by_one<O: Split2<T: Real>>(
     }
     loops!(3.0, 4.0, -1.0, -2.0, 0.5, -0.5, 1.5);
     for i in 0..n {
-        // SAFETY: as above.
+        // SAFETY: `i < n`; the caller guarantees `n` elements.
         unsafe { dst.add(i).write(O::near(a.add(i).read(), exponent)) };
     }
     0

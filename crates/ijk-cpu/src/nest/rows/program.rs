@@ -166,7 +166,7 @@ impl Piece<'_> {
                 }
             }
         }
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.at(rows, 0, rows.program.value, dst) }
     }
 }

@@ -289,7 +289,7 @@ impl RowSpec {
             let (row, rows, first, count) = (rows.start, rows.len(), 0, self.length);
             return add(&Piece { batch, bases, registers, row, rows, first, count }, 0);
         }
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.pieces((batch, rows.start), bases, &own, registers, add) };
     }
 

@@ -325,15 +325,15 @@ impl Strip {
 unsafe fn indices(iota: Iota, extents: &[usize], steps: &[i64], dst: *mut i64, start: i64) {
     // SAFETY (all arms): sub-boxes of the tile.
     match extents {
-        // SAFETY: as above.
+        // SAFETY: the only element.
         [] => unsafe { iota(1, dst, start, 0) },
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller.
         &[n] => unsafe { iota(n, dst, start, steps[0]) },
         [n, rest @ ..] => {
             let size: usize = rest.iter().product();
             for i in 0..*n {
                 let start = start.wrapping_add(steps[0].wrapping_mul(i as i64));
-                // SAFETY: as above; row `i` begins `i * size` elements in.
+                // SAFETY: row `i` is a sub-box, which begins `i * size` elements in.
                 unsafe { indices(iota, rest, &steps[1..], dst.add(i * size), start) };
             }
         }
