@@ -7,9 +7,9 @@ use ijk_types::{DType, Element};
 const BLOCK: usize = 256;
 
 impl TensorView<'_> {
-    /// Whether it holds 0, 1, 2, … as whole numbers, along its one axis of more than one element.
+    /// True if it holds the integers 0, 1, 2, … along its one axis of more than one element.
     ///
-    /// The first two elements tell of most arrays that they do not.
+    /// The first two elements rule most arrays out.
     ///
     /// ```
     /// use ijk_tensor::TensorView;

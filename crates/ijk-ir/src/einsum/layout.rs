@@ -175,7 +175,7 @@ mod tests {
         let factors: [&[Option<u32>]; 2] = [&[Some(1), Some(2), Some(0)], &[Some(0), Some(3)]];
         assert_eq!(intermediate(&[1, 2, 3], &factors, none(), &extents, &ends), [3, 2, 1]);
         let (extents, ends) = ([4, 4, 16, 3], Ends { of: vec![0, 1, 2, 3] });
-        // What is only scaled lies as it did.
+        // A scaled operand keeps its layout.
         let factors: [&[Option<u32>]; 2] = [&[Some(2), Some(0), Some(1)], &[Some(0)]];
         assert_eq!(intermediate(&[0, 1, 2], &factors, &extents, &ends), [2, 0, 1]);
         // Where the run ends there, everything is in order.

@@ -135,7 +135,7 @@ impl<'a> Sequence<'a> {
     fn arrange(&self, kept: &[u32], factors: &[usize]) -> Vec<Option<u32>> {
         let of = |&factor: &usize| self.product.axes(&self.steps, factor);
         let factors: Vec<&[Option<u32>]> = factors.iter().map(of).collect();
-        let others = self.list.iter().map(|number| of(number));
+        let others = self.list.iter().map(of);
         let axes = intermediate(kept, &factors, others, &self.product.extents, &self.ends);
         axes.into_iter().map(Some).collect()
     }
