@@ -177,7 +177,7 @@ mod tests {
         let (extents, ends) = ([4, 4, 16, 3], Ends { of: vec![0, 1, 2, 3] });
         // A scaled operand keeps its layout.
         let factors: [&[Option<u32>]; 2] = [&[Some(2), Some(0), Some(1)], &[Some(0)]];
-        assert_eq!(intermediate(&[0, 1, 2], &factors, &extents, &ends), [2, 0, 1]);
+        assert_eq!(intermediate(&[0, 1, 2], &factors, none(), &extents, &ends), [2, 0, 1]);
         // Where the run ends there, everything is in order.
         let factors: [&[Option<u32>]; 2] = [&[Some(1), Some(2), Some(0)], &[Some(0), Some(3)]];
         assert_eq!(intermediate(&[1, 2, 3], &factors, none(), &extents, &ends), [1, 2, 3]);
