@@ -1,10 +1,10 @@
 //! `einsum!` and its kin: subscripts parsed and checked at compile time.
 
-use crate::complain::error;
 use crate::expand::{Form, lints, write};
 use crate::input::{place, string_value};
 use crate::names;
 use crate::quoted::render;
+use crate::report::error;
 use crate::small::Small;
 use crate::types::Types;
 use ijk_ir::core::Program;

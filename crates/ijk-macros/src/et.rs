@@ -1,8 +1,8 @@
 //! `et!`: a program in Einsum Tuple, checked at compile time.
 
-use crate::complain::{error, warning};
 use crate::input::{place, read, string_value};
 use crate::quoted::render;
+use crate::report::{error, warning};
 use ijk_syntax::{Diagnostic, Severity};
 use proc_macro2::{Literal, Span, TokenStream, TokenTree};
 use quote::quote;

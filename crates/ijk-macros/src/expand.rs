@@ -1,8 +1,8 @@
 //! From a macro's input to a function.
 
-use crate::complain::{complain, error};
 use crate::input::{Input, Item, Source, place, read};
 use crate::names;
+use crate::report::{error, report};
 use crate::small::{self, Small};
 use crate::tokens::Tokens;
 use crate::types::Types;
@@ -54,7 +54,7 @@ fn check_tokens(stream: TokenStream) -> Result<Checked, TokenStream> {
     }
     let call_site = (Span::call_site(), Span::call_site());
     let report =
-        |d: &Diagnostic| complain(d, &tokens.source, tokens.rust(d.span).unwrap_or(call_site));
+        |d: &Diagnostic| report(d, &tokens.source, tokens.rust(d.span).unwrap_or(call_site));
     let wrong = has_errors(&diagnostics);
     let reported = diagnostics.iter().filter(|d| !wrong || d.severity == Severity::Error);
     let extra: TokenStream = reported.map(report).map(|code| quote!(#code;)).collect();

@@ -1,6 +1,6 @@
 //! Input of a macro: a program or a file, perhaps as an item.
 
-use crate::complain::error;
+use crate::report::error;
 use proc_macro2::{Delimiter, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::quote;
 use std::path::Path;

@@ -3,10 +3,9 @@
 //!
 //! A macro's input becomes abstract tokens (`tokens`), which the one grammar parses; `ijk-ir`
 //! checks and lowers the tree; what is wrong becomes compile errors on the tokens concerned
-//! (`complain`). The lowered program is embedded as bytes, planned and run by `ijk` at run time;
+//! (`report`). The lowered program is embedded as bytes, planned and run by `ijk` at run time;
 //! for small domains the macro writes loops in line (`small`).
 
-mod complain;
 mod einsum;
 mod et;
 mod expand;
@@ -14,6 +13,7 @@ mod input;
 mod names;
 mod ops;
 mod quoted;
+mod report;
 mod small;
 mod tokens;
 mod types;

@@ -5,7 +5,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 
 /// Statements that make the compiler report a diagnostic between two places.
-pub fn complain(diagnostic: &Diagnostic, source: &str, place: (Span, Span)) -> TokenStream {
+pub fn report(diagnostic: &Diagnostic, source: &str, place: (Span, Span)) -> TokenStream {
     let text = text(diagnostic, source);
     match diagnostic.severity {
         Severity::Error => error(&text, place),
