@@ -59,6 +59,6 @@ fn end(message: &str, code: u8) -> ExitCode {
         return ExitCode::from(code);
     }
     let rendered = message.contains('\n');
-    output::complain(&if rendered { message.into() } else { format!("error: {message}") });
+    output::message(&if rendered { message.into() } else { format!("error: {message}") });
     ExitCode::from(code)
 }

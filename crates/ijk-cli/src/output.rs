@@ -21,7 +21,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a message to the standard error output, if that is possible; characters that would control a terminal are
 /// escaped, except for colours of diagnostics where they are enabled.
-pub fn complain(message: &str) {
+pub fn message(message: &str) {
     let message = if colors() { colored(message) } else { visible(message) };
     let mut err = io::stderr().lock();
     let _ = writeln!(err, "{}", message.trim_end());
@@ -40,7 +40,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
             // The output may be closed.
             error.print().unwrap_or_default();
         }
-        Cow::Owned(shown) => complain(&shown),
+        Cow::Owned(shown) => message(&shown),
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

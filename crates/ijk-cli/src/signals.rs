@@ -83,7 +83,7 @@ pub fn end_if_received() {
         signal => {
             if stores() && !ijk::blocks::cluster::Cluster::is_child() {
                 let without = if fresh() { " without --fresh" } else { "" };
-                crate::output::complain(&format!(
+                crate::output::message(&format!(
                     "interrupted: finished blocks are kept, and the same command{without} goes on from there"
                 ));
             }

@@ -84,7 +84,7 @@ impl Source {
 
     fn warn(&self, warnings: &[ijk::Diagnostic]) {
         if !warnings.is_empty() {
-            output::complain(&ijk::render(&self.text, &self.origin, warnings, colors()));
+            output::message(&ijk::render(&self.text, &self.origin, warnings, colors()));
         }
     }
 

@@ -69,7 +69,7 @@ fn apply(
     options: &RunOptions,
 ) -> Result<(), Failure> {
     files::check_distinct(outputs)?;
-    if blocks::are_asked_for(inputs, outputs, options)? {
+    if blocks::are_needed(inputs, outputs, options)? {
         let results = |arguments: &[&BigTensor]| {
             let results = component.apply_blocks(arguments);
             Ok(blocks::in_order(results.map_err(|error| source.blocks_failure(error))?))

@@ -20,7 +20,7 @@ pub fn einsum(args: &Einsum) -> Result<(), Failure> {
     let outputs = numbered(args.out.as_slice())?;
     files::check_distinct(&outputs)?;
     let inputs = places(&args.inputs)?;
-    if blocks::are_asked_for(&inputs, &outputs, &args.options)? {
+    if blocks::are_needed(&inputs, &outputs, &args.options)? {
         if args.path {
             let shapes = blocks::shapes(&inputs, &args.options)?;
             let path = einsum.path(&shapes.iter().map(Vec::as_slice).collect::<Vec<_>>());

@@ -30,10 +30,10 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
     let engine = engine(args.threads, args.memory, args.strict)?;
     let explanation = engine.explain(&application.component, &arguments);
     let explanation = explanation.map_err(|error| application.failure(error))?;
-    tell(args, application.component.signature().to_string(), &explanation)
+    print(args, application.component.signature().to_string(), &explanation)
 }
 
-fn tell(args: &Explain, signature: String, explanation: &Explanation) -> Result<(), Failure> {
+fn print(args: &Explain, signature: String, explanation: &Explanation) -> Result<(), Failure> {
     if !args.applied.json {
         return output::print(&format!("{}\n", explanation.to_string().trim_end()));
     }
@@ -61,5 +61,5 @@ fn explain_tuples(args: &Explain) -> Result<(), Failure> {
     let engine = engine(args.threads, args.memory, args.strict)?;
     let explained = program.explain(&engine, &bindings).map_err(|error| source.failure(error))?;
     let signature = program.signature().to_string().replace('\n', "; ");
-    explained.iter().try_for_each(|explanation| tell(args, signature.clone(), explanation))
+    explained.iter().try_for_each(|explanation| print(args, signature.clone(), explanation))
 }

@@ -27,7 +27,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     files::check_distinct(&outputs)?;
     let inputs = places(&program, &args.given)?;
     let of: Vec<Place> = inputs.iter().map(|(_, place)| place.clone()).collect();
-    if blocks::are_asked_for(&of, &outputs, &args.options)? {
+    if blocks::are_needed(&of, &outputs, &args.options)? {
         return run_in_blocks(&source, &program, &inputs, &outputs, args);
     }
     let engine = engine(args.options.threads, args.options.memory, args.options.strict)?;

@@ -18,7 +18,7 @@ pub fn cluster(args: &Processes) -> Result<Option<Arc<Cluster>>, Failure> {
             let secret = match &args.secret_file {
                 Some(file) => {
                     if let Some(exposure) = Secret::exposure(file) {
-                        output::complain(&format!("warning: {exposure}"));
+                        output::message(&format!("warning: {exposure}"));
                     }
                     Some(Secret::read(file)?)
                 }

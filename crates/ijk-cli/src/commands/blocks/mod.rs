@@ -22,7 +22,7 @@ pub use inputs::{numbered, shapes};
 ///
 /// # Errors
 /// If none is, but options for them are given; if the command was built without Zarr.
-pub fn are_asked_for(
+pub fn are_needed(
     inputs: &[Place],
     outputs: &[(usize, Place)],
     options: &RunOptions,
@@ -73,7 +73,7 @@ pub fn run(
     };
     let outputs::SplitOutputs { collected, stored } = outputs::split_outputs(&results, outputs)?;
     if cluster.as_ref().is_none_or(|cluster| cluster.process() == 0) {
-        recut::tell(&results);
+        recut::print(&results);
     }
     let arrays = stored.iter().map(|(_, place)| place.path.clone()).collect();
     let executor = executor.stop(signals::run_begins(arrays, &progress));
@@ -92,7 +92,7 @@ pub fn run(
     }
     outputs::write(&arrays, &collected)?;
     let seconds = start.elapsed().as_secs_f64();
-    output::complain(&summary.summary(seconds));
+    output::message(&summary.summary(seconds));
     let outcomes = outputs::outcomes(&results, &arrays, &collected);
     let printed = Results { names: &names, outcomes: &outcomes, outputs, seconds };
     let threads = executor.threads();

@@ -6,11 +6,11 @@ use ijk::BigTensor;
 use ijk::blocks::RecutCost;
 
 /// Prints the cost, in a line for each argument.
-pub fn tell(results: &[BigTensor]) {
+pub fn print(results: &[BigTensor]) {
     let mut summary: Vec<RecutCost> = Vec::new();
     for cost in results.iter().flat_map(BigTensor::recuts) {
         if !summary.contains(&cost) {
-            output::complain(&line(&cost));
+            output::message(&line(&cost));
             summary.push(cost);
         }
     }
