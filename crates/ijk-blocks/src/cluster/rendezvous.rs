@@ -1,7 +1,7 @@
 //! Rendezvous: the processes of a run connect to each other.
 //!
 //! Before data are exchanged the processes connect in a star: all call process 0 and report their preparation
-//! ([`agree`]). For a run they connect in a mesh ([`connect`]): each process calls those before it in the host list,
+//! ([`agree`]). For a run they connect in a mesh ([`connect()`]): each process calls those before it in the host list,
 //! the nearest first, and is called by those after it, on two connections, one for timely's data and a link
 //! ([`Purpose`]). Outgoing and incoming connections are handled concurrently ([`mod@connect`], [`accept`]), so that
 //! slow or unknown peers do not delay others. A process with all its connections sends "ready" on all links; when all
