@@ -5,6 +5,7 @@
 //! side of the comparison. An array that is then read at such places alone is computed there alone: of
 //! `a[t,e,h] = x[t,d] * w[e,d,h]`, which is read as `a[t,c[t],h]`, one expert for each `t`.
 
+use crate::SMALL_DOMAIN;
 use crate::axes::{Axes, of_indices, restrict};
 use crate::expr::{self, Builder};
 use crate::graph::{Expr, Graph, Node, Stmt};
@@ -78,12 +79,13 @@ fn without_axis(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     let types = graph.node_types(&stmt.value);
     let dtype = *types.last()?;
     let terms = Terms::of(&stmt.value, &algebra(dtype));
+    let free = !graph.strict && stmt.points() > SMALL_DOMAIN;
     let found = terms.all.iter().filter(|term| !term.inverse).find_map(|term| {
         let choice = Choice::of(&stmt.value, term.root)?;
-        // Of what is multiplied by 0, infinities and NaN would show.
+        // Of what is multiplied by 0, infinities and NaN would show, as they do in small domains and strict plans.
         let whole = choice.value.is_some() && term.root as usize + 1 == types.len();
         let exact = whole || !(dtype.is_float() || dtype.is_complex());
-        let (axis, place) = choice.fixed(graph, stmt, &types).filter(|_| exact || !graph.strict)?;
+        let (axis, place) = choice.fixed(graph, stmt, &types).filter(|_| exact || free)?;
         Some((term.root, choice, axis, place))
     });
     let (root, choice, axis, place) = found?;
