@@ -2,13 +2,12 @@
 
 mod support;
 
-use ijk_ir::et::lower::{Lowering, Step};
-use ijk_ir::et::{Overrides, check, infer};
-use ijk_oracle::{Value, interpret};
+use ijk_oracle::Value;
 use ijk_plan::plan::Plan;
 use ijk_plan::{Facts, Layout};
 use ijk_types::{DType, Scalar};
 use smallvec::smallvec;
+use support::stage::staged;
 
 /// Small whole numbers, or numbers that count.
 fn argument(dtype: DType, shape: &[usize]) -> Value {
@@ -23,30 +22,14 @@ fn argument(dtype: DType, shape: &[usize]) -> Value {
 
 /// The plans of a program of one stage without facts and with those that integers count, found to compute what it says.
 fn plans(source: &str, arguments: &[(&str, DType, &[usize])]) -> [Plan; 2] {
-    let (tree, _) = ijk_syntax::et::parse(source);
-    let (checked, diagnostics) = check(source, tree);
-    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
-    let values: Vec<(usize, Value)> = arguments
-        .iter()
-        .map(|(name, t, shape)| (checked.array(name).unwrap(), argument(*t, shape)))
-        .collect();
-    let shape = |value: &Value| value.shape.iter().map(|&n| n as u64).collect::<Vec<_>>();
-    let bound: Vec<(usize, Vec<u64>)> = values.iter().map(|(at, v)| (*at, shape(v))).collect();
-    let solution = infer(&checked, &bound, &Overrides::default()).unwrap();
-    let of = |at: usize| values.iter().find(|(other, _)| *other == at).map(|(_, value)| value);
-    let described = |at: usize| of(at).map(|value| (value.dtype, shape(value)));
-    let described: Vec<_> = (0..checked.arrays.len()).map(described).collect();
-    let mut lowering = Lowering::new(&checked, &solution, &described, 0).unwrap();
-    let Some(Step::Run(stage)) = lowering.step().unwrap() else { panic!("a stage") };
-    let inputs: Vec<Value> = stage.inputs.iter().map(|&at| of(at).unwrap().clone()).collect();
-    let expected = interpret(&stage.program, &stage.instance, &inputs).unwrap();
-    let whole = |at: &usize| checked.in_indices().contains(&stage.inputs[*at]);
-    let counting = (0..inputs.len()).filter(whole).map(|at| at as u32).collect();
+    let staged = staged(source, arguments, argument);
+    let counting = staged.in_indices.iter().copied().collect();
     [Facts::default(), Facts { counting, ..Facts::default() }].map(|facts| {
-        let layout = Layout { facts, ..Layout::contiguous(&stage.program, &stage.instance) };
-        let plan = ijk_plan::plan(&stage.program, &stage.instance, &layout).unwrap();
-        let data: Vec<_> = inputs.iter().map(|input| input.data.clone()).collect();
-        for (expected, found) in expected.iter().zip(support::run_plan(&plan, &data)) {
+        let layout = Layout { facts, ..Layout::contiguous(&staged.program, &staged.instance) };
+        let plan = ijk_plan::plan(&staged.program, &staged.instance, &layout).unwrap();
+        for (expected, found) in
+            staged.expected.iter().zip(support::run_plan(&plan, &staged.inputs))
+        {
             assert_eq!(expected.data, found, "{source}\n{plan}");
         }
         plan

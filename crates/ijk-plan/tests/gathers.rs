@@ -2,12 +2,11 @@
 
 mod support;
 
-use ijk_ir::et::lower::{Lowering, Step};
-use ijk_ir::et::{Overrides, check, infer};
-use ijk_oracle::{Value, interpret};
+use ijk_oracle::Value;
 use ijk_plan::Layout;
 use ijk_plan::plan::{self, Node, Plan};
 use ijk_types::{DType, Scalar};
+use support::stage::staged;
 
 /// An argument: small whole numbers, or places some of which are out of range.
 fn argument(dtype: DType, shape: &[usize]) -> Value {
@@ -22,26 +21,10 @@ fn argument(dtype: DType, shape: &[usize]) -> Value {
 
 /// The kernels of a program's plan, which computes what the program says.
 fn kernels(source: &str, arguments: &[(&str, DType, &[usize])]) -> (Vec<String>, Plan) {
-    let (tree, _) = ijk_syntax::et::parse(source);
-    let (checked, diagnostics) = check(source, tree);
-    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
-    let at = |name: &str| checked.arrays.iter().position(|array| array.name == name).unwrap();
-    let values: Vec<(usize, Value)> =
-        arguments.iter().map(|(name, t, shape)| (at(name), argument(*t, shape))).collect();
-    let shape = |value: &Value| value.shape.iter().map(|&n| n as u64).collect::<Vec<_>>();
-    let bound: Vec<(usize, Vec<u64>)> = values.iter().map(|(at, v)| (*at, shape(v))).collect();
-    let solution = infer(&checked, &bound, &Overrides::default()).unwrap();
-    let of = |at: usize| values.iter().find(|(other, _)| *other == at).map(|(_, value)| value);
-    let described = |at: usize| of(at).map(|value| (value.dtype, shape(value)));
-    let described: Vec<_> = (0..checked.arrays.len()).map(described).collect();
-    let mut lowering = Lowering::new(&checked, &solution, &described, 0).unwrap();
-    let Some(Step::Run(stage)) = lowering.step().unwrap() else { panic!("a stage") };
-    let inputs: Vec<Value> = stage.inputs.iter().map(|&at| of(at).unwrap().clone()).collect();
-    let expected = interpret(&stage.program, &stage.instance, &inputs).unwrap();
-    let layout = Layout::contiguous(&stage.program, &stage.instance);
-    let plan = ijk_plan::plan(&stage.program, &stage.instance, &layout).unwrap();
-    let data: Vec<_> = inputs.into_iter().map(|input| input.data).collect();
-    for (expected, found) in expected.iter().zip(support::run_plan(&plan, &data)) {
+    let staged = staged(source, arguments, argument);
+    let layout = Layout::contiguous(&staged.program, &staged.instance);
+    let plan = ijk_plan::plan(&staged.program, &staged.instance, &layout).unwrap();
+    for (expected, found) in staged.expected.iter().zip(support::run_plan(&plan, &staged.inputs)) {
         let close = |(x, y): (&Scalar, &Scalar)| match (x, y) {
             (Scalar::F64(x), Scalar::F64(y)) => {
                 x == y || (x - y).abs() <= 1e-12 * x.abs() || x.is_nan() && y.is_nan()

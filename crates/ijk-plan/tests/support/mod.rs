@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod stage;
+
 use ijk_ir::core::*;
 use ijk_plan::plan::{Node, Place, Plan, Start, Step, Then};
 use ijk_plan::{Layout, c_strides, plan};
