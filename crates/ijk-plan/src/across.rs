@@ -8,7 +8,7 @@ use crate::contraction;
 use crate::graph::{Graph, Node, Stmt};
 use crate::index;
 use crate::{SMALL_DOMAIN, lines};
-use ijk_ir::core::{Atom, IndexExpr, Init};
+use ijk_ir::core::{IndexExpr, Init};
 use ijk_types::Reducer;
 
 /// Runs the pass.
@@ -38,18 +38,20 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
     }
     let read = |node| read(graph, node);
     let reads: Vec<(&[IndexExpr], &IndexExpr)> = stmt.value.nodes.iter().filter_map(read).collect();
-    if reads.iter().any(|(_, last)| has(last, across)) {
+    if reads.iter().any(|(_, last)| index::goes_along(last, across)) {
         return None;
     }
     let of_rows =
         |(places, _): &&(&[IndexExpr], _)| places.iter().any(|e| index::depends(e, across));
     let neighbour = |(_, last): &(_, &IndexExpr)| {
-        out.iter().copied().find(|&axis| has(last, axis) && long(axis))
+        out.iter().copied().find(|&axis| index::goes_along(last, axis) && long(axis))
     };
     let axis = reads.iter().filter(of_rows).find_map(neighbour)?;
-    let goes = |(_, last): &(_, &IndexExpr)| last.terms.len() > 1 && has(last, axis);
+    let goes = |(_, last): &(_, &IndexExpr)| last.terms.len() > 1 && index::goes_along(last, axis);
     let is_window = reads.iter().any(goes);
-    let shared = |axis: usize| reads.iter().all(|(places, _)| places.iter().any(|e| has(e, axis)));
+    let shared = |axis: usize| {
+        reads.iter().all(|(places, _)| places.iter().any(|e| index::goes_along(e, axis)))
+    };
     // Contractions lay their results out as they are wanted, but for windows, and batches one by one.
     let suits = match contraction::is_one(graph, stmt) {
         true => is_window || long(across) && shared(across),
@@ -67,11 +69,6 @@ pub(crate) fn along(graph: &Graph, stmt: &Stmt) -> Option<Vec<usize>> {
 fn read<'s>(graph: &Graph, node: &'s Node) -> Option<(&'s [IndexExpr], &'s IndexExpr)> {
     let Node::Access(array, places) = node else { return None };
     Some((places, &places[*graph.by_distance(*array).last()?]))
-}
-
-/// Tells whether an index goes along an axis.
-fn has(e: &IndexExpr, axis: usize) -> bool {
-    e.terms.iter().any(|term| matches!(term, (1, Atom::Axis(a)) if a.0 as usize == axis))
 }
 
 /// Adds the reduction with its axes in another order, and the copy.

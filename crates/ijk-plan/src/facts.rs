@@ -1,8 +1,8 @@
-//! What is known of the elements of arguments: programs are planned as if it had been written.
+//! Facts about the elements of arguments: a program is planned as if they stood in its text.
 //!
 //! An array of indices that counts, as `arange` makes it, makes a product with a gather of what would be a product, and
 //! a row that is read at computed places of what would be a row. A program that names two arguments where both are one
-//! array hides that what it multiplies is a square. What is known so is part of what a plan is made for, beside shapes and strides.
+//! array hides that what it multiplies is a square. Facts are part of the key of a plan, as shapes and strides are.
 
 use crate::Layout;
 use crate::bounds::Guard;
@@ -12,7 +12,7 @@ use ijk_ir::core::{Access, ArrayId, IndexExpr, Init};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// What is known of arguments, each told by its position, besides where they lie.
+/// Facts about arguments, by their positions, besides shapes and strides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Facts {
     /// Arrays of integers that hold 0, 1, 2, … along their one axis of more than one element.

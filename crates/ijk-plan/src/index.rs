@@ -227,7 +227,12 @@ pub(crate) fn for_each_axis(e: &IndexExpr, f: &mut impl FnMut(AxisId)) {
     }
 }
 
-/// Whether an axis occurs in it, in the indices of elements too.
+/// True if elements at an index are neighbours where values of an axis are.
+pub(crate) fn goes_along(e: &IndexExpr, axis: usize) -> bool {
+    e.terms.iter().any(|term| matches!(term, (1, Atom::Axis(a)) if a.0 as usize == axis))
+}
+
+/// True if an axis occurs in an index, or in the indices of elements in it.
 pub(crate) fn depends(e: &IndexExpr, axis: usize) -> bool {
     let mut found = false;
     for_each_axis(e, &mut |a| found |= a.0 as usize == axis);

@@ -18,7 +18,7 @@ pub struct Layout {
     /// Disables reassociation: values are computed as they are written. Factors of what is reduced are
     /// else taken in any order, and those that do not depend on a reduced index once for each result.
     pub strict: bool,
-    /// What is known of the elements of inputs.
+    /// Facts about the elements of inputs.
     pub facts: Facts,
 }
 

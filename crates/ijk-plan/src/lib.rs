@@ -4,7 +4,8 @@
 //!
 //! [`plan()`] runs these passes in this order, each in its own file, the result of each verified in debug builds:
 //!
-//! 0. *facts* puts what is known of arguments in place of what is read, *bounds* narrows domains to points whose indices are in bounds;
+//! 0. *facts* replaces elements and arguments by what is known of them, *bounds* narrows domains to points whose indices
+//!    are in bounds;
 //! 1. *simplify* folds constants and views, and drops what nobody needs;
 //! 2. *fuse* evaluates elementwise producers where they are used;
 //! 3. *regions* does so with maps that define a part of an array, in the box of it that a consumer reads,
@@ -23,8 +24,8 @@
 //!     maps* joins what these put behind reductions with what was there;
 //! 14. *hoist* evaluates functions of few axes before;
 //! 15. *arg* stores positions of extremes that do not cover their output apart;
-//! 16. *turned* copies what statements would go across, *rows* operands of contractions whose rows lie apart, *tables* arrays that are read at computed
-//!     places whose rows do;
+//! 16. *turned* copies operands and results that a statement would go across, *tables* arrays that are read at computed
+//!     places and *rows* operands of contractions, both where rows lie apart;
 //! 17. *emit* gives arrays their memory and statements their kernels;
 //! 18. *forward* goes through axes in the order that neighbours have in memory.
 
@@ -34,6 +35,7 @@ mod axes;
 mod bounds;
 mod buffers;
 mod contraction;
+mod copies;
 mod cost;
 mod coverage;
 mod display;

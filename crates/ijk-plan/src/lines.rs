@@ -6,7 +6,7 @@
 
 use crate::graph::{Graph, Node, Stmt};
 use crate::{SMALL_DOMAIN, index};
-use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
+use ijk_ir::core::{ArrayId, IndexExpr, Init};
 use std::collections::BTreeSet;
 
 /// Rows shorter than this are short,
@@ -142,20 +142,13 @@ fn has_short_rows(graph: &Graph, stmt: &Stmt) -> bool {
 fn longer(graph: &Graph, stmt: &Stmt) -> Option<usize> {
     let shape = &graph.array(stmt.out).shape;
     let dim = shape.iter().rposition(|&n| n >= SHORT).filter(|&dim| shape[dim] >= LONG)?;
-    let axis = index::plain_axis(&stmt.out_index[dim])?.0;
-    let goes_along = |e: &IndexExpr| {
-        e.terms.iter().any(|term| matches!(term, (1, Atom::Axis(a)) if a.0 == axis))
-    };
+    let axis = index::plain_axis(&stmt.out_index[dim])?.0 as usize;
     let mut along = false;
     for node in &stmt.value.nodes {
         let Node::Access(_, places) = node else { continue };
         let Some((last, others)) = places.split_last() else { continue };
-        let mentions = |e: &IndexExpr| {
-            let mut found = false;
-            index::for_each_axis(e, &mut |a| found |= a.0 == axis);
-            found
-        };
-        match goes_along(last) {
+        let mentions = |e: &IndexExpr| index::depends(e, axis);
+        match index::goes_along(last, axis) {
             true => along = true,
             // Its rows are those that are short.
             false if others.iter().any(mentions) || mentions(last) => return None,

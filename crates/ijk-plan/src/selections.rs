@@ -13,10 +13,25 @@ use crate::index;
 use crate::product::{Algebra, Terms};
 use crate::simplify::{digits_of, drop_dead, inline};
 use ijk_ir::core::{Access, ArrayId, Atom, AxisId, IndexExpr, Init, Span};
-use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp};
+use ijk_types::{BinaryOp, DType, Monoid, Reducer, Scalar, UnaryOp, scalar};
 
 /// Runs the pass.
 pub(crate) fn select(graph: &mut Graph) {
+    if graph.statements.iter().any(compares) {
+        remove_axes(graph);
+    }
+    let mut at = 0;
+    while at < graph.statements.len() {
+        match narrowed(graph, at) {
+            // The statement stands before its reader now, and may read others so; and the reader, too.
+            true => at -= 1,
+            false => at += 1,
+        }
+    }
+}
+
+/// Removes axes that comparisons fix.
+fn remove_axes(graph: &mut Graph) {
     let mut found = false;
     let definitions = graph.definitions();
     for at in 0..graph.statements.len() {
@@ -28,14 +43,11 @@ pub(crate) fn select(graph: &mut Graph) {
     if found {
         drop_dead(graph);
     }
-    let mut at = 0;
-    while at < graph.statements.len() {
-        match narrowed(graph, at) {
-            // The statement stands before its reader now, and may read others so; and the reader, too.
-            true => at -= 1,
-            false => at += 1,
-        }
-    }
+}
+
+/// True of statements that compare numbers for equality.
+fn compares(stmt: &Stmt) -> bool {
+    stmt.value.nodes.iter().any(|node| matches!(node, Node::Binary(BinaryOp::Eq, ..)))
 }
 
 /// The statement without an axis that a comparison fixes, which may be the value of another statement.
@@ -72,8 +84,7 @@ fn algebra(dtype: DType) -> Algebra {
 
 /// The statement without an axis that a comparison in it fixes.
 fn without_axis(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
-    let compares = |node: &Node| matches!(node, Node::Binary(BinaryOp::Eq, ..));
-    if !stmt.value.nodes.iter().any(compares) {
+    if !compares(stmt) {
         return None;
     }
     let types = graph.node_types(&stmt.value);
@@ -90,7 +101,7 @@ fn without_axis(graph: &Graph, stmt: &Stmt) -> Option<Stmt> {
     });
     let (root, choice, axis, place) = found?;
     let value = without(&stmt.value, root, choice.value, dtype)?;
-    at_place(Stmt { value, ..stmt.clone() }, axis, &place)
+    at_places(Stmt { value, ..stmt.clone() }, &[(axis, place)])
 }
 
 /// A term that is 0 where two numbers differ.
@@ -197,19 +208,20 @@ fn without(value: &Expr, root: u32, chosen: Option<u32>, dtype: DType) -> Option
 }
 
 fn one(dtype: DType) -> Option<Scalar> {
-    use ijk_types::scalar;
     Some(scalar::identity(Monoid::Mul, dtype)).filter(|_| dtype != DType::Bool)
 }
 
-/// The statement at one place along an axis, which is skipped where that place does not exist.
-fn at_place(stmt: Stmt, axis: usize, place: &IndexExpr) -> Option<Stmt> {
+/// The statement at one place along each of some axes; points are skipped where such a place does not exist.
+fn at_places(stmt: Stmt, places: &[(usize, IndexExpr)]) -> Option<Stmt> {
     let mut map = index::of_axes(0..stmt.axes.len());
-    map[axis] = place.clone();
-    let extent = stmt.axes[axis].extent;
+    for (axis, place) in places {
+        map[*axis] = place.clone();
+    }
     let mut placed = stmt.substitute(&map, stmt.axes.clone())?;
-    placed.guards.push((place.clone(), extent));
+    let guard = |(axis, place): &(usize, IndexExpr)| (place.clone(), stmt.axes[*axis].extent);
+    placed.guards.extend(places.iter().map(guard));
     placed.guards.sort_by_key(|(e, _)| index::reads(e));
-    Some(restrict(placed, |other| other != axis))
+    Some(restrict(placed, |axis| places.iter().all(|(other, _)| *other != axis)))
 }
 
 /// Has an array that a statement alone reads, at places that an index computes, computed at these places: directly before
@@ -307,18 +319,7 @@ impl Narrow {
     fn of_statement(&self, stmt: Stmt) -> Option<Stmt> {
         let fixed = |axis: &usize| self.fixed.iter().any(|(other, _)| other == axis);
         let own = index::plain_axes(&stmt.out_index)?;
-        let kept: Vec<usize> = own.into_iter().filter(|axis| !fixed(axis)).collect();
-        let mut map = index::of_axes(0..stmt.axes.len());
-        let mut guards = Vec::new();
-        for (axis, place) in &self.fixed {
-            map[*axis] = place.clone();
-            guards.push((place.clone(), stmt.axes[*axis].extent));
-        }
-        let axes = stmt.axes.clone();
-        let stmt = Stmt { out_index: index::of_axes(kept), ..stmt };
-        let mut placed = stmt.substitute(&map, axes)?;
-        placed.guards.extend(guards);
-        placed.guards.sort_by_key(|(e, _)| index::reads(e));
-        Some(restrict(placed, |axis| !fixed(&axis)))
+        let out_index = index::of_axes(own.into_iter().filter(|axis| !fixed(axis)));
+        at_places(Stmt { out_index, ..stmt }, &self.fixed)
     }
 }

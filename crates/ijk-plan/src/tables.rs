@@ -4,11 +4,12 @@
 //! transposed table, each is looked for on its own, which takes several times as long as to move it. Unless few of them
 //! are read, a copy of the table pays.
 
-use crate::graph::{Axis, Graph, Node, Stmt};
-use crate::index::{of_axes, reads};
+use crate::copies::Reordered;
+use crate::graph::{Graph, Node, Stmt};
+use crate::index::reads;
 use crate::layout::Layout;
 use crate::rows::strides;
-use ijk_ir::core::{ArrayId, IndexExpr, Span};
+use ijk_ir::core::{ArrayId, IndexExpr};
 
 /// Shorter rows are read element by element in any case.
 const SHORT: u64 = 8;
@@ -18,8 +19,8 @@ const READ: u64 = 2;
 
 /// The graph with such copies; none, if there is nothing to copy.
 pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
-    let tables: Vec<Table> = (0..graph.arrays.len() as u32)
-        .filter_map(|array| Table::of(graph, layout, ArrayId(array)))
+    let tables: Vec<Reordered> = (0..graph.arrays.len() as u32)
+        .filter_map(|array| table(graph, layout, ArrayId(array)))
         .collect();
     if tables.is_empty() {
         return None;
@@ -31,7 +32,7 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
         for (table, copy) in tables.iter().zip(&mut copies) {
             if gathers(&stmt, table.array).next().is_some() {
                 let copy = *copy.get_or_insert_with(|| table.copy(&mut copied, stmt.span));
-                table.redirect(&mut stmt, copy);
+                table.redirect(&mut stmt, copy, |index| index.iter().any(reads));
             }
         }
         copied.statements.push(stmt);
@@ -39,63 +40,29 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     Some(copied)
 }
 
-/// An array that is copied.
-struct Table {
-    array: ArrayId,
-    /// Its axes in the order of the copy.
-    order: Vec<usize>,
-}
-
-impl Table {
-    /// An array whose rows lie apart, if a copy pays.
-    fn of(graph: &Graph, layout: &Layout, array: ArrayId) -> Option<Self> {
-        let shape = &graph.array(array).shape;
-        let is_result = graph.outputs.contains(&array);
-        if shape.len() < 2 || is_result || graph.partial.contains(&array) {
-            return None;
-        }
-        let strides = strides(graph, layout, array);
-        let (mut along, mut points) = (vec![true; shape.len()], 0u64);
-        for stmt in &graph.statements {
-            for index in gathers(stmt, array) {
-                points = points.saturating_add(stmt.points());
-                along.iter_mut().zip(index).for_each(|(along, e)| *along &= !reads(e));
-            }
-        }
-        let elements = shape.iter().fold(1u64, |all, &extent| all.saturating_mul(extent));
-        let row = |&place: &usize| along[place] && shape[place] >= SHORT;
-        let last = (0..shape.len()).filter(row).min_by_key(|&p| strides[p].unsigned_abs())?;
-        if points.saturating_mul(READ) < elements || strides[last] == 1 {
-            return None;
-        }
-        let order = (0..shape.len()).filter(|&place| place != last).chain([last]).collect();
-        Some(Self { array, order })
+/// An array whose rows lie apart, if a copy pays.
+fn table(graph: &Graph, layout: &Layout, array: ArrayId) -> Option<Reordered> {
+    let shape = &graph.array(array).shape;
+    let is_result = graph.outputs.contains(&array);
+    if shape.len() < 2 || is_result || graph.partial.contains(&array) {
+        return None;
     }
-
-    /// Adds the statement that copies it.
-    fn copy(&self, graph: &mut Graph, span: Span) -> ArrayId {
-        let from = graph.array(self.array).clone();
-        let axis = |&place: &usize| Axis { name: format!("i{place}"), extent: from.shape[place] };
-        let axes: Vec<Axis> = self.order.iter().map(axis).collect();
-        let copy = graph.new_array(from.dtype, axes.iter().map(|axis| axis.extent).collect());
-        let place = |place| self.order.iter().position(|&p| p == place).unwrap_or(place);
-        let source = Node::Access(self.array, of_axes((0..from.shape.len()).map(place)));
-        graph.statements.push(Stmt::map(copy, axes, vec![source], span));
-        copy
-    }
-
-    /// Has a statement read the copy at computed places.
-    fn redirect(&self, stmt: &mut Stmt, copy: ArrayId) {
-        for node in &mut stmt.value.nodes {
-            if let Node::Access(array, index) = node
-                && *array == self.array
-                && index.iter().any(reads)
-            {
-                *array = copy;
-                *index = self.order.iter().map(|&place| index[place].clone()).collect();
-            }
+    let strides = strides(graph, layout, array);
+    let (mut along, mut points) = (vec![true; shape.len()], 0u64);
+    for stmt in &graph.statements {
+        for index in gathers(stmt, array) {
+            points = points.saturating_add(stmt.points());
+            along.iter_mut().zip(index).for_each(|(along, e)| *along &= !reads(e));
         }
     }
+    let elements = shape.iter().fold(1u64, |all, &extent| all.saturating_mul(extent));
+    let row = |&place: &usize| along[place] && shape[place] >= SHORT;
+    let last = (0..shape.len()).filter(row).min_by_key(|&p| strides[p].unsigned_abs())?;
+    if points.saturating_mul(READ) < elements || strides[last] == 1 {
+        return None;
+    }
+    let order = (0..shape.len()).filter(|&place| place != last).chain([last]).collect();
+    Some(Reordered { array, order })
 }
 
 /// The indices at which a statement reads an array at computed places.

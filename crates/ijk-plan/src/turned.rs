@@ -8,20 +8,21 @@
 use crate::SMALL_DOMAIN;
 use crate::bounds::one_each;
 use crate::contraction;
-use crate::graph::{Axis, Graph, Node, Stmt};
+use crate::copies::{Reordered, axes_of};
+use crate::graph::{Graph, Node, Stmt};
 use crate::index::{self, of_axes, plain_axes, plain_axis, reads};
 use crate::layout::Layout;
 use crate::lines::{self, SHORT};
 use ijk_ir::core::{ArrayId, Atom, IndexExpr, Init};
 use ijk_types::Reducer;
 
-/// Of the bytes that stay near, so many are one element of an array that is near however it lies.
+/// Arrays of fewer than `near / NEAR` elements are read in any order: they stay in the second cache.
 const NEAR: u64 = 1 << 7;
 
-/// A map writes, and reads, rows of so many elements: shorter ones are turned as they are read.
+/// Elements of rows, read and written, from which on a map pays a transposing copy.
 const WIDE: u64 = 64;
 
-/// An array that is scattered to is turned, there and back, where at least one of so many of its elements is reached.
+/// An array that rows are scattered to is transposed, there and back, if `REACHED * points >= elements`.
 const REACHED: u64 = 4;
 
 /// The graph with such copies; none, if nothing is to be turned.
@@ -36,7 +37,7 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     if !begun.is_empty() {
         turns = self::turns(&turned, least);
     }
-    let mut copies: Vec<(Operand, Option<ArrayId>)> = Vec::new();
+    let mut copies: Vec<(Reordered, Option<ArrayId>)> = Vec::new();
     for operand in turns.iter().flat_map(|turn| &turn.operands) {
         if !copies.iter().any(|(other, _)| other == operand) {
             copies.push((operand.clone(), None));
@@ -46,8 +47,8 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
         for (operand, copy) in &mut copies {
             let wanted = turn.operands.contains(operand) && operand.is_read(&stmt);
             if wanted || operand.is_folded_across(&turned, &stmt) {
-                let copy = *copy.get_or_insert_with(|| operand.copy(&mut turned, &stmt));
-                operand.redirect(&mut stmt, copy);
+                let copy = *copy.get_or_insert_with(|| operand.copy(&mut turned, stmt.span));
+                operand.redirect(&mut stmt, copy, |index| !index.iter().any(reads));
             }
         }
         match turn.out {
@@ -58,7 +59,7 @@ pub(crate) fn copied(graph: &Graph, layout: &Layout) -> Option<Graph> {
     Some(turned)
 }
 
-/// What of each statement is turned, among arrays of at least so many elements.
+/// The transposed operands and results of each statement, among arrays of at least `least` elements.
 fn turns(graph: &Graph, least: u64) -> Vec<Turn> {
     graph.statements.iter().map(|stmt| Turn::of(graph, stmt, least)).collect()
 }
@@ -86,19 +87,12 @@ fn begin_turned(graph: &mut Graph, turns: &[Turn]) -> Vec<ArrayId> {
     begun
 }
 
-/// What of a statement is turned.
+/// The transposed operands and result of a statement.
 #[derive(Default)]
 struct Turn {
     /// The places of what it writes, in the order in which that lies first.
     out: Option<Vec<usize>>,
-    operands: Vec<Operand>,
-}
-
-/// An array with its places in the order of a copy.
-#[derive(Clone, PartialEq)]
-struct Operand {
-    array: ArrayId,
-    order: Vec<usize>,
+    operands: Vec<Reordered>,
 }
 
 /// A large array that a statement reads along an axis of its own.
@@ -194,7 +188,7 @@ fn to_last(graph: &Graph, stmt: &Stmt, axis: usize) -> Option<Vec<usize>> {
     (row.len() == 1).then(|| others.into_iter().chain(row).collect())
 }
 
-/// Whether each point of a statement writes an element of its own, and all are written.
+/// True if each point of a statement writes an element of its own, and all are written.
 fn is_map(graph: &Graph, stmt: &Stmt) -> bool {
     let fresh = match stmt.reduce {
         None => true,
@@ -233,9 +227,9 @@ fn read<'s>(
     concerned.partition(|read| read.along == along)
 }
 
-/// Whether a reduction goes through an array by columns.
+/// True if a reduction goes through an array by columns.
 fn is_folded(graph: &Graph, array: ArrayId) -> bool {
-    let columns = Operand { array, order: Vec::new() };
+    let columns = Reordered { array, order: Vec::new() };
     graph.statements.iter().any(|stmt| columns.is_folded_across(graph, stmt))
 }
 
@@ -244,30 +238,29 @@ impl Read<'_> {
         self.index.iter().any(|e| index::depends(e, axis))
     }
 
-    /// Whether its places are computed.
+    /// True if its places are computed.
     fn is_gather(&self) -> bool {
         self.index.iter().any(reads)
     }
 
-    /// Whether several elements along an axis are read for each of its values.
+    /// True if several elements along an axis are read for each of its values.
     fn is_window(&self, along: usize) -> bool {
-        let goes = |e: &&IndexExpr| {
-            e.terms.iter().any(|term| matches!(term, (1, Atom::Axis(a)) if a.0 as usize == along))
-        };
-        self.index.iter().find(goes).is_some_and(|e| e.terms.len() > 1 && !self.is_gather())
+        let mut all = self.index.iter();
+        all.find(|e| index::goes_along(e, along))
+            .is_some_and(|e| e.terms.len() > 1 && !self.is_gather())
     }
 
     /// The array, with neighbours along an axis.
-    fn operand(&self, graph: &Graph, along: usize) -> Operand {
+    fn operand(&self, graph: &Graph, along: usize) -> Reordered {
         let has = |place: &usize| index::depends(&self.index[*place], along);
         let (row, others): (Vec<_>, Vec<_>) =
             graph.by_distance(self.array).into_iter().partition(has);
-        Operand { array: self.array, order: others.into_iter().chain(row).collect() }
+        Reordered { array: self.array, order: others.into_iter().chain(row).collect() }
     }
 }
 
-impl Operand {
-    /// Whether a reduction reads the array so that neighbours belong to different elements: a fold of columns, which may
+impl Reordered {
+    /// True if a reduction reads the array so that neighbours belong to different elements: a fold of columns, which may
     /// as well be one of rows of a copy.
     fn is_folded_across(&self, graph: &Graph, stmt: &Stmt) -> bool {
         let kept = stmt.kept_axes();
@@ -283,73 +276,29 @@ impl Operand {
         reduces && !contraction::is_one(graph, stmt) && stmt.value.nodes.iter().any(folds)
     }
 
-    /// Whether a statement reads it at places that are not computed.
+    /// True if a statement reads it at places that are not computed.
     fn is_read(&self, stmt: &Stmt) -> bool {
         let is_own = |node: &Node| matches!(node, Node::Access(array, index) if *array == self.array && !index.iter().any(reads));
         stmt.value.nodes.iter().any(is_own)
     }
-
-    /// Adds the statement that copies it.
-    fn copy(&self, graph: &mut Graph, stmt: &Stmt) -> ArrayId {
-        let from = graph.array(self.array).clone();
-        let source = places_of(&self.order);
-        let copy = turned_array(graph, self.array, &self.order);
-        let axes = axes(&graph.array(copy).shape);
-        let source = Node::Access(self.array, of_axes(source));
-        debug_assert_eq!(from.shape.len(), axes.len());
-        graph.statements.push(Stmt::map(copy, axes, vec![source], stmt.span));
-        copy
-    }
-
-    /// Has a statement read the copy.
-    fn redirect(&self, stmt: &mut Stmt, copy: ArrayId) {
-        for node in &mut stmt.value.nodes {
-            if let Node::Access(array, index) = node
-                && *array == self.array
-                && !index.iter().any(reads)
-            {
-                *array = copy;
-                *index = self.order.iter().map(|&place| index[place].clone()).collect();
-            }
-        }
-    }
-}
-
-/// An array with the places of another in some order.
-fn turned_array(graph: &mut Graph, array: ArrayId, order: &[usize]) -> ArrayId {
-    let from = graph.array(array).clone();
-    graph.new_array(from.dtype, order.iter().map(|&place| from.shape[place]).collect())
-}
-
-/// For each place, where an order has it.
-fn places_of(order: &[usize]) -> impl Iterator<Item = usize> {
-    (0..order.len()).map(|place| order.iter().position(|&other| other == place).unwrap_or(place))
-}
-
-fn axes(shape: &[u64]) -> Vec<Axis> {
-    let axis = |(place, &extent): (usize, &u64)| Axis { name: format!("i{place}"), extent };
-    shape.iter().enumerate().map(axis).collect()
 }
 
 /// Adds the statement with what it writes in another order, and the copies that turn what was there before and what it
 /// gives.
 fn divide(graph: &mut Graph, stmt: Stmt, order: &[usize], begun: &[ArrayId]) {
-    let (out, span) = (stmt.out, stmt.span);
-    let first = turned_array(graph, out, order);
-    let shape = graph.array(first).shape.clone();
+    let (out, span, order) = (stmt.out, stmt.span, order.to_vec());
+    let result = Reordered { array: out, order };
+    let first = result.new_array(graph);
     let init = match stmt.init {
         Init::From(before) if !begun.contains(&before) => {
-            let turned = turned_array(graph, before, order);
-            let source = Node::Access(before, of_axes(places_of(order)));
-            graph.statements.push(Stmt::map(turned, axes(&shape), vec![source], span));
-            Init::From(turned)
+            let before = Reordered { array: before, order: result.order.clone() };
+            Init::From(before.copy(graph, span))
         }
         init => init,
     };
-    let out_index = order.iter().map(|&place| stmt.out_index[place].clone()).collect();
+    let out_index = result.order.iter().map(|&place| stmt.out_index[place].clone()).collect();
     let along = Stmt { out: first, out_index, init, ..stmt };
     graph.statements.push(along.in_order());
-    let source = Node::Access(first, of_axes(order.iter().copied()));
-    let whole = axes(&graph.array(out).shape);
-    graph.statements.push(Stmt::map(out, whole, vec![source], span));
+    let source = Node::Access(first, of_axes(result.order));
+    graph.statements.push(Stmt::map(out, axes_of(graph, out), vec![source], span));
 }

@@ -51,7 +51,7 @@ pub(super) fn compress(text: &str) -> Result<Compress, String> {
 }
 
 impl Blocks {
-    /// The blocks of an array of so many axes.
+    /// The blocks of an array of rank `rank`.
     ///
     /// # Errors
     /// If there are more or fewer.

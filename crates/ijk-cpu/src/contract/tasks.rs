@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Each new block takes at most one of this many shares, for each thread, of the remaining panels.
 const SHARES: usize = 2;
 
-/// Fewest tasks for each thread, if there are enough panels.
+/// Minimum number of tasks per thread, if there are that many panels.
 const TASKS: usize = 4;
 
 /// Fewest shared panels of a task: for each range of them, the other panels are packed again.
