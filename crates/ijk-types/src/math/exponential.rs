@@ -51,6 +51,16 @@ pub fn quotient_of_sum<F: Float>(left: F, low: F, a: F, b: F) -> (F, F) {
     (q, rest * inverse)
 }
 
+/// `left / (a + b)` for |b| at most |a|, so that subtractions give exactly what the sum lost.
+#[inline(always)]
+fn quotient_of_ordered<F: Float>(left: F, a: F, b: F) -> F {
+    let sum = a + b;
+    let lost = b - (sum - a);
+    let inverse = F::ONE / sum;
+    let q = left * inverse;
+    (-q).mul_add(lost, (-q).mul_add(sum, left)).mul_add(inverse, q)
+}
+
 /// `(magic + n, r)` with `x = n ln 2 + r`, |r| at most a little above half of ln 2; `magic` is
 /// [`MAGIC`](Float::MAGIC), or more by a small integer.
 #[inline(always)]
@@ -111,16 +121,14 @@ pub fn expm1<F: Float>(x: F) -> F {
 
 #[inline(always)]
 pub fn tanh<F: Float>(x: F) -> F {
-    let t = expm1(F::TWO * at_most(x.abs(), F::TANH_MAX));
-    let (q, low) = quotient_of_sum(t, F::ZERO, F::TWO, t);
-    (q + low).copysign(x)
+    let t = expm1(-F::TWO * x.abs());
+    quotient_of_ordered(-t, F::TWO, t).copysign(x)
 }
 
 #[inline(always)]
 pub fn sigmoid<F: Float>(x: F) -> F {
     let e = exp(-x.abs());
-    let (q, low) = quotient_of_sum(if x < F::ZERO { e } else { F::ONE }, F::ZERO, F::ONE, e);
-    q + low
+    quotient_of_ordered(if x < F::ZERO { e } else { F::ONE }, F::ONE, e)
 }
 
 #[inline(always)]

@@ -46,12 +46,11 @@ pub trait Float:
     const MAGIC_OR_NONE: Self;
     /// A power of two that makes every subnormal normal, and its exponent.
     const LIFT: (Self, Self);
-    /// Beyond these `exp` is infinite, 0; `expm1` is -1; `tanh` is 1; `erf` is 1; `gelu(-x)` is 0.
+    /// Beyond these `exp` is infinite, 0; `expm1` is -1; `erf` is 1; `gelu(-x)` is 0.
     const EXP_MAX: Self;
     const EXP_MIN: Self;
     const EXPM1_MIN: Self;
     const SINH_MAX: Self;
-    const TANH_MAX: Self;
     const ERF_MAX: Self;
     const GELU_MAX: Self;
     /// Up to there `Φ(x) - ½` cancels little enough.
@@ -204,7 +203,6 @@ float!(f32, single, u32, 23, 127, {
     const EXP_MIN: Self = -105.0;
     const EXPM1_MIN: Self = -20.0;
     const SINH_MAX: Self = 90.0;
-    const TANH_MAX: Self = 10.0;
     const ERF_MAX: Self = 4.0;
     const GELU_MAX: Self = 14.8;
     const GELU_SMALL: Self = 0.6;
@@ -216,7 +214,6 @@ float!(f64, double, u64, 52, 1023, {
     const EXP_MIN: Self = -746.0;
     const EXPM1_MIN: Self = -40.0;
     const SINH_MAX: Self = 711.0;
-    const TANH_MAX: Self = 20.0;
     const ERF_MAX: Self = 6.0;
     const GELU_MAX: Self = 39.0;
     const GELU_SMALL: Self = 0.6;
