@@ -77,7 +77,7 @@ impl Layout {
         for &axis in self.order.iter().rev() {
             let (step, extent) = (self.steps[axis], value.shape[axis]);
             strides[axis] = step * size as isize;
-            let room = if step == 0 { 1 } else { step.unsigned_abs() * extent };
+            let room = step.unsigned_abs() * extent.saturating_sub(1) + 1;
             if step < 0 && extent > 0 {
                 offset += strides[axis].unsigned_abs() * (extent - 1);
             }
