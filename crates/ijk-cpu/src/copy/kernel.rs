@@ -35,8 +35,6 @@ pub(super) struct Planes {
     pub splat: Plane,
     /// Columns are contiguous in `dst`, rows in `src`.
     pub transpose: Plane,
-    /// The same for rows or columns that map to few cache sets: see [`collide`].
-    pub transpose_lines: Plane,
     /// Columns are contiguous in `dst`, and in descending order of addresses in `src`.
     pub reverse: Plane,
     /// Any strides.
@@ -214,20 +212,116 @@ unsafe fn transpose<B: Block>(
                 return thin::join::<B::Word, 3>(rows, dst, src, src_strides[1]);
             }
             _ if B::SIDE == 1 || rows.min(columns) < THIN => {
-                return strided::<B::Word>([rows, columns], dst, dst_strides, src, src_strides);
+                strided::<B::Word>([rows, columns], dst, dst_strides, src, src_strides);
             }
-            _ => {}
+            _ if rows.min(columns) < B::SIDE => {
+                transpose::<B::Smaller>([rows, columns], dst, dst_strides, src, src_strides);
+            }
+            _ if dst_strides[0] % COLLIDE == 0 => {
+                staged::<B>([rows, columns], dst, dst_strides, src, src_strides);
+            }
+            _ => blocks::<B>([rows, columns], dst, dst_strides, src, src_strides),
         }
-        blocks::<B>([rows, columns], dst, dst_strides, src, src_strides, |extents, to, from| {
-            transpose::<B::Smaller>(extents, to, dst_strides, from, src_strides);
-        });
     }
 }
 
 /// Fewer rows or columns are moved element by element.
 const THIN: usize = 4;
 
-/// Transposes the blocks of a plane, and passes the two remaining strips to `strip`.
+/// Blocks along the columns of a panel, for which a line of `src` each stays in L1.
+const PANEL: usize = 8;
+
+/// First rows or columns of the blocks of a plane. The last block overlaps the one before, so that each is whole, and so
+/// does the second: from then on blocks begin at multiples of a block's bytes, so that they cover whole lines.
+#[derive(Clone, Copy)]
+struct Cuts {
+    /// First row of the second block.
+    head: usize,
+    side: usize,
+    /// First row of the last block.
+    last: usize,
+    /// Number of blocks.
+    count: usize,
+}
+
+impl Cuts {
+    /// The cuts of `extent >= side` contiguous elements at an address, from which other rows are `stride` bytes apart.
+    #[inline(always)]
+    fn new(extent: usize, side: usize, size: usize, address: usize, stride: isize) -> Self {
+        let bytes = side * size;
+        let aligns = stride % bytes as isize == 0;
+        let head = if aligns { address.wrapping_neg() % bytes / size } else { 0 };
+        let head = if head == 0 { side } else { head };
+        let count = 1 + extent.saturating_sub(head).div_ceil(side);
+        Self { head, side, last: extent - side, count }
+    }
+
+    /// First row of block `n`.
+    #[inline(always)]
+    fn at(self, n: usize) -> usize {
+        if n == 0 { 0 } else { (self.head + (n - 1) * self.side).min(self.last) }
+    }
+}
+
+/// Rows at distances that are multiples of this many bytes map to one cache set of most first-level caches.
+const COLLIDE: isize = 4096;
+
+/// Sides of the part of a plane that [`staged`] transposes at a time, for elements of 4 bytes; half for larger ones.
+const STAGED: [usize; 2] = [64, 128];
+
+/// Transposes a plane of at least a block's rows and columns by way of a buffer, so that each row is written in order:
+/// partially written lines of colliding rows would be evicted.
+///
+/// # Safety
+/// As for [`transpose`].
+#[inline(always)]
+unsafe fn staged<B: Block>(
+    [rows, columns]: [usize; 2],
+    dst: *mut u8,
+    dst_strides: [isize; 2],
+    src: *const u8,
+    src_strides: [isize; 2],
+) {
+    #[repr(align(64))]
+    struct Memory(#[allow(dead_code, reason = "memory")] [u8; STAGED[0] * (STAGED[1] + 16) * 4]);
+    let mut memory = std::mem::MaybeUninit::<Memory>::uninit();
+    let memory = memory.as_mut_ptr().cast::<u8>();
+    let size = size_of::<B::Word>();
+    let [most, width] = STAGED.map(|side| if size > 4 { side / 2 } else { side });
+    // Rows of the buffer do not collide either.
+    let pitch = (width + B::SIDE) * size;
+    let side = rows.min(most);
+    assert!(side * pitch <= size_of::<Memory>());
+    let rows = Cuts::new(rows, side, size, src.addr(), src_strides[1]);
+    for r in (0..rows.count).map(|n| rows.at(n)) {
+        for c in (0..columns).step_by(width) {
+            // The last part overlaps the one before if it is narrower than a block.
+            let c = c.min(columns - B::SIDE);
+            let count = width.min(columns - c);
+            let from = at(src, src_strides, r, c);
+            // SAFETY: a part of the plane, and the buffer's rows.
+            unsafe {
+                blocks::<B>(
+                    [side, count],
+                    memory,
+                    [pitch as isize, size as isize],
+                    from,
+                    src_strides,
+                )
+            };
+            for k in 0..side {
+                let to = at::<u8>(dst, dst_strides, r + k, c).cast_mut();
+                // SAFETY: part of row `r + k`, which was transposed into row `k` of the buffer.
+                unsafe { std::ptr::copy_nonoverlapping(memory.add(k * pitch), to, count * size) };
+            }
+        }
+    }
+}
+
+/// Most bytes of rows that are written in any order.
+const NEAR: usize = 128 << 10;
+
+/// Transposes a plane of at least a block's rows and columns, block by block.
 ///
 /// # Safety
 /// As for [`transpose`].
@@ -238,28 +332,28 @@ unsafe fn blocks<B: Block>(
     dst_strides: [isize; 2],
     src: *const u8,
     src_strides: [isize; 2],
-    strip: impl Fn([usize; 2], *mut u8, *const u8),
 ) {
-    let (whole_rows, whole_columns) = (rows - rows % B::SIDE, columns - columns % B::SIDE);
-    let place = |row, column| {
-        let to = at::<u8>(dst, dst_strides, row, column).cast_mut();
-        (to, at::<u8>(src, src_strides, row, column))
+    let size = size_of::<B::Word>();
+    let rows = Cuts::new(rows, B::SIDE, size, src.addr(), src_strides[1]);
+    let columns = Cuts::new(columns, B::SIDE, size, dst.addr(), dst_strides[0]);
+    let block = |r: usize, c: usize| {
+        let (to, from) = (at::<u8>(dst, dst_strides, r, c).cast_mut(), at(src, src_strides, r, c));
+        // SAFETY: guaranteed by the caller, for blocks within the plane.
+        unsafe { B::transpose(to, dst_strides[0], from, src_strides[1]) };
     };
-    // Along the columns of `src`, so that it is read line by line.
-    for c in (0..whole_columns).step_by(B::SIDE) {
-        for r in (0..whole_rows).step_by(B::SIDE) {
-            let (to, from) = place(r, c);
-            // SAFETY: a block within the plane.
-            unsafe { B::transpose(to, dst_strides[0], from, src_strides[1]) };
+    if dst_strides[0].unsigned_abs().saturating_mul(rows.last + B::SIDE) <= NEAR {
+        // Along the columns of `src`, which are read from farther away.
+        for c in (0..columns.count).map(|n| columns.at(n)) {
+            (0..rows.count).for_each(|n| block(rows.at(n), c));
         }
+        return;
     }
-    if whole_columns < columns && whole_rows > 0 {
-        let (to, from) = place(0, whole_columns);
-        strip([whole_rows, columns - whole_columns], to, from);
-    }
-    if whole_rows < rows {
-        let (to, from) = place(whole_rows, 0);
-        strip([rows - whole_rows, columns], to, from);
+    // Along the rows of `dst`, whose lines are then written in order.
+    for first in (0..columns.count).step_by(PANEL) {
+        for r in (0..rows.count).map(|n| rows.at(n)) {
+            let panel = first..columns.count.min(first + PANEL);
+            panel.for_each(|n| block(r, columns.at(n)));
+        }
     }
 }
 
@@ -388,34 +482,17 @@ leveled_planes!(rows_at: rows, splat_at: splat, reverse_at: reverse, strided_at:
 leveled!(transpose_at, transpose, [B: Block], [B],
     (extents: [usize; 2], dst: *mut u8, dst_strides: [isize; 2], src: *const u8, src_strides: [isize; 2]) -> ());
 
-/// Returns true if rows of that stride map to few cache sets: partially written lines of a block would be evicted, so
-/// each line has to be written at once.
-pub(super) fn collide(stride: isize) -> bool {
-    stride % 2048 == 0
-}
-
-/// The transposition of elements of a size.
+/// The transposition of elements of a size, by whole cache lines if registers are as wide.
 fn transpose_for<W: Copy>(level: Level) -> Plane {
-    #[cfg(target_arch = "x86_64")]
-    if level.kind() != Kind::Portable {
-        match size_of::<W>() {
-            4 => return transpose_at::<Registers4>(level),
-            8 => return transpose_at::<Registers8>(level),
-            _ => {}
-        }
-    }
-    transpose_at::<Plain<W, 8>>(level)
-}
-
-/// The transposition by whole cache lines, if registers are as wide.
-fn transpose_lines_for<W: Copy>(level: Level) -> Plane {
     #[cfg(target_arch = "x86_64")]
     match (level.kind(), size_of::<W>()) {
         (Kind::Avx512, 4) => return transpose_at::<Lines4>(level),
         (Kind::Avx512, 8) => return transpose_at::<Lines8>(level),
+        (Kind::Avx2, 4) => return transpose_at::<Registers4>(level),
+        (Kind::Avx2, 8) => return transpose_at::<Registers8>(level),
         _ => {}
     }
-    transpose_for::<W>(level)
+    transpose_at::<Plain<W, 8>>(level)
 }
 
 fn kernels<W: Copy>(level: Level) -> Planes {
@@ -423,7 +500,6 @@ fn kernels<W: Copy>(level: Level) -> Planes {
         rows: rows_at::<W>(level),
         splat: splat_at::<W>(level),
         transpose: transpose_for::<W>(level),
-        transpose_lines: transpose_lines_for::<W>(level),
         reverse: reverse_at::<W>(level),
         strided: strided_at::<W>(level),
         stream: stream_for::<W>(level),

@@ -8,7 +8,7 @@ mod thin;
 
 use crate::simd::Level;
 use ijk_types::DType;
-use kernel::{Planes, collide, planes};
+use kernel::{Planes, planes};
 
 pub(crate) use kernel::fence;
 pub(crate) use places::{Places, ShortAxis, part};
@@ -114,9 +114,6 @@ impl Copier {
             [_, s] if dense && (s == size || columns == 1) => self.planes.rows,
             [_, 0] if dense => self.planes.splat,
             [_, s] if dense && s == -size => self.planes.reverse,
-            [r, c] if dense && r == size && (collide(c) || collide(dst_strides[0])) => {
-                self.planes.transpose_lines
-            }
             [r, _] if dense && r == size => self.planes.transpose,
             _ => self.planes.strided,
         };
