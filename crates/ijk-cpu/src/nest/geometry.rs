@@ -193,8 +193,12 @@ const BLOCK: usize = 64;
 /// Size of such a tile, relative to others: the length of its runs matters more than its fit in L1.
 const CROSSING: usize = 4;
 
-/// Side of a transposed tile if elements are only copied.
-const MOVED_SIDE: usize = 128;
+/// Row of a tile that transposes operands of a map.
+const STORED_ROW: usize = 128;
+
+/// Row of a tile that is only transposed, and number of its rows.
+const MOVED_ROW: usize = 128;
+const MOVED_ROWS: usize = 256;
 
 /// The axes of a tile with their extents in it, innermost last.
 fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
@@ -202,16 +206,22 @@ fn tiles(axes: &[Axis], wishes: Wishes) -> Few<(usize, usize)> {
     let mut chosen: Few<(usize, usize)> = Few::new();
     let crossing =
         crossing_axis(axes, vector).filter(|&a| may_join(axes, &[(vector, 0)], a, wishes));
-    let tile = if crossing.is_some() { CROSSING * wishes.tile } else { wishes.tile };
+    let stores = axes.iter().all(|axis| !axis.reduced);
+    let tile = match crossing {
+        Some(_) if stores && !wishes.moves => BLOCK * STORED_ROW,
+        Some(_) => CROSSING * wishes.tile,
+        None => wishes.tile,
+    };
     let mut room = tile;
     match crossing {
-        Some(_) if wishes.moves => room = MOVED_SIDE,
+        Some(_) if wishes.moves => room = MOVED_ROW,
+        Some(a) if stores => room /= BLOCK.min(axes[a].extent),
         Some(a) => room = (room / BLOCK.min(axes[a].extent)).max(BLOCK),
         None => {}
     }
     let side = axes[vector].extent.min(room);
     chosen.push((vector, side));
-    room = if crossing.is_some() && wishes.moves { MOVED_SIDE } else { tile / side };
+    room = if crossing.is_some() && wishes.moves { MOVED_ROWS } else { tile / side };
     if let Some(a) = crossing {
         let side = axes[a].extent.min(room);
         chosen.push((a, side));
@@ -331,11 +341,11 @@ mod tests {
     }
 
     #[test]
-    fn transposed_loads_get_square_tiles() {
+    fn transposed_loads_get_runs_of_lines_on_both_sides() {
         let axes = vec![axis(4096, false, 4096, &[4096, 1]), axis(4096, false, 1, &[1, 4096])];
         let g = Geometry::new(axes, WISHES);
         assert_eq!(g.inner[..], [0, 1]);
-        assert_eq!((g.loops[0].tile, g.loops[1].tile), (64, 64));
+        assert_eq!((g.loops[0].tile, g.loops[1].tile), (BLOCK, STORED_ROW));
     }
 
     #[test]

@@ -32,11 +32,11 @@ const FEW: usize = 8;
 /// Elements that a copy moves at a time.
 const MOVED: usize = 1 << 16;
 
-/// Lines at distances that are multiples of this many bytes map to few sets of L1.
-const COLLIDE: isize = 1024;
-
 /// Smallest row in bytes that is written with non-temporal stores.
 const LONG_ROW: usize = 256;
+
+/// Fewest elements of a row that is computed where it is stored, by a call of its kernel for each row.
+const STORED_ROW: usize = 64;
 
 /// Values that are added sequentially, before partial sums are combined.
 const RUN: usize = 256;
@@ -264,7 +264,7 @@ impl Lowering<'_> {
         if ordered {
             return self.scatter(body);
         }
-        let stream = self.stream(geometry, out).or_else(|| self.staged(geometry, out));
+        let stream = self.stream(geometry, out);
         if let Some(load) = self.moved().filter(|_| stream.is_none()) {
             body.move_only(load);
             return Ok((OUT, Sink::Store { copier, moved: true }));
@@ -275,10 +275,13 @@ impl Lowering<'_> {
             return Ok((value, Sink::Stream(StreamSpec { strips, ..stream })));
         }
         let Some(reducer) = self.nest.reduce else {
-            let direct = is_dense(geometry, &out.inner, t.size()) && !self.checked.in_place;
-            return match direct {
-                true => Ok((body.redirect(value), Sink::Direct)),
-                false => Ok((value, Sink::Store { copier, moved: false })),
+            let apart = !self.checked.in_place;
+            return match is_dense(geometry, &out.inner, t.size()) {
+                true if apart => Ok((body.redirect(value), Sink::Direct)),
+                false if apart && body.computes_last(value) && has_rows(geometry, out, t) => {
+                    Ok((value, Sink::StoreRows))
+                }
+                _ => Ok((value, Sink::Store { copier, moved: false })),
             };
         };
         if let (Reducer::Monoid(monoid), Start::Existing, []) =
@@ -306,23 +309,6 @@ impl Lowering<'_> {
         let long = dense || (runs && whole_lines(row) && row >= LONG_ROW);
         let copier = Copier::streaming(layout.dtype, self.level);
         long.then_some(StreamSpec { copier, dense, strips: false })
-    }
-
-    /// Returns the streaming of a transposed tile through a register, which writes each row at once, if rows are a
-    /// multiple of [`COLLIDE`] bytes apart: their lines map to few cache sets, so that partially written lines would be
-    /// evicted.
-    fn staged(&self, geometry: &Geometry, out: &Place) -> Option<StreamSpec> {
-        let moved = self.moved()?;
-        let load = &self.nest.loads[moved];
-        let size = load.dtype.size();
-        let (last, others) = out.inner.split_last()?;
-        let from = place(self, geometry, load.base, |axis| axis.loads[moved]);
-        let long = geometry.loops[*geometry.inner.last()?].tile * size >= 2 * LINE;
-        let transposes = long && *last == size as isize && from.inner.last() != Some(last);
-        let collide = others.iter().any(|s| *s != 0 && s % COLLIDE == 0);
-        let copier = Copier::new(load.dtype, self.level);
-        let staged = StreamSpec { copier, dense: false, strips: false };
-        (transposes && collide && !self.checked.in_place).then_some(staged)
     }
 
     /// Stores or combines values at computed offsets one by one.
@@ -486,6 +472,12 @@ pub(super) fn is_dense(geometry: &Geometry, inner: &[isize], size: usize) -> boo
         step *= each.tile as isize;
     }
     true
+}
+
+/// Returns true if a tile has two axes, of which the inner one is long and contiguous in the output.
+fn has_rows(geometry: &Geometry, out: &Place, t: DType) -> bool {
+    let [_, row] = geometry.inner[..] else { return false };
+    out.inner[1] == t.size() as isize && geometry.loops[row].tile >= STORED_ROW
 }
 
 /// Points of a full tile along the kept or the reduced axes.

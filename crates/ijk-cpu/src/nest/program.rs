@@ -354,6 +354,8 @@ pub(super) enum Sink {
     Direct,
     /// Copy from the single load in place if `moved`, else from the slot.
     Store { copier: Copier, moved: bool },
+    /// The last instruction writes rows of the tile, which has two axes, to the output: they are contiguous each.
+    StoreRows,
     /// Copy with non-temporal stores.
     Stream(StreamSpec),
     /// Combination with the output's elements, which are distinct within a tile.

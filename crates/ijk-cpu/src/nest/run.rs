@@ -211,6 +211,7 @@ impl<'a> Worker<'a> {
                     let to = Side { ptr: out, strides: &self.nest.out.inner };
                     copier.copy(&self.extents, to, Side { ptr: value, strides: &dense });
                 }
+                Sink::StoreRows => self.store_rows(out),
                 Sink::Stream(stream) => self.stream(stream, out),
                 Sink::Combine { copier, fold, size, register } => {
                     self.compute();

@@ -17,9 +17,26 @@ impl Worker<'_> {
         chain: &Chain,
         most: usize,
         place: impl Fn(usize) -> Destination,
-        mut then: impl FnMut(usize, usize),
+        then: impl FnMut(usize, usize),
     ) {
         let length = if chain.is_by_row() { self.row() } else { self.points };
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.links_of(chain, length, most, place, then) }
+    }
+
+    /// The same in strips that do not cross multiples of `length` elements, which is a row or all of them.
+    ///
+    /// # Safety
+    /// As for [`links`](Self::links).
+    #[inline(always)]
+    pub(super) unsafe fn links_of(
+        &self,
+        chain: &Chain,
+        length: usize,
+        most: usize,
+        place: impl Fn(usize) -> Destination,
+        mut then: impl FnMut(usize, usize),
+    ) {
         let mut links: SmallVec<[Link; LONGEST]> = SmallVec::new();
         for (row, start) in (0..self.points).step_by(length.max(1)).enumerate() {
             links.clear();

@@ -71,9 +71,25 @@ impl<'a> Worker<'a> {
     /// # Safety
     /// As for [`steps`](Self::steps); `each` provides memory for the strip, and returns the faults that occurred.
     #[inline(always)]
-    unsafe fn strips(&mut self, map: &Map, most: usize, mut each: impl FnMut(usize, Strip) -> u32) {
+    unsafe fn strips(&mut self, map: &Map, most: usize, each: impl FnMut(usize, Strip) -> u32) {
+        let length = if map.is_by_row() { self.row() } else { self.count(map.over) };
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.strips_of(map, length, most, each) }
+    }
+
+    /// The same in strips that do not cross multiples of `length` elements, which is a row or all of them.
+    ///
+    /// # Safety
+    /// As for [`strips`](Self::strips).
+    #[inline(always)]
+    unsafe fn strips_of(
+        &mut self,
+        map: &Map,
+        length: usize,
+        most: usize,
+        mut each: impl FnMut(usize, Strip) -> u32,
+    ) {
         let all = self.count(map.over);
-        let length = if map.is_by_row() { self.row() } else { all };
         let mut faults = 0;
         for (row, start) in (0..all).step_by(length.max(1)).enumerate() {
             // Written out, since `map` of an array compiles to a call.
@@ -150,6 +166,42 @@ impl<'a> Worker<'a> {
                     // SAFETY: the check of the nest ensures that the load's elements exist for the whole domain; the
                     // register has room for a tile and overlaps no live one.
                     unsafe { copier.copy(&self.extents[..axes], to, from) };
+                }
+            }
+        }
+    }
+
+    /// Computes the present tile's value, each row where it is stored.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run); the present tile is measured, and `out` is its address.
+    pub(super) unsafe fn store_rows(&mut self, out: *mut u8) {
+        let (instructions, row) = (self.due(), self.row());
+        let step = self.nest.out.inner[0];
+        let place = |first: usize| out.wrapping_offset((first / row) as isize * step);
+        // SAFETY: guaranteed by the caller; rows of the tile are contiguous in the output, and overlap no operand.
+        unsafe {
+            self.load();
+            match instructions {
+                [first @ .., Instruction::Map(map)] => {
+                    self.steps(first);
+                    self.strips_of(map, row, usize::MAX, |first, strip| {
+                        strip.compute(place(first))
+                    });
+                }
+                [first @ .., Instruction::Chain(chain)] => {
+                    self.steps(first);
+                    let place = |first| Destination { first: place(first), stream: false };
+                    self.links_of(chain, row, usize::MAX, place, |_, _| {});
+                }
+                all => {
+                    self.steps(all);
+                    let value = self.slots[self.nest.value as usize].cast_const();
+                    for first in (0..self.points).step_by(row) {
+                        let bytes = first * self.nest.size;
+                        let from = value.wrapping_add(bytes);
+                        std::ptr::copy_nonoverlapping(from, place(first), row * self.nest.size);
+                    }
                 }
             }
         }
