@@ -4,7 +4,7 @@
 //! Each line gives the best time of both and the ratio of their rates; 1.00 is as fast.
 
 use ijk::ndarray::{Array1, Array2, Array4, array};
-use ijk::{Component, Engine, TensorView, TensorViewMut, i};
+use ijk::{Engine, Program, TensorView, TensorViewMut, i};
 use ijk_benches::{faer_product, numbers, par, race, report, swap_first};
 use std::hint::black_box;
 
@@ -22,12 +22,12 @@ fn main() {
     tiny();
 }
 
-fn component(source: &str) -> Component {
+fn program(source: &str) -> Program {
     ijk::i(source).expect("the program compiles")
 }
 
 /// Applies to two arguments, into memory that is there.
-fn apply(engine: &Engine, f: &Component, arguments: [TensorView<'_>; 2], out: TensorViewMut<'_>) {
+fn apply(engine: &Engine, f: &Program, arguments: [TensorView<'_>; 2], out: TensorViewMut<'_>) {
     engine.apply_into(f, &arguments[..], &mut [out]).expect("the shapes fit");
 }
 
@@ -37,7 +37,7 @@ fn square(n: usize) -> Array2<f32> {
 
 fn product(engine: &Engine, threads: usize) {
     let n = 1024;
-    let f = component("ik*kj~ijk . +ijk~ij");
+    let f = program("ik*kj~ijk . +ijk~ij");
     let (a, b) = (square(n), square(n));
     let (mut c, mut d) = (square(n), vec![0.0; n * n]);
     let flat = [a.as_slice().expect("dense"), b.as_slice().expect("dense")];
@@ -52,7 +52,7 @@ fn product(engine: &Engine, threads: usize) {
 /// Beside moving an axis first, multiplying, and moving it back.
 fn permuted(engine: &Engine, threads: usize) {
     let n = 48;
-    let f = component("abcd*eb~abcde . +abcde~aecd");
+    let f = program("abcd*eb~abcde . +abcde~aecd");
     let shape = (n, n, n, n);
     let a = Array4::from_shape_vec(shape, numbers(n.pow(4))).expect("n⁴");
     let (b, mut c) = (square(n), Array4::<f32>::zeros(shape));
@@ -73,7 +73,7 @@ fn permuted(engine: &Engine, threads: usize) {
 
 fn tropical(engine: &Engine) {
     let n = 512;
-    let (f, g) = (component("<(ik+kj)~ij"), component("+(ik*kj)~ij"));
+    let (f, g) = (program("<(ik+kj)~ij"), program("+(ik*kj)~ij"));
     let (a, b, mut c, mut d) = (square(n), square(n), square(n), square(n));
     let times = race(
         40,
@@ -85,7 +85,7 @@ fn tropical(engine: &Engine) {
 
 fn correlation(engine: &Engine) {
     let (m, k) = (10_000_000, 64);
-    let f = component("[i+k]*k~ik . +ik~i");
+    let f = program("[i+k]*k~ik . +ik~i");
     let (a, x) = (Array1::from(numbers(m + k - 1)), Array1::from(numbers(k)));
     let (mut y, mut z) = (Array1::<f32>::zeros(m), vec![0.0; m]);
     let times = race(
@@ -104,7 +104,7 @@ fn correlation(engine: &Engine) {
 
 fn relu(engine: &Engine) {
     let n = 4096;
-    let f = component("ij>0~ij");
+    let f = program("ij>0~ij");
     let x = square(n).mapv(|x| x - 0.5);
     let (mut y, mut z) = (square(n), vec![0.0f32; n * n]);
     let times = race(

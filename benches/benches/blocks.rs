@@ -7,7 +7,7 @@
 
 use ijk::blocks::cluster::Cluster;
 use ijk::blocks::{BigTensor, Executor, MemoryStore, ZarrOptions};
-use ijk::{Component, Engine, Tensor};
+use ijk::{Engine, Program, Tensor};
 use ijk_benches::{numbers, race, report};
 use std::hint::black_box;
 use std::path::Path;
@@ -44,7 +44,7 @@ fn main() {
     let disk = Executor::on(threads(2)).workers(2).memory_limit(MEMORY);
     let engine = Engine::builder().threads(2).build();
     for ((name, program, by), blocks) in CASES.into_iter().zip(&products) {
-        let whole: Component = ijk::i(program).expect("a program");
+        let whole: Program = ijk::i(program).expect("a program");
         let run = |how: &str, ours: &dyn Fn()| {
             let at_once = || {
                 drop(black_box(engine.apply(&whole, &[a.view(), b.view()]).expect("it runs")));

@@ -21,7 +21,7 @@
 //! Arguments: repetitions (31), rows and columns (4096).
 
 use ijk::ndarray::Array2;
-use ijk::{Component, Engine, TensorView, TensorViewMut};
+use ijk::{Engine, Program, TensorView, TensorViewMut};
 use ijk_benches::numbers;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -31,11 +31,11 @@ fn main() {
     let repetitions = arguments.next().unwrap_or(31).max(1);
     let n = arguments.next().unwrap_or(4096).max(1);
     let input = numbers(n * n);
-    let component = ijk::i("ij+1~ij").expect("a program");
+    let program = ijk::i("ij+1~ij").expect("a program");
     for threads in [1, 2] {
         println!("{threads} thread(s)");
         let engine = Engine::builder().threads(threads).build();
-        race(&engine, &component, &input, n, repetitions);
+        race(&engine, &program, &input, n, repetitions);
     }
 }
 
@@ -43,9 +43,9 @@ fn main() {
 type Way<'a> = (&'a str, Box<dyn FnMut() + 'a>);
 
 /// The median of each way, in turn.
-fn race(engine: &Engine, component: &Component, input: &[f32], n: usize, repetitions: usize) {
+fn race(engine: &Engine, program: &Program, input: &[f32], n: usize, repetitions: usize) {
     let view = || [TensorView::from_slice(input, &[n, n]).expect("it fits")];
-    let fresh = || engine.apply(component, &view()[..]).expect("it runs").swap_remove(0);
+    let fresh = || engine.apply(program, &view()[..]).expect("it runs").swap_remove(0);
     let mut reused = Array2::<f32>::zeros((n, n));
     let mut ways: [Way<'_>; 5] = [
         (
@@ -57,7 +57,7 @@ fn race(engine: &Engine, component: &Component, input: &[f32], n: usize, repetit
             Box::new(|| {
                 let mut out = Array2::<f32>::uninit((n, n));
                 let into = &mut [TensorViewMut::from_uninit_array(&mut out)];
-                engine.apply_into(component, &view()[..], into).expect("it runs");
+                engine.apply_into(program, &view()[..], into).expect("it runs");
                 black_box(out);
             }),
         ),
@@ -70,7 +70,7 @@ fn race(engine: &Engine, component: &Component, input: &[f32], n: usize, repetit
             "reused",
             Box::new(|| {
                 let into = &mut [TensorViewMut::from_array(&mut reused)];
-                engine.apply_into(component, &view()[..], into).expect("it runs");
+                engine.apply_into(program, &view()[..], into).expect("it runs");
             }),
         ),
     ];

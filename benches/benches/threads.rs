@@ -9,8 +9,8 @@
 //!
 //! Arguments: part of the name of the cases wanted, repetitions (25).
 
-use ijk::et::{Bindings, Program};
-use ijk::{Component, Engine, Tensor, TensorView, TensorViewMut};
+use ijk::et::{self, Bindings};
+use ijk::{Engine, Program, Tensor, TensorView, TensorViewMut};
 use ijk_benches::numbers;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -81,9 +81,9 @@ fn main() {
         gains: Vec::new(),
     };
     for &(name, source, shapes, sizes) in FAMILIES {
-        let component = ijk::i(source).expect("a program");
+        let program = ijk::i(source).expect("a program");
         for &n in sizes {
-            race.component(&format!("{name} {n}"), &component, &shapes(n));
+            race.program(&format!("{name} {n}"), &program, &shapes(n));
         }
     }
     for (name, source) in ROWS {
@@ -130,25 +130,25 @@ struct Race {
 
 impl Race {
     /// A program in i, into memory that is there.
-    fn component(&mut self, name: &str, component: &Component, shapes: &[Vec<usize>]) {
+    fn program(&mut self, name: &str, program: &Program, shapes: &[Vec<usize>]) {
         if !name.contains(&self.wanted) {
             return;
         }
         let inputs: Vec<Tensor> = shapes.iter().map(|shape| tensor(shape)).collect();
         let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
         let typed: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
-        let results = component.results(&typed).expect("it fits");
+        let results = program.results(&typed).expect("it fits");
         let results = results.iter().map(|(dtype, shape)| Tensor::zeros(*dtype, shape));
         let mut results: Vec<Tensor> = results.collect::<Result<_, _>>().expect("memory");
         self.run(name, |engine| {
             let mut into: Vec<TensorViewMut<'_>> =
                 results.iter_mut().map(Tensor::view_mut).collect();
-            engine.apply_into(component, &views[..], &mut into).expect("it runs");
+            engine.apply_into(program, &views[..], &mut into).expect("it runs");
         });
     }
 
     /// A program in Einsum Tuple on that many rows.
-    fn rows(&mut self, name: &str, program: &Program, count: usize) {
+    fn rows(&mut self, name: &str, program: &et::Program, count: usize) {
         if !name.contains(&self.wanted) {
             return;
         }

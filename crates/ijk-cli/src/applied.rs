@@ -3,14 +3,14 @@
 use crate::args::{Applied, Given};
 use crate::failure::Failure;
 use crate::source::Source;
-use ijk::{Component, DType, Error, Signature};
+use ijk::{DType, Error, Program, Signature};
 
 /// A checked program and its arguments.
 pub struct Application {
     /// For messages.
     pub source: Source,
     /// The program.
-    pub component: Component,
+    pub program: Program,
     /// Element types and shapes of the arguments.
     pub arguments: Vec<(DType, Vec<usize>)>,
 }
@@ -22,9 +22,9 @@ impl Application {
     /// If the program is wrong, or shapes or types are given for another number of arguments.
     pub fn new(args: &Applied) -> Result<Self, Failure> {
         let source = Source::either(&args.program)?;
-        let component = source.compile()?;
-        check_types(component.arity(), &args.dtype)?;
-        let (arity, shapes) = (component.arity(), args.shape.len());
+        let program = source.compile()?;
+        check_types(program.arity(), &args.dtype)?;
+        let (arity, shapes) = (program.arity(), args.shape.len());
         if arity != shapes {
             let arguments = if arity == 1 { "argument" } else { "arguments" };
             let given = match shapes {
@@ -37,22 +37,22 @@ impl Application {
         }
         let shapes: Vec<_> = args.shape.iter().map(|shape| shape.0.clone()).collect();
         let types = match &args.dtype[..] {
-            [] => default_types(component.signature()),
+            [] => default_types(program.signature()),
             [first @ .., last] => {
                 first.iter().copied().chain(std::iter::repeat(*last)).take(arity).collect()
             }
         };
         let arguments = types.into_iter().zip(shapes).collect();
-        Ok(Self { source, component, arguments })
+        Ok(Self { source, program, arguments })
     }
 
     /// Report of an error in the program or its application. Suggests another `--dtype` where the program accepts the
     /// shapes but not the types.
     pub fn failure(&self, error: Error) -> Failure {
-        let types = default_types(self.component.signature());
+        let types = default_types(self.program.signature());
         let shapes = self.arguments.iter().map(|(_, shape)| &shape[..]);
         let fitting: Vec<_> = types.into_iter().zip(shapes).collect();
-        let unfit = matches!(error, Error::Program(_)) && self.component.results(&fitting).is_ok();
+        let unfit = matches!(error, Error::Program(_)) && self.program.results(&fitting).is_ok();
         let mut failure = self.source.failure(error);
         if let (true, Failure::Wrong(message)) = (unfit, &mut failure) {
             let flags: Vec<_> = fitting.iter().map(|(t, _)| format!("--dtype {t}")).collect();

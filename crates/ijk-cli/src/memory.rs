@@ -1,7 +1,7 @@
 //! Available memory. A command that needs more ends with an error instead of being killed.
 
 use crate::failure::Failure;
-use ijk::{Component, DType, Engine, Error};
+use ijk::{DType, Engine, Error, Program};
 use std::fs;
 
 /// Checks that results and temporaries of an application fit in the available memory.
@@ -13,12 +13,12 @@ use std::fs;
 /// If they do not fit, or the program does not fit the arguments: `fail` makes that a failure.
 pub fn check(
     engine: &Engine,
-    component: &Component,
+    program: &Program,
     arguments: &[(DType, &[usize])],
     fail: impl Fn(Error) -> Failure,
 ) -> Result<(), Failure> {
-    let temporaries = engine.explain(component, arguments).map_err(&fail)?.temporary_bytes();
-    let results = component.results(arguments).map_err(&fail)?;
+    let temporaries = engine.explain(program, arguments).map_err(&fail)?.temporary_bytes();
+    let results = program.results(arguments).map_err(&fail)?;
     let results = results.iter().map(|(dtype, shape)| bytes(*dtype, shape));
     fits(results.fold(temporaries, u64::saturating_add))
 }

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::{self, colors};
 use ijk::plan::PlanError;
-use ijk::{Component, Error, RunError};
+use ijk::{Error, Program, RunError};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -66,10 +66,10 @@ impl Source {
     ///
     /// # Errors
     /// If it is wrong.
-    pub fn compile(&self) -> Result<Component, Failure> {
-        let component = ijk::i(&self.text).map_err(|error| self.failure(error))?;
-        self.warn(component.warnings());
-        Ok(component)
+    pub fn compile(&self) -> Result<Program, Failure> {
+        let program = ijk::i(&self.text).map_err(|error| self.failure(error))?;
+        self.warn(program.warnings());
+        Ok(program)
     }
 
     /// The checked program in Einsum Tuple. Prints its warnings.

@@ -19,7 +19,7 @@ use pyo3::types::{PyList, PyTuple};
 /// same argument, `f | g` takes arguments side by side, and `~f` swaps the first two.
 #[pyclass(module = "ijk", frozen)]
 pub struct Component {
-    pub inner: ijk::Component,
+    pub inner: ijk::Program,
 }
 
 #[pymethods]

@@ -1,4 +1,4 @@
-//! What a component is applied to.
+//! Arguments of a program.
 
 use ijk_tensor::TensorView;
 use smallvec::SmallVec;
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 /// Views of the arguments of one application.
 pub type Views<'a> = SmallVec<[TensorView<'a>; 4]>;
 
-/// What a component can be applied to: a tuple of anything that is an array, such as references to
+/// Arguments of a program: a tuple of anything that is an array, such as references to
 /// ndarray's arrays and views, or a slice of [`TensorView`]s.
 ///
 /// ```

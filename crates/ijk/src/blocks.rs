@@ -1,6 +1,6 @@
 //! Block tensors: larger than memory, on any number of workers. [`BigTensor`] tells all of it.
 //!
-//! [`Component`]s are functions and aggregations of block tensors, too:
+//! [`Program`]s are functions and aggregations of block tensors, too:
 //!
 //! ```
 //! use ijk::blocks::BigTensor;
@@ -11,24 +11,24 @@
 //! # Ok::<(), ijk::blocks::Error>(())
 //! ```
 
-use crate::Component;
+use crate::Program;
 pub use ijk_blocks::*;
 pub use ijk_types::{BinaryOp, UnaryOp};
 
-impl IntoFunction for &Component {
+impl IntoFunction for &Program {
     fn into_function(self) -> Result<Function, TextError> {
         Function::of_program(self.program())
     }
 }
 
-impl IntoAggregation for &Component {
+impl IntoAggregation for &Program {
     fn into_aggregation(self) -> Result<Aggregation, TextError> {
         Aggregation::of_program(self.program())
     }
 }
 
-impl Component {
-    /// Applies the component to block tensors: see [`apply`].
+impl Program {
+    /// Applies the program to block tensors: see [`apply`].
     ///
     /// # Errors
     /// As for [`apply`].

@@ -142,7 +142,7 @@ impl<P: Planned> PlanCache<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Component, Engine};
+    use crate::{Engine, Program};
 
     fn key(n: usize) -> Key {
         let zeros = vec![0.0f64; n];
@@ -172,12 +172,12 @@ mod tests {
 
     #[test]
     fn the_cache_is_bounded_and_remembers() {
-        let component = Component::parse("+i~.").unwrap();
+        let program = Program::parse("+i~.").unwrap();
         let cache = PlanCache::default();
         let engine = Engine::default();
         let zeros = [0.0f32; 1];
         let view = TensorView::from_slice(&zeros, &[1]).unwrap();
-        let value = engine.prepare(&component, &[view], None).unwrap();
+        let value = engine.prepare(&program, &[view], None).unwrap();
         for n in 0..1000 {
             cache.insert(key(n), Arc::clone(&value));
             assert!(cache.get(&key(n)).is_some());

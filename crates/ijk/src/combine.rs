@@ -1,12 +1,12 @@
-//! Components put together.
+//! Programs put together.
 
-use crate::{Component, Error};
+use crate::{Error, Program};
 use ijk_ir::compose::Composed;
 use ijk_syntax::Diagnostic;
 
-impl Component {
-    /// `x ↦ g(f(x))`: the results of this component are the first arguments of `next`; arguments
-    /// of `next` that are left over come after this component's. In i, `f . g`.
+impl Program {
+    /// `x ↦ g(f(x))`: the results of this program are the first arguments of `next`; arguments
+    /// of `next` that are left over come after this program's. In i, `f . g`.
     ///
     /// # Errors
     /// [`Error::Program`] if there are more results than `next` takes, or ranks or types do not fit.

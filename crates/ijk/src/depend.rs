@@ -1,12 +1,12 @@
 //! Which elements depend on which.
 
 use crate::prepared::{extents, instantiate};
-use crate::{Component, Error};
+use crate::{Error, Program};
 use ijk_ir::PointSet;
 use ijk_ir::core::Instance;
 use ijk_types::DType;
 
-impl Component {
+impl Program {
     /// For each argument, the elements that the element at `point` of a result is computed from;
     /// results count from 0. A point that the result does not have depends on nothing.
     ///

@@ -1,13 +1,13 @@
 //! What runs programs: threads and memory.
 
 use crate::cache::{Key, PlanCache};
-use crate::component::Component;
 use crate::facts;
 use crate::prepared::{Prepared, Rules};
 use crate::probe::{Cache, Probe};
+use crate::program::Program;
 use crate::{Arguments, Einsum, Error, Views};
 use ijk_cpu::{Fault, Level, PlanError, Results, RunError};
-use ijk_ir::core::{Instance, Program};
+use ijk_ir::core::{self as ir, Instance};
 use ijk_plan::plan::Plan;
 use ijk_tensor::fork::{ForkMutex, RaceCell};
 use ijk_tensor::{Tensor, TensorView, TensorViewMut};
@@ -238,7 +238,7 @@ impl Engine {
         EngineBuilder::default()
     }
 
-    /// The engine that [`Component::apply`] and `i!` use: all threads, no limit; made when first
+    /// The engine that [`Program::apply`] and `i!` use: all threads, no limit; made when first
     /// asked for.
     pub fn global() -> &'static Self {
         static GLOBAL: RaceCell<Engine> = RaceCell::new();
@@ -321,40 +321,40 @@ impl Engine {
         self.rules.strict
     }
 
-    /// Applies a component to arguments, as [`Component::apply`] does.
+    /// Applies a program to arguments, as [`Program::apply`] does.
     ///
     /// # Errors
-    /// As for [`Component::apply`].
+    /// As for [`Program::apply`].
     pub fn apply<'a>(
         &self,
-        component: &Component,
+        program: &Program,
         arguments: impl Arguments<'a>,
     ) -> Result<Vec<Tensor>, Error> {
-        arguments.with_views(|inputs| regular(inputs, |inputs| self.apply_views(component, inputs)))
+        arguments.with_views(|inputs| regular(inputs, |inputs| self.apply_views(program, inputs)))
     }
 
     fn apply_views(
         &self,
-        component: &Component,
+        program: &Program,
         inputs: &[TensorView<'_>],
     ) -> Result<Vec<Tensor>, Error> {
-        let prepared = self.prepare(component, inputs, None)?;
+        let prepared = self.prepare(program, inputs, None)?;
         Ok(self.run_prepared(&prepared, inputs)?.into_vec())
     }
 
-    /// Applies a component to arguments and writes the results where the caller says, as
-    /// [`Component::apply_into`] does.
+    /// Applies a program to arguments and writes the results where the caller says, as
+    /// [`Program::apply_into`] does.
     ///
     /// # Errors
-    /// As for [`Component::apply_into`].
+    /// As for [`Program::apply_into`].
     pub fn apply_into<'a>(
         &self,
-        component: &Component,
+        program: &Program,
         arguments: impl Arguments<'a>,
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), Error> {
         arguments.with_views(|inputs| {
-            regular(inputs, |inputs| self.apply_views_into(component, inputs, outputs))
+            regular(inputs, |inputs| self.apply_views_into(program, inputs, outputs))
         })
     }
 
@@ -362,7 +362,7 @@ impl Engine {
     /// `accept` refuses it. Gives the plan, too. The inputs at some positions stand in indices.
     pub(crate) fn run_instance(
         &self,
-        program: &Program,
+        program: &ir::Program,
         instance: &Instance,
         plans: &PlanCache,
         inputs: &[TensorView<'_>],
@@ -417,15 +417,15 @@ impl Engine {
 
     fn apply_views_into(
         &self,
-        component: &Component,
+        program: &Program,
         inputs: &[TensorView<'_>],
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), Error> {
-        let prepared = self.prepare(component, inputs, Some(outputs))?;
+        let prepared = self.prepare(program, inputs, Some(outputs))?;
         if !prepared.is_fallible() {
             return self.run_prepared_into(&prepared, inputs, outputs);
         }
-        let results = self.apply_views(component, inputs)?;
+        let results = self.apply_views(program, inputs)?;
         for (result, output) in results.iter().zip(outputs) {
             self.copy(&result.view(), output)?;
         }
@@ -446,7 +446,7 @@ impl Engine {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn copy(&self, from: &TensorView<'_>, to: &mut TensorViewMut<'_>) -> Result<(), Error> {
-        let identity = Component::identity();
+        let identity = Program::identity();
         let from = std::slice::from_ref(from);
         let to = std::slice::from_mut(to);
         let prepared = self.prepare(identity, from, Some(to))?;
@@ -456,19 +456,19 @@ impl Engine {
     /// The plan for these arguments: an earlier one, or a new one.
     pub(crate) fn prepare(
         &self,
-        component: &Component,
+        program: &Program,
         inputs: &[TensorView<'_>],
         outputs: Option<&[TensorViewMut<'_>]>,
     ) -> Result<Arc<Prepared>, Error> {
         let facts = facts::of(inputs.iter().map(Some), &[]);
         let key = Key::new(self.context, inputs, outputs, &facts);
-        if let Some(prepared) = component.plans().get(&key) {
+        if let Some(prepared) = program.plans().get(&key) {
             return Ok(prepared);
         }
-        let (program, rules) = (component.program(), self.rules);
-        let plan = || Prepared::new(program, &self.cpu, rules, inputs, outputs, facts);
-        let prepared = Arc::new(self.at_length(planning(program.statements.len()), plan)?);
-        component.plans().insert(key, Arc::clone(&prepared));
+        let (lowered, rules) = (program.program(), self.rules);
+        let plan = || Prepared::new(lowered, &self.cpu, rules, inputs, outputs, facts);
+        let prepared = Arc::new(self.at_length(planning(lowered.statements.len()), plan)?);
+        program.plans().insert(key, Arc::clone(&prepared));
         Ok(prepared)
     }
 }

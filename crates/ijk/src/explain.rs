@@ -1,8 +1,8 @@
-//! What a component does with arguments of certain types and shapes, told to people.
+//! Explanations of an application for people: types, domains, plan, cost.
 
 use crate::prepared::{extents, instantiate};
-use crate::{Component, Engine, Error};
-use ijk_ir::core::{Instance, Program};
+use crate::{Engine, Error, Program};
+use ijk_ir::core::{self as ir, Instance};
 use ijk_plan::plan::Plan;
 use ijk_plan::{Bytes, Cost, Layout};
 use ijk_types::DType;
@@ -12,18 +12,18 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub struct Explanation {
     signature: String,
-    program: Program,
+    program: ir::Program,
     instance: Instance,
     plan: Plan,
     threads: usize,
     temporaries: u64,
 }
 
-impl Component {
-    /// What the component does with arguments of these element types and shapes, in C order.
+impl Program {
+    /// Explains an application to arguments of these element types and shapes, in C order.
     ///
     /// # Errors
-    /// As for [`apply`](Component::apply), before anything is computed.
+    /// As for [`apply`](Program::apply), before anything is computed.
     ///
     /// ```
     /// use ijk::DType;
@@ -39,26 +39,25 @@ impl Component {
 }
 
 impl Engine {
-    /// As [`Component::explain`], with this engine's threads and within its memory limit.
+    /// As [`Program::explain`], with this engine's threads and within its memory limit.
     ///
     /// # Errors
-    /// As for [`Component::explain`].
+    /// As for [`Program::explain`].
     pub fn explain(
         &self,
-        component: &Component,
+        program: &Program,
         arguments: &[(DType, &[usize])],
     ) -> Result<Explanation, Error> {
-        let program = component.program();
         let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
-        let instance = instantiate(program, &arguments)?;
-        self.explain_instance(component.signature().to_string(), program, &instance)
+        let instance = instantiate(program.program(), &arguments)?;
+        self.explain_instance(program.signature().to_string(), program.program(), &instance)
     }
 
     /// What is done with an instance of a program.
     pub(crate) fn explain_instance(
         &self,
         signature: String,
-        program: &Program,
+        program: &ir::Program,
         instance: &Instance,
     ) -> Result<Explanation, Error> {
         let mut layout = Layout::contiguous(program, instance);
@@ -127,7 +126,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-fn array(instance: &Instance, id: ijk_ir::core::ArrayId) -> String {
+fn array(instance: &Instance, id: ir::ArrayId) -> String {
     let extents = instance.shapes[id.0 as usize].iter().map(u64::to_string);
     format!("{} [{}]", instance.dtypes[id.0 as usize], extents.collect::<Vec<_>>().join(", "))
 }

@@ -10,7 +10,7 @@
 //! let product = i!(ik*kj~ijk . +ijk~ij);
 //! assert_eq!(product(&a, &b), array![[2.0, 1.0], [4.0, 3.0]]);
 //!
-//! // The same as text at run time: a component of any element type and layout.
+//! // The same as text at run time: of any element type and layout.
 //! let product = i("ik*kj~ijk . +ijk~ij")?;
 //! let results = product.apply((&a, &b))?;
 //! assert_eq!(results[0].as_slice::<f64>(), Some(&[2.0, 1.0, 4.0, 3.0][..]));
@@ -18,10 +18,10 @@
 //! ```
 //!
 //! * [`i!`], [`try_i!`] and [`into_i!`] take programs at compile time and give functions.
-//! * [`i()`] takes programs at run time and gives a [`Component`]: composed by methods and
+//! * [`i()`] takes programs at run time and gives a [`Program`]: composed by methods and
 //!   operators, applied to [`Arguments`] on an [`Engine`], asked for
-//!   [shapes](Component::shapes), its [plan](Component::explain) and its
-//!   [dependencies](Component::dependencies).
+//!   [shapes](Program::shapes), its [plan](Program::explain) and its
+//!   [dependencies](Program::dependencies).
 //! * [`einsum!`](macro@einsum) takes NumPy's subscripts at compile time, [`einsum()`] and [`Einsum`]
 //!   take them at run time.
 //! * A [`TensorView`] borrows an array of any element type and layout, a [`Tensor`] owns one;
@@ -35,7 +35,6 @@ mod arguments;
 pub mod blocks;
 mod cache;
 mod combine;
-mod component;
 mod depend;
 mod einsum;
 mod engine;
@@ -48,6 +47,7 @@ mod operations;
 mod operators;
 mod prepared;
 pub mod probe;
+mod program;
 mod recent;
 #[cfg(feature = "verify")]
 pub mod verify;
@@ -55,12 +55,12 @@ pub mod verify;
 pub use arguments::{Arguments, Views};
 #[cfg(feature = "blocks")]
 pub use blocks::BigTensor;
-pub use component::Component;
 pub use einsum::{Einsum, EinsumPath, EinsumStep, EinsumSteps, Label, einsum};
 pub use engine::{Engine, EngineBuilder};
 pub use error::{Error, Operation, Report};
 pub use explain::Explanation;
 pub use operations::{Operations, Relation};
+pub use program::Program;
 
 pub use ijk_cpu::{Level, LevelError, RunError};
 pub use ijk_ir::{Piece, PointSet, Port, Range, Rank, Signature};
@@ -73,6 +73,10 @@ pub use ijk_types::{
 };
 pub use ndarray;
 pub use num_complex;
+
+/// The former name of [`Program`].
+#[deprecated(since = "0.1.0", note = "the name is `Program`")]
+pub type Component = Program;
 
 /// A program in i, checked and lowered at compile time: a function of references to ndarray's
 /// arrays and views that gives owned arrays, several as a tuple.
@@ -209,7 +213,7 @@ macro_rules! into_einsum {
     };
 }
 
-/// A program in i, as a component.
+/// A program in i.
 ///
 /// # Errors
 /// [`Error::Program`] with everything that is wrong with the program, each with its place.
@@ -226,8 +230,8 @@ macro_rules! into_einsum {
 /// assert!(error.to_string().contains("+(ik*kj)~ij"));
 /// # Ok::<(), ijk::Error>(())
 /// ```
-pub fn i(source: &str) -> Result<Component, Error> {
-    Component::parse(source)
+pub fn i(source: &str) -> Result<Program, Error> {
+    Program::parse(source)
 }
 
 /// A program in Einsum Tuple, checked at compile time: a `&'static` [`et::Program`].

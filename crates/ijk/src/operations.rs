@@ -2,9 +2,9 @@
 
 use crate::error::{Operation, OperationError};
 use crate::prepared::{extents, instantiate};
-use crate::{Component, Error};
+use crate::{Error, Program};
 use ijk_ir::PointSet;
-use ijk_ir::core::{ArrayId, Instance, Program};
+use ijk_ir::core::{self as ir, ArrayId, Instance};
 use ijk_types::DType;
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use std::fmt;
 /// An operation is named by the bindings that it is in, from the outermost on; the last of these names are enough where
 /// no other operation ends with them. Where several have one name, as `a` in `a.a`, they are told apart by their
 /// order: `a#1`, `a#2`. An argument is named by its number, from 0, and in Einsum Tuple by its array, as statements are
-/// by the array on their left. [`Component::operations`] and [`et::Program::operations`](crate::et::Program::operations)
+/// by the array on their left. [`Program::operations`] and [`et::Program::operations`](crate::et::Program::operations)
 /// make them.
 ///
 /// ```
@@ -34,7 +34,7 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Operations {
-    program: Program,
+    program: ir::Program,
     instance: Instance,
     /// Names of the arrays that are operations or arguments, in the order in which they are computed.
     named: Vec<(String, ArrayId)>,
@@ -60,7 +60,7 @@ struct Named {
 impl Operations {
     /// Of a program whose arguments and statements have these names, in their order.
     pub(crate) fn new(
-        program: Program,
+        program: ir::Program,
         instance: Instance,
         arguments: impl Iterator<Item = String>,
         statements: &[String],
@@ -257,7 +257,7 @@ impl fmt::Display for Named {
     }
 }
 
-impl Component {
+impl Program {
     /// The operations of the program for arguments of these element types and shapes, by name.
     ///
     /// # Errors

@@ -1,37 +1,37 @@
 //! Combinators as operators. Each gives a `Result`, and takes results as operands, so that
 //! `(f >> g >> h)?` reads as it should.
 
-use crate::{Component, Error};
+use crate::{Error, Program};
 use std::ops::{BitAnd, BitOr, Not, Shl, Shr};
 
-type Composed = Result<Component, Error>;
+type Composed = Result<Program, Error>;
 
 macro_rules! operator {
     ($trait:ident, $method:ident, $combinator:ident) => {
-        operator!(@one $trait, $method, $combinator, Component, Component);
-        operator!(@one $trait, $method, $combinator, Component, &Component);
-        operator!(@one $trait, $method, $combinator, &Component, Component);
-        operator!(@one $trait, $method, $combinator, &Component, &Component);
+        operator!(@one $trait, $method, $combinator, Program, Program);
+        operator!(@one $trait, $method, $combinator, Program, &Program);
+        operator!(@one $trait, $method, $combinator, &Program, Program);
+        operator!(@one $trait, $method, $combinator, &Program, &Program);
 
-        impl $trait<Component> for Composed {
+        impl $trait<Program> for Composed {
             type Output = Composed;
-            fn $method(self, right: Component) -> Composed {
+            fn $method(self, right: Program) -> Composed {
                 self?.$combinator(&right)
             }
         }
-        impl $trait<&Component> for Composed {
+        impl $trait<&Program> for Composed {
             type Output = Composed;
-            fn $method(self, right: &Component) -> Composed {
+            fn $method(self, right: &Program) -> Composed {
                 self?.$combinator(right)
             }
         }
-        impl $trait<Composed> for Component {
+        impl $trait<Composed> for Program {
             type Output = Composed;
             fn $method(self, right: Composed) -> Composed {
                 self.$combinator(&right?)
             }
         }
-        impl $trait<Composed> for &Component {
+        impl $trait<Composed> for &Program {
             type Output = Composed;
             fn $method(self, right: Composed) -> Composed {
                 self.$combinator(&right?)
@@ -42,7 +42,7 @@ macro_rules! operator {
         impl $trait<$right> for $left {
             type Output = Composed;
             fn $method(self, right: $right) -> Composed {
-                Component::$combinator(&self, &right)
+                Program::$combinator(&self, &right)
             }
         }
     };
@@ -53,7 +53,7 @@ operator!(Shl, shl, compose);
 operator!(BitAnd, bitand, fanout);
 operator!(BitOr, bitor, pair);
 
-impl Not for Component {
+impl Not for Program {
     type Output = Composed;
 
     fn not(self) -> Composed {
@@ -61,7 +61,7 @@ impl Not for Component {
     }
 }
 
-impl Not for &Component {
+impl Not for &Program {
     type Output = Composed;
 
     fn not(self) -> Composed {

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use ijk_cpu::Compiled;
-use ijk_ir::core::{ArrayId, Instance, Program};
+use ijk_ir::core::{self as ir, ArrayId, Instance};
 use ijk_plan::plan::Plan;
 use ijk_plan::{Facts, Layout, PlanError, c_strides};
 use ijk_tensor::{TensorView, TensorViewMut};
@@ -33,7 +33,7 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Plans and compiles a program for arguments; results in C order unless outputs are given.
     pub(crate) fn new(
-        program: &Program,
+        program: &ir::Program,
         engine: &ijk_cpu::Engine,
         rules: Rules,
         inputs: &[TensorView<'_>],
@@ -56,7 +56,7 @@ impl Prepared {
 
     /// Plans and compiles an instance of a program; results in C order unless their strides are given.
     pub(crate) fn of(
-        program: &Program,
+        program: &ir::Program,
         instance: &Instance,
         engine: &ijk_cpu::Engine,
         rules: Rules,
@@ -170,7 +170,7 @@ pub(crate) fn extents(shape: &[usize]) -> Vec<u64> {
 
 /// Element types and extents of everything in a program, given its arguments'.
 pub(crate) fn instantiate(
-    program: &Program,
+    program: &ir::Program,
     arguments: &[(DType, Vec<u64>)],
 ) -> Result<Instance, Error> {
     let arguments: Vec<_> = arguments.iter().map(|(dtype, shape)| (*dtype, &shape[..])).collect();
@@ -178,7 +178,7 @@ pub(crate) fn instantiate(
 }
 
 pub(crate) fn check_outputs(
-    program: &Program,
+    program: &ir::Program,
     instance: &Instance,
     outputs: &[TensorViewMut<'_>],
 ) -> Result<(), Error> {

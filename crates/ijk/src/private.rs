@@ -1,6 +1,6 @@
 //! What macros write calls to, and what bindings to other languages need. No part of the public interface.
 
-use crate::{Component, Einsum, Engine, Error};
+use crate::{Einsum, Engine, Error, Program};
 pub use ijk_macros::{einsum, into_einsum, try_einsum};
 use ijk_tensor::fork::RaceCell;
 pub use ijk_tensor::{Footprint, Overlap, Tensor, TensorView, TensorViewMut, foreign};
@@ -15,44 +15,44 @@ use ndarray::{Array, Dimension};
 pub struct Recipe {
     /// A [`Program`](ijk_ir::core::Program), encoded by postcard.
     bytes: &'static [u8],
-    component: RaceCell<Component>,
+    program: RaceCell<Program>,
 }
 
 impl Recipe {
     /// Of a program encoded by postcard.
     pub const fn new(bytes: &'static [u8]) -> Self {
-        Self { bytes, component: RaceCell::new() }
+        Self { bytes, program: RaceCell::new() }
     }
 
     /// The program, decoded at the first call.
     ///
     /// # Panics
     /// If the bytes are none that this version's macros wrote.
-    pub fn component(&self) -> &Component {
-        self.component.get_or_init(|| {
+    pub fn program(&self) -> &Program {
+        self.program.get_or_init(|| {
             let program = postcard::from_bytes(self.bytes).expect("a recipe of this version");
-            Component::from_program(program, Vec::new())
+            Program::from_program(program, Vec::new())
         })
     }
 
     /// The results of the program.
     ///
     /// # Errors
-    /// As for [`Component::apply`].
+    /// As for [`Program::apply`].
     pub fn apply(&self, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>, Error> {
-        Engine::global().apply(self.component(), inputs)
+        Engine::global().apply(self.program(), inputs)
     }
 
     /// The results of the program, written to `outputs`.
     ///
     /// # Errors
-    /// As for [`Component::apply_into`].
+    /// As for [`Program::apply_into`].
     pub fn call(
         &self,
         inputs: &[TensorView<'_>],
         outputs: &mut [TensorViewMut<'_>],
     ) -> Result<(), Error> {
-        Engine::global().apply_into(self.component(), inputs, outputs)
+        Engine::global().apply_into(self.program(), inputs, outputs)
     }
 }
 

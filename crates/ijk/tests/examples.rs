@@ -28,10 +28,10 @@ fn check(example: Example, dtype: DType, tolerance: f64) {
     let (name, _, loops) = example;
     let inputs = by_hand::inputs(example, draws());
     let expected = loops(&inputs);
-    let component = ijk::i(&source(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let program = ijk::i(&source(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let tensors: Vec<_> = inputs.iter().map(|x| tensor(x).cast(dtype).unwrap()).collect();
     let views: Vec<_> = tensors.iter().map(Tensor::view).collect();
-    let results = component.apply(&views).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let results = program.apply(&views).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(results[0].shape(), expected.shape, "{name}");
     for (got, want) in results[0].view().iter_scalars().zip(&expected.data) {
         let error = (got.as_f64() - want).abs();

@@ -1,7 +1,7 @@
 //! Results larger than the caches, which are written past them.
 
 use ijk::ndarray::{Array1, Array2, Array4, Axis, s};
-use ijk::{Component, Engine, Level, Tensor, TensorView, TensorViewMut, i};
+use ijk::{Engine, Level, Program, Tensor, TensorView, TensorViewMut, i};
 
 /// Rows and columns of results of 16 MiB and more, whose rows are, and are not, whole lines; and of
 /// one whose rows share places in the caches.
@@ -14,7 +14,7 @@ fn engines() -> impl Iterator<Item = Engine> {
 
 /// Applies a program on every engine, to new memory and to every second row of other memory.
 fn check(program: &str, inputs: &[TensorView<'_>], expected: &Array2<f32>) {
-    let program: Component = i(program).unwrap();
+    let program: Program = i(program).unwrap();
     let [rows, columns] = [expected.nrows(), expected.ncols()];
     for engine in engines() {
         let found: Vec<Tensor> = engine.apply(&program, inputs).unwrap();
@@ -78,7 +78,7 @@ fn contractions_of_rows_that_lie_apart() {
     let near = y.view().permuted_axes([0, 2, 3, 1]).as_standard_layout().into_owned();
     let [apart, plain] = ["+(aebf*fdec)~abcd", "+(aebf*fecd)~abcd"].map(|s| i(s).unwrap());
     for engine in engines() {
-        let apply = |program: &Component, y: &Array4<i32>| {
+        let apply = |program: &Program, y: &Array4<i32>| {
             let inputs = [TensorView::from_array(&x), TensorView::from_array(y)];
             let found = engine.apply(program, &inputs[..]).unwrap();
             found.into_iter().next().unwrap().into_array::<i32, ndarray::Ix4>().unwrap()

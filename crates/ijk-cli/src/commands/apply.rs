@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::results::{Outcome, Results};
 use crate::source::Source;
 use crate::{memory, names, output};
-use ijk::{BigTensor, Component, DType, Engine, Tensor, TensorView};
+use ijk::{BigTensor, DType, Engine, Program, Tensor, TensorView};
 use std::time::Instant;
 
 /// Runs the program of a file.
@@ -18,10 +18,10 @@ use std::time::Instant;
 /// If the program, its arguments or the places of its results are wrong.
 pub fn run(args: &Run) -> Result<(), Failure> {
     let source = Source::file(&args.file)?;
-    let component = source.compile()?;
-    let inputs = names::inputs(&args.given.bind, component.arity())?;
-    let outputs = names::outputs(&args.out, component.signature().outputs.len())?;
-    apply(&source, &component, &inputs, &outputs, &args.options)
+    let program = source.compile()?;
+    let inputs = names::inputs(&args.given.bind, program.arity())?;
+    let outputs = names::outputs(&args.out, program.signature().outputs.len())?;
+    apply(&source, &program, &inputs, &outputs, &args.options)
 }
 
 /// Evaluates an expression.
@@ -30,12 +30,12 @@ pub fn run(args: &Run) -> Result<(), Failure> {
 /// As for [`run`].
 pub fn eval(args: &Eval) -> Result<(), Failure> {
     let source = Source::expression(&args.expression);
-    let component = source.compile()?;
-    let (arity, results) = (component.arity(), component.signature().outputs.len());
+    let program = source.compile()?;
+    let (arity, results) = (program.arity(), program.signature().outputs.len());
     check_count("arguments", arity, "files", args.inputs.len(), arity == args.inputs.len())?;
     check_count("results", results, "-o", args.out.len(), results >= args.out.len())?;
     let (inputs, outputs) = (files::places(&args.inputs)?, files::numbered(&args.out)?);
-    apply(&source, &component, &inputs, &outputs, &args.options)
+    apply(&source, &program, &inputs, &outputs, &args.options)
 }
 
 fn check_count(
@@ -63,7 +63,7 @@ fn check_count(
 
 fn apply(
     source: &Source,
-    component: &Component,
+    program: &Program,
     inputs: &[Place],
     outputs: &[(usize, Place)],
     options: &RunOptions,
@@ -71,7 +71,7 @@ fn apply(
     files::check_distinct(outputs)?;
     if blocks::are_needed(inputs, outputs, options)? {
         let results = |arguments: &[&BigTensor]| {
-            let results = component.apply_blocks(arguments);
+            let results = program.apply_blocks(arguments);
             Ok(blocks::in_order(results.map_err(|error| source.blocks_failure(error))?))
         };
         return blocks::run(&blocks::numbered(inputs), results, outputs, options);
@@ -81,9 +81,9 @@ fn apply(
         inputs.iter().map(|place| load(place, options.dtype)).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<TensorView<'_>> = arguments.iter().map(Tensor::view).collect();
     let typed: Vec<_> = views.iter().map(|view| (view.dtype(), view.shape())).collect();
-    memory::check(&engine, component, &typed, |error| source.failure(error))?;
-    let compute = || engine.apply(component, &views).map_err(|error| source.failure(error));
-    let names: Vec<_> = (0..component.signature().outputs.len()).map(|n| n.to_string()).collect();
+    memory::check(&engine, program, &typed, |error| source.failure(error))?;
+    let compute = || engine.apply(program, &views).map_err(|error| source.failure(error));
+    let names: Vec<_> = (0..program.signature().outputs.len()).map(|n| n.to_string()).collect();
     deliver(compute, &names, outputs, &engine, options.json)
 }
 

@@ -14,8 +14,8 @@ use std::fmt::Write;
 /// If the program is wrong.
 pub fn check(args: &Check) -> Result<(), Failure> {
     let source = Source::either(&args.program)?;
-    let component = source.compile()?;
-    let signature = component.signature();
+    let program = source.compile()?;
+    let signature = program.signature();
     output::print(&if args.json { as_json(signature) } else { as_text(signature) })
 }
 

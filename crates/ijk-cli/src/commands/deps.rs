@@ -26,24 +26,24 @@ pub fn deps(args: &Deps) -> Result<(), Failure> {
     let application = Application::new(&args.applied)?;
     let arguments = application.borrowed();
     let fail = |error| application.failure(error);
-    let results = application.component.results(&arguments).map_err(fail)?;
+    let results = application.program.results(&arguments).map_err(fail)?;
     let shapes = |arrays: &[(_, Vec<usize>)]| -> Vec<_> {
         arrays.iter().map(|(_, shape)| shape.clone()).collect()
     };
     let results = Side { kind: "output", name: names::output, shapes: shapes(&results) };
     let inputs = Side { kind: "input", name: names::input, shapes: shapes(&application.arguments) };
-    let (at, component) = (&at.0, &application.component);
+    let (at, program) = (&at.0, &application.program);
     let relation = match &args.input {
         Some(input) => {
             let input = number("--input", input)?;
             inputs.check(input, at)?;
-            let sets = component.reaches(&arguments, input, at).map_err(fail)?;
+            let sets = program.reaches(&arguments, input, at).map_err(fail)?;
             Relation { of: inputs, number: input, at, verb: "reaches", to: results, sets }
         }
         None => {
             let output = args.output.as_deref().map_or(Ok(0), |text| number("--output", text))?;
             results.check(output, at)?;
-            let sets = component.dependencies(&arguments, output, at).map_err(fail)?;
+            let sets = program.dependencies(&arguments, output, at).map_err(fail)?;
             Relation { of: results, number: output, at, verb: "depends on", to: inputs, sets }
         }
     };

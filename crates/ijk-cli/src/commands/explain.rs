@@ -28,9 +28,9 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
     let application = Application::new(&args.applied)?;
     let arguments = application.borrowed();
     let engine = engine(args.threads, args.memory, args.strict)?;
-    let explanation = engine.explain(&application.component, &arguments);
+    let explanation = engine.explain(&application.program, &arguments);
     let explanation = explanation.map_err(|error| application.failure(error))?;
-    print(args, application.component.signature().to_string(), &explanation)
+    print(args, application.program.signature().to_string(), &explanation)
 }
 
 fn print(args: &Explain, signature: String, explanation: &Explanation) -> Result<(), Failure> {

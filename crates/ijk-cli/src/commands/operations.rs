@@ -74,7 +74,7 @@ fn named(args: &Deps) -> Result<(Source, Operations), Failure> {
     }
     refuse_given(&args.given)?;
     let application = Application::new(&args.applied)?;
-    let operations = application.component.operations(&application.borrowed());
+    let operations = application.program.operations(&application.borrowed());
     let operations = operations.map_err(|error| application.failure(error))?;
     Ok((application.source, operations))
 }

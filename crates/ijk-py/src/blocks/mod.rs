@@ -463,7 +463,7 @@ pub fn apply_by_name<'py>(
 /// A program of tensors: one, or a tuple of as many as it has results.
 pub fn apply<'py>(
     py: Python<'py>,
-    component: &ijk::Component,
+    component: &ijk::Program,
     tensors: &[blocks::BigTensor],
 ) -> PyResult<Bound<'py, PyAny>> {
     let tensors: Vec<&blocks::BigTensor> = tensors.iter().collect();

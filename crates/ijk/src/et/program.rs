@@ -130,7 +130,7 @@ impl Program {
     /// As for [`solve`](Self::solve); [`Error::Program`] where element types do not fit, or sizes
     /// are too large, and where an integer is divided by zero or raised to a negative power, or a
     /// range of `RANDOM` is empty; [`Error::Plan`] and [`Error::Run`] as for
-    /// [`Component::apply`](crate::Component::apply).
+    /// [`Program::apply`](crate::Program::apply).
     ///
     /// ```
     /// use ijk::{et::Bindings, ndarray::array};

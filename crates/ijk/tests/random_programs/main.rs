@@ -38,11 +38,11 @@ fn contend(peers: &[Peers], case: &Case) -> Result<Agreement, Disagreement> {
 }
 
 fn apply(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value>, String> {
-    let component = ijk::i(&lowered.source).map_err(|error| error.to_string())?;
+    let program = ijk::i(&lowered.source).map_err(|error| error.to_string())?;
     let placed: Vec<Placed> = inputs.iter().map(Placed::input).collect();
     let views: Vec<View> = Input::firsts(inputs).iter().map(|&at| placed[at].view()).collect();
     let views: Vec<_> = views.iter().map(View::tensor).collect();
-    let results = engine.apply(&component, &views).map_err(|error| error.to_string())?;
+    let results = engine.apply(&program, &views).map_err(|error| error.to_string())?;
     Ok(results.iter().map(value).collect())
 }
 
@@ -52,7 +52,7 @@ fn value(tensor: &Tensor) -> Value {
 }
 
 fn apply_into(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Vec<Value>, String> {
-    let component = ijk::i(&lowered.source).map_err(|error| error.to_string())?;
+    let program = ijk::i(&lowered.source).map_err(|error| error.to_string())?;
     let placed: Vec<Placed> = inputs.iter().map(Placed::input).collect();
     let views: Vec<View> = Input::firsts(inputs).iter().map(|&at| placed[at].view()).collect();
     let views: Vec<_> = views.iter().map(View::tensor).collect();
@@ -60,7 +60,7 @@ fn apply_into(engine: &Engine, lowered: &Lowered, inputs: &[Input]) -> Result<Ve
     let before: Vec<Vec<Scalar>> = results.iter().map(Placed::all_memory).collect();
     let mut result_views: Vec<ViewMut> = results.iter_mut().map(Placed::view_mut).collect();
     let mut result_views: Vec<_> = result_views.iter_mut().map(ViewMut::tensor).collect();
-    let run = engine.apply_into(&component, &views, &mut result_views);
+    let run = engine.apply_into(&program, &views, &mut result_views);
     drop(result_views);
     for (result, before) in results.iter().zip(before) {
         result.check_gaps(&before)?;

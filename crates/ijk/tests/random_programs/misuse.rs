@@ -1,7 +1,7 @@
 //! Wrong programs and wrong calls get errors, and leave what they were given alone.
 
 use crate::results;
-use ijk::{Component, Engine, Error};
+use ijk::{Engine, Error, Program};
 use ijk_oracle::harness::Lowered;
 use ijk_oracle::random::{Case, Input, Placed, Rng, View, ViewMut};
 use ijk_types::DType;
@@ -22,11 +22,11 @@ pub fn kind(error: &Error) -> &'static str {
     }
 }
 
-fn apply(engine: &Engine, component: &Component, inputs: &[Input]) -> Result<(), Error> {
+fn apply(engine: &Engine, program: &Program, inputs: &[Input]) -> Result<(), Error> {
     let placed: Vec<Placed> = inputs.iter().map(Placed::input).collect();
     let views: Vec<View> = placed.iter().map(Placed::view).collect();
     let views: Vec<_> = views.iter().map(View::tensor).collect();
-    engine.apply(component, &views).map(drop)
+    engine.apply(program, &views).map(drop)
 }
 
 /// What the engine says of a case that has no value.
@@ -36,20 +36,20 @@ pub fn refusal(engine: &Engine, case: &Case) -> Result<(), Error> {
 
 /// What is said of a program with a value that is used wrongly, in one of several ways.
 pub fn wrong_use(rng: &mut Rng, lowered: &Lowered, inputs: &[Input]) -> Result<(), Error> {
-    let component = ijk::i(&lowered.source)?;
+    let program = ijk::i(&lowered.source)?;
     let signatures: Vec<(DType, &[usize])> =
         inputs.iter().map(|input| (input.value.dtype, &input.value.shape[..])).collect();
     match rng.below(5) {
-        0 => apply(&Engine::builder().threads(1).memory_limit(0).build(), &component, inputs),
-        1 => component.dependencies(&signatures, lowered.program.outputs.len(), &[]).map(drop),
-        2 => component.reaches(&signatures, inputs.len(), &[]).map(drop),
-        way => wrong_outputs(&component, lowered, inputs, way == 3),
+        0 => apply(&Engine::builder().threads(1).memory_limit(0).build(), &program, inputs),
+        1 => program.dependencies(&signatures, lowered.program.outputs.len(), &[]).map(drop),
+        2 => program.reaches(&signatures, inputs.len(), &[]).map(drop),
+        way => wrong_outputs(&program, lowered, inputs, way == 3),
     }
 }
 
 /// One output too few, or one of another shape.
 fn wrong_outputs(
-    component: &Component,
+    program: &Program,
     lowered: &Lowered,
     inputs: &[Input],
     fewer: bool,
@@ -68,7 +68,7 @@ fn wrong_outputs(
     let before: Vec<_> = outputs.iter().map(Placed::all_memory).collect();
     let mut mutable: Vec<ViewMut> = outputs.iter_mut().map(Placed::view_mut).collect();
     let mut mutable: Vec<_> = mutable.iter_mut().map(ViewMut::tensor).collect();
-    let run = Engine::builder().threads(1).build().apply_into(component, &views, &mut mutable);
+    let run = Engine::builder().threads(1).build().apply_into(program, &views, &mut mutable);
     drop(mutable);
     let after: Vec<_> = outputs.iter().map(Placed::all_memory).collect();
     assert_eq!(before, after, "outputs that do not fit are left alone");

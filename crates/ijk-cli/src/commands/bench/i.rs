@@ -15,13 +15,13 @@ use ijk::{DType, Engine, Tensor, TensorError, TensorView, TensorViewMut};
 /// As for [`super::bench`].
 pub fn bench(args: &Bench, engines: &[Engine]) -> Result<(), Failure> {
     let (application, inputs) = application(args)?;
-    let outputs = names::outputs(&args.out, application.component.signature().outputs.len())?;
+    let outputs = names::outputs(&args.out, application.program.signature().outputs.len())?;
     files::check_distinct(&outputs)?;
     let arguments = application.borrowed();
     let fail = |error| application.failure(error);
-    let results = application.component.results(&arguments).map_err(fail)?;
-    memory::check(&engines[0], &application.component, &arguments, fail)?;
-    let explanation = engines[0].explain(&application.component, &arguments).map_err(fail)?;
+    let results = application.program.results(&arguments).map_err(fail)?;
+    memory::check(&engines[0], &application.program, &arguments, fail)?;
+    let explanation = engines[0].explain(&application.program, &arguments).map_err(fail)?;
     let inputs = inputs.map_or_else(|| samples(&arguments), Ok)?;
     let memory: Result<Vec<_>, _> =
         results.iter().map(|(dtype, shape)| Tensor::zeros(*dtype, shape)).collect();
@@ -59,15 +59,15 @@ fn application(args: &Bench) -> Result<(Application, Option<Vec<Tensor>>), Failu
         return Err(Failure::wrong("arguments are given by --shape or by --bind, not by both"));
     }
     let source = Source::either(&args.applied.program)?;
-    let component = source.compile()?;
-    let places = names::inputs(&given.bind, component.arity())?;
+    let program = source.compile()?;
+    let places = names::inputs(&given.bind, program.arity())?;
     let types = &args.applied.dtype;
-    check_types(component.arity(), types)?;
+    check_types(program.arity(), types)?;
     let dtype = |n: usize| types.get(n).or(types.last()).copied();
     let inputs = places.iter().enumerate().map(|(n, place)| load(place, dtype(n)));
     let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
     let arguments = inputs.iter().map(|array| (array.dtype(), array.shape().to_vec())).collect();
-    Ok((Application { source, component, arguments }, Some(inputs)))
+    Ok((Application { source, program, arguments }, Some(inputs)))
 }
 
 /// A program with arrays to read and to write.
@@ -81,16 +81,16 @@ struct BoundProgram<'a> {
 
 impl Subject for BoundProgram<'_> {
     fn run(&mut self, engine: &Engine, memory: Memory) -> Result<(), Failure> {
-        let component = &self.application.component;
+        let program = &self.application.program;
         let done = match memory {
-            Memory::Reused => engine.apply_into(component, &self.inputs, &mut self.outputs),
-            Memory::Fresh => engine.apply(component, &self.inputs).map(drop),
+            Memory::Reused => engine.apply_into(program, &self.inputs, &mut self.outputs),
+            Memory::Fresh => engine.apply(program, &self.inputs).map(drop),
         };
         done.map_err(|error| self.application.failure(error))
     }
 
     fn results(&mut self, engine: &Engine) -> Result<Vec<Tensor>, Failure> {
-        let results = engine.apply(&self.application.component, &self.inputs);
+        let results = engine.apply(&self.application.program, &self.inputs);
         results.map_err(|error| self.application.failure(error))
     }
 

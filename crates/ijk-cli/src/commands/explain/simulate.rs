@@ -16,9 +16,9 @@ pub fn explain(args: &Explain, machines: usize) -> Result<(), Failure> {
     let arguments = outlines(args, &application)?;
     let arguments: Vec<&BigTensor> = arguments.iter().collect();
     // Messages about shapes name the program as the rest of the command does.
-    let fits = application.component.results(&application.borrowed());
+    let fits = application.program.results(&application.borrowed());
     fits.map_err(|error| application.failure(error))?;
-    let results = application.component.apply_blocks(&arguments);
+    let results = application.program.apply_blocks(&arguments);
     let results = results.map_err(|error| application.source.blocks_failure(error))?;
     let on = on(args, machines);
     let simulations: Result<Vec<Simulation>, Error> =

@@ -6,7 +6,7 @@ use crate::prepared::{extents, instantiate};
 use crate::{Arguments, Engine, Error};
 use ijk_ir::Signature;
 use ijk_ir::compose::Composed;
-use ijk_ir::core::Program;
+use ijk_ir::core as ir;
 use ijk_syntax::Diagnostic;
 use ijk_tensor::fork::RaceCell;
 use ijk_tensor::{Tensor, TensorError, TensorViewMut};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A program: a pure function from arrays to arrays. Cheap to clone; clones share their plans.
 ///
-/// [`i()`](crate::i()) makes one of text. Components are composed by methods, or by operators, which
+/// [`i()`](crate::i()) makes one of text. Programs are composed by methods, or by operators, which
 /// give a `Result`, too:
 ///
 /// ```
@@ -38,14 +38,14 @@ use std::sync::Arc;
 /// | [`f.pair(&g)`](Self::pair) | `f \| g` | `f \| g` |
 /// | [`f.swap()`](Self::swap) | `!f` | `~f` |
 #[derive(Clone)]
-pub struct Component {
+pub struct Program {
     inner: Arc<Inner>,
 }
 
 struct Inner {
     composed: Composed,
     /// Its statements, unless `composed` has them.
-    program: RaceCell<Program>,
+    program: RaceCell<ir::Program>,
     signature: RaceCell<Signature>,
     warnings: RaceCell<Vec<Diagnostic>>,
     /// For each statement the names of the bindings that it is in.
@@ -53,15 +53,15 @@ struct Inner {
     plans: PlanCache,
 }
 
-impl Component {
-    /// A component of a program that has been checked.
-    pub(crate) fn from_program(program: Program, warnings: Vec<Diagnostic>) -> Self {
+impl Program {
+    /// A program that has been checked and lowered.
+    pub(crate) fn from_program(program: ir::Program, warnings: Vec<Diagnostic>) -> Self {
         Self::with_paths(program, warnings, Vec::new())
     }
 
     /// The same, whose statements are in bindings of these names; none where there are fewer.
     pub(crate) fn with_paths(
-        program: Program,
+        program: ir::Program,
         warnings: Vec<Diagnostic>,
         mut paths: Vec<String>,
     ) -> Self {
@@ -69,7 +69,7 @@ impl Component {
         Self::from_composed(Composed::new(program, warnings, paths))
     }
 
-    /// A component of programs that have been put together.
+    /// Programs that have been put together.
     pub(crate) fn from_composed(composed: Composed) -> Self {
         let (program, signature, warnings, paths, plans) = Default::default();
         let inner = Inner { composed, program, signature, warnings, paths, plans };
@@ -93,12 +93,12 @@ impl Component {
     /// `I`, of any rank and element type.
     ///
     /// ```
-    /// let identity = ijk::Component::identity();
+    /// let identity = ijk::Program::identity();
     /// assert_eq!(identity.apply((&ijk::ndarray::array![1, 2],))?[0].shape(), [2]);
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn identity() -> &'static Self {
-        static IDENTITY: RaceCell<Component> = RaceCell::new();
+        static IDENTITY: RaceCell<Program> = RaceCell::new();
         IDENTITY.get_or_init(|| Self::from_program(ijk_ir::compose::identity(), Vec::new()))
     }
 
@@ -208,7 +208,7 @@ impl Component {
         let program = self.program();
         let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
         let instance = instantiate(program, &arguments)?;
-        let result = |id: &ijk_ir::core::ArrayId| {
+        let result = |id: &ir::ArrayId| {
             let shape = instance.shapes[id.0 as usize].iter().map(|&n| n as usize);
             (instance.dtypes[id.0 as usize], shape.collect())
         };
@@ -262,8 +262,8 @@ impl Component {
 
     /// The program, lowered.
     ///
-    /// Of components that were put together, the statements are written when they are first asked for.
-    pub fn program(&self) -> &Program {
+    /// Of programs that were put together, the statements are written when they are first asked for.
+    pub fn program(&self) -> &ir::Program {
         let composed = self.composed();
         match composed.leaf() {
             Some(program) => program,
@@ -285,7 +285,7 @@ impl Component {
     }
 }
 
-impl std::str::FromStr for Component {
+impl std::str::FromStr for Program {
     type Err = Error;
 
     fn from_str(source: &str) -> Result<Self, Error> {
@@ -294,15 +294,15 @@ impl std::str::FromStr for Component {
 }
 
 /// The signature.
-impl fmt::Display for Component {
+impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.signature().fmt(f)
     }
 }
 
-impl fmt::Debug for Component {
+impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Component")
+        f.debug_struct("Program")
             .field("source", &self.source())
             .field("signature", &self.signature().to_string())
             .finish_non_exhaustive()

@@ -1,7 +1,7 @@
-//! Components at run time: applied, composed, refused.
+//! Programs in i at run time: applied, composed, refused.
 
 use ijk::ndarray::{Array1, Array2, Array3, ArrayView1, ShapeBuilder, array, s};
-use ijk::{Component, DType, Engine, Error, Tensor, TensorView, TensorViewMut, i};
+use ijk::{DType, Engine, Error, Program, Tensor, TensorView, TensorViewMut, i};
 
 fn floats(tensor: &Tensor) -> Vec<f64> {
     tensor.as_slice::<f64>().unwrap().to_vec()
@@ -76,7 +76,7 @@ fn operators_compose() {
     let twice = chained.apply((&x, &x)).unwrap();
     assert_eq!(floats(&twice[0]), [7.0, 10.0, 15.0, 22.0]);
     assert_eq!(floats(&composed.apply((&x, &x)).unwrap()[0]), floats(&twice[0]));
-    let identity = Component::identity();
+    let identity = Program::identity();
     let normalise = ((identity & i("+i~.").unwrap()) >> i("i/.~i").unwrap()).unwrap();
     assert_eq!(floats(&normalise.apply((&array![1.0, 3.0],)).unwrap()[0]), [0.25, 0.75]);
     let both = (i("+i~.").unwrap() | i("-i~i").unwrap()).unwrap();
@@ -313,7 +313,7 @@ fn an_explanation_shows_the_plan() {
 }
 
 #[test]
-fn components_are_shared_between_threads() {
+fn programs_are_shared_between_threads() {
     let product = i("+(ik*kj)~ij").unwrap();
     let a = Array2::<f32>::ones((20, 20));
     std::thread::scope(|scope| {
@@ -383,4 +383,12 @@ fn warnings_of_parts_point_into_the_whole() {
     let [warning] = whole.warnings() else { panic!("{:?}", whole.warnings()) };
     let span = warning.span.start as usize..warning.span.end as usize;
     assert_eq!(&whole.source()[span], "f");
+}
+
+#[test]
+#[allow(deprecated)]
+fn the_former_name_is_an_alias() {
+    let sum: ijk::Component = i("+i~.").unwrap();
+    let sum: Program = sum;
+    assert_eq!(sum.arity(), 1);
 }
