@@ -2,8 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::{self, colors};
-use ijk::plan::PlanError;
-use ijk::{Error, Program, RunError};
+use ijk::{Error, PlanError, Program, RunError};
 use std::fs;
 use std::io;
 use std::path::Path;

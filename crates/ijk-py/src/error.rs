@@ -1,7 +1,6 @@
 //! Errors as exceptions, which say what the Rust library says, with escapes for what would steer a terminal.
 
-use ijk::plan::PlanError;
-use ijk::{RunError, TensorError, blocks, visible};
+use ijk::{PlanError, RunError, TensorError, blocks, visible};
 use pyo3::create_exception;
 use pyo3::exceptions::{
     PyKeyboardInterrupt, PyMemoryError, PyTypeError, PyValueError, PyZeroDivisionError,

@@ -18,9 +18,11 @@ pub type Views<'a> = SmallVec<[TensorView<'a>; 4]>;
 /// ```
 pub trait Arguments<'a> {
     /// The views, in order.
+    #[doc(hidden)]
     fn views(self) -> Views<'a>;
 
-    /// What `use_views` makes of the views; where there are views already they are not copied.
+    /// Calls `use_views` with the views. A slice of views is passed on without a copy.
+    #[doc(hidden)]
     fn with_views<R>(self, use_views: impl FnOnce(&[TensorView<'a>]) -> R) -> R
     where
         Self: Sized,

@@ -12,18 +12,28 @@
 //! ```
 
 use crate::Program;
-pub use ijk_blocks::*;
+pub use ijk_blocks::{
+    Aggregation, Annotations, BigTensor, Block, BlockPlan, Bound, Counts, ElementType, Error,
+    Executor, Formula, FormulaError, Function, Grid, IntoAggregation, IntoFunction, List, Lists,
+    Machines, MemoryStore, Outline, Positions, Problem, Progress, RecutCost, Scratch, Semiring,
+    Simulated, Simulation, Sink, Site, Source, Spread, Store, StoreError, TextError, Type,
+    TypeError, Value, Zip, apply, cluster,
+};
+#[cfg(feature = "zarr")]
+pub use ijk_blocks::{Compression, Saved, ZarrOptions, ZarrScratch, ZarrStore};
+#[doc(hidden)]
+pub use ijk_blocks::{apply_instance, apply_program, url_scheme};
 pub use ijk_types::{BinaryOp, UnaryOp};
 
 impl IntoFunction for &Program {
     fn into_function(self) -> Result<Function, TextError> {
-        Function::of_program(self.program())
+        Function::of_program(self.lowered())
     }
 }
 
 impl IntoAggregation for &Program {
     fn into_aggregation(self) -> Result<Aggregation, TextError> {
-        Aggregation::of_program(self.program())
+        Aggregation::of_program(self.lowered())
     }
 }
 
@@ -41,6 +51,6 @@ impl Program {
     /// # Ok::<(), ijk::blocks::Error>(())
     /// ```
     pub fn apply_blocks(&self, operands: &[&BigTensor]) -> Result<Vec<BigTensor>, Error> {
-        apply_program(self.program(), operands)
+        apply_program(self.lowered(), operands)
     }
 }

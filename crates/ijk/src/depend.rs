@@ -28,9 +28,9 @@ impl Program {
         result: usize,
         point: &[usize],
     ) -> Result<Vec<PointSet>, Error> {
-        let count = self.program().outputs.len();
+        let count = self.lowered().outputs.len();
         let instance = self.instance(arguments, result, count, "result")?;
-        Ok(ijk_ir::dependencies(self.program(), &instance, result, &extents(point)))
+        Ok(ijk_ir::dependencies(self.lowered(), &instance, result, &extents(point)))
     }
 
     /// For each result, the elements that the element at `point` of an argument is used for;
@@ -55,7 +55,7 @@ impl Program {
         point: &[usize],
     ) -> Result<Vec<PointSet>, Error> {
         let instance = self.instance(arguments, argument, self.arity(), "argument")?;
-        Ok(ijk_ir::reaches(self.program(), &instance, argument, &extents(point)))
+        Ok(ijk_ir::reaches(self.lowered(), &instance, argument, &extents(point)))
     }
 
     fn instance(
@@ -69,6 +69,6 @@ impl Program {
             return Err(Error::Position { side, position, count });
         }
         let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
-        instantiate(self.program(), &arguments)
+        instantiate(self.lowered(), &arguments)
     }
 }

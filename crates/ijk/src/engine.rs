@@ -465,7 +465,7 @@ impl Engine {
         if let Some(prepared) = program.plans().get(&key) {
             return Ok(prepared);
         }
-        let (lowered, rules) = (program.program(), self.rules);
+        let (lowered, rules) = (program.lowered(), self.rules);
         let plan = || Prepared::new(lowered, &self.cpu, rules, inputs, outputs, facts);
         let prepared = Arc::new(self.at_length(planning(lowered.statements.len()), plan)?);
         program.plans().insert(key, Arc::clone(&prepared));

@@ -49,8 +49,8 @@ impl Engine {
         arguments: &[(DType, &[usize])],
     ) -> Result<Explanation, Error> {
         let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
-        let instance = instantiate(program.program(), &arguments)?;
-        self.explain_instance(program.signature().to_string(), program.program(), &instance)
+        let instance = instantiate(program.lowered(), &arguments)?;
+        self.explain_instance(program.signature().to_string(), program.lowered(), &instance)
     }
 
     /// What is done with an instance of a program.
@@ -72,6 +72,7 @@ impl Engine {
 
 impl Explanation {
     /// The plan.
+    #[doc(hidden)]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -17,15 +17,58 @@
 //! # Ok::<(), ijk::Error>(())
 //! ```
 //!
-//! * [`i!`], [`try_i!`] and [`into_i!`] take programs at compile time and give functions.
-//! * [`i()`] takes programs at run time and gives a [`Program`]: composed by methods and
-//!   operators, applied to [`Arguments`] on an [`Engine`], asked for
-//!   [shapes](Program::shapes), its [plan](Program::explain) and its
-//!   [dependencies](Program::dependencies).
-//! * [`einsum!`](macro@einsum) takes NumPy's subscripts at compile time, [`einsum()`] and [`Einsum`]
-//!   take them at run time.
-//! * A [`TensorView`] borrows an array of any element type and layout, a [`Tensor`] owns one;
-//!   ndarray's arrays convert to and from both without a copy.
+//! # You have → use
+//!
+//! | you have | use | it gives |
+//! |---|---|---|
+//! | a program in i, in Rust code | [`i!`], [`try_i!`], [`into_i!`] | a function of ndarray's arrays; mistakes are compile errors |
+//! | a program in i, as text | [`i()`] | a [`Program`], which is applied, composed and explained |
+//! | subscripts such as `ij,jk->ik`, in Rust code | [`einsum!`](macro@einsum), [`try_einsum!`], [`into_einsum!`] | an array |
+//! | subscripts as text, or as lists of numbers | [`einsum()`], [`Einsum`] | a [`Tensor`] |
+//! | a program in Einsum Tuple, for arrays of any rank | [`et!`](macro@et), [`et()`] | an [`et::Program`] |
+//! | arrays larger than memory, Zarr arrays, several processes | `blocks::BigTensor` (feature `blocks`) | a term, computed block by block |
+//! | an array of ndarray | a reference to it: all [`Arguments`] take one | no copy |
+//! | an array whose element type is known at run time | [`TensorView`], [`TensorViewMut`], [`Tensor`] | conversion from and to ndarray without a copy |
+//! | a `.npy` or `.npz` file | [`file`] | a [`Tensor`] |
+//! | threads, a memory limit, SIMD instructions or exact order of operations to set | [`Engine::builder`] | an [`Engine`] to apply programs on |
+//! | a question before running | [`shapes`](Program::shapes), [`explain`](Program::explain), [`dependencies`](Program::dependencies), [`operations`](Program::operations) | shapes, plan and cost, sets of elements |
+//! | an einsum of many operands, and doubts about its order | [`Einsum::path`], [`Einsum::with_options`], [`order`] | steps with their costs |
+//! | a program in Einsum Tuple that should equal a framework's function | `verify::Verifier` (feature `verify`) | a comparison for every combination of ranks |
+//!
+//! # From a program to numbers
+//!
+//! ```text
+//!   i!, einsum!, et!            i(), einsum(), et()
+//!   at compile time             at run time
+//!         └────────────┬────────────────┘
+//!                      │  names, ranks, element types       fails with Error::Program
+//!                      ▼
+//!         Program, Einsum, et::Program ──── chain, fanout, … compose programs
+//!                      │  apply(arguments)
+//!                      │  extents of all indices            fails with Error::Program
+//!                      │  passes, order of products, fusion fails with Error::Plan
+//!                      ▼
+//!                    plan ──── explain() shows it; kept by types, shapes, strides:
+//!                      │       a repeated call is a lookup
+//!                      │  kernels on the engine's threads   fails with Error::Run
+//!                      ▼
+//!            Tensor, ndarray's arrays
+//! ```
+//!
+//! # Features
+//!
+//! None is enabled by default.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `blocks` | the module `blocks`: tensors in blocks, in memory or on disk, on threads and processes |
+//! | `zarr` | `blocks::ZarrStore`: block tensors in Zarr V3 arrays; implies `blocks` |
+//! | `verify` | the module `verify`: programs in Einsum Tuple compared with NumPy, SciPy, PyTorch, JAX and TensorFlow |
+//!
+//! # What is stable
+//!
+//! All that these pages show. Hidden items serve the macros, the command `ijk` and the Python package; they change
+//! without notice, and so do the crates `ijk-plan`, `ijk-cpu`, `ijk-ir` and others behind this one.
 
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -45,6 +88,7 @@ mod facts;
 mod kept;
 mod operations;
 mod operators;
+pub mod order;
 mod prepared;
 pub mod probe;
 mod program;
@@ -52,20 +96,33 @@ mod recent;
 #[cfg(feature = "verify")]
 pub mod verify;
 
-pub use arguments::{Arguments, Views};
+// Programs and how they run.
+pub use arguments::Arguments;
+#[doc(hidden)]
+pub use arguments::Views;
 #[cfg(feature = "blocks")]
 pub use blocks::BigTensor;
 pub use einsum::{Einsum, EinsumPath, EinsumStep, EinsumSteps, Label, einsum};
 pub use engine::{Engine, EngineBuilder};
-pub use error::{Error, Operation, Report};
 pub use explain::Explanation;
-pub use operations::{Operations, Relation};
+pub use ijk_cpu::{Level, LevelError};
+pub use ijk_ir::{Port, Rank, Signature};
+pub use ijk_plan::Cost;
 pub use program::Program;
 
-pub use ijk_cpu::{Level, LevelError, RunError};
-pub use ijk_ir::{Piece, PointSet, Port, Range, Rank, Signature};
-pub use ijk_plan as plan;
-pub use ijk_syntax::{Diagnostic, Hint, Severity, Span, render, visible};
+// Which elements depend on which.
+pub use ijk_ir::{Piece, PointSet, Range};
+pub use operations::{Operations, Relation};
+
+// Errors and diagnostics.
+pub use error::{Error, Operation, Report};
+pub use ijk_cpu::RunError;
+pub use ijk_plan::PlanError;
+#[doc(hidden)]
+pub use ijk_syntax::visible;
+pub use ijk_syntax::{Diagnostic, Hint, Severity, Span, render};
+
+// Arrays and their elements.
 pub use ijk_tensor::reserve::WithReserve;
 pub use ijk_tensor::{Tensor, TensorError, TensorView, TensorViewMut, file};
 pub use ijk_types::{

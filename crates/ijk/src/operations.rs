@@ -272,7 +272,7 @@ impl Program {
     /// # Ok::<(), ijk::Error>(())
     /// ```
     pub fn operations(&self, arguments: &[(DType, &[usize])]) -> Result<Operations, Error> {
-        let program = self.program();
+        let program = self.lowered();
         let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
         let instance = instantiate(program, &arguments)?;
         let inputs = (0..self.arity()).map(|n| n.to_string());

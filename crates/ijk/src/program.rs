@@ -140,8 +140,8 @@ impl Program {
         &self,
         arguments: impl Arguments<'a>,
     ) -> Result<Array<T, D>, Error> {
-        if self.program().outputs.len() != 1 {
-            return Err(Error::OutputCount { expected: self.program().outputs.len(), found: 1 });
+        if self.lowered().outputs.len() != 1 {
+            return Err(Error::OutputCount { expected: self.lowered().outputs.len(), found: 1 });
         }
         let mut results = self.apply(arguments)?;
         let wrong = TensorError::Rank { expected: D::NDIM.unwrap_or(0), found: 0 };
@@ -205,7 +205,7 @@ impl Program {
         &self,
         arguments: &[(DType, &[usize])],
     ) -> Result<Vec<(DType, Vec<usize>)>, Error> {
-        let program = self.program();
+        let program = self.lowered();
         let arguments: Vec<_> = arguments.iter().map(|(t, s)| (*t, extents(s))).collect();
         let instance = instantiate(program, &arguments)?;
         let result = |id: &ir::ArrayId| {
@@ -225,7 +225,7 @@ impl Program {
     pub fn default_types(&self) -> Vec<DType> {
         const PREFERRED: [DType; 7] =
             [DType::F64, DType::C128, DType::I64, DType::Bool, DType::F32, DType::C64, DType::I32];
-        let program = self.program();
+        let program = self.lowered();
         let choose = |set: &ijk_types::TypeSet| {
             PREFERRED.into_iter().find(|&t| set.contains(t)).unwrap_or(DType::F64)
         };
@@ -252,7 +252,7 @@ impl Program {
 
     /// The text the program was made of.
     pub fn source(&self) -> &str {
-        &self.program().source
+        &self.lowered().source
     }
 
     /// What is suspicious in the program, though it means something.
@@ -263,7 +263,8 @@ impl Program {
     /// The program, lowered.
     ///
     /// Of programs that were put together, the statements are written when they are first asked for.
-    pub fn program(&self) -> &ir::Program {
+    #[doc(hidden)]
+    pub fn lowered(&self) -> &ir::Program {
         let composed = self.composed();
         match composed.leaf() {
             Some(program) => program,

@@ -1,7 +1,7 @@
 //! What einsums need of memory: as much as they say, and no more than the limit.
 
+use ijk::PlanError;
 use ijk::ndarray::Array2;
-use ijk::plan::PlanError;
 use ijk::{Arguments, Einsum, Engine, Error, Tensor, TensorView, TensorViewMut};
 
 fn engine(limit: u64) -> Engine {

@@ -1,9 +1,9 @@
 //! Computations that end when they are told to, whatever the kernel that is at work, and what the memory
 //! limit counts.
 
+use ijk::PlanError;
 use ijk::ndarray::{Array1, Array2, ArrayD, IxDyn};
-use ijk::plan::PlanError;
-use ijk::plan::order::{Effort, Options};
+use ijk::order::{Effort, Options};
 use ijk::{Einsum, Engine, Error, RunError, Tensor, TensorView, i};
 
 fn is_interrupted<T>(done: &Result<T, Error>) -> bool {

@@ -339,7 +339,7 @@ fn thousands_of_programs_are_put_together() {
     for chain in [&left, &right] {
         assert_eq!(chain.arity(), 1);
         assert!(chain.to_string().starts_with("(T[1]) -> T[1]"));
-        assert_eq!(chain.program().statements.len(), 3000);
+        assert_eq!(chain.lowered().statements.len(), 3000);
         let result = chain.apply((&array![0i64, 5],)).unwrap();
         assert_eq!(result[0].as_slice::<i64>(), Some(&[3000, 3005][..]));
     }

@@ -92,7 +92,8 @@ impl Program {
         &self.inner.warnings
     }
 
-    /// What checking found.
+    /// The program as checked.
+    #[doc(hidden)]
     pub fn checked(&self) -> &Checked {
         &self.inner.checked
     }

@@ -65,6 +65,7 @@ impl Shapes {
     }
 
     /// Extents by shape, as lowering takes them.
+    #[doc(hidden)]
     pub fn solution(&self) -> &Solution {
         &self.solution
     }

@@ -1,6 +1,6 @@
 //! What must hold of any subscripts, with operands of any shapes and types. Shared with `fuzz/`.
 
-use ijk::plan::PlanError;
+use ijk::PlanError;
 use ijk::{Diagnostic, Einsum, Engine, Error, Span, Tensor, TensorView};
 use ijk_ir::einsum::{Product, symbolic};
 use ijk_oracle::random::{Layout, Placed, Rng, View};

@@ -9,12 +9,13 @@ mod common;
 mod misuse;
 
 use common::{Engines, Peers};
-use ijk::{Engine, Tensor, plan};
+use ijk::{Engine, Tensor};
 use ijk_oracle::Value;
 use ijk_oracle::harness::{Agreement, Contender, Disagreement, Lowered, compare};
 use ijk_oracle::random::{
     Case, Coverage, Input, Layout, Placed, Rng, View, ViewMut, expected, expected_of_mistakes,
 };
+use ijk_plan::{self as plan, Kernel};
 use ijk_types::Scalar;
 
 /// All ways to run a program on some engines: into new arrays, and into arrays that lie anyhow.
@@ -208,8 +209,7 @@ fn check_coverage(engines: &Engines, all: &Outcome, count: u64) {
     // Few programs say little of what is rare.
     let least = if count < 10_000 { 0 } else { count / 1000 };
     // Nothing is skipped in i, so that it has no prefixes: `et_random` has.
-    let kernels =
-        ijk::plan::Kernel::ALL.into_iter().filter(|kernel| *kernel != ijk::plan::Kernel::Scan);
+    let kernels = Kernel::ALL.into_iter().filter(|kernel| *kernel != Kernel::Scan);
     let kernels = kernels.map(|kernel| format!("kernel: {kernel}"));
     let expected: Vec<String> =
         expected().into_iter().chain(kernels).chain(engines.expected()).collect();
