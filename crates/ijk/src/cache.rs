@@ -1,7 +1,7 @@
 //! Plans of one program that were made before, by what they were made for.
 
 use crate::kept::{Kept, mix};
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, Rules};
 use ijk_plan::Facts;
 use ijk_tensor::fork::ForkMutex;
 use ijk_tensor::{TensorView, TensorViewMut};
@@ -38,6 +38,24 @@ impl<P> Default for PlanCache<P> {
     }
 }
 
+/// The settings of an engine that plans depend on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Context {
+    /// Position of the SIMD level among those of the machine.
+    pub(crate) level: u8,
+    pub(crate) rules: Rules,
+}
+
+impl Context {
+    /// One word for a key: `level < 32`, and no two limits below 2⁵⁸ bytes share one.
+    fn word(self) -> u64 {
+        let Rules { memory_limit, strict } = self.rules;
+        let limit = memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
+        let kind = u64::from(self.level) | u64::from(strict) << 5;
+        limit.wrapping_mul(64).wrapping_add(kind)
+    }
+}
+
 /// What a plan is made for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
@@ -51,13 +69,13 @@ type Words = SmallVec<[u64; 24]>;
 impl Key {
     /// For arguments, and outputs where their layout is the caller's.
     pub(crate) fn new(
-        context: u64,
+        context: Context,
         inputs: &[TensorView<'_>],
         outputs: Option<&[TensorViewMut<'_>]>,
         facts: &Facts,
     ) -> Self {
         let mut words = SmallVec::new();
-        words.push(context);
+        words.push(context.word());
         for input in inputs {
             push_array(&mut words, input.dtype() as u64, input.shape(), input.strides());
         }
@@ -69,9 +87,13 @@ impl Key {
     }
 
     /// For arrays some of which are bound.
-    pub(crate) fn of_bound(context: u64, bound: &[Option<&TensorView<'_>>], facts: &Facts) -> Self {
+    pub(crate) fn of_bound(
+        context: Context,
+        bound: &[Option<&TensorView<'_>>],
+        facts: &Facts,
+    ) -> Self {
         let mut words = SmallVec::new();
-        words.push(context);
+        words.push(context.word());
         for array in bound {
             match array {
                 Some(a) => push_array(&mut words, a.dtype() as u64, a.shape(), a.strides()),
@@ -147,23 +169,26 @@ mod tests {
     fn key(n: usize) -> Key {
         let zeros = vec![0.0f64; n];
         let view = TensorView::from_slice(&zeros, &[n]).unwrap();
-        Key::new(1, &[view], None, &Facts::default())
+        Key::new(Context::default(), &[view], None, &Facts::default())
     }
 
     #[test]
     fn keys_tell_layouts_apart() {
         let zeros = [0.0f32; 6];
         let view = |shape: &[usize]| TensorView::from_slice(&zeros, shape).unwrap();
+        let plain = Context::default();
+        let rules = Rules { strict: true, ..Rules::default() };
+        let strict = Context { rules, ..plain };
         let keys = [
-            Key::new(0, &[view(&[6])], None, &Facts::default()),
-            Key::new(1, &[view(&[6])], None, &Facts::default()),
-            Key::new(0, &[view(&[2, 3])], None, &Facts::default()),
-            Key::new(0, &[view(&[3, 2])], None, &Facts::default()),
-            Key::new(0, &[view(&[6]), view(&[6])], None, &Facts::default()),
-            Key::new(0, &[view(&[6])], Some(&[]), &Facts::default()),
+            Key::new(plain, &[view(&[6])], None, &Facts::default()),
+            Key::new(strict, &[view(&[6])], None, &Facts::default()),
+            Key::new(plain, &[view(&[2, 3])], None, &Facts::default()),
+            Key::new(plain, &[view(&[3, 2])], None, &Facts::default()),
+            Key::new(plain, &[view(&[6]), view(&[6])], None, &Facts::default()),
+            Key::new(plain, &[view(&[6])], Some(&[]), &Facts::default()),
         ];
         let facts = Facts { same: smallvec::smallvec![(1, 0)], ..Facts::default() };
-        let one = Key::new(0, &[view(&[6]), view(&[6])], None, &facts);
+        let one = Key::new(plain, &[view(&[6]), view(&[6])], None, &facts);
         assert!(!keys.contains(&one));
         for (n, k) in keys.iter().enumerate().take(5) {
             assert_eq!(keys.iter().take(5).position(|other| other == k), Some(n));

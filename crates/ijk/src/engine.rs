@@ -1,6 +1,6 @@
 //! What runs programs: threads and memory.
 
-use crate::cache::{Key, PlanCache};
+use crate::cache::{Context, Key, PlanCache};
 use crate::facts;
 use crate::prepared::{Prepared, Rules};
 use crate::probe::{Cache, Probe};
@@ -50,10 +50,8 @@ type Detach = fn(&mut (dyn FnMut() + Send));
 #[derive(Debug)]
 pub struct Engine {
     cpu: ijk_cpu::Engine,
-    rules: Rules,
+    context: Context,
     detach: Option<Detach>,
-    /// What plans depend on besides the program and its arguments, as one number.
-    context: u64,
     /// Einsums that were parsed before, by their texts.
     einsums: ForkMutex<LruCache<String, Arc<Einsum>>>,
 }
@@ -201,12 +199,9 @@ impl EngineBuilder {
         };
         let levels = Level::available();
         let level = levels.iter().position(|&level| level == cpu.level()).unwrap_or(levels.len());
-        let limit = self.rules.memory_limit.map_or(0, |bytes| bytes.wrapping_add(1));
-        let kind = level as u64 | u64::from(self.rules.strict) << 5;
-        let context = limit.wrapping_mul(64).wrapping_add(kind);
+        let context = Context { level: level as u8, rules: self.rules };
         let einsums = ForkMutex::new(|| LruCache::new(EINSUMS));
-        let (rules, detach) = (self.rules, self.detach);
-        Engine { cpu, rules, detach, context, einsums }
+        Engine { cpu, context, detach: self.detach, einsums }
     }
 
     /// The engine, if the machine has the SIMD instructions that the environment asks for.
@@ -273,7 +268,7 @@ impl Engine {
     /// Bytes of temporaries of a plan with this engine's threads.
     pub(crate) fn temporary_bytes(&self, plan: &Plan) -> u64 {
         let (least, all) = (plan.temporary_bytes(), plan.temporary_bytes_of(self.threads() as u64));
-        let Some(limit) = self.rules.memory_limit else { return all };
+        let Some(limit) = self.context.rules.memory_limit else { return all };
         all.min(limit.saturating_sub(plan.result_bytes())).max(least)
     }
 
@@ -313,12 +308,12 @@ impl Engine {
 
     /// Most bytes that results and temporaries of one application may take.
     pub fn memory_limit(&self) -> Option<u64> {
-        self.rules.memory_limit
+        self.context.rules.memory_limit
     }
 
     /// True if factors of reduced values are not reassociated: see [`EngineBuilder::strict`].
     pub fn is_strict(&self) -> bool {
-        self.rules.strict
+        self.context.rules.strict
     }
 
     /// Applies a program to arguments, as [`Program::apply`] does.
@@ -375,7 +370,7 @@ impl Engine {
             let prepared = match plans.get(&key) {
                 Some(prepared) => prepared,
                 None => {
-                    let (cpu, rules) = (&self.cpu, self.rules);
+                    let (cpu, rules) = (&self.cpu, self.context.rules);
                     let made = self.at_length(planning(program.statements.len()), || {
                         Prepared::of(program, instance, cpu, rules, inputs, None, facts)
                     });
@@ -410,8 +405,8 @@ impl Engine {
         Ok(self.at_length(prepared.cost(), run)?)
     }
 
-    /// What plans depend on besides the program and its arguments, as one number.
-    pub(crate) fn context(&self) -> u64 {
+    /// The settings that plans depend on.
+    pub(crate) fn context(&self) -> Context {
         self.context
     }
 
@@ -465,7 +460,7 @@ impl Engine {
         if let Some(prepared) = program.plans().get(&key) {
             return Ok(prepared);
         }
-        let (lowered, rules) = (program.lowered(), self.rules);
+        let (lowered, rules) = (program.lowered(), self.context.rules);
         let plan = || Prepared::new(lowered, &self.cpu, rules, inputs, outputs, facts);
         let prepared = Arc::new(self.at_length(planning(lowered.statements.len()), plan)?);
         program.plans().insert(key, Arc::clone(&prepared));
